@@ -1,0 +1,136 @@
+//! The admin API's JSON, for the Worker that reads it and the command that writes it.
+//!
+//! Wire types only: they hold what was sent. [`crate::publish`] makes sense of them.
+
+use serde::{Deserialize, Serialize};
+
+/// The body of `PUT /admin/v1/providers/{namespace}/{type}/{version}`.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ProviderBody {
+    /// Plugin protocols, such as `5.0`.
+    pub protocols: Vec<String>,
+    /// The exact text of the SHA256SUMS file.
+    pub shasums: String,
+    /// Its detached OpenPGP signature: base64 of the binary form, or ASCII armour.
+    pub signature: String,
+    /// One for each platform.
+    pub packages: Vec<PackageBody>,
+}
+
+/// One platform's zip within [`ProviderBody`].
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PackageBody {
+    /// Such as `linux`.
+    pub os: String,
+    /// Such as `amd64`.
+    pub arch: String,
+    /// The name of the zip, as in SHA256SUMS.
+    pub filename: String,
+    /// The digest of the zip, in hexadecimal.
+    pub sha256: String,
+    /// The length of the zip in bytes.
+    pub size: u64,
+    /// The `h1:` hash of the zip's contents, if known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub h1: Option<String>,
+}
+
+/// The body of `PUT /admin/v1/modules/{namespace}/{name}/{system}/{version}`.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ModuleBody {
+    /// The archive.
+    pub archive: ModuleArchiveBody,
+    /// Where in the archive the module begins, if not at its top.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub subdir: Option<String>,
+}
+
+/// The archive within [`ModuleBody`].
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ModuleArchiveBody {
+    /// `zip` or `tar.gz`.
+    pub format: String,
+    /// Its digest, in hexadecimal.
+    pub sha256: String,
+    /// Its length in bytes.
+    pub size: u64,
+}
+
+/// The answer to a publish that was understood.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(tag = "status", rename_all = "snake_case")]
+pub enum PublishAnswer {
+    /// 201: it is published now.
+    Created(Published),
+    /// 200: it was published before, with the same bytes.
+    Unchanged(Published),
+    /// 202: send these archives, then the same request again.
+    Incomplete {
+        /// What is not stored yet.
+        missing: Vec<MissingArchive>,
+    },
+    /// 409: it was published before, with other bytes.
+    Conflict {
+        /// What differs.
+        errors: Vec<String>,
+    },
+    /// 422: it cannot be published.
+    Invalid {
+        /// Everything that is wrong with it.
+        errors: Vec<String>,
+    },
+}
+
+/// What was published.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Published {
+    /// `namespace/type` or `namespace/name/system`.
+    pub address: String,
+    /// The version.
+    pub version: String,
+    /// What is accepted now but will not be for ever, such as an expired key.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
+}
+
+/// An archive that has to be sent.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct MissingArchive {
+    /// What the publisher called it.
+    pub filename: String,
+    /// Its digest, in hexadecimal.
+    pub sha256: String,
+    /// Its length in bytes.
+    pub size: u64,
+    /// How to send it.
+    pub upload: UploadRequest,
+}
+
+/// An HTTP request that sends an archive's bytes as its body.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct UploadRequest {
+    /// `PUT`.
+    pub method: String,
+    /// Where to. It is a secret for as long as it is good.
+    pub url: String,
+    /// Exactly these headers must be sent.
+    pub headers: std::collections::BTreeMap<String, String>,
+}
+
+/// The signing keys of a namespace, as stored and as answered.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SigningKeysDocument {
+    /// One element for each key, in the order they were added.
+    pub keys: Vec<crate::release::SigningKeyDocument>,
+}
+
+/// Any other error.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct ErrorBody {
+    /// One line each.
+    pub errors: Vec<String>,
+}

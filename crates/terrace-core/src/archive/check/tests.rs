@@ -1,0 +1,412 @@
+use super::*;
+
+fn file(name: &str) -> Entry {
+    Entry::file(name, 10)
+}
+
+fn of_kind(name: &str, kind: EntryKind) -> Entry {
+    Entry {
+        kind,
+        ..Entry::file(name, 0)
+    }
+}
+
+fn link(name: &str, kind: EntryKind, target: &str) -> Entry {
+    Entry {
+        link_target: Some(target.into()),
+        ..of_kind(name, kind)
+    }
+}
+
+fn provider(more: impl IntoIterator<Item = Entry>) -> Vec<ArchiveReason> {
+    let entries: Vec<Entry> = [file("terraform-provider-x")]
+        .into_iter()
+        .chain(more)
+        .collect();
+    check_provider_package(&entries, "x")
+}
+
+fn module(more: impl IntoIterator<Item = Entry>) -> Vec<ArchiveReason> {
+    let entries: Vec<Entry> = [file("main.tf")].into_iter().chain(more).collect();
+    check_module_archive(&entries, None)
+}
+
+#[test]
+fn a_usual_provider_has_no_reasons() {
+    assert_eq!(
+        provider([file("LICENSE"), file("docs/README.md"), file("docs/a/b.md")]),
+        []
+    );
+}
+
+#[test]
+fn the_names_that_clients_start_are_accepted() {
+    for name in [
+        "terraform-provider-x",
+        "terraform-provider-x_v1.0.0_x5",
+        "terraform-provider-x.exe",
+        "terraform-provider-x_",
+    ] {
+        assert_eq!(check_provider_package(&[file(name)], "x"), [], "{name}");
+    }
+}
+
+#[test]
+fn other_names_are_not_started_and_the_likeliest_is_told() {
+    for (name, told) in [
+        ("terraform-provider-xy", true),
+        ("terraform-provider-X", true),
+        ("terraform-provider-x-1.0", true),
+        ("bin/terraform-provider-x", true),
+        ("x", false),
+    ] {
+        assert_eq!(
+            check_provider_package(&[file(name)], "x"),
+            [ArchiveReason::NoExecutable {
+                provider_type: "x".into(),
+                instead: told.then(|| name.into())
+            }],
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn a_directory_or_link_is_no_executable() {
+    for kind in [EntryKind::Directory, EntryKind::Symlink] {
+        let reasons = check_provider_package(&[of_kind("terraform-provider-x", kind)], "x");
+        assert!(
+            matches!(reasons.first(), Some(ArchiveReason::NoExecutable { .. })),
+            "{kind:?}"
+        );
+    }
+}
+
+#[test]
+fn directory_entries_of_a_provider_are_refused_and_counted() {
+    let reasons = provider([
+        of_kind("docs/", EntryKind::Directory),
+        of_kind("docs/a/", EntryKind::Directory),
+    ]);
+    assert_eq!(
+        reasons,
+        [ArchiveReason::DirectoryEntries {
+            first: "docs/".into(),
+            count: 2
+        }]
+    );
+    assert!(reasons[0].to_string().contains("lock file"));
+}
+
+#[test]
+fn a_name_of_a_provider_that_unpacking_changes_is_refused() {
+    for name in ["./LICENSE", "docs//README.md", "docs/./a"] {
+        assert_eq!(
+            provider([file(name)]),
+            [ArchiveReason::Unclean(name.into())]
+        );
+    }
+}
+
+#[test]
+fn a_link_in_a_provider_is_refused() {
+    assert_eq!(
+        provider([of_kind("link", EntryKind::Symlink)]),
+        [ArchiveReason::Symlink("link".into())]
+    );
+}
+
+#[test]
+fn an_executable_without_its_bit_is_a_warning_where_modes_count() {
+    let plain = [file("terraform-provider-x")];
+    let told = [ArchiveWarning::NotExecutable("terraform-provider-x".into())];
+    assert_eq!(provider_package_warnings(&plain, "x", "linux"), told);
+    assert_eq!(provider_package_warnings(&plain, "x", "windows"), []);
+    let dos = [Entry {
+        unix_mode: None,
+        ..file("terraform-provider-x")
+    }];
+    assert_eq!(provider_package_warnings(&dos, "x", "darwin"), told);
+    let runs = [Entry {
+        unix_mode: Some(0o100_755),
+        ..file("terraform-provider-x")
+    }];
+    assert_eq!(provider_package_warnings(&runs, "x", "linux"), []);
+}
+
+#[test]
+fn of_several_executables_clients_start_the_first_by_name() {
+    let entries = [
+        Entry {
+            unix_mode: Some(0o755),
+            ..file("terraform-provider-x_b")
+        },
+        file("terraform-provider-x_a"),
+    ];
+    assert_eq!(
+        provider_package_warnings(&entries, "x", "linux"),
+        [ArchiveWarning::NotExecutable(
+            "terraform-provider-x_a".into()
+        )]
+    );
+}
+
+#[test]
+fn a_usual_module_has_no_reasons() {
+    for name in [
+        "main.tf",
+        "./main.tf",
+        "main.tofu",
+        "main.tf.json",
+        "main.tofu.json",
+        "modules/a/main.tf",
+    ] {
+        let entries = [
+            of_kind("./", EntryKind::Directory),
+            of_kind("modules/", EntryKind::Directory),
+            file(name),
+        ];
+        assert_eq!(check_module_archive(&entries, None), [], "{name}");
+    }
+}
+
+#[test]
+fn a_module_needs_configuration_that_clients_read() {
+    for name in [
+        "README.md",
+        "main.tf.bak",
+        "main.tf~",
+        ".hidden.tf",
+        ".terraform/modules/a/main.tf",
+        "tf",
+        "__MACOSX/._main.tf",
+    ] {
+        assert_eq!(
+            check_module_archive(&[file(name)], None),
+            [ArchiveReason::NoConfiguration {
+                subdir: None,
+                instead: None
+            }],
+            "{name}"
+        );
+    }
+    let directory = of_kind("main.tf", EntryKind::Directory);
+    assert!(!check_module_archive(&[directory], None).is_empty());
+}
+
+#[test]
+fn with_a_subdirectory_the_configuration_must_be_below_it() {
+    let entries = [file("./modules/vpc/main.tf")];
+    for subdir in ["modules", "modules/vpc", "./modules/vpc/", "."] {
+        assert_eq!(check_module_archive(&entries, Some(subdir)), [], "{subdir}");
+    }
+    for subdir in ["module", "modules/vp", "vpc"] {
+        assert_eq!(
+            check_module_archive(&entries, Some(subdir)),
+            [ArchiveReason::NoConfiguration {
+                subdir: Some(subdir.into()),
+                instead: Some("./modules/vpc/main.tf".into())
+            }],
+            "{subdir}"
+        );
+    }
+}
+
+#[test]
+fn a_subdirectory_outside_the_archive_is_refused() {
+    assert_eq!(
+        check_module_archive(&[file("main.tf")], Some("../x")),
+        [ArchiveReason::Subdir {
+            subdir: "../x".into(),
+            fault: PathFault::Parent
+        }]
+    );
+}
+
+#[test]
+fn paths_that_lead_out_are_refused_in_both() {
+    for (name, fault) in [
+        ("../evil", PathFault::Parent),
+        ("a/../../evil", PathFault::Parent),
+        ("/etc/cron.d/evil", PathFault::Absolute),
+        ("C:/evil", PathFault::Drive),
+        ("a\\..\\evil", PathFault::Backslash),
+        ("a\0b", PathFault::Control),
+        ("", PathFault::Empty),
+        ("./", PathFault::Empty),
+    ] {
+        let reason = || {
+            vec![ArchiveReason::Path {
+                name: name.into(),
+                fault,
+            }]
+        };
+        assert_eq!(module([file(name)]), reason(), "{name:?}");
+        assert!(provider([file(name)]).contains(&reason()[0]), "{name:?}");
+    }
+}
+
+#[test]
+fn two_files_in_one_place_are_refused_and_two_directories_are_not() {
+    assert_eq!(
+        module([file("a"), file("./a")]),
+        [ArchiveReason::Duplicate("./a".into())]
+    );
+    assert_eq!(
+        module([
+            of_kind("a/", EntryKind::Directory),
+            of_kind("a", EntryKind::Directory)
+        ]),
+        []
+    );
+    assert_eq!(
+        module([of_kind("a/", EntryKind::Directory), file("a")]),
+        [ArchiveReason::Duplicate("a".into())]
+    );
+}
+
+#[test]
+fn an_entry_below_a_file_or_link_is_refused() {
+    let below = || {
+        vec![ArchiveReason::BelowFile {
+            file: "a".into(),
+            below: "a/b".into(),
+        }]
+    };
+    assert_eq!(module([file("a/b"), file("a-b"), file("a")]), below());
+    assert_eq!(
+        module([link("a", EntryKind::Symlink, "c"), file("a/b")]),
+        below()
+    );
+    assert_eq!(
+        module([of_kind("a/", EntryKind::Directory), file("a/b")]),
+        []
+    );
+}
+
+#[test]
+fn a_link_of_a_module_must_be_seen_to_stay_inside() {
+    assert_eq!(
+        module([link("a/link", EntryKind::Symlink, "../main.tf")]),
+        []
+    );
+    assert_eq!(
+        module([link("a/link", EntryKind::Symlink, "../../main.tf")]),
+        [ArchiveReason::LinkEscapes {
+            name: "a/link".into(),
+            target: "../../main.tf".into()
+        }]
+    );
+    assert_eq!(
+        module([of_kind("link", EntryKind::Symlink)]),
+        [ArchiveReason::Symlink("link".into())]
+    );
+}
+
+#[test]
+fn links_of_a_module_are_warned_of() {
+    let entries = [
+        link("a", EntryKind::Symlink, "c"),
+        file("c"),
+        link("b", EntryKind::Symlink, "c"),
+    ];
+    assert_eq!(
+        module_archive_warnings(&entries),
+        [ArchiveWarning::Symlinks {
+            first: "a".into(),
+            count: 2
+        }]
+    );
+    assert_eq!(module_archive_warnings(&[file("c")]), []);
+}
+
+#[test]
+fn hard_links_and_special_files_are_refused() {
+    assert_eq!(
+        module([link("hard", EntryKind::HardLink, "main.tf")]),
+        [ArchiveReason::HardLink {
+            name: "hard".into(),
+            target: "main.tf".into()
+        }]
+    );
+    assert_eq!(
+        module([of_kind("tty", EntryKind::Other)]),
+        [ArchiveReason::Special("tty".into())]
+    );
+}
+
+#[test]
+fn what_clients_cannot_unpack_is_refused() {
+    let encrypted = Entry {
+        encrypted: true,
+        ..file("a")
+    };
+    assert_eq!(module([encrypted]), [ArchiveReason::Encrypted("a".into())]);
+    let zstd = Entry {
+        method: Method::Unsupported(93),
+        ..file("a")
+    };
+    assert_eq!(
+        module([zstd]),
+        [ArchiveReason::Method {
+            name: "a".into(),
+            method: 93
+        }]
+    );
+}
+
+#[test]
+fn sizes_that_cannot_both_be_true_are_refused() {
+    let sized = |kind, method, compressed, uncompressed| {
+        let entry = Entry {
+            kind,
+            method,
+            compressed,
+            uncompressed,
+            ..file("a")
+        };
+        module([entry])
+            == [ArchiveReason::Sizes {
+                name: "a".into(),
+                compressed,
+                uncompressed,
+            }]
+    };
+    assert!(sized(EntryKind::File, Method::Stored, 10, 11));
+    assert!(sized(EntryKind::File, Method::Deflate, 1_000, 1_100_001));
+    assert!(sized(EntryKind::File, Method::Deflate, 0, 1));
+    assert!(!sized(EntryKind::File, Method::Deflate, 1_000, 1_032_000));
+    assert!(!sized(EntryKind::File, Method::Deflate, 2, 0));
+    assert!(sized(EntryKind::Directory, Method::Deflate, 2, 1));
+    assert!(!sized(EntryKind::Directory, Method::Deflate, 2, 0));
+}
+
+#[test]
+fn all_reasons_are_told_at_once_but_not_thousands() {
+    let reasons = provider((0..1_000).map(|number| file(&format!("../{number}"))));
+    assert_eq!(reasons.len(), limits::REASONS + 1);
+    assert_eq!(
+        reasons.last(),
+        Some(&ArchiveReason::More(1_000 - limits::REASONS))
+    );
+}
+
+#[test]
+fn every_reason_shows_the_entry_escaped_and_short() {
+    let name = format!("../\u{1b}[31m{}", "n".repeat(4_000));
+    let text = provider([file(&name)])[0].to_string();
+    assert!(
+        text.contains("\\u{1b}") && text.ends_with("control character in it"),
+        "{text}"
+    );
+    assert!(text.len() < 300, "{}", text.len());
+}
+
+#[test]
+fn a_great_hostile_list_is_checked_in_good_time() {
+    let deep = "a/".repeat(limits::DEPTH - 1);
+    let entries: Vec<Entry> = (0..limits::ENTRIES)
+        .map(|number| file(&format!("{deep}{number}")))
+        .collect();
+    assert_eq!(check_module_archive(&entries, None).len(), 1);
+}

@@ -1,0 +1,146 @@
+//! Where an entry's name leads once unpacked.
+
+use super::limits;
+
+/// What is wrong with a path inside an archive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum PathFault {
+    /// It names nothing.
+    #[error("is empty")]
+    Empty,
+    /// It starts at the root of the file system.
+    #[error("is an absolute path")]
+    Absolute,
+    /// It starts with a Windows drive.
+    #[error("starts with a drive letter")]
+    Drive,
+    /// It has a component `..`.
+    #[error("has a \"..\" in it")]
+    Parent,
+    /// It has a backslash, which some systems take for a slash.
+    #[error("has a backslash in it")]
+    Backslash,
+    /// It has a NUL, a line break or another control character.
+    #[error("has a control character in it")]
+    Control,
+    /// It has more components than the limit.
+    #[error("has more than {max} parts", max = limits::DEPTH)]
+    Deep,
+}
+
+/// The path without `.` and empty components: `./a//b/` is `a/b`. The root itself is empty.
+pub(super) fn clean(name: &str) -> Result<String, PathFault> {
+    check_text(name)?;
+    let parts: Vec<&str> = name
+        .split('/')
+        .filter(|part| !matches!(*part, "" | "."))
+        .collect();
+    if parts.contains(&"..") {
+        Err(PathFault::Parent)
+    } else if parts.len() > limits::DEPTH {
+        Err(PathFault::Deep)
+    } else {
+        Ok(parts.join("/"))
+    }
+}
+
+/// Whether a symbolic link at the (clean) path `link` leads to something inside the archive.
+///
+/// A `..` is allowed at the front only, as far as the link's own directory is deep. After a name it
+/// could step out of wherever that name, itself a link, leads to.
+pub(super) fn link_stays_inside(link: &str, target: &str) -> bool {
+    if check_text(target).is_err() {
+        return false;
+    }
+    let depth = link.split('/').count().saturating_sub(1);
+    let parts: Vec<&str> = target
+        .split('/')
+        .filter(|part| !matches!(*part, "" | "."))
+        .collect();
+    let ups = parts.iter().take_while(|part| **part == "..").count();
+    ups <= depth && parts.iter().skip(ups).all(|part| *part != "..")
+}
+
+fn check_text(path: &str) -> Result<(), PathFault> {
+    let bytes = path.as_bytes();
+    if path.is_empty() {
+        Err(PathFault::Empty)
+    } else if path.chars().any(char::is_control) {
+        Err(PathFault::Control)
+    } else if path.contains('\\') {
+        Err(PathFault::Backslash)
+    } else if path.starts_with('/') {
+        Err(PathFault::Absolute)
+    } else if bytes.first().is_some_and(u8::is_ascii_alphabetic) && bytes.get(1) == Some(&b':') {
+        Err(PathFault::Drive)
+    } else {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_cleaned_of_dots_and_empty_parts() {
+        for (name, cleaned) in [
+            ("main.tf", "main.tf"),
+            ("./main.tf", "main.tf"),
+            ("a//b/./c/", "a/b/c"),
+            ("./", ""),
+            ("a..b/..c/d..", "a..b/..c/d.."),
+            ("é/日本.tf", "é/日本.tf"),
+        ] {
+            assert_eq!(clean(name).as_deref(), Ok(cleaned), "{name:?}");
+        }
+    }
+
+    #[test]
+    fn a_path_that_could_lead_out_is_refused() {
+        for (name, fault) in [
+            ("", PathFault::Empty),
+            ("/etc/passwd", PathFault::Absolute),
+            ("//server/share", PathFault::Absolute),
+            ("C:evil", PathFault::Drive),
+            ("c:/evil", PathFault::Drive),
+            ("..", PathFault::Parent),
+            ("a/../b", PathFault::Parent),
+            ("a/..", PathFault::Parent),
+            ("..\\evil", PathFault::Backslash),
+            ("a\0b", PathFault::Control),
+            ("a\nb", PathFault::Control),
+            ("a\u{85}b", PathFault::Control),
+        ] {
+            assert_eq!(clean(name), Err(fault), "{name:?}");
+        }
+        assert_eq!(clean(&"a/".repeat(limits::DEPTH)).map(|_| ()), Ok(()));
+        assert_eq!(clean(&"a/".repeat(limits::DEPTH + 1)), Err(PathFault::Deep));
+    }
+
+    #[test]
+    fn a_link_may_lead_up_as_far_as_its_own_directory_is_deep() {
+        for (link, target) in [
+            ("a", "b"),
+            ("a", "./b/c"),
+            ("x/y", "../z"),
+            ("x/y/z", "../../w"),
+            ("x/y", ".."),
+        ] {
+            assert!(link_stays_inside(link, target), "{link} -> {target}");
+        }
+        for (link, target) in [
+            ("a", ".."),
+            ("a", "../b"),
+            ("x/y", "../../z"),
+            ("x/y", "b/../../../z"),
+            ("x/y", "b/.."),
+            ("a", "/etc"),
+            ("a", "C:/x"),
+            ("a", "b\\c"),
+            ("a", ""),
+        ] {
+            assert!(!link_stays_inside(link, target), "{link} -> {target}");
+        }
+    }
+}

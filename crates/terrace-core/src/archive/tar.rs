@@ -1,0 +1,315 @@
+//! The list of entries of a tar, fed piece by piece and read as Go's `archive/tar` reads.
+//!
+//! That means: V7, ustar, GNU and star headers; GNU long names and links; pax headers, of which
+//! a global one changes nothing. What Go guesses at (sparse maps, broken GNU time fields) is refused.
+
+mod header;
+mod pax;
+
+use header::{Header, HeaderFault};
+use pax::Pax;
+
+use super::{ArchiveError, Entry, EntryKind, Method, limits};
+
+const BLOCK_BYTES: usize = 512;
+
+/// A reader of tar blocks.
+pub(super) struct Tar {
+    state: State,
+    block: [u8; BLOCK_BYTES],
+    filled: usize,
+    /// What extension headers said about the entry to come.
+    coming: Coming,
+    entries: Vec<Entry>,
+    names_bytes: u64,
+}
+
+enum State {
+    /// A header is next.
+    Header,
+    /// So many bytes of content and padding are.
+    Skip(u64),
+    /// The body of an extension header is, then padding.
+    Meta {
+        meta: Meta,
+        left: u64,
+        padding: u64,
+        body: Vec<u8>,
+    },
+    /// The second zero block of the end mark is.
+    EndMark,
+    /// Nothing but zeros is.
+    Ended,
+}
+
+#[derive(Clone, Copy)]
+enum Meta {
+    Pax,
+    GlobalPax,
+    LongName,
+    LongLink,
+}
+
+#[derive(Default)]
+struct Coming {
+    pax: Option<Pax>,
+    long_name: Option<Vec<u8>>,
+    long_link: Option<Vec<u8>>,
+}
+
+impl Tar {
+    pub(super) fn new() -> Self {
+        Self {
+            state: State::Header,
+            block: [0; BLOCK_BYTES],
+            filled: 0,
+            coming: Coming::default(),
+            entries: Vec::new(),
+            names_bytes: 0,
+        }
+    }
+
+    pub(super) fn feed(&mut self, mut bytes: &[u8]) -> Result<(), ArchiveError> {
+        while !bytes.is_empty() {
+            let taken = match &mut self.state {
+                State::Skip(left) => {
+                    let (taken, rest) = take(bytes, *left);
+                    *left -= taken.len() as u64;
+                    if *left == 0 {
+                        self.state = State::Header;
+                    }
+                    bytes = rest;
+                    continue;
+                }
+                State::Meta { left, body, .. } => {
+                    let (taken, rest) = take(bytes, *left);
+                    body.extend_from_slice(taken);
+                    *left -= taken.len() as u64;
+                    bytes = rest;
+                    self.end_meta()?;
+                    continue;
+                }
+                State::Ended if bytes.iter().any(|byte| *byte != 0) => {
+                    return Err(ArchiveError::TarTrailing);
+                }
+                State::Ended => return Ok(()),
+                State::Header | State::EndMark => self.fill_block(bytes),
+            };
+            bytes = bytes.get(taken..).unwrap_or_default();
+            if self.filled == BLOCK_BYTES {
+                self.filled = 0;
+                self.take_block()?;
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn finish(self) -> Result<Vec<Entry>, ArchiveError> {
+        match self.state {
+            // Go accepts a single zero block at the end, and none. Without any, the writer was never
+            // closed, so its last entries may be missing.
+            State::Ended => {}
+            State::EndMark if self.filled == 0 => {}
+            _ => return Err(ArchiveError::Truncated),
+        }
+        if self.entries.is_empty() {
+            Err(ArchiveError::Empty)
+        } else {
+            Ok(self.entries)
+        }
+    }
+
+    fn fill_block(&mut self, bytes: &[u8]) -> usize {
+        let place = self.block.get_mut(self.filled..).unwrap_or_default();
+        let count = place.len().min(bytes.len());
+        for (target, byte) in place.iter_mut().zip(bytes) {
+            *target = *byte;
+        }
+        self.filled += count;
+        count
+    }
+
+    fn take_block(&mut self) -> Result<(), ArchiveError> {
+        let zeros = self.block.iter().all(|byte| *byte == 0);
+        self.state = match (&self.state, zeros) {
+            (State::EndMark, true) => State::Ended,
+            (State::EndMark, false) => return Err(ArchiveError::TarTrailing),
+            // Extension headers belong to an entry.
+            (_, true) if self.coming.is_some() => return Err(ArchiveError::Truncated),
+            (_, true) => State::EndMark,
+            (_, false) => self.take_header()?,
+        };
+        Ok(())
+    }
+
+    fn take_header(&mut self) -> Result<State, ArchiveError> {
+        let after = self.entries.len();
+        let header = Header::read(&self.block).map_err(|fault| match fault {
+            HeaderFault::Checksum => ArchiveError::TarChecksum(after),
+            HeaderFault::Number(field) => ArchiveError::TarNumber { after, field },
+        })?;
+        let meta = match header.type_flag {
+            b'x' => Meta::Pax,
+            b'g' => Meta::GlobalPax,
+            b'L' => Meta::LongName,
+            b'K' => Meta::LongLink,
+            _ => return self.take_entry(header),
+        };
+        let size = header.size;
+        if size > limits::TAR_META_BYTES {
+            return Err(ArchiveError::TarMetaTooLarge(size));
+        }
+        self.state = State::Meta {
+            meta,
+            left: size,
+            padding: padding(size),
+            body: Vec::new(),
+        };
+        self.end_meta()?;
+        // `end_meta` has put the state that follows, or left this one.
+        Ok(std::mem::replace(&mut self.state, State::Header))
+    }
+
+    /// Makes use of an extension header once its body is complete.
+    fn end_meta(&mut self) -> Result<(), ArchiveError> {
+        let State::Meta {
+            meta,
+            left: 0,
+            padding,
+            body,
+        } = &mut self.state
+        else {
+            return Ok(());
+        };
+        let (meta, padding, body) = (*meta, *padding, std::mem::take(body));
+        let read_pax =
+            |body: &[u8]| Pax::read(body).ok_or(ArchiveError::TarPax(self.entries.len()));
+        match meta {
+            Meta::Pax => self.coming.pax = Some(read_pax(&body)?),
+            // Go hands a global header out as an entry of its own, which clients skip, and forgets
+            // what came before it.
+            Meta::GlobalPax => {
+                read_pax(&body)?;
+                self.coming = Coming::default();
+            }
+            Meta::LongName => self.coming.long_name = Some(until_nul(&body).to_vec()),
+            Meta::LongLink => self.coming.long_link = Some(until_nul(&body).to_vec()),
+        }
+        self.state = if padding == 0 {
+            State::Header
+        } else {
+            State::Skip(padding)
+        };
+        Ok(())
+    }
+
+    fn take_entry(&mut self, header: Header) -> Result<State, ArchiveError> {
+        let Coming {
+            pax,
+            long_name,
+            long_link,
+        } = std::mem::take(&mut self.coming);
+        let pax = pax.unwrap_or_default();
+        let or = |long: Option<Vec<u8>>, pax: Vec<u8>, short: Vec<u8>| {
+            long.filter(|name| !name.is_empty())
+                .unwrap_or(if pax.is_empty() { short } else { pax })
+        };
+        let name = self.text(or(long_name, pax.path, header.name))?;
+        let link = or(long_link, pax.linkpath, header.link);
+        if pax.sparse || header.type_flag == b'S' {
+            return Err(ArchiveError::TarSparse(name));
+        }
+        if self.entries.len() >= limits::ENTRIES {
+            return Err(ArchiveError::TooManyEntries);
+        }
+
+        let kind = kind(header.type_flag, header.mode, &name);
+        let size = if has_content(header.type_flag, kind) {
+            pax.size.unwrap_or(header.size)
+        } else {
+            0
+        };
+        let link_target = match kind {
+            EntryKind::Symlink | EntryKind::HardLink => Some(self.text(link)?),
+            _ => None,
+        };
+        self.entries.push(Entry {
+            name,
+            kind,
+            unix_mode: Some(header.mode),
+            compressed: size,
+            uncompressed: size,
+            method: Method::Stored,
+            encrypted: false,
+            link_target,
+        });
+        // A size is below 2⁶³, so this does not overflow.
+        let skip = size.saturating_add(padding(size));
+        Ok(if skip == 0 {
+            State::Header
+        } else {
+            State::Skip(skip)
+        })
+    }
+
+    fn text(&mut self, bytes: Vec<u8>) -> Result<String, ArchiveError> {
+        self.names_bytes = self.names_bytes.saturating_add(bytes.len() as u64);
+        if self.names_bytes > limits::DIRECTORY_BYTES {
+            return Err(ArchiveError::TarNamesTooLarge);
+        }
+        let text = String::from_utf8(bytes).map_err(|error| {
+            ArchiveError::NameNotUtf8(String::from_utf8_lossy(error.as_bytes()).into_owned())
+        })?;
+        if text.len() > limits::NAME_BYTES {
+            Err(ArchiveError::NameTooLong(text))
+        } else {
+            Ok(text)
+        }
+    }
+}
+
+impl Coming {
+    fn is_some(&self) -> bool {
+        self.pax.is_some() || self.long_name.is_some() || self.long_link.is_some()
+    }
+}
+
+/// Whether content follows a header, as Go's `isHeaderOnlyType`; a V7 directory is a file by its type.
+fn has_content(type_flag: u8, kind: EntryKind) -> bool {
+    !matches!(
+        (type_flag, kind),
+        (b'1'..=b'6', _) | (0, EntryKind::Directory)
+    )
+}
+
+fn kind(type_flag: u8, mode: u32, name: &str) -> EntryKind {
+    let kind = match type_flag {
+        0 if name.ends_with('/') => EntryKind::Directory,
+        0 | b'0' | b'7' => EntryKind::File,
+        b'1' => EntryKind::HardLink,
+        b'2' => EntryKind::Symlink,
+        b'5' => EntryKind::Directory,
+        _ => EntryKind::Other,
+    };
+    // Some writers put the file type into the mode as well, and Go believes both.
+    match (mode & !0o7777, kind) {
+        (0, kind) => kind,
+        (0o100_000, EntryKind::File | EntryKind::HardLink) => kind,
+        (0o040_000, EntryKind::Directory) | (0o120_000, EntryKind::Symlink) => kind,
+        _ => EntryKind::Other,
+    }
+}
+
+fn padding(size: u64) -> u64 {
+    let block = BLOCK_BYTES as u64;
+    (block - size % block) % block
+}
+
+fn take(bytes: &[u8], most: u64) -> (&[u8], &[u8]) {
+    let count = usize::try_from(most).map_or(bytes.len(), |most| most.min(bytes.len()));
+    bytes.split_at_checked(count).unwrap_or((bytes, &[]))
+}
+
+fn until_nul(bytes: &[u8]) -> &[u8] {
+    bytes.split(|byte| *byte == 0).next().unwrap_or_default()
+}

@@ -1,0 +1,106 @@
+//! The list of entries of a gzipped tar, by one pass over its bytes.
+
+use super::gzip::Gunzip;
+use super::tar::Tar;
+use super::{ArchiveError, Entry, limits};
+
+/// Lists the entries of a gzipped tar, fed piece by piece.
+///
+/// It keeps the list and at most one extension header, never a content: about 100 KiB beside the
+/// names, whatever the size of the archive.
+pub struct TarGzInspector {
+    gunzip: Gunzip,
+    tar: Tar,
+    compressed: u64,
+    uncompressed: u64,
+    failed: Option<ArchiveError>,
+}
+
+impl Default for TarGzInspector {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl std::fmt::Debug for TarGzInspector {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("TarGzInspector")
+            .field("compressed", &self.compressed)
+            .field("uncompressed", &self.uncompressed)
+            .field("failed", &self.failed)
+            .finish_non_exhaustive()
+    }
+}
+
+impl TarGzInspector {
+    /// Begins an inspection.
+    pub fn new() -> Self {
+        Self {
+            gunzip: Gunzip::new(),
+            tar: Tar::new(),
+            compressed: 0,
+            uncompressed: 0,
+            failed: None,
+        }
+    }
+
+    /// Takes the next bytes of the archive; pieces of any size.
+    ///
+    /// # Errors
+    /// What is wrong with the archive. Everything after an error fails with the same one.
+    pub fn feed(&mut self, chunk: &[u8]) -> Result<(), ArchiveError> {
+        if let Some(error) = &self.failed {
+            return Err(error.clone());
+        }
+        self.advance(chunk)
+            .inspect_err(|error| self.failed = Some(error.clone()))
+    }
+
+    /// The entries, in the order of the tar.
+    ///
+    /// # Errors
+    /// What is wrong with the archive, or that it is cut off.
+    pub fn finish(self) -> Result<Vec<Entry>, ArchiveError> {
+        if let Some(error) = self.failed {
+            return Err(error);
+        }
+        self.gunzip.finish()?;
+        let allowed = limits::RATIO_FREE_BYTES.max(self.compressed.saturating_mul(limits::RATIO));
+        if self.uncompressed > allowed {
+            return Err(ArchiveError::Bomb {
+                compressed: self.compressed,
+                uncompressed: self.uncompressed,
+            });
+        }
+        self.tar.finish()
+    }
+
+    fn advance(&mut self, chunk: &[u8]) -> Result<(), ArchiveError> {
+        let Self {
+            gunzip,
+            tar,
+            compressed,
+            uncompressed,
+            ..
+        } = self;
+        *compressed = compressed.saturating_add(chunk.len() as u64);
+        gunzip.feed(chunk, &mut |piece| {
+            *uncompressed = uncompressed.saturating_add(piece.len() as u64);
+            if *uncompressed > limits::UNCOMPRESSED_BYTES {
+                return Err(ArchiveError::UncompressedTooLarge);
+            }
+            let allowed =
+                limits::RATIO_AHEAD_BYTES.saturating_add(compressed.saturating_mul(limits::RATIO));
+            if *uncompressed > allowed {
+                return Err(ArchiveError::Bomb {
+                    compressed: *compressed,
+                    uncompressed: *uncompressed,
+                });
+            }
+            tar.feed(piece)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

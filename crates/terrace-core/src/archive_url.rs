@@ -1,0 +1,107 @@
+//! Where archives are fetched from and sent to: time-limited URLs that need no credential.
+
+use crate::key::ArchiveKey;
+use crate::limits;
+use crate::presign::{Presigner, SignedMethod};
+use crate::signed_path::PathSigner;
+use crate::time::UnixTime;
+
+/// Makes the URLs of archives, in the mode that the deployment has keys for.
+#[derive(Debug, Clone)]
+pub struct ArchiveUrls {
+    signer: ArchiveSigner,
+    lifetime: u32,
+}
+
+/// Who answers an archive URL.
+#[derive(Debug, Clone)]
+pub enum ArchiveSigner {
+    /// The bucket itself, through its S3 API.
+    Bucket(Presigner),
+    /// The Worker, which streams from its bucket binding.
+    Worker(PathSigner),
+}
+
+/// How to send one archive: a PUT of its bytes to `url` with exactly these headers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Upload {
+    /// Where to.
+    pub url: String,
+    /// Header names in lower case, with their values.
+    pub headers: Vec<(&'static str, String)>,
+}
+
+impl ArchiveUrls {
+    /// URLs by `signer`; downloads are good for `lifetime` seconds.
+    pub fn new(signer: ArchiveSigner, lifetime: u32) -> Self {
+        Self { signer, lifetime }
+    }
+
+    /// The URL to fetch `archive` from. `origin` is the registry's own, as in `https://host`.
+    pub fn download(&self, origin: &str, archive: ArchiveKey, now: UnixTime) -> String {
+        match &self.signer {
+            ArchiveSigner::Bucket(presigner) => presigner.presign(
+                SignedMethod::Get,
+                &archive.to_string(),
+                &[],
+                now,
+                self.lifetime,
+            ),
+            ArchiveSigner::Worker(signer) => {
+                let path = signer.download(archive, now.plus(self.lifetime));
+                format!("{origin}{path}")
+            }
+        }
+    }
+
+    /// How to send `archive`, which has `size` bytes. The bucket is told the digest, so it refuses
+    /// other bytes, and to create only, so it never replaces what a release refers to.
+    pub fn upload(&self, origin: &str, archive: ArchiveKey, size: u64, now: UnixTime) -> Upload {
+        let content_type = archive.kind.content_type().to_owned();
+        match &self.signer {
+            ArchiveSigner::Bucket(presigner) => {
+                let headers = vec![
+                    ("content-type", content_type),
+                    ("if-none-match", "*".to_owned()),
+                    ("x-amz-checksum-sha256", archive.digest.to_base64()),
+                ];
+                let signed: Vec<(&str, &str)> = headers
+                    .iter()
+                    .map(|(name, value)| (*name, value.as_str()))
+                    .collect();
+                let key = archive.to_string();
+                let lifetime = limits::UPLOAD_LIFETIME_SECONDS;
+                let url = presigner.presign(SignedMethod::Put, &key, &signed, now, lifetime);
+                Upload { url, headers }
+            }
+            ArchiveSigner::Worker(signer) => {
+                let expires = now.plus(limits::UPLOAD_LIFETIME_SECONDS);
+                let path = signer.upload(archive, size, expires);
+                Upload {
+                    url: format!("{origin}{path}"),
+                    headers: vec![("content-type", content_type)],
+                }
+            }
+        }
+    }
+
+    /// The largest archive that can be sent, in bytes, and why no larger.
+    pub fn upload_limit(&self) -> (u64, &'static str) {
+        match &self.signer {
+            ArchiveSigner::Bucket(_) => (limits::ARCHIVE_BYTES, "R2 takes no more in one PUT"),
+            ArchiveSigner::Worker(_) => (
+                limits::WORKER_BODY_BYTES,
+                "without S3 keys uploads pass through the Worker, and Cloudflare takes no larger \
+                 request body; set the TERRACE_S3_… variables to send archives straight to R2",
+            ),
+        }
+    }
+
+    /// The signer of Worker-signed paths, when that is the mode.
+    pub fn path_signer(&self) -> Option<&PathSigner> {
+        match &self.signer {
+            ArchiveSigner::Worker(signer) => Some(signer),
+            ArchiveSigner::Bucket(_) => None,
+        }
+    }
+}

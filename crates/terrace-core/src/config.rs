@@ -1,0 +1,200 @@
+//! The configuration of a deployment: every variable, read once, in this one place.
+
+use crate::archive_url::{ArchiveSigner, ArchiveUrls};
+use crate::limits;
+use crate::presign::{Endpoint, Presigner};
+use crate::secret::Secret;
+use crate::signed_path::PathSigner;
+
+/// The secret that opens the admin routes; at least 16 characters. Without it there are none.
+pub const ADMIN_TOKEN: &str = "TERRACE_ADMIN_TOKEN";
+/// The S3 endpoint of the bucket, such as `https://<account>.r2.cloudflarestorage.com`; may have a path.
+pub const S3_ENDPOINT: &str = "TERRACE_S3_ENDPOINT";
+/// The bucket's name.
+pub const S3_BUCKET: &str = "TERRACE_S3_BUCKET";
+/// The region to sign for; `auto` unless set.
+pub const S3_REGION: &str = "TERRACE_S3_REGION";
+/// The S3 access key.
+pub const S3_ACCESS_KEY_ID: &str = "TERRACE_S3_ACCESS_KEY_ID";
+/// The S3 secret.
+pub const S3_SECRET_ACCESS_KEY: &str = "TERRACE_S3_SECRET_ACCESS_KEY";
+/// Seconds that a download URL is good for: 1 to 604800, 900 unless set.
+pub const URL_LIFETIME: &str = "TERRACE_URL_LIFETIME";
+/// The secret that Worker-signed URLs are keyed with; the admin secret unless set.
+pub const URL_SECRET: &str = "TERRACE_URL_SECRET";
+
+/// A deployment's settings.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// What opens the admin routes; without it there are none.
+    pub admin_token: Option<Secret>,
+    /// How archives are reached; `None` when no secret is set that could sign their URLs.
+    pub archive_urls: Option<ArchiveUrls>,
+}
+
+/// A variable that cannot be used, with its name and the rule. Never its value, if it is a secret.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{variable} {rule}")]
+pub struct ConfigError {
+    variable: &'static str,
+    rule: String,
+}
+
+fn error(variable: &'static str, rule: impl Into<String>) -> ConfigError {
+    let rule = rule.into();
+    ConfigError { variable, rule }
+}
+
+impl Config {
+    /// Reads all variables. One that is set to nothing counts as not set.
+    ///
+    /// # Errors
+    /// The first variable that is wrong.
+    pub fn from_vars(lookup: impl Fn(&str) -> Option<String>) -> Result<Self, ConfigError> {
+        let var = |name| lookup(name).filter(|value| !value.is_empty());
+        let admin_token = var(ADMIN_TOKEN).map(Secret::new);
+        if let Some(token) = &admin_token
+            && token.expose().len() < limits::ADMIN_TOKEN_BYTES
+        {
+            let rule = format!(
+                "must be at least {} characters long",
+                limits::ADMIN_TOKEN_BYTES
+            );
+            return Err(error(ADMIN_TOKEN, rule));
+        }
+        let lifetime = lifetime(var(URL_LIFETIME))?;
+        let signer = match presigner(&var)? {
+            Some(presigner) => Some(ArchiveSigner::Bucket(presigner)),
+            None => var(URL_SECRET)
+                .map(Secret::new)
+                .or_else(|| admin_token.clone())
+                .map(|secret| ArchiveSigner::Worker(PathSigner::new(&secret))),
+        };
+        Ok(Self {
+            admin_token,
+            archive_urls: signer.map(|signer| ArchiveUrls::new(signer, lifetime)),
+        })
+    }
+}
+
+fn lifetime(value: Option<String>) -> Result<u32, ConfigError> {
+    let Some(value) = value else {
+        return Ok(limits::URL_LIFETIME_DEFAULT_SECONDS);
+    };
+    let range = limits::URL_LIFETIME_SECONDS;
+    value
+        .parse()
+        .ok()
+        .filter(|seconds| range.contains(seconds))
+        .ok_or_else(|| {
+            let (least, most) = (range.start(), range.end());
+            let rule =
+                format!("is {value:?}: it must be a number of seconds from {least} to {most}");
+            error(URL_LIFETIME, rule)
+        })
+}
+
+fn presigner(
+    var: &impl Fn(&'static str) -> Option<String>,
+) -> Result<Option<Presigner>, ConfigError> {
+    let needed = [
+        S3_ENDPOINT,
+        S3_BUCKET,
+        S3_ACCESS_KEY_ID,
+        S3_SECRET_ACCESS_KEY,
+    ];
+    let [endpoint, bucket, id, secret] = needed.map(|name| var(name).ok_or(name));
+    if [&endpoint, &bucket, &id, &secret]
+        .iter()
+        .all(|value| value.is_err())
+    {
+        return Ok(None);
+    }
+    let incomplete = |name| {
+        error(
+            name,
+            "is not set, but other TERRACE_S3_… variables are: set all or none",
+        )
+    };
+    let endpoint = endpoint.map_err(incomplete)?;
+    let endpoint = Endpoint::parse(&endpoint)
+        .map_err(|cause| error(S3_ENDPOINT, format!("is not an S3 endpoint: {cause}")))?;
+    Ok(Some(Presigner::new(
+        endpoint,
+        var(S3_REGION).unwrap_or_else(|| "auto".to_owned()),
+        bucket.map_err(incomplete)?,
+        id.map_err(incomplete)?,
+        Secret::new(secret.map_err(incomplete)?),
+    )))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(vars: &[(&str, &str)]) -> Result<Config, ConfigError> {
+        Config::from_vars(|name| {
+            let found = vars.iter().find(|(known, _)| *known == name);
+            found.map(|(_, value)| (*value).to_owned())
+        })
+    }
+
+    const TOKEN: (&str, &str) = (ADMIN_TOKEN, "0123456789abcdef");
+    const S3: [(&str, &str); 4] = [
+        (S3_ENDPOINT, "https://account.example.com"),
+        (S3_BUCKET, "terrace"),
+        (S3_ACCESS_KEY_ID, "id"),
+        (S3_SECRET_ACCESS_KEY, "secret"),
+    ];
+
+    #[test]
+    fn nothing_set_is_a_registry_without_admin_routes() {
+        let config = read(&[]).unwrap();
+        assert!(config.admin_token.is_none() && config.archive_urls.is_none());
+    }
+
+    #[test]
+    fn s3_keys_switch_presigning_on_and_without_them_the_worker_signs() {
+        let worker = read(&[TOKEN]).unwrap().archive_urls.unwrap();
+        assert!(worker.path_signer().is_some());
+        let bucket = read(&S3).unwrap().archive_urls.unwrap();
+        assert!(bucket.path_signer().is_none());
+    }
+
+    #[test]
+    fn a_wrong_variable_is_named_with_the_rule() {
+        for (vars, name, rule) in [
+            (vec![(ADMIN_TOKEN, "short")], ADMIN_TOKEN, "at least 16"),
+            (vec![(URL_LIFETIME, "0")], URL_LIFETIME, "1 to 604800"),
+            (vec![(URL_LIFETIME, "604801")], URL_LIFETIME, "1 to 604800"),
+            (vec![(URL_LIFETIME, "15m")], URL_LIFETIME, "15m"),
+            (S3[1..].to_vec(), S3_ENDPOINT, "set all or none"),
+            (S3[..3].to_vec(), S3_SECRET_ACCESS_KEY, "set all or none"),
+            (
+                [&[(S3_ENDPOINT, "account")], &S3[1..]].concat(),
+                S3_ENDPOINT,
+                "https://",
+            ),
+        ] {
+            let error = read(&vars).unwrap_err().to_string();
+            assert!(error.starts_with(name) && error.contains(rule), "{error}");
+        }
+    }
+
+    #[test]
+    fn the_lifetime_may_be_a_second_or_seven_days() {
+        for value in ["1", "604800"] {
+            assert!(read(&[TOKEN, (URL_LIFETIME, value)]).is_ok());
+        }
+    }
+
+    #[test]
+    fn secrets_are_not_shown_in_debug_output() {
+        let vars = [&[(ADMIN_TOKEN, "hunter2hunter2hunter2")], S3.as_slice()].concat();
+        let shown = format!("{:?}", read(&vars).unwrap());
+        assert!(
+            !shown.contains("hunter2") && !shown.contains("\"secret\""),
+            "{shown}"
+        );
+    }
+}

@@ -1,0 +1,357 @@
+//! The indices: what KV holds, each a pure function of the facts.
+//!
+//! # How a version list stays the newest
+//! After its commit a publisher rewrites the package's *change* document in R2, lists the
+//! releases, writes the list to KV, and looks whether the change document is still its own; if
+//! not, somebody committed meanwhile, and it lists and writes again. Whoever commits after
+//! another has listed is therefore either seen by that other, or lists after that other has
+//! written. The last list written holds every committed release, and a look costs one small read
+//! instead of a second listing of all versions.
+
+use serde::{Deserialize, Serialize};
+
+use crate::digest::Sha256;
+use crate::key::Package;
+use crate::platform::Platform;
+use crate::protocol_version::ProtocolVersion;
+use crate::release::{ModuleArchiveDocument, ProviderRelease, Release, SigningKeyDocument};
+use crate::version::Version;
+
+/// A value for KV: the bytes and what a read must know without looking into them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IndexDocument {
+    /// The bytes.
+    pub text: String,
+    /// What rides in the key's metadata.
+    pub metadata: IndexMetadata,
+}
+
+/// The KV metadata of an index, 1,024 bytes at most.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IndexMetadata {
+    /// The entity tag of the bytes, with its quotes.
+    pub etag: String,
+}
+
+/// What a version list says about one release. It rides in the release object's metadata, so
+/// that a list of releases is enough to build the version list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListedRelease {
+    /// The version.
+    pub version: Version,
+    /// Of a provider: the plugin protocols. Of a module: none.
+    pub protocols: Vec<ProtocolVersion>,
+    /// Of a provider: the platforms. Of a module: none.
+    pub platforms: Vec<Platform>,
+}
+
+/// The name of the metadata that holds the protocols, separated by commas.
+const PROTOCOLS: &str = "protocols";
+/// The name of the metadata that holds the platforms, separated by commas.
+const PLATFORMS: &str = "platforms";
+
+impl IndexDocument {
+    fn new(text: String) -> Self {
+        let digest = Sha256::of(text.as_bytes()).to_string();
+        let short: String = digest.chars().take(32).collect();
+        Self {
+            metadata: IndexMetadata {
+                etag: format!("\"{short}\""),
+            },
+            text,
+        }
+    }
+}
+
+impl ListedRelease {
+    /// What a version list says about `release`.
+    pub fn of(release: &Release) -> Self {
+        match release {
+            Release::Provider(provider) => Self {
+                version: provider.version.clone(),
+                protocols: provider.protocols.clone(),
+                platforms: provider
+                    .packages
+                    .iter()
+                    .map(|package| package.platform.clone())
+                    .collect(),
+            },
+            Release::Module(module) => Self {
+                version: module.version.clone(),
+                protocols: Vec::new(),
+                platforms: Vec::new(),
+            },
+        }
+    }
+
+    /// The metadata of the release object.
+    pub fn to_metadata(&self) -> Vec<(&'static str, String)> {
+        if self.platforms.is_empty() {
+            return Vec::new();
+        }
+        vec![
+            (PROTOCOLS, joined(&self.protocols)),
+            (PLATFORMS, joined(&self.platforms)),
+        ]
+    }
+
+    /// Reads back the metadata of a release object; `None` when it is not of this form.
+    pub fn from_metadata<'a>(
+        version: Version,
+        metadata: impl Fn(&str) -> Option<&'a str>,
+    ) -> Option<Self> {
+        let protocols = split(metadata(PROTOCOLS))?;
+        let platforms = split(metadata(PLATFORMS))?;
+        Some(Self {
+            version,
+            protocols,
+            platforms,
+        })
+    }
+}
+
+fn joined<T: ToString>(items: &[T]) -> String {
+    let texts: Vec<String> = items.iter().map(ToString::to_string).collect();
+    texts.join(",")
+}
+
+fn split<T: std::str::FromStr>(text: Option<&str>) -> Option<Vec<T>> {
+    match text {
+        None | Some("") => Some(Vec::new()),
+        Some(text) => text.split(',').map(|item| item.parse().ok()).collect(),
+    }
+}
+
+#[derive(Serialize)]
+struct ProviderVersions {
+    versions: Vec<ProviderVersion>,
+}
+
+#[derive(Serialize)]
+struct ProviderVersion {
+    version: Version,
+    protocols: Vec<ProtocolVersion>,
+    platforms: Vec<PlatformObject>,
+}
+
+#[derive(Serialize)]
+struct PlatformObject {
+    os: String,
+    arch: String,
+}
+
+#[derive(Serialize)]
+struct ModuleVersions {
+    modules: [ModuleVersionList; 1],
+}
+
+#[derive(Serialize)]
+struct ModuleVersionList {
+    versions: Vec<ModuleVersion>,
+}
+
+#[derive(Serialize)]
+struct ModuleVersion {
+    version: Version,
+}
+
+/// The answer of a package's `versions` route, ascending by version; `None` when it has none.
+///
+/// # Errors
+/// Never for these types; serde cannot know that.
+pub fn versions(
+    package: &Package,
+    mut releases: Vec<ListedRelease>,
+) -> Result<Option<IndexDocument>, serde_json::Error> {
+    if releases.is_empty() {
+        return Ok(None);
+    }
+    releases.sort_by(|a, b| a.version.cmp(&b.version));
+    let text = match package {
+        Package::Provider(_) => serde_json::to_string(&ProviderVersions {
+            versions: releases.into_iter().map(provider_version).collect(),
+        })?,
+        Package::Module(_) => {
+            let versions = releases
+                .into_iter()
+                .map(|release| ModuleVersion {
+                    version: release.version,
+                })
+                .collect();
+            serde_json::to_string(&ModuleVersions {
+                modules: [ModuleVersionList { versions }],
+            })?
+        }
+    };
+    Ok(Some(IndexDocument::new(text)))
+}
+
+fn provider_version(release: ListedRelease) -> ProviderVersion {
+    ProviderVersion {
+        version: release.version,
+        protocols: release.protocols,
+        platforms: release
+            .platforms
+            .iter()
+            .map(|platform| PlatformObject {
+                os: platform.os().to_owned(),
+                arch: platform.arch().to_owned(),
+            })
+            .collect(),
+    }
+}
+
+/// What package downloads of one provider version are answered from.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct ProviderVersionIndex {
+    /// The plugin protocols.
+    pub protocols: Vec<ProtocolVersion>,
+    /// Where the SHA256SUMS text lies.
+    pub shasums: Sha256,
+    /// Where its signature lies.
+    pub signature: Sha256,
+    /// The key that signed it.
+    pub signing_key: SigningKeyDocument,
+    /// One for each platform.
+    pub packages: Vec<IndexedPackage>,
+}
+
+/// One platform's zip.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct IndexedPackage {
+    /// What it runs on.
+    pub platform: Platform,
+    /// Its name in SHA256SUMS.
+    pub filename: String,
+    /// Its digest.
+    pub sha256: Sha256,
+}
+
+/// What downloads of one version are answered from.
+///
+/// # Errors
+/// Never for these types; serde cannot know that.
+pub fn version(release: &Release) -> Result<IndexDocument, serde_json::Error> {
+    let text = match release {
+        Release::Provider(release) => serde_json::to_string(&provider_index(release))?,
+        Release::Module(release) => {
+            let archive: &ModuleArchiveDocument = &release.archive;
+            serde_json::to_string(archive)?
+        }
+    };
+    Ok(IndexDocument::new(text))
+}
+
+fn provider_index(release: &ProviderRelease) -> ProviderVersionIndex {
+    ProviderVersionIndex {
+        protocols: release.protocols.clone(),
+        shasums: release.shasums,
+        signature: release.signature,
+        signing_key: release.signing_key.clone(),
+        packages: release
+            .packages
+            .iter()
+            .map(|package| IndexedPackage {
+                platform: package.platform.clone(),
+                filename: package.filename.clone(),
+                sha256: package.sha256,
+            })
+            .collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn listed(version: &str, protocols: &str, platforms: &str) -> ListedRelease {
+        ListedRelease {
+            version: version.parse().unwrap(),
+            protocols: split(Some(protocols)).unwrap(),
+            platforms: split(Some(platforms)).unwrap(),
+        }
+    }
+
+    fn provider() -> Package {
+        Package::Provider("acme/widget".parse().unwrap())
+    }
+
+    #[test]
+    fn a_provider_list_is_what_the_protocol_wants_ascending_2_1_1_2_1_3() {
+        let releases = vec![
+            listed("1.10.0", "5.0,6.0", "linux_amd64,darwin_arm64"),
+            listed("1.2.0", "5.0", "linux_amd64"),
+        ];
+        let document = versions(&provider(), releases).unwrap().unwrap();
+        assert_eq!(
+            document.text,
+            r#"{"versions":[{"version":"1.2.0","protocols":["5.0"],"platforms":[{"os":"linux","arch":"amd64"}]},{"version":"1.10.0","protocols":["5.0","6.0"],"platforms":[{"os":"linux","arch":"amd64"},{"os":"darwin","arch":"arm64"}]}]}"#
+        );
+    }
+
+    #[test]
+    fn a_module_list_is_what_the_protocol_wants_3_1() {
+        let package = Package::Module("acme/vpc/aws".parse().unwrap());
+        let releases = vec![listed("1.0.0", "", ""), listed("0.9.0", "", "")];
+        let document = versions(&package, releases).unwrap().unwrap();
+        assert_eq!(
+            document.text,
+            r#"{"modules":[{"versions":[{"version":"0.9.0"},{"version":"1.0.0"}]}]}"#
+        );
+    }
+
+    #[test]
+    fn a_package_without_releases_has_no_list() {
+        assert_eq!(versions(&provider(), Vec::new()).unwrap(), None);
+    }
+
+    #[test]
+    fn metadata_of_another_form_is_not_guessed_at() {
+        let version: Version = "1.0.0".parse().unwrap();
+        let read = |protocols: &'static str, platforms: &'static str| {
+            ListedRelease::from_metadata(version.clone(), |name| {
+                Some(if name == PROTOCOLS {
+                    protocols
+                } else {
+                    platforms
+                })
+            })
+        };
+        assert!(read("5.0", "linux_amd64").is_some());
+        assert!(read("five", "linux_amd64").is_none());
+        assert!(read("5.0", "linux").is_none());
+    }
+
+    proptest! {
+        #[test]
+        fn the_order_in_which_releases_are_listed_does_not_matter(
+            mut numbers in proptest::collection::vec((0u8..4, 0u8..4, 0u8..20), 1..20), seed in any::<u64>()
+        ) {
+            numbers.sort_unstable();
+            numbers.dedup();
+            let of = |numbers: &[(u8, u8, u8)]| {
+                let releases = numbers.iter().map(|(a, b, c)| listed(&format!("{a}.{b}.{c}"), "5.0", "linux_amd64")).collect();
+                versions(&provider(), releases).unwrap().unwrap()
+            };
+            let sorted = of(&numbers);
+            let middle = usize::try_from(seed % numbers.len() as u64).unwrap();
+            numbers.rotate_left(middle);
+            numbers.reverse();
+            prop_assert_eq!(of(&numbers), sorted);
+        }
+
+        #[test]
+        fn metadata_reads_back_as_it_was_written(
+            protocols in proptest::collection::vec("[56]\\.[0-9]", 1..3),
+            platforms in proptest::collection::vec("[a-z]{2,8}_[a-z0-9]{2,8}", 1..5),
+        ) {
+            let release = listed("1.0.0", &protocols.join(","), &platforms.join(","));
+            let metadata = release.to_metadata();
+            let read = ListedRelease::from_metadata(release.version.clone(), |name| {
+                metadata.iter().find(|(known, _)| *known == name).map(|(_, value)| value.as_str())
+            });
+            prop_assert_eq!(read, Some(release));
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! The pure part of Terrace.
+//!
+//! # In scope
+//! What a registry *is*: addresses, versions, the stored documents, the index
+//! functions, each protocol's wire format, request parsing into one [`route::Route`],
+//! URL signing, and every check a publish must pass.
+//!
+//! # Out of scope
+//! Everything that touches the world. Nothing here reads a clock, opens a
+//! connection, awaits, or names a platform; time, keys and bytes are arguments.
+//! That is what lets native tests, the Worker and the `terrace` command share it.
+
+pub mod address;
+pub mod admin;
+pub mod archive;
+pub mod archive_url;
+pub mod config;
+pub mod digest;
+pub mod index;
+pub mod key;
+pub mod limits;
+pub mod name;
+pub mod openpgp;
+pub mod package_hash;
+pub mod platform;
+pub mod presign;
+pub mod problem;
+pub mod protocol_version;
+pub mod publish;
+pub mod read;
+pub mod release;
+pub mod reply;
+pub mod route;
+pub mod secret;
+pub mod shasums;
+pub mod signed_path;
+pub mod subdir;
+mod text_serde;
+pub mod time;
+pub mod version;

@@ -1,0 +1,79 @@
+//! Every limit, each with its source. Error texts quote these, so they cannot drift apart.
+
+/// A part of a provider address is one DNS label (RFC 1035, section 2.3.4).
+pub const PROVIDER_PART_BYTES: usize = 63;
+
+/// A part of a module address (OpenTofu `registry-address`, `moduleRegistryNamePattern`).
+pub const NAME_BYTES: usize = 64;
+
+/// Each half of a platform. The longest that Go knows is `loongarch64`; 16 leaves room.
+pub const PLATFORM_PART_BYTES: usize = 16;
+
+/// A version. With three names of 64 bytes a key stays under KV's 512 bytes
+/// (<https://developers.cloudflare.com/kv/platform/limits/>) with room for a hostname of 253.
+pub const VERSION_BYTES: usize = 100;
+
+/// Platforms of one release. Go supports fewer than 50; their names fill at most
+/// 64 × 34 bytes of the 8,192 that R2 gives to custom metadata.
+pub const PLATFORMS: usize = 64;
+
+/// Protocol versions of one release. Two are in use.
+pub const PROTOCOLS: usize = 8;
+
+/// R2 custom metadata of one object, in bytes (<https://developers.cloudflare.com/r2/platform/limits/>).
+pub const FACT_METADATA_BYTES: usize = 8_192;
+
+/// KV metadata of one key as JSON (<https://developers.cloudflare.com/kv/platform/limits/>).
+pub const INDEX_METADATA_BYTES: usize = 1_024;
+
+/// The body of an admin request. It is held in wasm memory, which never shrinks; the largest real
+/// request (64 platforms, their SHA256SUMS and an RSA-4096 signature) is about 40 KB.
+pub const ADMIN_BODY_BYTES: u64 = 1024 * 1024;
+
+/// The text of a SHA256SUMS file: 64 platforms and some extra lines of at most 300 bytes each.
+pub const SHASUMS_BYTES: usize = 64 * 1024;
+
+/// A file name inside SHA256SUMS (the usual limit of a path component).
+pub const FILENAME_BYTES: usize = 255;
+
+/// A published archive. Presigned uploads are a single PUT, and R2 takes at most
+/// 4.995 GiB in one (<https://developers.cloudflare.com/r2/platform/limits/>).
+pub const ARCHIVE_BYTES: u64 = 4_995 * 1024 * 1024 * 1024 / 1000;
+
+/// A request body that passes through the Worker: Cloudflare's limit on most plans
+/// (<https://developers.cloudflare.com/workers/platform/limits/#request-limits>).
+pub const WORKER_BODY_BYTES: u64 = 100 * 1000 * 1000;
+
+/// The lifetime of a presigned URL in seconds, smallest and largest
+/// (<https://developers.cloudflare.com/r2/api/s3/presigned-urls/>: 1 second to 7 days).
+pub const URL_LIFETIME_SECONDS: std::ops::RangeInclusive<u32> = 1..=604_800;
+
+/// The lifetime of a download URL where none is configured: long enough for a slow client to
+/// begin, short because such URLs reach users' logs when a download fails.
+pub const URL_LIFETIME_DEFAULT_SECONDS: u32 = 900;
+
+/// The lifetime of an upload URL: time to send 5 GB at 1.5 MB a second.
+pub const UPLOAD_LIFETIME_SECONDS: u32 = 3_600;
+
+/// The shortest admin secret: 16 characters of base64 are 96 bits.
+pub const ADMIN_TOKEN_BYTES: usize = 16;
+
+/// Signing keys of one namespace. Clients try them one after another.
+pub const KEYS: usize = 16;
+
+/// The cache time of a version list at the edge, in seconds: the shortest KV allows
+/// (<https://developers.cloudflare.com/changelog/post/2026-01-30-kv-reduced-minimum-cachettl/>).
+pub const LIST_CACHE_SECONDS: u32 = 30;
+
+/// The cache time of the documents of one immutable version, in seconds: a day.
+pub const VERSION_CACHE_SECONDS: u32 = 86_400;
+
+/// Reasons given at once for a refusal; a hostile archive could have thousands.
+pub const REASONS: usize = 50;
+
+/// How often an index is written again because a release landed meanwhile. A write a second is
+/// KV's limit for a key, so this is also the longest wait, in seconds.
+pub const REFRESH_ROUNDS: u32 = 30;
+
+/// A path that no route can have: longer than every name together.
+pub const PATH_BYTES: usize = 1_024;

@@ -1,0 +1,207 @@
+//! The words an address is made of, one newtype each.
+//!
+//! Providers and modules follow different rules, as the clients do: every part of a
+//! provider address is case-insensitive and kept in lower case, while a module's
+//! namespace and name keep their case (OpenTofu's `registry-address`, functions
+//! `ParseProviderPart` and `ParseModuleSource`).
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::limits;
+
+/// Why a text is not a name of the wanted kind.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{what} {value:?} {rule}")]
+pub struct NameError {
+    what: &'static str,
+    value: String,
+    rule: &'static str,
+}
+
+impl NameError {
+    fn new(what: &'static str, value: &str, rule: &'static str) -> Self {
+        Self {
+            what,
+            value: value.chars().take(limits::NAME_BYTES + 1).collect(),
+            rule,
+        }
+    }
+}
+
+macro_rules! name {
+    ($(#[$doc:meta])* $name:ident, $what:literal, $parse:path) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(String);
+
+        impl $name {
+            /// The name as it stands in addresses, keys and URLs.
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = NameError;
+
+            fn from_str(text: &str) -> Result<Self, NameError> {
+                $parse(text)
+                    .map(Self)
+                    .map_err(|rule| NameError::new($what, text, rule))
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+    };
+}
+
+name! {
+    /// The namespace of a provider: one DNS label in lower case, without `--`.
+    ///
+    /// Clients lower-case what the user wrote before they ask, so upper case is folded here too.
+    Namespace, "namespace", provider_part
+}
+
+name! {
+    /// The type of a provider, such as `aws`: one DNS label in lower case, without `--`,
+    /// and without the prefix `terraform-`, which clients refuse.
+    ProviderType, "provider type", provider_type
+}
+
+name! {
+    /// The namespace of a module: letters, digits, `-` and `_`, case preserved.
+    ModuleNamespace, "module namespace", module_part
+}
+
+name! {
+    /// The name of a module: letters, digits, `-` and `_`, case preserved.
+    ModuleName, "module name", module_part
+}
+
+name! {
+    /// The target system of a module, such as `aws`: 1 to 64 lower-case letters and digits.
+    System, "target system", system
+}
+
+impl ModuleNamespace {
+    /// The namespace that owns this module's namespace for signing keys and rights:
+    /// the same word, without regard to case.
+    pub fn folded(&self) -> String {
+        self.0.to_ascii_lowercase()
+    }
+}
+
+fn provider_part(text: &str) -> Result<String, &'static str> {
+    if text.is_empty() {
+        return Err("is empty");
+    }
+    if text.len() > limits::PROVIDER_PART_BYTES {
+        return Err("is longer than 63 characters");
+    }
+    if !text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-') {
+        return Err("may hold only letters, digits and dashes");
+    }
+    if text.starts_with('-') || text.ends_with('-') {
+        return Err("may not start or end with a dash");
+    }
+    if text.contains("--") {
+        return Err("may not hold two dashes in a row");
+    }
+    Ok(text.to_ascii_lowercase())
+}
+
+fn provider_type(text: &str) -> Result<String, &'static str> {
+    let name = provider_part(text)?;
+    if name.starts_with("terraform-") {
+        return Err(
+            "may not start with \"terraform-\": the type is what follows \"terraform-provider-\"",
+        );
+    }
+    Ok(name)
+}
+
+fn module_part(text: &str) -> Result<String, &'static str> {
+    if text.is_empty() {
+        return Err("is empty");
+    }
+    if text.len() > limits::NAME_BYTES {
+        return Err("is longer than 64 characters");
+    }
+    if !text
+        .bytes()
+        .all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_')
+    {
+        return Err("may hold only letters, digits, dashes and underscores");
+    }
+    let ends_well = |b: Option<u8>| b.is_some_and(|b| b.is_ascii_alphanumeric());
+    if !ends_well(text.bytes().next()) || !ends_well(text.bytes().next_back()) {
+        return Err("must start and end with a letter or a digit");
+    }
+    Ok(text.to_owned())
+}
+
+fn system(text: &str) -> Result<String, &'static str> {
+    if text.is_empty() {
+        return Err("is empty");
+    }
+    if text.len() > limits::NAME_BYTES {
+        return Err("is longer than 64 characters");
+    }
+    if !text
+        .bytes()
+        .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit())
+    {
+        return Err("may hold only lower-case letters and digits");
+    }
+    Ok(text.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn provider_names_are_folded_to_lower_case_as_clients_fold_them_2_1_7() {
+        assert_eq!("AcMe".parse::<Namespace>().unwrap().as_str(), "acme");
+        assert_eq!("Widget".parse::<ProviderType>().unwrap().as_str(), "widget");
+    }
+
+    #[test]
+    fn provider_names_that_clients_refuse_are_refused_with_the_rule() {
+        for (text, rule) in [
+            ("", "is empty"),
+            ("a_b", "letters, digits and dashes"),
+            ("-a", "start or end"),
+            ("a-", "start or end"),
+            ("a--b", "two dashes"),
+            ("é", "letters, digits and dashes"),
+            (&"a".repeat(64), "longer than 63"),
+        ] {
+            let error = text.parse::<Namespace>().unwrap_err().to_string();
+            assert!(error.contains(rule), "{text:?}: {error}");
+        }
+        let error = "terraform-x".parse::<ProviderType>().unwrap_err();
+        assert!(error.to_string().contains("terraform-provider-"));
+    }
+
+    #[test]
+    fn module_names_keep_their_case_3_10() {
+        assert_eq!("MyVpc_x".parse::<ModuleName>().unwrap().as_str(), "MyVpc_x");
+        for text in ["", "-a", "a-", "_a", "a.b", "a/b", &"a".repeat(65)] {
+            assert!(text.parse::<ModuleName>().is_err(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_system_is_lower_case_letters_and_digits_3_10() {
+        assert!("aws".parse::<System>().is_ok());
+        for text in ["", "AWS", "a-b", "a_b", &"a".repeat(65)] {
+            assert!(text.parse::<System>().is_err(), "{text:?}");
+        }
+    }
+}

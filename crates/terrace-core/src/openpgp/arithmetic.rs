@@ -1,0 +1,193 @@
+//! The numbers behind a signature. What is compared with what is decided elsewhere; here a digest
+//! and a signature fit a key, or do not.
+
+use crypto_bigint::modular::{BoxedMontyForm, BoxedMontyParams};
+use crypto_bigint::{BoxedUint, Odd};
+use p256::ecdsa::signature::hazmat::PrehashVerifier;
+
+use super::limits;
+use super::public_key::Curve;
+use super::signature::HashAlgorithm;
+
+/// Leading zero octets mean nothing in an MPI.
+fn trim(number: &[u8]) -> &[u8] {
+    let zeros = number.iter().take_while(|byte| **byte == 0).count();
+    number.get(zeros..).unwrap_or_default()
+}
+
+/// The number, in exactly `N` octets, if it fits.
+fn pad<const N: usize>(number: &[u8]) -> Option<[u8; N]> {
+    let number = trim(number);
+    let mut padded = [0; N];
+    let start = N.checked_sub(number.len())?;
+    padded.get_mut(start..)?.copy_from_slice(number);
+    Some(padded)
+}
+
+fn bits(number: &[u8]) -> u32 {
+    let number = trim(number);
+    let zeros = number.first().map_or(0, |byte| byte.leading_zeros());
+    u32::try_from(number.len() * 8).map_or(u32::MAX, |bits| bits - zeros)
+}
+
+/// PKCS #1 v1.5 (RFC 8017, section 8.2.2), with Go's demands on the key (`checkPublicKey`).
+///
+/// The expected message is built and compared as a whole, so there is no padding to parse.
+pub(super) fn rsa(n: &[u8], e: &[u8], hash: HashAlgorithm, digest: &[u8], s: &[u8]) -> bool {
+    rsa_message(n, e, s)
+        .is_some_and(|message| expected_rsa_message(hash, digest, message.len()) == Some(message))
+}
+
+/// `s^e mod n`, as long as the modulus.
+fn rsa_message(n: &[u8], e: &[u8], s: &[u8]) -> Option<Vec<u8>> {
+    let size = bits(n);
+    if !(limits::RSA_MIN_BITS..=limits::RSA_MAX_BITS).contains(&size) {
+        return None;
+    }
+    let precision = size.next_multiple_of(8);
+    let length = usize::try_from(precision / 8).ok()?;
+    // A signature may lack leading zeros, but not have more of them than the modulus is long.
+    if s.len() > length {
+        return None;
+    }
+    let modulus = BoxedUint::from_be_slice(trim(n), precision).ok()?;
+    let exponent = BoxedUint::from_be_slice(trim(e), 32).ok()?;
+    let base = BoxedUint::from_be_slice(trim(s), precision).ok()?;
+    if bits(e) < 2 || e.last()? & 1 == 0 || base >= modulus {
+        return None;
+    }
+    let modulus = Odd::new(modulus).into_option()?;
+    let parameters = BoxedMontyParams::new_vartime(modulus);
+    let message = BoxedMontyForm::new(base, &parameters)
+        .pow(&exponent)
+        .retrieve();
+    let message = message.to_be_bytes();
+    let start = message.len().checked_sub(length)?;
+    message.get(start..).map(<[u8]>::to_vec)
+}
+
+/// `00 01 ff … ff 00`, then the digest behind the DER prefix of its hash function.
+fn expected_rsa_message(hash: HashAlgorithm, digest: &[u8], length: usize) -> Option<Vec<u8>> {
+    let prefix = digest_info_prefix(hash)?;
+    // At least eight octets of padding.
+    let padding = length.checked_sub(prefix.len() + digest.len() + 3)?;
+    if padding < 8 {
+        return None;
+    }
+    Some(
+        [
+            &[0, 1],
+            vec![0xff; padding].as_slice(),
+            &[0],
+            prefix,
+            digest,
+        ]
+        .concat(),
+    )
+}
+
+/// RFC 8017, section 9.2, note 1.
+fn digest_info_prefix(hash: HashAlgorithm) -> Option<&'static [u8]> {
+    Some(match hash {
+        HashAlgorithm::Sha1 => &[
+            0x30, 0x21, 0x30, 0x09, 0x06, 0x05, 0x2b, 0x0e, 0x03, 0x02, 0x1a, 0x05, 0x00, 0x04,
+            0x14,
+        ],
+        HashAlgorithm::Sha224 => &[
+            0x30, 0x2d, 0x30, 0x0d, 0x06, 0x09, 0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x02,
+            0x04, 0x05, 0x00, 0x04, 0x1c,
+        ],
+        HashAlgorithm::Sha256 => &[
+            0x30, 0x31, 0x30, 0x0d, 0x06, 0x09, 0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x02,
+            0x01, 0x05, 0x00, 0x04, 0x20,
+        ],
+        HashAlgorithm::Sha384 => &[
+            0x30, 0x41, 0x30, 0x0d, 0x06, 0x09, 0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x02,
+            0x02, 0x05, 0x00, 0x04, 0x30,
+        ],
+        HashAlgorithm::Sha512 => &[
+            0x30, 0x51, 0x30, 0x0d, 0x06, 0x09, 0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x02,
+            0x03, 0x05, 0x00, 0x04, 0x40,
+        ],
+        HashAlgorithm::Sha3_256 | HashAlgorithm::Sha3_512 => return None,
+    })
+}
+
+/// FIPS 186-4, section 4.7.
+pub(super) fn dsa([p, q, g, y]: [&[u8]; 4], digest: &[u8], [r, s]: [&[u8]; 2]) -> bool {
+    dsa_key([p, q, g, y])
+        .zip(dsa_signature(r, s, bits(q)))
+        .is_some_and(|(key, signature)| key.verify_prehash(digest, &signature).is_ok())
+}
+
+/// The crate wants every number of a size that fits the modulus, and takes the usual sizes only.
+fn dsa_key([p, q, g, y]: [&[u8]; 4]) -> Option<dsa::VerifyingKey> {
+    // Go's `dsa.Verify` wants whole octets.
+    let (size, order) = (bits(p), bits(q));
+    if !matches!((size, order), (1024, 160) | (2048, 224 | 256) | (3072, 256)) {
+        return None;
+    }
+    let number = |number: &[u8], size: u32| BoxedUint::from_be_slice(trim(number), size).ok();
+    let modulus = number(p, size)?;
+    let key = number(y, size).filter(|key| *key < modulus)?;
+    let components =
+        dsa::Components::from_components(modulus, number(q, order)?, number(g, size)?).ok()?;
+    dsa::VerifyingKey::from_components(components, key).ok()
+}
+
+fn dsa_signature(r: &[u8], s: &[u8], order: u32) -> Option<dsa::Signature> {
+    let number = |number: &[u8]| BoxedUint::from_be_slice(trim(number), order).ok();
+    dsa::Signature::from_components(number(r)?, number(s)?)
+}
+
+/// Whether `point` is one that Go's `elliptic.Unmarshal` takes: uncompressed and on the curve.
+pub(super) fn is_on_curve(curve: Curve, point: &[u8]) -> bool {
+    point.first() == Some(&4)
+        && match curve {
+            Curve::P256 => p256::ecdsa::VerifyingKey::from_sec1_bytes(point).is_ok(),
+            Curve::P384 => p384::ecdsa::VerifyingKey::from_sec1_bytes(point).is_ok(),
+        }
+}
+
+/// FIPS 186-5, section 6.4.2.
+pub(super) fn ecdsa(curve: Curve, point: &[u8], digest: &[u8], r: &[u8], s: &[u8]) -> bool {
+    match curve {
+        Curve::P256 => ecdsa_p256(point, digest, r, s),
+        Curve::P384 => ecdsa_p384(point, digest, r, s),
+    }
+    .is_some()
+}
+
+fn ecdsa_p256(point: &[u8], digest: &[u8], r: &[u8], s: &[u8]) -> Option<()> {
+    let key = p256::ecdsa::VerifyingKey::from_sec1_bytes(point).ok()?;
+    let (r, s) = (pad::<32>(r)?, pad::<32>(s)?);
+    let signature = p256::ecdsa::Signature::from_scalars(r, s).ok()?;
+    key.verify_prehash(digest, &signature).ok()
+}
+
+fn ecdsa_p384(point: &[u8], digest: &[u8], r: &[u8], s: &[u8]) -> Option<()> {
+    let key = p384::ecdsa::VerifyingKey::from_sec1_bytes(point).ok()?;
+    let (r, s) = (pad::<48>(r)?, pad::<48>(s)?);
+    let signature = p384::ecdsa::Signature::from_scalars(r, s).ok()?;
+    key.verify_prehash(digest, &signature).ok()
+}
+
+/// RFC 8032, without the weak keys that would fit anything.
+pub(super) fn ed25519(key: &[u8; 32], digest: &[u8], signature: &[u8; 64]) -> bool {
+    let signature = ed25519_dalek::Signature::from_bytes(signature);
+    ed25519_dalek::VerifyingKey::from_bytes(key)
+        .is_ok_and(|key| key.verify_strict(digest, &signature).is_ok())
+}
+
+/// An EdDSA signature in two MPIs, which lost their leading zeros
+/// (`UnmarshalSignature` in `internal/ecc/ed25519.go`).
+pub(super) fn ed25519_signature(r: &[u8], s: &[u8]) -> Option<[u8; 64]> {
+    if r.len() > 32 || s.len() > 32 {
+        return None;
+    }
+    let mut signature = [0; 64];
+    let (first, second) = signature.split_at_mut(32);
+    first.copy_from_slice(&pad::<32>(r)?);
+    second.copy_from_slice(&pad::<32>(s)?);
+    Some(signature)
+}

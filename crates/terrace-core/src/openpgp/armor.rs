@@ -1,0 +1,145 @@
+//! ASCII armour (RFC 9580, section 6.2).
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
+const BEGIN: &str = "-----BEGIN ";
+const END: &str = "-----END ";
+const DASHES: &str = "-----";
+
+/// Base64 digits a line. Go's reader refuses lines of more than 96.
+const LINE: usize = 64;
+
+/// One armoured block.
+#[derive(Debug)]
+pub(super) struct Block<'a> {
+    /// `PGP PUBLIC KEY BLOCK`, `PGP SIGNATURE`, …
+    pub(super) label: &'a str,
+    pub(super) bytes: Vec<u8>,
+}
+
+/// What a text in armour consists of.
+#[derive(Debug)]
+pub(super) struct Armored<'a> {
+    pub(super) blocks: Vec<Block<'a>>,
+    /// Whether anything but blank lines stands outside the blocks.
+    pub(super) other_text: bool,
+}
+
+/// Why a text is not armour.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ArmorFault {
+    /// No blank line ends the headers, or a header is not `Key: value`.
+    Headers,
+    /// The text is not base64.
+    Base64,
+    /// The checksum is not that of the bytes.
+    Checksum,
+    /// No end line, or one of another label.
+    Unfinished,
+}
+
+/// The label of the first block, if there is a block.
+pub(super) fn first_label(text: &str) -> Option<&str> {
+    text.lines().find_map(|line| label(line, BEGIN))
+}
+
+/// Reads every block.
+pub(super) fn read(text: &str) -> Result<Armored<'_>, ArmorFault> {
+    let mut lines = text.lines().map(str::trim);
+    let mut armored = Armored {
+        blocks: Vec::new(),
+        other_text: false,
+    };
+    while let Some(line) = lines.next() {
+        match label(line, BEGIN) {
+            Some(label) => armored.blocks.push(block(label, &mut lines)?),
+            None => armored.other_text |= !line.is_empty(),
+        }
+    }
+    Ok(armored)
+}
+
+fn block<'a>(
+    block_label: &'a str,
+    lines: &mut impl Iterator<Item = &'a str>,
+) -> Result<Block<'a>, ArmorFault> {
+    loop {
+        match lines.next() {
+            Some("") => break,
+            Some(line) if line.contains(": ") || line.ends_with(':') => {}
+            Some(_) => return Err(ArmorFault::Headers),
+            None => return Err(ArmorFault::Unfinished),
+        }
+    }
+    let mut digits = String::new();
+    let mut checksum = None;
+    for line in lines {
+        if let Some(end) = label(line, END) {
+            return if end == block_label {
+                let bytes = decode(&digits, checksum)?;
+                Ok(Block {
+                    label: block_label,
+                    bytes,
+                })
+            } else {
+                Err(ArmorFault::Unfinished)
+            };
+        }
+        match line.strip_prefix('=') {
+            Some(rest) if rest.len() == 4 && checksum.is_none() => checksum = Some(rest),
+            _ if checksum.is_none() || line.is_empty() => digits.push_str(line),
+            _ => return Err(ArmorFault::Base64),
+        }
+    }
+    Err(ArmorFault::Unfinished)
+}
+
+fn label<'a>(line: &'a str, prefix: &str) -> Option<&'a str> {
+    line.trim().strip_prefix(prefix)?.strip_suffix(DASHES)
+}
+
+fn decode(digits: &str, checksum: Option<&str>) -> Result<Vec<u8>, ArmorFault> {
+    let bytes = STANDARD.decode(digits).map_err(|_| ArmorFault::Base64)?;
+    if let Some(checksum) = checksum {
+        let expected = STANDARD
+            .decode(checksum)
+            .map_err(|_| ArmorFault::Checksum)?;
+        if expected != crc24(&bytes) {
+            return Err(ArmorFault::Checksum);
+        }
+    }
+    Ok(bytes)
+}
+
+/// Writes one block as every client reads it: no headers, a blank line, a checksum.
+pub(super) fn write(label: &str, bytes: &[u8]) -> String {
+    let mut text = format!("{BEGIN}{label}{DASHES}\n\n");
+    for (index, digit) in STANDARD.encode(bytes).chars().enumerate() {
+        if index > 0 && index.is_multiple_of(LINE) {
+            text.push('\n');
+        }
+        text.push(digit);
+    }
+    let checksum = STANDARD.encode(crc24(bytes));
+    text.push_str(&format!("\n={checksum}\n{END}{label}{DASHES}\n"));
+    text
+}
+
+/// RFC 9580, section 6.1.1.
+fn crc24(bytes: &[u8]) -> [u8; 3] {
+    const INITIAL: u32 = 0x00B7_04CE;
+    const GENERATOR: u32 = 0x0186_4CFB;
+    let mut crc = INITIAL;
+    for byte in bytes {
+        crc ^= u32::from(*byte) << 16;
+        for _ in 0..8 {
+            crc <<= 1;
+            if crc & 0x0100_0000 != 0 {
+                crc ^= GENERATOR;
+            }
+        }
+    }
+    let [_, high, middle, low] = crc.to_be_bytes();
+    [high, middle, low]
+}

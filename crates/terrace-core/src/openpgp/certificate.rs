@@ -1,0 +1,424 @@
+//! One certificate: a primary key with its user IDs, subkeys and self-signatures.
+//!
+//! This is go-crypto's `ReadEntity`, `addUserID` and `addSubkey` (`openpgp/keys.go`), which every
+//! client runs over a registered key before it looks at a signature. What they refuse must never
+//! be registered: a key that does not decode is fatal to them.
+
+use super::bytes::Bytes;
+use super::limits;
+use super::packet::{Fault, Packet, subpacket, tag};
+use super::public_key::{PublicKey, algorithm};
+use super::signature::{Signature, kind};
+use super::verify::{Refusal, verify};
+
+/// What clients know of a certificate after reading it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Certificate {
+    pub(super) primary: PublicKey,
+    pub(super) revocations: Vec<Signature>,
+    pub(super) user_ids: Vec<UserId>,
+    /// The newest self-signature over the key alone: what counts for version 6.
+    pub(super) direct_signature: Option<Signature>,
+    pub(super) subkeys: Vec<Subkey>,
+}
+
+/// A user ID with the self-signature that counts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct UserId {
+    pub(super) id: Vec<u8>,
+    pub(super) self_signature: Signature,
+    pub(super) revocations: Vec<Signature>,
+}
+
+/// A subkey with the binding signature that counts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Subkey {
+    pub(super) key: PublicKey,
+    pub(super) binding: Signature,
+    pub(super) revocations: Vec<Signature>,
+}
+
+/// A key of a certificate that may sign data, by its flags.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Signer<'a> {
+    pub(super) key: &'a PublicKey,
+    /// `None` for the primary key.
+    pub(super) subkey: Option<&'a Subkey>,
+}
+
+/// Why clients would not read a certificate.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum CertificateFault {
+    /// A packet that is broken or out of place.
+    Malformed(String),
+    /// It contains a secret key.
+    Secret,
+    /// A self-signature that does not verify.
+    SelfSignature { of: &'static str, refusal: Refusal },
+    /// The primary key is one clients do not know.
+    Unknown(String),
+}
+
+impl From<Fault> for CertificateFault {
+    fn from(fault: Fault) -> Self {
+        match fault {
+            Fault::Skipped(reason) => Self::Unknown(reason),
+            Fault::Malformed(reason) => Self::Malformed(reason),
+        }
+    }
+}
+
+/// The packets of a certificate that mean something.
+#[derive(Debug)]
+enum Part {
+    Signature(Signature),
+    Subkey(PublicKey),
+    UserId(Vec<u8>),
+    /// Means nothing, but ends what stands before it.
+    Other,
+}
+
+impl Certificate {
+    /// Reads the packets of one certificate, the primary key first.
+    pub(super) fn parse(packets: &[Packet<'_>]) -> Result<Self, CertificateFault> {
+        let (first, rest) = packets.split_first().ok_or_else(Fault::cut_off)?;
+        let primary = PublicKey::parse(first.body)?;
+        if !algorithm::can_sign(primary.algorithm) {
+            let name = algorithm::name(primary.algorithm);
+            let reason = format!("its primary key is of algorithm {name}, which cannot sign");
+            return Err(CertificateFault::Malformed(reason));
+        }
+        let mut parts = Vec::new();
+        for packet in rest {
+            parts.extend(part(packet)?);
+        }
+        Reader {
+            primary,
+            self_signatures: 0,
+            parts: parts.into_iter().peekable(),
+        }
+        .read()
+    }
+
+    /// The keys of this ID that may sign (`KeysByIdUsage`).
+    ///
+    /// Clients try only the first of them in earnest: they go on with a spent hash.
+    pub(super) fn signer(&self, key_id: u64) -> Option<Signer<'_>> {
+        self.signers().find(|signer| signer.key.key_id == key_id)
+    }
+
+    /// Whether one of its keys has this ID, allowed to sign or not.
+    pub(super) fn has_key(&self, key_id: u64) -> bool {
+        self.primary.key_id == key_id
+            || self
+                .subkeys
+                .iter()
+                .any(|subkey| subkey.key.key_id == key_id)
+    }
+
+    /// Every key that may sign by its flags.
+    pub(super) fn signers(&self) -> impl Iterator<Item = Signer<'_>> {
+        let mut self_signatures = self.primary_self_signatures().peekable();
+        let allowed = self_signatures.peek().is_some()
+            && self_signatures.all(|signature| signature.allows_signing());
+        let primary = allowed.then_some(Signer {
+            key: &self.primary,
+            subkey: None,
+        });
+        let subkeys = self
+            .subkeys
+            .iter()
+            .filter(|subkey| subkey.binding.allows_signing())
+            .map(|subkey| Signer {
+                key: &subkey.key,
+                subkey: Some(subkey),
+            });
+        primary.into_iter().chain(subkeys)
+    }
+
+    /// The self-signature that speaks for the primary key (`PrimarySelfSignature`): for version 6
+    /// the direct one, otherwise that of the primary user ID.
+    pub(super) fn primary_self_signatures(&self) -> impl Iterator<Item = &Signature> {
+        let user_ids = self
+            .primary_user_ids()
+            .map(|user_id| &user_id.self_signature);
+        self.direct_signature.iter().chain(user_ids)
+    }
+
+    /// The primary user ID: the least revoked, then one that says so, then the newest.
+    ///
+    /// Go walks its map of user IDs in random order, so of several that are equal in this it takes
+    /// any. All of them are returned, and every one must do. Version 6 has none.
+    pub(super) fn primary_user_ids(&self) -> impl Iterator<Item = &UserId> {
+        let user_ids = match self.direct_signature {
+            Some(_) => [].as_slice(),
+            None => self.user_ids.as_slice(),
+        };
+        let best = user_ids.iter().map(UserId::rank).max();
+        user_ids
+            .iter()
+            .filter(move |user_id| Some(user_id.rank()) == best)
+    }
+}
+
+impl UserId {
+    /// See [`Certificate::primary_user_ids`] (`shouldPreferIdentity`).
+    fn rank(&self) -> (std::cmp::Reverse<usize>, bool, u64) {
+        (
+            std::cmp::Reverse(self.revocations.len()),
+            self.self_signature.subpackets.is_primary_user_id,
+            self.self_signature.created(),
+        )
+    }
+}
+
+/// What a packet after the primary key means; `None` when clients pass over it.
+fn part(packet: &Packet<'_>) -> Result<Option<Part>, CertificateFault> {
+    let part = match packet.tag {
+        tag::SECRET_KEY | tag::SECRET_SUBKEY => return Err(CertificateFault::Secret),
+        tag::SIGNATURE => Signature::parse(packet.body).map(Part::Signature),
+        tag::PUBLIC_SUBKEY => PublicKey::parse(packet.body).map(Part::Subkey),
+        tag::USER_ID => Ok(Part::UserId(packet.body.to_vec())),
+        tag::USER_ATTRIBUTE => user_attribute(packet.body),
+        tag::PADDING => Ok(Part::Other),
+        tag::MARKER if packet.body == b"PGP" => return Ok(None),
+        tag::TRUST | tag::FIRST_NON_CRITICAL.. => return Ok(None),
+        other => {
+            let reason = format!("a packet with tag {other} has no place in a public key");
+            return Err(CertificateFault::Malformed(reason));
+        }
+    };
+    match part {
+        Ok(part) => Ok(Some(part)),
+        Err(Fault::Skipped(_)) => Ok(None),
+        Err(Fault::Malformed(reason)) => Err(CertificateFault::Malformed(reason)),
+    }
+}
+
+fn user_attribute(body: &[u8]) -> Result<Part, Fault> {
+    let mut bytes = Bytes::new(body);
+    while !bytes.is_empty() {
+        subpacket(&mut bytes)?;
+    }
+    Ok(Part::Other)
+}
+
+struct Reader<I: Iterator<Item = Part>> {
+    primary: PublicKey,
+    self_signatures: usize,
+    parts: std::iter::Peekable<I>,
+}
+
+impl<I: Iterator<Item = Part>> Reader<I> {
+    fn read(mut self) -> Result<Certificate, CertificateFault> {
+        let mut user_ids: Vec<UserId> = Vec::new();
+        let mut subkeys = Vec::new();
+        let mut revocations = Vec::new();
+        let mut direct_signatures = Vec::new();
+        while let Some(part) = self.parts.next() {
+            match part {
+                Part::UserId(id) => {
+                    if let Some(user_id) = self.user_id(id)? {
+                        // The last of equal user IDs replaces those before it, as in Go's map.
+                        user_ids.retain(|other| other.id != user_id.id);
+                        user_ids.push(user_id);
+                    }
+                }
+                Part::Subkey(key) => subkeys.push(self.subkey(key)?),
+                Part::Signature(signature) => match signature.kind {
+                    kind::KEY_REVOCATION => revocations.push(signature),
+                    kind::DIRECT_KEY => direct_signatures.push(signature),
+                    _ => {}
+                },
+                Part::Other => {}
+            }
+        }
+        if user_ids.is_empty() && self.primary.version != 6 {
+            let reason = "it has no user ID with a self-signature".to_owned();
+            return Err(CertificateFault::Malformed(reason));
+        }
+        let direct_signature = self.direct_signature(direct_signatures)?;
+        let hashed = self.primary.hashed();
+        for revocation in &revocations {
+            self.check("key revocation", revocation, &[&hashed])?;
+        }
+        Ok(Certificate {
+            primary: self.primary,
+            revocations,
+            user_ids,
+            direct_signature,
+            subkeys,
+        })
+    }
+
+    /// The signatures that follow a user ID or a subkey.
+    fn next_signature(&mut self) -> Option<Signature> {
+        match self
+            .parts
+            .next_if(|part| matches!(part, Part::Signature(_)))?
+        {
+            Part::Signature(signature) => Some(signature),
+            _ => None,
+        }
+    }
+
+    /// `None` without a self-signature: such a user ID is as if it were not there.
+    fn user_id(&mut self, id: Vec<u8>) -> Result<Option<UserId>, CertificateFault> {
+        let hashed = self.hashed_user_id(&id);
+        let mut self_signature: Option<Signature> = None;
+        let mut revocations = Vec::new();
+        while let Some(signature) = self.next_signature() {
+            let revokes = signature.kind == kind::CERTIFICATION_REVOCATION;
+            let certifies = (kind::GENERIC_CERTIFICATION..=kind::POSITIVE_CERTIFICATION)
+                .contains(&signature.kind);
+            if !revokes && !certifies {
+                return Err(out_of_place("user ID", signature.kind));
+            }
+            if !signature.names_issuer(self.primary.key_id, &self.primary.fingerprint) {
+                continue;
+            }
+            self.check("user ID", &signature, &[&hashed])?;
+            if revokes {
+                revocations.push(signature);
+            } else {
+                keep_newer(&mut self_signature, signature);
+            }
+        }
+        match self_signature {
+            Some(self_signature) => Ok(Some(UserId {
+                id,
+                self_signature,
+                revocations,
+            })),
+            None if revocations.is_empty() => Ok(None),
+            // Here go-crypto follows a nil pointer.
+            None => {
+                let reason = "a user ID is revoked and has no self-signature".to_owned();
+                Err(CertificateFault::Malformed(reason))
+            }
+        }
+    }
+
+    fn hashed_user_id(&self, id: &[u8]) -> Vec<u8> {
+        let length = u32::try_from(id.len()).unwrap_or(u32::MAX);
+        [
+            self.primary.hashed().as_slice(),
+            &[0xB4],
+            &length.to_be_bytes(),
+            id,
+        ]
+        .concat()
+    }
+
+    fn subkey(&mut self, key: PublicKey) -> Result<Subkey, CertificateFault> {
+        let hashed = [self.primary.hashed(), key.hashed()].concat();
+        let mut binding: Option<Signature> = None;
+        let mut revocations = Vec::new();
+        while let Some(signature) = self.next_signature() {
+            if !matches!(
+                signature.kind,
+                kind::SUBKEY_BINDING | kind::SUBKEY_REVOCATION
+            ) {
+                return Err(out_of_place("subkey", signature.kind));
+            }
+            self.check("subkey", &signature, &[&hashed])?;
+            if signature.allows_signing() {
+                self.check_cross_signature(&key, &signature, &hashed)?;
+            }
+            if signature.kind == kind::SUBKEY_REVOCATION {
+                revocations.push(signature);
+            } else {
+                keep_newer(&mut binding, signature);
+            }
+        }
+        match binding {
+            Some(binding) => Ok(Subkey {
+                key,
+                binding,
+                revocations,
+            }),
+            None => {
+                let reason = "a subkey has no binding signature that clients can use".to_owned();
+                Err(CertificateFault::Malformed(reason))
+            }
+        }
+    }
+
+    /// A subkey that signs must itself say that it belongs to the primary key
+    /// (`VerifyKeySignature`).
+    fn check_cross_signature(
+        &mut self,
+        key: &PublicKey,
+        binding: &Signature,
+        hashed: &[u8],
+    ) -> Result<(), CertificateFault> {
+        let Some(embedded) = &binding.subpackets.embedded else {
+            let reason = "a signing subkey has no cross-signature".to_owned();
+            return Err(CertificateFault::Malformed(reason));
+        };
+        self.count_self_signature()?;
+        verify(key, embedded, &[hashed]).map_err(|refusal| CertificateFault::SelfSignature {
+            of: "cross-certification",
+            refusal,
+        })
+    }
+
+    /// Version 6 keys must have a signature over the key alone.
+    fn direct_signature(
+        &mut self,
+        signatures: Vec<Signature>,
+    ) -> Result<Option<Signature>, CertificateFault> {
+        if self.primary.version != 6 {
+            return Ok(None);
+        }
+        let mut newest = None;
+        for signature in signatures {
+            if signature.names_issuer(self.primary.key_id, &self.primary.fingerprint) {
+                keep_newer(&mut newest, signature);
+            }
+        }
+        let Some(newest) = newest else {
+            let reason = "a version 6 key has no direct-key self-signature".to_owned();
+            return Err(CertificateFault::Malformed(reason));
+        };
+        let hashed = self.primary.hashed();
+        self.check("direct-key", &newest, &[&hashed])?;
+        Ok(Some(newest))
+    }
+
+    /// Checks a signature that the primary key must have made.
+    fn check(
+        &mut self,
+        of: &'static str,
+        signature: &Signature,
+        parts: &[&[u8]],
+    ) -> Result<(), CertificateFault> {
+        self.count_self_signature()?;
+        verify(&self.primary, signature, parts)
+            .map_err(|refusal| CertificateFault::SelfSignature { of, refusal })
+    }
+
+    fn count_self_signature(&mut self) -> Result<(), CertificateFault> {
+        self.self_signatures += 1;
+        if self.self_signatures > limits::SELF_SIGNATURES {
+            let most = limits::SELF_SIGNATURES;
+            let reason = format!("it has more than {most} self-signatures");
+            return Err(CertificateFault::Malformed(reason));
+        }
+        Ok(())
+    }
+}
+
+fn out_of_place(after: &str, kind: u8) -> CertificateFault {
+    CertificateFault::Malformed(format!("a signature of type {kind:#04x} follows a {after}"))
+}
+
+/// The newest counts; of equals the first.
+fn keep_newer(kept: &mut Option<Signature>, signature: Signature) {
+    if kept
+        .as_ref()
+        .is_none_or(|kept| signature.created() > kept.created())
+    {
+        *kept = Some(signature);
+    }
+}

@@ -1,0 +1,134 @@
+//! Packets: a tag and a body (RFC 9580, section 4).
+
+use super::bytes::Bytes;
+
+/// Why a packet, or something in it, is not used. Go's library draws the same line, and what it
+/// does next depends on it (`errors.UnsupportedError` in `packet/reader.go`, `Next`).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Fault {
+    /// Clients pass over the packet as if it were not there.
+    Skipped(String),
+    /// Clients give up.
+    Malformed(String),
+}
+
+impl Fault {
+    pub(super) fn malformed(reason: &str) -> Self {
+        Self::Malformed(reason.to_owned())
+    }
+
+    pub(super) fn cut_off() -> Self {
+        Self::malformed("it ends too early")
+    }
+}
+
+/// One packet as it stands in the input.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Packet<'a> {
+    pub(super) tag: u8,
+    pub(super) body: &'a [u8],
+    /// Header and body.
+    pub(super) whole: &'a [u8],
+}
+
+/// Tags that are told apart (RFC 9580, section 5).
+pub(super) mod tag {
+    pub(crate) const SIGNATURE: u8 = 2;
+    pub(crate) const ONE_PASS_SIGNATURE: u8 = 4;
+    pub(crate) const SECRET_KEY: u8 = 5;
+    pub(crate) const PUBLIC_KEY: u8 = 6;
+    pub(crate) const SECRET_SUBKEY: u8 = 7;
+    pub(crate) const COMPRESSED: u8 = 8;
+    pub(crate) const MARKER: u8 = 10;
+    pub(crate) const LITERAL: u8 = 11;
+    pub(crate) const TRUST: u8 = 12;
+    pub(crate) const USER_ID: u8 = 13;
+    pub(crate) const PUBLIC_SUBKEY: u8 = 14;
+    pub(crate) const USER_ATTRIBUTE: u8 = 17;
+    pub(crate) const PADDING: u8 = 21;
+    /// From here on an unknown packet is passed over (RFC 9580, section 4.3).
+    pub(crate) const FIRST_NON_CRITICAL: u8 = 40;
+}
+
+/// Splits the input into packets.
+///
+/// Lengths that are only meant for streams of data (partial and indeterminate ones) are refused:
+/// nothing writes keys or signatures with them.
+pub(super) fn packets(input: &[u8]) -> Result<Vec<Packet<'_>>, Fault> {
+    let mut bytes = Bytes::new(input);
+    let mut packets = Vec::new();
+    while !bytes.is_empty() {
+        let start = bytes;
+        let (tag, length) = header(&mut bytes)?;
+        let body = bytes.take(length).ok_or_else(Fault::cut_off)?;
+        let mut start = start;
+        let whole = start.take(start.len() - bytes.len()).unwrap_or_default();
+        packets.push(Packet { tag, body, whole });
+    }
+    Ok(packets)
+}
+
+/// The tag of the first packet, whatever comes after it.
+pub(super) fn first_tag(input: &[u8]) -> Option<u8> {
+    input.first().and_then(|first| tag_of(*first))
+}
+
+fn header(bytes: &mut Bytes<'_>) -> Result<(u8, usize), Fault> {
+    let first = bytes.u8().ok_or_else(Fault::cut_off)?;
+    let no_tag = || Fault::malformed("a packet does not begin with a packet tag");
+    let tag = tag_of(first).ok_or_else(no_tag)?;
+    let length = match first & 0x40 {
+        0 => old_length(first & 3, bytes)?,
+        _ => new_length(bytes)?,
+    };
+    let length = length.ok_or_else(Fault::cut_off)?;
+    Ok((tag, usize::try_from(length).unwrap_or(usize::MAX)))
+}
+
+fn tag_of(first: u8) -> Option<u8> {
+    match first & 0xC0 {
+        0x80 => Some(first >> 2 & 0x0f),
+        0xC0 => Some(first & 0x3f),
+        _ => None,
+    }
+}
+
+fn old_length(kind: u8, bytes: &mut Bytes<'_>) -> Result<Option<u32>, Fault> {
+    match kind {
+        0 => Ok(bytes.u8().map(u32::from)),
+        1 => Ok(bytes.u16().map(u32::from)),
+        2 => Ok(bytes.u32()),
+        _ => Err(Fault::malformed("a packet has no length")),
+    }
+}
+
+fn new_length(bytes: &mut Bytes<'_>) -> Result<Option<u32>, Fault> {
+    match bytes.u8() {
+        Some(first @ 0..192) => Ok(Some(u32::from(first))),
+        Some(first @ 192..224) => Ok(two_octet_length(first, bytes.u8())),
+        Some(224..255) => Err(Fault::malformed("a packet has a partial length")),
+        Some(255) => Ok(bytes.u32()),
+        None => Ok(None),
+    }
+}
+
+fn two_octet_length(first: u8, second: Option<u8>) -> Option<u32> {
+    Some((u32::from(first) - 192) * 256 + u32::from(second?) + 192)
+}
+
+/// A subpacket: its length counts the type octet (RFC 9580, section 5.2.3.7).
+pub(super) fn subpacket<'a>(bytes: &mut Bytes<'a>) -> Result<(u8, &'a [u8]), Fault> {
+    let length = match bytes.u8() {
+        Some(first @ 0..192) => Some(u32::from(first)),
+        Some(first @ 192..255) => two_octet_length(first, bytes.u8()),
+        Some(255) => bytes.u32(),
+        None => None,
+    };
+    let content = length
+        .and_then(|length| bytes.take(usize::try_from(length).ok()?))
+        .ok_or_else(|| Fault::malformed("a subpacket is cut off"))?;
+    let (kind, content) = content
+        .split_first()
+        .ok_or_else(|| Fault::malformed("a subpacket is empty"))?;
+    Ok((*kind, content))
+}

@@ -1,0 +1,170 @@
+//! Reading registered keys out of a text.
+
+use super::armor::{self, ArmorFault};
+use super::certificate::{Certificate, CertificateFault};
+use super::error::KeyName;
+use super::limits;
+use super::packet::{Packet, packets, tag};
+use super::public_key::PublicKey;
+use super::verify::Refusal;
+use super::{KeyId, OpenPgpError};
+
+const PUBLIC_KEY_LABEL: &str = "PGP PUBLIC KEY BLOCK";
+const SECRET_KEY_LABEL: &str = "PGP PRIVATE KEY BLOCK";
+
+/// One public key that clients accept signatures from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SigningKey {
+    fingerprint: String,
+    ascii_armor: String,
+    pub(super) certificate: Certificate,
+}
+
+impl SigningKey {
+    /// The ID of its primary key.
+    pub fn key_id(&self) -> KeyId {
+        KeyId(self.certificate.primary.key_id)
+    }
+
+    /// The fingerprint of its primary key in lower-case hexadecimal.
+    pub fn fingerprint(&self) -> &str {
+        &self.fingerprint
+    }
+
+    /// This key alone, in one armoured block: of several blocks clients read only the first.
+    pub fn ascii_armor(&self) -> &str {
+        &self.ascii_armor
+    }
+
+    fn new(packets: &[Packet<'_>], name: KeyName) -> Result<Self, OpenPgpError> {
+        let certificate = Certificate::parse(packets).map_err(|fault| named(fault, name))?;
+        let key_id = KeyId(certificate.primary.key_id);
+        let revoked_user_id = certificate
+            .primary_user_ids()
+            .any(|user_id| !user_id.revocations.is_empty());
+        if !certificate.revocations.is_empty() || revoked_user_id {
+            return Err(OpenPgpError::RevokedKey(key_id));
+        }
+        // A subkey that is revoked cannot sign any more, but others may.
+        let can_sign = certificate.signers().any(|signer| {
+            signer
+                .subkey
+                .is_none_or(|subkey| subkey.revocations.is_empty())
+        });
+        if !can_sign {
+            return Err(OpenPgpError::NoSigningKey(key_id));
+        }
+        let bytes: Vec<u8> = packets
+            .iter()
+            .flat_map(|packet| packet.whole)
+            .copied()
+            .collect();
+        Ok(Self {
+            fingerprint: hexadecimal(&certificate.primary.fingerprint),
+            ascii_armor: armor::write(PUBLIC_KEY_LABEL, &bytes),
+            certificate,
+        })
+    }
+}
+
+/// Reads every public key in `text`: one or several armoured blocks, each of one or several keys.
+///
+/// # Errors
+/// The first reason for which clients would not accept one of them.
+pub fn parse_signing_keys(text: &str) -> Result<Vec<SigningKey>, OpenPgpError> {
+    if text.len() > limits::KEYS_BYTES {
+        return Err(OpenPgpError::KeysTooLong(text.len()));
+    }
+    if text.lines().any(|line| line.contains(SECRET_KEY_LABEL)) {
+        return Err(OpenPgpError::SecretKey);
+    }
+    // Text around the blocks is left out, as clients and gpg do: it is not served.
+    let blocks = armor::read(text)
+        .map_err(|fault| OpenPgpError::KeyArmor(damage(fault)))?
+        .blocks;
+    if blocks.is_empty() {
+        return Err(OpenPgpError::NoKey);
+    }
+    let mut keys: Vec<SigningKey> = Vec::new();
+    for block in blocks {
+        if block.label != PUBLIC_KEY_LABEL {
+            return Err(OpenPgpError::NotAKey(
+                block.label.chars().take(40).collect(),
+            ));
+        }
+        let place = KeyName::Place(keys.len() + 1);
+        let packets = packets(&block.bytes).map_err(|fault| named(fault.into(), place))?;
+        for packets in certificates(&packets, keys.len())? {
+            let key = SigningKey::new(packets, name(packets, keys.len()))?;
+            if keys
+                .iter()
+                .any(|other| other.fingerprint == key.fingerprint)
+            {
+                return Err(OpenPgpError::RepeatedKey(key.key_id()));
+            }
+            keys.push(key);
+        }
+    }
+    Ok(keys)
+}
+
+/// The packets of each certificate: a primary key and what follows it.
+fn certificates<'a, 'p>(
+    packets: &'p [Packet<'a>],
+    already: usize,
+) -> Result<Vec<&'p [Packet<'a>]>, OpenPgpError> {
+    if packets
+        .iter()
+        .any(|packet| matches!(packet.tag, tag::SECRET_KEY | tag::SECRET_SUBKEY))
+    {
+        return Err(OpenPgpError::SecretKey);
+    }
+    let is_start = |packet: &Packet<'_>| packet.tag == tag::PUBLIC_KEY;
+    if !packets.first().is_some_and(is_start) {
+        return Err(OpenPgpError::MalformedKey {
+            key: KeyName::Place(already + 1),
+            reason: "it does not begin with a public key".to_owned(),
+        });
+    }
+    let certificates: Vec<_> = packets.chunk_by(|_, next| !is_start(next)).collect();
+    let count = already + certificates.len();
+    if count > limits::CERTIFICATES {
+        return Err(OpenPgpError::TooManyKeys(count));
+    }
+    Ok(certificates)
+}
+
+fn name(packets: &[Packet<'_>], already: usize) -> KeyName {
+    packets
+        .first()
+        .and_then(|packet| PublicKey::parse(packet.body).ok())
+        .map_or(KeyName::Place(already + 1), |key| {
+            KeyName::Id(KeyId(key.key_id))
+        })
+}
+
+fn named(fault: CertificateFault, key: KeyName) -> OpenPgpError {
+    match fault {
+        CertificateFault::Malformed(reason) => OpenPgpError::MalformedKey { key, reason },
+        CertificateFault::Secret => OpenPgpError::SecretKey,
+        CertificateFault::SelfSignature {
+            refusal: Refusal::Unverifiable(algorithm),
+            ..
+        } => OpenPgpError::UncheckableKey { key, algorithm },
+        CertificateFault::SelfSignature { of, .. } => OpenPgpError::SelfSignature { key, of },
+        CertificateFault::Unknown(reason) => OpenPgpError::UnknownKey { key, reason },
+    }
+}
+
+pub(super) fn damage(fault: ArmorFault) -> &'static str {
+    match fault {
+        ArmorFault::Headers => "a line between BEGIN and the blank line is not \"Key: value\"",
+        ArmorFault::Base64 => "it is not base64",
+        ArmorFault::Checksum => "the checksum does not fit",
+        ArmorFault::Unfinished => "the END line is missing or of another kind",
+    }
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

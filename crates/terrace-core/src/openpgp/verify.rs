@@ -1,0 +1,86 @@
+//! Whether a key made a signature over some data (`PublicKey.VerifySignature`).
+
+use sha1::Sha1;
+use sha2::{Digest, Sha224, Sha256, Sha384, Sha512};
+
+use super::arithmetic;
+use super::public_key::{Material, PublicKey, algorithm};
+use super::signature::{HashAlgorithm, Signature, Values};
+
+/// Why a signature does not count.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Refusal {
+    /// It is of another algorithm than the key.
+    Algorithm { key: u8, signature: u8 },
+    /// The numbers do not fit.
+    Wrong,
+    /// Clients can check it, this crate cannot.
+    Unverifiable(&'static str),
+}
+
+/// Checks `signature`, made by `key` over the concatenation of `parts`.
+pub(super) fn verify(
+    key: &PublicKey,
+    signature: &Signature,
+    parts: &[&[u8]],
+) -> Result<(), Refusal> {
+    let digest = digest(signature, parts).ok_or(Refusal::Unverifiable("SHA-3"))?;
+    // Clients leave the tag of version 4 signatures unread.
+    if signature.version == 6 && !digest.starts_with(&signature.hash_tag) {
+        return Err(Refusal::Wrong);
+    }
+    if key.algorithm != signature.algorithm {
+        return Err(Refusal::Algorithm {
+            key: key.algorithm,
+            signature: signature.algorithm,
+        });
+    }
+    if fits(key, signature, &digest)? {
+        Ok(())
+    } else {
+        Err(Refusal::Wrong)
+    }
+}
+
+fn fits(key: &PublicKey, signature: &Signature, digest: &[u8]) -> Result<bool, Refusal> {
+    use arithmetic::{dsa, ecdsa, ed25519, ed25519_signature, rsa};
+    Ok(match (&key.material, &signature.values) {
+        (Material::Unverifiable(name), _) => return Err(Refusal::Unverifiable(name)),
+        (Material::Rsa { n, e }, Values::One(s)) => rsa(n, e, signature.hash, digest, s),
+        (Material::Dsa { p, q, g, y }, Values::Two(r, s)) => dsa([p, q, g, y], digest, [r, s]),
+        (Material::Ecdsa { curve, point }, Values::Two(r, s)) => ecdsa(*curve, point, digest, r, s),
+        (Material::Ed25519(point), Values::One(raw)) if key.algorithm == algorithm::ED25519 => {
+            <&[u8; 64]>::try_from(raw.as_slice()).is_ok_and(|raw| ed25519(point, digest, raw))
+        }
+        (Material::Ed25519(point), Values::Two(r, s)) => {
+            ed25519_signature(r, s).is_some_and(|raw| ed25519(point, digest, &raw))
+        }
+        _ => false,
+    })
+}
+
+/// The digest of what was signed; `None` for SHA-3, which gpg does not make and whose code would
+/// be in every deployment.
+fn digest(signature: &Signature, parts: &[&[u8]]) -> Option<Vec<u8>> {
+    let parts = || {
+        std::iter::once(signature.salt.as_slice())
+            .chain(parts.iter().copied())
+            .chain(std::iter::once(signature.hash_suffix.as_slice()))
+    };
+    Some(match signature.hash {
+        HashAlgorithm::Sha1 => hash::<Sha1>(parts()),
+        HashAlgorithm::Sha224 => hash::<Sha224>(parts()),
+        HashAlgorithm::Sha256 => hash::<Sha256>(parts()),
+        HashAlgorithm::Sha384 => hash::<Sha384>(parts()),
+        HashAlgorithm::Sha512 => hash::<Sha512>(parts()),
+        HashAlgorithm::Sha3_256 | HashAlgorithm::Sha3_512 => return None,
+    })
+}
+
+fn hash<'a, D: Digest>(parts: impl Iterator<Item = &'a [u8]>) -> Vec<u8> {
+    let mut hasher = D::new();
+    for part in parts {
+        hasher.update(part);
+    }
+    hasher.finalize().to_vec()
+}

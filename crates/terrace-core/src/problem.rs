@@ -1,0 +1,132 @@
+//! Everything that can be wrong with a request, and what the caller is told.
+//!
+//! The message names the value and the rule. What went wrong *inside* is logged by the Worker,
+//! once, and never told outside.
+
+use crate::limits;
+use crate::reply::{CachePolicy, Reply};
+use crate::route::Method;
+
+/// A request that is not answered with what it asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Problem {
+    /// 400: the request cannot be understood.
+    BadRequest(String),
+    /// 409: a published version does not change.
+    Conflict(Vec<String>),
+    /// 403: a signed URL that is not, or no longer, good.
+    Forbidden(String),
+    /// 422: understood, and refused; every reason at once.
+    Invalid(Vec<String>),
+    /// 411: the length must be known before the body.
+    LengthRequired,
+    /// 405: this route has other methods.
+    MethodNotAllowed(&'static [Method]),
+    /// 500: a variable of the deployment is wrong; only its name is told.
+    Misconfigured(String),
+    /// 404: there is nothing of this name.
+    NotFound(String),
+    /// 413: the body is larger than the limit, in bytes.
+    TooLarge(u64),
+    /// 401: the token is missing or wrong.
+    Unauthorized,
+    /// 503: storage did not answer; the same request again will finish what this one began.
+    Unavailable(String),
+}
+
+impl Problem {
+    /// The HTTP status.
+    pub fn status(&self) -> u16 {
+        match self {
+            Self::BadRequest(_) => 400,
+            Self::Unauthorized => 401,
+            Self::Forbidden(_) => 403,
+            Self::NotFound(_) => 404,
+            Self::MethodNotAllowed(_) => 405,
+            Self::Conflict(_) => 409,
+            Self::LengthRequired => 411,
+            Self::TooLarge(_) => 413,
+            Self::Invalid(_) => 422,
+            Self::Misconfigured(_) => 500,
+            Self::Unavailable(_) => 503,
+        }
+    }
+
+    /// What the caller reads, one line for each reason.
+    pub fn messages(&self) -> Vec<String> {
+        match self {
+            Self::Conflict(reasons) | Self::Invalid(reasons) => bounded(reasons),
+            Self::BadRequest(message)
+            | Self::Forbidden(message)
+            | Self::Misconfigured(message)
+            | Self::NotFound(message)
+            | Self::Unavailable(message) => vec![message.clone()],
+            Self::LengthRequired => {
+                vec!["this request needs a Content-Length header".to_owned()]
+            }
+            Self::MethodNotAllowed(allowed) => {
+                vec![format!("this route answers {} only", names(allowed))]
+            }
+            Self::TooLarge(limit) => vec![format!("the body may be at most {limit} bytes long")],
+            Self::Unauthorized => vec![
+                "this route needs the header \"Authorization: Bearer <token>\" with a valid token"
+                    .to_owned(),
+            ],
+        }
+    }
+
+    /// The answer as the Terraform protocols have it: `{"errors":["…"]}`.
+    pub fn reply<S>(&self) -> Reply<S> {
+        let errors = serde_json::json!({ "errors": self.messages() });
+        self.with_status_word(errors)
+    }
+
+    /// The answer as one line of text, for the one route whose error body a client shows to its
+    /// user (clients.md 3.7).
+    pub fn text_reply<S>(&self) -> Reply<S> {
+        let text = format!("{}\n", self.messages().join("; "));
+        self.with_headers(Reply::text(self.status(), CachePolicy::NoStore, text))
+    }
+
+    fn with_status_word<S>(&self, mut body: serde_json::Value) -> Reply<S> {
+        let word = match self {
+            Self::Conflict(_) => Some("conflict"),
+            Self::Invalid(_) => Some("invalid"),
+            _ => None,
+        };
+        if let (Some(word), Some(fields)) = (word, body.as_object_mut()) {
+            fields.insert("status".to_owned(), word.into());
+        }
+        self.with_headers(Reply::json(
+            self.status(),
+            CachePolicy::NoStore,
+            body.to_string(),
+        ))
+    }
+
+    fn with_headers<S>(&self, reply: Reply<S>) -> Reply<S> {
+        match self {
+            Self::MethodNotAllowed(allowed) => reply.with("allow", names(allowed)),
+            Self::Unauthorized => reply.with("www-authenticate", "Bearer realm=\"terrace\""),
+            Self::Unavailable(_) => reply.with("retry-after", "2"),
+            _ => reply,
+        }
+    }
+}
+
+fn names(methods: &[Method]) -> String {
+    let names: Vec<&str> = methods.iter().map(|method| method.as_str()).collect();
+    names.join(", ")
+}
+
+fn bounded(reasons: &[String]) -> Vec<String> {
+    let mut shown: Vec<String> = reasons.iter().take(limits::REASONS).cloned().collect();
+    if let Some(more) = reasons
+        .len()
+        .checked_sub(limits::REASONS)
+        .filter(|n| *n > 0)
+    {
+        shown.push(format!("and {more} more"));
+    }
+    shown
+}

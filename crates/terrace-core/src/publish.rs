@@ -1,0 +1,313 @@
+//! Publishing, decided: what was sent and what is stored go in, the steps to take come out.
+//!
+//! Nothing is written before everything a client would refuse has been checked, and the one
+//! create-only write of the release document is the commit. All steps before it store bytes that
+//! nothing refers to yet; all steps after it rebuild indices, and the same request again takes
+//! them again.
+
+mod module;
+mod provider;
+
+use crate::archive::{
+    ArchiveFormat, Entry, check_module_archive, check_provider_package, module_archive_warnings,
+    provider_package_warnings,
+};
+use crate::archive_url::ArchiveUrls;
+use crate::index::ListedRelease;
+use crate::key::{ArchiveKey, Package};
+use crate::name::ProviderType;
+use crate::openpgp::SigningKey;
+use crate::platform::Platform;
+use crate::release::Release;
+use crate::subdir::Subdir;
+use crate::time::UnixTime;
+use crate::version::Version;
+
+pub use module::ModulePublication;
+pub use provider::{ProviderPublication, package_filename};
+
+/// A request to publish, understood and free of what can be seen to be wrong from it alone.
+#[derive(Debug, Clone)]
+pub enum Publication {
+    /// Of a provider.
+    Provider(ProviderPublication),
+    /// Of a module.
+    Module(ModulePublication),
+}
+
+/// An archive that must be stored before the release.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExpectedArchive {
+    /// Where.
+    pub key: ArchiveKey,
+    /// How long it is, in bytes.
+    pub size: u64,
+    /// What the publisher calls it.
+    pub filename: String,
+    /// What must be inside.
+    pub contents: ExpectedContents,
+}
+
+/// What must be inside an archive.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ExpectedContents {
+    /// The executable of a provider of this type, for this platform.
+    Provider(ProviderType, Platform),
+    /// Configuration files, in this directory if given.
+    Module(Option<Subdir>),
+}
+
+/// What was found stored for an [`ExpectedArchive`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ArchiveState {
+    /// Nothing, or nothing that is what its key says.
+    Missing,
+    /// Bytes of the right digest.
+    Stored {
+        /// How many.
+        size: u64,
+        /// What a client would refuse about them.
+        reasons: Vec<String>,
+        /// What a client accepts, and its user may regret.
+        warnings: Vec<String>,
+    },
+}
+
+/// Everything a plan depends on, apart from the request.
+#[derive(Debug)]
+pub struct Seen {
+    /// The release of this version, if there is one.
+    pub existing: Option<Release>,
+    /// The signing keys of the namespace; none for a module.
+    pub keys: Vec<SigningKey>,
+    /// One for each of [`Publication::archives`], in that order.
+    pub archives: Vec<ArchiveState>,
+}
+
+/// What to do about a request to publish.
+#[derive(Debug)]
+pub enum Plan {
+    /// Refuse: the version was published with other bytes.
+    Conflict(Vec<String>),
+    /// Refuse, for every one of these reasons.
+    Invalid(Vec<String>),
+    /// Ask for these archives.
+    Upload(Vec<ExpectedArchive>),
+    /// Take the steps in order.
+    Execute {
+        /// What to do.
+        steps: Vec<Step>,
+        /// Whether this publishes the version, or only makes its indices anew.
+        creates: bool,
+        /// What the publisher should know.
+        warnings: Vec<String>,
+    },
+}
+
+/// One storage operation of a publish. Each may be repeated without harm.
+#[derive(Debug, Clone)]
+pub enum Step {
+    /// Store bytes under their own digest.
+    StoreArchive(ArchiveKey, Vec<u8>),
+    /// **The commit**: create the release document, and never replace one.
+    CreateRelease(Box<Release>),
+    /// Write the index of the version.
+    IndexVersion(Box<Release>),
+    /// Tell whoever is writing the version list that there is more to list.
+    MarkChanged(Package),
+    /// Write the version list.
+    IndexVersions(Package),
+}
+
+impl ExpectedArchive {
+    /// Says what a client would refuse about an archive with these entries.
+    pub fn refusals(&self, entries: &[Entry]) -> Vec<String> {
+        let reasons = match &self.contents {
+            ExpectedContents::Provider(provider_type, _) => {
+                check_provider_package(entries, provider_type.as_str())
+            }
+            ExpectedContents::Module(subdir) => {
+                check_module_archive(entries, subdir.as_ref().map(Subdir::as_str))
+            }
+        };
+        reasons
+            .iter()
+            .map(|reason| format!("{}: {reason}", self.filename))
+            .collect()
+    }
+
+    /// Says what a client accepts about an archive with these entries, and its user may regret.
+    pub fn remarks(&self, entries: &[Entry]) -> Vec<String> {
+        let warnings = match &self.contents {
+            ExpectedContents::Provider(provider_type, platform) => {
+                provider_package_warnings(entries, provider_type.as_str(), platform.os())
+            }
+            ExpectedContents::Module(_) => module_archive_warnings(entries),
+        };
+        warnings
+            .iter()
+            .map(|warning| format!("{}: {warning}", self.filename))
+            .collect()
+    }
+
+    /// How it is packed.
+    pub fn format(&self) -> ArchiveFormat {
+        match self.key.kind {
+            crate::key::ArchiveKind::Archive(format) => format,
+            _ => ArchiveFormat::Zip,
+        }
+    }
+}
+
+impl Publication {
+    /// Whose version is published.
+    pub fn package(&self) -> Package {
+        match self {
+            Self::Provider(provider) => Package::Provider(provider.address.clone()),
+            Self::Module(module) => Package::Module(module.address.clone()),
+        }
+    }
+
+    /// Which version is published.
+    pub fn version(&self) -> &Version {
+        match self {
+            Self::Provider(provider) => &provider.version,
+            Self::Module(module) => &module.version,
+        }
+    }
+
+    /// The archives that must be stored first.
+    pub fn archives(&self) -> Vec<ExpectedArchive> {
+        match self {
+            Self::Provider(provider) => provider.archives(),
+            Self::Module(module) => vec![module.archive()],
+        }
+    }
+
+    /// Whether this is what `existing` already says, and if not, why.
+    pub fn compare(&self, existing: &Release) -> Result<(), Vec<String>> {
+        let differences = match (self, existing) {
+            (Self::Provider(provider), Release::Provider(release)) => {
+                release.differences(&provider.contents())
+            }
+            (Self::Module(module), Release::Module(release)) => {
+                release.differences(&module.document)
+            }
+            _ => vec!["it is of another kind".to_owned()],
+        };
+        if differences.is_empty() {
+            return Ok(());
+        }
+        let (package, version) = (self.package(), self.version());
+        let mut reasons = vec![format!(
+            "{package} {version} is already published and never changes; publish another version"
+        )];
+        reasons.extend(differences);
+        Err(reasons)
+    }
+
+    /// Decides.
+    pub fn plan(&self, seen: Seen, now: UnixTime) -> Plan {
+        if let Some(existing) = seen.existing {
+            return match self.compare(&existing) {
+                Ok(()) => Plan::Execute {
+                    steps: indexing(&existing),
+                    creates: false,
+                    warnings: Vec::new(),
+                },
+                Err(reasons) => Plan::Conflict(reasons),
+            };
+        }
+        let expected = self.archives();
+        let mut reasons = Vec::new();
+        let mut warnings = Vec::new();
+        let mut missing = Vec::new();
+        for (archive, state) in expected.into_iter().zip(seen.archives) {
+            match state {
+                ArchiveState::Missing => missing.push(archive),
+                ArchiveState::Stored {
+                    size,
+                    reasons: found,
+                    warnings: remarks,
+                } => {
+                    if size != archive.size {
+                        reasons.push(format!(
+                            "{}: the archive with this sha256 is {size} bytes long, not {}",
+                            archive.filename, archive.size
+                        ));
+                    }
+                    reasons.extend(found);
+                    warnings.extend(remarks);
+                }
+            }
+        }
+        let release = match self.release(&seen.keys, now) {
+            Ok(release) => Some(release),
+            Err(reason) => {
+                reasons.insert(0, reason);
+                None
+            }
+        };
+        match release {
+            Some((release, about_key)) if reasons.is_empty() && missing.is_empty() => {
+                let mut steps = self.documents();
+                steps.push(Step::CreateRelease(Box::new(release.clone())));
+                steps.extend(indexing(&release));
+                warnings.extend(about_key);
+                Plan::Execute {
+                    steps,
+                    creates: true,
+                    warnings,
+                }
+            }
+            _ if reasons.is_empty() => Plan::Upload(missing),
+            _ => Plan::Invalid(reasons),
+        }
+    }
+
+    /// What is wrong with sending the archives where `urls` points to.
+    pub fn too_large_for(&self, urls: &ArchiveUrls) -> Vec<String> {
+        let (limit, why) = urls.upload_limit();
+        self.archives()
+            .iter()
+            .filter(|archive| archive.size > limit)
+            .map(|archive| {
+                let ExpectedArchive { filename, size, .. } = archive;
+                format!("{filename} is {size} bytes long, at most {limit} can be sent: {why}")
+            })
+            .collect()
+    }
+
+    fn release(
+        &self,
+        keys: &[SigningKey],
+        now: UnixTime,
+    ) -> Result<(Release, Vec<String>), String> {
+        match self {
+            Self::Provider(provider) => provider
+                .release(keys, now)
+                .map(|(release, warnings)| (Release::Provider(release), warnings)),
+            Self::Module(module) => Ok((Release::Module(module.release(now)), Vec::new())),
+        }
+    }
+
+    fn documents(&self) -> Vec<Step> {
+        match self {
+            Self::Provider(provider) => provider.documents(),
+            Self::Module(_) => Vec::new(),
+        }
+    }
+}
+
+fn indexing(release: &Release) -> Vec<Step> {
+    vec![
+        Step::MarkChanged(release.package()),
+        Step::IndexVersion(Box::new(release.clone())),
+        Step::IndexVersions(release.package()),
+    ]
+}
+
+/// The metadata that the release object carries for version lists.
+pub fn release_metadata(release: &Release) -> Vec<(&'static str, String)> {
+    ListedRelease::of(release).to_metadata()
+}

@@ -1,0 +1,81 @@
+//! Publishing a module version.
+
+use super::provider::size_reason;
+use super::{ExpectedArchive, ExpectedContents};
+use crate::address::ModuleAddress;
+use crate::admin::ModuleBody;
+use crate::archive::ArchiveFormat;
+use crate::digest::Sha256;
+use crate::release::{ModuleArchiveDocument, ModuleRelease};
+use crate::subdir::Subdir;
+use crate::time::UnixTime;
+use crate::version::Version;
+
+/// A module version to publish.
+#[derive(Debug, Clone)]
+pub struct ModulePublication {
+    /// Whose version.
+    pub address: ModuleAddress,
+    /// Which.
+    pub version: Version,
+    pub(super) document: ModuleArchiveDocument,
+}
+
+impl ModulePublication {
+    /// Makes sense of what was sent.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it and can be seen without storage.
+    pub fn parse(
+        address: ModuleAddress,
+        version: Version,
+        body: &ModuleBody,
+    ) -> Result<Self, Vec<String>> {
+        let mut reasons = Vec::new();
+        let format = body.archive.format.parse::<ArchiveFormat>();
+        let sha256 = body.archive.sha256.parse::<Sha256>();
+        let subdir = body.subdir.as_deref().map(str::parse::<Subdir>).transpose();
+        reasons.extend(format.as_ref().err().map(ToString::to_string));
+        reasons.extend(sha256.as_ref().err().map(ToString::to_string));
+        reasons.extend(subdir.as_ref().err().map(ToString::to_string));
+        reasons.extend(size_reason("archive", body.archive.size));
+        match (format, sha256, subdir) {
+            (Ok(format), Ok(sha256), Ok(subdir)) if reasons.is_empty() => {
+                let size = body.archive.size;
+                let document = ModuleArchiveDocument {
+                    format,
+                    sha256,
+                    size,
+                    subdir,
+                };
+                Ok(Self {
+                    address,
+                    version,
+                    document,
+                })
+            }
+            _ => Err(reasons),
+        }
+    }
+
+    pub(super) fn archive(&self) -> ExpectedArchive {
+        let ModuleArchiveDocument {
+            format,
+            size,
+            subdir,
+            ..
+        } = &self.document;
+        let name = self.address.name.as_str();
+        ExpectedArchive {
+            key: self.document.archive_key(),
+            size: *size,
+            filename: format!("{name}-{}.{}", self.version, format.extension()),
+            contents: ExpectedContents::Module(subdir.clone()),
+        }
+    }
+
+    pub(super) fn release(&self, now: UnixTime) -> ModuleRelease {
+        let (address, version) = (self.address.clone(), self.version.clone());
+        ModuleRelease::new(address, version, self.document.clone(), now.0)
+    }
+}

@@ -1,0 +1,344 @@
+//! Publishing a provider version.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
+use super::{ExpectedArchive, ExpectedContents, Step};
+use crate::address::ProviderAddress;
+use crate::admin::{PackageBody, ProviderBody};
+use crate::digest::Sha256;
+use crate::key::{ArchiveKey, ArchiveKind};
+use crate::limits;
+use crate::openpgp::{self, SigningKey};
+use crate::package_hash::PackageHash;
+use crate::platform::Platform;
+use crate::protocol_version::ProtocolVersion;
+use crate::release::{PackageDocument, ProviderContents, ProviderRelease, SigningKeyDocument};
+use crate::shasums::Shasums;
+use crate::time::UnixTime;
+use crate::version::Version;
+
+/// A provider version to publish.
+#[derive(Debug, Clone)]
+pub struct ProviderPublication {
+    /// Whose version.
+    pub address: ProviderAddress,
+    /// Which.
+    pub version: Version,
+    protocols: Vec<ProtocolVersion>,
+    shasums: Shasums,
+    signature: Vec<u8>,
+    packages: Vec<PackageDocument>,
+}
+
+impl ProviderPublication {
+    /// Makes sense of what was sent.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it and can be seen without storage or keys.
+    pub fn parse(
+        address: ProviderAddress,
+        version: Version,
+        body: &ProviderBody,
+    ) -> Result<Self, Vec<String>> {
+        let mut reasons = Vec::new();
+        let protocols = collect(&mut reasons, parse_protocols(&body.protocols));
+        let shasums = collect(
+            &mut reasons,
+            Shasums::parse(&body.shasums).map_err(|errors| texts(&errors)),
+        );
+        let signature = collect(
+            &mut reasons,
+            parse_signature(&body.signature).map_err(|reason| vec![reason]),
+        );
+        let packages = collect(
+            &mut reasons,
+            parse_packages(&address, &version, &body.packages),
+        );
+        if let (Some(shasums), Some(packages)) = (&shasums, &packages) {
+            reasons.extend(disagreements(shasums, packages));
+        }
+        match (protocols, shasums, signature, packages) {
+            (Some(protocols), Some(shasums), Some(signature), Some(packages))
+                if reasons.is_empty() =>
+            {
+                Ok(Self {
+                    address,
+                    version,
+                    protocols,
+                    shasums,
+                    signature,
+                    packages,
+                })
+            }
+            _ => Err(reasons),
+        }
+    }
+
+    pub(super) fn archives(&self) -> Vec<ExpectedArchive> {
+        self.packages
+            .iter()
+            .map(|package| ExpectedArchive {
+                key: package.archive_key(),
+                size: package.size,
+                filename: package.filename.clone(),
+                contents: ExpectedContents::Provider(
+                    self.address.provider_type.clone(),
+                    package.platform.clone(),
+                ),
+            })
+            .collect()
+    }
+
+    pub(super) fn contents(&self) -> ProviderContents {
+        ProviderContents {
+            protocols: self.protocols.clone(),
+            shasums: self.shasums_key().digest,
+            signature: self.signature_key().digest,
+            packages: self.packages.clone(),
+        }
+    }
+
+    /// The release, if its signature is one that clients accept.
+    pub(super) fn release(
+        &self,
+        keys: &[SigningKey],
+        now: UnixTime,
+    ) -> Result<(ProviderRelease, Vec<String>), String> {
+        if keys.is_empty() {
+            let namespace = &self.address.namespace;
+            return Err(format!(
+                "namespace {namespace} has no signing keys: add one with \
+                 \"terrace key add {namespace} FILE\" or PUT /admin/v1/namespaces/{namespace}/keys"
+            ));
+        }
+        let signed = self.shasums.as_str().as_bytes();
+        let verified = openpgp::verify_detached(keys, signed, &self.signature, now.0)
+            .map_err(|error| format!("signature of SHA256SUMS: {error}"))?;
+        let key = SigningKeyDocument::from(verified.key);
+        let (address, version) = (self.address.clone(), self.version.clone());
+        let release = ProviderRelease::new(address, version, self.contents(), key, now.0);
+        Ok((release, verified.warnings))
+    }
+
+    pub(super) fn documents(&self) -> Vec<Step> {
+        let text = self.shasums.as_str().as_bytes().to_vec();
+        vec![
+            Step::StoreArchive(self.shasums_key(), text),
+            Step::StoreArchive(self.signature_key(), self.signature.clone()),
+        ]
+    }
+
+    fn shasums_key(&self) -> ArchiveKey {
+        ArchiveKey::of(self.shasums.as_str().as_bytes(), ArchiveKind::Shasums)
+    }
+
+    fn signature_key(&self) -> ArchiveKey {
+        ArchiveKey::of(&self.signature, ArchiveKind::Signature)
+    }
+}
+
+impl From<&SigningKey> for SigningKeyDocument {
+    fn from(key: &SigningKey) -> Self {
+        Self {
+            key_id: key.key_id().to_string(),
+            fingerprint: key.fingerprint().to_owned(),
+            ascii_armor: key.ascii_armor().to_owned(),
+        }
+    }
+}
+
+/// The name that clients and mirrors expect of a package (clients.md 5.11).
+pub fn package_filename(
+    address: &ProviderAddress,
+    version: &Version,
+    platform: &Platform,
+) -> String {
+    let provider_type = &address.provider_type;
+    format!("terraform-provider-{provider_type}_{version}_{platform}.zip")
+}
+
+fn collect<T>(reasons: &mut Vec<String>, result: Result<T, Vec<String>>) -> Option<T> {
+    match result {
+        Ok(value) => Some(value),
+        Err(found) => {
+            reasons.extend(found);
+            None
+        }
+    }
+}
+
+fn texts<E: ToString>(errors: &[E]) -> Vec<String> {
+    errors.iter().map(ToString::to_string).collect()
+}
+
+fn parse_protocols(texts: &[String]) -> Result<Vec<ProtocolVersion>, Vec<String>> {
+    if texts.is_empty() || texts.len() > limits::PROTOCOLS {
+        let most = limits::PROTOCOLS;
+        return Err(vec![format!(
+            "protocols must list 1 to {most} plugin protocol versions, such as \"5.0\"; {} are given",
+            texts.len()
+        )]);
+    }
+    let mut protocols = Vec::new();
+    let mut reasons = Vec::new();
+    for text in texts {
+        match text.parse::<ProtocolVersion>() {
+            Ok(protocol) if protocols.contains(&protocol) => {
+                reasons.push(format!("protocol {protocol} is listed twice"));
+            }
+            Ok(protocol) => protocols.push(protocol),
+            Err(error) => reasons.push(error.to_string()),
+        }
+    }
+    if reasons.is_empty() && !protocols.iter().any(|p| p.is_supported_by_clients()) {
+        reasons.push("none of the protocols is at least 5.0 and below 7.0, which is what terraform and tofu run".to_owned());
+    }
+    protocols.sort_unstable();
+    if reasons.is_empty() {
+        Ok(protocols)
+    } else {
+        Err(reasons)
+    }
+}
+
+fn parse_signature(text: &str) -> Result<Vec<u8>, String> {
+    let bytes = if text.trim_start().starts_with("-----BEGIN") {
+        text.as_bytes().to_vec()
+    } else {
+        STANDARD
+            .decode(text.trim())
+            .map_err(|_| "signature is neither base64 nor ASCII armour".to_owned())?
+    };
+    openpgp::detached_signature(&bytes).map_err(|error| format!("signature: {error}"))
+}
+
+fn parse_packages(
+    address: &ProviderAddress,
+    version: &Version,
+    bodies: &[PackageBody],
+) -> Result<Vec<PackageDocument>, Vec<String>> {
+    if bodies.is_empty() || bodies.len() > limits::PLATFORMS {
+        let most = limits::PLATFORMS;
+        return Err(vec![format!(
+            "packages must list 1 to {most} platforms; {} are given",
+            bodies.len()
+        )]);
+    }
+    let mut packages = BTreeMap::new();
+    let mut digests = BTreeSet::new();
+    let mut reasons = Vec::new();
+    for body in bodies {
+        match parse_package(address, version, body) {
+            Ok(package) => {
+                if !digests.insert(package.sha256) {
+                    reasons.push(format!(
+                        "{} has the same sha256 as another platform's package, which crashes OpenTofu",
+                        package.filename
+                    ));
+                }
+                if let Some(twice) = packages.insert(package.platform.clone(), package) {
+                    reasons.push(format!("platform {} is listed twice", twice.platform));
+                }
+            }
+            Err(found) => reasons.extend(found),
+        }
+    }
+    if reasons.is_empty() {
+        Ok(packages.into_values().collect())
+    } else {
+        Err(reasons)
+    }
+}
+
+fn parse_package(
+    address: &ProviderAddress,
+    version: &Version,
+    body: &PackageBody,
+) -> Result<PackageDocument, Vec<String>> {
+    let mut reasons = Vec::new();
+    let name = |reason: String| vec![format!("{}: {reason}", short(&body.filename))];
+    let platform = collect(
+        &mut reasons,
+        Platform::new(&body.os, &body.arch).map_err(|error| name(error.to_string())),
+    );
+    let sha256: Option<Sha256> = collect(
+        &mut reasons,
+        body.sha256
+            .parse()
+            .map_err(|error: crate::digest::DigestError| name(error.to_string())),
+    );
+    let h1 = match &body.h1 {
+        None => None,
+        Some(text) => collect(&mut reasons, parse_h1(text).map_err(name)),
+    };
+    reasons.extend(size_reason(&body.filename, body.size));
+    if let Some(platform) = &platform {
+        let expected = package_filename(address, version, platform);
+        if body.filename != expected {
+            reasons.extend(name(format!("the file name must be {expected}")));
+        }
+    }
+    match (platform, sha256) {
+        (Some(platform), Some(sha256)) if reasons.is_empty() => Ok(PackageDocument {
+            platform,
+            filename: body.filename.clone(),
+            sha256,
+            size: body.size,
+            h1,
+        }),
+        _ => Err(reasons),
+    }
+}
+
+fn parse_h1(text: &str) -> Result<PackageHash, String> {
+    match text.parse() {
+        Ok(hash @ PackageHash::H1(_)) => Ok(hash),
+        Ok(PackageHash::Zh(_)) => Err(format!("h1 is {text:?}, which is a zh hash")),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+/// What is wrong with the size of an archive, if anything.
+pub(super) fn size_reason(filename: &str, size: u64) -> Option<String> {
+    let most = limits::ARCHIVE_BYTES;
+    (size == 0 || size > most).then(|| {
+        format!(
+            "{}: a size of {size} bytes is not from 1 to {most}",
+            short(filename)
+        )
+    })
+}
+
+fn short(text: &str) -> String {
+    let text: String = text.chars().take(limits::FILENAME_BYTES).collect();
+    text.escape_debug().to_string()
+}
+
+/// Where SHA256SUMS and the packages say different things (clients.md 2.3.1).
+fn disagreements(shasums: &Shasums, packages: &[PackageDocument]) -> Vec<String> {
+    let mut reasons = Vec::new();
+    for PackageDocument {
+        filename, sha256, ..
+    } in packages
+    {
+        match shasums.digest_of(filename) {
+            None => reasons.push(format!("SHA256SUMS does not list {filename}")),
+            Some(listed) if listed != *sha256 => reasons.push(format!(
+                "{filename}: SHA256SUMS says {listed}, the package says {sha256}"
+            )),
+            Some(_) => {}
+        }
+    }
+    let known: BTreeSet<&str> = packages.iter().map(|p| p.filename.as_str()).collect();
+    for extra in shasums.filenames().filter(|name| name.ends_with(".zip")) {
+        if !known.contains(extra) {
+            reasons.push(format!(
+                "SHA256SUMS lists {extra}, which is not among the packages"
+            ));
+        }
+    }
+    reasons
+}

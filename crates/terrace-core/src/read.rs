@@ -1,0 +1,375 @@
+//! Reads, decided: a synchronous machine that is driven by whoever has the IO.
+//!
+//! [`begin`] looks at a request and either answers it, or names the one index to read, or says
+//! that this is not a read. [`Lookup::finish`] turns what was read into the answer. Native tests
+//! drive it over a map, the Worker from its fetch event.
+//!
+//! # What a read costs
+//! Discovery: nothing. Every other read: one KV read. A version list is streamed through; the
+//! document of one version is parsed, because URLs are signed into the answer.
+
+use std::fmt::Write as _;
+
+use serde::Serialize;
+
+use crate::archive_url::ArchiveUrls;
+use crate::index::{IndexMetadata, IndexedPackage, ProviderVersionIndex};
+use crate::key::{ArchiveKey, ArchiveKind, IndexKey, Package};
+use crate::limits;
+use crate::platform::Platform;
+use crate::problem::Problem;
+use crate::release::ModuleArchiveDocument;
+use crate::reply::{Body, CachePolicy, Reply};
+use crate::route::{Method, Route};
+use crate::time::UnixTime;
+use crate::version::Version;
+
+/// What [`begin`] makes of a request.
+#[derive(Debug)]
+pub enum Begun<S> {
+    /// The answer is known.
+    Answer(Reply<S>),
+    /// Read this, then [`Lookup::finish`].
+    Read(Box<Lookup>),
+    /// Not a read.
+    Other(Route, Method),
+}
+
+/// One index to read.
+#[derive(Debug)]
+pub struct Lookup {
+    /// Which.
+    pub key: IndexKey,
+    /// How the value is wanted.
+    pub form: IndexForm,
+    /// How long the edge may keep it, in seconds.
+    pub cache_seconds: u32,
+    wanted: Wanted,
+    method: Method,
+    if_none_match: Option<String>,
+}
+
+/// How an index is wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IndexForm {
+    /// To be passed on unread.
+    Stream,
+    /// To be looked into.
+    Text,
+}
+
+#[derive(Debug)]
+enum Wanted {
+    Versions,
+    ProviderDownload(Package, Version, Platform),
+    ModuleDownload,
+}
+
+/// What was read.
+#[derive(Debug)]
+pub struct Found<S> {
+    /// The key's metadata.
+    pub metadata: IndexMetadata,
+    /// The value, in the form that was wanted.
+    pub body: Body<S>,
+}
+
+/// Why no answer can be made of what was read.
+#[derive(Debug)]
+pub enum FinishError {
+    /// It is not what an index function writes: make it anew from the facts.
+    Corrupt,
+    /// The answer is this problem.
+    Problem(Problem),
+}
+
+/// Begins to answer a request.
+///
+/// `path` is the path as sent; `if_none_match` is that header.
+pub fn begin<S>(method: &str, path: &str, if_none_match: Option<&str>) -> Begun<S> {
+    let route = match Route::parse(path) {
+        Ok(route) => route,
+        Err(problem) => return Begun::Answer(problem.reply()),
+    };
+    let method = match route.method(method) {
+        Ok(method) => method,
+        Err(problem) => return Begun::Answer(problem.reply()),
+    };
+    let (package, version, wanted) = match route {
+        Route::Home => return Begun::Answer(sized(home(), method)),
+        Route::Discovery => return Begun::Answer(sized(discovery(), method)),
+        Route::ProviderVersions(address) => (Package::Provider(address), None, Wanted::Versions),
+        Route::ModuleVersions(address) => (Package::Module(address), None, Wanted::Versions),
+        Route::ProviderDownload(address, version, platform) => {
+            let package = Package::Provider(address);
+            let wanted = Wanted::ProviderDownload(package.clone(), version.clone(), platform);
+            (package, Some(version), wanted)
+        }
+        Route::ModuleDownload(address, version) => (
+            Package::Module(address),
+            Some(version),
+            Wanted::ModuleDownload,
+        ),
+        other @ (Route::Archive(..)
+        | Route::PublishProvider(..)
+        | Route::PublishModule(..)
+        | Route::SigningKeys(..)
+        | Route::SigningKey(..)) => return Begun::Other(other, method),
+    };
+    let (key, form, cache_seconds) = match version {
+        None => (
+            IndexKey::Versions(package),
+            IndexForm::Stream,
+            limits::LIST_CACHE_SECONDS,
+        ),
+        Some(version) => (
+            IndexKey::Version(package, version),
+            IndexForm::Text,
+            limits::VERSION_CACHE_SECONDS,
+        ),
+    };
+    let if_none_match = if_none_match.map(str::to_owned);
+    Begun::Read(Box::new(Lookup {
+        key,
+        form,
+        cache_seconds,
+        wanted,
+        method,
+        if_none_match,
+    }))
+}
+
+impl Lookup {
+    /// Makes the answer of what was read.
+    ///
+    /// `origin` is the registry's own, as the client reached it: `https://host`.
+    ///
+    /// # Errors
+    /// When the index cannot be used, or the answer is an error; see [`FinishError`].
+    pub fn finish<S>(
+        &self,
+        found: Found<S>,
+        urls: Option<&ArchiveUrls>,
+        origin: &str,
+        now: UnixTime,
+    ) -> Result<Reply<S>, FinishError> {
+        let reply = match &self.wanted {
+            Wanted::Versions => self.versions(found),
+            Wanted::ProviderDownload(package, version, platform) => {
+                let index = parse(&found)?;
+                let urls = Urls::new(urls, origin, now)?;
+                provider_download(index, package, version, platform, &urls)?
+            }
+            Wanted::ModuleDownload => {
+                let index = parse(&found)?;
+                module_download(&index, &Urls::new(urls, origin, now)?)?
+            }
+        };
+        Ok(sized(reply, self.method))
+    }
+
+    /// The answer when there is nothing of this name.
+    pub fn not_found<S>(&self) -> Reply<S> {
+        let problem = Problem::NotFound(match &self.key {
+            IndexKey::Versions(Package::Provider(address)) => {
+                format!("this registry has no provider {address}")
+            }
+            IndexKey::Versions(Package::Module(address)) => {
+                format!("this registry has no module {address}")
+            }
+            IndexKey::Version(Package::Provider(address), version) => {
+                format!("this registry has no version {version} of provider {address}")
+            }
+            IndexKey::Version(Package::Module(address), version) => {
+                format!("this registry has no version {version} of module {address}")
+            }
+        });
+        self.problem(&problem)
+    }
+
+    /// The answer to this request when something is wrong, in the form its client shows.
+    pub fn problem<S>(&self, problem: &Problem) -> Reply<S> {
+        let reply = match self.wanted {
+            Wanted::ModuleDownload => problem.text_reply(),
+            _ => problem.reply(),
+        };
+        sized(reply, self.method)
+    }
+
+    fn versions<S>(&self, found: Found<S>) -> Reply<S> {
+        let IndexMetadata { etag } = found.metadata;
+        let unchanged = self
+            .if_none_match
+            .as_deref()
+            .is_some_and(|header| matches_etag(header, &etag));
+        if unchanged {
+            return Reply::new(304, CachePolicy::Revalidate).with("etag", etag);
+        }
+        Reply::new(200, CachePolicy::Revalidate)
+            .with("content-type", "application/json")
+            .with("etag", etag)
+            .with_body(found.body)
+    }
+}
+
+/// Whether an `If-None-Match` header names this entity tag (RFC 9110, section 13.1.2: weakly).
+fn matches_etag(header: &str, etag: &str) -> bool {
+    header.split(',').map(str::trim).any(|candidate| {
+        candidate == "*" || candidate.strip_prefix("W/").unwrap_or(candidate) == etag
+    })
+}
+
+fn sized<S>(reply: Reply<S>, method: Method) -> Reply<S> {
+    if method == Method::Head {
+        reply.into_head()
+    } else {
+        reply
+    }
+}
+
+fn home<S>() -> Reply<S> {
+    Reply::text(
+        200,
+        CachePolicy::Short,
+        "This is a Terrace registry for Terraform and OpenTofu.\n\
+         Use its hostname in a source address: <hostname>/<namespace>/<type> for a provider, \
+         <hostname>/<namespace>/<name>/<system> for a module.\n"
+            .to_owned(),
+    )
+}
+
+/// The services of this registry. Absolute paths with a final slash work for every client and are
+/// the same under every hostname (clients.md 1.3, 1.4).
+fn discovery<S>() -> Reply<S> {
+    let text = r#"{"providers.v1":"/v1/providers/","modules.v1":"/v1/modules/"}"#;
+    Reply::json(200, CachePolicy::Short, text.to_owned())
+}
+
+fn parse<S, T: serde::de::DeserializeOwned>(found: &Found<S>) -> Result<T, FinishError> {
+    match &found.body {
+        Body::Text(text) => serde_json::from_str(text).map_err(|_| FinishError::Corrupt),
+        Body::Empty | Body::Stream(_) => Err(FinishError::Corrupt),
+    }
+}
+
+/// What is needed to sign URLs now.
+struct Urls<'a> {
+    urls: &'a ArchiveUrls,
+    origin: &'a str,
+    now: UnixTime,
+}
+
+impl<'a> Urls<'a> {
+    fn new(
+        urls: Option<&'a ArchiveUrls>,
+        origin: &'a str,
+        now: UnixTime,
+    ) -> Result<Self, FinishError> {
+        let urls = urls.ok_or_else(|| {
+            let message = "no secret is set that could sign download URLs: \
+                           set TERRACE_ADMIN_TOKEN, TERRACE_URL_SECRET or the TERRACE_S3_… variables";
+            FinishError::Problem(Problem::Misconfigured(message.to_owned()))
+        })?;
+        Ok(Self { urls, origin, now })
+    }
+
+    fn of(&self, archive: ArchiveKey) -> String {
+        self.urls.download(self.origin, archive, self.now)
+    }
+}
+
+/// The answer of the provider registry protocol's "Find a Provider Package".
+#[derive(Serialize)]
+struct ProviderDownload<'a> {
+    protocols: &'a [crate::protocol_version::ProtocolVersion],
+    os: &'a str,
+    arch: &'a str,
+    filename: &'a str,
+    download_url: String,
+    shasums_url: String,
+    shasums_signature_url: String,
+    shasum: crate::digest::Sha256,
+    signing_keys: SigningKeys<'a>,
+}
+
+#[derive(Serialize)]
+struct SigningKeys<'a> {
+    gpg_public_keys: [GpgPublicKey<'a>; 1],
+}
+
+#[derive(Serialize)]
+struct GpgPublicKey<'a> {
+    key_id: &'a str,
+    ascii_armor: &'a str,
+}
+
+fn provider_download<S>(
+    index: ProviderVersionIndex,
+    package: &Package,
+    version: &Version,
+    platform: &Platform,
+    urls: &Urls<'_>,
+) -> Result<Reply<S>, FinishError> {
+    let found = index
+        .packages
+        .iter()
+        .find(|candidate| candidate.platform == *platform);
+    let Some(IndexedPackage {
+        filename, sha256, ..
+    }) = found
+    else {
+        let known: Vec<String> = index
+            .packages
+            .iter()
+            .map(|p| p.platform.to_string())
+            .collect();
+        return Err(FinishError::Problem(Problem::NotFound(format!(
+            "version {version} of {package} has no package for {platform}; it has {}",
+            known.join(", ")
+        ))));
+    };
+    let zip = ArchiveKind::Archive(crate::archive::ArchiveFormat::Zip);
+    let key = |digest, kind| ArchiveKey { digest, kind };
+    let answer = ProviderDownload {
+        protocols: &index.protocols,
+        os: platform.os(),
+        arch: platform.arch(),
+        filename,
+        download_url: urls.of(key(*sha256, zip)),
+        shasums_url: urls.of(key(index.shasums, ArchiveKind::Shasums)),
+        shasums_signature_url: urls.of(key(index.signature, ArchiveKind::Signature)),
+        shasum: *sha256,
+        signing_keys: SigningKeys {
+            gpg_public_keys: [GpgPublicKey {
+                key_id: &index.signing_key.key_id,
+                ascii_armor: &index.signing_key.ascii_armor,
+            }],
+        },
+    };
+    let text = serde_json::to_string(&answer).map_err(|_| FinishError::Corrupt)?;
+    Ok(Reply::json(200, CachePolicy::NoStore, text))
+}
+
+/// The location both in the body, which OpenTofu reads, and in the header, which Terraform reads
+/// (clients.md 3.4). The checksum is appended behind the signature: go-getter verifies it and
+/// takes it off before it asks (4.7).
+fn module_download<S>(
+    index: &ModuleArchiveDocument,
+    urls: &Urls<'_>,
+) -> Result<Reply<S>, FinishError> {
+    let url = urls.of(index.archive_key());
+    let (path, query) = url.split_once('?').unwrap_or((url.as_str(), ""));
+    let mut location = path.to_owned();
+    if let Some(subdir) = &index.subdir {
+        location.push_str("//");
+        location.push_str(subdir.as_str());
+    }
+    location.push('?');
+    if !query.is_empty() {
+        location.push_str(query);
+        location.push('&');
+    }
+    write!(location, "checksum=sha256:{}", index.sha256).map_err(|_| FinishError::Corrupt)?;
+    let body = serde_json::json!({ "location": location }).to_string();
+    Ok(Reply::json(200, CachePolicy::NoStore, body).with("x-terraform-get", location))
+}

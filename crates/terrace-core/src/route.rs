@@ -1,0 +1,326 @@
+//! The table of contents: every route, parsed from a path by a plain match.
+//!
+//! Segments are validated as they are read, byte for byte: no percent escape is ever decoded, so
+//! no two spellings of a path mean the same thing.
+
+use crate::address::{ModuleAddress, ProviderAddress};
+use crate::limits;
+use crate::name::Namespace;
+use crate::openpgp::KeyId;
+use crate::platform::Platform;
+use crate::problem::Problem;
+use crate::signed_path::SignedPath;
+use crate::version::Version;
+
+/// Everything that can be asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Route {
+    /// `/`: a line for the human who comes by.
+    Home,
+    /// `/.well-known/terraform.json`
+    Discovery,
+    /// `/v1/providers/{namespace}/{type}/versions`
+    ProviderVersions(ProviderAddress),
+    /// `/v1/providers/{namespace}/{type}/{version}/download/{os}/{arch}`
+    ProviderDownload(ProviderAddress, Version, Platform),
+    /// `/v1/modules/{namespace}/{name}/{system}/versions`
+    ModuleVersions(ModuleAddress),
+    /// `/v1/modules/{namespace}/{name}/{system}/{version}/download`
+    ModuleDownload(ModuleAddress, Version),
+    /// `/archives/{expires}/{hmac}/{sha256}.{extension}`
+    Archive(SignedPath),
+    /// `/admin/v1/providers/{namespace}/{type}/{version}`
+    PublishProvider(ProviderAddress, Version),
+    /// `/admin/v1/modules/{namespace}/{name}/{system}/{version}`
+    PublishModule(ModuleAddress, Version),
+    /// `/admin/v1/namespaces/{namespace}/keys`
+    SigningKeys(Namespace),
+    /// `/admin/v1/namespaces/{namespace}/keys/{key_id}`
+    SigningKey(Namespace, KeyId),
+}
+
+/// The methods that any route answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Method {
+    /// Remove.
+    Delete,
+    /// Read.
+    Get,
+    /// Read the headers only.
+    Head,
+    /// Create or publish.
+    Put,
+}
+
+impl Method {
+    /// Reads a method; `None` for one that no route answers.
+    pub fn parse(text: &str) -> Option<Self> {
+        match text {
+            "DELETE" => Some(Self::Delete),
+            "GET" => Some(Self::Get),
+            "HEAD" => Some(Self::Head),
+            "PUT" => Some(Self::Put),
+            _ => None,
+        }
+    }
+
+    /// The method as HTTP writes it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Delete => "DELETE",
+            Self::Get => "GET",
+            Self::Head => "HEAD",
+            Self::Put => "PUT",
+        }
+    }
+}
+
+impl Route {
+    /// Reads a path as it was sent, without its query.
+    ///
+    /// # Errors
+    /// [`Problem::NotFound`] for a path of no route, and for a read route whose names cannot
+    /// exist; [`Problem::BadRequest`] for an admin route with such names.
+    pub fn parse(path: &str) -> Result<Self, Problem> {
+        if path.len() > limits::PATH_BYTES {
+            return Err(Problem::BadRequest(format!(
+                "the path is {} bytes long, at most {} are allowed",
+                path.len(),
+                limits::PATH_BYTES
+            )));
+        }
+        let mut segments = path.strip_prefix('/').unwrap_or(path).split('/');
+        match segments.next() {
+            Some("admin") => admin(path, &collect(segments)),
+            _ => read(path),
+        }
+    }
+
+    /// The methods this route answers.
+    pub fn methods(&self) -> &'static [Method] {
+        match self {
+            Self::Home
+            | Self::Discovery
+            | Self::ProviderVersions(..)
+            | Self::ProviderDownload(..)
+            | Self::ModuleVersions(..)
+            | Self::ModuleDownload(..) => &[Method::Get, Method::Head],
+            Self::Archive(..) => &[Method::Get, Method::Head, Method::Put],
+            Self::PublishProvider(..) | Self::PublishModule(..) => &[Method::Put],
+            Self::SigningKeys(..) => &[Method::Get, Method::Put],
+            Self::SigningKey(..) => &[Method::Delete],
+        }
+    }
+
+    /// The method of a request, if this route answers it.
+    ///
+    /// # Errors
+    /// [`Problem::MethodNotAllowed`] with those that it does.
+    pub fn method(&self, text: &str) -> Result<Method, Problem> {
+        Method::parse(text)
+            .filter(|method| self.methods().contains(method))
+            .ok_or(Problem::MethodNotAllowed(self.methods()))
+    }
+}
+
+fn collect<'a>(segments: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    segments.collect()
+}
+
+fn no_such_route(path: &str) -> Problem {
+    Problem::NotFound(format!("there is nothing at {}", shown(path)))
+}
+
+/// The start of a path, with what a terminal would act on replaced.
+fn shown(path: &str) -> String {
+    path.chars()
+        .take(120)
+        .map(|c| if c.is_control() { '\u{fffd}' } else { c })
+        .collect()
+}
+
+fn missing(error: impl ToString) -> Problem {
+    Problem::NotFound(error.to_string())
+}
+
+fn read(path: &str) -> Result<Route, Problem> {
+    let segments = collect(path.strip_prefix('/').unwrap_or(path).split('/'));
+    match segments.as_slice() {
+        [""] => Ok(Route::Home),
+        [".well-known", "terraform.json"] => Ok(Route::Discovery),
+        ["v1", "providers", namespace, provider_type, "versions"] => Ok(Route::ProviderVersions(
+            provider(namespace, provider_type).map_err(missing)?,
+        )),
+        [
+            "v1",
+            "providers",
+            namespace,
+            provider_type,
+            version,
+            "download",
+            os,
+            arch,
+        ] => Ok(Route::ProviderDownload(
+            provider(namespace, provider_type).map_err(missing)?,
+            Version::parse_request(version).map_err(missing)?,
+            Platform::new(os, arch).map_err(missing)?,
+        )),
+        ["v1", "modules", namespace, name, system, "versions"] => Ok(Route::ModuleVersions(
+            module(namespace, name, system).map_err(missing)?,
+        )),
+        [
+            "v1",
+            "modules",
+            namespace,
+            name,
+            system,
+            version,
+            "download",
+        ] => Ok(Route::ModuleDownload(
+            module(namespace, name, system).map_err(missing)?,
+            Version::parse_request(version).map_err(missing)?,
+        )),
+        ["archives", expires, mac, file_name] => SignedPath::parse(expires, mac, file_name)
+            .map(Route::Archive)
+            .ok_or_else(|| no_such_route(path)),
+        _ => Err(no_such_route(path)),
+    }
+}
+
+fn admin(path: &str, segments: &[&str]) -> Result<Route, Problem> {
+    let bad = |error: &dyn ToString| Problem::BadRequest(error.to_string());
+    match segments {
+        ["v1", "providers", namespace, provider_type, version] => Ok(Route::PublishProvider(
+            provider(namespace, provider_type).map_err(|error| bad(&error))?,
+            version.parse().map_err(|error| bad(&error))?,
+        )),
+        ["v1", "modules", namespace, name, system, version] => Ok(Route::PublishModule(
+            module(namespace, name, system).map_err(|error| bad(&error))?,
+            version.parse().map_err(|error| bad(&error))?,
+        )),
+        ["v1", "namespaces", namespace, "keys"] => Ok(Route::SigningKeys(
+            namespace.parse().map_err(|error| bad(&error))?,
+        )),
+        ["v1", "namespaces", namespace, "keys", key_id] => Ok(Route::SigningKey(
+            namespace.parse().map_err(|error| bad(&error))?,
+            key_id.parse().map_err(|error| bad(&error))?,
+        )),
+        _ => Err(no_such_route(path)),
+    }
+}
+
+fn provider(
+    namespace: &str,
+    provider_type: &str,
+) -> Result<ProviderAddress, crate::name::NameError> {
+    Ok(ProviderAddress {
+        namespace: namespace.parse()?,
+        provider_type: provider_type.parse()?,
+    })
+}
+
+fn module(
+    namespace: &str,
+    name: &str,
+    system: &str,
+) -> Result<ModuleAddress, crate::name::NameError> {
+    Ok(ModuleAddress {
+        namespace: namespace.parse()?,
+        name: name.parse()?,
+        system: system.parse()?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn every_route_is_read_from_its_path() {
+        let mac = "0".repeat(64);
+        let archive = format!("/archives/1800000000/{mac}/{mac}.zip");
+        for (path, want) in [
+            ("/", "Home"),
+            ("/.well-known/terraform.json", "Discovery"),
+            ("/v1/providers/acme/widget/versions", "ProviderVersions"),
+            (
+                "/v1/providers/acme/widget/1.0.0/download/linux/amd64",
+                "ProviderDownload",
+            ),
+            ("/v1/modules/acme/vpc/aws/versions", "ModuleVersions"),
+            ("/v1/modules/acme/vpc/aws/1.0.0/download", "ModuleDownload"),
+            (archive.as_str(), "Archive"),
+            ("/admin/v1/providers/acme/widget/1.0.0", "PublishProvider"),
+            ("/admin/v1/modules/acme/vpc/aws/1.0.0", "PublishModule"),
+            ("/admin/v1/namespaces/acme/keys", "SigningKeys"),
+            (
+                "/admin/v1/namespaces/acme/keys/51852D87348FFC4C",
+                "SigningKey",
+            ),
+        ] {
+            let route = format!("{:?}", Route::parse(path).expect(path));
+            assert!(route.starts_with(want), "{path}: {route}");
+        }
+    }
+
+    #[test]
+    fn a_short_version_and_upper_case_names_mean_the_canonical_ones_2_1_3_2_1_7() {
+        assert_eq!(
+            Route::parse("/v1/providers/AcMe/Widget/1.0/download/linux/amd64"),
+            Route::parse("/v1/providers/acme/widget/1.0.0/download/linux/amd64"),
+        );
+        assert_eq!(
+            Route::parse("/v1/modules/acme/vpc/aws/v1.0.0/download"),
+            Route::parse("/v1/modules/acme/vpc/aws/1.0.0/download"),
+        );
+    }
+
+    #[test]
+    fn another_spelling_of_a_path_is_not_the_path() {
+        for path in [
+            "//",
+            "/v1//providers/acme/widget/versions",
+            "/v1/providers/acme/widget/versions/",
+            "/v1/providers/acme/%77idget/versions",
+            "/v1/providers/acme/../versions",
+            "/V1/providers/acme/widget/versions",
+            "/.well-known/terraform.json/",
+            "/admin",
+            "/admin/v1",
+        ] {
+            let problem = Route::parse(path).expect_err(path);
+            assert_eq!(problem.status(), 404, "{path}");
+        }
+    }
+
+    #[test]
+    fn a_name_that_cannot_exist_is_not_found_on_a_read_and_explained_on_a_publish() {
+        let read = Route::parse("/v1/providers/a_b/widget/versions").unwrap_err();
+        assert_eq!(read.status(), 404);
+        let publish = Route::parse("/admin/v1/providers/a_b/widget/1.0.0").unwrap_err();
+        assert_eq!(publish.status(), 400);
+        assert!(
+            publish
+                .messages()
+                .concat()
+                .contains("letters, digits and dashes")
+        );
+        let version = Route::parse("/admin/v1/providers/acme/widget/1.0").unwrap_err();
+        assert_eq!(version.status(), 400);
+    }
+
+    proptest! {
+        #[test]
+        fn any_path_is_read_or_refused_without_a_panic(path in "(?s)/.{0,200}") {
+            let _ = Route::parse(&path);
+        }
+
+        #[test]
+        fn near_misses_are_refused_without_a_panic(
+            path in "(/(v1|admin|providers|modules|namespaces|keys|acme|widget|1\\.0\\.0|download|linux|versions|\\.\\.|%2e|))*"
+        ) {
+            let _ = Route::parse(&path);
+        }
+    }
+}

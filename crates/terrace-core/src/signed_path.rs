@@ -1,0 +1,220 @@
+//! URLs that the Worker signs itself, for registries without S3 keys.
+//!
+//! The token is in the path, so that go-getter's re-encoding of queries cannot touch it and the
+//! path keeps its extension (clients.md 4.2, 4.6). A URL is good for one object, one method and
+//! until one moment: `/archives/{expires}/{hmac}/{sha256}.{extension}`.
+
+use hmac::Mac as _;
+
+use crate::digest::Sha256;
+use crate::key::ArchiveKey;
+use crate::presign::{SignedMethod, hmac, keyed};
+use crate::secret::Secret;
+use crate::time::UnixTime;
+
+/// The path that all of these URLs start with.
+pub const PREFIX: &str = "/archives/";
+
+/// Signs and checks archive paths.
+#[derive(Debug, Clone)]
+pub struct PathSigner {
+    key: Secret,
+}
+
+/// A signed path as it was asked for; [`PathSigner::check`] tells whether it is good.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SignedPath {
+    /// The object.
+    pub archive: ArchiveKey,
+    expires: UnixTime,
+    mac: Sha256,
+}
+
+/// Why a signed path is refused. All are a 403 to the client.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum SignedPathError {
+    /// Its time is over.
+    #[error("this URL has expired: ask the registry for a new one")]
+    Expired,
+    /// It was not made by this registry for this object, method and size.
+    #[error("the signature of this URL does not match")]
+    Signature,
+}
+
+impl PathSigner {
+    /// A signer whose key is derived from `secret`, so that one secret may serve other ends too.
+    pub fn new(secret: &Secret) -> Self {
+        let derived = hmac(secret.expose().as_bytes(), b"terrace archive URL 1");
+        Self {
+            key: Secret::new(Sha256::from_bytes(derived).to_string()),
+        }
+    }
+
+    /// The path that allows downloading `archive` (GET and HEAD).
+    pub fn download(&self, archive: ArchiveKey, expires: UnixTime) -> String {
+        self.path(SignedMethod::Get, archive, 0, expires)
+    }
+
+    /// The path that allows uploading exactly `size` bytes as `archive`.
+    pub fn upload(&self, archive: ArchiveKey, size: u64, expires: UnixTime) -> String {
+        self.path(SignedMethod::Put, archive, size, expires)
+    }
+
+    /// Whether `path` allows `method` now. `size` is the length of an upload, 0 for a download.
+    ///
+    /// # Errors
+    /// When it was not signed here, or its time is over.
+    pub fn check(
+        &self,
+        path: &SignedPath,
+        method: SignedMethod,
+        size: u64,
+        now: UnixTime,
+    ) -> Result<(), SignedPathError> {
+        let mut mac = keyed(self.key.expose().as_bytes());
+        mac.update(message(method, path.archive, size, path.expires).as_bytes());
+        mac.verify_slice(path.mac.as_bytes())
+            .map_err(|_| SignedPathError::Signature)?;
+        if now > path.expires {
+            return Err(SignedPathError::Expired);
+        }
+        Ok(())
+    }
+
+    fn path(
+        &self,
+        method: SignedMethod,
+        archive: ArchiveKey,
+        size: u64,
+        expires: UnixTime,
+    ) -> String {
+        let message = message(method, archive, size, expires);
+        let mac = Sha256::from_bytes(hmac(self.key.expose().as_bytes(), message.as_bytes()));
+        format!("{PREFIX}{}/{mac}/{}", expires.0, archive.file_name())
+    }
+}
+
+fn message(method: SignedMethod, archive: ArchiveKey, size: u64, expires: UnixTime) -> String {
+    let method = match method {
+        SignedMethod::Get => "GET",
+        SignedMethod::Put => "PUT",
+    };
+    format!("{method}\n{archive}\n{size}\n{}", expires.0)
+}
+
+impl SignedPath {
+    /// Reads the three segments behind [`PREFIX`]; `None` when they have another shape.
+    pub fn parse(expires: &str, mac: &str, file_name: &str) -> Option<Self> {
+        let canonical = expires.len() <= 12 && !expires.starts_with(['0', '+']);
+        Some(Self {
+            archive: file_name.parse().ok()?,
+            expires: UnixTime(canonical.then(|| expires.parse().ok())??),
+            mac: mac.parse().ok()?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::archive::ArchiveFormat;
+    use crate::key::ArchiveKind;
+
+    const NOW: UnixTime = UnixTime(1_800_000_000);
+
+    fn archive(content: &[u8]) -> ArchiveKey {
+        ArchiveKey::of(content, ArchiveKind::Archive(ArchiveFormat::Zip))
+    }
+
+    fn read(path: &str) -> SignedPath {
+        let mut parts = path.strip_prefix(PREFIX).unwrap().split('/');
+        let mut next = || parts.next().unwrap();
+        SignedPath::parse(next(), next(), next()).unwrap()
+    }
+
+    fn check(
+        path: &SignedPath,
+        method: SignedMethod,
+        size: u64,
+        now: UnixTime,
+    ) -> Result<(), SignedPathError> {
+        PathSigner::new(&Secret::new("s")).check(path, method, size, now)
+    }
+
+    #[test]
+    fn a_path_is_good_for_its_object_method_and_time_only() {
+        let signer = PathSigner::new(&Secret::new("s"));
+        let path = read(&signer.download(archive(b"a"), NOW.plus(10)));
+        assert_eq!(check(&path, SignedMethod::Get, 0, NOW), Ok(()));
+        assert_eq!(check(&path, SignedMethod::Get, 0, NOW.plus(10)), Ok(()));
+        assert_eq!(
+            check(&path, SignedMethod::Get, 0, NOW.plus(11)),
+            Err(SignedPathError::Expired)
+        );
+        assert_eq!(
+            check(&path, SignedMethod::Put, 0, NOW),
+            Err(SignedPathError::Signature)
+        );
+        let other = SignedPath {
+            archive: archive(b"b"),
+            ..path
+        };
+        assert_eq!(
+            check(&other, SignedMethod::Get, 0, NOW),
+            Err(SignedPathError::Signature)
+        );
+        let later = SignedPath {
+            expires: NOW.plus(99),
+            ..path
+        };
+        assert_eq!(
+            check(&later, SignedMethod::Get, 0, NOW),
+            Err(SignedPathError::Signature)
+        );
+    }
+
+    #[test]
+    fn an_upload_path_is_bound_to_the_size() {
+        let signer = PathSigner::new(&Secret::new("s"));
+        let path = read(&signer.upload(archive(b"a"), 1, NOW));
+        assert_eq!(check(&path, SignedMethod::Put, 1, NOW), Ok(()));
+        assert_eq!(
+            check(&path, SignedMethod::Put, 2, NOW),
+            Err(SignedPathError::Signature)
+        );
+        assert_eq!(
+            check(&path, SignedMethod::Get, 1, NOW),
+            Err(SignedPathError::Signature)
+        );
+    }
+
+    #[test]
+    fn another_secret_does_not_open_it() {
+        let path = read(&PathSigner::new(&Secret::new("t")).download(archive(b"a"), NOW));
+        assert_eq!(
+            check(&path, SignedMethod::Get, 0, NOW),
+            Err(SignedPathError::Signature)
+        );
+    }
+
+    #[test]
+    fn odd_segments_are_no_signed_path() {
+        let mac = "0".repeat(64);
+        let name = archive(b"a").file_name();
+        assert!(SignedPath::parse("1800000000", &mac, &name).is_some());
+        for (expires, mac, name) in [
+            ("", mac.as_str(), name.as_str()),
+            ("01800000000", &mac, &name),
+            ("+1800000000", &mac, &name),
+            ("-1", &mac, &name),
+            ("9999999999999", &mac, &name),
+            ("1800000000", "", &name),
+            ("1800000000", &mac, "x.zip"),
+        ] {
+            assert!(
+                SignedPath::parse(expires, mac, name).is_none(),
+                "{expires} {mac} {name}"
+            );
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! The registry: a request goes in, a reply comes out.
+
+mod archives;
+mod keys;
+mod publish;
+mod read;
+
+use terrace_core::config::Config;
+use terrace_core::limits;
+use terrace_core::problem::Problem;
+use terrace_core::read::{Begun, begin};
+use terrace_core::reply::Reply;
+use terrace_core::route::{Method, Route};
+
+use crate::store::{Platform, Request, StoreError};
+
+/// The registry over a platform.
+#[derive(Debug)]
+pub struct App<'a, P> {
+    config: &'a Config,
+    platform: P,
+}
+
+/// Why a handler has no reply of its own.
+#[derive(Debug)]
+enum Failure {
+    /// The request is at fault.
+    Problem(Problem),
+    /// Storage is.
+    Store(StoreError),
+    /// A stored document is not what was written there.
+    Corrupt(String),
+}
+
+impl From<Problem> for Failure {
+    fn from(problem: Problem) -> Self {
+        Self::Problem(problem)
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
+impl<'a, P: Platform> App<'a, P> {
+    /// A registry with these settings.
+    pub fn new(config: &'a Config, platform: P) -> Self {
+        Self { config, platform }
+    }
+
+    /// Answers a request.
+    pub async fn handle<R>(&self, request: R) -> Reply<P::Stream>
+    where
+        R: Request<Stream = P::Stream>,
+    {
+        let if_none_match = request.header("if-none-match");
+        match begin(request.method(), request.path(), if_none_match.as_deref()) {
+            Begun::Answer(reply) => reply,
+            Begun::Read(lookup) => self.read(&lookup, request.origin()).await,
+            Begun::Other(route, method) => match self.write(route, method, request).await {
+                Ok(reply) => reply,
+                Err(failure) => self.problem(failure).reply(),
+            },
+        }
+    }
+
+    async fn write<R>(
+        &self,
+        route: Route,
+        method: Method,
+        mut request: R,
+    ) -> Result<Reply<P::Stream>, Failure>
+    where
+        R: Request<Stream = P::Stream>,
+    {
+        if let Route::Archive(path) = route {
+            return self.archive(&path, method, request).await;
+        }
+        self.authorize(&request)?;
+        match (route, method) {
+            (Route::PublishProvider(address, version), _) => {
+                let body = admin_body(&mut request).await?;
+                self.publish_provider(address, version, &body, request.origin())
+                    .await
+            }
+            (Route::PublishModule(address, version), _) => {
+                let body = admin_body(&mut request).await?;
+                self.publish_module(address, version, &body, request.origin())
+                    .await
+            }
+            (Route::SigningKeys(namespace), Method::Put) => {
+                let body = admin_body(&mut request).await?;
+                self.add_signing_keys(&namespace, &body).await
+            }
+            (Route::SigningKeys(namespace), _) => self.list_signing_keys(&namespace).await,
+            (Route::SigningKey(namespace, key_id), _) => {
+                self.remove_signing_key(&namespace, key_id).await
+            }
+            // Reads and archives have been answered above.
+            (
+                Route::Home
+                | Route::Discovery
+                | Route::ProviderVersions(..)
+                | Route::ProviderDownload(..)
+                | Route::ModuleVersions(..)
+                | Route::ModuleDownload(..)
+                | Route::Archive(..),
+                _,
+            ) => Err(Problem::NotFound("there is nothing here".to_owned()).into()),
+        }
+    }
+
+    fn authorize<R: Request>(&self, request: &R) -> Result<(), Problem> {
+        let Some(token) = &self.config.admin_token else {
+            let message = "this registry has no admin routes: TERRACE_ADMIN_TOKEN is not set";
+            return Err(Problem::NotFound(message.to_owned()));
+        };
+        let header = request.header("authorization").unwrap_or_default();
+        let presented = header
+            .split_once(' ')
+            .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"))
+            .map(|(_, presented)| presented.trim());
+        match presented {
+            Some(presented) if token.matches(presented) => Ok(()),
+            _ => Err(Problem::Unauthorized),
+        }
+    }
+
+    /// The one place where what went wrong inside is logged, and turned into what is told outside.
+    fn problem(&self, failure: Failure) -> Problem {
+        match failure {
+            Failure::Problem(problem) => problem,
+            Failure::Store(error) => {
+                self.platform.log(&format!("storage: {error}"));
+                Problem::Unavailable(
+                    "storage did not answer; nothing is lost: send the same request again"
+                        .to_owned(),
+                )
+            }
+            Failure::Corrupt(what) => {
+                self.platform.log(&format!("corrupt: {what}"));
+                Problem::Unavailable(
+                    "a stored document cannot be read; the log says which".to_owned(),
+                )
+            }
+        }
+    }
+}
+
+/// The length that a request declares for its body.
+fn content_length<R: Request>(request: &R) -> Result<u64, Problem> {
+    let header = request
+        .header("content-length")
+        .ok_or(Problem::LengthRequired)?;
+    header.parse().map_err(|_| {
+        Problem::BadRequest(format!(
+            "Content-Length {header:?} is not a number of bytes"
+        ))
+    })
+}
+
+/// The body of an admin request, which is small.
+async fn admin_body<R: Request>(request: &mut R) -> Result<Vec<u8>, Failure> {
+    if content_length(request)? > limits::ADMIN_BODY_BYTES {
+        return Err(Problem::TooLarge(limits::ADMIN_BODY_BYTES).into());
+    }
+    Ok(request.bytes().await?)
+}

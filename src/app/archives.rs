@@ -1,0 +1,87 @@
+//! Archives behind Worker-signed URLs: streamed natively between the client and the bucket.
+
+use terrace_core::limits;
+use terrace_core::presign::SignedMethod;
+use terrace_core::problem::Problem;
+use terrace_core::reply::{Body, CachePolicy, Reply};
+use terrace_core::route::Method;
+use terrace_core::signed_path::SignedPath;
+
+use super::{App, Failure, content_length};
+use crate::store::{Archives as _, Clock as _, Payload, Platform, Request, Stored};
+
+impl<P: Platform> App<'_, P> {
+    pub(super) async fn archive<R>(
+        &self,
+        path: &SignedPath,
+        method: Method,
+        request: R,
+    ) -> Result<Reply<P::Stream>, Failure>
+    where
+        R: Request<Stream = P::Stream>,
+    {
+        match method {
+            Method::Put => self.receive(path, request).await,
+            Method::Head => {
+                self.check(path, SignedMethod::Get, 0)?;
+                let head = self.platform.archives().head(path.archive).await?;
+                let head = head.ok_or_else(gone)?;
+                Ok(described(path, head.size))
+            }
+            Method::Get | Method::Delete => {
+                self.check(path, SignedMethod::Get, 0)?;
+                let opened = self.platform.archives().open(path.archive).await?;
+                let (size, stream) = opened.ok_or_else(gone)?;
+                Ok(described(path, size).with_body(Body::Stream(stream)))
+            }
+        }
+    }
+
+    async fn receive<R>(
+        &self,
+        path: &SignedPath,
+        mut request: R,
+    ) -> Result<Reply<P::Stream>, Failure>
+    where
+        R: Request<Stream = P::Stream>,
+    {
+        let size = content_length(&request)?;
+        if size > limits::WORKER_BODY_BYTES {
+            return Err(Problem::TooLarge(limits::WORKER_BODY_BYTES).into());
+        }
+        self.check(path, SignedMethod::Put, size)?;
+        let Some(stream) = request.stream() else {
+            return Err(Problem::BadRequest("the body is missing".to_owned()).into());
+        };
+        let archives = self.platform.archives();
+        match archives
+            .store(path.archive, Payload::Stream(stream))
+            .await?
+        {
+            Stored::Yes => Ok(Reply::new(201, CachePolicy::NoStore)),
+            Stored::DigestMismatch => Err(Problem::Invalid(vec![format!(
+                "the body does not have the sha256 {}",
+                path.archive.digest
+            )])
+            .into()),
+        }
+    }
+
+    fn check(&self, path: &SignedPath, method: SignedMethod, size: u64) -> Result<(), Problem> {
+        let urls = self.config.archive_urls.as_ref();
+        let signer = urls.and_then(|urls| urls.path_signer()).ok_or_else(gone)?;
+        signer
+            .check(path, method, size, self.platform.clock().now())
+            .map_err(|error| Problem::Forbidden(error.to_string()))
+    }
+}
+
+fn gone() -> Problem {
+    Problem::NotFound("there is no such archive".to_owned())
+}
+
+fn described<S>(path: &SignedPath, size: u64) -> Reply<S> {
+    Reply::new(200, CachePolicy::NoStore)
+        .with("content-type", path.archive.kind.content_type())
+        .with("content-length", size.to_string())
+}

@@ -1,0 +1,313 @@
+//! Publishing: look at what is stored, let the core plan, take the steps.
+
+use serde::de::DeserializeOwned;
+use terrace_core::address::{ModuleAddress, ProviderAddress};
+use terrace_core::admin::{
+    MissingArchive, ModuleBody, ProviderBody, PublishAnswer, Published, UploadRequest,
+};
+use terrace_core::archive::{ArchiveFormat, Entry, Step as ZipStep, TarGzInspector, ZipInspector};
+use terrace_core::archive_url::ArchiveUrls;
+use terrace_core::index;
+use terrace_core::key::{FactKey, IndexKey};
+use terrace_core::problem::Problem;
+use terrace_core::publish::{
+    ArchiveState, ExpectedArchive, ModulePublication, Plan, ProviderPublication, Publication, Seen,
+    Step, release_metadata,
+};
+use terrace_core::reply::{CachePolicy, Reply};
+use terrace_core::version::Version;
+
+use super::{App, Failure};
+use crate::store::{
+    Archives as _, Clock as _, Condition, Facts as _, Indices as _, Payload, Platform, StoreError,
+    Stored,
+};
+
+/// Bytes of a tar that are read and inspected at once.
+const TAR_CHUNK_BYTES: u64 = 4 * 1024 * 1024;
+
+/// How often a step is tried while its key is written too often, a second apart.
+const BUSY_TRIES: u32 = 10;
+
+/// How a list of steps ended.
+enum Executed {
+    /// All were taken.
+    All,
+    /// Another publisher created the release first.
+    CreatedByAnother,
+}
+
+impl<P: Platform> App<'_, P> {
+    pub(super) async fn publish_provider(
+        &self,
+        address: ProviderAddress,
+        version: Version,
+        body: &[u8],
+        origin: &str,
+    ) -> Result<Reply<P::Stream>, Failure> {
+        let body: ProviderBody = parse_json(body)?;
+        let publication =
+            ProviderPublication::parse(address, version, &body).map_err(Problem::Invalid)?;
+        self.publish(&Publication::Provider(publication), origin)
+            .await
+    }
+
+    pub(super) async fn publish_module(
+        &self,
+        address: ModuleAddress,
+        version: Version,
+        body: &[u8],
+        origin: &str,
+    ) -> Result<Reply<P::Stream>, Failure> {
+        let body: ModuleBody = parse_json(body)?;
+        let publication =
+            ModulePublication::parse(address, version, &body).map_err(Problem::Invalid)?;
+        self.publish(&Publication::Module(publication), origin)
+            .await
+    }
+
+    async fn publish(
+        &self,
+        publication: &Publication,
+        origin: &str,
+    ) -> Result<Reply<P::Stream>, Failure> {
+        loop {
+            let seen = self.look(publication).await?;
+            match publication.plan(seen, self.platform.clock().now()) {
+                Plan::Conflict(reasons) => return Err(Problem::Conflict(reasons).into()),
+                Plan::Invalid(reasons) => return Err(Problem::Invalid(reasons).into()),
+                Plan::Upload(missing) => return self.ask_for(publication, &missing, origin),
+                Plan::Execute {
+                    steps,
+                    creates,
+                    warnings,
+                } => match self.execute(steps).await? {
+                    Executed::All => return Ok(published(publication, creates, warnings)),
+                    // A release is never removed, so the next look sees it: this ends.
+                    Executed::CreatedByAnother => {}
+                },
+            }
+        }
+    }
+
+    /// Everything the plan depends on. A release that exists already decides alone.
+    async fn look(&self, publication: &Publication) -> Result<Seen, Failure> {
+        let package = publication.package();
+        let existing = self.release(&package, publication.version()).await?;
+        if existing.is_some() {
+            return Ok(Seen {
+                existing,
+                keys: Vec::new(),
+                archives: Vec::new(),
+            });
+        }
+        let keys = match publication {
+            Publication::Provider(provider) => {
+                self.signing_keys(&provider.address.namespace).await?
+            }
+            Publication::Module(_) => Vec::new(),
+        };
+        let mut archives = Vec::new();
+        for expected in publication.archives() {
+            archives.push(self.archive_state(&expected).await?);
+        }
+        Ok(Seen {
+            existing,
+            keys,
+            archives,
+        })
+    }
+
+    /// What is really stored for an archive. Bytes that are not what their key says are removed,
+    /// so that the right ones can take their place.
+    async fn archive_state(&self, expected: &ExpectedArchive) -> Result<ArchiveState, Failure> {
+        let archives = self.platform.archives();
+        let Some(head) = archives.head(expected.key).await? else {
+            return Ok(ArchiveState::Missing);
+        };
+        let digest = match head.sha256 {
+            Some(digest) => Some(digest),
+            None => archives.digest(expected.key).await?,
+        };
+        if digest != Some(expected.key.digest) {
+            self.platform
+                .log(&format!("{} holds other bytes: discarded", expected.key));
+            archives.discard(expected.key).await?;
+            return Ok(ArchiveState::Missing);
+        }
+        let (reasons, warnings) = match self.entries(expected, head.size).await? {
+            Ok(entries) => (expected.refusals(&entries), expected.remarks(&entries)),
+            Err(reason) => (vec![format!("{}: {reason}", expected.filename)], Vec::new()),
+        };
+        Ok(ArchiveState::Stored {
+            size: head.size,
+            reasons,
+            warnings,
+        })
+    }
+
+    /// The entries of an archive, by ranged reads; the inner error is the archive's own fault.
+    async fn entries(
+        &self,
+        expected: &ExpectedArchive,
+        size: u64,
+    ) -> Result<Result<Vec<Entry>, String>, StoreError> {
+        let archives = self.platform.archives();
+        let key = expected.key;
+        match expected.format() {
+            ArchiveFormat::Zip => {
+                let mut zip = ZipInspector::new(size);
+                while let ZipStep::Read { offset, len } = zip.next() {
+                    let bytes = archives.read(key, offset, len).await?;
+                    if let Err(error) = zip.feed(&bytes) {
+                        return Ok(Err(error.to_string()));
+                    }
+                }
+                Ok(zip.finish().map_err(|error| error.to_string()))
+            }
+            ArchiveFormat::TarGz => {
+                let mut tar = TarGzInspector::new();
+                let mut offset = 0;
+                while offset < size {
+                    let length = TAR_CHUNK_BYTES.min(size - offset);
+                    let bytes = archives.read(key, offset, length).await?;
+                    if let Err(error) = tar.feed(&bytes) {
+                        return Ok(Err(error.to_string()));
+                    }
+                    offset += length;
+                }
+                Ok(tar.finish().map_err(|error| error.to_string()))
+            }
+        }
+    }
+
+    fn ask_for(
+        &self,
+        publication: &Publication,
+        missing: &[ExpectedArchive],
+        origin: &str,
+    ) -> Result<Reply<P::Stream>, Failure> {
+        let Some(urls) = &self.config.archive_urls else {
+            let message = "no secret is set that could sign upload URLs".to_owned();
+            return Err(Problem::Misconfigured(message).into());
+        };
+        let too_large = publication.too_large_for(urls);
+        if !too_large.is_empty() {
+            return Err(Problem::Invalid(too_large).into());
+        }
+        let missing = missing
+            .iter()
+            .map(|archive| self.missing_archive(archive, urls, origin))
+            .collect();
+        Ok(answer(202, &PublishAnswer::Incomplete { missing }))
+    }
+
+    fn missing_archive(
+        &self,
+        archive: &ExpectedArchive,
+        urls: &ArchiveUrls,
+        origin: &str,
+    ) -> MissingArchive {
+        let now = self.platform.clock().now();
+        let upload = urls.upload(origin, archive.key, archive.size, now);
+        let headers = upload.headers.into_iter();
+        MissingArchive {
+            filename: archive.filename.clone(),
+            sha256: archive.key.digest.to_string(),
+            size: archive.size,
+            upload: UploadRequest {
+                method: "PUT".to_owned(),
+                url: upload.url,
+                headers: headers
+                    .map(|(name, value)| (name.to_owned(), value))
+                    .collect(),
+            },
+        }
+    }
+
+    async fn execute(&self, steps: Vec<Step>) -> Result<Executed, Failure> {
+        for step in steps {
+            let mut tries = 1;
+            let executed = loop {
+                match self.take(&step).await {
+                    Err(Failure::Store(StoreError::Busy(_))) if tries < BUSY_TRIES => {
+                        tries += 1;
+                        self.platform.clock().sleep(1).await;
+                    }
+                    other => break other?,
+                }
+            };
+            if let Executed::CreatedByAnother = executed {
+                return Ok(executed);
+            }
+        }
+        Ok(Executed::All)
+    }
+
+    async fn take(&self, step: &Step) -> Result<Executed, Failure> {
+        let facts = self.platform.facts();
+        match step {
+            Step::StoreArchive(key, bytes) => {
+                let payload = Payload::Bytes(bytes.clone());
+                if self.platform.archives().store(*key, payload).await? == Stored::DigestMismatch {
+                    return Err(Failure::Corrupt(format!("{key} on its way to storage")));
+                }
+            }
+            Step::CreateRelease(release) => {
+                let key = FactKey::Release(release.package(), release.version().clone());
+                let document = release.to_document().map_err(corrupt)?;
+                let metadata = release_metadata(release);
+                let written = facts
+                    .put(&key, &document, &metadata, Condition::Absent)
+                    .await?;
+                if written.is_none() {
+                    return Ok(Executed::CreatedByAnother);
+                }
+            }
+            Step::MarkChanged(package) => {
+                let key = FactKey::Change(package.clone());
+                facts.put(&key, "", &[], Condition::Any).await?;
+            }
+            Step::IndexVersion(release) => {
+                let key = IndexKey::Version(release.package(), release.version().clone());
+                let document = index::version(release).map_err(corrupt)?;
+                self.platform.indices().put(&key, &document).await?;
+            }
+            Step::IndexVersions(package) => {
+                self.index_versions(package).await?;
+            }
+        }
+        Ok(Executed::All)
+    }
+}
+
+fn corrupt(error: impl ToString) -> Failure {
+    Failure::Corrupt(error.to_string())
+}
+
+fn parse_json<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
+    serde_json::from_slice(body).map_err(|error| {
+        Problem::BadRequest(format!("the body is not the JSON wanted here: {error}"))
+    })
+}
+
+fn published<S>(publication: &Publication, creates: bool, warnings: Vec<String>) -> Reply<S> {
+    let published = Published {
+        address: match publication {
+            Publication::Provider(provider) => provider.address.to_string(),
+            Publication::Module(module) => module.address.to_string(),
+        },
+        version: publication.version().to_string(),
+        warnings,
+    };
+    if creates {
+        answer(201, &PublishAnswer::Created(published))
+    } else {
+        answer(200, &PublishAnswer::Unchanged(published))
+    }
+}
+
+fn answer<S>(status: u16, answer: &PublishAnswer) -> Reply<S> {
+    let text = serde_json::to_string(answer).unwrap_or_default();
+    Reply::json(status, CachePolicy::NoStore, text)
+}

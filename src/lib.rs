@@ -1,0 +1,20 @@
+//! Terrace, a serverless registry for Terraform and OpenTofu: the Worker.
+//!
+//! [`app`] answers requests over the seams of [`store`]; `platform` implements those seams on
+//! Cloudflare Workers. Only this file and `platform` name the platform's crate.
+
+pub mod app;
+mod platform;
+pub mod store;
+
+use worker::{Context, Env, event, web_sys};
+
+/// The Worker's fetch event.
+#[event(fetch)]
+async fn fetch(
+    request: web_sys::Request,
+    env: Env,
+    _context: Context,
+) -> worker::Result<web_sys::Response> {
+    platform::serve(request, env).await
+}

@@ -1,0 +1,100 @@
+//! Cloudflare Workers: the only place that knows them.
+
+mod clock;
+mod http;
+mod kv;
+mod r2;
+
+use std::cell::OnceCell;
+
+use terrace_core::config::Config;
+use terrace_core::problem::Problem;
+use terrace_core::reply::Reply;
+use worker::{Env, console_error, console_warn, web_sys};
+
+use crate::app::App;
+use crate::store::Platform;
+
+/// The binding of the KV namespace that holds the indices.
+const INDICES: &str = "INDICES";
+/// The binding of the R2 bucket that holds facts and archives.
+const FACTS: &str = "FACTS";
+
+thread_local! {
+    /// Variables and secrets are constant for the life of an isolate, so they are read once.
+    static CONFIG: OnceCell<&'static Result<Config, String>> = const { OnceCell::new() };
+}
+
+/// Answers one request.
+pub(crate) async fn serve(
+    request: web_sys::Request,
+    env: Env,
+) -> worker::Result<web_sys::Response> {
+    let reply = match config(&env) {
+        Ok(config) => {
+            let cloudflare = Cloudflare {
+                bucket: r2::Bucket::new(env.bucket(FACTS)?),
+                indices: kv::Namespace::new(env.kv(INDICES)?),
+                clock: clock::SystemClock,
+            };
+            App::new(config, cloudflare)
+                .handle(http::Incoming::new(request))
+                .await
+        }
+        Err(message) => {
+            console_error!("configuration: {message}");
+            Problem::Misconfigured(message.clone()).reply()
+        }
+    };
+    http::respond(reply)
+}
+
+fn config(env: &Env) -> &'static Result<Config, String> {
+    CONFIG.with(|cell| {
+        *cell.get_or_init(|| {
+            let lookup = |name: &str| env.var(name).ok().map(|value| value.to_string());
+            // One for each isolate, and as long as it lives.
+            Box::leak(Box::new(
+                Config::from_vars(lookup).map_err(|error| error.to_string()),
+            ))
+        })
+    })
+}
+
+/// The registry's platform for one request.
+struct Cloudflare {
+    bucket: r2::Bucket,
+    indices: kv::Namespace,
+    clock: clock::SystemClock,
+}
+
+impl Platform for Cloudflare {
+    type Stream = web_sys::ReadableStream;
+    type Facts = r2::Bucket;
+    type Archives = r2::Bucket;
+    type Indices = kv::Namespace;
+    type Clock = clock::SystemClock;
+
+    fn facts(&self) -> &r2::Bucket {
+        &self.bucket
+    }
+
+    fn archives(&self) -> &r2::Bucket {
+        &self.bucket
+    }
+
+    fn indices(&self) -> &kv::Namespace {
+        &self.indices
+    }
+
+    fn clock(&self) -> &clock::SystemClock {
+        &self.clock
+    }
+
+    fn log(&self, line: &str) {
+        console_warn!("{line}");
+    }
+}
+
+/// Keeps the reply's type in one place for the modules below.
+type PlatformReply = Reply<web_sys::ReadableStream>;

@@ -1,0 +1,91 @@
+//! Requests and responses of the fetch event.
+
+use terrace_core::reply::Body;
+use worker::{js_sys, web_sys};
+
+use super::PlatformReply;
+use crate::store::{Request, StoreError};
+
+/// A request of the fetch event. Headers cross into wasm one by one, when asked for.
+pub(super) struct Incoming {
+    request: web_sys::Request,
+    method: String,
+    url: String,
+    /// Where the path begins in `url`.
+    path: usize,
+    /// Where it ends.
+    query: usize,
+}
+
+impl Incoming {
+    pub(super) fn new(request: web_sys::Request) -> Self {
+        let (method, url) = (request.method(), request.url());
+        let authority = url.find("://").map_or(0, |at| at + 3);
+        let tail = url.get(authority..).unwrap_or_default();
+        let path = authority + tail.find('/').unwrap_or(tail.len());
+        let tail = url.get(path..).unwrap_or_default();
+        let query = path + tail.find(['?', '#']).unwrap_or(tail.len());
+        Self {
+            request,
+            method,
+            url,
+            path,
+            query,
+        }
+    }
+}
+
+impl Request for Incoming {
+    type Stream = web_sys::ReadableStream;
+
+    fn method(&self) -> &str {
+        &self.method
+    }
+
+    fn origin(&self) -> &str {
+        self.url.get(..self.path).unwrap_or_default()
+    }
+
+    fn path(&self) -> &str {
+        self.url.get(self.path..self.query).unwrap_or_default()
+    }
+
+    fn header(&self, name: &str) -> Option<String> {
+        self.request.headers().get(name).ok().flatten()
+    }
+
+    async fn bytes(&mut self) -> Result<Vec<u8>, StoreError> {
+        let failed = |cause: worker::wasm_bindgen::JsValue| StoreError::Failed {
+            operation: "reading the request's body".to_owned(),
+            cause: format!("{cause:?}"),
+        };
+        let promise = self.request.array_buffer().map_err(failed)?;
+        let buffer = worker::wasm_bindgen_futures::JsFuture::from(promise)
+            .await
+            .map_err(failed)?;
+        Ok(js_sys::Uint8Array::new(&buffer).to_vec())
+    }
+
+    fn stream(&mut self) -> Option<Self::Stream> {
+        self.request.body()
+    }
+}
+
+/// Makes the response. Its headers are exactly those of the reply.
+pub(super) fn respond(reply: PlatformReply) -> worker::Result<web_sys::Response> {
+    let headers = web_sys::Headers::new()?;
+    for (name, value) in &reply.headers {
+        headers.set(name, value)?;
+    }
+    let init = web_sys::ResponseInit::new();
+    init.set_status(reply.status);
+    init.set_headers(&headers);
+    let response = match reply.body {
+        Body::Empty => web_sys::Response::new_with_opt_str_and_init(None, &init)?,
+        Body::Text(text) => web_sys::Response::new_with_opt_str_and_init(Some(&text), &init)?,
+        Body::Stream(stream) => {
+            web_sys::Response::new_with_opt_readable_stream_and_init(Some(&stream), &init)?
+        }
+    };
+    Ok(response)
+}

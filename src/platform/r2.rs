@@ -1,0 +1,239 @@
+//! Facts and archives in an R2 bucket.
+
+use std::collections::HashMap;
+
+use terrace_core::digest::Sha256;
+use terrace_core::index::ListedRelease;
+use terrace_core::key::{ArchiveKey, FactKey, Package};
+use worker::crypto::{DigestStream, DigestStreamAlgorithm};
+use worker::{Conditional, HttpMetadata, Include, Object, Range, ResponseBody, web_sys};
+
+use crate::store::{
+    ArchiveHead, Archives, Condition, Fact, Facts, Payload, ReleasePage, Revision, StoreError,
+    Stored,
+};
+
+/// What R2 says when the bytes do not have the digest that was promised
+/// (<https://developers.cloudflare.com/r2/api/error-codes/>).
+const BAD_DIGEST: &str = "10037";
+
+/// An R2 bucket.
+pub(super) struct Bucket {
+    bucket: worker::Bucket,
+}
+
+impl Bucket {
+    pub(super) fn new(bucket: worker::Bucket) -> Self {
+        Self { bucket }
+    }
+}
+
+impl Facts for Bucket {
+    async fn get(&self, key: &FactKey) -> Result<Option<Fact>, StoreError> {
+        let failed = |error| failure("get", key, &error);
+        let object = self
+            .bucket
+            .get(key.to_string())
+            .execute()
+            .await
+            .map_err(failed)?;
+        let Some(object) = object else {
+            return Ok(None);
+        };
+        let etag = object.etag();
+        match object.body() {
+            Some(body) => {
+                let bytes = body.bytes().await.map_err(failed)?;
+                Ok(Some(Fact { bytes, etag }))
+            }
+            None => Ok(None),
+        }
+    }
+
+    async fn revision(&self, key: &FactKey) -> Result<Option<Revision>, StoreError> {
+        let failed = |error| failure("head", key, &error);
+        let object = self.bucket.head(key.to_string()).await.map_err(failed)?;
+        Ok(object.map(|object| Revision(object.version())))
+    }
+
+    async fn put(
+        &self,
+        key: &FactKey,
+        document: &str,
+        metadata: &[(&str, String)],
+        condition: Condition,
+    ) -> Result<Option<Revision>, StoreError> {
+        let metadata: HashMap<String, String> = metadata
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), value.clone()))
+            .collect();
+        let put = self
+            .bucket
+            .put(key.to_string(), document.as_bytes().to_vec())
+            .http_metadata(content_type("application/json"))
+            .custom_metadata(metadata);
+        let put = match condition {
+            Condition::Any => put,
+            Condition::Absent => put.only_if(Conditional {
+                etag_does_not_match: Some("*".to_owned()),
+                ..Conditional::default()
+            }),
+            Condition::Unchanged(etag) => put.only_if(Conditional {
+                etag_matches: Some(etag),
+                ..Conditional::default()
+            }),
+        };
+        let object = put
+            .execute()
+            .await
+            .map_err(|error| failure("put", key, &error))?;
+        Ok(object.map(|object| Revision(object.version())))
+    }
+
+    async fn releases(
+        &self,
+        package: &Package,
+        cursor: Option<String>,
+    ) -> Result<ReleasePage, StoreError> {
+        let prefix = FactKey::releases_of(package);
+        let failed = |error| failure("list", &prefix, &error);
+        let list = self
+            .bucket
+            .list()
+            .prefix(prefix.as_str())
+            .include(vec![Include::CustomMetadata]);
+        let list = match cursor {
+            Some(cursor) => list.cursor(cursor),
+            None => list,
+        };
+        let page = list.execute().await.map_err(failed)?;
+        let mut releases = Vec::new();
+        for object in page.objects() {
+            releases.push(listed(&object).ok_or_else(|| StoreError::Failed {
+                operation: format!("R2 list {prefix}"),
+                cause: format!("{} is no release, or has no metadata", object.key()),
+            })?);
+        }
+        let cursor = page.truncated().then(|| page.cursor()).flatten();
+        Ok(ReleasePage { releases, cursor })
+    }
+}
+
+fn listed(object: &Object) -> Option<ListedRelease> {
+    let version = FactKey::version_in(&object.key())?;
+    let metadata = object.custom_metadata().ok()?;
+    ListedRelease::from_metadata(version, |name| metadata.get(name).map(String::as_str))
+}
+
+impl Archives for Bucket {
+    type Stream = web_sys::ReadableStream;
+
+    async fn head(&self, key: ArchiveKey) -> Result<Option<ArchiveHead>, StoreError> {
+        let object = self.bucket.head(key.to_string()).await;
+        let object = object.map_err(|error| failure("head", key, &error))?;
+        Ok(object.map(|object| ArchiveHead {
+            size: object.size(),
+            sha256: object.checksum().sha256.and_then(digest),
+        }))
+    }
+
+    async fn read(&self, key: ArchiveKey, offset: u64, length: u64) -> Result<Vec<u8>, StoreError> {
+        let failed = |error| failure("read", key, &error);
+        let get = self
+            .bucket
+            .get(key.to_string())
+            .range(Range::OffsetWithLength { offset, length });
+        let object = get.execute().await.map_err(failed)?;
+        match object.as_ref().and_then(Object::body) {
+            Some(body) => body.bytes().await.map_err(failed),
+            None => Ok(Vec::new()),
+        }
+    }
+
+    async fn digest(&self, key: ArchiveKey) -> Result<Option<Sha256>, StoreError> {
+        let failed = |error| failure("digest", key, &error);
+        let Some((_, stream)) = self.open(key).await? else {
+            return Ok(None);
+        };
+        let hasher = DigestStream::new(DigestStreamAlgorithm::Sha256);
+        // The pipe runs by itself; awaiting the digest awaits its end.
+        let _ = stream.pipe_to(hasher.raw());
+        let bytes = hasher.digest().await.map_err(failed)?;
+        Ok(digest(bytes.to_vec()))
+    }
+
+    async fn open(&self, key: ArchiveKey) -> Result<Option<(u64, Self::Stream)>, StoreError> {
+        let failed = |error| failure("open", key, &error);
+        let object = self
+            .bucket
+            .get(key.to_string())
+            .execute()
+            .await
+            .map_err(failed)?;
+        let Some(object) = object else {
+            return Ok(None);
+        };
+        let body = object
+            .body()
+            .map(|body| body.response_body())
+            .transpose()
+            .map_err(failed)?;
+        match body {
+            Some(ResponseBody::Stream(stream)) => Ok(Some((object.size(), stream))),
+            _ => Ok(None),
+        }
+    }
+
+    async fn store(
+        &self,
+        key: ArchiveKey,
+        payload: Payload<Self::Stream>,
+    ) -> Result<Stored, StoreError> {
+        let put = match payload {
+            Payload::Bytes(bytes) => self.bucket.put(key.to_string(), bytes),
+            Payload::Stream(stream) => self.bucket.put(key.to_string(), stream),
+        };
+        let stored = put
+            .sha256(key.digest.as_bytes().to_vec())
+            .http_metadata(content_type(key.kind.content_type()))
+            .execute()
+            .await;
+        match stored {
+            Ok(_) => Ok(Stored::Yes),
+            Err(error) if error.to_string().contains(BAD_DIGEST) => Ok(Stored::DigestMismatch),
+            Err(error) => Err(failure("put", key, &error)),
+        }
+    }
+
+    async fn discard(&self, key: ArchiveKey) -> Result<(), StoreError> {
+        let deleted = self.bucket.delete(key.to_string()).await;
+        deleted.map_err(|error| failure("delete", key, &error))
+    }
+}
+
+fn digest(bytes: Vec<u8>) -> Option<Sha256> {
+    bytes.try_into().ok().map(Sha256::from_bytes)
+}
+
+fn content_type(content_type: &str) -> HttpMetadata {
+    HttpMetadata {
+        content_type: Some(content_type.to_owned()),
+        ..HttpMetadata::default()
+    }
+}
+
+/// Whether the platform refused because a key is written too often: KV says so with "429", R2
+/// with its error 10058.
+pub(super) fn is_busy(cause: &str) -> bool {
+    cause.contains("429") || cause.contains("10058")
+}
+
+fn failure(operation: &str, key: impl std::fmt::Display, error: &worker::Error) -> StoreError {
+    let cause = error.to_string();
+    let operation = format!("R2 {operation} {key}");
+    if is_busy(&cause) {
+        StoreError::Busy(operation)
+    } else {
+        StoreError::Failed { operation, cause }
+    }
+}

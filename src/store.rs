@@ -1,0 +1,236 @@
+//! The seams to the world: three small storage traits, a clock, and the request itself.
+//!
+//! Each contract says what *done* means. Everything above them runs natively in tests.
+
+use terrace_core::digest::Sha256;
+use terrace_core::index::{IndexDocument, ListedRelease};
+use terrace_core::key::{ArchiveKey, FactKey, IndexKey, Package};
+use terrace_core::read::{Found, IndexForm};
+use terrace_core::time::UnixTime;
+
+/// Why storage did not do what it was asked to. Whether the operation took effect is unknown.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum StoreError {
+    /// Too many writes to one key; the same operation may succeed a second later.
+    #[error("{0}: too many writes to one key")]
+    Busy(String),
+    /// Anything else.
+    #[error("{operation}: {cause}")]
+    Failed {
+        /// Which operation on which key.
+        operation: String,
+        /// What the platform said.
+        cause: String,
+    },
+}
+
+/// Identifies one write of one object. No two writes share one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Revision(pub String);
+
+/// A stored document.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fact {
+    /// Its bytes.
+    pub bytes: Vec<u8>,
+    /// What [`Condition::Unchanged`] wants to be told.
+    pub etag: String,
+}
+
+/// When a document may be written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Condition {
+    /// Only when there is none of this key.
+    Absent,
+    /// Always.
+    Any,
+    /// Only when the etag of what is there is this one.
+    Unchanged(String),
+}
+
+/// A page of a listing.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ReleasePage {
+    /// What version lists say about each release.
+    pub releases: Vec<ListedRelease>,
+    /// Where the next page begins, if there is one.
+    pub cursor: Option<String>,
+}
+
+/// The documents that are the truth. Strongly consistent: when an operation has returned, every
+/// later one sees its effect.
+#[expect(
+    async_fn_in_trait,
+    reason = "a Worker has one thread, and so have the tests"
+)]
+pub trait Facts {
+    /// The document of a key.
+    async fn get(&self, key: &FactKey) -> Result<Option<Fact>, StoreError>;
+
+    /// The revision of a key, without its document.
+    async fn revision(&self, key: &FactKey) -> Result<Option<Revision>, StoreError>;
+
+    /// Writes a document with its metadata, in one step. `None` when the condition does not hold;
+    /// then nothing was written.
+    async fn put(
+        &self,
+        key: &FactKey,
+        document: &str,
+        metadata: &[(&str, String)],
+        condition: Condition,
+    ) -> Result<Option<Revision>, StoreError>;
+
+    /// Up to 1,000 releases of a package, with their metadata, from `cursor` on.
+    async fn releases(
+        &self,
+        package: &Package,
+        cursor: Option<String>,
+    ) -> Result<ReleasePage, StoreError>;
+}
+
+/// What is known about stored bytes without reading them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ArchiveHead {
+    /// Their length.
+    pub size: u64,
+    /// Their digest, where storage keeps one.
+    pub sha256: Option<Sha256>,
+}
+
+/// What became of an attempt to store bytes under their digest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stored {
+    /// They are stored now.
+    Yes,
+    /// They have another digest than their key; nothing was stored.
+    DigestMismatch,
+}
+
+/// Bytes to store.
+#[derive(Debug)]
+pub enum Payload<S> {
+    /// A short document.
+    Bytes(Vec<u8>),
+    /// A stream of known length, which never enters wasm.
+    Stream(S),
+}
+
+/// Content-addressed bytes.
+#[expect(
+    async_fn_in_trait,
+    reason = "a Worker has one thread, and so have the tests"
+)]
+pub trait Archives {
+    /// The platform's own stream of bytes.
+    type Stream;
+
+    /// What is known about an archive; `None` when it is not stored.
+    async fn head(&self, key: ArchiveKey) -> Result<Option<ArchiveHead>, StoreError>;
+
+    /// `length` bytes from `offset` on, or as many as there are.
+    async fn read(&self, key: ArchiveKey, offset: u64, length: u64) -> Result<Vec<u8>, StoreError>;
+
+    /// The digest of what is really stored, computed without bringing the bytes into wasm.
+    async fn digest(&self, key: ArchiveKey) -> Result<Option<Sha256>, StoreError>;
+
+    /// The whole archive and its length; `None` when it is not stored.
+    async fn open(&self, key: ArchiveKey) -> Result<Option<(u64, Self::Stream)>, StoreError>;
+
+    /// Stores bytes whose digest the store itself verifies against the key.
+    async fn store(
+        &self,
+        key: ArchiveKey,
+        payload: Payload<Self::Stream>,
+    ) -> Result<Stored, StoreError>;
+
+    /// Removes bytes that are not what their key says.
+    async fn discard(&self, key: ArchiveKey) -> Result<(), StoreError>;
+}
+
+/// The indices: eventually consistent, one write a second for each key.
+#[expect(
+    async_fn_in_trait,
+    reason = "a Worker has one thread, and so have the tests"
+)]
+pub trait Indices {
+    /// The platform's own stream of bytes.
+    type Stream;
+
+    /// The index of a key, which the edge may keep for `cache_seconds`. `None` when there is none
+    /// *or* it is not visible here yet: the facts decide.
+    async fn get(
+        &self,
+        key: &IndexKey,
+        form: IndexForm,
+        cache_seconds: u32,
+    ) -> Result<Option<Found<Self::Stream>>, StoreError>;
+
+    /// Writes an index. The last write wins.
+    async fn put(&self, key: &IndexKey, document: &IndexDocument) -> Result<(), StoreError>;
+}
+
+/// The time, and waiting for it to pass.
+#[expect(
+    async_fn_in_trait,
+    reason = "a Worker has one thread, and so have the tests"
+)]
+pub trait Clock {
+    /// Now. On the platform it stands still between one IO and the next.
+    fn now(&self) -> UnixTime;
+
+    /// Waits.
+    async fn sleep(&self, seconds: u32);
+}
+
+/// A request, of which only what is asked for crosses into wasm.
+#[expect(
+    async_fn_in_trait,
+    reason = "a Worker has one thread, and so have the tests"
+)]
+pub trait Request {
+    /// The platform's own stream of bytes.
+    type Stream;
+
+    /// The method as sent.
+    fn method(&self) -> &str;
+
+    /// The registry's origin as the client reached it: `https://host[:port]`.
+    fn origin(&self) -> &str;
+
+    /// The path as sent, without the query.
+    fn path(&self) -> &str;
+
+    /// A header, by its name in lower case.
+    fn header(&self, name: &str) -> Option<String>;
+
+    /// The body as bytes. Only for bodies whose length is known to be small.
+    async fn bytes(&mut self) -> Result<Vec<u8>, StoreError>;
+
+    /// The body as a stream; `None` when there is none.
+    fn stream(&mut self) -> Option<Self::Stream>;
+}
+
+/// Everything the registry stands on.
+pub trait Platform {
+    /// The platform's own stream of bytes.
+    type Stream;
+    /// Where facts are kept.
+    type Facts: Facts;
+    /// Where archives are kept.
+    type Archives: Archives<Stream = Self::Stream>;
+    /// Where indices are kept.
+    type Indices: Indices<Stream = Self::Stream>;
+    /// Who tells the time.
+    type Clock: Clock;
+
+    /// The facts.
+    fn facts(&self) -> &Self::Facts;
+    /// The archives.
+    fn archives(&self) -> &Self::Archives;
+    /// The indices.
+    fn indices(&self) -> &Self::Indices;
+    /// The clock.
+    fn clock(&self) -> &Self::Clock;
+    /// Writes a line for the operator. Never a secret.
+    fn log(&self, line: &str);
+}

@@ -1,0 +1,132 @@
+use serde_json::json;
+
+use crate::support::fixtures::{tar_gz_of, zip_of};
+use crate::support::{ModuleFixture, Registry};
+
+const MAIN: &[u8] = b"output \"x\" {\n  value = 1\n}\n";
+
+#[track_caller]
+fn refused(fixture: &ModuleFixture) -> String {
+    let registry = Registry::start();
+    let answer = fixture.put(&registry);
+    let answer = if answer.status == 202 {
+        fixture.upload(&registry);
+        fixture.put(&registry)
+    } else {
+        answer
+    };
+    let errors = answer.expect(422).errors();
+    registry
+        .get(&format!("{}/versions", fixture.path()))
+        .expect(404);
+    errors
+}
+
+#[test]
+fn a_module_is_published_with_the_same_two_requests() {
+    let (registry, fixture) = (Registry::start(), ModuleFixture::new("1.0.0"));
+    fixture.put(&registry).expect(202);
+    fixture.upload(&registry);
+    let answer = fixture.put(&registry).expect(201).json();
+    assert_eq!(
+        answer,
+        json!({ "status": "created", "address": fixture.address, "version": "1.0.0" })
+    );
+    assert_eq!(
+        fixture.put(&registry).expect(200).json()["status"],
+        "unchanged"
+    );
+}
+
+#[test]
+fn another_archive_for_a_published_version_is_a_conflict() {
+    let (registry, fixture) = (Registry::start(), ModuleFixture::new("1.0.0"));
+    fixture.publish(&registry);
+    let other = fixture.clone().with_zip(zip_of(&[("main.tf", MAIN)]));
+    assert!(
+        other
+            .put(&registry)
+            .expect(409)
+            .errors()
+            .contains("never changes")
+    );
+    let mut other = fixture.clone();
+    other.subdir = Some("modules/x".to_owned());
+    other.put(&registry).expect(409);
+}
+
+#[test]
+fn an_archive_without_configuration_is_refused() {
+    for archive in [
+        ModuleFixture::new("1.0.0").with_zip(zip_of(&[("README.md", b"unconfigured zip")])),
+        ModuleFixture::new("1.0.0").with_tar_gz(tar_gz_of(&[("README.md", b"unconfigured tar")])),
+    ] {
+        assert!(refused(&archive).contains(".tf"));
+    }
+}
+
+#[test]
+fn tofu_files_make_a_module_too() {
+    let registry = Registry::start();
+    ModuleFixture::new("1.0.0")
+        .with_zip(zip_of(&[("main.tofu", MAIN)]))
+        .publish(&registry);
+}
+
+#[test]
+fn a_path_that_escapes_is_refused() {
+    for archive in [
+        ModuleFixture::new("1.0.0").with_zip(zip_of(&[("main.tf", MAIN), ("../../evil.tf", MAIN)])),
+        ModuleFixture::new("1.0.0").with_zip(zip_of(&[("main.tf", MAIN), ("/etc/evil.tf", MAIN)])),
+    ] {
+        assert!(refused(&archive).contains("evil.tf"));
+    }
+}
+
+#[test]
+fn a_subdirectory_that_is_not_in_the_archive_is_refused() {
+    let mut fixture = ModuleFixture::new("1.0.0");
+    fixture.subdir = Some("nowhere".to_owned());
+    assert!(refused(&fixture).contains("nowhere"));
+}
+
+#[test]
+fn a_truncated_archive_is_refused() {
+    let whole = tar_gz_of(&[("main.tf", MAIN), ("b.tf", &MAIN.repeat(200))]);
+    let cut = whole[..whole.len() / 2].to_vec();
+    refused(&ModuleFixture::new("1.0.0").with_tar_gz(cut));
+    let whole = zip_of(&[("main.tf", MAIN), ("cut.tf", MAIN)]);
+    let cut = whole[..whole.len() - 30].to_vec();
+    refused(&ModuleFixture::new("1.0.0").with_zip(cut));
+}
+
+#[test]
+fn an_archive_of_the_other_format_is_refused() {
+    refused(&ModuleFixture::new("1.0.0").with_zip(tar_gz_of(&[("main.tf", MAIN)])));
+    refused(&ModuleFixture::new("1.0.0").with_tar_gz(zip_of(&[("main.tf", MAIN)])));
+}
+
+#[test]
+fn a_zip_bomb_is_refused_by_its_ratio() {
+    let zeros = vec![0u8; 64 * 1024 * 1024];
+    let bomb = zip_of(&[("main.tf", MAIN), ("bomb", &zeros)]);
+    assert!(bomb.len() < 128 * 1024);
+    refused(&ModuleFixture::new("1.0.0").with_zip(bomb));
+    let bomb = tar_gz_of(&[("main.tf", MAIN), ("bomb", &zeros)]);
+    refused(&ModuleFixture::new("1.0.0").with_tar_gz(bomb));
+}
+
+#[test]
+fn every_wrong_field_is_named() {
+    let registry = Registry::start();
+    let body =
+        json!({ "archive": { "format": "rar", "sha256": "abc", "size": 0 }, "subdir": "../up" });
+    let path = "/admin/v1/modules/acme/vpc/aws/1.0.0";
+    let errors = registry
+        .admin("PUT", path, Some(body.to_string().as_bytes()))
+        .expect(422)
+        .errors();
+    for reason in ["rar", "abc", "0 bytes", "../up"] {
+        assert!(errors.contains(reason), "{reason}: {errors}");
+    }
+}

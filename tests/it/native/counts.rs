@@ -1,0 +1,161 @@
+//! What each request costs in storage operations.
+
+use crate::support::memory::Memory;
+use crate::support::{ModuleFixture, ProviderFixture, Registry};
+
+fn published() -> (Memory, Registry, ProviderFixture, ModuleFixture) {
+    let memory = Memory::new();
+    let registry = Registry::in_memory(&memory, &[]);
+    let (provider, module) = (ProviderFixture::new("1.0.0"), ModuleFixture::new("1.0.0"));
+    provider.publish(&registry);
+    module.publish(&registry);
+    memory.forget_operations();
+    (memory, registry, provider, module)
+}
+
+#[test]
+fn each_read_makes_one_kv_read_and_no_r2_operation() {
+    let (memory, registry, provider, module) = published();
+    for path in [
+        format!("{}/versions", provider.path()),
+        format!("{}/1.0.0/download/linux/amd64", provider.path()),
+        format!("{}/1.0.0/download/plan9/386", provider.path()),
+        format!("{}/versions", module.path()),
+        format!("{}/1.0.0/download", module.path()),
+    ] {
+        for method in ["GET", "HEAD"] {
+            memory.forget_operations();
+            registry.send(&crate::support::registry::Sent::new(method, &path));
+            let operations = memory.operations();
+            assert_eq!(operations.len(), 1, "{method} {path}: {operations:?}");
+            assert!(operations[0].starts_with("KV get "), "{operations:?}");
+        }
+    }
+}
+
+#[test]
+fn discovery_reads_nothing() {
+    let (memory, registry, ..) = published();
+    registry.get("/.well-known/terraform.json").expect(200);
+    assert_eq!(memory.operations(), Vec::<String>::new());
+}
+
+#[test]
+fn a_path_that_cannot_be_reads_nothing() {
+    let (memory, registry, ..) = published();
+    for path in [
+        "/v1/providers/a_b/c/versions",
+        "/nowhere",
+        "/v1/modules/a/b/AWS/versions",
+    ] {
+        registry.get(path).expect(404);
+    }
+    assert_eq!(memory.operations(), Vec::<String>::new());
+}
+
+#[test]
+fn a_miss_asks_r2_before_it_says_404() {
+    let (memory, registry, ..) = published();
+    registry
+        .get("/v1/providers/nobody/nothing/versions")
+        .expect(404);
+    assert_eq!(
+        memory.operations(),
+        [
+            "KV get providers/hosted/nobody/nothing/versions",
+            "R2 list releases/providers/hosted/nobody/nothing/"
+        ]
+    );
+}
+
+/// Puts `count` releases of a module into the bucket, as publishing them would have.
+fn with_releases(memory: &Memory, fixture: &ModuleFixture, count: usize) {
+    for patch in 0..count {
+        memory.put_object(
+            &format!("releases/modules/{}/1.0.{patch}", fixture.address),
+            b"{}",
+        );
+    }
+}
+
+#[test]
+fn the_5000th_publish_lists_six_pages_at_most_and_reads_no_other_release() {
+    let memory = Memory::new();
+    let registry = Registry::in_memory(&memory, &[]);
+    let fixture = ModuleFixture::new("2.0.0");
+    with_releases(&memory, &fixture, 4_999);
+    fixture.upload(&registry);
+    memory.forget_operations();
+    fixture.put(&registry).expect(201);
+    let operations = memory.operations();
+    let count = |start: &str| {
+        operations
+            .iter()
+            .filter(|operation| operation.starts_with(start))
+            .count()
+    };
+    assert!(count("R2 list ") <= 6, "{operations:?}");
+    assert_eq!(
+        count("R2 get releases/"),
+        1,
+        "its own, which is not there yet: {operations:?}"
+    );
+    assert_eq!(count("KV put "), 2);
+    let versions = registry.get(&format!("{}/versions", fixture.path())).json();
+    assert_eq!(
+        versions["modules"][0]["versions"].as_array().unwrap().len(),
+        5_000
+    );
+}
+
+#[test]
+fn a_list_of_5000_versions_costs_the_same_operation_as_one_of_1() {
+    let (memory, registry, _, module) = published();
+    registry
+        .get(&format!("{}/versions", module.path()))
+        .expect(200);
+    let one = memory.operations().len();
+    with_releases(&memory, &module, 4_999);
+    memory.lose_indices();
+    registry
+        .get(&format!("{}/versions", module.path()))
+        .expect(200);
+    memory.forget_operations();
+    registry
+        .get(&format!("{}/versions", module.path()))
+        .expect(200);
+    assert_eq!(memory.operations().len(), one);
+}
+
+#[test]
+fn a_publish_stores_exactly_these_keys() {
+    let memory = Memory::new();
+    let registry = Registry::in_memory(&memory, &[]);
+    let provider = ProviderFixture::of("acme", "widget", "1.0.0");
+    provider.publish(&registry);
+    ModuleFixture::of("acme", "1.0.0").publish(&registry);
+    let mut keys: Vec<String> = memory
+        .keys()
+        .iter()
+        .map(|key| match key.strip_prefix("archives/") {
+            Some(name) => format!("archives/*.{}", name.split_once('.').unwrap().1),
+            None => key.clone(),
+        })
+        .collect();
+    keys.sort();
+    assert_eq!(
+        keys,
+        [
+            "archives/*.SHA256SUMS",
+            "archives/*.sig",
+            "archives/*.zip",
+            "archives/*.zip",
+            "archives/*.zip",
+            "changes/modules/acme/vpc/aws",
+            "changes/providers/hosted/acme/widget",
+            "keys/acme",
+            "releases/modules/acme/vpc/aws/1.0.0",
+            "releases/providers/hosted/acme/widget/1.0.0",
+        ]
+    );
+}

@@ -1,0 +1,6 @@
+mod config;
+mod counts;
+mod faults;
+mod presigned;
+mod races;
+mod rings;

@@ -1,0 +1,114 @@
+//! The rings: who may name whom.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn rust_files(folder: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            files.extend(rust_files(&path));
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            files.push(path);
+        }
+    }
+    files
+}
+
+/// Whether a line of code, not of comment, has `word` as a path's first segment or a dependency.
+fn names(code: &str, word: &str) -> bool {
+    let code_lines = code
+        .lines()
+        .filter(|line| !line.trim_start().starts_with("//"));
+    let path = format!("{word}::");
+    code_lines.into_iter().any(|line| {
+        line.match_indices(&path).any(|(at, _)| {
+            let before = line.get(..at).unwrap().chars().next_back();
+            before.is_none_or(|c| !c.is_alphanumeric() && c != '_' && c != ':')
+        })
+    })
+}
+
+#[test]
+fn only_lib_and_platform_name_the_worker_crate() {
+    let source = root().join("src");
+    let mut namers = Vec::new();
+    for file in rust_files(&source) {
+        let code = fs::read_to_string(&file).unwrap();
+        let file = file.strip_prefix(&source).unwrap();
+        if ["worker", "web_sys", "js_sys", "wasm_bindgen"]
+            .iter()
+            .any(|word| names(&code, word))
+        {
+            let allowed = file == Path::new("lib.rs")
+                || file == Path::new("platform.rs")
+                || file.starts_with("platform");
+            assert!(allowed, "{} names the platform", file.display());
+            namers.push(file.to_owned());
+        }
+    }
+    assert!(
+        namers.len() > 3,
+        "the search finds what it looks for: {namers:?}"
+    );
+}
+
+#[test]
+fn the_core_depends_on_no_platform_no_io_and_no_runtime() {
+    let manifest = fs::read_to_string(root().join("crates/terrace-core/Cargo.toml")).unwrap();
+    let dependencies = manifest.split("[dev-dependencies]").next().unwrap();
+    for forbidden in [
+        "worker",
+        "wasm-bindgen",
+        "js-sys",
+        "web-sys",
+        "tokio",
+        "futures",
+        "ureq",
+        "reqwest",
+        "async",
+    ] {
+        assert!(
+            !dependencies.lines().any(|line| line.starts_with(forbidden)),
+            "{forbidden}"
+        );
+    }
+}
+
+#[test]
+fn the_core_has_no_io_no_clock_and_no_async() {
+    for file in rust_files(&root().join("crates/terrace-core/src")) {
+        let code = fs::read_to_string(&file).unwrap();
+        let product = code.split("#[cfg(test)]").next().unwrap();
+        let is_test = file
+            .file_name()
+            .is_some_and(|name| name.to_string_lossy().contains("test"));
+        if is_test
+            || file
+                .components()
+                .any(|part| part.as_os_str().to_string_lossy().contains("test"))
+        {
+            continue;
+        }
+        for forbidden in [
+            "std::fs",
+            "std::net",
+            "std::process",
+            "std::env",
+            "SystemTime",
+            "Instant::",
+            "async fn",
+            ".await",
+        ] {
+            let found = product
+                .lines()
+                .find(|line| !line.trim_start().starts_with("//") && line.contains(forbidden));
+            assert_eq!(found, None, "{}: {forbidden}", file.display());
+        }
+    }
+}

@@ -1,0 +1,356 @@
+//! Providers and modules to publish, signed by a key of their own.
+
+use std::io::Write as _;
+use std::sync::OnceLock;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use pgp::composed::{
+    ArmorOptions, DetachedSignature, EncryptionCaps, KeyType, SecretKeyParamsBuilder,
+    SignedPublicKey, SignedSecretKey,
+};
+use pgp::crypto::hash::HashAlgorithm;
+use pgp::ser::Serialize as _;
+use pgp::types::Password;
+use rand::SeedableRng as _;
+use rand::rngs::StdRng;
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+use zip::write::SimpleFileOptions;
+
+use super::registry::{Registry, Response, Sent, unique};
+
+pub fn sha256(bytes: &[u8]) -> String {
+    let digest = Sha256::digest(bytes);
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// A zip of these files, the first of them executable.
+pub fn zip_of(files: &[(&str, &[u8])]) -> Vec<u8> {
+    let mut zip = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+    for (name, content) in files {
+        let options = SimpleFileOptions::default().unix_permissions(0o755);
+        zip.start_file(*name, options).unwrap();
+        zip.write_all(content).unwrap();
+    }
+    zip.finish().unwrap().into_inner()
+}
+
+/// A gzipped tar of these files.
+pub fn tar_gz_of(files: &[(&str, &[u8])]) -> Vec<u8> {
+    let gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    let mut tar = tar::Builder::new(gzip);
+    for (name, content) in files {
+        let mut header = tar::Header::new_gnu();
+        header.set_size(content.len() as u64);
+        header.set_mode(0o644);
+        header.set_cksum();
+        tar.append_data(&mut header, name, *content).unwrap();
+    }
+    tar.into_inner().unwrap().finish().unwrap()
+}
+
+/// A key pair that signs releases.
+pub struct Signer {
+    secret: SignedSecretKey,
+}
+
+impl Signer {
+    /// The key that fixtures are signed with, made once.
+    pub fn usual() -> &'static Self {
+        static USUAL: OnceLock<Signer> = OnceLock::new();
+        USUAL.get_or_init(|| Self::from_seed(1))
+    }
+
+    /// Another key.
+    pub fn other() -> &'static Self {
+        static OTHER: OnceLock<Signer> = OnceLock::new();
+        OTHER.get_or_init(|| Self::from_seed(2))
+    }
+
+    fn from_seed(seed: u64) -> Self {
+        let parameters = SecretKeyParamsBuilder::default()
+            .key_type(KeyType::Ed25519Legacy)
+            .can_sign(true)
+            .can_certify(true)
+            .can_encrypt(EncryptionCaps::None)
+            .primary_user_id("Terrace tests <tests@example.com>".to_owned())
+            .build()
+            .unwrap();
+        let secret = parameters.generate(StdRng::seed_from_u64(seed)).unwrap();
+        Self { secret }
+    }
+
+    pub fn public_armor(&self) -> String {
+        let public = SignedPublicKey::from(self.secret.clone());
+        public.to_armored_string(ArmorOptions::default()).unwrap()
+    }
+
+    /// 16 upper-case hexadecimal digits.
+    pub fn key_id(&self) -> String {
+        use pgp::types::KeyDetails as _;
+        let id = self.secret.legacy_key_id();
+        id.as_ref()
+            .iter()
+            .map(|byte| format!("{byte:02X}"))
+            .collect()
+    }
+
+    pub fn sign(&self, text: &[u8]) -> Vec<u8> {
+        let signature = DetachedSignature::sign_binary_data(
+            StdRng::seed_from_u64(3),
+            &self.secret.primary_key,
+            &Password::empty(),
+            HashAlgorithm::Sha256,
+            text,
+        );
+        signature.unwrap().to_bytes().unwrap()
+    }
+}
+
+/// A provider version to publish.
+#[derive(Debug, Clone)]
+pub struct ProviderFixture {
+    pub namespace: String,
+    pub provider_type: String,
+    pub version: String,
+    pub protocols: Vec<String>,
+    /// File name, os, arch, bytes.
+    pub packages: Vec<(String, String, String, Vec<u8>)>,
+    pub shasums: String,
+    pub signature: Vec<u8>,
+}
+
+impl ProviderFixture {
+    /// A version of a provider in a namespace of its own, for two platforms.
+    pub fn new(version: &str) -> Self {
+        Self::of(&unique("p"), "widget", version)
+    }
+
+    pub fn of(namespace: &str, provider_type: &str, version: &str) -> Self {
+        let mut fixture = Self {
+            namespace: namespace.to_owned(),
+            provider_type: provider_type.to_owned(),
+            version: version.to_owned(),
+            protocols: vec!["5.0".to_owned(), "6.0".to_owned()],
+            packages: Vec::new(),
+            shasums: String::new(),
+            signature: Vec::new(),
+        };
+        for arch in ["amd64", "arm64"] {
+            let executable = format!("terraform-provider-{provider_type}_v{version}");
+            let content = format!("#!/bin/sh\n# {namespace} {version} linux {arch}\n");
+            fixture.add_package("linux", arch, zip_of(&[(&executable, content.as_bytes())]));
+        }
+        fixture.sign(Signer::usual());
+        fixture
+    }
+
+    pub fn add_package(&mut self, os: &str, arch: &str, zip: Vec<u8>) {
+        let Self {
+            provider_type,
+            version,
+            ..
+        } = self;
+        let filename = format!("terraform-provider-{provider_type}_{version}_{os}_{arch}.zip");
+        self.packages
+            .push((filename, os.to_owned(), arch.to_owned(), zip));
+    }
+
+    /// Replaces the packages by one with these files.
+    pub fn with_files(mut self, files: &[(&str, &[u8])]) -> Self {
+        self.with_zip(zip_of(files))
+    }
+
+    /// Replaces the packages by this one.
+    pub fn with_zip(&mut self, zip: Vec<u8>) -> Self {
+        self.packages.clear();
+        self.add_package("linux", "amd64", zip);
+        self.sign(Signer::usual());
+        self.clone()
+    }
+
+    /// Writes and signs SHA256SUMS for the packages as they are.
+    pub fn sign(&mut self, signer: &Signer) {
+        let line = |(name, _, _, zip): &(String, String, String, Vec<u8>)| {
+            format!("{}  {name}\n", sha256(zip))
+        };
+        self.shasums = self.packages.iter().map(line).collect();
+        self.signature = signer.sign(self.shasums.as_bytes());
+    }
+
+    /// Signs another SHA256SUMS text.
+    pub fn with_shasums(mut self, shasums: String) -> Self {
+        self.signature = Signer::usual().sign(shasums.as_bytes());
+        self.shasums = shasums;
+        self
+    }
+
+    pub fn path(&self) -> String {
+        format!("/v1/providers/{}/{}", self.namespace, self.provider_type)
+    }
+
+    pub fn admin_path(&self) -> String {
+        let Self {
+            namespace,
+            provider_type,
+            version,
+            ..
+        } = self;
+        format!("/admin/v1/providers/{namespace}/{provider_type}/{version}")
+    }
+
+    pub fn description(&self) -> Value {
+        let package = |(filename, os, arch, zip): &(String, String, String, Vec<u8>)| json!({ "os": os, "arch": arch, "filename": filename, "sha256": sha256(zip), "size": zip.len() });
+        json!({
+            "protocols": self.protocols,
+            "shasums": self.shasums,
+            "signature": STANDARD.encode(&self.signature),
+            "packages": self.packages.iter().map(package).collect::<Vec<_>>(),
+        })
+    }
+
+    pub fn put(&self, registry: &Registry) -> Response {
+        let body = self.description().to_string();
+        registry.admin("PUT", &self.admin_path(), Some(body.as_bytes()))
+    }
+
+    pub fn add_key(&self, registry: &Registry) {
+        add_key(registry, &self.namespace, Signer::usual());
+    }
+
+    /// Adds the key, sends what is missing, and publishes.
+    #[track_caller]
+    pub fn publish(&self, registry: &Registry) -> Response {
+        self.add_key(registry);
+        self.upload(registry);
+        self.put(registry).expect(201)
+    }
+
+    /// Sends what the registry says is missing.
+    #[track_caller]
+    pub fn upload(&self, registry: &Registry) {
+        let archives: Vec<&[u8]> = self
+            .packages
+            .iter()
+            .map(|package| package.3.as_slice())
+            .collect();
+        upload(registry, &self.put(registry).expect(202), &archives);
+    }
+}
+
+#[track_caller]
+pub fn add_key(registry: &Registry, namespace: &str, signer: &Signer) {
+    let path = format!("/admin/v1/namespaces/{namespace}/keys");
+    registry
+        .admin("PUT", &path, Some(signer.public_armor().as_bytes()))
+        .expect(200);
+}
+
+/// Sends the archives that an answer asks for, as it says.
+#[track_caller]
+pub fn upload(registry: &Registry, answer: &Response, archives: &[&[u8]]) {
+    for missing in answer.json()["missing"]
+        .as_array()
+        .expect("missing archives")
+    {
+        let wanted = missing["sha256"].as_str().unwrap();
+        let bytes = archives
+            .iter()
+            .find(|bytes| sha256(bytes) == wanted)
+            .expect("an archive of ours");
+        send_upload(registry, missing, bytes).expect(if registry.is_presigned() {
+            200
+        } else {
+            201
+        });
+    }
+}
+
+/// Sends `bytes` where the answer says a missing archive belongs.
+pub fn send_upload(registry: &Registry, missing: &Value, bytes: &[u8]) -> Response {
+    let upload = &missing["upload"];
+    let mut sent = Sent::new(
+        upload["method"].as_str().unwrap(),
+        upload["url"].as_str().unwrap(),
+    );
+    for (name, value) in upload["headers"].as_object().unwrap() {
+        sent = sent.header(name, value.as_str().unwrap());
+    }
+    registry.send(&sent.body(bytes))
+}
+
+/// A module version to publish.
+#[derive(Debug, Clone)]
+pub struct ModuleFixture {
+    /// `namespace/name/system`.
+    pub address: String,
+    pub version: String,
+    pub format: String,
+    pub archive: Vec<u8>,
+    pub subdir: Option<String>,
+}
+
+impl ModuleFixture {
+    /// A version of a module in a namespace of its own, as a zip.
+    pub fn new(version: &str) -> Self {
+        Self::of(&unique("m"), version)
+    }
+
+    pub fn of(namespace: &str, version: &str) -> Self {
+        let main = format!("output \"where\" {{\n  value = \"{namespace} {version}\"\n}}\n");
+        Self {
+            address: format!("{namespace}/vpc/aws"),
+            version: version.to_owned(),
+            format: "zip".to_owned(),
+            archive: zip_of(&[("main.tf", main.as_bytes())]),
+            subdir: None,
+        }
+    }
+
+    pub fn with_zip(mut self, archive: Vec<u8>) -> Self {
+        self.archive = archive;
+        self
+    }
+
+    pub fn with_tar_gz(mut self, archive: Vec<u8>) -> Self {
+        self.format = "tar.gz".to_owned();
+        self.archive = archive;
+        self
+    }
+
+    pub fn path(&self) -> String {
+        format!("/v1/modules/{}", self.address)
+    }
+
+    pub fn admin_path(&self) -> String {
+        format!("/admin/v1/modules/{}/{}", self.address, self.version)
+    }
+
+    pub fn description(&self) -> Value {
+        let mut description = json!({
+            "archive": { "format": self.format, "sha256": sha256(&self.archive), "size": self.archive.len() }
+        });
+        if let Some(subdir) = &self.subdir {
+            description["subdir"] = subdir.as_str().into();
+        }
+        description
+    }
+
+    pub fn put(&self, registry: &Registry) -> Response {
+        let body = self.description().to_string();
+        registry.admin("PUT", &self.admin_path(), Some(body.as_bytes()))
+    }
+
+    #[track_caller]
+    pub fn upload(&self, registry: &Registry) {
+        upload(registry, &self.put(registry).expect(202), &[&self.archive]);
+    }
+
+    /// Sends the archive and publishes.
+    #[track_caller]
+    pub fn publish(&self, registry: &Registry) -> Response {
+        self.upload(registry);
+        self.put(registry).expect(201)
+    }
+}

@@ -1,0 +1,440 @@
+//! The registry's platform in memory, which counts its operations and can fail at any of them,
+//! before the operation takes effect or after.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use terrace::store::{
+    ArchiveHead, Archives, Clock, Condition, Fact, Facts, Indices, Payload, Platform, ReleasePage,
+    Revision, StoreError, Stored,
+};
+use terrace_core::digest::Sha256;
+use terrace_core::index::{IndexDocument, IndexMetadata, ListedRelease};
+use terrace_core::key::{ArchiveKey, FactKey, IndexKey, Package};
+use terrace_core::read::{Found, IndexForm};
+use terrace_core::reply::Body;
+use terrace_core::time::UnixTime;
+
+/// What R2 lists at once.
+const PAGE: usize = 1_000;
+
+/// When a failing operation fails.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum When {
+    /// It does nothing.
+    Before,
+    /// It takes effect, and its answer is lost.
+    After,
+}
+
+/// The state behind a [`Memory`], shared by everything that holds one.
+#[derive(Default)]
+pub struct State {
+    objects: RefCell<BTreeMap<String, Object>>,
+    indices: RefCell<BTreeMap<String, IndexDocument>>,
+    /// Every storage operation since the last [`Memory::forget_operations`], such as `KV get …`.
+    operations: RefCell<Vec<String>>,
+    /// The operation to fail, counted from 0 over those that write, and how.
+    fault: Cell<Option<(usize, When)>>,
+    writes: Cell<usize>,
+    revision: Cell<u64>,
+    now: Cell<u64>,
+    log: RefCell<Vec<String>>,
+    /// Called once, after the next listing of releases: the place where another publisher's
+    /// commit does the most harm.
+    after_list: RefCell<Option<Box<dyn FnOnce()>>>,
+    /// Called once, before the next create-only write.
+    before_commit: RefCell<Option<Box<dyn FnOnce()>>>,
+    busy_index_writes: Cell<usize>,
+}
+
+#[derive(Clone)]
+struct Object {
+    bytes: Vec<u8>,
+    metadata: Vec<(String, String)>,
+    revision: u64,
+    /// R2 keeps a checksum of what came through the binding, and not always of other uploads.
+    checksum: Option<Sha256>,
+}
+
+/// The platform in memory. Clones share their state.
+#[derive(Clone, Default)]
+pub struct Memory(Rc<State>);
+
+impl Memory {
+    pub fn new() -> Self {
+        let memory = Self::default();
+        memory.0.now.set(1_800_000_000);
+        memory
+    }
+
+    /// Fails the `at`th write from now on, once.
+    pub fn fail_write(&self, at: usize, when: When) {
+        self.0.writes.set(0);
+        self.0.fault.set(Some((at, when)));
+    }
+
+    /// Whether the fault was reached; none is left then.
+    pub fn take_fault(&self) -> bool {
+        self.0.fault.take().is_none()
+    }
+
+    /// Answers the next index writes with "too many".
+    pub fn busy_index_writes(&self, count: usize) {
+        self.0.busy_index_writes.set(count);
+    }
+
+    /// Runs `action` after the next listing of releases.
+    pub fn after_list(&self, action: impl FnOnce() + 'static) {
+        *self.0.after_list.borrow_mut() = Some(Box::new(action));
+    }
+
+    /// Runs `action` before the next create-only write.
+    pub fn before_commit(&self, action: impl FnOnce() + 'static) {
+        *self.0.before_commit.borrow_mut() = Some(Box::new(action));
+    }
+
+    pub fn operations(&self) -> Vec<String> {
+        self.0.operations.borrow().clone()
+    }
+
+    pub fn forget_operations(&self) {
+        self.0.operations.borrow_mut().clear();
+    }
+
+    pub fn log(&self) -> Vec<String> {
+        self.0.log.borrow().clone()
+    }
+
+    pub fn advance(&self, seconds: u64) {
+        self.0.now.set(self.0.now.get() + seconds);
+    }
+
+    /// All keys in the bucket.
+    pub fn keys(&self) -> Vec<String> {
+        self.0.objects.borrow().keys().cloned().collect()
+    }
+
+    /// Everything in KV, as text.
+    pub fn indices(&self) -> BTreeMap<String, String> {
+        let indices = self.0.indices.borrow();
+        indices
+            .iter()
+            .map(|(key, document)| (key.clone(), document.text.clone()))
+            .collect()
+    }
+
+    /// Empties KV, as a new namespace would be.
+    pub fn lose_indices(&self) {
+        self.0.indices.borrow_mut().clear();
+    }
+
+    /// Writes an index past the registry.
+    pub fn put_index(&self, key: &str, text: &str) {
+        let metadata = IndexMetadata {
+            etag: "\"x\"".to_owned(),
+        };
+        let document = IndexDocument {
+            text: text.to_owned(),
+            metadata,
+        };
+        self.0.indices.borrow_mut().insert(key.to_owned(), document);
+    }
+
+    /// Stores an object past the registry, as an S3 upload does: without a checksum.
+    pub fn put_object(&self, key: &str, bytes: &[u8]) {
+        self.insert(key, bytes, &[], None);
+    }
+
+    fn insert(
+        &self,
+        key: &str,
+        bytes: &[u8],
+        metadata: &[(&str, String)],
+        checksum: Option<Sha256>,
+    ) -> Revision {
+        let revision = self.0.revision.get() + 1;
+        self.0.revision.set(revision);
+        let metadata = metadata
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), value.clone()))
+            .collect();
+        let object = Object {
+            bytes: bytes.to_vec(),
+            metadata,
+            revision,
+            checksum,
+        };
+        self.0.objects.borrow_mut().insert(key.to_owned(), object);
+        Revision(revision.to_string())
+    }
+
+    fn object(&self, key: &str) -> Option<Object> {
+        self.0.objects.borrow().get(key).cloned()
+    }
+
+    fn note(&self, operation: &str, key: &str) {
+        self.0
+            .operations
+            .borrow_mut()
+            .push(format!("{operation} {key}"));
+    }
+
+    /// A write: `effect` happens unless a fault comes before it, and its result is lost when one
+    /// comes after it.
+    fn write<T>(
+        &self,
+        operation: &str,
+        key: &str,
+        effect: impl FnOnce() -> T,
+    ) -> Result<T, StoreError> {
+        self.note(operation, key);
+        let number = self.0.writes.get();
+        self.0.writes.set(number + 1);
+        let failed = || StoreError::Failed {
+            operation: format!("{operation} {key}"),
+            cause: "injected".to_owned(),
+        };
+        match self.0.fault.get() {
+            Some((at, When::Before)) if at == number => {
+                self.0.fault.set(None);
+                Err(failed())
+            }
+            Some((at, When::After)) if at == number => {
+                self.0.fault.set(None);
+                effect();
+                Err(failed())
+            }
+            _ => Ok(effect()),
+        }
+    }
+}
+
+impl Facts for Memory {
+    async fn get(&self, key: &FactKey) -> Result<Option<Fact>, StoreError> {
+        let key = key.to_string();
+        self.note("R2 get", &key);
+        Ok(self.object(&key).map(|object| Fact {
+            bytes: object.bytes,
+            etag: object.revision.to_string(),
+        }))
+    }
+
+    async fn revision(&self, key: &FactKey) -> Result<Option<Revision>, StoreError> {
+        let key = key.to_string();
+        self.note("R2 head", &key);
+        Ok(self
+            .object(&key)
+            .map(|object| Revision(object.revision.to_string())))
+    }
+
+    async fn put(
+        &self,
+        key: &FactKey,
+        document: &str,
+        metadata: &[(&str, String)],
+        condition: Condition,
+    ) -> Result<Option<Revision>, StoreError> {
+        let key = key.to_string();
+        if condition == Condition::Absent {
+            let action = self.0.before_commit.borrow_mut().take();
+            if let Some(action) = action {
+                action();
+            }
+        }
+        self.write("R2 put", &key, || {
+            let there = self.object(&key);
+            let holds = match condition {
+                Condition::Any => true,
+                Condition::Absent => there.is_none(),
+                Condition::Unchanged(etag) => {
+                    there.is_some_and(|object| object.revision.to_string() == etag)
+                }
+            };
+            holds.then(|| {
+                self.insert(
+                    &key,
+                    document.as_bytes(),
+                    metadata,
+                    Some(Sha256::of(document.as_bytes())),
+                )
+            })
+        })
+    }
+
+    async fn releases(
+        &self,
+        package: &Package,
+        cursor: Option<String>,
+    ) -> Result<ReleasePage, StoreError> {
+        let prefix = FactKey::releases_of(package);
+        self.note("R2 list", &prefix);
+        let objects = self.0.objects.borrow();
+        let mut page = ReleasePage::default();
+        let from = cursor.unwrap_or_else(|| prefix.clone());
+        let rest = objects
+            .range(from..)
+            .take_while(|(key, _)| key.starts_with(&prefix));
+        for (key, object) in rest {
+            if page.releases.len() == PAGE {
+                page.cursor = Some(key.clone());
+                break;
+            }
+            let version = FactKey::version_in(key).expect("a release's key");
+            let metadata = |name: &str| {
+                let found = object.metadata.iter().find(|(known, _)| known == name);
+                found.map(|(_, value)| value.as_str())
+            };
+            page.releases.push(
+                ListedRelease::from_metadata(version, metadata).expect("a release's metadata"),
+            );
+        }
+        drop(objects);
+        let action = if page.cursor.is_none() {
+            self.0.after_list.borrow_mut().take()
+        } else {
+            None
+        };
+        if let Some(action) = action {
+            action();
+        }
+        Ok(page)
+    }
+}
+
+impl Archives for Memory {
+    type Stream = Vec<u8>;
+
+    async fn head(&self, key: ArchiveKey) -> Result<Option<ArchiveHead>, StoreError> {
+        let key = key.to_string();
+        self.note("R2 head", &key);
+        Ok(self.object(&key).map(|object| ArchiveHead {
+            size: object.bytes.len() as u64,
+            sha256: object.checksum,
+        }))
+    }
+
+    async fn read(&self, key: ArchiveKey, offset: u64, length: u64) -> Result<Vec<u8>, StoreError> {
+        let key = key.to_string();
+        self.note("R2 read", &key);
+        let bytes = self
+            .object(&key)
+            .map(|object| object.bytes)
+            .unwrap_or_default();
+        let skipped = bytes.into_iter().skip(usize::try_from(offset).unwrap());
+        Ok(skipped.take(usize::try_from(length).unwrap()).collect())
+    }
+
+    async fn digest(&self, key: ArchiveKey) -> Result<Option<Sha256>, StoreError> {
+        let key = key.to_string();
+        self.note("R2 digest", &key);
+        Ok(self.object(&key).map(|object| Sha256::of(&object.bytes)))
+    }
+
+    async fn open(&self, key: ArchiveKey) -> Result<Option<(u64, Vec<u8>)>, StoreError> {
+        let key = key.to_string();
+        self.note("R2 open", &key);
+        Ok(self
+            .object(&key)
+            .map(|object| (object.bytes.len() as u64, object.bytes)))
+    }
+
+    async fn store(
+        &self,
+        key: ArchiveKey,
+        payload: Payload<Vec<u8>>,
+    ) -> Result<Stored, StoreError> {
+        let (Payload::Bytes(bytes) | Payload::Stream(bytes)) = payload;
+        self.write("R2 put", &key.to_string(), || {
+            if Sha256::of(&bytes) != key.digest {
+                return Stored::DigestMismatch;
+            }
+            self.insert(&key.to_string(), &bytes, &[], Some(key.digest));
+            Stored::Yes
+        })
+    }
+
+    async fn discard(&self, key: ArchiveKey) -> Result<(), StoreError> {
+        let key = key.to_string();
+        self.write("R2 delete", &key, || {
+            self.0.objects.borrow_mut().remove(&key);
+        })
+    }
+}
+
+impl Indices for Memory {
+    type Stream = Vec<u8>;
+
+    async fn get(
+        &self,
+        key: &IndexKey,
+        form: IndexForm,
+        _: u32,
+    ) -> Result<Option<Found<Vec<u8>>>, StoreError> {
+        let key = key.to_string();
+        self.note("KV get", &key);
+        let document = self.0.indices.borrow().get(&key).cloned();
+        Ok(document.map(|document| Found {
+            metadata: document.metadata,
+            body: match form {
+                IndexForm::Stream => Body::Stream(document.text.into_bytes()),
+                IndexForm::Text => Body::Text(document.text),
+            },
+        }))
+    }
+
+    async fn put(&self, key: &IndexKey, document: &IndexDocument) -> Result<(), StoreError> {
+        let key = key.to_string();
+        let busy = self.0.busy_index_writes.get();
+        if busy > 0 {
+            self.0.busy_index_writes.set(busy - 1);
+            self.note("KV put (429)", &key);
+            return Err(StoreError::Busy(key));
+        }
+        self.write("KV put", &key, || {
+            self.0
+                .indices
+                .borrow_mut()
+                .insert(key.clone(), document.clone());
+        })
+    }
+}
+
+impl Clock for Memory {
+    fn now(&self) -> UnixTime {
+        UnixTime(self.0.now.get())
+    }
+
+    async fn sleep(&self, seconds: u32) {
+        self.advance(seconds.into());
+    }
+}
+
+impl Platform for Memory {
+    type Stream = Vec<u8>;
+    type Facts = Self;
+    type Archives = Self;
+    type Indices = Self;
+    type Clock = Self;
+
+    fn facts(&self) -> &Self {
+        self
+    }
+
+    fn archives(&self) -> &Self {
+        self
+    }
+
+    fn indices(&self) -> &Self {
+        self
+    }
+
+    fn clock(&self) -> &Self {
+        self
+    }
+
+    fn log(&self, line: &str) {
+        self.0.log.borrow_mut().push(line.to_owned());
+    }
+}

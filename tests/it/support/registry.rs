@@ -1,0 +1,280 @@
+//! One registry, in memory or at a URL, and how to talk to it.
+
+use std::env;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use futures_util::FutureExt as _;
+use serde_json::Value;
+use terrace::app::App;
+use terrace::store::{Request as RequestSeam, StoreError};
+use terrace_core::config::Config;
+use terrace_core::reply::Body;
+
+use super::memory::Memory;
+use super::raw;
+
+/// The admin token of a registry in memory.
+pub const TOKEN: &str = "an-admin-token-for-tests";
+
+/// A registry under test.
+pub enum Registry {
+    Memory { memory: Memory, config: Box<Config> },
+    Http { authority: String, token: String },
+}
+
+/// What it answered.
+#[derive(Debug, Clone)]
+pub struct Response {
+    pub status: u16,
+    pub headers: Vec<(String, String)>,
+    pub body: Vec<u8>,
+}
+
+impl Response {
+    pub fn header(&self, name: &str) -> Option<&str> {
+        let found = self.headers.iter().find(|(known, _)| known == name);
+        found.map(|(_, value)| value.as_str())
+    }
+
+    pub fn text(&self) -> String {
+        String::from_utf8_lossy(&self.body).into_owned()
+    }
+
+    pub fn json(&self) -> Value {
+        serde_json::from_slice(&self.body)
+            .unwrap_or_else(|error| panic!("{error}: {}", self.text()))
+    }
+
+    /// The messages of an error, joined.
+    pub fn errors(&self) -> String {
+        let json = self.json();
+        let errors = json["errors"]
+            .as_array()
+            .unwrap_or_else(|| panic!("no errors in {json}"));
+        errors
+            .iter()
+            .map(|error| error.as_str().unwrap())
+            .collect::<Vec<_>>()
+            .join("\n")
+    }
+
+    #[track_caller]
+    pub fn expect(self, status: u16) -> Self {
+        assert_eq!(self.status, status, "{:?} {}", self.headers, self.text());
+        self
+    }
+}
+
+/// A request as a test writes it.
+#[derive(Debug, Clone)]
+pub struct Sent {
+    pub method: String,
+    /// A path, or a whole URL.
+    pub target: String,
+    pub headers: Vec<(String, String)>,
+    pub body: Option<Vec<u8>>,
+}
+
+impl Sent {
+    pub fn new(method: &str, target: &str) -> Self {
+        Self {
+            method: method.to_owned(),
+            target: target.to_owned(),
+            headers: Vec::new(),
+            body: None,
+        }
+    }
+
+    pub fn header(mut self, name: &str, value: &str) -> Self {
+        self.headers.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    pub fn body(mut self, body: impl Into<Vec<u8>>) -> Self {
+        self.body = Some(body.into());
+        self
+    }
+}
+
+impl Registry {
+    /// The registry at `TERRACE_TEST_URL`, else an empty one in memory.
+    pub fn start() -> Self {
+        match env::var("TERRACE_TEST_URL") {
+            Ok(url) => Self::Http {
+                authority: url
+                    .strip_prefix("http://")
+                    .expect("an http:// URL")
+                    .trim_end_matches('/')
+                    .to_owned(),
+                token: env::var("TERRACE_TEST_TOKEN").expect("TERRACE_TEST_TOKEN"),
+            },
+            Err(_) => Self::in_memory(&Memory::new(), &[]),
+        }
+    }
+
+    /// A registry over `memory`, with the admin token and these variables.
+    pub fn in_memory(memory: &Memory, vars: &[(&str, &str)]) -> Self {
+        let config = Config::from_vars(|name| {
+            let all = [("TERRACE_ADMIN_TOKEN", TOKEN)];
+            let found = vars.iter().chain(&all).find(|(known, _)| *known == name);
+            found.map(|(_, value)| (*value).to_owned())
+        });
+        Self::Memory {
+            memory: memory.clone(),
+            config: Box::new(config.unwrap()),
+        }
+    }
+
+    pub fn token(&self) -> &str {
+        match self {
+            Self::Memory { .. } => TOKEN,
+            Self::Http { token, .. } => token,
+        }
+    }
+
+    /// Where it is, as `host:port`, if it is anywhere.
+    pub fn authority(&self) -> Option<&str> {
+        match self {
+            Self::Memory { .. } => None,
+            Self::Http { authority, .. } => Some(authority),
+        }
+    }
+
+    /// Whether downloads are presigned by the bucket. In memory the Worker signs.
+    pub fn is_presigned(&self) -> bool {
+        self.authority().is_some()
+            && env::var("TERRACE_TEST_MODE").is_ok_and(|mode| mode == "presigned")
+    }
+
+    pub fn get(&self, target: &str) -> Response {
+        self.send(&Sent::new("GET", target))
+    }
+
+    pub fn head(&self, target: &str) -> Response {
+        self.send(&Sent::new("HEAD", target))
+    }
+
+    /// A request with the admin token.
+    pub fn admin(&self, method: &str, target: &str, body: Option<&[u8]>) -> Response {
+        let sent =
+            Sent::new(method, target).header("authorization", &format!("Bearer {}", self.token()));
+        self.send(&match body {
+            Some(body) => sent.body(body),
+            None => sent,
+        })
+    }
+
+    pub fn send(&self, sent: &Sent) -> Response {
+        match self {
+            Self::Memory { memory, config } => in_memory(memory, config, sent),
+            Self::Http { authority, .. } => over_http(authority, sent),
+        }
+    }
+}
+
+/// A name that no other test and no earlier run uses.
+pub fn unique(prefix: &str) -> String {
+    static RUN: OnceLock<u64> = OnceLock::new();
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let run = RUN.get_or_init(|| {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+        u64::try_from(now.as_millis()).unwrap()
+    });
+    format!("{prefix}{run:x}x{}", COUNT.fetch_add(1, Ordering::Relaxed))
+}
+
+fn in_memory(memory: &Memory, config: &Config, sent: &Sent) -> Response {
+    let target = sent
+        .target
+        .strip_prefix("https://registry.test")
+        .unwrap_or(&sent.target);
+    let path = target.split(['?', '#']).next().unwrap_or_default();
+    let mut headers = sent.headers.clone();
+    if let Some(body) = &sent.body {
+        headers.push(("content-length".to_owned(), body.len().to_string()));
+    }
+    let request = MemoryRequest {
+        method: sent.method.clone(),
+        path: path.to_owned(),
+        headers,
+        body: sent.body.clone(),
+    };
+    let reply = App::new(config, memory.clone())
+        .handle(request)
+        .now_or_never()
+        .expect("memory never waits");
+    Response {
+        status: reply.status,
+        headers: reply
+            .headers
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), value.clone()))
+            .collect(),
+        body: match reply.body {
+            Body::Empty => Vec::new(),
+            Body::Text(text) => text.into_bytes(),
+            Body::Stream(bytes) => bytes,
+        },
+    }
+}
+
+struct MemoryRequest {
+    method: String,
+    path: String,
+    headers: Vec<(String, String)>,
+    body: Option<Vec<u8>>,
+}
+
+impl RequestSeam for MemoryRequest {
+    type Stream = Vec<u8>;
+
+    fn method(&self) -> &str {
+        &self.method
+    }
+
+    fn origin(&self) -> &str {
+        "https://registry.test"
+    }
+
+    fn path(&self) -> &str {
+        &self.path
+    }
+
+    fn header(&self, name: &str) -> Option<String> {
+        let found = self
+            .headers
+            .iter()
+            .find(|(known, _)| known.eq_ignore_ascii_case(name));
+        found.map(|(_, value)| value.clone())
+    }
+
+    async fn bytes(&mut self) -> Result<Vec<u8>, StoreError> {
+        Ok(self.body.take().unwrap_or_default())
+    }
+
+    fn stream(&mut self) -> Option<Vec<u8>> {
+        self.body.take()
+    }
+}
+
+fn over_http(authority: &str, sent: &Sent) -> Response {
+    let (authority, target) = match sent.target.strip_prefix("http://") {
+        Some(rest) => rest.split_at(rest.find('/').unwrap_or(rest.len())),
+        None => (authority, sent.target.as_str()),
+    };
+    let mut head = format!(
+        "{} {target} HTTP/1.1\r\nhost: {authority}\r\nconnection: close\r\n",
+        sent.method
+    );
+    for (name, value) in &sent.headers {
+        head.push_str(&format!("{name}: {value}\r\n"));
+    }
+    if let Some(body) = &sent.body {
+        head.push_str(&format!("content-length: {}\r\n", body.len()));
+    }
+    head.push_str("\r\n");
+    let body = sent.body.as_deref().unwrap_or_default();
+    raw::exchange(authority, head.as_bytes(), body, sent.method == "HEAD").expect("a response")
+}
