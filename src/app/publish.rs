@@ -17,6 +17,7 @@ use terrace_core::publish::{
 use terrace_core::reply::{CachePolicy, Reply};
 use terrace_core::version::Version;
 
+use super::read::Writer;
 use super::{App, Failure};
 use crate::store::{
     Archives as _, Clock as _, Condition, Facts as _, Indices as _, Payload, Platform, StoreError,
@@ -274,7 +275,7 @@ impl<P: Platform> App<'_, P> {
                 self.platform.indices().put(&key, &document).await?;
             }
             Step::IndexVersions(package) => {
-                self.index_versions(package).await?;
+                self.index_versions(package, Writer::Publisher).await?;
             }
         }
         Ok(Executed::All)

@@ -11,6 +11,15 @@ use terrace_core::version::Version;
 use super::{App, Failure};
 use crate::store::{Clock as _, Facts as _, Indices as _, Platform, StoreError};
 
+/// Who writes a version list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Writer {
+    /// Somebody who published: the list has to be written.
+    Publisher,
+    /// Somebody who found none: an answer is owed, the list is a courtesy.
+    Reader,
+}
+
 impl<P: Platform> App<'_, P> {
     pub(super) async fn read(&self, lookup: &Lookup, origin: &str) -> Reply<P::Stream> {
         let found = self
@@ -50,7 +59,7 @@ impl<P: Platform> App<'_, P> {
     /// The slow way: KV has nothing, and R2 decides whether there is nothing.
     async fn read_facts(&self, lookup: &Lookup, origin: &str) -> Result<Reply<P::Stream>, Failure> {
         let document = match &lookup.key {
-            IndexKey::Versions(package) => self.mend_versions(package).await?,
+            IndexKey::Versions(package) => self.index_versions(package, Writer::Reader).await?,
             IndexKey::Version(package, version) => self.mend_version(package, version).await?,
         };
         let Some(IndexDocument { text, metadata }) = document else {
@@ -85,20 +94,6 @@ impl<P: Platform> App<'_, P> {
         Ok(Some(document))
     }
 
-    async fn mend_versions(&self, package: &Package) -> Result<Option<IndexDocument>, Failure> {
-        let releases = self.list_releases(package).await?;
-        if releases.is_empty() {
-            return Ok(None);
-        }
-        match self.index_versions(package).await {
-            Err(Failure::Store(error)) => {
-                self.platform.log(&format!("storage: {error}"));
-                index::versions(package, releases).map_err(|e| Failure::Corrupt(e.to_string()))
-            }
-            other => other,
-        }
-    }
-
     /// The release of a version, if it was published.
     pub(super) async fn release(
         &self,
@@ -115,15 +110,18 @@ impl<P: Platform> App<'_, P> {
     }
 
     /// Writes the version list, and again as long as somebody commits meanwhile. Why this always
-    /// ends with the newest list is told in [`terrace_core::index`].
+    /// ends with the newest list is told in [`terrace_core::index`]. `None` when there is nothing
+    /// to list.
     pub(super) async fn index_versions(
         &self,
         package: &Package,
+        writer: Writer,
     ) -> Result<Option<IndexDocument>, Failure> {
         let change = FactKey::Change(package.clone());
         let key = IndexKey::Versions(package.clone());
         let facts = self.platform.facts();
         let mut before = facts.revision(&change).await?;
+        let mut has_written = false;
         for _ in 0..limits::REFRESH_ROUNDS {
             let releases = self.list_releases(package).await?;
             let document = index::versions(package, releases)
@@ -132,13 +130,19 @@ impl<P: Platform> App<'_, P> {
                 return Ok(None);
             };
             match self.platform.indices().put(&key, &document).await {
+                Ok(()) => has_written = true,
+                // A reader leaves the key as it found it, or mends what it has made old itself.
+                Err(error) if writer == Writer::Reader && !has_written => {
+                    self.platform.log(&format!("storage: {error}"));
+                    return Ok(Some(document));
+                }
                 // Waiting coalesces: what others commit meanwhile is in the next list.
                 Err(StoreError::Busy(_)) => {
                     self.platform.clock().sleep(1).await;
                     before = facts.revision(&change).await?;
                     continue;
                 }
-                written => written?,
+                Err(error) => return Err(error.into()),
             }
             let after = facts.revision(&change).await?;
             if after == before {

@@ -91,7 +91,9 @@ fn an_upload_of_another_length_is_refused() {
     registry
         .send(&Sent::new("PUT", url).body("shorter"))
         .expect(403);
-    registry.send(&Sent::new("PUT", url)).expect(411);
+    // A server in front may say for us that the length is 0.
+    let response = registry.send(&Sent::new("PUT", url));
+    assert!(matches!(response.status, 403 | 411), "{response:?}");
 }
 
 #[test]

@@ -209,11 +209,6 @@ fn the_same_archive_may_be_two_modules() {
     let archive = zip_of(&[("main.tf", MAIN)]);
     let first = ModuleFixture::new("1.0.0").with_zip(archive.clone());
     let second = ModuleFixture::new("1.0.0").with_zip(archive);
-    first.put(&registry);
-    let answer = first.put(&registry);
-    if answer.status == 202 {
-        first.upload(&registry);
-        first.put(&registry).expect(201);
-    }
+    first.publish(&registry);
     second.put(&registry).expect(201);
 }

@@ -63,6 +63,7 @@ fn a_miss_asks_r2_before_it_says_404() {
         memory.operations(),
         [
             "KV get providers/hosted/nobody/nothing/versions",
+            "R2 head changes/providers/hosted/nobody/nothing",
             "R2 list releases/providers/hosted/nobody/nothing/"
         ]
     );

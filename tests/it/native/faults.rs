@@ -2,6 +2,7 @@
 
 use crate::support::memory::{Memory, When};
 use crate::support::{ModuleFixture, ProviderFixture, Registry};
+use terrace::store::Clock as _;
 
 /// What both kinds of fixture can do.
 trait Fixture {
@@ -225,6 +226,19 @@ fn a_read_answers_even_when_the_index_cannot_be_written() {
         memory.fail_write(0, When::Before);
         registry.get(&path).expect(200);
     }
+}
+
+#[test]
+fn a_reader_does_not_wait_for_a_list_that_is_written_too_often() {
+    let memory = Memory::new();
+    let registry = Registry::in_memory(&memory, &[]);
+    let fixture = ModuleFixture::of("acme", "1.0.0");
+    fixture.publish(&registry);
+    memory.lose_indices();
+    memory.busy_index_writes(100);
+    let before = memory.now();
+    registry.get(&fixture.list()).expect(200);
+    assert_eq!(memory.now(), before);
 }
 
 #[test]
