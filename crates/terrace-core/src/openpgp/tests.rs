@@ -2,7 +2,6 @@
 //! forged ones that gpg would not make.
 
 mod check;
-mod differential;
 mod fixture;
 mod forge;
 mod gpg;
