@@ -8,7 +8,7 @@
 //!
 //! - **Reading a key** ([`parse_signing_keys`]): every self-signature must verify; a signing
 //!   subkey must be cross-signed; a packet that Go passes over is passed over, and one that it
-//!   stumbles on is refused. ([`certificate`])
+//!   stumbles on is refused.
 //! - **Who may sign**: only a key with an explicit key flags subpacket that has the sign flag.
 //! - **Reading a signature** ([`detached_signature`]): binary, every one with an issuer.
 //! - **Checking it** ([`verify_detached`]): the order of the checks is Go's, because clients
@@ -16,8 +16,9 @@
 //!
 //! It is stricter than Go in a few ways, which only refuse what no real tool makes, or what would
 //! crash a client: bytes after the end of a packet's content, partial lengths, deep nesting, an
-//! empty exportable-certification subpacket, a revoked user ID without a self-signature, several
-//! equally good primary user IDs of which one will not do (Go takes a random one). And it does not
+//! empty exportable-certification subpacket, two revoked user IDs of which one has no
+//! self-signature, several equally good primary user IDs of which one will not do (Go takes a
+//! random one). And it does not
 //! check SHA-3, Ed448, and ECDSA on P-521, Brainpool or secp256k1 curves, to keep the Worker small.
 //!
 //! [go-crypto]: https://github.com/ProtonMail/go-crypto

@@ -117,7 +117,7 @@ impl Presigner {
     /// The URL that allows `method` on `key` from `now` for `lifetime` seconds.
     ///
     /// `headers` are signed as well: the client must send them unchanged. Their names are in
-    /// lower case, and `host` is not among them.
+    /// lower case and sorted, and `host` is not among them.
     pub fn presign(
         &self,
         method: SignedMethod,
@@ -147,9 +147,10 @@ impl Presigner {
         let scope = format!("{}/{}/s3/aws4_request", now.date_stamp(), self.region);
         let date = now.amz_date();
 
+        // Inserted where it belongs: sorting would cost the wasm four kilobytes.
         let mut all_headers = headers.to_vec();
-        all_headers.push(("host", host));
-        all_headers.sort_unstable();
+        let place = all_headers.partition_point(|(name, _)| *name < "host");
+        all_headers.insert(place, ("host", host));
         let signed_headers = all_headers
             .iter()
             .map(|(name, _)| *name)

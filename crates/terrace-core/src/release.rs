@@ -19,13 +19,27 @@ use crate::version::Version;
 const SCHEMA: u32 = 1;
 
 /// One published version of a provider or a module.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Release {
     /// Of a provider.
     Provider(ProviderRelease),
     /// Of a module.
     Module(ModuleRelease),
+}
+
+/// What every release document begins with.
+#[derive(Deserialize)]
+struct Head {
+    kind: Kind,
+    schema: u32,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Kind {
+    Provider,
+    Module,
 }
 
 /// One published version of a provider.
@@ -255,16 +269,15 @@ impl Release {
     /// # Errors
     /// When it is no release, or of a schema this version does not know.
     pub fn from_document(text: &[u8]) -> Result<Self, ReleaseError> {
-        let release: Self = serde_json::from_slice(text)?;
-        let schema = match &release {
-            Self::Provider(release) => release.schema,
-            Self::Module(release) => release.schema,
-        };
-        if schema == SCHEMA {
-            Ok(release)
-        } else {
-            Err(ReleaseError::Schema(schema))
+        // Two passes, because what serde generates for a tagged enum is 15 KB of wasm.
+        let Head { kind, schema } = serde_json::from_slice(text)?;
+        if schema != SCHEMA {
+            return Err(ReleaseError::Schema(schema));
         }
+        Ok(match kind {
+            Kind::Provider => Self::Provider(serde_json::from_slice(text)?),
+            Kind::Module => Self::Module(serde_json::from_slice(text)?),
+        })
     }
 }
 

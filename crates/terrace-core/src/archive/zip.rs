@@ -494,7 +494,7 @@ impl Span {
 /// Overlapping entries are how a small zip unpacks to petabytes that no single ratio gives away.
 fn check_spans(spans: Vec<Span>, entries: &[Entry], directory: u64) -> Result<(), ArchiveError> {
     let mut spans: Vec<(Span, &Entry)> = spans.into_iter().zip(entries).collect();
-    spans.sort_by_key(|(span, _)| span.start);
+    spans.sort_unstable_by_key(|(span, _)| span.start);
     let starts = spans
         .iter()
         .map(|(span, _)| span.start)

@@ -1,5 +1,9 @@
 //! The numbers behind a signature. What is compared with what is decided elsewhere; here a digest
 //! and a signature fit a key, or do not.
+//!
+//! Everything here is public, so nothing has to hide how long it takes. RSA and DSA are two
+//! formulas over big integers once there is no secret key; the crates of these names would bring
+//! secret keys, random numbers and DER along, and `dsa` takes four times as long.
 
 use crypto_bigint::modular::{BoxedMontyForm, BoxedMontyParams};
 use crypto_bigint::{BoxedUint, Odd};
@@ -38,21 +42,21 @@ pub(super) fn rsa(n: &[u8], e: &[u8], hash: HashAlgorithm, digest: &[u8], s: &[u
         .is_some_and(|message| expected_rsa_message(hash, digest, message.len()) == Some(message))
 }
 
+/// Whether RSA is done with a modulus of this size.
+pub(super) fn is_rsa_size(n: &[u8]) -> bool {
+    (limits::RSA_MIN_BITS..=limits::RSA_MAX_BITS).contains(&bits(n))
+}
+
 /// `s^e mod n`, as long as the modulus.
 fn rsa_message(n: &[u8], e: &[u8], s: &[u8]) -> Option<Vec<u8>> {
-    let size = bits(n);
-    if !(limits::RSA_MIN_BITS..=limits::RSA_MAX_BITS).contains(&size) {
-        return None;
-    }
-    let precision = size.next_multiple_of(8);
+    let precision = bits(n).next_multiple_of(8);
     let length = usize::try_from(precision / 8).ok()?;
     // A signature may lack leading zeros, but not have more of them than the modulus is long.
     if s.len() > length {
         return None;
     }
-    let modulus = BoxedUint::from_be_slice(trim(n), precision).ok()?;
-    let exponent = BoxedUint::from_be_slice(trim(e), 32).ok()?;
-    let base = BoxedUint::from_be_slice(trim(s), precision).ok()?;
+    let (modulus, exponent) = (number(n, precision)?, number(e, 32)?);
+    let base = number(s, precision)?;
     if bits(e) < 2 || e.last()? & 1 == 0 || base >= modulus {
         return None;
     }
@@ -69,11 +73,8 @@ fn rsa_message(n: &[u8], e: &[u8], s: &[u8]) -> Option<Vec<u8>> {
 /// `00 01 ff … ff 00`, then the digest behind the DER prefix of its hash function.
 fn expected_rsa_message(hash: HashAlgorithm, digest: &[u8], length: usize) -> Option<Vec<u8>> {
     let prefix = digest_info_prefix(hash)?;
-    // At least eight octets of padding.
+    // At least the eight octets that are demanded, since the modulus has 128 octets or more.
     let padding = length.checked_sub(prefix.len() + digest.len() + 3)?;
-    if padding < 8 {
-        return None;
-    }
     Some(
         [
             &[0, 1],
@@ -113,31 +114,49 @@ fn digest_info_prefix(hash: HashAlgorithm) -> Option<&'static [u8]> {
     })
 }
 
-/// FIPS 186-4, section 4.7.
-pub(super) fn dsa([p, q, g, y]: [&[u8]; 4], digest: &[u8], [r, s]: [&[u8]; 2]) -> bool {
-    dsa_key([p, q, g, y])
-        .zip(dsa_signature(r, s, bits(q)))
-        .is_some_and(|(key, signature)| key.verify_prehash(digest, &signature).is_ok())
+/// Whether DSA is done with numbers of these sizes (FIPS 186-4, section 4.2).
+pub(super) fn is_dsa_size(p: &[u8], q: &[u8]) -> bool {
+    matches!(
+        (bits(p), bits(q)),
+        (1024, 160) | (2048, 224 | 256) | (3072, 256)
+    )
 }
 
-/// The crate wants every number of a size that fits the modulus, and takes the usual sizes only.
-fn dsa_key([p, q, g, y]: [&[u8]; 4]) -> Option<dsa::VerifyingKey> {
-    // Go's `dsa.Verify` wants whole octets.
+/// FIPS 186-4, section 4.7.
+pub(super) fn dsa(key: [&[u8]; 4], digest: &[u8], signature: [&[u8]; 2]) -> bool {
+    dsa_fits(key, digest, signature) == Some(true)
+}
+
+fn dsa_fits([p, q, g, y]: [&[u8]; 4], digest: &[u8], [r, s]: [&[u8]; 2]) -> Option<bool> {
     let (size, order) = (bits(p), bits(q));
-    if !matches!((size, order), (1024, 160) | (2048, 224 | 256) | (3072, 256)) {
+    let modulus = Odd::new(number(p, size)?).into_option()?;
+    let subgroup = Odd::new(number(q, order)?).into_option()?;
+    let [g, y] = [number(g, size)?, number(y, size)?];
+    let [r, s] = [number(r, order)?, number(s, order)?];
+    let zero = BoxedUint::zero_with_precision(order);
+    let in_subgroup = |number: &BoxedUint| *number > zero && *number < *subgroup;
+    if g >= *modulus || y >= *modulus || !in_subgroup(&r) || !in_subgroup(&s) {
         return None;
     }
-    let number = |number: &[u8], size: u32| BoxedUint::from_be_slice(trim(number), size).ok();
-    let modulus = number(p, size)?;
-    let key = number(y, size).filter(|key| *key < modulus)?;
-    let components =
-        dsa::Components::from_components(modulus, number(q, order)?, number(g, size)?).ok()?;
-    dsa::VerifyingKey::from_components(components, key).ok()
+    let length = usize::try_from(order / 8).ok()?;
+    let z = number(digest.get(..length).unwrap_or(digest), order)?;
+    let z = z.rem_vartime(subgroup.as_nz_ref());
+    let w = s.invert_odd_mod_vartime(&subgroup).into_option()?;
+
+    let exponents = BoxedMontyParams::new_vartime(subgroup.clone());
+    let w = BoxedMontyForm::new(w, &exponents);
+    let u1 = (BoxedMontyForm::new(z, &exponents) * &w).retrieve();
+    let u2 = (BoxedMontyForm::new(r.clone(), &exponents) * &w).retrieve();
+
+    let powers = BoxedMontyParams::new_vartime(modulus);
+    let power = |base, exponent| BoxedMontyForm::new(base, &powers).pow(exponent);
+    let v = (power(g, &u1) * power(y, &u2)).retrieve();
+    Some(v.rem_vartime(subgroup.as_nz_ref()) == r)
 }
 
-fn dsa_signature(r: &[u8], s: &[u8], order: u32) -> Option<dsa::Signature> {
-    let number = |number: &[u8]| BoxedUint::from_be_slice(trim(number), order).ok();
-    dsa::Signature::from_components(number(r)?, number(s)?)
+/// The number with room for `size` bits, if it fits.
+fn number(number: &[u8], size: u32) -> Option<BoxedUint> {
+    BoxedUint::from_be_slice(trim(number), size).ok()
 }
 
 /// Whether `point` is one that Go's `elliptic.Unmarshal` takes: uncompressed and on the curve.

@@ -26,7 +26,8 @@ pub(super) struct Certificate {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct UserId {
     pub(super) id: Vec<u8>,
-    pub(super) self_signature: Signature,
+    /// A user ID that is revoked may have none: gpg leaves it out of minimal exports.
+    pub(super) self_signature: Option<Signature>,
     pub(super) revocations: Vec<Signature>,
 }
 
@@ -141,7 +142,7 @@ impl Certificate {
     pub(super) fn primary_self_signatures(&self) -> impl Iterator<Item = &Signature> {
         let user_ids = self
             .primary_user_ids()
-            .map(|user_id| &user_id.self_signature);
+            .filter_map(|user_id| user_id.self_signature.as_ref());
         self.direct_signature.iter().chain(user_ids)
     }
 
@@ -164,11 +165,18 @@ impl Certificate {
 impl UserId {
     /// See [`Certificate::primary_user_ids`] (`shouldPreferIdentity`).
     fn rank(&self) -> (std::cmp::Reverse<usize>, bool, u64) {
+        let self_signature = self.self_signature.as_ref();
         (
             std::cmp::Reverse(self.revocations.len()),
-            self.self_signature.subpackets.is_primary_user_id,
-            self.self_signature.created(),
+            self_signature.is_some_and(|signature| signature.subpackets.is_primary_user_id),
+            self_signature.map_or(0, Signature::created),
         )
+    }
+
+    /// Whether go-crypto, comparing the two, would follow a nil pointer.
+    fn crashes_clients_beside(&self, other: &Self) -> bool {
+        self.revocations.len() == other.revocations.len()
+            && self.self_signature.is_some() != other.self_signature.is_some()
     }
 }
 
@@ -237,6 +245,17 @@ impl<I: Iterator<Item = Part>> Reader<I> {
             let reason = "it has no user ID with a self-signature".to_owned();
             return Err(CertificateFault::Malformed(reason));
         }
+        let crashes = |one: &UserId| {
+            user_ids
+                .iter()
+                .any(|other| one.crashes_clients_beside(other))
+        };
+        if user_ids.iter().any(crashes) {
+            let reason = "of two revoked user IDs only one has a self-signature, \
+                          which crashes them"
+                .to_owned();
+            return Err(CertificateFault::Malformed(reason));
+        }
         let direct_signature = self.direct_signature(direct_signatures)?;
         let hashed = self.primary.hashed();
         for revocation in &revocations {
@@ -262,7 +281,7 @@ impl<I: Iterator<Item = Part>> Reader<I> {
         }
     }
 
-    /// `None` without a self-signature: such a user ID is as if it were not there.
+    /// `None` with nothing by the primary key: such a user ID is as if it were not there.
     fn user_id(&mut self, id: Vec<u8>) -> Result<Option<UserId>, CertificateFault> {
         let hashed = self.hashed_user_id(&id);
         let mut self_signature: Option<Signature> = None;
@@ -284,19 +303,14 @@ impl<I: Iterator<Item = Part>> Reader<I> {
                 keep_newer(&mut self_signature, signature);
             }
         }
-        match self_signature {
-            Some(self_signature) => Ok(Some(UserId {
-                id,
-                self_signature,
-                revocations,
-            })),
-            None if revocations.is_empty() => Ok(None),
-            // Here go-crypto follows a nil pointer.
-            None => {
-                let reason = "a user ID is revoked and has no self-signature".to_owned();
-                Err(CertificateFault::Malformed(reason))
-            }
+        if self_signature.is_none() && revocations.is_empty() {
+            return Ok(None);
         }
+        Ok(Some(UserId {
+            id,
+            self_signature,
+            revocations,
+        }))
     }
 
     fn hashed_user_id(&self, id: &[u8]) -> Vec<u8> {

@@ -37,9 +37,6 @@ pub enum OpenPgpError {
     /// Too many certificates.
     #[error("{0} keys were sent, at most {max} are allowed at once", max = limits::CERTIFICATES)]
     TooManyKeys(usize),
-    /// One certificate twice.
-    #[error("key {0} was sent twice: send it once, in its newest form")]
-    RepeatedKey(KeyId),
     /// The packets of a key are broken, or not in the order clients demand.
     #[error(
         "key {key} cannot be read by terraform and tofu: {reason}. Export it again with `gpg --armor --export-options export-minimal --export {key}`"

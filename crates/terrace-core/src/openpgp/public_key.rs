@@ -248,6 +248,9 @@ fn rsa(bytes: &mut Bytes<'_>) -> Result<Material, Fault> {
             "clients know no RSA exponent of more than 24 bits".to_owned(),
         ));
     }
+    if !arithmetic::is_rsa_size(n) {
+        return Ok(Material::Unverifiable("RSA of an unusual size"));
+    }
     Ok(Material::Rsa {
         n: n.to_vec(),
         e: e.to_vec(),
@@ -256,6 +259,9 @@ fn rsa(bytes: &mut Bytes<'_>) -> Result<Material, Fault> {
 
 fn dsa(bytes: &mut Bytes<'_>) -> Option<Material> {
     let [p, q, g, y] = mpis(bytes)?.map(<[u8]>::to_vec);
+    if !arithmetic::is_dsa_size(&p, &q) {
+        return Some(Material::Unverifiable("DSA of an unusual size"));
+    }
     Some(Material::Dsa { p, q, g, y })
 }
 

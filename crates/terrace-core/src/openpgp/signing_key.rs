@@ -59,9 +59,14 @@ impl SigningKey {
             .flat_map(|packet| packet.whole)
             .copied()
             .collect();
+        let ascii_armor = armor::write(PUBLIC_KEY_LABEL, &bytes);
+        // What is stored must be readable again, and line ends may have made it longer.
+        if ascii_armor.len() > limits::KEYS_BYTES {
+            return Err(OpenPgpError::KeysTooLong(ascii_armor.len()));
+        }
         Ok(Self {
             fingerprint: hexadecimal(&certificate.primary.fingerprint),
-            ascii_armor: armor::write(PUBLIC_KEY_LABEL, &bytes),
+            ascii_armor,
             certificate,
         })
     }
@@ -96,12 +101,8 @@ pub fn parse_signing_keys(text: &str) -> Result<Vec<SigningKey>, OpenPgpError> {
         let packets = packets(&block.bytes).map_err(|fault| named(fault.into(), place))?;
         for packets in certificates(&packets, keys.len())? {
             let key = SigningKey::new(packets, name(packets, keys.len()))?;
-            if keys
-                .iter()
-                .any(|other| other.fingerprint == key.fingerprint)
-            {
-                return Err(OpenPgpError::RepeatedKey(key.key_id()));
-            }
+            // Sent twice, the later one counts: its owner may have prolonged it since.
+            keys.retain(|other| other.fingerprint != key.fingerprint);
             keys.push(key);
         }
     }

@@ -182,21 +182,23 @@ fn parse_protocols(texts: &[String]) -> Result<Vec<ProtocolVersion>, Vec<String>
             texts.len()
         )]);
     }
-    let mut protocols = Vec::new();
+    let mut protocols: Vec<ProtocolVersion> = Vec::new();
     let mut reasons = Vec::new();
     for text in texts {
         match text.parse::<ProtocolVersion>() {
             Ok(protocol) if protocols.contains(&protocol) => {
                 reasons.push(format!("protocol {protocol} is listed twice"));
             }
-            Ok(protocol) => protocols.push(protocol),
+            Ok(protocol) => {
+                let place = protocols.partition_point(|earlier| *earlier < protocol);
+                protocols.insert(place, protocol);
+            }
             Err(error) => reasons.push(error.to_string()),
         }
     }
     if reasons.is_empty() && !protocols.iter().any(|p| p.is_supported_by_clients()) {
         reasons.push("none of the protocols is at least 5.0 and below 7.0, which is what terraform and tofu run".to_owned());
     }
-    protocols.sort_unstable();
     if reasons.is_empty() {
         Ok(protocols)
     } else {

@@ -29,10 +29,16 @@ sign() { # name, file, further arguments
     signed --local-user "$name@example.com" "$@" --output "$file" --detach-sign SHA256SUMS
 }
 
-for name in rsa2048 dsa2048 ed25519 nistp256 nistp384 nistp521 brainpoolP256r1; do
+for name in rsa2048 dsa2048 ed25519 nistp256 nistp384; do
     key "$name" "$name" sign never
     export_key "$name"
     sign "$name" "$name.sig"
+done
+
+# What only clients can check.
+for name in nistp521 brainpoolP256r1; do
+    key "$name" "$name" sign never
+    export_key "$name"
 done
 
 # gpg's own default: a primary key that signs, and a subkey that encrypts.
@@ -72,7 +78,6 @@ sign expiring expiring-key.sig
 
 # A revoked key: gpg keeps a revocation ready, behind a colon.
 key revoked ed25519 sign never
-sign revoked revoked.sig
 sed 's/^:---/---/' "$GNUPGHOME/openpgp-revocs.d/$(fingerprint revoked).rev" | gpg --quiet --batch --import
 export_key revoked
 

@@ -7,7 +7,7 @@ use super::forge::{self, CERTIFY, Key, SIGN};
 use crate::openpgp::{armor, detached_signature, parse_signing_keys, verify_detached};
 
 /// Keys with everything in them that is looked at.
-pub(super) fn certificates() -> Vec<Vec<u8>> {
+fn certificates() -> Vec<Vec<u8>> {
     let dearmored = |text| armor::read(text).unwrap().blocks.remove(0).bytes;
     let (key, sub, six) = (Key::v4(1), Key::v4(2), Key::v6(3));
     let flags = forge::key_flags(CERTIFY | SIGN);
@@ -30,7 +30,7 @@ pub(super) fn certificates() -> Vec<Vec<u8>> {
     ]
 }
 
-pub(super) const SIGNATURES: [(&str, &[u8]); 6] = [
+const SIGNATURES: [(&str, &[u8]); 6] = [
     (text!("rsa2048.asc"), binary!("rsa2048.sig")),
     (text!("dsa2048.asc"), binary!("dsa2048.sig")),
     (text!("nistp256.asc"), binary!("nistp256.sig")),
@@ -40,9 +40,9 @@ pub(super) const SIGNATURES: [(&str, &[u8]); 6] = [
 ];
 
 /// Changes to an input: at a place, some bytes go and some come.
-pub(super) type Changes = Vec<(prop::sample::Index, usize, Vec<u8>)>;
+type Changes = Vec<(prop::sample::Index, usize, Vec<u8>)>;
 
-pub(super) fn changes() -> impl Strategy<Value = Changes> {
+fn changes() -> impl Strategy<Value = Changes> {
     let byte = prop_oneof![any::<u8>(), Just(0), Just(0xff)];
     let change = (
         any::<prop::sample::Index>(),
@@ -52,7 +52,7 @@ pub(super) fn changes() -> impl Strategy<Value = Changes> {
     prop::collection::vec(change, 1..4)
 }
 
-pub(super) fn changed(mut bytes: Vec<u8>, changes: &Changes) -> Vec<u8> {
+fn changed(mut bytes: Vec<u8>, changes: &Changes) -> Vec<u8> {
     for (place, gone, come) in changes {
         let start = place.index(bytes.len() + 1);
         let end = (start + gone).min(bytes.len());

@@ -312,17 +312,40 @@ fn a_key_without_a_user_id_is_refused() {
     assert_eq!(reason, "it has no user ID with a self-signature");
 }
 
+/// As gpg exports it with `--export-options export-minimal`.
+fn revoked_user_id_alone(key: &Key, id: &str) -> Vec<u8> {
+    let draft = forge::draft(kind::CERTIFICATION_REVOCATION, key, &[]);
+    let revocation = forge::certification(key, id, &draft);
+    [forge::packet(13, id.as_bytes()), revocation].concat()
+}
+
 #[test]
-fn a_revoked_user_id_without_self_signature_is_refused_since_it_crashes_clients() {
+fn a_revoked_user_id_without_self_signature_does_not_matter() {
     let key = Key::v4(1);
+    let revoked = revoked_user_id_alone(&key, "b");
+    assert_eq!(parse_forged(&[forge::certificate(&key), revoked]), Ok(1));
+}
+
+#[test]
+fn a_key_of_which_nothing_but_a_revoked_user_id_is_left_is_refused() {
+    let (key, sub) = (Key::v4(1), Key::v4(2));
+    let revoked = revoked_user_id_alone(&key, "b");
+    let subkey = forge::subkey(&key, &sub, &[forge::key_flags(SIGN)]);
+    let error = parse_forged(&[forge::primary(&key), revoked, subkey]).unwrap_err();
+    assert!(matches!(error, OpenPgpError::RevokedKey(_)), "{error}");
+}
+
+#[test]
+fn revoked_user_ids_with_and_without_self_signature_are_refused_since_they_crash_clients() {
+    let key = Key::v4(1);
+    let revoked = revoked_user_id_alone(&key, "b");
     let draft = forge::draft(kind::CERTIFICATION_REVOCATION, &key, &[]);
-    let user_id = [
-        forge::packet(13, b"b"),
-        forge::certification(&key, "b", &draft),
-    ]
-    .concat();
-    let reason = malformed(&[forge::certificate(&key), user_id]);
-    assert_eq!(reason, "a user ID is revoked and has no self-signature");
+    let also_revoked = [
+        forge::user_id(&key, "c", &[signing()]),
+        forge::certification(&key, "c", &draft),
+    ];
+    let reason = malformed(&[forge::certificate(&key), revoked, also_revoked.concat()]);
+    assert!(reason.contains("crashes"), "{reason}");
 }
 
 #[test]
@@ -517,10 +540,12 @@ fn a_cut_off_key_is_refused() {
 }
 
 #[test]
-fn the_same_key_twice_is_refused() {
-    let twice = text!("ed25519.asc").repeat(2);
-    let error = parse_signing_keys(&twice).unwrap_err();
-    assert!(matches!(error, OpenPgpError::RepeatedKey(_)), "{error}");
+fn of_the_same_key_twice_the_later_one_counts() {
+    let key = Key::v4(1);
+    let older = forge::certificate(&key);
+    let newer = [older.clone(), forge::user_id(&key, "b", &[signing()])].concat();
+    let both = keys(&forge::armored(&[older, newer.clone()].concat()));
+    assert_eq!(both, keys(&forge::armored(&newer)));
 }
 
 #[test]
@@ -545,6 +570,18 @@ fn more_text_than_the_limit_is_refused() {
 }
 
 #[test]
+fn a_key_that_would_be_too_long_when_stored_is_refused() {
+    let filler = forge::packet(60, &[0; limits::KEYS_BYTES / 4 * 3 - 400]);
+    let text = forge::armored(&[forge::certificate(&Key::v4(1)), filler].concat());
+    let (headers, body) = text.split_once("\n\n").unwrap();
+    let (digits, end) = body.split_once("\n=").unwrap();
+    let one_line = format!("{headers}\n\n{}\n={end}", digits.replace('\n', ""));
+    assert!(one_line.len() <= limits::KEYS_BYTES);
+    let error = parse_signing_keys(&one_line).unwrap_err();
+    assert_eq!(error, OpenPgpError::KeysTooLong(text.len()));
+}
+
+#[test]
 fn more_self_signatures_than_the_limit_are_refused() {
     let key = Key::v4(1);
     let again = forge::certification(&key, "forged", &forge::draft(0x13, &key, &[]));
@@ -552,7 +589,7 @@ fn more_self_signatures_than_the_limit_are_refused() {
         forge::certificate(&key),
         again.repeat(limits::SELF_SIGNATURES),
     ]);
-    assert!(reason.contains("256 self-signatures"), "{reason}");
+    assert!(reason.contains("128 self-signatures"), "{reason}");
 }
 
 #[test]
