@@ -1,0 +1,61 @@
+# Uses the example provider and the example module from the registry that `npm start` runs.
+
+terraform {
+  required_version = ">= 1.3"
+
+  required_providers {
+    hello = {
+      source  = "127.0.0.1:8787/acme/hello"
+      version = "~> 0.1"
+    }
+  }
+}
+
+variable "name" {
+  description = "Whom to greet."
+  type        = string
+  default     = "Ada"
+}
+
+data "hello_greeting" "from_provider" {
+  name = var.name
+}
+
+module "greeting" {
+  source  = "127.0.0.1:8787/acme/greeting/hello"
+  version = "~> 0.1"
+
+  name     = var.name
+  greeting = "Welcome"
+}
+
+module "shout" {
+  source  = "127.0.0.1:8787/acme/greeting/hello//modules/shout"
+  version = "~> 0.1"
+
+  text = data.hello_greeting.from_provider.message
+}
+
+output "from_provider" {
+  description = "What the provider says."
+  value       = data.hello_greeting.from_provider.message
+}
+
+output "from_module" {
+  description = "What the module says."
+  value       = module.greeting.text
+}
+
+output "from_submodule" {
+  description = "What the provider says, shouted by the module's submodule."
+  value       = module.shout.text
+}
+
+output "provider" {
+  description = "Which build of the provider ran."
+  value = format(
+    "%s %s",
+    data.hello_greeting.from_provider.provider_version,
+    data.hello_greeting.from_provider.platform,
+  )
+}

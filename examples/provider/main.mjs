@@ -1,0 +1,6 @@
+// terraform-provider-hello: what Terraform starts when a configuration uses the provider.
+
+import { serve } from "./plugin.mjs";
+import { provider } from "./provider.mjs";
+
+serve(provider);

@@ -1,0 +1,81 @@
+// Builds the Worker (into build/, for workerd and Cloudflare) and the `terrace` program (into .terrace/bin/).
+//
+// `node scripts/build.mjs [worker|cli]` builds one of them, without an argument both. wrangler.toml runs it for the
+// Worker, so `wrangler deploy` and `wrangler dev` work on their own. What has not changed is not built again.
+import { copyFile, mkdir, readFile, rename, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+
+import { exe, isMain, root, stateDir } from "./lib/paths.mjs";
+import { ask, run } from "./lib/run.mjs";
+import { unlessCurrent } from "./lib/stamp.mjs";
+import { main, step } from "./lib/step.mjs";
+import { withoutNames } from "./lib/wasm-names.mjs";
+import { buildEnv, setup } from "./setup.mjs";
+
+/** Where the `terrace` program is put, alone in its directory so that this can go on PATH. */
+export const cliDir = join(stateDir, "bin");
+export const cli = join(cliDir, exe("terrace"));
+
+const WASM = "build/index_bg.wasm";
+/** The same module with its names, to make sense of a stack trace; not uploaded. */
+const WASM_WITH_NAMES = "build/index_bg.names.wasm";
+
+const workspace = ["Cargo.toml", "Cargo.lock", ".cargo", "crates/terrace-core"];
+
+export async function buildWorker() {
+  const env = await buildEnv();
+  await unlessCurrent(
+    "worker",
+    {
+      inputs: [...workspace, "src", "package-lock.json", "scripts/build.mjs", "scripts/lib/wasm-names.mjs"],
+      outputs: ["build/index.js", WASM],
+      also: `${await ask("rustc", ["--version"], { env })} ${env.WORKER_BUILD_BIN} ${env.WASM_BINDGEN_BIN}`,
+    },
+    () =>
+      step("building the Worker", async (log) => {
+        await run(env.WORKER_BUILD_BIN, ["--release"], { env, log });
+        await rename(join(root, WASM), join(root, WASM_WITH_NAMES));
+        await writeFile(join(root, WASM), withoutNames(await readFile(join(root, WASM_WITH_NAMES))));
+      }),
+  );
+}
+
+export async function buildCli() {
+  await unlessCurrent(
+    "cli",
+    {
+      inputs: [...workspace, "crates/terrace-cli", "scripts/build.mjs"],
+      outputs: [join(".terrace", "bin", exe("terrace"))],
+      also: (await ask("rustc", ["--version"])) ?? "",
+    },
+    () =>
+      step("building the terrace command", async (log) => {
+        // A debug build: `npm test` uses the same one, and it is fast enough.
+        await run("cargo", ["build", "-p", "terrace-cli", "--bin", "terrace"], { log });
+        await mkdir(cliDir, { recursive: true });
+        await copyFile(join(await targetDirectory(), "debug", exe("terrace")), cli);
+      }),
+  );
+}
+
+async function targetDirectory() {
+  const { stdout } = await run("cargo", ["metadata", "--no-deps", "--format-version", "1"]);
+  return JSON.parse(stdout).target_directory;
+}
+
+/** Both at once: one is held up by link-time optimisation on a single core for long. */
+export async function buildAll() {
+  const builds = await Promise.allSettled([buildWorker(), buildCli()]);
+  const failed = builds.find((build) => build.status === "rejected");
+  if (failed) throw failed.reason;
+}
+
+if (isMain(import.meta.url)) {
+  const builds = { worker: buildWorker, cli: buildCli, undefined: buildAll };
+  await main(async () => {
+    const build = builds[process.argv[2]];
+    if (!build) throw new Error("usage: node scripts/build.mjs [worker|cli]");
+    await setup();
+    await build();
+  });
+}

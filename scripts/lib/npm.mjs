@@ -1,0 +1,57 @@
+// npm packages, and the Node that wrangler needs.
+import { spawn } from "node:child_process";
+import { existsSync, statSync } from "node:fs";
+
+import { exe, isWindows, npmFile, root } from "./paths.mjs";
+import { run } from "./run.mjs";
+import { step } from "./step.mjs";
+
+/** What wrangler asks for. */
+const NEEDED_NODE = [22, 12];
+
+/** The newer Node that comes as an npm package. */
+const packagedNode = npmFile("node", "bin", exe("node"));
+
+export async function ensureNpmPackages() {
+  if (npmPackagesAreCurrent()) return;
+  await step("installing npm packages", (log) => {
+    const [command, ...args] = npmCommand();
+    return run(command, [...args, "ci", "--no-audit", "--no-fund"], { log });
+  });
+}
+
+/** npm writes its own lock file as the last thing of an installation. */
+function npmPackagesAreCurrent() {
+  const installed = modified(npmFile(".package-lock.json"));
+  return installed > 0 && installed >= modified(`${root}/package-lock.json`) && existsSync(packagedNode);
+}
+
+const modified = (file) => statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+
+/** The npm that runs this script, else the one on PATH (on Windows that is a script, which cannot be started as a program). */
+function npmCommand() {
+  if (process.env.npm_execpath?.endsWith("npm-cli.js")) return [process.execPath, process.env.npm_execpath];
+  return isWindows ? ["cmd", "/c", "npm"] : ["npm"];
+}
+
+const isNewEnough = (version) => {
+  const [major, minor] = version.split(".").map(Number);
+  return major > NEEDED_NODE[0] || (major === NEEDED_NODE[0] && minor >= NEEDED_NODE[1]);
+};
+
+/** The Node that runs wrangler. */
+export const nodeForWrangler = () => (isNewEnough(process.versions.node) ? process.execPath : packagedNode);
+
+/**
+ * Runs the calling script again under the packaged Node, when the one it runs under is too old for wrangler.
+ * Returns only where there is nothing to do.
+ */
+export async function continueUnderNewNode() {
+  if (isNewEnough(process.versions.node)) return;
+  const child = spawn(packagedNode, process.argv.slice(1), { stdio: ["inherit", "inherit", "inherit", "ipc"] });
+  // Ctrl-C reaches the child by itself; it decides when to end. Other signals are handed on.
+  process.on("SIGINT", () => {});
+  process.on("SIGTERM", () => child.kill("SIGTERM"));
+  const code = await new Promise((done) => child.on("exit", (status) => done(status ?? 1)));
+  process.exit(code);
+}

@@ -1,0 +1,115 @@
+// The one place that starts other programs.
+import { spawn } from "node:child_process";
+import { createWriteStream } from "node:fs";
+import { mkdir } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { pathToFileURL } from "node:url";
+
+import { isWindows, root } from "./paths.mjs";
+
+/** A program that could not be started or did not succeed; `output` is what it printed. */
+export class CommandFailed extends Error {
+  constructor(commandLine, code, output, logFile) {
+    super(`\`${commandLine}\` ${code === null ? "could not be run" : `failed with exit code ${code}`}`);
+    this.code = code;
+    this.output = output;
+    this.logFile = logFile;
+  }
+}
+
+/**
+ * Runs a program to its end and returns what it printed.
+ *
+ * - `log`: a file that keeps the output; without it the output is only kept in memory.
+ * - `check`: reject when the exit code is not 0 (the default).
+ */
+export async function run(command, args, { cwd = root, env = process.env, log, check = true } = {}) {
+  const commandLine = [command, ...args].join(" ");
+  const file = log && (await openLog(log, commandLine));
+  const chunks = [];
+  const stdout = [];
+  const keep = (chunk) => {
+    chunks.push(chunk);
+    file?.write(chunk);
+  };
+
+  const code = await new Promise((done) => {
+    const child = spawn(command, args, { cwd, env: withoutColour(env), stdio: ["ignore", "pipe", "pipe"] });
+    child.stdout.on("data", (chunk) => {
+      stdout.push(chunk);
+      keep(chunk);
+    });
+    child.stderr.on("data", keep);
+    child.on("error", (error) => {
+      keep(Buffer.from(`${error.message}\n`));
+      done(null);
+    });
+    child.on("close", (status, signal) => done(status ?? (signal ? 128 : null)));
+  });
+
+  file?.end();
+  const output = Buffer.concat(chunks).toString();
+  if (check && code !== 0) throw new CommandFailed(commandLine, code, output, log);
+  return { code, output, stdout: Buffer.concat(stdout).toString() };
+}
+
+/** What a program prints on its standard output, trimmed; `null` when it is not there or fails. */
+export async function ask(command, args, options = {}) {
+  const { code, stdout } = await run(command, args, { ...options, check: false });
+  return code === 0 ? stdout.trim() : null;
+}
+
+/**
+ * Starts a Node program that keeps running, until `stop` or the end of this process. It gets a process group of its own,
+ * so that its children end with it.
+ */
+export async function serve(node, args, { cwd = root, env = process.env, log }) {
+  const preload = ["--import", pathToFileURL(join(root, "scripts", "lib", "end-with-parent.mjs")).href];
+  const file = await openLog(log, [node, ...args].join(" "));
+  const options = { cwd, env: withoutColour(env), stdio: ["ignore", "pipe", "pipe", "ipc"], detached: !isWindows };
+  const child = spawn(node, [...preload, ...args], options);
+  child.stdout.pipe(file);
+  child.stderr.pipe(file);
+  const ended = new Promise((done) => {
+    child.on("error", (error) => {
+      file.write(`${error.message}\n`);
+      done(null);
+    });
+    child.on("exit", (code) => done(code));
+  });
+  return { child, ended, stop: () => stop(child, ended) };
+}
+
+const PATIENCE_MS = 5_000;
+
+async function stop(child, ended) {
+  if (!signal(child, "SIGTERM")) return;
+  const late = setTimeout(() => signal(child, "SIGKILL"), PATIENCE_MS);
+  await ended;
+  clearTimeout(late);
+  // The leader is gone; what is left of its group has no reason to stay.
+  signal(child, "SIGKILL");
+}
+
+/** Signals the process group of `child`; false when there is nobody left to hear it. */
+function signal(child, name) {
+  if (!child.pid) return false;
+  try {
+    if (isWindows) return child.kill(name);
+    return process.kill(-child.pid, name);
+  } catch {
+    return false;
+  }
+}
+
+/** What is printed goes into files and is read by programs. */
+function withoutColour({ FORCE_COLOR, CLICOLOR_FORCE, ...env }) {
+  return { ...env, NO_COLOR: "1", CARGO_TERM_COLOR: "never" };
+}
+
+async function openLog(log, commandLine) {
+  await mkdir(dirname(log), { recursive: true });
+  const file = createWriteStream(log, { flags: "a" });
+  file.write(`$ ${commandLine}\n`);
+  return file;
+}

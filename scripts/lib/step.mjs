@@ -1,0 +1,90 @@
+// Long steps say what they do and how long it took.
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+
+import { logDir } from "./paths.mjs";
+import { CommandFailed } from "./run.mjs";
+
+export function say(line) {
+  hideProgress();
+  console.log(line);
+}
+
+/**
+ * Does one long piece of work: `work` gets the name of a log file for the programs it runs.
+ * On failure the end of what the failed program printed is shown.
+ */
+export async function step(title, work) {
+  const log = join(logDir, `${title.replaceAll(/[^a-z0-9.]+/gi, "-").toLowerCase()}.log`);
+  await rm(log, { force: true });
+  const started = performance.now();
+  say(`→ ${title} …`);
+  running.set(title, started);
+  showProgress();
+  try {
+    const result = await work(log);
+    ended(title);
+    say(`✓ ${title} … ${seconds(started)}`);
+    return result;
+  } catch (error) {
+    ended(title);
+    say(`✗ ${title} … ${seconds(started)}`);
+    explain(error);
+    throw error;
+  }
+}
+
+/** Steps under way, and when they began. On a terminal a last line counts their seconds. */
+const running = new Map();
+let ticker;
+
+function showProgress() {
+  if (!process.stdout.isTTY) return;
+  ticker ??= setInterval(() => {
+    hideProgress();
+    const times = [...running].map(([title, started]) => `${title} ${seconds(started)}`);
+    process.stdout.write(`  ${times.join(", ")}`.slice(0, process.stdout.columns - 1));
+  }, 1000).unref();
+}
+
+function ended(title) {
+  running.delete(title);
+  if (running.size > 0) return;
+  clearInterval(ticker);
+  ticker = undefined;
+}
+
+function hideProgress() {
+  if (process.stdout.isTTY) process.stdout.write("\r\x1b[K");
+}
+
+const SHOWN_LINES = 40;
+
+/** Prints why a step failed, once. */
+export function explain(error) {
+  if (error.explained) return;
+  error.explained = true;
+  if (error instanceof CommandFailed) {
+    const lines = error.output.trimEnd().split("\n");
+    for (const line of lines.slice(-SHOWN_LINES)) say(`  │ ${line}`);
+    say(`  ${error.message}`);
+    if (error.logFile) say(`  All of its output: ${error.logFile}`);
+  } else {
+    say(`  ${error.message}`);
+  }
+}
+
+/** Runs a script's `main` and turns a failure into an explanation and exit code 1. */
+export async function main(work) {
+  try {
+    await work();
+  } catch (error) {
+    explain(error);
+    process.exitCode = 1;
+  }
+}
+
+function seconds(started) {
+  const passed = (performance.now() - started) / 1000;
+  return passed < 10 ? `${passed.toFixed(1)} s` : `${Math.round(passed)} s`;
+}

@@ -1,0 +1,100 @@
+// Counting what passed: every test, and every other step as one.
+import { explain, say, step } from "./step.mjs";
+import { CommandFailed, run } from "./run.mjs";
+
+const none = { passed: 0, failed: 0, skipped: 0 };
+
+export class Tally {
+  #total = { ...none };
+
+  get failed() {
+    return this.#total.failed;
+  }
+
+  /** A step that passes or fails as a whole; returns whether it passed. */
+  check(title, work) {
+    return this.attempt(() => step(title, work));
+  }
+
+  /** The same for work that says by itself what it does. */
+  async attempt(work) {
+    try {
+      await work();
+      this.#total.passed += 1;
+      return true;
+    } catch (error) {
+      explain(error);
+      this.#total.failed += 1;
+      return false;
+    }
+  }
+
+  /** Something that cannot be done here. */
+  skip(title, reason) {
+    say(`- ${title}: skipped, ${reason}`);
+    this.#total.skipped += 1;
+  }
+
+  /**
+   * A program that runs many tests. `read` gets what it printed and returns `{ passed, failed, skipped, reasons, details }`:
+   * why tests were skipped, one line each, and what to show when some failed.
+   */
+  async suite(title, command, args, read, options = {}) {
+    let counts = none;
+    await step(title, async (log) => {
+      const result = await run(command, args, { ...options, log, check: false });
+      counts = read(result.output);
+      if (result.code !== 0 || counts.failed > 0 || counts.passed === 0) {
+        // A suite that failed without a failed test did not get as far as running it, or ran none.
+        counts = { ...counts, failed: Math.max(1, counts.failed) };
+        throw new CommandFailed([command, ...args].join(" "), result.code, counts.details || result.output, log);
+      }
+    }).catch(explain);
+    for (const reason of counts.reasons ?? []) say(`  skipped: ${reason}`);
+    say(`  ${summary(counts)}`);
+    for (const key of Object.keys(none)) this.#total[key] += counts[key];
+  }
+
+  toString() {
+    return summary(this.#total);
+  }
+}
+
+const summary = ({ passed, failed, skipped }) => `${passed} passed, ${failed} failed, ${skipped} skipped`;
+
+/** Reads what `cargo test` prints: one result for each test program. */
+export function readCargoTest(output) {
+  const counts = { ...none, reasons: [], details: "" };
+  for (const [, passed, failed, ignored] of output.matchAll(
+    /^test result: \S+ (\d+) passed; (\d+) failed; (\d+) ignored/gm,
+  )) {
+    counts.passed += Number(passed);
+    counts.failed += Number(failed);
+    counts.skipped += Number(ignored);
+  }
+  for (const [, name, reason] of output.matchAll(/^test (.+?) \.\.\. ignored(?:, (.+))?$/gm)) {
+    counts.reasons.push(`${name}: ${reason ?? "no reason given"}`);
+  }
+  counts.details = output.match(/^failures:\n[^]*?^test result: FAILED.*$/gm)?.join("\n\n") ?? "";
+  return counts;
+}
+
+/** Reads what `node --test` prints with the tap reporter. */
+export function readTap(output) {
+  const count = (name) => Number(output.match(new RegExp(`^# ${name} (\\d+)$`, "m"))?.[1] ?? 0);
+  const skips = output.matchAll(/^\s*(?:not )?ok \d+ - (.+?) # (?:SKIP|TODO)(?: (.+))?$/gm);
+  return {
+    passed: count("pass"),
+    failed: count("fail") + count("cancelled"),
+    skipped: count("skipped") + count("todo"),
+    reasons: [...skips].map(([, name, reason]) => `${name}: ${reason ?? "no reason given"}`),
+    details: failedTests(output),
+  };
+}
+
+/** The failed tests of a tap report, each with the block that explains it. */
+function failedTests(output) {
+  return [...output.matchAll(/^( *)not ok .*\n(?:\1 {2}---\n[^]*?^\1 {2}\.\.\.$)?/gm)]
+    .map(([block]) => block)
+    .join("\n");
+}

@@ -1,0 +1,197 @@
+// Runs the built Worker in workerd, with KV, R2 and R2's S3 endpoint simulated by wrangler.
+import { randomBytes } from "node:crypto";
+import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import { join } from "node:path";
+
+import { nodeForWrangler } from "./lib/npm.mjs";
+import { npmFile, root } from "./lib/paths.mjs";
+import { CommandFailed, serve } from "./lib/run.mjs";
+import { ensureCertificates } from "./lib/tls.mjs";
+
+const HOST = "127.0.0.1";
+const BUCKET = "terrace";
+const S3_PATH = "/cdn-cgi/local/r2/s3";
+const REGION = "auto";
+const START_MS = 60_000;
+
+/** Secrets for one local registry: the admin token, and the key pair of the simulated S3 endpoint. */
+export const newSecrets = () => ({
+  adminToken: randomBytes(24).toString("base64url"),
+  s3: { accessKeyId: randomBytes(16).toString("hex"), secretAccessKey: randomBytes(32).toString("hex") },
+});
+
+/** A port nobody listens on at the moment. */
+export async function freePort() {
+  const server = await listen(0);
+  const { port } = server.address();
+  await new Promise((done) => server.close(done));
+  return port;
+}
+
+/** Whether nobody listens on `port`. */
+export async function isFree(port) {
+  const server = await listen(port).catch(() => null);
+  if (server) await new Promise((done) => server.close(done));
+  return server !== null;
+}
+
+function listen(port) {
+  return new Promise((done, failed) => {
+    const server = createServer();
+    server.once("error", failed);
+    server.listen(port, HOST, () => done(server));
+  });
+}
+
+/**
+ * Starts the registry and waits until it answers. `setup` and `buildWorker` come before.
+ *
+ * - `port`: 0 takes a free one;
+ * - `https`: with a certificate of the local CA in `stateDir`/tls;
+ * - `presign`: give the Worker S3 keys, so that its URLs lead to the simulated S3 endpoint; without, it signs its own;
+ * - `stateDir`: keeps the storage, the certificates and the log; use a directory of your own for each server;
+ * - `secrets`: from `newSecrets`;
+ * - `vars`: more variables for the Worker, by name (`null` takes one away).
+ *
+ * Returns `{ url, port, services, secrets, s3, env, logFile, pid, ended, stop }`: `services` is the discovery document,
+ * `s3` says how to reach the S3 endpoint, `env` holds what the environment of clients needs (`TERRACE_URL`,
+ * `TERRACE_TOKEN`, with https `SSL_CERT_FILE`), `ended` settles when the server ends by itself.
+ */
+export async function startServer({
+  port = 0,
+  https = false,
+  presign = true,
+  stateDir,
+  secrets = newSecrets(),
+  vars = {},
+}) {
+  await mkdir(stateDir, { recursive: true });
+  const usedPort = port || (await freePort());
+  const url = `${https ? "https" : "http"}://${HOST}:${usedPort}`;
+  const s3 = { endpoint: url + S3_PATH, bucket: BUCKET, region: REGION, ...secrets.s3 };
+  const tls = https ? await ensureCertificates(join(stateDir, "tls")) : null;
+  const files = await writeConfig(stateDir, secrets.s3, { ...variables(secrets, presign ? s3 : null), ...vars });
+  const logFile = join(stateDir, "logs", "server.log");
+  await rm(join(stateDir, "logs", "wrangler"), { recursive: true, force: true });
+  await rm(logFile, { force: true });
+
+  const args = [
+    ...["dev", "--config", files.config, "--env-file", files.secrets, "--persist-to", join(stateDir, "state")],
+    ...["--ip", HOST, "--port", String(usedPort), "--inspector-port", String(await freePort())],
+    "--show-interactive-dev-session=false",
+    ...(tls ? ["--local-protocol", "https", "--https-key-path", tls.key, "--https-cert-path", tls.cert] : []),
+  ];
+  // Without its wrapper script wrangler is one process less to end.
+  const wrangler = ["--no-warnings", npmFile("wrangler", "wrangler-dist", "cli.js")];
+  const server = await serve(nodeForWrangler(), [...wrangler, ...args], { env: quietEnv(stateDir), log: logFile });
+
+  const env = { TERRACE_URL: url, TERRACE_TOKEN: secrets.adminToken, ...(tls && { SSL_CERT_FILE: tls.caBundle }) };
+  try {
+    const services = await firstAnswer(url, tls, server, logFile);
+    return {
+      url,
+      port: usedPort,
+      services,
+      secrets,
+      s3,
+      env,
+      logFile,
+      pid: server.child.pid,
+      ended: server.ended,
+      stop: server.stop,
+    };
+  } catch (error) {
+    await server.stop();
+    throw error;
+  }
+}
+
+/** What the Worker is told, by name. */
+const variables = (secrets, s3) => ({
+  TERRACE_ADMIN_TOKEN: secrets.adminToken,
+  ...(s3 && {
+    TERRACE_S3_ENDPOINT: s3.endpoint,
+    TERRACE_S3_BUCKET: s3.bucket,
+    TERRACE_S3_REGION: s3.region,
+    TERRACE_S3_ACCESS_KEY_ID: s3.accessKeyId,
+    TERRACE_S3_SECRET_ACCESS_KEY: s3.secretAccessKey,
+  }),
+});
+
+const SECRETS = [
+  "TERRACE_ADMIN_TOKEN",
+  "TERRACE_S3_ACCESS_KEY_ID",
+  "TERRACE_S3_SECRET_ACCESS_KEY",
+  "TERRACE_URL_SECRET",
+];
+
+/** Writes wrangler.toml with what is only right locally, and the secrets into a file that wrangler does not print. */
+async function writeConfig(stateDir, s3Credentials, wanted) {
+  const set = Object.entries(wanted).filter(([, value]) => value !== null);
+  const config = {
+    name: "terrace",
+    main: join(root, "build", "index.js"),
+    compatibility_date: await compatibilityDate(),
+    kv_namespaces: [{ binding: "INDICES", id: "indices" }],
+    r2_buckets: [{ binding: "FACTS", bucket_name: BUCKET, local_dev: { experimental_s3_credentials: s3Credentials } }],
+    vars: Object.fromEntries(set.filter(([name]) => !SECRETS.includes(name))),
+  };
+  const secrets = set.filter(([name]) => SECRETS.includes(name)).map(([name, value]) => `${name}="${value}"\n`);
+  const files = { config: join(stateDir, "wrangler.json"), secrets: join(stateDir, "secrets.env") };
+  await writeFile(files.config, `${JSON.stringify(config, null, 2)}\n`, { mode: 0o600 });
+  await writeFile(files.secrets, secrets.join(""), { mode: 0o600 });
+  return files;
+}
+
+async function compatibilityDate() {
+  const found = (await readFile(join(root, "wrangler.toml"), "utf8")).match(/^compatibility_date = "(.+)"/m);
+  if (!found) throw new Error("wrangler.toml has no compatibility_date");
+  return found[1];
+}
+
+/** wrangler asks nobody for anything, and keeps its own notes in our directory. */
+const quietEnv = (stateDir) => ({
+  ...process.env,
+  CI: "1",
+  CLOUDFLARE_CF_FETCH_ENABLED: "false",
+  WRANGLER_HIDE_BANNER: "true",
+  WRANGLER_LOG_PATH: join(stateDir, "logs", "wrangler"),
+  WRANGLER_REGISTRY_PATH: join(stateDir, "registry"),
+  WRANGLER_SEND_METRICS: "false",
+});
+
+/** Waits for the discovery document and returns it: wrangler holds requests back until the Worker is up. */
+async function firstAnswer(url, tls, server, logFile) {
+  const deadline = Date.now() + START_MS;
+  const ended = server.ended.then(() => "ended");
+  for (;;) {
+    const answer = await Promise.race([discovery(url, tls).catch(() => null), ended]);
+    if (answer === "ended" || Date.now() > deadline) {
+      throw new CommandFailed("wrangler dev", null, await readFile(logFile, "utf8"), logFile);
+    }
+    if (answer?.status === 200) return JSON.parse(answer.body);
+    if (answer) throw new Error(`the registry answers ${answer.status} to discovery: ${answer.body}`);
+    await new Promise((done) => setTimeout(done, 100));
+  }
+}
+
+/** `GET /.well-known/terraform.json`, trusting the local CA. */
+async function discovery(url, tls) {
+  const { get } = await import(tls ? "node:https" : "node:http");
+  const options = tls ? { ca: await readFile(tls.ca) } : {};
+  return new Promise((done, failed) => {
+    const request = get(
+      `${url}/.well-known/terraform.json`,
+      { ...options, agent: false, timeout: START_MS },
+      (response) => {
+        let body = "";
+        response.on("data", (chunk) => (body += chunk));
+        response.on("end", () => done({ status: response.statusCode, body }));
+        response.on("error", failed);
+      },
+    );
+    request.on("timeout", () => request.destroy(new Error("no answer")));
+    request.on("error", failed);
+  });
+}

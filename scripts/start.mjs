@@ -1,0 +1,117 @@
+// `npm start`: everything from a fresh clone to a registry that runs, with an example provider and module in it.
+import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+
+import { buildAll, cli, cliDir } from "./build.mjs";
+import { shellExports, terraformConfig } from "./lib/client-files.mjs";
+import { endWithParent } from "./lib/lifetime.mjs";
+import { continueUnderNewNode } from "./lib/npm.mjs";
+import { root, stateDir } from "./lib/paths.mjs";
+import { run } from "./lib/run.mjs";
+import { main, say, step } from "./lib/step.mjs";
+import { isFree, newSecrets, startServer } from "./server.mjs";
+import { setup } from "./setup.mjs";
+
+const USAGE = `npm start [-- --https] [-- --no-presign]
+
+  --https       serve TLS, with a certificate authority made for this checkout
+  --no-presign  let the Worker sign and serve download URLs itself, as a registry without S3 keys does
+  PORT=8788     listen there instead of on 8787
+`;
+
+endWithParent();
+await main(async () => {
+  const options = readOptions();
+  if (options.help) return say(USAGE);
+  if (!(await isFree(options.port))) {
+    throw new Error(`Port ${options.port} is in use. Take another one: PORT=${options.port + 1} npm start`);
+  }
+  await setup();
+  await continueUnderNewNode();
+  await mkdir(stateDir, { recursive: true });
+  await chmod(stateDir, 0o700);
+
+  await buildAll();
+  // Not before `setup`: it needs npm packages.
+  const { buildExamples } = await import("../examples/build.mjs");
+  const examples = await buildExamples({ stateDir, log: (line) => say(`  ${line}`) });
+  const server = await startServer({ ...options, stateDir, secrets: await secrets() });
+  endWith(server);
+  await publish(examples, server);
+  await writeClientFiles(server);
+  sayWhatNext(server, options);
+});
+
+function readOptions() {
+  const { values } = parseArgs({
+    options: { https: { type: "boolean" }, "no-presign": { type: "boolean" }, help: { type: "boolean", short: "h" } },
+  });
+  const port = Number(process.env.PORT || 8787);
+  if (!Number.isInteger(port) || port < 1 || port > 65535) throw new Error(`PORT=${process.env.PORT} is not a port`);
+  return { port, https: values.https === true, presign: values["no-presign"] !== true, help: values.help };
+}
+
+/** The secrets of this checkout's registry, made once. */
+async function secrets() {
+  const file = join(stateDir, "secrets.json");
+  const text = await readFile(file, "utf8").catch(() => null);
+  if (text !== null) return JSON.parse(text);
+  const made = newSecrets();
+  await writeFile(file, `${JSON.stringify(made, null, 2)}\n`, { mode: 0o600 });
+  return made;
+}
+
+/** Publishes the examples like anybody would; what is published already stays as it is. */
+async function publish({ namespace, publicKeyFile, providerDist, moduleDir, moduleAddress, moduleVersion }, server) {
+  await step("publishing the examples", async (log) => {
+    const options = { log, env: { ...process.env, ...server.env } };
+    await run(cli, ["key", "add", namespace, publicKeyFile], options);
+    await run(cli, ["publish", "provider", providerDist, "--namespace", namespace], options);
+    await run(cli, ["publish", "module", moduleDir, "--address", moduleAddress, "--version", moduleVersion], options);
+  });
+}
+
+async function writeClientFiles(server) {
+  const terraformrc = join(stateDir, "terraformrc");
+  await writeFile(terraformrc, terraformConfig(server));
+  const env = shellExports({ ...server.env, TF_CLI_CONFIG_FILE: terraformrc }, cliDir);
+  await writeFile(join(stateDir, "env"), env, { mode: 0o600 });
+}
+
+function sayWhatNext({ url }, { https }) {
+  say(`
+Terrace runs at ${url} until you press Ctrl-C; what is published stays in .terrace/state.
+
+Install the example provider and module from it, in another terminal:
+
+    cd ${root}
+    . .terrace/env
+    cd examples/consumer
+    terraform init
+    terraform apply
+
+Publish your own:
+
+    terrace publish module ./my-module --address acme/my-module/aws --version 1.0.0
+    terrace publish provider dist/ --namespace acme        # what GoReleaser leaves there
+${https ? "\nTerraform trusts the local certificate by SSL_CERT_FILE, on Linux; .terrace/env sets it.\n" : ""}`);
+}
+
+/** Ends the server with this process, and this process with the server. */
+function endWith(server) {
+  let asked = false;
+  const end = async () => {
+    if (asked) return;
+    asked = true;
+    await server.stop();
+    say("\nStopped.");
+    process.exit(0);
+  };
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, end);
+  server.ended.then(() => {
+    if (asked) return;
+    say(`The server ended by itself. Its log: ${server.logFile}`);
+    process.exit(1);
+  });
+}

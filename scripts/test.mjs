@@ -1,0 +1,121 @@
+// `npm test`: everything there is to check. The last line it prints is `N passed, N failed, N skipped` over all of it.
+import { existsSync } from "node:fs";
+import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { delimiter, join } from "node:path";
+
+import { buildCli, buildWorker, cliDir } from "./build.mjs";
+import { endWithParent } from "./lib/lifetime.mjs";
+import { continueUnderNewNode, nodeForWrangler } from "./lib/npm.mjs";
+import { npmFile, root } from "./lib/paths.mjs";
+import { ask, run } from "./lib/run.mjs";
+import { say } from "./lib/step.mjs";
+import { readCargoTest, readTap, Tally } from "./lib/tally.mjs";
+import { startServer } from "./server.mjs";
+import { buildEnv, setup } from "./setup.mjs";
+
+/** What the Worker may weigh, compressed. */
+const BUDGET_KIB = 350;
+
+endWithParent();
+const tally = new Tally();
+
+if (await tally.attempt(setup)) {
+  await continueUnderNewNode();
+  await checkRust();
+  const worker = await tally.attempt(buildWorker);
+  const cli = await tally.attempt(buildCli);
+  if (worker) {
+    await checkUpload();
+    await testOverHttp("presigned");
+    await testOverHttp("worker");
+  } else {
+    tally.skip("HTTP tests", "the Worker was not built");
+  }
+  if (worker && cli) await testWithClients();
+  else tally.skip("tests with real clients", "the Worker or the terrace command was not built");
+}
+say(`\n${tally}`);
+process.exitCode = tally.failed > 0 ? 1 : 0;
+
+async function checkRust() {
+  const cargo =
+    (args, env = {}) =>
+    (log) =>
+      run("cargo", args, { log, env: { ...process.env, ...env } });
+  await tally.check("cargo fmt", cargo(["fmt", "--all", "--check"]));
+  await tally.check("cargo clippy", cargo(["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]));
+  await tally.check("cargo doc", cargo(["doc", "--workspace", "--no-deps"], { RUSTDOCFLAGS: "-D warnings" }));
+  if (await ask("cargo", ["deny", "--version"])) await tally.check("cargo deny", cargo(["deny", "check"]));
+  else tally.skip("cargo deny", "it is not on PATH");
+  // Natively: no server, whatever the caller's environment says.
+  const env = { ...process.env, TERRACE_TEST_URL: undefined };
+  await tally.suite("cargo test", "cargo", ["test", "--workspace", "--no-fail-fast"], readCargoTest, { env });
+}
+
+/** What `wrangler deploy` would upload, and whether it stays small. */
+async function checkUpload() {
+  await tally.check("wrangler deploy --dry-run", async (log) => {
+    const outDir = await mkdtemp(join(tmpdir(), "terrace-upload-"));
+    try {
+      const wrangler = ["--no-warnings", npmFile("wrangler", "bin", "wrangler.js")];
+      const env = { ...(await buildEnv()), CI: "1", WRANGLER_SEND_METRICS: "false", WRANGLER_HIDE_BANNER: "true" };
+      const { output } = await run(nodeForWrangler(), [...wrangler, "deploy", "--dry-run", "--outdir", outDir], {
+        env,
+        log,
+      });
+      const size = output.match(/Total Upload: (.+?) \/ gzip: ([\d.]+) KiB/);
+      if (!size) throw new Error(`wrangler does not tell the size of the upload any more:\n${output}`);
+      say(`  ${size[1]}, ${size[2]} KiB compressed; the budget is ${BUDGET_KIB} KiB`);
+      if (Number(size[2]) > BUDGET_KIB)
+        throw new Error(`The Worker is over its budget of ${BUDGET_KIB} KiB compressed.`);
+    } finally {
+      await rm(outDir, { recursive: true, force: true });
+    }
+  });
+}
+
+/** The tests of `tests/it` once more, against the built Worker in workerd. */
+async function testOverHttp(mode) {
+  await withServer(mode, (server) => {
+    const env = {
+      ...process.env,
+      TERRACE_TEST_URL: server.url,
+      TERRACE_TEST_TOKEN: server.secrets.adminToken,
+      TERRACE_TEST_MODE: mode,
+    };
+    return tally.suite(`HTTP tests, ${mode} URLs`, "cargo", ["test", "-p", "terrace", "--test", "it"], readCargoTest, {
+      env,
+    });
+  });
+}
+
+async function withServer(mode, work) {
+  const stateDir = await mkdtemp(join(tmpdir(), "terrace-test-"));
+  let server;
+  try {
+    if (await tally.attempt(async () => (server = await startServer({ stateDir, presign: mode === "presigned" })))) {
+      await work(server);
+    }
+  } finally {
+    await server?.stop();
+    await rm(stateDir, { recursive: true, force: true });
+  }
+}
+
+/** terraform and others; each test file starts a server of its own. */
+async function testWithClients() {
+  const directory = join(root, "tests", "clients");
+  const files = existsSync(directory)
+    ? (await readdir(directory)).filter((file) => file.endsWith(".test.mjs")).sort()
+    : [];
+  const paths = files.map((file) => join("tests", "clients", file));
+  const env = { ...process.env, PATH: [cliDir, process.env.PATH].join(delimiter) };
+  await tally.suite(
+    "tests with real clients",
+    nodeForWrangler(),
+    ["--test", "--test-reporter=tap", ...paths],
+    readTap,
+    { env },
+  );
+}
