@@ -294,10 +294,7 @@ fn parse_json<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
 
 fn published<S>(publication: &Publication, creates: bool, warnings: Vec<String>) -> Reply<S> {
     let published = Published {
-        address: match publication {
-            Publication::Provider(provider) => provider.address.to_string(),
-            Publication::Module(module) => module.address.to_string(),
-        },
+        address: publication.address(),
         version: publication.version().to_string(),
         warnings,
     };

@@ -131,10 +131,14 @@ impl<P: Platform> App<'_, P> {
             };
             match self.platform.indices().put(&key, &document).await {
                 Ok(()) => has_written = true,
-                // A reader leaves the key as it found it, or mends what it has made old itself.
-                Err(error) if writer == Writer::Reader && !has_written => {
+                // A reader owes nobody this write; only what it may have made old itself it mends.
+                Err(error @ StoreError::Busy(_)) if writer == Writer::Reader && !has_written => {
                     self.platform.log(&format!("storage: {error}"));
                     return Ok(Some(document));
+                }
+                Err(error @ StoreError::Failed { .. }) if writer == Writer::Reader => {
+                    self.platform.log(&format!("storage: {error}"));
+                    has_written = true;
                 }
                 // Waiting coalesces: what others commit meanwhile is in the next list.
                 Err(StoreError::Busy(_)) => {

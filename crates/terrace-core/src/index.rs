@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn a_package_without_releases_has_no_list() {
+    fn a_package_without_releases_has_no_list_2_1_6() {
         assert_eq!(versions(&provider(), Vec::new()).unwrap(), None);
     }
 

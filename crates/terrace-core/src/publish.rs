@@ -168,6 +168,14 @@ impl Publication {
         }
     }
 
+    /// The address as its publisher writes it.
+    pub fn address(&self) -> String {
+        match self {
+            Self::Provider(provider) => provider.address.to_string(),
+            Self::Module(module) => module.address.to_string(),
+        }
+    }
+
     /// Which version is published.
     pub fn version(&self) -> &Version {
         match self {
@@ -198,9 +206,9 @@ impl Publication {
         if differences.is_empty() {
             return Ok(());
         }
-        let (package, version) = (self.package(), self.version());
+        let (address, version) = (self.address(), self.version());
         let mut reasons = vec![format!(
-            "{package} {version} is already published and never changes; publish another version"
+            "{address} {version} is already published and never changes; publish another version"
         )];
         reasons.extend(differences);
         Err(reasons)

@@ -89,6 +89,7 @@ pub enum FinishError {
 pub fn begin<S>(method: &str, path: &str, if_none_match: Option<&str>) -> Begun<S> {
     let route = match Route::parse(path) {
         Ok(route) => route,
+        Err(problem) if is_module_download(path) => return Begun::Answer(problem.text_reply()),
         Err(problem) => return Begun::Answer(problem.reply()),
     };
     let method = match route.method(method) {
@@ -137,6 +138,12 @@ pub fn begin<S>(method: &str, path: &str, if_none_match: Option<&str>) -> Begun<
         method,
         if_none_match,
     }))
+}
+
+/// Whether the error of this path is read by a person (clients.md 3.7), although the path is no
+/// route.
+fn is_module_download(path: &str) -> bool {
+    path.starts_with("/v1/modules/") && path.ends_with("/download")
 }
 
 impl Lookup {

@@ -1,6 +1,7 @@
 use serde_json::json;
 
 use crate::support::fixtures::{sha256, tar_gz_of, zip_of};
+use crate::support::registry::Sent;
 use crate::support::{ModuleFixture, Registry, Response};
 
 const MAIN: &[u8] = b"output \"x\" {\n  value = 1\n}\n";
@@ -103,6 +104,23 @@ fn an_error_of_download_is_a_line_of_text_for_its_reader_3_7() {
 }
 
 #[test]
+fn an_address_that_cannot_be_is_told_in_text_too_3_7() {
+    let response = Registry::start()
+        .get("/v1/modules/acme/vpc/AWS/1.0.0/download")
+        .expect(404);
+    assert!(response.text().starts_with("target system \"AWS\""));
+}
+
+#[test]
+fn reads_ignore_a_wrong_token_3_3() {
+    let (registry, fixture) = published("1.0.0");
+    let path = format!("{}/1.0.0/download", fixture.path());
+    registry
+        .send(&Sent::new("GET", &path).header("authorization", "Bearer stale"))
+        .expect(200);
+}
+
+#[test]
 fn the_location_keeps_the_subdirectory_before_the_query_3_8() {
     let registry = Registry::start();
     let mut fixture =
@@ -142,7 +160,7 @@ fn the_case_of_a_module_is_kept_3_10() {
 }
 
 #[test]
-fn the_path_of_the_location_ends_in_the_archives_extension_4_1() {
+fn the_path_of_the_location_ends_in_the_archives_extension_4_1_4_6() {
     let registry = Registry::start();
     let zip = ModuleFixture::new("1.0.0");
     let tar = ModuleFixture::new("1.0.0").with_tar_gz(tar_gz_of(&[("main.tf", MAIN)]));

@@ -80,6 +80,16 @@ fn a_provider_that_is_not_there_is_404_2_1_5() {
 }
 
 #[test]
+fn reads_ignore_a_wrong_token_2_1_5() {
+    let (registry, fixture) = published("1.0.0");
+    for path in ["versions", "1.0.0/download/linux/amd64"] {
+        let path = format!("{}/{path}", fixture.path());
+        let sent = Sent::new("GET", &path).header("authorization", "Bearer stale");
+        registry.send(&sent).expect(200);
+    }
+}
+
+#[test]
 fn names_match_without_regard_to_case_2_1_7() {
     let (registry, fixture) = published("1.0.0");
     let path = format!(
