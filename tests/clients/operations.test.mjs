@@ -1,0 +1,79 @@
+// What requests cost, counted at the bindings of the built Worker in workerd.
+import assert from "node:assert/strict";
+import { before, test } from "node:test";
+
+import { inBothModes } from "./support/registry.mjs";
+import { HERE, module, provider, saying } from "./support/releases.mjs";
+import { scratch } from "./support/scratch.mjs";
+import { newKey } from "./support/signing.mjs";
+import { useWatchedRegistry } from "./support/watched.mjs";
+
+const READS = [
+  "/v1/providers/acme/hello/versions",
+  `/v1/providers/acme/hello/1.0.0/download/${HERE.replace("_", "/")}`,
+  "/v1/modules/acme/greeting/aws/versions",
+  "/v1/modules/acme/greeting/aws/1.0.0/download",
+];
+
+inBothModes((mode) => {
+  const registry = useWatchedRegistry({ mode });
+  const keyDirectory = scratch();
+  let key;
+
+  before(async () => {
+    key = await newKey(keyDirectory);
+    await registry.trusts("acme", key);
+    await registry.publishes(
+      provider({ address: "acme/hello", version: "1.0.0", key }),
+      module({ address: "acme/greeting/aws", version: "1.0.0", files: saying("hello") }),
+    );
+  });
+
+  for (const path of READS) {
+    test(`GET and HEAD of ${path} make one read of KV and ask R2 for nothing`, async () => {
+      for (const method of ["GET", "HEAD"]) {
+        const { status, operations } = await registry.operationsOf(path, { method });
+        assert.equal(status, 200);
+        assert.deepEqual(operations, ["KV getWithMetadata"], method);
+      }
+    });
+  }
+
+  test("a list that the client has already costs the same read", async () => {
+    const [path] = READS;
+    const { headers } = await registry.request(path);
+    const { status, operations } = await registry.operationsOf(path, { headers: { "if-none-match": headers.get("etag") } });
+    assert.equal(status, 304);
+    assert.deepEqual(operations, ["KV getWithMetadata"]);
+  });
+
+  test("discovery and the front page ask storage for nothing", async () => {
+    for (const path of ["/.well-known/terraform.json", "/"]) {
+      const { status, operations } = await registry.operationsOf(path);
+      assert.equal(status, 200);
+      assert.deepEqual(operations, [], path);
+    }
+  });
+
+  test("a publish lists once and writes each index once", async (t) => {
+    const counts = {
+      provider: await operationsOfPublishing(provider({ address: "acme/hello", version: "1.1.0", key })),
+      module: await operationsOfPublishing(module({ address: "acme/greeting/aws", version: "1.1.0", files: saying("more") })),
+    };
+    for (const [kind, count] of Object.entries(counts)) {
+      t.diagnostic(`publishing a later version of a ${kind}: ${JSON.stringify(count)}`);
+      assert.equal(count["R2 list"], 1, kind);
+      assert.equal(count["KV put"], 2, kind);
+    }
+  });
+
+  /** How often each operation was done. */
+  async function operationsOfPublishing(publication) {
+    const release = await publication;
+    await registry.watched();
+    await registry.publishes(release);
+    const { operations } = await registry.watched();
+    const byName = Object.groupBy(operations, ({ name }) => name);
+    return Object.fromEntries(Object.entries(byName).map(([name, all]) => [name, all.length]));
+  }
+});

@@ -1,0 +1,140 @@
+// terraform and tofu, run the way their users run them.
+import assert from "node:assert/strict";
+import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { describe, test } from "node:test";
+import { dirname, join } from "node:path";
+
+import { isOnPath, run } from "./programs.mjs";
+import { scratch } from "./scratch.mjs";
+
+const CLIENTS = ["terraform", "tofu"];
+
+/** Clients whose absence this file's tests have been told of. */
+const missed = new Set();
+
+/** The hostname that source addresses use over plain HTTP. A `host` block leads it to a registry: nobody has to resolve it. */
+export const HOST = "terrace.test";
+
+/** Defines the same tests for each client that is here, and says which ones are not. */
+export function withEachClient(define) {
+  for (const name of CLIENTS) {
+    if (isOnPath(name)) describe(name, () => define(new Client(name)));
+    else if (!missed.has(name)) test(`${name} does the same`, { skip: `${name} is not on PATH` }, () => {});
+    missed.add(name);
+  }
+}
+
+class Client {
+  constructor(name) {
+    this.name = name;
+  }
+
+  /**
+   * A directory with these files, in which the client finds `registry` as HOST.
+   *
+   * - `config`: the CLI configuration, if another one;
+   * - `env`: more variables for the client.
+   */
+  async workspace(t, registry, files, { config = hostBlock(registry), env = {} } = {}) {
+    const home = scratch(t);
+    const directory = join(home, "work");
+    const configFile = join(home, "cli-config");
+    await mkdir(directory);
+    await writeFile(configFile, config);
+    const workspace = new Workspace(this.name, directory, clientEnv(home, configFile, env));
+    for (const [name, text] of Object.entries(files)) await workspace.write(name, text);
+    return workspace;
+  }
+}
+
+/** Leads HOST to a registry without TLS. */
+function hostBlock({ url, services }) {
+  const lines = Object.entries(services).map(([name, path]) => `    "${name}" = "${new URL(path, url)}"\n`);
+  return `host "${HOST}" {\n  services = {\n${lines.join("")}  }\n}\n`;
+}
+
+/** Nothing of this user's own configuration, credentials or caches. */
+function clientEnv(home, configFile, env) {
+  const inherited = Object.entries(process.env).filter(([name]) => !/^(TF|TOFU|OPENTOFU)_|^SSL_CERT_/.test(name));
+  return { ...Object.fromEntries(inherited), HOME: home, CHECKPOINT_DISABLE: "1", TF_CLI_CONFIG_FILE: configFile, ...env };
+}
+
+class Workspace {
+  constructor(program, directory, env) {
+    this.program = program;
+    this.directory = directory;
+    this.env = env;
+  }
+
+  async write(name, text) {
+    const file = join(this.directory, name);
+    await mkdir(dirname(file), { recursive: true });
+    await writeFile(file, text);
+  }
+
+  read(name) {
+    return readFile(join(this.directory, name), "utf8");
+  }
+
+  remove(name) {
+    return rm(join(this.directory, name), { recursive: true });
+  }
+
+  /** Runs the client, which must succeed, and returns what it says. */
+  async runs(...args) {
+    const { code, said, stdout } = await this.#run(args);
+    assert.equal(code, 0, `${this.program} ${args.join(" ")}: ${said}`);
+    return { said, stdout: stdout.toString() };
+  }
+
+  /** Runs the client, which must fail, and returns what it says. */
+  async fails(...args) {
+    const { code, said } = await this.#run(args);
+    assert.notEqual(code, 0, `${this.program} ${args.join(" ")} succeeds: ${said}`);
+    return said;
+  }
+
+  /** The values of all outputs, after `apply`. */
+  async outputs() {
+    await this.runs("apply", "-auto-approve");
+    const { stdout } = await this.runs("output", "-json");
+    return Object.fromEntries(Object.entries(JSON.parse(stdout)).map(([name, { value }]) => [name, value]));
+  }
+
+  /** The hashes in the lock file, by scheme. */
+  async lockedHashes() {
+    const text = await this.read(".terraform.lock.hcl");
+    const hashes = (scheme) => [...text.matchAll(new RegExp(`"${scheme}:(.+)"`, "g"))].map(([, hash]) => hash);
+    return { h1: hashes("h1"), zh: hashes("zh") };
+  }
+
+  async #run(args) {
+    const { code, output, stdout } = await run(this.program, [...args, "-no-color"], { cwd: this.directory, env: this.env });
+    return { code, stdout, said: unwrapped(output) };
+  }
+}
+
+/** Messages come in a frame and broken into lines of 78 columns. */
+const unwrapped = (text) => text.replace(/[│╷╵]/g, " ").replace(/\s+/g, " ");
+
+/** A configuration that uses one provider. */
+export const usingProvider = (source, version) => `terraform {
+  required_providers {
+    wanted = {
+      source  = "${source}"
+      version = "${version}"
+    }
+  }
+}
+`;
+
+/** A configuration that uses one module, and hands on what it says. */
+export const usingModule = (source, version) => `module "wanted" {
+  source  = "${source}"
+  version = "${version}"
+}
+
+output "says" {
+  value = module.wanted.says
+}
+`;

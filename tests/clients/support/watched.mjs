@@ -1,0 +1,129 @@
+// A registry in workerd without wrangler, with the Worker's bindings watched. See watched/worker.mjs.
+import { readFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { after, before } from "node:test";
+
+import { npmFile, root } from "../../../scripts/lib/paths.mjs";
+import { freePort, newSecrets } from "../../../scripts/server.mjs";
+import { Inspector } from "./inspector.mjs";
+import { childrenOf } from "./processes.mjs";
+import { Registry } from "./registry.mjs";
+import { scratch } from "./scratch.mjs";
+
+const HOST = "127.0.0.1";
+const BUCKET = "terrace";
+const NAME = "terrace";
+
+/** The simulator that wrangler itself runs. */
+const { Miniflare } = createRequire(npmFile("wrangler", "package.json"))("miniflare");
+
+/**
+ * A watched registry for the tests of the suite that is being defined.
+ *
+ * - `keepsChecksums`: uploads by S3 leave a checksum behind, as they do in R2, where the simulator forgets it;
+ * - `quick`: as of `scratch`.
+ */
+export function useWatchedRegistry({ mode = "presigned", keepsChecksums = false, quick = false } = {}) {
+  const registry = new WatchedRegistry({ mode, keepsChecksums });
+  after(() => registry.stop());
+  const stateDir = scratch({ after }, { quick });
+  before(() => registry.start(stateDir));
+  return registry;
+}
+
+class WatchedRegistry extends Registry {
+  #options;
+  #miniflare;
+
+  constructor(options) {
+    super();
+    this.#options = { ...options, secrets: newSecrets() };
+  }
+
+  async start(stateDir) {
+    const { secrets, mode, keepsChecksums } = this.#options;
+    const port = await freePort();
+    const url = `http://${HOST}:${port}`;
+    const s3 = { endpoint: `${url}/cdn-cgi/local/r2/s3`, bucket: BUCKET, region: "auto", ...secrets.s3 };
+    const variables = {
+      TERRACE_ADMIN_TOKEN: secrets.adminToken,
+      ...(mode === "presigned" && {
+        TERRACE_S3_ENDPOINT: s3.endpoint,
+        TERRACE_S3_BUCKET: s3.bucket,
+        TERRACE_S3_REGION: s3.region,
+        TERRACE_S3_ACCESS_KEY_ID: s3.accessKeyId,
+        TERRACE_S3_SECRET_ACCESS_KEY: s3.secretAccessKey,
+      }),
+      ...(keepsChecksums && { KEEPS_CHECKSUMS: "yes" }),
+    };
+    const others = await childrenOf(process.pid, "workerd");
+    this.#miniflare = new Miniflare({
+      host: HOST,
+      port,
+      inspectorHost: HOST,
+      inspectorPort: 0,
+      resourcePersistencePath: join(stateDir, "state"),
+      telemetry: { enabled: false },
+      workers: [{ config: { ...(await source()), env: bindings(secrets, variables) } }],
+    });
+    await this.#miniflare.ready;
+    const [pid] = (await childrenOf(process.pid, "workerd")).filter((child) => !others.includes(child));
+    Object.assign(this, { url, s3, secrets, stateDir, pid });
+    this.services = await this.json("/.well-known/terraform.json");
+    await this.watched();
+  }
+
+  /** The inspector of the Worker itself. */
+  async inspector() {
+    return Inspector.connect(await this.#miniflare.getInspectorURL(), `core:user:${NAME}`);
+  }
+
+  async stop() {
+    await this.#miniflare?.dispose();
+  }
+
+  /** A new process, and so a new Worker, over the same storage. */
+  async restart() {
+    await this.stop();
+    await this.start(this.stateDir);
+  }
+
+  /** `{ requests, operations, wasmBytes }`: what the Worker was asked and asked for since the last time, and its memory. */
+  watched() {
+    return this.json("/.watched");
+  }
+
+  /** The names of the operations that a request takes. */
+  async operationsOf(path, init) {
+    await this.watched();
+    const response = await this.request(path, init);
+    await response.arrayBuffer();
+    const { operations } = await this.watched();
+    return { status: response.status, operations: operations.map(({ name }) => name) };
+  }
+
+  /** Puts objects, `{ key, text, metadata }`, into the bucket. */
+  async store(objects) {
+    const response = await this.request("/.watched", { method: "PUT", body: JSON.stringify(objects) });
+    if (!response.ok) throw new Error(await response.text());
+  }
+}
+
+async function source() {
+  const modules = {};
+  const add = async (name, type, file) => {
+    modules[name] = { type, contents: await readFile(file, type === "wasm" ? null : "utf8") };
+  };
+  for (const name of ["worker.mjs", "memory.mjs"]) await add(name, "esm", new URL(`watched/${name}`, import.meta.url));
+  await add("index.js", "esm", join(root, "build", "index.js"));
+  await add("index_bg.wasm", "wasm", join(root, "build", "index_bg.wasm"));
+  const [, compatibilityDate] = (await readFile(join(root, "wrangler.toml"), "utf8")).match(/^compatibility_date = "(.+)"/m);
+  return { name: NAME, compatibilityDate, manifest: { mainModule: "worker.mjs", modulesRoot: root, modules } };
+}
+
+const bindings = (secrets, variables) => ({
+  INDICES: { type: "kv", id: "indices" },
+  FACTS: { type: "r2", name: BUCKET, dev: { experimentalS3Credentials: secrets.s3 } },
+  ...Object.fromEntries(Object.entries(variables).map(([name, value]) => [name, { type: "text", value }])),
+});

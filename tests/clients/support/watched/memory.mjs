@@ -1,0 +1,8 @@
+// Evaluated before index.js: keeps a reference to the memory of the instance that it makes.
+WebAssembly.Instance = new Proxy(WebAssembly.Instance, {
+  construct(...args) {
+    const instance = Reflect.construct(...args);
+    globalThis.wasmMemory = instance.exports.memory;
+    return instance;
+  },
+});
