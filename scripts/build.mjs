@@ -50,8 +50,8 @@ export async function buildCli() {
     },
     () =>
       step("building the terrace command", async (log) => {
-        // A debug build: `npm test` uses the same one, and it is fast enough.
-        await run("cargo", ["build", "-p", "terrace-cli", "--bin", "terrace"], { log });
+        // A debug build is fast enough, and `--workspace` makes it share its dependencies with the tests.
+        await run("cargo", ["build", "--workspace", "--bin", "terrace"], { log });
         await mkdir(cliDir, { recursive: true });
         await copyFile(join(await targetDirectory(), "debug", exe("terrace")), cli);
       }),

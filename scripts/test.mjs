@@ -46,7 +46,7 @@ async function checkRust() {
   await tally.check("cargo fmt", cargo(["fmt", "--all", "--check"]));
   await tally.check("cargo clippy", cargo(["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]));
   await tally.check("cargo doc", cargo(["doc", "--workspace", "--no-deps"], { RUSTDOCFLAGS: "-D warnings" }));
-  if (await ask("cargo", ["deny", "--version"])) await tally.check("cargo deny", cargo(["deny", "check"]));
+  if (await ask("cargo", ["deny", "--version"])) await tally.check("cargo deny", cargo(["deny", "--workspace", "check"]));
   else tally.skip("cargo deny", "it is not on PATH");
   // Natively: no server, whatever the caller's environment says.
   const env = { ...process.env, TERRACE_TEST_URL: undefined };
@@ -84,7 +84,7 @@ async function testOverHttp(mode) {
       TERRACE_TEST_TOKEN: server.secrets.adminToken,
       TERRACE_TEST_MODE: mode,
     };
-    return tally.suite(`HTTP tests, ${mode} URLs`, "cargo", ["test", "-p", "terrace", "--test", "it"], readCargoTest, {
+    return tally.suite(`HTTP tests, ${mode} URLs`, "cargo", ["test", "--workspace", "--test", "it", "--", "http::"], readCargoTest, {
       env,
     });
   });

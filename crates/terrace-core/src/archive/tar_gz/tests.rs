@@ -533,7 +533,9 @@ proptest! {
             let at = at.index(bytes.len());
             bytes[at] = byte;
         }
-        prop_assert_eq!(fed_by(size, &bytes), inspect_tar_gz(&bytes));
+        // In pieces a damaged tar may be seen before the damaged gzip around it, so the reason may
+        // differ; what is accepted does not.
+        prop_assert_eq!(fed_by(size, &bytes).ok(), inspect_tar_gz(&bytes).ok());
     }
 }
 
