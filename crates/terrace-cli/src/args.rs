@@ -9,129 +9,155 @@ use terrace_core::openpgp::KeyId;
 use terrace_core::subdir::Subdir;
 use terrace_core::version::Version;
 
-const EXIT_CODES: &str = "Exit codes:
-  0  published, or already published with the same bytes
+const EXIT_CODES: &str = "\
+Exit codes:
+  0  done: published, or published before with the same bytes
   1  something unexpected
   2  the command line is wrong
-  3  refused: what would be published is wrong
+  3  refused: what is to be published is wrong, here or by the registry's judgement
   4  conflict: the version is published with other bytes
   5  not allowed: the token is missing or wrong, or the registry has no admin routes
-  6  the registry could not be reached, or did not answer in time";
+  6  the registry or its storage cannot be reached, or does not answer; run the command again";
 
 /// Publishes providers and modules to a Terrace registry.
 #[derive(Debug, Parser)]
-#[command(name = "terrace", version, after_help = EXIT_CODES)]
+#[command(name = "terrace", version, after_help = EXIT_CODES, max_term_width = 100)]
 pub(crate) struct Arguments {
-    #[command(flatten)]
-    pub(crate) registry: RegistryArguments,
-
-    /// Print one JSON document on standard output.
+    /// Print one JSON document on standard output, whatever happens
     #[arg(long, global = true)]
     pub(crate) json: bool,
 
-    /// Show no progress.
+    /// Show no progress
     #[arg(long, short, global = true)]
     pub(crate) quiet: bool,
+
+    #[command(flatten)]
+    pub(crate) registry: RegistryArguments,
 
     #[command(subcommand)]
     pub(crate) command: Command,
 }
 
-/// Which registry, and who asks.
+/// Which registry, and with what right.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Registry")]
 pub(crate) struct RegistryArguments {
-    /// The registry, such as https://registry.example.com.
+    /// The registry, such as https://registry.example.com
     #[arg(long, global = true, env = "TERRACE_URL", hide_env_values = true)]
     pub(crate) url: Option<String>,
 
-    /// The token; better given as TERRACE_TOKEN, which other users of the machine cannot see.
+    /// The registry's admin token. Give it as TERRACE_TOKEN: a command line is seen by others
     #[arg(long, global = true, env = "TERRACE_TOKEN", hide_env_values = true)]
     pub(crate) token: Option<String>,
+
+    /// How often to try again when the network or the registry fails
+    #[arg(
+        long,
+        global = true,
+        value_name = "TIMES",
+        default_value_t = 5,
+        value_parser = clap::value_parser!(u32).range(0..=20)
+    )]
+    pub(crate) retries: u32,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Publish a version of a provider or a module.
+    /// Publish a version of a provider or a module
     #[command(subcommand)]
     Publish(PublishCommand),
-    /// Manage the signing keys of a namespace.
+    /// Manage the keys that may sign a namespace's providers
     #[command(subcommand)]
     Key(KeyCommand),
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum PublishCommand {
-    /// Publish a provider from GoReleaser's dist directory.
+    /// Publish a provider from GoReleaser's dist directory
+    ///
+    /// Finds terraform-provider-<type>_<version>_SHA256SUMS, its detached signature (.sig or
+    /// .asc), the zips that it lists, and the manifest with the plugin protocols. Everything is
+    /// checked as the registry and the clients check it before anything is sent.
+    #[command(after_help = EXIT_CODES)]
     Provider(ProviderArguments),
-    /// Publish a module from its directory or an archive of it.
+    /// Publish a module from its directory, or an archive of it
+    ///
+    /// A directory is packed without what its .gitignore and .terraformignore files name, and
+    /// always without .git, .terraform, state files and CLI configuration. The same files always
+    /// make the same archive.
+    #[command(after_help = EXIT_CODES)]
     Module(ModuleArguments),
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct ProviderArguments {
-    /// Where the zips, *_SHA256SUMS and its signature are.
+    /// Where the zips, SHA256SUMS and its signature are
     #[arg(default_value = "dist")]
-    pub(crate) directory: PathBuf,
+    pub(crate) dir: PathBuf,
 
-    /// The namespace to publish in.
+    /// The namespace to publish in
     #[arg(long)]
     pub(crate) namespace: Namespace,
 
-    /// Check everything and send nothing.
+    /// Check everything that can be checked here, say what would be sent, and send nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct ModuleArguments {
-    /// A directory to pack, or a .zip, .tar.gz or .tgz to send as it is.
-    #[arg(default_value = ".")]
+    /// A directory to pack; or a .zip, .tar.gz or .tgz to send as it is
+    #[arg(value_name = "DIR|ARCHIVE", default_value = ".")]
     pub(crate) path: PathBuf,
 
-    /// The module's address: namespace/name/system.
+    /// The module's address: namespace/name/system
     #[arg(long)]
     pub(crate) address: ModuleAddress,
 
-    /// The version, such as 1.2.3.
-    #[arg(long = "version", value_name = "VERSION")]
+    /// The version, such as 1.2.3
+    #[arg(long)]
     pub(crate) version: Version,
 
-    /// The directory inside the archive where the module begins.
-    #[arg(long)]
+    /// The directory inside the archive where the module begins, if not at its top
+    #[arg(long, value_name = "PATH")]
     pub(crate) subdir: Option<Subdir>,
 
-    /// Check everything and send nothing.
+    /// Check everything that can be checked here, say what would be sent, and send nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum KeyCommand {
-    /// Let a public key sign for a namespace.
+    /// Let a public key sign for a namespace
+    #[command(after_help = EXIT_CODES)]
     Add {
-        /// The namespace.
+        /// The namespace
         namespace: Namespace,
-        /// The key in ASCII armour, as `gpg --armor --export` writes it; `-` reads standard input.
+        /// The key, as `gpg --armor --export KEY` writes it; - reads standard input
         file: PathBuf,
     },
-    /// Show the keys that may sign for a namespace.
+    /// Show the keys that may sign for a namespace
+    #[command(after_help = EXIT_CODES)]
     List {
-        /// The namespace.
+        /// The namespace
         namespace: Namespace,
     },
-    /// Stop a key from signing new versions; what it signed stays published.
+    /// Stop a key from signing new versions; what it signed stays published
+    #[command(after_help = EXIT_CODES)]
     Remove {
-        /// The namespace.
+        /// The namespace
         namespace: Namespace,
-        /// The ID of the key: 16 hexadecimal digits.
+        /// The ID of the key: 16 hexadecimal digits, as `terrace key list` shows it
         key_id: KeyId,
     },
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use clap::CommandFactory as _;
+
+    use super::*;
 
     #[test]
     fn the_command_line_is_well_formed() {

@@ -1,60 +1,61 @@
-//! The admin API over HTTP.
+//! The admin API, with its token and its retries.
 
+use std::thread;
 use std::time::Duration;
 
-use terrace_core::admin::{ErrorBody, PublishAnswer};
+use terrace_core::admin::{ErrorBody, PublishAnswer, SigningKeysDocument};
+use terrace_core::name::Namespace;
+use terrace_core::openpgp::KeyId;
+use terrace_core::secret::Secret;
 use ureq::Agent;
-use ureq::http::Response;
-use ureq::tls::{RootCerts, TlsConfig};
+use ureq::http::{Method, Request, Uri};
 
 use crate::args::RegistryArguments;
 use crate::error::Failure;
-use crate::retry::{Tried, is_passing, retry};
-
-/// How long a connection may take to be made.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-
-/// How long the registry may think: it may hash a large archive before it answers.
-const ANSWER_TIMEOUT: Duration = Duration::from_secs(300);
-
-/// The largest answer that is read.
-const ANSWER_BYTES: u64 = 4 * 1024 * 1024;
+use crate::http;
+use crate::output::Output;
+use crate::retry::Retries;
 
 /// A registry, and the right to change it.
-pub(crate) struct Client {
+pub(crate) struct Client<'a> {
     agent: Agent,
     url: String,
-    token: String,
+    token: Secret,
+    retries: u32,
+    output: &'a Output,
+}
+
+/// What to ask of the registry.
+struct Call<'a> {
+    method: Method,
+    path: String,
+    /// Text and its media type.
+    body: Option<(&'a str, &'static str)>,
 }
 
 /// What the registry answered.
-pub(crate) struct Answer {
-    pub(crate) status: u16,
-    pub(crate) text: String,
+struct Answer {
+    status: u16,
+    text: String,
+    /// Where a redirect leads.
+    location: Option<String>,
 }
 
-impl Client {
-    pub(crate) fn new(arguments: &RegistryArguments) -> Result<Self, Failure> {
-        let url = arguments.url.as_deref().ok_or_else(|| {
-            Failure::NotAllowed("which registry? Give --url or set TERRACE_URL".to_owned())
+impl<'a> Client<'a> {
+    pub(crate) fn new(arguments: &RegistryArguments, output: &'a Output) -> Result<Self, Failure> {
+        let url = registry_url(arguments)?.ok_or_else(|| {
+            Failure::Usage("which registry? Set TERRACE_URL, or give --url".to_owned())
         })?;
-        if !url.starts_with("https://") && !url.starts_with("http://") {
-            let reason = format!("the registry's URL {url:?} must start with https:// or http://");
-            return Err(Failure::refused(reason));
-        }
-        let token = arguments.token.clone().filter(|token| !token.is_empty());
-        let token = token.ok_or_else(|| {
-            Failure::NotAllowed("no token: set TERRACE_TOKEN or give --token".to_owned())
-        })?;
-        if !token.bytes().all(|byte| byte.is_ascii_graphic()) {
-            return Err(Failure::NotAllowed(
-                "the token holds characters that no token has".to_owned(),
-            ));
+        let token = token(arguments)?;
+        if is_in_the_clear(&url) {
+            output.warning("the token is sent in the clear: use https:// for this registry");
         }
         Ok(Self {
-            agent: agent(),
-            url: url.trim_end_matches('/').to_owned(),
+            agent: http::agent()?,
+            url,
             token,
+            retries: arguments.retries,
+            output,
         })
     }
 
@@ -63,135 +64,270 @@ impl Client {
         &self.url
     }
 
-    /// Sends a description to publish.
-    pub(crate) fn publish(&self, path: &str, body: &str) -> Result<PublishAnswer, Failure> {
-        let answer = self.send("PUT", path, Some((body, "application/json")))?;
-        match answer.status {
-            200..=202 => serde_json::from_str(&answer.text).map_err(|error| {
-                Failure::Unexpected(format!("the registry's answer is not understood: {error}"))
-            }),
-            _ => Err(answer.into_failure(&self.url)),
-        }
+    /// The client that archives are sent with. It knows no token.
+    pub(crate) fn agent(&self) -> &Agent {
+        &self.agent
     }
 
-    /// Sends a request that has to succeed, with retries.
-    pub(crate) fn expect_ok(
+    /// How often something is tried again.
+    pub(crate) fn retries(&self) -> u32 {
+        self.retries
+    }
+
+    /// Sends the description of a release.
+    pub(crate) fn publish(&self, path: &str, body: &str) -> Result<PublishAnswer, Failure> {
+        self.ask(Call {
+            method: Method::PUT,
+            path: path.to_owned(),
+            body: Some((body, "application/json")),
+        })
+    }
+
+    pub(crate) fn keys(&self, namespace: &Namespace) -> Result<SigningKeysDocument, Failure> {
+        self.ask(Call {
+            method: Method::GET,
+            path: keys_path(namespace),
+            body: None,
+        })
+    }
+
+    pub(crate) fn add_keys(
         &self,
-        method: &str,
-        path: &str,
-        body: Option<(&str, &str)>,
-    ) -> Result<String, Failure> {
-        let answer = self.send(method, path, body)?;
-        if (200..300).contains(&answer.status) {
-            Ok(answer.text)
+        namespace: &Namespace,
+        armored: &str,
+    ) -> Result<SigningKeysDocument, Failure> {
+        self.ask(Call {
+            method: Method::PUT,
+            path: keys_path(namespace),
+            body: Some((armored, "application/pgp-keys")),
+        })
+    }
+
+    /// Removes a key that is there.
+    pub(crate) fn remove_key(&self, namespace: &Namespace, key_id: KeyId) -> Result<(), Failure> {
+        let answer = self.send(&Call {
+            method: Method::DELETE,
+            path: format!("{}/{key_id}", keys_path(namespace)),
+            body: None,
+        })?;
+        // A try whose answer was lost may have removed it.
+        if answer.is_success() || answer.status == 404 {
+            Ok(())
         } else {
             Err(answer.into_failure(&self.url))
         }
     }
 
-    /// An agent for archive URLs, which go elsewhere and carry no token.
-    pub(crate) fn anonymous(&self) -> &Agent {
-        &self.agent
-    }
-
-    fn send(
-        &self,
-        method: &str,
-        path: &str,
-        body: Option<(&str, &str)>,
-    ) -> Result<Answer, Failure> {
-        retry(|| match self.send_once(method, path, body) {
-            Ok(response) => {
-                let pause = retry_after(&response);
-                match read(response) {
-                    Ok(answer) if is_passing(answer.status) => {
-                        Tried::Again(answer.into_failure(&self.url), pause)
-                    }
-                    Ok(answer) => Tried::Done(Ok(answer)),
-                    Err(error) => Tried::Again(self.unreachable(&error), None),
-                }
-            }
-            Err(error) => Tried::Again(self.unreachable(&error), None),
+    /// Asks, and reads the JSON of a success.
+    fn ask<T: serde::de::DeserializeOwned>(&self, call: Call<'_>) -> Result<T, Failure> {
+        let answer = self.send(&call)?;
+        if !answer.is_success() {
+            return Err(answer.into_failure(&self.url));
+        }
+        serde_json::from_str(&answer.text).map_err(|error| {
+            Failure::Unexpected(format!(
+                "{} answered with status {} and what is not understood ({error}): is it a Terrace \
+                 registry, and is this terrace of about its age?",
+                self.url, answer.status
+            ))
         })
     }
 
-    fn send_once(
-        &self,
-        method: &str,
-        path: &str,
-        body: Option<(&str, &str)>,
-    ) -> Result<Response<ureq::Body>, ureq::Error> {
-        let request = ureq::http::Request::builder()
-            .method(method)
-            .uri(format!("{}{path}", self.url))
-            .header("authorization", format!("Bearer {}", self.token));
-        match body {
-            Some((text, content_type)) => self
-                .agent
-                .run(request.header("content-type", content_type).body(text)?),
-            None => self.agent.run(request.body(())?),
+    /// Sends until there is an answer that will not change by itself.
+    fn send(&self, call: &Call<'_>) -> Result<Answer, Failure> {
+        let mut retries = Retries::new(self.retries);
+        loop {
+            let (failure, asked) = match self.send_once(call) {
+                Ok((answer, asked)) if http::is_passing(answer.status) => {
+                    (answer.into_failure(&self.url), asked)
+                }
+                Ok((answer, _)) => return Ok(answer),
+                Err(error) => {
+                    let failure = self.unreachable(&error);
+                    if !http::may_pass(&error) {
+                        return Err(failure);
+                    }
+                    (failure, None)
+                }
+            };
+            match retries.next(asked) {
+                Some(pause) => self.wait(&failure, pause),
+                None => return Err(failure),
+            }
         }
     }
 
+    fn send_once(&self, call: &Call<'_>) -> Result<(Answer, Option<Duration>), ureq::Error> {
+        let request = Request::builder()
+            .method(&call.method)
+            .uri(format!("{}{}", self.url, call.path))
+            .header("accept", "application/json")
+            .header("authorization", format!("Bearer {}", self.token.expose()));
+        let response = match call.body {
+            Some((text, media_type)) => {
+                let request = request.header("content-type", media_type).body(text)?;
+                self.agent.run(request)?
+            }
+            None => self.agent.run(request.body(())?)?,
+        };
+        let location = response.headers().get("location");
+        let location = location.and_then(|value| value.to_str().ok().map(str::to_owned));
+        let asked = http::retry_after(&response);
+        let answer = Answer {
+            status: response.status().as_u16(),
+            text: http::text(response)?,
+            location,
+        };
+        Ok((answer, asked))
+    }
+
+    /// Says why there is a pause, and makes it.
+    pub(crate) fn wait(&self, failure: &Failure, pause: Duration) {
+        let reasons = failure.reasons().join("; ");
+        let seconds = pause.as_secs_f64();
+        self.output
+            .progress(&format!("{reasons}; trying again in {seconds:.1} s"));
+        thread::sleep(pause);
+    }
+
     fn unreachable(&self, error: &ureq::Error) -> Failure {
+        let error = http::describe(error);
         Failure::Unavailable(format!("{} cannot be reached: {error}", self.url))
     }
 }
 
 impl Answer {
+    fn is_success(&self) -> bool {
+        (200..=299).contains(&self.status)
+    }
+
     fn into_failure(self, url: &str) -> Failure {
-        let Self { status, text } = self;
+        let Self {
+            status,
+            text,
+            location,
+        } = self;
         let reasons = serde_json::from_str::<ErrorBody>(&text)
             .map(|body| body.errors)
-            .unwrap_or_else(|_| vec![format!("{url} answered with status {status}")]);
+            .ok()
+            .filter(|errors| !errors.is_empty())
+            .unwrap_or_else(|| vec![format!("{url} answered with status {status}")]);
+        let joined = reasons.join("; ");
         match status {
-            401 | 403 => Failure::NotAllowed(format!(
-                "the registry refuses the token: {}",
-                reasons.join("; ")
+            300..=399 => Failure::Unexpected(format!(
+                "{url} redirects to {}: give the registry's own address as TERRACE_URL",
+                location.unwrap_or_else(|| "somewhere else".to_owned())
             )),
-            404 => Failure::NotAllowed(reasons.join("; ")),
+            401 | 403 => Failure::NotAllowed(format!(
+                "the registry refuses the token: {joined}. TERRACE_TOKEN must be its admin token"
+            )),
+            404 => Failure::NotAllowed(format!(
+                "{url} has nothing to publish to: {joined}. Is it a Terrace registry, and is its \
+                 secret TERRACE_ADMIN_TOKEN set?"
+            )),
             409 => Failure::Conflict(reasons),
+            429 | 500..=599 => Failure::Unavailable(joined),
             400..=499 => Failure::Refused(reasons),
-            500..=599 => Failure::Unavailable(reasons.join("; ")),
-            _ => Failure::Unexpected(reasons.join("; ")),
+            _ => Failure::Unexpected(joined),
         }
     }
 }
 
-fn agent() -> Agent {
-    // The platform's verifier trusts what the system trusts, and on Linux SSL_CERT_FILE.
-    let tls = TlsConfig::builder()
-        .root_certs(RootCerts::PlatformVerifier)
-        .build();
-    Agent::config_builder()
-        .tls_config(tls)
-        .http_status_as_error(false)
-        .max_redirects(0)
-        .timeout_connect(Some(CONNECT_TIMEOUT))
-        .timeout_recv_response(Some(ANSWER_TIMEOUT))
-        .user_agent(concat!("terrace/", env!("CARGO_PKG_VERSION")))
-        .build()
-        .into()
+/// The registry's address without a slash at its end, if one is given.
+pub(crate) fn registry_url(arguments: &RegistryArguments) -> Result<Option<String>, Failure> {
+    let Some(text) = given(&arguments.url) else {
+        return Ok(None);
+    };
+    let usage = || {
+        Failure::Usage(format!(
+            "{text:?} is not the address of a registry: write it as https://registry.example.com"
+        ))
+    };
+    let uri: Uri = text.parse().map_err(|_| usage())?;
+    let scheme = uri.scheme_str().filter(|s| matches!(*s, "http" | "https"));
+    let plain = matches!(uri.path(), "" | "/") && uri.query().is_none();
+    match (scheme, uri.authority()) {
+        (Some(scheme), Some(authority)) if plain && !authority.as_str().contains('@') => {
+            Ok(Some(format!("{scheme}://{authority}")))
+        }
+        _ => Err(usage()),
+    }
 }
 
-fn read(response: Response<ureq::Body>) -> Result<Answer, ureq::Error> {
-    let status = response.status().as_u16();
-    let text = response
-        .into_body()
-        .into_with_config()
-        .limit(ANSWER_BYTES)
-        .read_to_string()?;
-    Ok(Answer { status, text })
+fn token(arguments: &RegistryArguments) -> Result<Secret, Failure> {
+    let token = given(&arguments.token).ok_or_else(|| {
+        Failure::Usage("no token: set TERRACE_TOKEN to the registry's admin token".to_owned())
+    })?;
+    if token.bytes().all(|byte| byte.is_ascii_graphic()) {
+        Ok(Secret::new(token))
+    } else {
+        let message = "the token holds a space, a line break or a character that is not ASCII";
+        Err(Failure::Usage(message.to_owned()))
+    }
 }
 
-/// The pause that a server asks for, in seconds; dates are left to the backoff.
-pub(crate) fn retry_after<B>(response: &Response<B>) -> Option<Duration> {
-    let seconds = response
-        .headers()
-        .get("retry-after")?
-        .to_str()
-        .ok()?
-        .parse()
-        .ok()?;
-    Some(Duration::from_secs(seconds))
+/// An argument that is more than white space; CI systems set missing variables to nothing.
+fn given(argument: &Option<String>) -> Option<&str> {
+    let text = argument.as_deref()?.trim();
+    (!text.is_empty()).then_some(text)
+}
+
+/// Whether others could read along on the way to this address.
+fn is_in_the_clear(url: &str) -> bool {
+    let uri: Uri = url.parse().unwrap_or_default();
+    let host = uri.host().unwrap_or_default();
+    let local = host == "localhost" || host.starts_with("127.") || host == "[::1]";
+    uri.scheme_str() == Some("http") && !local
+}
+
+fn keys_path(namespace: &Namespace) -> String {
+    format!("/admin/v1/namespaces/{namespace}/keys")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn url_of(text: &str) -> Result<Option<String>, Failure> {
+        registry_url(&RegistryArguments {
+            url: Some(text.to_owned()),
+            token: None,
+            retries: 0,
+        })
+    }
+
+    #[test]
+    fn an_address_is_a_scheme_and_a_host() {
+        for (given, meant) in [
+            ("https://r.example.com", "https://r.example.com"),
+            (" https://r.example.com/ ", "https://r.example.com"),
+            ("http://127.0.0.1:8787", "http://127.0.0.1:8787"),
+        ] {
+            assert_eq!(url_of(given).unwrap().as_deref(), Some(meant));
+        }
+        assert!(url_of("").unwrap().is_none());
+        for wrong in [
+            "r.example.com",
+            "ftp://r.example.com",
+            "https://",
+            "https://user:secret@r.example.com",
+            "https://r.example.com/v1",
+            "https://r.example.com/?a=b",
+        ] {
+            assert_eq!(url_of(wrong).unwrap_err().exit_code(), 2, "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn only_http_to_another_machine_is_in_the_clear() {
+        assert!(is_in_the_clear("http://registry.example.com"));
+        for safe in [
+            "https://registry.example.com",
+            "http://127.0.0.1:8787",
+            "http://localhost:8787",
+            "http://[::1]:8787",
+        ] {
+            assert!(!is_in_the_clear(safe), "{safe}");
+        }
+    }
 }

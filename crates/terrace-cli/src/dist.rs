@@ -1,223 +1,234 @@
-//! GoReleaser's dist directory: which provider, which version, which files.
+//! GoReleaser's dist directory: which provider it holds, which version, and which files.
 
+mod manifest;
+
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use serde::Deserialize;
+use terrace_core::admin::PackageBody;
 use terrace_core::digest::Sha256;
 use terrace_core::name::ProviderType;
+use terrace_core::package_hash::PackageHash;
 use terrace_core::platform::Platform;
-use terrace_core::protocol_version::ProtocolVersion;
 use terrace_core::shasums::Shasums;
 use terrace_core::version::Version;
 
-use crate::error::Failure;
+pub(crate) use manifest::Protocols;
 
-const SHASUMS_SUFFIX: &str = "_SHA256SUMS";
+const PREFIX: &str = "terraform-provider-";
+const SUFFIX: &str = "_SHA256SUMS";
 
-/// What a dist directory says it is.
+/// A directory with exactly one release of one provider.
 #[derive(Debug)]
 pub(crate) struct Dist {
+    pub(crate) directory: PathBuf,
     pub(crate) provider_type: ProviderType,
     pub(crate) version: Version,
     /// The exact text that is signed.
     pub(crate) shasums: String,
-    /// The signature as the admin API wants it.
-    pub(crate) signature: String,
-    pub(crate) protocols: Vec<String>,
-    /// Whether the protocols are a guess, because there is no manifest.
-    pub(crate) protocols_guessed: bool,
-    pub(crate) packages: Vec<Package>,
+    /// The names of all files in it.
+    names: BTreeSet<String>,
 }
 
-/// One zip.
+/// A zip that SHA256SUMS lists, or that lies there under the name of one.
 #[derive(Debug)]
 pub(crate) struct Package {
     pub(crate) platform: Platform,
     pub(crate) filename: String,
-    pub(crate) path: PathBuf,
-    /// What SHA256SUMS promises.
-    pub(crate) promised: Sha256,
-}
-
-#[derive(Deserialize)]
-struct Manifest {
-    metadata: ManifestMetadata,
-}
-
-#[derive(Deserialize)]
-struct ManifestMetadata {
-    protocol_versions: Vec<String>,
+    /// Where it is, if it is there.
+    pub(crate) path: Option<PathBuf>,
 }
 
 impl Dist {
-    /// Reads a dist directory.
+    /// Finds out what a directory holds.
     ///
     /// # Errors
-    /// Everything about it that cannot be published and shows without looking into the zips.
-    pub(crate) fn read(directory: &Path) -> Result<Self, Failure> {
-        let shasums_path = find_shasums(directory)?;
-        let stem = file_name(&shasums_path)
-            .trim_end_matches(SHASUMS_SUFFIX)
-            .to_owned();
-        let (provider_type, version) = parse_stem(&stem)?;
-        let text = read_text(&shasums_path)?;
-        let shasums = Shasums::parse(&text)
-            .map_err(|errors| Failure::Refused(errors.iter().map(ToString::to_string).collect()))?;
-        let manifest = read_manifest(directory, &stem, &shasums)?;
+    /// Why that cannot be told.
+    pub(crate) fn find(directory: &Path) -> Result<Self, Vec<String>> {
+        let names = names(directory).map_err(|error| {
+            vec![format!(
+                "{}: {error}. Give the directory that GoReleaser wrote",
+                directory.display()
+            )]
+        })?;
+        let shasums_name = shasums_name(directory, &names).map_err(|reason| vec![reason])?;
+        let (provider_type, version) = parse_stem(stem(shasums_name))?;
+        let path = directory.join(shasums_name);
+        let shasums = fs::read_to_string(&path)
+            .map_err(|error| vec![format!("{}: {error}", path.display())])?;
         Ok(Self {
-            signature: read_signature(&shasums_path)?,
-            packages: packages(directory, &stem, &shasums)?,
-            protocols_guessed: manifest.is_none(),
-            protocols: manifest.unwrap_or_else(|| vec![ProtocolVersion::DEFAULT.to_string()]),
+            directory: directory.to_owned(),
             provider_type,
             version,
-            shasums: text,
+            shasums,
+            names,
         })
     }
-}
 
-fn file_name(path: &Path) -> String {
-    path.file_name()
-        .map(|name| name.to_string_lossy().into_owned())
-        .unwrap_or_default()
-}
-
-fn read_text(path: &Path) -> Result<String, Failure> {
-    fs::read_to_string(path).map_err(|error| Failure::file(path, &error))
-}
-
-fn find_shasums(directory: &Path) -> Result<PathBuf, Failure> {
-    let entries = fs::read_dir(directory).map_err(|error| Failure::file(directory, &error))?;
-    let mut found: Vec<PathBuf> = entries
-        .filter_map(|entry| entry.ok().map(|entry| entry.path()))
-        .filter(|path| file_name(path).ends_with(SHASUMS_SUFFIX))
-        .collect();
-    found.sort();
-    match found.as_slice() {
-        [one] => Ok(one.clone()),
-        [] => Err(Failure::refused(format!(
-            "{} has no terraform-provider-<type>_<version>_SHA256SUMS: is it GoReleaser's dist?",
-            directory.display()
-        ))),
-        several => {
-            let names: Vec<String> = several.iter().map(|path| file_name(path)).collect();
-            Err(Failure::refused(format!(
-                "{} holds several releases ({}): clean it, or give each its own directory",
-                directory.display(),
-                names.join(", ")
-            )))
+    /// The signature as the admin API wants it: `.sig` as GoReleaser names it, or `.asc`; binary
+    /// or in ASCII armour whatever the name.
+    pub(crate) fn signature(&self) -> Result<String, String> {
+        let shasums = format!("{}{SUFFIX}", self.stem());
+        let candidates = ["sig", "asc"].map(|extension| format!("{shasums}.{extension}"));
+        let Some(name) = candidates.iter().find(|name| self.names.contains(*name)) else {
+            return Err(format!(
+                "{shasums}.sig is missing: let GoReleaser sign the checksums, or run gpg \
+                 --detach-sign {shasums}"
+            ));
+        };
+        let bytes = fs::read(self.directory.join(name)).map_err(|e| format!("{name}: {e}"))?;
+        match String::from_utf8(bytes) {
+            Ok(text) if text.trim_start().starts_with("-----BEGIN") => Ok(text),
+            Ok(text) => Ok(STANDARD.encode(text)),
+            Err(error) => Ok(STANDARD.encode(error.into_bytes())),
         }
     }
-}
 
-fn parse_stem(stem: &str) -> Result<(ProviderType, Version), Failure> {
-    let parts = stem
-        .strip_prefix("terraform-provider-")
-        .and_then(|rest| rest.rsplit_once('_'));
-    let (provider_type, version) = parts.ok_or_else(|| {
-        Failure::refused(format!(
-            "{stem}{SHASUMS_SUFFIX} is not named terraform-provider-<type>_<version>_SHA256SUMS"
-        ))
-    })?;
-    let refused = |error: &dyn ToString| Failure::refused(error.to_string());
-    Ok((
-        provider_type.parse().map_err(|error| refused(&error))?,
-        version.parse().map_err(|error| refused(&error))?,
-    ))
-}
-
-/// The signature beside SHA256SUMS: `.sig` as GoReleaser names it, or `.asc`.
-fn read_signature(shasums: &Path) -> Result<String, Failure> {
-    for extension in ["sig", "asc"] {
-        let mut path = shasums.as_os_str().to_owned();
-        path.push(format!(".{extension}"));
-        let path = PathBuf::from(path);
-        match fs::read(&path) {
-            Ok(bytes) => return Ok(STANDARD.encode(bytes)),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-            Err(error) => return Err(Failure::file(&path, &error)),
-        }
-    }
-    let name = file_name(shasums);
-    Err(Failure::refused(format!(
-        "{name}.sig is missing: sign with \"gpg --detach-sign {name}\", or let GoReleaser do it"
-    )))
-}
-
-fn packages(directory: &Path, stem: &str, shasums: &Shasums) -> Result<Vec<Package>, Failure> {
-    let mut packages = Vec::new();
-    let mut reasons = Vec::new();
-    for filename in shasums.filenames().filter(|name| name.ends_with(".zip")) {
-        let platform = filename
-            .strip_prefix(stem)
-            .and_then(|rest| rest.strip_prefix('_'))
-            .and_then(|rest| rest.strip_suffix(".zip"))
-            .and_then(|text| text.parse::<Platform>().ok());
-        let path = directory.join(filename);
-        match (platform, shasums.digest_of(filename)) {
-            (Some(platform), Some(promised)) if path.is_file() => {
-                packages.push(Package {
+    /// The zips of this release, and what is wrong with their names.
+    pub(crate) fn packages(&self) -> (Vec<Package>, Vec<String>) {
+        let shasums = Shasums::parse(&self.shasums).ok();
+        let listed = shasums.iter().flat_map(Shasums::filenames);
+        let there = self.names.iter().map(String::as_str);
+        let prefix = format!("{}_", self.stem());
+        let zips: BTreeSet<&str> = listed
+            .chain(there)
+            .filter(|name| name.starts_with(&prefix) && name.ends_with(".zip"))
+            .collect();
+        let mut packages = Vec::new();
+        let mut reasons = Vec::new();
+        for filename in zips {
+            let platform = filename.strip_prefix(&prefix).unwrap_or_default();
+            let platform = platform.strip_suffix(".zip").unwrap_or_default();
+            match platform.parse() {
+                Ok(platform) => packages.push(Package {
                     platform,
                     filename: filename.to_owned(),
-                    path,
-                    promised,
-                });
+                    path: self
+                        .names
+                        .get(filename)
+                        .map(|name| self.directory.join(name)),
+                }),
+                Err(error) => reasons.push(format!("{filename}: {error}")),
             }
-            (Some(_), _) => reasons.push(format!(
-                "SHA256SUMS lists {filename}, which is not in {}",
-                directory.display()
-            )),
-            (None, _) => reasons.push(format!(
-                "SHA256SUMS lists {filename}, which is not named {stem}_<os>_<arch>.zip"
-            )),
         }
+        if packages.is_empty() && reasons.is_empty() {
+            let place = self.directory.display();
+            reasons.push(format!("{place} holds no {prefix}<os>_<arch>.zip"));
+        }
+        (packages, reasons)
     }
-    if packages.is_empty() && reasons.is_empty() {
-        reasons.push("SHA256SUMS lists no zip".to_owned());
-    }
-    if reasons.is_empty() {
-        Ok(packages)
-    } else {
-        Err(Failure::Refused(reasons))
+
+    /// `terraform-provider-<type>_<version>`.
+    fn stem(&self) -> String {
+        format!("{PREFIX}{}_{}", self.provider_type, self.version)
     }
 }
 
-/// The plugin protocols from the manifest: in dist, or where GoReleaser took it from.
-fn read_manifest(
-    directory: &Path,
-    stem: &str,
-    shasums: &Shasums,
-) -> Result<Option<Vec<String>>, Failure> {
-    let name = format!("{stem}_manifest.json");
-    let places = [
-        directory.join(&name),
-        directory
-            .join("..")
-            .join("terraform-registry-manifest.json"),
-    ];
-    if let Some(path) = places.iter().find(|path| path.is_file()) {
-        let bytes = fs::read(path).map_err(|error| Failure::file(path, &error))?;
-        if shasums
-            .digest_of(&name)
-            .is_some_and(|promised| promised != Sha256::of(&bytes))
-        {
-            return Err(Failure::refused(format!(
-                "{} is not the {name} that SHA256SUMS lists: its sha256 differs",
-                path.display()
-            )));
+impl Package {
+    /// Its part of the description.
+    pub(crate) fn body(&self, sha256: Sha256, size: u64, h1: Option<PackageHash>) -> PackageBody {
+        PackageBody {
+            os: self.platform.os().to_owned(),
+            arch: self.platform.arch().to_owned(),
+            filename: self.filename.clone(),
+            sha256: sha256.to_string(),
+            size,
+            h1: h1.map(|h1| h1.to_string()),
         }
-        let manifest: Manifest = serde_json::from_slice(&bytes)
-            .map_err(|error| Failure::refused(format!("{}: {error}", path.display())))?;
-        return Ok(Some(manifest.metadata.protocol_versions));
     }
-    if shasums.digest_of(&name).is_some() {
-        return Err(Failure::refused(format!(
-            "SHA256SUMS lists {name}, which is not in {}",
-            directory.display()
-        )));
+}
+
+fn names(directory: &Path) -> std::io::Result<BTreeSet<String>> {
+    let mut names = BTreeSet::new();
+    for entry in fs::read_dir(directory)? {
+        // Nothing of a release has another kind of name.
+        if let Ok(name) = entry?.file_name().into_string() {
+            names.insert(name);
+        }
     }
-    Ok(None)
+    Ok(names)
+}
+
+fn shasums_name<'n>(directory: &Path, names: &'n BTreeSet<String>) -> Result<&'n str, String> {
+    let place = directory.display();
+    let is_one = |name: &&String| name.starts_with(PREFIX) && name.ends_with(SUFFIX);
+    let found: Vec<&String> = names.iter().filter(is_one).collect();
+    match found.as_slice() {
+        [one] => Ok(one),
+        [] => {
+            let other = names.iter().find(|name| {
+                let name = name.to_ascii_lowercase();
+                name.contains("sha256sums") || name.contains("checksums.txt")
+            });
+            let but = other.map_or_else(String::new, |name| {
+                format!("; but there is {name}: set checksum.name_template in .goreleaser.yml")
+            });
+            Err(format!(
+                "{place} holds no {PREFIX}<type>_<version>{SUFFIX}{but}"
+            ))
+        }
+        several => {
+            let names: Vec<&str> = several.iter().map(|name| name.as_str()).collect();
+            Err(format!(
+                "{place} holds several releases: {}. Publish each from a directory of its own, or \
+                 build with goreleaser release --clean",
+                names.join(", ")
+            ))
+        }
+    }
+}
+
+fn stem(shasums_name: &str) -> &str {
+    shasums_name.strip_suffix(SUFFIX).unwrap_or(shasums_name)
+}
+
+/// A type has no `_` in it.
+fn parse_stem(stem: &str) -> Result<(ProviderType, Version), Vec<String>> {
+    let rest = stem.strip_prefix(PREFIX).unwrap_or(stem);
+    let (provider_type, version) = rest.split_once('_').unwrap_or((rest, ""));
+    match (provider_type.parse(), version.parse()) {
+        (Ok(provider_type), Ok(version)) => {
+            let parsed = (provider_type, version);
+            if format!("{PREFIX}{}_{}", parsed.0, parsed.1) == stem {
+                Ok(parsed)
+            } else {
+                Err(vec![format!(
+                    "{stem}{SUFFIX}: write the type in lower case"
+                )])
+            }
+        }
+        (provider_type, version) => {
+            let name = |reason: String| format!("{stem}{SUFFIX}: {reason}");
+            let mut reasons = Vec::new();
+            reasons.extend(provider_type.err().map(|error| name(error.to_string())));
+            reasons.extend(version.err().map(|error| name(error.to_string())));
+            Err(reasons)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn type_and_version_are_read_from_the_name() {
+        let (provider_type, version) =
+            parse_stem("terraform-provider-my-cloud_1.2.3-rc.1+b").unwrap();
+        assert_eq!(provider_type.as_str(), "my-cloud");
+        assert_eq!(version.to_string(), "1.2.3-rc.1+b");
+    }
+
+    #[test]
+    fn a_name_that_is_wrong_in_two_ways_is_told_both() {
+        let reasons = parse_stem("terraform-provider--x_v1.0").unwrap_err();
+        assert_eq!(reasons.len(), 2, "{reasons:?}");
+        assert_eq!(
+            parse_stem("terraform-provider-X_1.0.0").unwrap_err().len(),
+            1
+        );
+    }
 }

@@ -1,66 +1,69 @@
-//! The registry's own look into an archive, taken before it is sent.
+//! What is in an archive, read with the core's eyes.
 
-use std::io;
+use std::io::{BufReader, Read as _, Seek as _, SeekFrom};
 
 use terrace_core::archive::{ArchiveFormat, Entry, Step, TarGzInspector, ZipInspector};
 use terrace_core::package_hash::PackageHash;
-use terrace_core::publish::ExpectedArchive;
 
-use crate::error::Failure;
-use crate::source::{Archive, hash};
+use crate::archive::{Archive, BUFFER_BYTES, each_chunk, hash};
 
-/// Bytes of a tar that are inspected at once.
-const CHUNK_BYTES: u64 = 1024 * 1024;
-
-/// What a client would refuse about an archive, and what its user may regret.
-pub(crate) fn inspect(
-    archive: &Archive,
-    expected: &ExpectedArchive,
-) -> Result<(Vec<String>, Vec<String>), Failure> {
-    let entries = match expected.format() {
-        ArchiveFormat::Zip => zip_entries(archive),
-        ArchiveFormat::TarGz => tar_gz_entries(archive),
-    };
-    match entries.map_err(|error| Failure::refused(format!("{}: {error}", expected.filename)))? {
-        Ok(entries) => Ok((expected.refusals(&entries), expected.remarks(&entries))),
-        Err(reason) => Ok((vec![format!("{}: {reason}", expected.filename)], Vec::new())),
+impl Archive {
+    /// The list of its entries, as the registry will read it.
+    pub(crate) fn entries(&self, format: ArchiveFormat) -> Result<Vec<Entry>, String> {
+        let entries = match format {
+            ArchiveFormat::Zip => self.zip_entries(),
+            ArchiveFormat::TarGz => self.tar_gz_entries(),
+        };
+        entries.map_err(|reason| format!("{}: {reason}", self.filename))
     }
-}
 
-fn zip_entries(archive: &Archive) -> io::Result<Result<Vec<Entry>, String>> {
-    let mut zip = ZipInspector::new(archive.size);
-    while let Step::Read { offset, len } = zip.next() {
-        if let Err(error) = zip.feed(&archive.read(offset, len)?) {
-            return Ok(Err(error.to_string()));
+    /// The `h1:` hash of a zip. It unpacks every entry, so damage is found here too.
+    pub(crate) fn h1(&self) -> Result<PackageHash, String> {
+        self.unpacked_h1()
+            .map_err(|reason| format!("{}: {reason}", self.filename))
+    }
+
+    fn zip_entries(&self) -> Result<Vec<Entry>, String> {
+        let mut file = self.source.open().map_err(text)?;
+        let mut zip = ZipInspector::new(self.size);
+        while let Step::Read { offset, len } = zip.next() {
+            file.seek(SeekFrom::Start(offset)).map_err(text)?;
+            let mut bytes = Vec::new();
+            file.by_ref()
+                .take(len)
+                .read_to_end(&mut bytes)
+                .map_err(text)?;
+            zip.feed(&bytes).map_err(text)?;
         }
+        zip.finish().map_err(text)
     }
-    Ok(zip.finish().map_err(|error| error.to_string()))
-}
 
-fn tar_gz_entries(archive: &Archive) -> io::Result<Result<Vec<Entry>, String>> {
-    let mut tar = TarGzInspector::new();
-    let mut offset = 0;
-    while offset < archive.size {
-        if let Err(error) = tar.feed(&archive.read(offset, CHUNK_BYTES)?) {
-            return Ok(Err(error.to_string()));
+    fn tar_gz_entries(&self) -> Result<Vec<Entry>, String> {
+        let mut tar = TarGzInspector::new();
+        let mut file = self.source.open().map_err(text)?;
+        each_chunk(&mut file, |chunk| {
+            // What fails once fails for good, and is told at the end.
+            let _ = tar.feed(chunk);
+        })
+        .map_err(text)?;
+        tar.finish().map_err(text)
+    }
+
+    fn unpacked_h1(&self) -> Result<PackageHash, String> {
+        let file = BufReader::with_capacity(BUFFER_BYTES, self.source.open().map_err(text)?);
+        let mut zip = zip::ZipArchive::new(file).map_err(text)?;
+        let mut files = Vec::new();
+        for index in 0..zip.len() {
+            let mut entry = zip.by_index(index).map_err(text)?;
+            let name = String::from_utf8(entry.name_raw().to_vec()).map_err(text)?;
+            let (digest, _) =
+                hash(&mut entry).map_err(|error| format!("entry {name:?}: {error}"))?;
+            files.push((name, digest));
         }
-        offset += CHUNK_BYTES;
+        PackageHash::h1_of(files).map_err(text)
     }
-    Ok(tar.finish().map_err(|error| error.to_string()))
 }
 
-/// The `h1:` hash of a zip. It unpacks every entry, so a damaged one is found here.
-pub(crate) fn h1(archive: &Archive, name: &str) -> Result<PackageHash, Failure> {
-    let refused = |error: &dyn std::fmt::Display| Failure::refused(format!("{name}: {error}"));
-    let reader = archive.source.open().map_err(|error| refused(&error))?;
-    let mut zip =
-        zip::ZipArchive::new(io::BufReader::new(reader)).map_err(|error| refused(&error))?;
-    let mut files = Vec::new();
-    for index in 0..zip.len() {
-        let mut entry = zip.by_index(index).map_err(|error| refused(&error))?;
-        let (digest, _) = hash(&mut entry).map_err(|error| refused(&error))?;
-        let name = entry.name().map_err(|error| refused(&error))?;
-        files.push((name.into_owned(), digest));
-    }
-    PackageHash::h1_of(files).map_err(|error| refused(&error))
+fn text(error: impl ToString) -> String {
+    error.to_string()
 }

@@ -1,100 +1,111 @@
 //! `terrace key`.
 
-use std::fs;
 use std::io::Read as _;
 use std::path::Path;
 
+use serde_json::json;
 use terrace_core::admin::SigningKeysDocument;
 use terrace_core::name::Namespace;
 use terrace_core::openpgp::{KeyId, SigningKey, parse_signing_keys};
+use terrace_core::release::SigningKeyDocument;
 
+use crate::args::RegistryArguments;
 use crate::client::Client;
 use crate::error::Failure;
 use crate::output::Output;
 
-/// Lets a key sign for a namespace.
+/// Lets the keys in a file sign for a namespace.
 pub(crate) fn add(
-    client: &Client,
     namespace: &Namespace,
     file: &Path,
+    registry: &RegistryArguments,
     output: &Output,
 ) -> Result<(), Failure> {
-    let text = read(file)?;
-    let keys = parse_signing_keys(&text)
-        .map_err(|error| Failure::refused(format!("{}: {error}", file.display())))?;
-    let body = Some((text.as_str(), "application/pgp-keys"));
-    let document = parse(&client.expect_ok("PUT", &path(namespace), body)?)?;
-    let ids: Vec<String> = keys.iter().map(|key| key.key_id().to_string()).collect();
-    output.result(
-        &format!("{} may sign for {namespace}", ids.join(", ")),
-        &document,
-    );
+    let refused = |reason: &dyn ToString| {
+        Failure::refused(format!("{}: {}", file.display(), reason.to_string()))
+    };
+    let bytes = read(file).map_err(|error| refused(&error))?;
+    let text = String::from_utf8(bytes).map_err(|_| {
+        refused(&"this is not ASCII armour: export the key with gpg --armor --export KEY")
+    })?;
+    let keys = parse_signing_keys(&text).map_err(|error| refused(&error))?;
+    let document = Client::new(registry, output)?.add_keys(namespace, &text)?;
+    let added: Vec<String> = keys.iter().map(|key| key.key_id().to_string()).collect();
+    let may_sign = format!("{} may sign for {namespace}", added.join(", "));
+    output.result(&may_sign, &report(namespace, &document));
     Ok(())
 }
 
 /// Shows who may sign for a namespace.
-pub(crate) fn list(client: &Client, namespace: &Namespace, output: &Output) -> Result<(), Failure> {
-    let document = parse(&client.expect_ok("GET", &path(namespace), None)?)?;
-    let lines: Vec<String> = document
-        .keys
-        .iter()
-        .map(|key| format!("{}  fingerprint {}", key.key_id, key.fingerprint))
-        .collect();
-    let text = if lines.is_empty() {
-        format!("namespace {namespace} has no signing keys")
-    } else {
-        lines.join("\n")
-    };
-    output.result(&text, &document);
+pub(crate) fn list(
+    namespace: &Namespace,
+    registry: &RegistryArguments,
+    output: &Output,
+) -> Result<(), Failure> {
+    let document = Client::new(registry, output)?.keys(namespace)?;
+    output.result(&table(namespace, &document), &report(namespace, &document));
     Ok(())
 }
 
 /// Stops a key from signing for a namespace.
 pub(crate) fn remove(
-    client: &Client,
     namespace: &Namespace,
     key_id: KeyId,
+    registry: &RegistryArguments,
     output: &Output,
 ) -> Result<(), Failure> {
-    let path = format!("{}/{key_id}", path(namespace));
-    let document = parse(&client.expect_ok("DELETE", &path, None)?)?;
-    let text = format!("{key_id} no longer signs for {namespace}; what it signed stays published");
-    output.result(&text, &document);
+    let client = Client::new(registry, output)?;
+    let mut document = client.keys(namespace)?;
+    let is_it = |key: &SigningKeyDocument| key.key_id == key_id.to_string();
+    if !document.keys.iter().any(is_it) {
+        return Err(Failure::refused(format!(
+            "namespace {namespace} has no signing key {key_id}. It has: {}",
+            table(namespace, &document)
+        )));
+    }
+    client.remove_key(namespace, key_id)?;
+    document.keys.retain(|key| !is_it(key));
+    let removed = format!("{key_id} signs no more for {namespace}; what it signed stays published");
+    output.result(&removed, &report(namespace, &document));
     Ok(())
 }
 
 /// The keys of a namespace, ready to verify with.
 pub(crate) fn signing_keys(
-    client: &Client,
+    client: &Client<'_>,
     namespace: &Namespace,
 ) -> Result<Vec<SigningKey>, Failure> {
-    let document = parse(&client.expect_ok("GET", &path(namespace), None)?)?;
     let mut keys = Vec::new();
-    for key in &document.keys {
-        let parsed = parse_signing_keys(&key.ascii_armor)
-            .map_err(|error| Failure::Unexpected(format!("key {}: {error}", key.key_id)))?;
+    for key in client.keys(namespace)?.keys {
+        let parsed = parse_signing_keys(&key.ascii_armor).map_err(|error| {
+            Failure::Unexpected(format!(
+                "key {} of namespace {namespace}: {error}",
+                key.key_id
+            ))
+        })?;
         keys.extend(parsed);
     }
     Ok(keys)
 }
 
-fn path(namespace: &Namespace) -> String {
-    format!("/admin/v1/namespaces/{namespace}/keys")
-}
-
-fn parse(text: &str) -> Result<SigningKeysDocument, Failure> {
-    serde_json::from_str(text).map_err(|error| {
-        Failure::Unexpected(format!("the registry's answer is not understood: {error}"))
-    })
-}
-
-fn read(file: &Path) -> Result<String, Failure> {
-    if file == Path::new("-") {
-        let mut text = String::new();
-        let read = std::io::stdin().read_to_string(&mut text);
-        return read
-            .map(|_| text)
-            .map_err(|error| Failure::file(file, &error));
+fn table(namespace: &Namespace, document: &SigningKeysDocument) -> String {
+    if document.keys.is_empty() {
+        return format!("no keys; add one with: terrace key add {namespace} FILE");
     }
-    fs::read_to_string(file).map_err(|error| Failure::file(file, &error))
+    let line = |key: &SigningKeyDocument| format!("{}  {}", key.key_id, key.fingerprint);
+    let lines: Vec<String> = document.keys.iter().map(line).collect();
+    lines.join("\n")
+}
+
+fn report(namespace: &Namespace, document: &SigningKeysDocument) -> serde_json::Value {
+    json!({ "status": "ok", "namespace": namespace.as_str(), "keys": document.keys })
+}
+
+fn read(file: &Path) -> std::io::Result<Vec<u8>> {
+    if file != Path::new("-") {
+        return std::fs::read(file);
+    }
+    let mut bytes = Vec::new();
+    std::io::stdin().read_to_end(&mut bytes)?;
+    Ok(bytes)
 }

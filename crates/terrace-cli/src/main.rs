@@ -1,21 +1,28 @@
 //! The `terrace` command: publishes providers and modules to a Terrace registry.
 //!
-//! It shares the core with the registry, so it refuses what the registry would refuse, before
-//! anything is sent.
+//! # In scope
+//! Finding what is to be published, the core's checks of it before anything is sent, and sending
+//! it: a description to the admin API, archives to where the registry says.
+//!
+//! # Out of scope
+//! Deciding what may be published. `terrace-core` does, so this program refuses what the registry
+//! would refuse, and the registry still has the last word.
 
+mod archive;
 mod args;
 mod client;
 mod dist;
 mod error;
+mod http;
 mod inspect;
 mod keys;
 mod module;
 mod output;
 mod pack;
+mod parallel;
 mod provider;
 mod publish;
 mod retry;
-mod source;
 mod upload;
 
 use std::process::ExitCode;
@@ -23,14 +30,16 @@ use std::process::ExitCode;
 use clap::Parser as _;
 
 use crate::args::{Arguments, Command, KeyCommand, PublishCommand};
-use crate::client::Client;
 use crate::error::Failure;
 use crate::output::Output;
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => return misread(&error),
+    };
     let output = Output::new(arguments.json, arguments.quiet);
-    match run(arguments, &output) {
+    match run(&arguments, &output) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             output.failure(&failure);
@@ -39,19 +48,34 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(arguments: Arguments, output: &Output) -> Result<(), Failure> {
-    let client = || Client::new(&arguments.registry);
+/// Help, a version, or what is wrong with the command line.
+fn misread(error: &clap::Error) -> ExitCode {
+    // Nobody is left to be told when this fails.
+    let _ = error.print();
+    let is_wrong = error.use_stderr();
+    if is_wrong && std::env::args_os().any(|argument| argument == "--json") {
+        let first_line = error.to_string().lines().next().map(str::to_owned);
+        let reason = first_line.unwrap_or_default();
+        output::print_failure(&Failure::Usage(reason.replacen("error: ", "", 1)));
+    }
+    ExitCode::from(if is_wrong { 2 } else { 0 })
+}
+
+fn run(arguments: &Arguments, output: &Output) -> Result<(), Failure> {
+    let registry = &arguments.registry;
     match &arguments.command {
         Command::Publish(PublishCommand::Provider(provider)) => {
-            provider::publish(provider, client, output)
+            provider::publish(provider, registry, output)
         }
-        Command::Publish(PublishCommand::Module(module)) => module::publish(module, client, output),
+        Command::Publish(PublishCommand::Module(module)) => {
+            module::publish(module, registry, output)
+        }
         Command::Key(KeyCommand::Add { namespace, file }) => {
-            keys::add(&client()?, namespace, file, output)
+            keys::add(namespace, file, registry, output)
         }
-        Command::Key(KeyCommand::List { namespace }) => keys::list(&client()?, namespace, output),
+        Command::Key(KeyCommand::List { namespace }) => keys::list(namespace, registry, output),
         Command::Key(KeyCommand::Remove { namespace, key_id }) => {
-            keys::remove(&client()?, namespace, *key_id, output)
+            keys::remove(namespace, *key_id, registry, output)
         }
     }
 }

@@ -1,32 +1,31 @@
 //! `terrace publish module`.
 
-use std::collections::BTreeMap;
+use std::path::Path;
 
+use serde_json::json;
 use terrace_core::admin::{ModuleArchiveBody, ModuleBody};
 use terrace_core::archive::ArchiveFormat;
-use terrace_core::publish::{ModulePublication, Publication};
+use terrace_core::publish::{ExpectedArchive, ModulePublication, Publication};
 
-use crate::args::ModuleArguments;
+use crate::archive::{Archive, Source, read_file};
+use crate::args::{ModuleArguments, RegistryArguments};
 use crate::client::Client;
 use crate::error::Failure;
-use crate::output::Output;
+use crate::output::{Output, bytes};
 use crate::pack::pack;
-use crate::provider::check_contents;
-use crate::publish::{publish as send, report_dry_run};
-use crate::source::{Archive, Source};
+use crate::publish::Offer;
 
 /// Publishes a directory or an archive as a module.
 pub(crate) fn publish(
     arguments: &ModuleArguments,
-    client: impl Fn() -> Result<Client, Failure>,
+    registry: &RegistryArguments,
     output: &Output,
 ) -> Result<(), Failure> {
     let ModuleArguments {
         address, version, ..
     } = arguments;
     output.progress(&format!("checking {address} {version}"));
-    let (format, source) = source(arguments, output)?;
-    let archive = Archive::of(source)?;
+    let (mut archive, format) = archive(&arguments.path, output)?;
     let body = ModuleBody {
         archive: ModuleArchiveBody {
             format: format.as_str().to_owned(),
@@ -35,47 +34,63 @@ pub(crate) fn publish(
         },
         subdir: arguments.subdir.as_ref().map(ToString::to_string),
     };
-    let publication = ModulePublication::parse(address.clone(), version.clone(), &body)
+    let module = ModulePublication::parse(address.clone(), version.clone(), &body)
         .map_err(Failure::Refused)?;
-    let publication = Publication::Module(publication);
-    let archives = BTreeMap::from([(archive.sha256.to_string(), archive)]);
-    check_contents(&publication, &archives, output)?;
-
-    if arguments.dry_run {
-        let list: Vec<_> = publication
-            .archives()
-            .into_iter()
-            .filter_map(|expected| {
-                let archive = archives.get(&expected.key.digest.to_string())?;
-                Some((expected.filename, archive))
-            })
-            .collect();
-        report_dry_run(&address.to_string(), &version.to_string(), &list, output);
-        return Ok(());
+    for expected in Publication::Module(module).archives() {
+        check(&archive, &expected, output)?;
+        archive.filename = expected.filename;
     }
-    let path = format!("/admin/v1/modules/{address}/{version}");
-    let text = serde_json::to_string(&body).map_err(|e| Failure::Unexpected(e.to_string()))?;
-    send(&client()?, &path, &text, &archives, output)
+    let offer = Offer {
+        kind: "module",
+        address: address.to_string(),
+        version: version.to_string(),
+        description: json!(body),
+        archives: vec![archive],
+    };
+    if arguments.dry_run {
+        return offer.tell(registry, output);
+    }
+    offer.publish(&Client::new(registry, output)?, output, || Ok(()))
 }
 
-fn source(
-    arguments: &ModuleArguments,
-    output: &Output,
-) -> Result<(ArchiveFormat, Source), Failure> {
-    let path = &arguments.path;
+/// The archive to send: packed now, or the user's own.
+fn archive(path: &Path, output: &Output) -> Result<(Archive, ArchiveFormat), Failure> {
+    let place = path.display().to_string();
     if path.is_dir() {
         let packed = pack(path)?;
-        output.progress(&format!("packed {} files", packed.files));
-        return Ok((ArchiveFormat::Zip, Source::Bytes(packed.zip)));
+        for left_out in &packed.left_out {
+            output.progress(&format!("left out {left_out}: it may hold secrets"));
+        }
+        let archive = Archive::read(place, Source::Temporary(packed.zip))
+            .map_err(|error| Failure::Unexpected(format!("reading the packed archive: {error}")))?;
+        let (files, size) = (packed.files, bytes(archive.size));
+        output.progress(&format!("packed {files} files into {size}"));
+        return Ok((archive, ArchiveFormat::Zip));
     }
-    let format = path
-        .file_name()
-        .and_then(|name| ArchiveFormat::of_file_name(&name.to_string_lossy()));
-    match format {
-        Some(format) => Ok((format, Source::File(path.clone()))),
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let archive = read_file(path, place.clone()).map_err(Failure::refused)?;
+    match ArchiveFormat::of_file_name(&name) {
+        Some(format) => Ok((archive, format)),
         None => Err(Failure::refused(format!(
-            "{} is neither a directory nor a .zip, .tar.gz or .tgz file",
-            path.display()
+            "{place} is neither a directory nor named .zip, .tar.gz or .tgz"
         ))),
     }
+}
+
+/// Looks into the archive as the registry will, and unpacks it to see that it is whole.
+fn check(archive: &Archive, expected: &ExpectedArchive, output: &Output) -> Result<(), Failure> {
+    let entries = archive
+        .entries(expected.format())
+        .map_err(Failure::refused)?;
+    let refusals = expected.refusals(&entries);
+    if !refusals.is_empty() {
+        return Err(Failure::Refused(refusals));
+    }
+    if expected.format() == ArchiveFormat::Zip {
+        archive.h1().map_err(Failure::refused)?;
+    }
+    for remark in expected.remarks(&entries) {
+        output.warning(&remark);
+    }
+    Ok(())
 }

@@ -1,90 +1,165 @@
-//! What is printed: results on standard output, progress and errors on standard error.
+//! What is printed: the result on standard output, everything else on standard error.
 
+use std::borrow::Cow;
 use std::io::{IsTerminal as _, Write as _};
+use std::sync::Mutex;
 use std::time::Duration;
 
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde::Serialize;
+use serde_json::{Value, json};
 
 use crate::error::Failure;
+
+const BAR: &str = "  {bar:24} {bytes:>11} of {total_bytes:<11} {bytes_per_sec:>13} {eta:>4}  {msg}";
 
 /// How and how much to print.
 pub(crate) struct Output {
     json: bool,
-    /// Whether lines of progress are shown.
-    talks: bool,
+    quiet: bool,
     bars: MultiProgress,
+    warnings: Mutex<Vec<String>>,
 }
 
 impl Output {
     pub(crate) fn new(json: bool, quiet: bool) -> Self {
-        let draws = !quiet && std::io::stderr().is_terminal();
-        let target = if draws {
+        let target = if !quiet && std::io::stderr().is_terminal() {
             ProgressDrawTarget::stderr()
         } else {
             ProgressDrawTarget::hidden()
         };
         Self {
             json,
-            talks: !quiet,
+            quiet,
             bars: MultiProgress::with_draw_target(target),
+            warnings: Mutex::default(),
         }
     }
 
     /// A line of progress.
     pub(crate) fn progress(&self, line: &str) {
-        if !self.talks {
-            return;
-        }
-        if self.bars.println(line).is_err() || self.bars.is_hidden() {
-            print_to_stderr(line);
+        if !self.quiet {
+            self.to_stderr(line);
         }
     }
 
-    /// What one should know although it worked.
+    /// What one should know although it works.
     pub(crate) fn warning(&self, line: &str) {
-        print_to_stderr(&format!("warning: {line}"));
+        self.to_stderr(&format!("warning: {line}"));
+        if let Ok(mut warnings) = self.warnings.lock() {
+            warnings.push(line.to_owned());
+        }
     }
 
-    /// The result: `text` for people, `document` for programs.
+    /// The result: `text` for people, `document` and the warnings for programs.
     pub(crate) fn result(&self, text: &str, document: &impl Serialize) {
-        let line = if self.json {
-            serde_json::to_string(document).unwrap_or_default()
-        } else {
-            text.to_owned()
-        };
-        // Nobody is left to be told when standard output is closed.
-        let _ = writeln!(std::io::stdout(), "{line}");
+        if !self.json {
+            return to_stdout(&harmless(text));
+        }
+        let mut document = serde_json::to_value(document).unwrap_or_default();
+        let warnings = self.warnings.lock().map(|warnings| warnings.clone());
+        if let Value::Object(members) = &mut document {
+            members.insert("warnings".to_owned(), json!(warnings.unwrap_or_default()));
+        }
+        to_stdout(&document.to_string());
     }
 
     /// A failure, in the same two forms.
     pub(crate) fn failure(&self, failure: &Failure) {
-        if self.json {
-            let document = serde_json::json!({
-                "status": failure.kind(),
-                "errors": failure.reasons(),
-            });
-            let _ = writeln!(std::io::stdout(), "{document}");
-            return;
-        }
         for reason in failure.reasons() {
-            print_to_stderr(&format!("error: {reason}"));
+            self.to_stderr(&format!("error: {reason}"));
+        }
+        if self.json {
+            print_failure(failure);
         }
     }
 
-    /// A bar for one upload. Hidden where nobody looks.
-    pub(crate) fn upload_bar(&self, name: &str, size: u64) -> ProgressBar {
-        let template = "  {bar:24} {bytes:>10} of {total_bytes:10} {bytes_per_sec:>12} {msg}";
+    /// Whether bars are drawn, which then take the place of lines.
+    pub(crate) fn draws(&self) -> bool {
+        !self.bars.is_hidden()
+    }
+
+    /// A bar for one upload; it is gone when it is dropped.
+    pub(crate) fn upload_bar(&self, name: &str, size: u64) -> UploadBar {
         let bar = self.bars.add(ProgressBar::new(size));
-        if let Ok(style) = ProgressStyle::with_template(template) {
+        if let Ok(style) = ProgressStyle::with_template(BAR) {
             bar.set_style(style);
         }
         bar.set_message(name.to_owned());
-        bar.enable_steady_tick(Duration::from_millis(200));
-        bar
+        bar.enable_steady_tick(Duration::from_millis(250));
+        UploadBar(bar)
+    }
+
+    fn to_stderr(&self, line: &str) {
+        let line = harmless(line);
+        if self.draws() {
+            // It goes above the bars. Nobody is left to be told when that fails.
+            let _ = self.bars.println(line);
+        } else {
+            let _ = writeln!(std::io::stderr(), "{line}");
+        }
     }
 }
 
-fn print_to_stderr(line: &str) {
-    let _ = writeln!(std::io::stderr(), "{line}");
+/// The progress of one upload.
+pub(crate) struct UploadBar(ProgressBar);
+
+impl UploadBar {
+    pub(crate) fn advance(&self, bytes: u64) {
+        self.0.inc(bytes);
+    }
+}
+
+impl Drop for UploadBar {
+    fn drop(&mut self) {
+        self.0.finish_and_clear();
+    }
+}
+
+/// A failure as the one JSON document on standard output.
+pub(crate) fn print_failure(failure: &Failure) {
+    let document = json!({
+        "status": failure.status(),
+        "exit_code": failure.exit_code(),
+        "errors": failure.reasons(),
+    });
+    to_stdout(&document.to_string());
+}
+
+fn to_stdout(line: &str) {
+    // Nobody is left to be told when standard output is closed.
+    let _ = writeln!(std::io::stdout(), "{line}");
+}
+
+/// Text that cannot move the cursor or recolour the terminal: some of it comes from file names
+/// and from servers.
+fn harmless(text: &str) -> Cow<'_, str> {
+    let harmful = |c: char| c.is_control() && c != '\n';
+    if !text.contains(harmful) {
+        return Cow::Borrowed(text);
+    }
+    let escape = |c: char| {
+        if harmful(c) {
+            c.escape_default().to_string()
+        } else {
+            c.to_string()
+        }
+    };
+    Cow::Owned(text.chars().map(escape).collect())
+}
+
+/// A number of bytes for people.
+pub(crate) fn bytes(count: u64) -> String {
+    indicatif::HumanBytes(count).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn control_characters_are_shown_and_not_obeyed() {
+        assert_eq!(harmless("a\x1b[2Jb\r\nc"), "a\\u{1b}[2Jb\\r\nc");
+        assert_eq!(harmless("größer\n"), "größer\n");
+    }
 }

@@ -1,150 +1,235 @@
 //! `terrace publish provider`.
 
-use std::collections::BTreeMap;
+use std::thread;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use serde_json::json;
 use terrace_core::address::ProviderAddress;
 use terrace_core::admin::{PackageBody, ProviderBody};
+use terrace_core::archive::ArchiveFormat;
+use terrace_core::key::{ArchiveKey, ArchiveKind};
 use terrace_core::openpgp;
-use terrace_core::publish::{ProviderPublication, Publication};
+use terrace_core::publish::{ExpectedArchive, ExpectedContents, ProviderPublication};
+use terrace_core::shasums::Shasums;
 
-use crate::args::ProviderArguments;
+use crate::archive::{Archive, read_file};
+use crate::args::{ProviderArguments, RegistryArguments};
 use crate::client::Client;
-use crate::dist::Dist;
+use crate::dist::{Dist, Package, Protocols};
 use crate::error::Failure;
-use crate::inspect::{h1, inspect};
 use crate::keys::signing_keys;
 use crate::output::Output;
-use crate::publish::{publish as send, report_dry_run};
-use crate::source::{Archive, Source};
+use crate::parallel;
+use crate::publish::Offer;
 
 /// Publishes the provider in a dist directory.
 pub(crate) fn publish(
     arguments: &ProviderArguments,
-    client: impl Fn() -> Result<Client, Failure>,
+    registry: &RegistryArguments,
     output: &Output,
 ) -> Result<(), Failure> {
-    let dist = Dist::read(&arguments.directory)?;
+    let dist = Dist::find(&arguments.dir).map_err(Failure::Refused)?;
     let address = ProviderAddress {
         namespace: arguments.namespace.clone(),
         provider_type: dist.provider_type.clone(),
     };
-    let version = dist.version.clone();
-    if dist.protocols_guessed {
-        output.warning("there is no manifest, so the plugin protocol is taken to be 5.0; add terraform-registry-manifest.json to say otherwise");
-    }
-    output.progress(&format!(
-        "checking {} packages of {address} {version}",
-        dist.packages.len()
-    ));
-    let (archives, body) = describe(&dist)?;
-    let publication = ProviderPublication::parse(address.clone(), version.clone(), &body)
-        .map_err(Failure::Refused)?;
-    check_contents(&Publication::Provider(publication), &archives, output)?;
-
+    let (body, archives) = check(&dist, &address, output).map_err(Failure::Refused)?;
+    let offer = Offer {
+        kind: "provider",
+        address: address.to_string(),
+        version: dist.version.to_string(),
+        description: json!(body),
+        archives,
+    };
     if arguments.dry_run {
-        let list: Vec<_> = body
-            .packages
-            .iter()
-            .filter_map(|package| Some((package.filename.clone(), archives.get(&package.sha256)?)))
-            .collect();
-        report_dry_run(&address.to_string(), &version.to_string(), &list, output);
-        return Ok(());
+        output.progress("the signature is not checked against the namespace's keys in a dry run");
+        return offer.tell(registry, output);
     }
-    let client = client()?;
-    check_signature(&client, &address, &body)?;
-    let path = format!("/admin/v1/providers/{address}/{version}");
-    let text = serde_json::to_string(&body).map_err(|e| Failure::Unexpected(e.to_string()))?;
-    send(&client, &path, &text, &archives, output)
+    let client = Client::new(registry, output)?;
+    offer.publish(&client, output, || {
+        check_signature(&client, &address, &body, output)
+    })
 }
 
-/// Hashes every zip, and unpacks it for its `h1:` hash. All faults at once.
-fn describe(dist: &Dist) -> Result<(BTreeMap<String, Archive>, ProviderBody), Failure> {
-    let mut archives = BTreeMap::new();
-    let mut packages = Vec::new();
+/// Reads everything in the directory and checks it as the registry does; every reason at once.
+fn check(
+    dist: &Dist,
+    address: &ProviderAddress,
+    output: &Output,
+) -> Result<(ProviderBody, Vec<Archive>), Vec<String>> {
+    let (packages, mut reasons) = dist.packages();
+    let (count, version) = (packages.len(), &dist.version);
+    output.progress(&format!("checking {count} packages of {address} {version}"));
+    let shasums = Shasums::parse(&dist.shasums).ok();
+    let checked = parallel::map(&packages, threads(), |package| {
+        check_package(package, dist, shasums.as_ref())
+    });
+    let mut bodies = Vec::new();
+    let mut archives = Vec::new();
+    for Checked {
+        body,
+        archive,
+        reasons: found,
+        remarks,
+    } in checked
+    {
+        bodies.extend(body);
+        archives.extend(archive);
+        reasons.extend(found);
+        remarks.iter().for_each(|remark| output.warning(remark));
+    }
+    let (body, found) = describe(dist, address, bodies, output);
+    reasons.extend(found);
+    if reasons.is_empty() {
+        Ok((body, archives))
+    } else {
+        Err(reasons)
+    }
+}
+
+/// The description of the release, and what is wrong with it.
+fn describe(
+    dist: &Dist,
+    address: &ProviderAddress,
+    packages: Vec<PackageBody>,
+    output: &Output,
+) -> (ProviderBody, Vec<String>) {
     let mut reasons = Vec::new();
-    for package in &dist.packages {
-        let archive = Archive::of(Source::File(package.path.clone()))?;
-        if archive.sha256 != package.promised {
-            reasons.push(format!(
-                "{}: its sha256 is {}, SHA256SUMS says {}",
-                package.filename, archive.sha256, package.promised
-            ));
-            continue;
-        }
-        match h1(&archive, &package.filename) {
-            Ok(hash) => packages.push(PackageBody {
-                os: package.platform.os().to_owned(),
-                arch: package.platform.arch().to_owned(),
-                filename: package.filename.clone(),
-                sha256: archive.sha256.to_string(),
-                size: archive.size,
-                h1: Some(hash.to_string()),
-            }),
-            Err(failure) => reasons.extend(failure.reasons()),
-        }
-        archives.insert(archive.sha256.to_string(), archive);
+    let protocols = dist.protocols().unwrap_or_else(|reason| {
+        reasons.push(reason);
+        Protocols::default()
+    });
+    if protocols.assumed && reasons.is_empty() {
+        output.warning(
+            "there is no manifest, so the plugin protocol is taken to be 5.0; if the provider \
+             speaks another one, add terraform-registry-manifest.json",
+        );
     }
-    if !reasons.is_empty() {
-        return Err(Failure::Refused(reasons));
-    }
+    let signature = dist.signature();
     let body = ProviderBody {
-        protocols: dist.protocols.clone(),
+        protocols: protocols.versions,
         shasums: dist.shasums.clone(),
-        signature: dist.signature.clone(),
+        signature: signature.clone().unwrap_or_default(),
         packages,
     };
-    Ok((archives, body))
+    let (address, version) = (address.clone(), dist.version.clone());
+    let found = ProviderPublication::parse(address, version, &body).err();
+    // What the core says about a missing signature is no news.
+    let is_news = |reason: &String| signature.is_ok() || !reason.starts_with("signature");
+    reasons.extend(found.into_iter().flatten().filter(is_news));
+    reasons.extend(signature.err());
+    (body, reasons)
 }
 
-/// Looks into every archive as the registry will.
-pub(crate) fn check_contents(
-    publication: &Publication,
-    archives: &BTreeMap<String, Archive>,
-    output: &Output,
-) -> Result<(), Failure> {
-    let mut reasons = Vec::new();
-    for expected in publication.archives() {
-        if let Some(archive) = archives.get(&expected.key.digest.to_string()) {
-            let (refusals, remarks) = inspect(archive, &expected)?;
-            reasons.extend(refusals);
-            for remark in remarks {
-                output.warning(&remark);
+/// What one zip is, and what is wrong with it.
+#[derive(Default)]
+struct Checked {
+    body: Option<PackageBody>,
+    archive: Option<Archive>,
+    reasons: Vec<String>,
+    remarks: Vec<String>,
+}
+
+fn check_package(package: &Package, dist: &Dist, shasums: Option<&Shasums>) -> Checked {
+    let filename = &package.filename;
+    let read = match &package.path {
+        Some(path) => read_file(path, filename.clone()),
+        None => Err(format!(
+            "SHA256SUMS lists {filename}, which is not in {}",
+            dist.directory.display()
+        )),
+    };
+    match read {
+        Ok(archive) => check_contents(archive, package, dist),
+        Err(reason) => {
+            // There is a reason already; nothing else is to be said about this one.
+            let promised = shasums.and_then(|shasums| shasums.digest_of(filename));
+            Checked {
+                body: promised.map(|promised| package.body(promised, 1, None)),
+                reasons: vec![reason],
+                ..Checked::default()
             }
         }
     }
-    if reasons.is_empty() {
-        Ok(())
-    } else {
-        Err(Failure::Refused(reasons))
-    }
 }
 
-/// Checks the signature by the namespace's keys, before anything large is sent.
+fn check_contents(archive: Archive, package: &Package, dist: &Dist) -> Checked {
+    let expected = ExpectedArchive {
+        key: ArchiveKey {
+            digest: archive.sha256,
+            kind: ArchiveKind::Archive(ArchiveFormat::Zip),
+        },
+        size: archive.size,
+        filename: package.filename.clone(),
+        contents: ExpectedContents::Provider(dist.provider_type.clone(), package.platform.clone()),
+    };
+    let mut checked = Checked::default();
+    let mut h1 = None;
+    match archive.entries(ArchiveFormat::Zip) {
+        Ok(entries) => {
+            checked.reasons = expected.refusals(&entries);
+            checked.remarks = expected.remarks(&entries);
+        }
+        Err(reason) => checked.reasons.push(reason),
+    }
+    if checked.reasons.is_empty() {
+        match archive.h1() {
+            Ok(hash) => h1 = Some(hash),
+            Err(reason) => checked.reasons.push(reason),
+        }
+    }
+    checked.body = Some(package.body(archive.sha256, archive.size, h1));
+    checked.archive = Some(archive);
+    checked
+}
+
+/// Checks the signature by the namespace's keys, as clients will, before anything large is sent.
 fn check_signature(
-    client: &Client,
+    client: &Client<'_>,
     address: &ProviderAddress,
     body: &ProviderBody,
+    output: &Output,
 ) -> Result<(), Failure> {
     let namespace = &address.namespace;
     let keys = signing_keys(client, namespace)?;
     if keys.is_empty() {
         return Err(Failure::refused(format!(
-            "namespace {namespace} has no signing keys: add yours with \"terrace key add {namespace} FILE\""
+            "namespace {namespace} has no signing keys: add yours with terrace key add {namespace} \
+             FILE"
         )));
     }
-    let refused = |error: openpgp::OpenPgpError| Failure::refused(format!("signature: {error}"));
-    let bytes = STANDARD.decode(&body.signature).unwrap_or_default();
-    let signature = openpgp::detached_signature(&bytes).map_err(refused)?;
-    openpgp::verify_detached(&keys, body.shasums.as_bytes(), &signature, now()).map_err(refused)?;
+    let refused = |reason: &dyn ToString| {
+        Failure::refused(format!("signature of SHA256SUMS: {}", reason.to_string()))
+    };
+    let bytes = signature_bytes(&body.signature).map_err(|error| refused(&error))?;
+    let signature = openpgp::detached_signature(&bytes).map_err(|error| refused(&error))?;
+    let signed = body.shasums.as_bytes();
+    let verified = openpgp::verify_detached(&keys, signed, &signature, now())
+        .map_err(|error| refused(&error))?;
+    let key = verified.key.key_id();
+    output.progress(&format!("the signature is by key {key} of {namespace}"));
     Ok(())
+}
+
+/// The signature as it was on disk.
+fn signature_bytes(text: &str) -> Result<Vec<u8>, base64::DecodeError> {
+    if text.trim_start().starts_with("-----BEGIN") {
+        Ok(text.as_bytes().to_vec())
+    } else {
+        STANDARD.decode(text)
+    }
+}
+
+/// As many as there are processors; more than a few only compete for the disk.
+fn threads() -> usize {
+    thread::available_parallelism().map_or(1, |count| count.get().min(4))
 }
 
 #[expect(
     clippy::disallowed_methods,
-    reason = "a native command has a clock of its own"
+    reason = "a native program has a clock of its own"
 )]
 fn now() -> u64 {
     SystemTime::now()

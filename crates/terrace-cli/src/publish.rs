@@ -3,115 +3,241 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use terrace_core::admin::{PublishAnswer, Published};
+use serde_json::{Value, json};
+use terrace_core::admin::{MissingArchive, PublishAnswer, Published};
 
-use crate::client::Client;
+use crate::archive::Archive;
+use crate::args::RegistryArguments;
+use crate::client::{Client, registry_url};
 use crate::error::Failure;
-use crate::output::Output;
-use crate::source::Archive;
-use crate::upload::upload;
+use crate::output::{Output, bytes};
+use crate::retry::Retries;
+use crate::upload::{Upload, upload};
 
-/// How often the registry may ask for archives. Once is usual; again when an upload went wrong.
-const ROUNDS: usize = 4;
+/// A release that the core has found nothing wrong with.
+pub(crate) struct Offer {
+    /// `provider` or `module`.
+    pub(crate) kind: &'static str,
+    pub(crate) address: String,
+    pub(crate) version: String,
+    /// The body of the request.
+    pub(crate) description: Value,
+    pub(crate) archives: Vec<Archive>,
+}
 
-/// What is printed by `--json`.
+/// What `--json` prints.
 #[derive(Serialize)]
 struct Report<'a> {
     status: &'static str,
+    kind: &'static str,
     address: &'a str,
     version: &'a str,
-    url: &'a str,
-    uploaded: usize,
-    warnings: &'a [String],
+    url: Option<String>,
+    archives: Vec<Value>,
+    uploaded: Vec<&'a str>,
+    /// What would be sent, in a dry run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    request: Option<Value>,
 }
 
-/// Publishes what `body` describes at `path`.
-pub(crate) fn publish(
-    client: &Client,
-    path: &str,
-    body: &str,
-    archives: &BTreeMap<String, Archive>,
-    output: &Output,
-) -> Result<(), Failure> {
-    let mut uploaded = 0;
-    for _ in 0..ROUNDS {
-        match client.publish(path, body)? {
-            PublishAnswer::Created(published) => {
-                report(client, "created", &published, uploaded, output);
-                return Ok(());
-            }
-            PublishAnswer::Unchanged(published) => {
-                report(client, "unchanged", &published, uploaded, output);
-                return Ok(());
-            }
-            PublishAnswer::Conflict { errors } => return Err(Failure::Conflict(errors)),
-            PublishAnswer::Invalid { errors } => return Err(Failure::Refused(errors)),
-            PublishAnswer::Incomplete { missing } => {
-                uploaded += missing.len();
-                upload(client.anonymous(), missing, archives, output)?;
+impl Offer {
+    fn path(&self) -> String {
+        let Self {
+            kind,
+            address,
+            version,
+            ..
+        } = self;
+        // A version may hold a `+`, which stands for itself in a path.
+        format!("/admin/v1/{kind}s/{address}/{version}")
+    }
+
+    fn report<'a>(&'a self, status: &'static str, url: Option<String>) -> Report<'a> {
+        let listed = |archive: &Archive| json!({ "filename": archive.filename, "sha256": archive.sha256.to_string(), "size": archive.size });
+        Report {
+            status,
+            kind: self.kind,
+            address: &self.address,
+            version: &self.version,
+            url,
+            archives: self.archives.iter().map(listed).collect(),
+            uploaded: Vec::new(),
+            request: None,
+        }
+    }
+
+    /// Says what would be sent.
+    pub(crate) fn tell(
+        &self,
+        registry: &RegistryArguments,
+        output: &Output,
+    ) -> Result<(), Failure> {
+        let url = registry_url(registry)?;
+        let place = url.clone().unwrap_or_default();
+        let Self {
+            address, version, ..
+        } = self;
+        let mut text = format!(
+            "{address} {version} passes the checks that can be made here. Nothing was sent; this \
+             would be:\n  PUT {place}{}",
+            self.path()
+        );
+        for archive in &self.archives {
+            let (filename, size) = (&archive.filename, bytes(archive.size));
+            let sha256 = archive.sha256;
+            text.push_str(&format!("\n  {filename}  {size}  sha256 {sha256}"));
+        }
+        let mut report = self.report("dry_run", url);
+        report.request = Some(json!({
+            "method": "PUT", "path": self.path(), "body": self.description,
+        }));
+        output.result(&text, &report);
+        Ok(())
+    }
+
+    /// Publishes it. `before_uploads` is the last chance to find something wrong.
+    pub(crate) fn publish(
+        &self,
+        client: &Client<'_>,
+        output: &Output,
+        before_uploads: impl FnOnce() -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        let (path, body) = (self.path(), self.description.to_string());
+        let mut before_uploads = Some(before_uploads);
+        let mut uploads = Uploads::new(self, client, output);
+        loop {
+            match client.publish(&path, &body)? {
+                PublishAnswer::Created(published) => {
+                    return self.done("created", &published, &uploads, client, output);
+                }
+                PublishAnswer::Unchanged(published) => {
+                    return self.done("unchanged", &published, &uploads, client, output);
+                }
+                PublishAnswer::Conflict { errors } => return Err(Failure::Conflict(errors)),
+                PublishAnswer::Invalid { errors } => return Err(Failure::Refused(errors)),
+                PublishAnswer::Incomplete { missing } => {
+                    before_uploads.take().map_or(Ok(()), |check| check())?;
+                    uploads.round(missing)?;
+                }
             }
         }
     }
-    Err(Failure::Unexpected(
-        "the registry keeps asking for archives that were sent; run the same command again"
-            .to_owned(),
-    ))
-}
 
-fn report(
-    client: &Client,
-    status: &'static str,
-    published: &Published,
-    uploaded: usize,
-    output: &Output,
-) {
-    let Published {
-        address,
-        version,
-        warnings,
-    } = published;
-    for warning in warnings {
-        output.warning(warning);
+    fn done(
+        &self,
+        status: &'static str,
+        published: &Published,
+        uploads: &Uploads<'_>,
+        client: &Client<'_>,
+        output: &Output,
+    ) -> Result<(), Failure> {
+        for warning in &published.warnings {
+            output.warning(warning);
+        }
+        let url = client.url();
+        let Self {
+            address, version, ..
+        } = self;
+        let text = match status {
+            "created" => format!("published {address} {version} at {url}"),
+            _ => format!("{address} {version} is already published at {url}, with the same bytes"),
+        };
+        let mut report = self.report(status, Some(url.to_owned()));
+        report.uploaded.clone_from(&uploads.sent);
+        output.result(&text, &report);
+        Ok(())
     }
-    let url = client.url();
-    let text = match status {
-        "created" => format!("published {address} {version} to {url}"),
-        _ => format!("{address} {version} is already published at {url}, with the same bytes"),
-    };
-    let report = Report {
-        status,
-        address,
-        version,
-        url,
-        uploaded,
-        warnings,
-    };
-    output.result(&text, &report);
 }
 
-/// What would be sent, for `--dry-run`.
-pub(crate) fn report_dry_run(
-    address: &str,
-    version: &str,
-    archives: &[(String, &Archive)],
-    output: &Output,
-) {
-    let list: Vec<_> = archives
-        .iter()
-        .map(|(name, archive)| {
-            serde_json::json!({ "filename": name, "sha256": archive.sha256, "size": archive.size })
+/// Rounds of uploads, each with fresh URLs from the registry, which knows best what is missing.
+///
+/// They end, since each round sends at least one archive, and none is sent more often than allowed.
+struct Uploads<'a> {
+    archives: BTreeMap<String, &'a Archive>,
+    client: &'a Client<'a>,
+    output: &'a Output,
+    /// How often each archive was tried, by its digest.
+    tries: BTreeMap<String, u32>,
+    retries: Retries,
+    /// The names of what arrived.
+    sent: Vec<&'a str>,
+    last_failure: Option<Failure>,
+}
+
+impl<'a> Uploads<'a> {
+    fn new(offer: &'a Offer, client: &'a Client<'a>, output: &'a Output) -> Self {
+        let by_digest = |archive: &'a Archive| (archive.sha256.to_string(), archive);
+        Self {
+            archives: offer.archives.iter().map(by_digest).collect(),
+            client,
+            output,
+            tries: BTreeMap::new(),
+            retries: Retries::new(u32::MAX),
+            sent: Vec::new(),
+            last_failure: None,
+        }
+    }
+
+    /// Sends what is missing. What fails in a way that may pass is left to the next round.
+    fn round(&mut self, missing: Vec<MissingArchive>) -> Result<(), Failure> {
+        let jobs = self.jobs(&missing)?;
+        let outcomes = upload(self.client.agent(), &jobs, self.output);
+        let mut pause = None;
+        for ((archive, _), outcome) in jobs.iter().zip(outcomes) {
+            if !matches!(outcome, Upload::NotTried) {
+                *self.tries.entry(archive.sha256.to_string()).or_default() += 1;
+            }
+            match outcome {
+                Upload::Sent => self.sent.push(&archive.filename),
+                Upload::AlreadyThere | Upload::NotTried => {}
+                Upload::Refused(failure) => return Err(failure),
+                Upload::Failed(failure, asked) => {
+                    self.last_failure = Some(failure);
+                    pause = pause.max(Some(asked));
+                }
+            }
+        }
+        if let (Some(asked), Some(failure)) = (pause, &self.last_failure)
+            && let Some(pause) = self.retries.next(asked)
+        {
+            self.client.wait(failure, pause);
+        }
+        Ok(())
+    }
+
+    /// The archives that the registry means.
+    fn jobs(
+        &self,
+        missing: &[MissingArchive],
+    ) -> Result<Vec<(&'a Archive, MissingArchive)>, Failure> {
+        let most = self.client.retries() + 1;
+        let mut jobs = Vec::new();
+        for missing in missing {
+            let filename = &missing.filename;
+            let archive = self.archives.get(&missing.sha256).ok_or_else(|| {
+                Failure::Unexpected(format!(
+                    "the registry asks for {filename}, which is not part of this release"
+                ))
+            })?;
+            if self.tries.get(&missing.sha256).is_some_and(|n| *n >= most) {
+                return Err(self.exhausted(filename));
+            }
+            jobs.push((*archive, missing.clone()));
+        }
+        if jobs.is_empty() {
+            return Err(Failure::Unexpected(
+                "the registry says the release is incomplete, and not what is missing".to_owned(),
+            ));
+        }
+        Ok(jobs)
+    }
+
+    fn exhausted(&self, filename: &str) -> Failure {
+        self.last_failure.clone().unwrap_or_else(|| {
+            Failure::Unexpected(format!(
+                "the registry keeps asking for archives that were sent, such as {filename}: uploads \
+                 may arrive in another bucket than the one it looks into, or the file has changed"
+            ))
         })
-        .collect();
-    let mut text =
-        format!("{address} {version} can be published; nothing was sent. It would send:");
-    for (name, archive) in archives {
-        text.push_str(&format!(
-            "\n  {name} ({} bytes, sha256 {})",
-            archive.size, archive.sha256
-        ));
     }
-    let document = serde_json::json!({
-        "status": "dry_run", "address": address, "version": version, "archives": list,
-    });
-    output.result(&text, &document);
 }

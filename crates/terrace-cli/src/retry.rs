@@ -1,52 +1,75 @@
-//! Trying again: exponential backoff with jitter, and never what cannot help.
+//! Waiting before trying again: longer each time, and never in step with others.
 
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher as _;
-use std::thread;
 use std::time::Duration;
-
-/// How often something is tried in all.
-const TRIES: u32 = 6;
 
 /// The first pause; each further one is twice as long.
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
 
-/// The longest pause, whatever a server asks for.
+/// The longest pause of our own.
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
-/// How one try ended.
-pub(crate) enum Tried<T, E> {
-    /// It is decided.
-    Done(Result<T, E>),
-    /// It may work later, after this pause if the server named one.
-    Again(E, Option<Duration>),
+/// The longest pause that a server may ask for.
+const LONGEST_ASKED: Duration = Duration::from_secs(60);
+
+/// How many times something was tried again, and how many times it may be.
+#[derive(Debug)]
+pub(crate) struct Retries {
+    done: u32,
+    allowed: u32,
 }
 
-/// Tries until it is decided, and `TRIES` times at most.
-pub(crate) fn retry<T, E>(mut attempt: impl FnMut() -> Tried<T, E>) -> Result<T, E> {
-    let mut pause = FIRST_PAUSE;
-    let mut tries = 1;
-    loop {
-        match attempt() {
-            Tried::Done(result) => return result,
-            Tried::Again(error, _) if tries == TRIES => return Err(error),
-            Tried::Again(_, asked) => {
-                let pause_now = asked.unwrap_or_else(|| pause.mul_f64(jitter()));
-                thread::sleep(pause_now.min(LONGEST_PAUSE));
-                pause *= 2;
-                tries += 1;
-            }
+impl Retries {
+    pub(crate) fn new(allowed: u32) -> Self {
+        Self { done: 0, allowed }
+    }
+
+    /// The pause before the next try, or `None` when there shall be none. `asked` is what the
+    /// server wants.
+    pub(crate) fn next(&mut self, asked: Option<Duration>) -> Option<Duration> {
+        if self.done >= self.allowed {
+            return None;
         }
+        let own = FIRST_PAUSE.saturating_mul(1 << self.done.min(16));
+        self.done += 1;
+        let pause = match asked {
+            Some(asked) => asked.min(LONGEST_ASKED),
+            None => own.min(LONGEST_PAUSE).mul_f64(jitter()),
+        };
+        Some(pause)
     }
 }
 
-/// From 0.5 to 1.5, so that many publishers do not come back together.
+/// From 0.5 to 1.0.
 fn jitter() -> f64 {
-    let random = RandomState::new().hash_one(0u8);
-    0.5 + f64::from(u32::try_from(random >> 32).unwrap_or_default()) / f64::from(u32::MAX)
+    // Each `RandomState` has keys of its own, which is all the randomness needed here.
+    let random = RandomState::new().hash_one(());
+    let fraction = f64::from(u32::try_from(random >> 32).unwrap_or_default()) / f64::from(u32::MAX);
+    0.5 + fraction / 2.0
 }
 
-/// Whether a status is worth another try.
-pub(crate) fn is_passing(status: u16) -> bool {
-    status == 429 || (500..600).contains(&status) && status != 501
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_double_within_their_jitter_and_end() {
+        let mut retries = Retries::new(9);
+        for expected in [0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 30.0, 30.0, 30.0] {
+            let pause = retries.next(None).unwrap().as_secs_f64();
+            let fits = (expected / 2.0..=expected).contains(&pause);
+            assert!(fits, "{pause} instead of {expected}");
+        }
+        assert_eq!(retries.next(None), None);
+    }
+
+    #[test]
+    fn a_server_may_ask_for_a_pause_but_not_for_an_hour() {
+        let mut retries = Retries::new(2);
+        let seconds = Duration::from_secs;
+        assert_eq!(retries.next(Some(seconds(7))), Some(seconds(7)));
+        assert_eq!(retries.next(Some(seconds(3600))), Some(seconds(60)));
+        assert_eq!(retries.next(Some(seconds(7))), None);
+    }
 }

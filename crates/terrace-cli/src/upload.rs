@@ -1,142 +1,172 @@
 //! Sending archives where the registry says, several at once.
 
-use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, Read};
-use std::sync::Mutex;
-use std::thread;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
-use indicatif::ProgressBar;
-use terrace_core::admin::MissingArchive;
-use ureq::{Agent, SendBody};
+use terrace_core::admin::{ErrorBody, MissingArchive};
+use ureq::http::{Request, Response, header};
+use ureq::{Agent, Body, SendBody};
 
-use crate::client::retry_after;
+use crate::archive::Archive;
 use crate::error::Failure;
-use crate::output::Output;
-use crate::retry::{Tried, is_passing, retry};
-use crate::source::Archive;
+use crate::http;
+use crate::output::{Output, UploadBar, bytes};
+use crate::parallel;
 
 /// How many archives are sent at once.
 const PARALLEL: usize = 4;
 
-/// Sends all of `missing`; `archives` are the bytes, by their digest in hexadecimal.
+/// How one upload ended.
+pub(crate) enum Upload {
+    Sent,
+    /// Another publisher was faster, or the answer to an earlier try was lost.
+    AlreadyThere,
+    /// It may work with a fresh URL, after this pause if the storage named one.
+    Failed(Failure, Option<Duration>),
+    /// It will not work.
+    Refused(Failure),
+    /// An earlier one showed that it is no use now.
+    NotTried,
+}
+
+/// Sends every archive to its URL; the outcomes are in the same order.
 pub(crate) fn upload(
     agent: &Agent,
-    missing: Vec<MissingArchive>,
-    archives: &BTreeMap<String, Archive>,
+    jobs: &[(&Archive, MissingArchive)],
     output: &Output,
-) -> Result<(), Failure> {
-    let queue = Mutex::new(VecDeque::from(missing));
-    let failures = Mutex::new(Vec::new());
-    let next = || queue.lock().ok().and_then(|mut queue| queue.pop_front());
-    thread::scope(|scope| {
-        for _ in 0..PARALLEL {
-            scope.spawn(|| {
-                while let Some(missing) = next() {
-                    if let Err(failure) = upload_one(agent, &missing, archives, output)
-                        && let Ok(mut failures) = failures.lock()
-                    {
-                        failures.push(failure);
-                    }
-                }
-            });
+) -> Vec<Upload> {
+    let stop = AtomicBool::new(false);
+    parallel::map(jobs, PARALLEL, |(archive, missing)| {
+        if stop.load(Ordering::Relaxed) {
+            return Upload::NotTried;
         }
-    });
-    match failures.into_inner().unwrap_or_default().pop() {
-        Some(failure) => Err(failure),
-        None => Ok(()),
-    }
+        let outcome = send(agent, archive, missing, output);
+        if let Upload::Failed(..) | Upload::Refused(_) = outcome {
+            stop.store(true, Ordering::Relaxed);
+        }
+        outcome
+    })
 }
 
-fn upload_one(
-    agent: &Agent,
-    missing: &MissingArchive,
-    archives: &BTreeMap<String, Archive>,
-    output: &Output,
-) -> Result<(), Failure> {
-    let MissingArchive {
-        filename,
-        sha256,
-        size,
-        ..
-    } = missing;
-    let archive = archives.get(sha256).ok_or_else(|| {
-        Failure::Unexpected(format!(
-            "the registry asks for {filename}, which is not ours"
-        ))
-    })?;
-    output.progress(&format!("uploading {filename} ({size} bytes)"));
-    let bar = output.upload_bar(filename, *size);
-    let sent = retry(|| send(agent, missing, archive, &bar));
-    bar.finish_and_clear();
-    sent
-}
-
-/// One try. The store may have the archive by now (412): that is what is wanted.
-fn send(
-    agent: &Agent,
-    missing: &MissingArchive,
-    archive: &Archive,
-    bar: &ProgressBar,
-) -> Tried<(), Failure> {
-    let filename = &missing.filename;
-    bar.set_position(0);
-    let reader = match archive.source.open() {
-        Ok(reader) => reader,
-        Err(error) => return Tried::Done(Err(Failure::refused(format!("{filename}: {error}")))),
-    };
-    let mut body = Counted { reader, bar };
-    let mut request = ureq::http::Request::builder()
-        .method(missing.upload.method.as_str())
-        .uri(&missing.upload.url)
-        .header("content-length", archive.size);
-    for (name, value) in &missing.upload.headers {
-        request = request.header(name, value);
+fn send(agent: &Agent, archive: &Archive, missing: &MissingArchive, output: &Output) -> Upload {
+    let filename = &archive.filename;
+    if !output.draws() {
+        let size = bytes(archive.size);
+        output.progress(&format!("uploading {filename} ({size})"));
     }
-    let request = match request.body(SendBody::from_reader(&mut body)) {
-        Ok(request) => request,
-        Err(error) => return Tried::Done(Err(Failure::Unexpected(error.to_string()))),
-    };
-    match agent.run(request) {
-        Ok(response) => match response.status().as_u16() {
-            200..=299 | 412 => Tried::Done(Ok(())),
-            status if is_passing(status) => {
-                let failure =
-                    Failure::Unavailable(format!("{filename}: the store answers {status}"));
-                Tried::Again(failure, retry_after(&response))
+    let bar = output.upload_bar(filename, archive.size);
+    let outcome = match put(agent, archive, missing, &bar) {
+        Ok(response) => judge(filename, response),
+        // The error may quote the URL, which is a secret.
+        Err(PutError::Http(error)) => {
+            let reason = format!("{filename}: the upload failed: {}", http::describe(&error));
+            if http::may_pass(&error) {
+                Upload::Failed(Failure::Unavailable(reason), None)
+            } else {
+                Upload::Refused(Failure::Unavailable(reason))
             }
-            status => Tried::Done(Err(Failure::refused(format!(
-                "{filename}: the store refuses the upload with status {status}; run the same \
-                 command again for a fresh URL"
-            )))),
-        },
-        // The URL is a secret, and the error may quote it.
-        Err(error) => Tried::Again(
-            Failure::Unavailable(format!(
-                "{filename}: the upload broke: {}",
-                without_url(&error)
-            )),
-            None,
-        ),
+        }
+        Err(PutError::File(error)) => Upload::Refused(Failure::refused(format!(
+            "{filename} cannot be read any more: {error}"
+        ))),
+    };
+    drop(bar);
+    match outcome {
+        Upload::Sent => output.progress(&format!("uploaded {filename}")),
+        Upload::AlreadyThere => output.progress(&format!("{filename} is there already")),
+        _ => {}
+    }
+    outcome
+}
+
+enum PutError {
+    File(io::Error),
+    Http(ureq::Error),
+}
+
+impl From<ureq::http::Error> for PutError {
+    fn from(error: ureq::http::Error) -> Self {
+        Self::Http(error.into())
     }
 }
 
-fn without_url(error: &ureq::Error) -> String {
-    match error {
-        ureq::Error::BadUri(_) => "the URL is malformed".to_owned(),
-        other => other.to_string(),
+/// Sends the bytes with exactly the headers that were signed.
+fn put(
+    agent: &Agent,
+    archive: &Archive,
+    missing: &MissingArchive,
+    bar: &UploadBar,
+) -> Result<Response<Body>, PutError> {
+    let file = archive.source.open().map_err(PutError::File)?;
+    let mut body = Counted {
+        reader: file.take(archive.size),
+        bar,
+    };
+    let mut request = Request::builder()
+        .method(missing.upload.method.as_str())
+        .uri(&missing.upload.url);
+    for (name, value) in &missing.upload.headers {
+        // The client sends this one by itself, from the URL.
+        if !name.eq_ignore_ascii_case("host") {
+            request = request.header(name, value);
+        }
     }
+    let signs_length = |name: &String| name.eq_ignore_ascii_case("content-length");
+    if !missing.upload.headers.keys().any(signs_length) {
+        request = request.header(header::CONTENT_LENGTH, archive.size);
+    }
+    let request = request.body(SendBody::from_reader(&mut body))?;
+    agent.run(request).map_err(PutError::Http)
+}
+
+fn judge(filename: &str, response: Response<Body>) -> Upload {
+    let status = response.status().as_u16();
+    let asked = http::retry_after(&response);
+    let said = explanation(response);
+    let reason = format!("{filename}: the storage answers {status}{said}");
+    match status {
+        200..=299 => Upload::Sent,
+        412 => Upload::AlreadyThere,
+        // Signed URLs expire while others are in use; a fresh one tells whether that is why.
+        403 => {
+            let hint = "if this stays, the registry's own keys for its storage are wrong";
+            let failure = Failure::NotAllowed(format!("{reason}; {hint}"));
+            Upload::Failed(failure, Some(Duration::ZERO))
+        }
+        _ if http::is_passing(status) => Upload::Failed(Failure::Unavailable(reason), asked),
+        _ => Upload::Refused(Failure::refused(reason)),
+    }
+}
+
+/// What the storage says about an error: the registry's JSON, or the two elements of an S3 error
+/// that hold no secrets.
+fn explanation(response: Response<Body>) -> String {
+    let text = http::text(response).unwrap_or_default();
+    if let Ok(body) = serde_json::from_str::<ErrorBody>(&text) {
+        return format!(": {}", body.errors.join("; "));
+    }
+    let element = |name: &str| {
+        let (_, rest) = text.split_once(&format!("<{name}>"))?;
+        let (content, _) = rest.split_once(&format!("</{name}>"))?;
+        Some(format!(": {content}"))
+    };
+    ["Code", "Message"]
+        .into_iter()
+        .filter_map(element)
+        .collect()
 }
 
 /// Moves the bar as bytes are read.
 struct Counted<'a, R> {
     reader: R,
-    bar: &'a ProgressBar,
+    bar: &'a UploadBar,
 }
 
 impl<R: Read> Read for Counted<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.reader.read(buffer)?;
-        self.bar.inc(u64::try_from(count).unwrap_or_default());
+        self.bar.advance(u64::try_from(count).unwrap_or_default());
         Ok(count)
     }
 }

@@ -1,0 +1,86 @@
+//! One archive on disk, and its digest.
+
+use std::fs::File;
+use std::io::{self, Read, Seek as _};
+use std::path::{Path, PathBuf};
+
+use sha2::Digest as _;
+use terrace_core::digest::Sha256;
+
+/// How much is read at once.
+pub(crate) const BUFFER_BYTES: usize = 256 * 1024;
+
+/// The bytes of an archive. They are never in memory all at once.
+#[derive(Debug)]
+pub(crate) enum Source {
+    /// A file of the user's.
+    File(PathBuf),
+    /// A file without a name, gone when this program ends.
+    Temporary(File),
+}
+
+/// An archive that may be sent.
+#[derive(Debug)]
+pub(crate) struct Archive {
+    pub(crate) filename: String,
+    pub(crate) source: Source,
+    pub(crate) size: u64,
+    pub(crate) sha256: Sha256,
+}
+
+impl Source {
+    /// Opens it at its beginning. One reader at a time: those of a temporary file share a place.
+    pub(crate) fn open(&self) -> io::Result<File> {
+        match self {
+            Self::File(path) => File::open(path),
+            Self::Temporary(file) => {
+                let mut file = file.try_clone()?;
+                file.rewind()?;
+                Ok(file)
+            }
+        }
+    }
+}
+
+impl Archive {
+    /// Reads and hashes an archive.
+    pub(crate) fn read(filename: String, source: Source) -> io::Result<Self> {
+        let (sha256, size) = hash(&mut source.open()?)?;
+        Ok(Self {
+            filename,
+            source,
+            size,
+            sha256,
+        })
+    }
+}
+
+/// Opens a user's file, so that one that is not there is told by its name.
+pub(crate) fn read_file(path: &Path, filename: String) -> Result<Archive, String> {
+    Archive::read(filename, Source::File(path.to_owned()))
+        .map_err(|error| format!("{}: {error}", path.display()))
+}
+
+/// The digest and the length of everything that a reader gives.
+pub(crate) fn hash(reader: &mut impl Read) -> io::Result<(Sha256, u64)> {
+    let mut hasher = sha2::Sha256::new();
+    let size = each_chunk(reader, |chunk| hasher.update(chunk))?;
+    Ok((Sha256::from_bytes(hasher.finalize().into()), size))
+}
+
+/// Gives everything that a reader gives, piece by piece, and says how much it was.
+pub(crate) fn each_chunk(reader: &mut impl Read, mut take: impl FnMut(&[u8])) -> io::Result<u64> {
+    let mut buffer = vec![0; BUFFER_BYTES];
+    let mut size = 0;
+    loop {
+        match reader.read(&mut buffer) {
+            Ok(0) => return Ok(size),
+            Ok(count) => {
+                take(buffer.get(..count).unwrap_or_default());
+                size += u64::try_from(count).unwrap_or_default();
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! The HTTP client under everything: whom it trusts, how long it waits, what its errors mean.
+
+use std::time::Duration;
+
+use ureq::http::Response;
+use ureq::tls::{Certificate, RootCerts, TlsConfig};
+use ureq::{Agent, Body};
+
+use crate::error::Failure;
+
+/// How long a connection may take to be made, TLS included.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// How long a server may think after it has got everything: the registry may have to read a large
+/// archive from its storage before it answers.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(300);
+
+/// How long a connection may stand still while something is sent. There is no limit on the whole
+/// of an upload.
+const STALL_TIMEOUT: Duration = Duration::from_secs(120);
+
+/// The longest answer that is read.
+const ANSWER_BYTES: u64 = 4 * 1024 * 1024;
+
+/// A client that follows no redirects and tells every status.
+pub(crate) fn agent() -> Result<Agent, Failure> {
+    let tls = TlsConfig::builder().root_certs(roots()?).build();
+    let config = Agent::config_builder()
+        .tls_config(tls)
+        .http_status_as_error(false)
+        .max_redirects(0)
+        .timeout_connect(Some(CONNECT_TIMEOUT))
+        .timeout_per_write(Some(STALL_TIMEOUT))
+        .timeout_recv_response(Some(ANSWER_TIMEOUT))
+        .timeout_recv_body(Some(ANSWER_TIMEOUT))
+        .user_agent(concat!("terrace/", env!("CARGO_PKG_VERSION")))
+        .build();
+    Ok(config.into())
+}
+
+/// What the system trusts; in its place what `SSL_CERT_FILE` and `SSL_CERT_DIR` name. A system
+/// that has no certificates at all, as in a bare container, gets Mozilla's.
+fn roots() -> Result<RootCerts, Failure> {
+    let found = rustls_native_certs::load_native_certs();
+    if !found.certs.is_empty() {
+        let certs: Vec<_> = found
+            .certs
+            .iter()
+            .map(|der| Certificate::from_der(der).to_owned())
+            .collect();
+        return Ok(RootCerts::new_with_certs(&certs));
+    }
+    let named = ["SSL_CERT_FILE", "SSL_CERT_DIR"].map(std::env::var_os);
+    if named.iter().any(Option::is_some) {
+        let why = found.errors.first().map_or_else(
+            || "there is none in what they name".to_owned(),
+            ToString::to_string,
+        );
+        return Err(Failure::Usage(format!(
+            "SSL_CERT_FILE or SSL_CERT_DIR is set, but no certificate can be read: {why}"
+        )));
+    }
+    Ok(RootCerts::WebPki)
+}
+
+/// The body of an answer as text.
+pub(crate) fn text(response: Response<Body>) -> Result<String, ureq::Error> {
+    let body = response.into_body().into_with_config();
+    body.limit(ANSWER_BYTES).lossy_utf8(true).read_to_string()
+}
+
+/// The pause that a server asks for, in seconds; dates are left to our own backoff.
+pub(crate) fn retry_after<B>(response: &Response<B>) -> Option<Duration> {
+    let header = response.headers().get("retry-after")?;
+    header.to_str().ok()?.parse().ok().map(Duration::from_secs)
+}
+
+/// Whether a status may be another one soon.
+pub(crate) fn is_passing(status: u16) -> bool {
+    status == 429 || (500..=599).contains(&status)
+}
+
+/// Whether trying again could help after this error.
+pub(crate) fn may_pass(error: &ureq::Error) -> bool {
+    match error {
+        // rustls reports what it refuses, such as a certificate, as invalid data.
+        ureq::Error::Io(error) => error.kind() != std::io::ErrorKind::InvalidData,
+        ureq::Error::Timeout(_)
+        | ureq::Error::HostNotFound
+        | ureq::Error::ConnectionFailed
+        | ureq::Error::Protocol(_) => true,
+        _ => false,
+    }
+}
+
+/// An error in words that never hold a URL.
+pub(crate) fn describe(error: &ureq::Error) -> String {
+    match error {
+        ureq::Error::BadUri(_) | ureq::Error::Http(_) => "the URL is malformed".to_owned(),
+        ureq::Error::RequireHttpsOnly(_) => "the URL is not https".to_owned(),
+        ureq::Error::HostNotFound => "there is no host of this name".to_owned(),
+        ureq::Error::Timeout(reason) => format!("no answer in time ({reason})"),
+        ureq::Error::Io(error) => {
+            let hint = if error.to_string().contains("certificate") {
+                "; if the certificate is signed by an authority of your own, let SSL_CERT_FILE \
+                 name that authority's certificate"
+            } else {
+                ""
+            };
+            format!("{error}{hint}")
+        }
+        other => other.to_string(),
+    }
+}

@@ -1,0 +1,92 @@
+//! `terrace key`.
+
+use std::fs;
+use std::io::Write as _;
+use std::process::Stdio;
+
+use super::support::registry::{Fault, Registry, errors};
+use super::support::{TOKEN, fixture, run, terrace};
+
+const PUBLISHER: &str = "61C051AC9CA350D4";
+const OTHER: &str = "01140820A0F0C9F3";
+
+fn ids(document: &serde_json::Value) -> Vec<&str> {
+    let keys = document["keys"].as_array().unwrap().iter();
+    keys.map(|key| key["key_id"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn a_key_is_added_listed_and_removed() {
+    let registry = Registry::without_keys();
+    for file in ["publisher.asc", "other.asc"] {
+        let file = fixture(file);
+        run(&registry, &["key", "add", "acme", file.to_str().unwrap()]).expect(0);
+    }
+    let listed = run(&registry, &["key", "list", "acme"]).expect(0).json();
+    assert_eq!(ids(&listed), [PUBLISHER, OTHER]);
+    let removed = run(&registry, &["key", "remove", "acme", PUBLISHER]).expect(0);
+    assert_eq!(ids(&removed.json()), [OTHER]);
+    let listed = run(&registry, &["key", "list", "ACME"]).expect(0).json();
+    assert_eq!(
+        (ids(&listed), &listed["namespace"]),
+        (vec![OTHER], &"acme".into())
+    );
+}
+
+#[test]
+fn a_key_is_read_from_standard_input() {
+    let registry = Registry::without_keys();
+    let mut command = terrace(&["key", "add", "acme", "-"]);
+    command
+        .env("TERRACE_URL", registry.url())
+        .env("TERRACE_TOKEN", TOKEN);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let key = fs::read(fixture("publisher.asc")).unwrap();
+    child.stdin.take().unwrap().write_all(&key).unwrap();
+    let output = child.wait_with_output().unwrap();
+    let printed = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(printed, format!("{PUBLISHER} may sign for acme\n"));
+}
+
+#[test]
+fn what_is_no_public_key_never_leaves_the_machine() {
+    let registry = Registry::without_keys();
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("key");
+    for (content, hint) in [
+        (b"hello".as_slice(), ""),
+        (
+            b"-----BEGIN PGP PRIVATE KEY BLOCK-----\n\nAAAA\n",
+            "secret key",
+        ),
+        (b"\x99\x01\x0d\x04", "gpg --armor --export"),
+    ] {
+        fs::write(&file, content).unwrap();
+        let ended = run(&registry, &["key", "add", "acme", file.to_str().unwrap()]).expect(3);
+        assert!(ended.errors().to_lowercase().contains(hint), "{ended:?}");
+    }
+    let absent = directory.path().join("absent");
+    run(&registry, &["key", "add", "acme", absent.to_str().unwrap()]).expect(3);
+    assert!(registry.requests().is_empty());
+}
+
+#[test]
+fn removing_a_key_that_is_not_there_says_which_are() {
+    let registry = Registry::start();
+    let ended = run(&registry, &["key", "remove", "acme", OTHER]).expect(3);
+    assert!(ended.errors().contains(PUBLISHER), "{ended:?}");
+    assert_eq!(registry.requests(), ["GET /admin/v1/namespaces/acme/keys"]);
+}
+
+#[test]
+fn a_removal_whose_answer_was_lost_is_done() {
+    let registry = Registry::start();
+    registry.fail("DELETE", PUBLISHER, Fault::HangUpAfter(0));
+    registry.fail(
+        "DELETE",
+        PUBLISHER,
+        Fault::Answer(errors(404, &["no such key"])),
+    );
+    run(&registry, &["key", "remove", "acme", PUBLISHER]).expect(0);
+}

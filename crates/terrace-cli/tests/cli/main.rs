@@ -1,0 +1,22 @@
+//! The real program against a registry that is played by a few threads.
+
+#![expect(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test may panic; that is how it fails"
+)]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "natively there is a clock, and files have times"
+)]
+
+mod keys;
+mod modules;
+mod packing;
+mod providers;
+mod support;
+mod tls;
+mod trouble;
+mod usage;

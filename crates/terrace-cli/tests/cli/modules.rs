@@ -1,0 +1,202 @@
+//! `terrace publish module`.
+
+use std::fs;
+use std::io::{Cursor, Write as _};
+use std::path::{Path, PathBuf};
+
+use tempfile::TempDir;
+
+use super::support::registry::Registry;
+use super::support::{Ended, directory, run};
+
+const RELEASE: &str = "PUT /admin/v1/modules/Acme/vpc/aws/1.0.0-rc.1+b";
+
+#[track_caller]
+fn publish(registry: &Registry, path: &Path, more: &[&str]) -> Ended {
+    let path = path.to_str().unwrap();
+    let fixed = [
+        "publish",
+        "module",
+        path,
+        "--address",
+        "Acme/vpc/aws",
+        "--version",
+        "1.0.0-rc.1+b",
+    ];
+    run(registry, &[&fixed, more].concat())
+}
+
+fn zip(files: &[(&str, &str)]) -> Vec<u8> {
+    let mut zip = ::zip::ZipWriter::new(Cursor::new(Vec::new()));
+    for (name, content) in files {
+        zip.start_file(*name, ::zip::write::SimpleFileOptions::default())
+            .unwrap();
+        zip.write_all(content.as_bytes()).unwrap();
+    }
+    zip.finish().unwrap().into_inner()
+}
+
+fn tar_gz(files: &[(&str, &str)]) -> Vec<u8> {
+    let gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    let mut tar = tar::Builder::new(gzip);
+    for (name, content) in files {
+        let mut header = tar::Header::new_gnu();
+        header.set_size(content.len() as u64);
+        header.set_mode(0o644);
+        tar.append_data(&mut header, name, content.as_bytes())
+            .unwrap();
+    }
+    tar.into_inner().unwrap().finish().unwrap()
+}
+
+fn file(name: &str, bytes: &[u8]) -> (TempDir, PathBuf) {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join(name);
+    fs::write(&path, bytes).unwrap();
+    (directory, path)
+}
+
+#[test]
+fn a_directory_is_packed_sent_and_published() {
+    let registry = Registry::start();
+    let module = directory(&[("main.tf", ""), ("README.md", "")]);
+    let report = publish(&registry, module.path(), &[]).expect(0).json();
+    assert_eq!(
+        (&report["status"], &report["kind"]),
+        (&"created".into(), &"module".into())
+    );
+    assert_eq!(
+        report["uploaded"],
+        serde_json::json!(["vpc-1.0.0-rc.1+b.zip"])
+    );
+    let requests = registry.requests();
+    assert_eq!(
+        (&*requests[0], &*requests[2], requests.len()),
+        (RELEASE, RELEASE, 3)
+    );
+    let archive = &registry.description()["archive"];
+    assert_eq!(archive["format"], "zip");
+    assert_eq!(archive["size"], registry.last_archive().len());
+    let again = publish(&registry, module.path(), &[]).expect(0).json();
+    assert_eq!(again["status"], "unchanged");
+}
+
+#[test]
+fn an_upload_of_a_packed_module_that_breaks_begins_at_its_beginning_again() {
+    use super::support::registry::Fault;
+    let registry = Registry::start();
+    registry.fail("PUT", "/bucket/", Fault::HangUpAfter(10));
+    let module = directory(&[("main.tf", ""), ("README.md", "")]);
+    publish(&registry, module.path(), &[]).expect(0);
+}
+
+#[test]
+fn an_archive_is_sent_as_it_is() {
+    let files = [("top/main.tf", ""), ("top/README.md", "")];
+    for (name, format, bytes) in [
+        ("vpc.zip", "zip", zip(&files)),
+        ("vpc.tar.gz", "tar.gz", tar_gz(&files)),
+        ("vpc.TGZ", "tar.gz", tar_gz(&files)),
+    ] {
+        let registry = Registry::start();
+        let (_directory, path) = file(name, &bytes);
+        publish(&registry, &path, &["--subdir", "top"]).expect(0);
+        let description = registry.description();
+        assert_eq!(description["archive"]["format"], format);
+        assert_eq!(description["subdir"], "top");
+        assert_eq!(registry.last_archive(), bytes);
+    }
+}
+
+#[test]
+fn an_archive_that_no_client_could_install_is_never_offered() {
+    let good = [("main.tf", "")];
+    let mut damaged_zip = zip(&[("main.tf", "variable \"damaged\" {}")]);
+    damaged_zip[45] ^= 0xff;
+    let mut damaged_tar = tar_gz(&good);
+    let end = damaged_tar.len() - 6;
+    damaged_tar[end] ^= 0xff;
+    for (name, bytes, more, reason) in [
+        (
+            "m.zip",
+            zip(&[("README.md", "")]),
+            &[] as &[&str],
+            "no configuration",
+        ),
+        ("m.zip", zip(&[("../main.tf", "")]), &[], "../main.tf"),
+        ("m.zip", zip(&good), &["--subdir", "sub"], "below"),
+        ("m.zip", damaged_zip, &[], "main.tf"),
+        ("m.zip", b"hello".to_vec(), &[], "not a zip"),
+        ("m.zip", Vec::new(), &[], "0 bytes"),
+        ("m.tar.gz", damaged_tar, &[], "checksum"),
+        ("m.tar.gz", zip(&good), &[], "not a tar.gz"),
+        ("m.tar.xz", zip(&good), &[], ".tar.gz or .tgz"),
+    ] {
+        let registry = Registry::start();
+        let (_directory, path) = file(name, &bytes);
+        let errors = publish(&registry, &path, more).expect(3).errors();
+        assert!(errors.contains(reason), "{reason:?} is not in {errors}");
+        assert!(registry.requests().is_empty());
+    }
+}
+
+#[test]
+fn what_is_not_there_is_named() {
+    let registry = Registry::start();
+    let ended = publish(&registry, Path::new("/nowhere/module.zip"), &[]).expect(3);
+    assert!(ended.errors().contains("/nowhere/module.zip"), "{ended:?}");
+}
+
+#[test]
+fn addresses_versions_and_subdirectories_that_clients_refuse_are_usage_errors() {
+    let registry = Registry::start();
+    for arguments in [
+        [
+            "--address",
+            "acme/vpc",
+            "--version",
+            "1.0.0",
+            "--subdir",
+            "a",
+        ],
+        [
+            "--address",
+            "acme/vpc/AWS",
+            "--version",
+            "1.0.0",
+            "--subdir",
+            "a",
+        ],
+        [
+            "--address",
+            "acme/vpc/aws",
+            "--version",
+            "v1.0.0",
+            "--subdir",
+            "a",
+        ],
+        [
+            "--address",
+            "acme/vpc/aws",
+            "--version",
+            "1.0",
+            "--subdir",
+            "a",
+        ],
+        [
+            "--address",
+            "acme/vpc/aws",
+            "--version",
+            "1.0.0",
+            "--subdir",
+            "../a",
+        ],
+    ] {
+        run(
+            &registry,
+            &[&["publish", "module", "."], &arguments[..]].concat(),
+        )
+        .expect(2);
+    }
+    assert!(registry.requests().is_empty());
+}

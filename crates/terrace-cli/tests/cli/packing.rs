@@ -1,0 +1,222 @@
+//! What becomes of a module's directory.
+
+use std::fs::{self, File};
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+use serde_json::Value;
+
+use super::support::registry::Registry;
+use super::support::{Ended, directory, ended, terrace};
+
+/// Publishes into a registry that keeps the archive, and unpacks it.
+fn packed(path: &Path) -> Vec<String> {
+    let registry = Registry::start();
+    let path = path.to_str().unwrap();
+    let arguments = [
+        "publish",
+        "module",
+        path,
+        "--address",
+        "acme/vpc/aws",
+        "--version",
+        "1.0.0",
+    ];
+    super::support::run(&registry, &arguments).expect(0);
+    let archive = registry.last_archive();
+    let entries = terrace_core::archive::inspect_zip(&archive).unwrap();
+    entries.into_iter().map(|entry| entry.name).collect()
+}
+
+fn dry_run(path: &Path) -> Ended {
+    let mut command = terrace(&["publish", "module", "--dry-run", "--json"]);
+    command.args(["--address", "acme/vpc/aws", "--version", "1.0.0"]);
+    ended(command.arg(path))
+}
+
+fn digest(path: &Path) -> Value {
+    dry_run(path).expect(0).json()["archives"][0]["sha256"].clone()
+}
+
+const FILES: [(&str, &str); 4] = [
+    ("main.tf", "variable \"name\" {}\n"),
+    ("modules/inner/main.tf", "output \"x\" { value = 1 }\n"),
+    ("README.md", "# A module\n"),
+    (".tflint.hcl", "\n"),
+];
+
+#[test]
+fn the_same_files_make_the_same_bytes_on_any_day() {
+    let module = directory(&FILES);
+    let first = digest(module.path());
+    // Pinned: an earlier program made it, and it must stay recognised as the same module.
+    assert_eq!(
+        first,
+        "a83a6d78e866c29d0d9841ff676fd0d6d4a6d86b31b4b4e2f71af2414d8544f7"
+    );
+    let later = SystemTime::now() + Duration::from_secs(100_000);
+    for (name, _) in FILES {
+        let file = File::options()
+            .write(true)
+            .open(module.path().join(name))
+            .unwrap();
+        file.set_modified(later).unwrap();
+    }
+    assert_eq!(digest(module.path()), first);
+    let mut reversed = FILES;
+    reversed.reverse();
+    assert_eq!(digest(directory(&reversed).path()), first);
+    fs::write(module.path().join("README.md"), "# Another\n").unwrap();
+    assert_ne!(digest(module.path()), first);
+}
+
+#[cfg(unix)]
+#[test]
+fn of_the_mode_only_who_may_run_a_file_counts() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let module = directory(&FILES);
+    let set = |mode: u32| {
+        let file = module.path().join("README.md");
+        fs::set_permissions(file, fs::Permissions::from_mode(mode)).unwrap();
+        digest(module.path())
+    };
+    assert_eq!(set(0o644), set(0o600));
+    assert_ne!(set(0o644), set(0o755));
+}
+
+#[test]
+fn files_are_sorted_and_directories_have_no_entries() {
+    let names = packed(directory(&FILES).path());
+    assert_eq!(
+        names,
+        [
+            ".tflint.hcl",
+            "README.md",
+            "main.tf",
+            "modules/inner/main.tf"
+        ]
+    );
+}
+
+#[test]
+fn what_ignore_files_name_is_left_out() {
+    let module = directory(&[
+        ("main.tf", ""),
+        (".gitignore", "*.log\n/build/\n!keep.log\n"),
+        (".terraformignore", "examples/\n!build/\n"),
+        ("a.log", ""),
+        ("keep.log", ""),
+        ("build/out.txt", ""),
+        ("sub/build/out.txt", ""),
+        ("sub/.gitignore", "secret.txt\n"),
+        ("sub/secret.txt", ""),
+        ("examples/main.tf", ""),
+        ("sub/examples/main.tf", ""),
+        (".ignore", "main.tf\n"),
+    ]);
+    let names = packed(module.path());
+    assert_eq!(
+        names,
+        [
+            ".gitignore",
+            ".ignore",
+            ".terraformignore",
+            // `.terraformignore` is the stronger one.
+            "build/out.txt",
+            "keep.log",
+            "main.tf",
+            "sub/.gitignore",
+            "sub/build/out.txt",
+        ]
+    );
+}
+
+#[test]
+fn the_ignore_files_of_a_repository_count_up_to_its_top() {
+    let around = directory(&[
+        (".gitignore", "*.tf\n"),
+        ("repository/.git/HEAD", ""),
+        ("repository/.gitignore", "*.log\n"),
+        ("repository/modules/vpc/main.tf", ""),
+        ("repository/modules/vpc/a.log", ""),
+    ]);
+    assert_eq!(
+        packed(&around.path().join("repository/modules/vpc")),
+        ["main.tf"]
+    );
+    let without = directory(&[
+        (".gitignore", "*.log\n"),
+        ("vpc/main.tf", ""),
+        ("vpc/a.log", ""),
+    ]);
+    assert_eq!(packed(&without.path().join("vpc")), ["a.log", "main.tf"]);
+}
+
+#[test]
+fn what_may_hold_secrets_is_never_packed() {
+    let module = directory(&[
+        ("main.tf", ""),
+        (".gitignore", "!.terraform/\n!terraform.tfstate\n"),
+        (".git/config", ""),
+        ("sub/.git", "gitdir: ../.git/modules/sub"),
+        (".terraform/modules/modules.json", ""),
+        ("sub/.terraform/x", ""),
+        ("terraform.tfstate", ""),
+        ("terraform.tfstate.backup", ""),
+        (".terraformrc", ""),
+        ("terraform.rc", ""),
+        (".terraform.lock.hcl", ""),
+    ]);
+    assert_eq!(
+        packed(module.path()),
+        [".gitignore", ".terraform.lock.hcl", "main.tf"]
+    );
+    let told = dry_run(module.path()).stderr;
+    assert!(
+        told.contains("terraform.tfstate.backup: it may hold secrets"),
+        "{told}"
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_is_packed_as_what_it_leads_to() {
+    use std::os::unix::fs::symlink;
+    let module = directory(&[("main.tf", ""), ("shared/x.txt", "x")]);
+    symlink("shared", module.path().join("linked")).unwrap();
+    symlink("shared/x.txt", module.path().join("y.txt")).unwrap();
+    let names = packed(module.path());
+    assert_eq!(names, ["linked/x.txt", "main.tf", "shared/x.txt", "y.txt"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn links_that_cannot_be_packed_are_all_told() {
+    use std::os::unix::fs::symlink;
+    let outside = directory(&[("secret", ""), ("place/x", "")]);
+    let module = directory(&[("main.tf", "")]);
+    let link = |target: &Path, name: &str| symlink(target, module.path().join(name)).unwrap();
+    link(&outside.path().join("secret"), "file");
+    link(&outside.path().join("place"), "place");
+    link(Path::new("nowhere"), "broken");
+    link(Path::new("."), "loop");
+    let errors = dry_run(module.path()).expect(3).errors();
+    for name in ["file", "place", "broken", "loop"] {
+        let path = module.path().canonicalize().unwrap().join(name);
+        assert!(
+            errors.contains(path.to_str().unwrap()),
+            "{name} is not in {errors}"
+        );
+    }
+}
+
+#[test]
+fn a_directory_with_nothing_to_pack_is_refused() {
+    let module = directory(&[(".gitignore", "*\n"), ("main.tf", "")]);
+    let errors = dry_run(module.path()).expect(3).errors();
+    assert!(errors.contains("no files to pack"), "{errors}");
+    let errors = dry_run(directory(&[("README.md", "")]).path())
+        .expect(3)
+        .errors();
+    assert!(errors.contains(".tf"), "{errors}");
+}

@@ -1,0 +1,416 @@
+//! `terrace publish provider`.
+
+use std::fs;
+
+use terrace_core::digest::Sha256;
+
+use super::support::http::Response;
+use super::support::registry::{Fault, Registry};
+use super::support::{Dist, Ended, NAME, ended, fixture, run, terrace};
+
+#[track_caller]
+fn publish(registry: &Registry, dist: &Dist) -> Ended {
+    run(
+        registry,
+        &["publish", "provider", &dist.path(), "--namespace", "acme"],
+    )
+}
+
+/// Runs where everything must be refused before anything is asked.
+#[track_caller]
+fn refused(dist: &Dist) -> String {
+    let registry = Registry::start();
+    let errors = publish(&registry, dist).expect(3).errors();
+    assert_eq!(registry.requests(), [""; 0], "nothing may be asked");
+    errors
+}
+
+fn lines_without(text: &str, part: &str) -> String {
+    let kept = text.lines().filter(|line| !line.contains(part));
+    kept.map(|line| format!("{line}\n")).collect()
+}
+
+const RELEASE: &str = "PUT /admin/v1/providers/acme/hello/1.2.3";
+const KEYS: &str = "GET /admin/v1/namespaces/acme/keys";
+
+#[test]
+fn a_release_is_described_its_archives_are_sent_and_it_is_described_again() {
+    let registry = Registry::start();
+    let ended = publish(&registry, &Dist::new()).expect(0);
+    let report = ended.json();
+    assert_eq!(report["status"], "created");
+    assert_eq!(
+        (&report["address"], &report["version"]),
+        (&"acme/hello".into(), &"1.2.3".into())
+    );
+    assert_eq!(report["uploaded"].as_array().unwrap().len(), 6);
+    assert_eq!(report["warnings"].as_array().unwrap().len(), 0, "{ended:?}");
+    let requests = registry.requests();
+    assert_eq!(requests[..2], [RELEASE, KEYS]);
+    assert!(
+        requests[2..8]
+            .iter()
+            .all(|line| line.starts_with("PUT /bucket/"))
+    );
+    assert_eq!(requests[8..], [RELEASE]);
+}
+
+#[test]
+fn the_description_is_complete() {
+    let registry = Registry::start();
+    publish(&registry, &Dist::new()).expect(0);
+    let description = registry.description();
+    assert_eq!(description["protocols"], serde_json::json!(["6.0"]));
+    let shasums = fs::read_to_string(Dist::new().file("SHA256SUMS")).unwrap();
+    assert_eq!(description["shasums"], shasums);
+    let packages = description["packages"].as_array().unwrap();
+    let platform = |package: &serde_json::Value| {
+        format!(
+            "{}_{}",
+            package["os"].as_str().unwrap(),
+            package["arch"].as_str().unwrap()
+        )
+    };
+    let platforms: Vec<String> = packages.iter().map(platform).collect();
+    assert_eq!(
+        platforms,
+        [
+            "darwin_amd64",
+            "darwin_arm64",
+            "freebsd_amd64",
+            "linux_amd64",
+            "linux_arm64",
+            "windows_amd64"
+        ]
+    );
+    let linux = &packages[3];
+    assert_eq!(linux["filename"], format!("{NAME}_linux_amd64.zip"));
+    assert_eq!(linux["size"], 299);
+    // By Go's dirhash.Hash1, computed by other means.
+    assert_eq!(
+        linux["h1"],
+        "h1:pxtubu1FkPTGFvdPiX+uqyiDco+HPe04ej1tnFf4rso="
+    );
+}
+
+#[test]
+fn uploads_have_the_signed_headers_a_length_and_no_token() {
+    let registry = Registry::start();
+    publish(&registry, &Dist::new()).expect(0);
+    let uploads = registry.uploads();
+    assert_eq!(uploads.len(), 6);
+    for upload in uploads {
+        let header = |name: &str| upload.headers.get(name).map(String::as_str);
+        assert_eq!(header("content-type"), Some("application/zip"));
+        assert_eq!(header("if-none-match"), Some("*"));
+        assert!(header("x-amz-checksum-sha256").is_some());
+        assert!(upload.content_length() > 0);
+        assert_eq!(header("transfer-encoding"), None);
+        assert_eq!(header("authorization"), None);
+    }
+}
+
+#[test]
+fn four_archives_are_sent_at_once_and_no_more() {
+    let registry = Registry::start();
+    publish(&registry, &Dist::new()).expect(0);
+    assert_eq!(registry.most_uploads_at_once(), 4);
+}
+
+#[test]
+fn the_same_release_again_is_unchanged_and_sends_nothing() {
+    let registry = Registry::start();
+    let dist = Dist::new();
+    publish(&registry, &dist).expect(0);
+    registry.requests();
+    let report = publish(&registry, &dist).expect(0).json();
+    assert_eq!(report["status"], "unchanged");
+    assert_eq!(registry.requests(), [RELEASE]);
+}
+
+#[test]
+fn a_published_release_stays_unchanged_when_its_key_was_removed() {
+    let registry = Registry::start();
+    let dist = Dist::new();
+    publish(&registry, &dist).expect(0);
+    run(&registry, &["key", "remove", "acme", "61C051AC9CA350D4"]).expect(0);
+    assert_eq!(
+        publish(&registry, &dist).expect(0).json()["status"],
+        "unchanged"
+    );
+}
+
+#[test]
+fn other_bytes_for_a_published_version_are_a_conflict() {
+    let registry = Registry::start();
+    let dist = Dist::new();
+    publish(&registry, &dist).expect(0);
+    let manifest = r#"{"metadata":{"protocol_versions":["5.0"]}}"#;
+    fs::write(dist.file("manifest.json"), manifest).unwrap();
+    dist.edit_shasums(|text| lines_without(text, "manifest"));
+    let ended = publish(&registry, &dist).expect(4);
+    assert_eq!(ended.json()["status"], "conflict");
+    assert!(ended.errors().contains("other bytes"), "{ended:?}");
+}
+
+#[test]
+fn what_the_registry_refuses_is_told_with_all_its_reasons() {
+    let registry = Registry::start();
+    let body = r#"{"status":"invalid","errors":["one reason","another"]}"#;
+    registry.fail("PUT", "/admin/", Fault::Answer(Response::new(422, body)));
+    let ended = publish(&registry, &Dist::new()).expect(3);
+    assert_eq!(ended.errors(), "one reason\nanother");
+    assert_eq!(registry.requests(), [RELEASE]);
+}
+
+#[test]
+fn a_wrong_key_is_told_before_anything_large_is_sent() {
+    let registry = Registry::without_keys();
+    let ended = publish(&registry, &Dist::new()).expect(3);
+    assert!(ended.errors().contains("terrace key add acme"), "{ended:?}");
+    registry.add_key("other.asc");
+    let ended = publish(&registry, &Dist::new()).expect(3);
+    assert!(ended.errors().contains("61C051AC9CA350D4"), "{ended:?}");
+    assert!(registry.uploads().is_empty());
+}
+
+#[test]
+fn a_signature_of_another_text_is_told_before_anything_large_is_sent() {
+    let registry = Registry::start();
+    let dist = Dist::new();
+    // Clients read this in the same way, but it is not what was signed.
+    dist.edit_shasums(|text| text.replace("  ", " "));
+    let ended = publish(&registry, &dist).expect(3);
+    assert!(ended.errors().contains("signature"), "{ended:?}");
+    assert!(registry.uploads().is_empty());
+}
+
+#[test]
+fn a_dry_run_needs_no_registry_and_says_what_would_be_sent() {
+    let dist = Dist::new();
+    let arguments = [
+        "publish",
+        "provider",
+        &dist.path(),
+        "--namespace",
+        "acme",
+        "--dry-run",
+    ];
+    let text = ended(&mut terrace(&arguments)).expect(0);
+    assert!(text.stdout.contains("Nothing was sent"), "{text:?}");
+    let registry = Registry::start();
+    let report = run(&registry, &arguments).expect(0).json();
+    assert_eq!(report["status"], "dry_run");
+    assert_eq!(
+        report["request"]["path"],
+        "/admin/v1/providers/acme/hello/1.2.3"
+    );
+    assert_eq!(
+        report["request"]["body"]["packages"]
+            .as_array()
+            .unwrap()
+            .len(),
+        6
+    );
+    assert_eq!(registry.requests(), [""; 0]);
+}
+
+#[test]
+fn dist_is_the_default() {
+    let dist = Dist::new();
+    let mut command = terrace(&["publish", "provider", "--namespace", "acme", "--dry-run"]);
+    ended(command.current_dir(dist.outside())).expect(0);
+}
+
+#[test]
+fn a_digest_that_sha256sums_has_wrong_is_refused() {
+    let dist = Dist::new();
+    let digest = |end| Sha256::of(&fs::read(dist.file(end)).unwrap()).to_string();
+    let (right, wrong) = (digest("linux_amd64.zip"), digest("manifest.json"));
+    dist.edit_shasums(|text| text.replace(&right, &wrong));
+    let errors = refused(&dist);
+    assert!(
+        errors.contains("linux_amd64.zip: SHA256SUMS says"),
+        "{errors}"
+    );
+}
+
+#[test]
+fn a_blank_line_in_sha256sums_is_refused() {
+    let dist = Dist::new();
+    dist.edit_shasums(|text| format!("{text}\n"));
+    let errors = refused(&dist);
+    assert_eq!(
+        errors,
+        "SHA256SUMS line 8 is blank, which crashes terraform and tofu: remove it and sign again"
+    );
+}
+
+#[test]
+fn a_zip_that_is_not_there_is_refused_once() {
+    let dist = Dist::new();
+    fs::remove_file(dist.file("linux_amd64.zip")).unwrap();
+    let errors = refused(&dist);
+    let expected = format!(
+        "SHA256SUMS lists {NAME}_linux_amd64.zip, which is not in {}",
+        dist.path()
+    );
+    assert_eq!(errors, expected);
+}
+
+#[test]
+fn a_zip_that_is_not_listed_is_refused() {
+    let dist = Dist::new();
+    dist.edit_shasums(|text| lines_without(text, "linux_amd64"));
+    let errors = refused(&dist);
+    assert!(
+        errors.contains(&format!("SHA256SUMS does not list {NAME}_linux_amd64.zip")),
+        "{errors}"
+    );
+}
+
+#[test]
+fn a_zip_of_no_platform_is_refused() {
+    let dist = Dist::new();
+    fs::rename(
+        dist.file("linux_amd64.zip"),
+        dist.file("linux_amd64_v1.zip"),
+    )
+    .unwrap();
+    dist.edit_shasums(|text| text.replace("linux_amd64.zip", "linux_amd64_v1.zip"));
+    let errors = refused(&dist);
+    assert!(errors.contains("amd64_v1"), "{errors}");
+}
+
+#[test]
+fn several_releases_in_one_directory_are_told_apart_by_nobody() {
+    let dist = Dist::new();
+    let other = dist
+        .file("SHA256SUMS")
+        .with_file_name("terraform-provider-hello_1.2.4_SHA256SUMS");
+    fs::copy(dist.file("SHA256SUMS"), other).unwrap();
+    let errors = refused(&dist);
+    assert!(
+        errors.contains("1.2.3") && errors.contains("1.2.4"),
+        "{errors}"
+    );
+}
+
+#[test]
+fn a_directory_without_a_release_says_what_is_looked_for() {
+    let dist = Dist::new();
+    fs::rename(dist.file("SHA256SUMS"), dist.file("checksums.txt")).unwrap();
+    let errors = refused(&dist);
+    assert!(
+        errors.contains("_SHA256SUMS") && errors.contains("checksum.name_template"),
+        "{errors}"
+    );
+    fs::remove_dir_all(dist.path()).unwrap();
+    let errors = refused(&dist);
+    assert!(errors.contains("GoReleaser"), "{errors}");
+}
+
+#[test]
+fn a_damaged_zip_is_refused_even_if_it_was_signed_so() {
+    let dist = Dist::new();
+    let path = dist.file("linux_amd64.zip");
+    let mut bytes = fs::read(&path).unwrap();
+    // In the middle of the first content.
+    bytes[70] ^= 0xff;
+    let digest = Sha256::of(&bytes).to_string();
+    let before = Sha256::of(&fs::read(&path).unwrap()).to_string();
+    fs::write(&path, bytes).unwrap();
+    dist.edit_shasums(|text| text.replace(&before, &digest));
+    let errors = refused(&dist);
+    assert!(
+        errors.contains("linux_amd64.zip: entry \"terraform-provider-hello_v1.2.3\""),
+        "{errors}"
+    );
+}
+
+#[test]
+fn a_signature_may_be_armoured_under_either_name() {
+    let armored = fs::read_to_string(fixture("armored.sig")).unwrap();
+    for name in ["SHA256SUMS.sig", "SHA256SUMS.asc"] {
+        let registry = Registry::start();
+        let dist = Dist::new();
+        fs::remove_file(dist.file("SHA256SUMS.sig")).unwrap();
+        fs::write(dist.file(name), &armored).unwrap();
+        publish(&registry, &dist).expect(0);
+    }
+}
+
+#[test]
+fn all_that_is_wrong_is_told_at_once() {
+    let dist = Dist::new();
+    fs::remove_file(dist.file("SHA256SUMS.sig")).unwrap();
+    fs::remove_file(dist.file("linux_amd64.zip")).unwrap();
+    fs::write(dist.file("windows_amd64.zip"), "no zip").unwrap();
+    fs::write(dist.file("manifest.json"), "{}").unwrap();
+    let errors = refused(&dist);
+    for expected in [
+        "SHA256SUMS.sig is missing",
+        "linux_amd64.zip, which is not in",
+        "windows_amd64.zip: not a zip",
+        "windows_amd64.zip: SHA256SUMS says",
+        "manifest.json: its sha256 is",
+    ] {
+        assert!(errors.contains(expected), "{expected:?} is not in {errors}");
+    }
+    assert_eq!(errors.lines().count(), 5, "{errors}");
+}
+
+#[test]
+fn without_a_manifest_the_protocol_is_taken_to_be_five_and_that_is_said() {
+    let registry = Registry::start();
+    let dist = Dist::new();
+    fs::remove_file(dist.file("manifest.json")).unwrap();
+    dist.edit_shasums(|text| lines_without(text, "manifest"));
+    let ended = run(
+        &registry,
+        &[
+            "publish",
+            "provider",
+            &dist.path(),
+            "--namespace",
+            "acme",
+            "--dry-run",
+        ],
+    )
+    .expect(0);
+    let report = ended.json();
+    assert_eq!(
+        report["request"]["body"]["protocols"],
+        serde_json::json!(["5.0"])
+    );
+    assert!(
+        report["warnings"][0].as_str().unwrap().contains("5.0"),
+        "{ended:?}"
+    );
+}
+
+#[test]
+fn the_manifest_that_goreleaser_took_is_found_beside_dist() {
+    let registry = Registry::start();
+    let dist = Dist::new();
+    let beside = dist.outside().join("terraform-registry-manifest.json");
+    fs::rename(dist.file("manifest.json"), &beside).unwrap();
+    publish(&registry, &dist).expect(0);
+    assert_eq!(
+        registry.description()["protocols"],
+        serde_json::json!(["6.0"])
+    );
+    fs::write(&beside, r#"{"metadata":{"protocol_versions":["5.0"]}}"#).unwrap();
+    assert!(refused(&dist).contains("SHA256SUMS"));
+}
+
+#[test]
+fn a_manifest_that_is_listed_and_not_there_is_not_guessed() {
+    let dist = Dist::new();
+    fs::remove_file(dist.file("manifest.json")).unwrap();
+    let errors = refused(&dist);
+    assert!(
+        errors.contains("terraform-registry-manifest.json"),
+        "{errors}"
+    );
+}

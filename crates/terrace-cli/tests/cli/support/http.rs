@@ -1,0 +1,111 @@
+//! The least of an HTTP server: one request for each connection.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead as _, BufReader, Read, Write};
+
+/// A request without its body.
+#[derive(Debug, Clone)]
+pub(crate) struct Head {
+    pub(crate) method: String,
+    /// Path and query.
+    pub(crate) target: String,
+    /// By their names in lower case.
+    pub(crate) headers: BTreeMap<String, String>,
+}
+
+impl Head {
+    pub(crate) fn content_length(&self) -> u64 {
+        self.headers
+            .get("content-length")
+            .map_or(0, |length| length.parse().expect("a number"))
+    }
+}
+
+/// What goes back.
+#[derive(Debug, Clone)]
+pub(crate) struct Response {
+    pub(crate) status: u16,
+    pub(crate) headers: Vec<(&'static str, String)>,
+    pub(crate) body: String,
+}
+
+impl Response {
+    pub(crate) fn new(status: u16, body: impl Into<String>) -> Self {
+        Self {
+            status,
+            headers: Vec::new(),
+            body: body.into(),
+        }
+    }
+
+    pub(crate) fn with(mut self, name: &'static str, value: impl Into<String>) -> Self {
+        self.headers.push((name, value.into()));
+        self
+    }
+}
+
+/// What to do about a request, decided from its head.
+pub(crate) enum Then {
+    Answer(Box<dyn FnOnce(Vec<u8>) -> Response>),
+    /// Read this many bytes of the body, and hang up.
+    HangUpAfter(u64),
+}
+
+/// Serves one request.
+pub(crate) fn serve(stream: impl Read + Write, decide: impl FnOnce(&Head) -> Then) {
+    let mut reader = BufReader::new(stream);
+    let Some(head) = read_head(&mut reader) else {
+        return;
+    };
+    match decide(&head) {
+        Then::Answer(answer) => {
+            let mut body = Vec::new();
+            let length = head.content_length();
+            let read = reader.by_ref().take(length).read_to_end(&mut body);
+            if read.is_ok_and(|read| read as u64 == length) {
+                write(reader.get_mut(), &answer(body));
+            }
+        }
+        Then::HangUpAfter(bytes) => {
+            let _ = std::io::copy(&mut reader.by_ref().take(bytes), &mut std::io::sink());
+        }
+    }
+}
+
+fn read_head(reader: &mut impl std::io::BufRead) -> Option<Head> {
+    let mut lines = reader.by_ref().lines();
+    let first = lines.next()?.ok()?;
+    let mut words = first.split(' ');
+    let (method, target) = (words.next()?.to_owned(), words.next()?.to_owned());
+    let mut headers = BTreeMap::new();
+    for line in lines {
+        let line = line.ok()?;
+        if line.is_empty() {
+            break;
+        }
+        let (name, value) = line.split_once(": ")?;
+        headers.insert(name.to_ascii_lowercase(), value.to_owned());
+    }
+    Some(Head {
+        method,
+        target,
+        headers,
+    })
+}
+
+fn write(stream: &mut impl Write, response: &Response) {
+    let Response {
+        status,
+        headers,
+        body,
+    } = response;
+    let mut head = format!("HTTP/1.1 {status} Status\r\nconnection: close\r\n");
+    for (name, value) in headers {
+        head.push_str(&format!("{name}: {value}\r\n"));
+    }
+    let length = body.len();
+    head.push_str(&format!("content-length: {length}\r\n\r\n{body}"));
+    // The program may have hung up, which is its right.
+    let _ = stream.write_all(head.as_bytes());
+    let _ = stream.flush();
+}

@@ -1,0 +1,150 @@
+//! Running the program, and the directories it works on.
+
+pub(crate) mod http;
+pub(crate) mod registry;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use registry::Registry;
+
+/// No test may ever see this in what the program prints.
+pub(crate) const TOKEN: &str = "an-admin-token-that-is-secret";
+
+/// Stands in every upload URL, and may not be printed either.
+pub(crate) const URL_SECRET: &str = "5ecre751gna7ure";
+
+/// How a run of the program ended.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    pub(crate) code: i32,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl Ended {
+    /// The one JSON document on standard output.
+    #[track_caller]
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.stdout)
+            .unwrap_or_else(|error| panic!("{error} in {:?}; {}", self.stdout, self.stderr))
+    }
+
+    #[track_caller]
+    pub(crate) fn expect(self, code: i32) -> Self {
+        assert_eq!(self.code, code, "{self:#?}");
+        self
+    }
+
+    /// The reasons of a failure, joined.
+    #[track_caller]
+    pub(crate) fn errors(&self) -> String {
+        let document = self.json();
+        let errors = document["errors"].as_array().expect("errors").iter();
+        let lines: Vec<&str> = errors.map(|error| error.as_str().unwrap()).collect();
+        lines.join("\n")
+    }
+}
+
+/// A command line of the program, in an environment that says nothing yet.
+pub(crate) fn terrace(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_terrace"));
+    command.args(arguments).stdin(Stdio::null());
+    for (name, _) in std::env::vars_os() {
+        let name = name.to_string_lossy().to_ascii_uppercase();
+        if name.starts_with("TERRACE_") || name.starts_with("SSL_CERT_") || name.contains("PROXY") {
+            command.env_remove(&*name);
+            command.env_remove(name.to_ascii_lowercase());
+        }
+    }
+    command
+}
+
+/// Runs a command line against a registry, with JSON output.
+#[track_caller]
+pub(crate) fn run(registry: &Registry, arguments: &[&str]) -> Ended {
+    let mut command = terrace(arguments);
+    command.arg("--json").env("TERRACE_URL", registry.url());
+    ended(command.env("TERRACE_TOKEN", TOKEN))
+}
+
+/// Runs a command, and sees to it that it tells no secrets.
+#[track_caller]
+pub(crate) fn ended(command: &mut Command) -> Ended {
+    let Output {
+        status,
+        stdout,
+        stderr,
+    } = command.output().expect("the program runs");
+    let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
+    let ended = Ended {
+        code: status.code().expect("an exit code"),
+        stdout: text(stdout),
+        stderr: text(stderr),
+    };
+    for secret in [TOKEN, URL_SECRET] {
+        let printed = format!("{}{}", ended.stdout, ended.stderr);
+        assert!(!printed.contains(secret), "a secret was printed: {printed}");
+    }
+    ended
+}
+
+pub(crate) const NAME: &str = "terraform-provider-hello_1.2.3";
+
+/// A copy of the signed release, to be spoiled.
+pub(crate) struct Dist(TempDir);
+
+impl Dist {
+    /// `dist` in an otherwise empty directory.
+    pub(crate) fn new() -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let dist = directory.path().join("dist");
+        fs::create_dir(&dist).unwrap();
+        for entry in fs::read_dir(fixture("release")).unwrap() {
+            let entry = entry.unwrap();
+            fs::copy(entry.path(), dist.join(entry.file_name())).unwrap();
+        }
+        Self(directory)
+    }
+
+    pub(crate) fn path(&self) -> String {
+        self.0.path().join("dist").to_str().unwrap().to_owned()
+    }
+
+    /// A file of the release, by the end of its name: `.zip` files as `linux_amd64.zip`.
+    pub(crate) fn file(&self, end: &str) -> PathBuf {
+        self.0.path().join("dist").join(format!("{NAME}_{end}"))
+    }
+
+    /// The directory around `dist`.
+    pub(crate) fn outside(&self) -> &Path {
+        self.0.path()
+    }
+
+    pub(crate) fn edit_shasums(&self, edit: impl Fn(&str) -> String) {
+        let path = self.file("SHA256SUMS");
+        let text = fs::read_to_string(&path).unwrap();
+        fs::write(path, edit(&text)).unwrap();
+    }
+}
+
+pub(crate) fn fixture(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/fixtures")
+        .join(name)
+}
+
+/// A directory with these files.
+pub(crate) fn directory(files: &[(&str, &str)]) -> TempDir {
+    let directory = tempfile::tempdir().unwrap();
+    for (name, content) in files {
+        let path = directory.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, content).unwrap();
+    }
+    directory
+}

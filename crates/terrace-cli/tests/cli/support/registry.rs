@@ -1,0 +1,289 @@
+//! A registry that keeps what it gets in memory, and fails when it is told to.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::{TcpListener, TcpStream};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::thread;
+use std::time::Duration;
+
+use rustls::{ServerConfig, ServerConnection, StreamOwned};
+use serde_json::{Value, json};
+use terrace_core::digest::Sha256;
+use terrace_core::openpgp::parse_signing_keys;
+use terrace_core::release::SigningKeyDocument;
+
+use super::http::{Head, Response, Then, serve};
+use super::{TOKEN, URL_SECRET, fixture};
+
+/// One failure.
+#[derive(Debug, Clone)]
+pub(crate) enum Fault {
+    Answer(Response),
+    HangUpAfter(u64),
+}
+
+/// A registry on a port of its own.
+pub(crate) struct Registry {
+    url: String,
+    state: Arc<Mutex<State>>,
+}
+
+#[derive(Default)]
+struct State {
+    url: String,
+    seen: Vec<Head>,
+    /// What stands in front of matching requests, each once: a method, a part of the path.
+    faults: Vec<(String, String, Fault)>,
+    archives: BTreeSet<String>,
+    last_archive: Vec<u8>,
+    releases: BTreeMap<String, Value>,
+    descriptions: Vec<Value>,
+    keys: Vec<SigningKeyDocument>,
+    uploading: usize,
+    most_uploading: usize,
+    forgets: bool,
+}
+
+impl Registry {
+    /// One that knows the publisher's key.
+    pub(crate) fn start() -> Self {
+        let registry = Self::without_keys();
+        registry.add_key("publisher.asc");
+        registry
+    }
+
+    pub(crate) fn without_keys() -> Self {
+        Self::listen("http", |stream, state| {
+            serve(stream, |head| State::decide(state, head));
+        })
+    }
+
+    /// One that speaks TLS.
+    pub(crate) fn with_tls(config: Arc<ServerConfig>) -> Self {
+        Self::listen("https", move |stream, state| {
+            let connection = ServerConnection::new(Arc::clone(&config)).unwrap();
+            let stream = StreamOwned::new(connection, stream);
+            serve(stream, |head| State::decide(state, head));
+        })
+    }
+
+    /// The threads end with the tests.
+    fn listen(
+        scheme: &str,
+        serve: impl Fn(TcpStream, &Arc<Mutex<State>>) + Send + Sync + 'static,
+    ) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("{scheme}://{}", listener.local_addr().unwrap());
+        let state = Arc::new(Mutex::new(State {
+            url: url.clone(),
+            ..State::default()
+        }));
+        let registry = Self {
+            url,
+            state: Arc::clone(&state),
+        };
+        let serve = Arc::new(serve);
+        thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let (serve, state) = (Arc::clone(&serve), Arc::clone(&state));
+                thread::spawn(move || serve(stream, &state));
+            }
+        });
+        registry
+    }
+
+    pub(crate) fn url(&self) -> &str {
+        &self.url
+    }
+
+    pub(crate) fn add_key(&self, file: &str) {
+        let text = std::fs::read_to_string(fixture(file)).unwrap();
+        self.state().add_keys(&text);
+    }
+
+    /// Fails the next request of this kind.
+    pub(crate) fn fail(&self, method: &str, path: &str, fault: Fault) {
+        let fault = (method.to_owned(), path.to_owned(), fault);
+        self.state().faults.push(fault);
+    }
+
+    /// Loses every archive that it accepts.
+    pub(crate) fn forget_archives(&self) {
+        self.state().forgets = true;
+    }
+
+    /// The requests since the last time, as `METHOD /path`.
+    pub(crate) fn requests(&self) -> Vec<String> {
+        let seen = std::mem::take(&mut self.state().seen);
+        let path = |head: &Head| head.target.split('?').next().unwrap().to_owned();
+        let line = |head: &Head| format!("{} {}", head.method, path(head));
+        seen.iter().map(line).collect()
+    }
+
+    /// The heads of the uploads so far.
+    pub(crate) fn uploads(&self) -> Vec<Head> {
+        let is_upload = |head: &&Head| head.target.starts_with("/bucket/");
+        self.state()
+            .seen
+            .iter()
+            .filter(is_upload)
+            .cloned()
+            .collect()
+    }
+
+    /// The last description of a release that it got.
+    pub(crate) fn description(&self) -> Value {
+        self.state().descriptions.last().unwrap().clone()
+    }
+
+    /// The bytes of the last archive that it got.
+    pub(crate) fn last_archive(&self) -> Vec<u8> {
+        self.state().last_archive.clone()
+    }
+
+    pub(crate) fn most_uploads_at_once(&self) -> usize {
+        self.state().most_uploading
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap()
+    }
+}
+
+impl State {
+    fn decide(this: &Arc<Mutex<Self>>, head: &Head) -> Then {
+        let mut state = this.lock().unwrap();
+        state.seen.push(head.clone());
+        let hit = state.faults.iter().position(|(method, path, _)| {
+            *method == head.method && head.target.contains(path.as_str())
+        });
+        match hit.map(|hit| state.faults.remove(hit).2) {
+            Some(Fault::HangUpAfter(bytes)) => Then::HangUpAfter(bytes),
+            Some(Fault::Answer(response)) => Then::Answer(Box::new(|_| response)),
+            None => {
+                let (this, head) = (Arc::clone(this), head.clone());
+                Then::Answer(Box::new(move |body| Self::answer(&this, &head, &body)))
+            }
+        }
+    }
+
+    fn answer(this: &Mutex<Self>, head: &Head, body: &[u8]) -> Response {
+        if let Some(rest) = head.target.strip_prefix("/bucket/") {
+            return Self::store(this, head, rest, body);
+        }
+        let mut state = this.lock().unwrap();
+        if head.headers.get("authorization") != Some(&format!("Bearer {TOKEN}")) {
+            return errors(401, &["a valid token is needed"]);
+        }
+        let path: Vec<&str> = head.target.split('/').skip(3).collect();
+        match (head.method.as_str(), path.as_slice()) {
+            ("PUT", ["providers" | "modules", ..]) => state.publish(&head.target, body),
+            ("GET", ["namespaces", _, "keys"]) => state.keys(),
+            ("PUT", ["namespaces", _, "keys"]) => {
+                state.add_keys(std::str::from_utf8(body).unwrap());
+                state.keys()
+            }
+            ("DELETE", ["namespaces", _, "keys", id]) => {
+                state.keys.retain(|key| key.key_id != *id);
+                state.keys()
+            }
+            _ => errors(404, &["there is nothing here"]),
+        }
+    }
+
+    fn add_keys(&mut self, text: &str) {
+        let keys = parse_signing_keys(text).unwrap();
+        self.keys.extend(keys.iter().map(SigningKeyDocument::from));
+    }
+
+    fn keys(&self) -> Response {
+        Response::new(200, json!({ "keys": self.keys }).to_string())
+    }
+
+    fn publish(&mut self, target: &str, body: &[u8]) -> Response {
+        let description: Value = serde_json::from_slice(body).unwrap();
+        self.descriptions.push(description.clone());
+        let answer = |status: &str| {
+            let published = json!({ "status": status, "address": "a/b", "version": "1.2.3" });
+            published.to_string()
+        };
+        match self.releases.get(target) {
+            Some(published) if *published == description => {
+                return Response::new(200, answer("unchanged"));
+            }
+            Some(_) => {
+                let reasons = ["it is published with other bytes"];
+                return Response::new(
+                    409,
+                    json!({ "status": "conflict", "errors": reasons }).to_string(),
+                );
+            }
+            None => {}
+        }
+        let missing = self.missing(&description);
+        if missing.is_empty() {
+            self.releases.insert(target.to_owned(), description);
+            return Response::new(201, answer("created"));
+        }
+        let incomplete = json!({ "status": "incomplete", "missing": missing });
+        Response::new(202, incomplete.to_string())
+    }
+
+    fn missing(&self, description: &Value) -> Vec<Value> {
+        let archives = match description["packages"].as_array() {
+            Some(packages) => packages.clone(),
+            None => vec![description["archive"].clone()],
+        };
+        let is_missing = |archive: &&Value| {
+            let sha256 = archive["sha256"].as_str().unwrap();
+            !self.archives.contains(sha256)
+        };
+        let upload = |archive: &Value| {
+            let sha256 = archive["sha256"].as_str().unwrap();
+            let filename = archive["filename"].as_str().unwrap_or("archive");
+            json!({
+                "filename": filename, "sha256": sha256, "size": archive["size"],
+                "upload": {
+                    "method": "PUT",
+                    "url": format!("{}/bucket/{sha256}?X-Amz-Signature={URL_SECRET}", self.url),
+                    "headers": {
+                        "content-type": "application/zip",
+                        "if-none-match": "*",
+                        "x-amz-checksum-sha256": sha256.parse::<Sha256>().unwrap().to_base64(),
+                    },
+                },
+            })
+        };
+        archives.iter().filter(is_missing).map(upload).collect()
+    }
+
+    fn store(this: &Mutex<Self>, head: &Head, rest: &str, body: &[u8]) -> Response {
+        let sha256 = rest.split('?').next().unwrap();
+        {
+            let mut state = this.lock().unwrap();
+            state.uploading += 1;
+            state.most_uploading = state.most_uploading.max(state.uploading);
+        }
+        // Long enough for others to come.
+        thread::sleep(Duration::from_millis(100));
+        let mut state = this.lock().unwrap();
+        state.uploading -= 1;
+        if state.archives.contains(sha256) {
+            return Response::new(412, "<Error><Code>PreconditionFailed</Code></Error>");
+        }
+        let promised = head.headers.get("x-amz-checksum-sha256");
+        if promised != Some(&Sha256::of(body).to_base64()) {
+            return Response::new(400, "<Error><Code>BadDigest</Code></Error>");
+        }
+        if !state.forgets {
+            state.archives.insert(sha256.to_owned());
+            state.last_archive = body.to_vec();
+        }
+        Response::new(200, "")
+    }
+}
+
+/// The registry's own errors.
+pub(crate) fn errors(status: u16, reasons: &[&str]) -> Response {
+    Response::new(status, json!({ "errors": reasons }).to_string())
+}

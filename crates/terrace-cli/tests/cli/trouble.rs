@@ -1,0 +1,253 @@
+//! Networks and registries that fail.
+
+use std::net::TcpListener;
+use std::time::Instant;
+
+use super::support::http::Response;
+use super::support::registry::{Fault, Registry, errors};
+use super::support::{Dist, Ended, TOKEN, URL_SECRET, ended, run, terrace};
+
+#[track_caller]
+fn publish(registry: &Registry, more: &[&str]) -> Ended {
+    let dist = Dist::new();
+    let path = dist.path();
+    let arguments = ["publish", "provider", &path, "--namespace", "acme"];
+    run(registry, &[&arguments, more].concat())
+}
+
+fn count(requests: &[String], start: &str) -> usize {
+    requests
+        .iter()
+        .filter(|line| line.starts_with(start))
+        .count()
+}
+
+fn soon(status: u16) -> Fault {
+    Fault::Answer(errors(status, &["storage did not answer"]).with("retry-after", "0"))
+}
+
+#[test]
+fn a_registry_that_is_unavailable_twice_is_asked_three_times() {
+    let registry = Registry::start();
+    registry.fail("PUT", "/admin/", soon(503));
+    registry.fail("PUT", "/admin/", soon(429));
+    registry.fail("GET", "/keys", soon(500));
+    let ended = publish(&registry, &[]).expect(0);
+    assert_eq!(ended.json()["status"], "created");
+    assert!(
+        ended
+            .stderr
+            .contains("storage did not answer; trying again in"),
+        "{ended:?}"
+    );
+    let requests = registry.requests();
+    assert_eq!(count(&requests, "PUT /admin/"), 4);
+    assert_eq!(count(&requests, "GET /admin/"), 2);
+}
+
+#[test]
+fn a_registry_that_stays_unavailable_is_given_up() {
+    let registry = Registry::start();
+    for _ in 0..3 {
+        registry.fail("PUT", "/admin/", soon(503));
+    }
+    let ended = publish(&registry, &["--retries", "2"]).expect(6);
+    assert_eq!(ended.json()["status"], "unavailable");
+    assert_eq!(ended.errors(), "storage did not answer");
+    assert_eq!(registry.requests().len(), 3);
+}
+
+#[test]
+fn what_the_registry_refuses_is_not_asked_again() {
+    for (status, code) in [
+        (400, 3),
+        (401, 5),
+        (403, 5),
+        (404, 5),
+        (409, 4),
+        (413, 3),
+        (422, 3),
+    ] {
+        let registry = Registry::start();
+        registry.fail(
+            "PUT",
+            "/admin/",
+            Fault::Answer(errors(status, &["a reason"])),
+        );
+        let ended = publish(&registry, &[]).expect(code);
+        assert!(ended.errors().contains("a reason"), "{ended:?}");
+        assert_eq!(registry.requests().len(), 1, "{status}");
+    }
+}
+
+#[test]
+fn a_wrong_token_says_what_to_do() {
+    let registry = Registry::start();
+    let mut command = terrace(&["key", "list", "acme", "--url", registry.url()]);
+    let ended = ended(command.env("TERRACE_TOKEN", "another-secret")).expect(5);
+    assert!(
+        ended
+            .stderr
+            .contains("TERRACE_TOKEN must be its admin token"),
+        "{ended:?}"
+    );
+    assert!(!ended.stderr.contains("another-secret"));
+}
+
+#[test]
+fn an_upload_that_breaks_is_resumed_with_a_fresh_url_and_the_rest_is_not_sent_again() {
+    let registry = Registry::start();
+    registry.fail("PUT", "/bucket/", Fault::HangUpAfter(10));
+    let ended = publish(&registry, &[]).expect(0);
+    assert!(ended.stderr.contains("the upload failed"), "{ended:?}");
+    let requests = registry.requests();
+    assert_eq!(count(&requests, "PUT /bucket/"), 7, "{requests:?}");
+    assert_eq!(count(&requests, "PUT /admin/"), 3, "{requests:?}");
+}
+
+#[test]
+fn the_same_command_again_continues_where_it_stopped() {
+    let registry = Registry::start();
+    registry.fail("PUT", "/bucket/", Fault::HangUpAfter(10));
+    publish(&registry, &["--retries", "0"]).expect(6);
+    let sent = count(&registry.requests(), "PUT /bucket/") - 1;
+    let report = publish(&registry, &["--retries", "0"]).expect(0).json();
+    assert_eq!(report["uploaded"].as_array().unwrap().len(), 6 - sent);
+    assert_eq!(count(&registry.requests(), "PUT /bucket/"), 6 - sent);
+}
+
+#[test]
+fn an_archive_that_somebody_else_sent_meanwhile_is_fine() {
+    let registry = Registry::start();
+    publish(&registry, &[]).expect(0);
+    let other = Registry::start();
+    let already_there = Response::new(412, "<Error><Code>PreconditionFailed</Code></Error>");
+    for _ in 0..6 {
+        other.fail("PUT", "/bucket/", Fault::Answer(already_there.clone()));
+    }
+    // It says 412 and has them not, so it is asked what it wants, and gets it.
+    let ended = publish(&other, &[]).expect(0);
+    assert!(ended.stderr.contains("is there already"), "{ended:?}");
+}
+
+#[test]
+fn a_url_that_has_expired_is_replaced_by_a_fresh_one() {
+    let registry = Registry::start();
+    let expired = "<Error><Code>AccessDenied</Code><Message>Request has expired</Message></Error>";
+    registry.fail(
+        "PUT",
+        "/bucket/",
+        Fault::Answer(Response::new(403, expired)),
+    );
+    let ended = publish(&registry, &[]).expect(0);
+    assert!(ended.stderr.contains("Request has expired"), "{ended:?}");
+}
+
+#[test]
+fn a_storage_that_refuses_is_quoted_without_its_secrets() {
+    let registry = Registry::start();
+    let body = format!(
+        "<Error><Code>BadDigest</Code><Message>The digest is wrong</Message>\
+         <StringToSign>{URL_SECRET}</StringToSign></Error>"
+    );
+    registry.fail("PUT", "/bucket/", Fault::Answer(Response::new(400, body)));
+    let ended = publish(&registry, &[]).expect(3);
+    assert!(
+        ended
+            .errors()
+            .contains("400: BadDigest: The digest is wrong"),
+        "{ended:?}"
+    );
+}
+
+#[test]
+fn a_storage_that_refuses_for_ever_is_given_up() {
+    let registry = Registry::start();
+    for _ in 0..100 {
+        registry.fail("PUT", "/bucket/", Fault::Answer(Response::new(403, "no")));
+    }
+    let ended = publish(&registry, &["--retries", "2"]).expect(5);
+    assert!(ended.errors().contains("403"), "{ended:?}");
+    assert!(registry.requests().len() < 40);
+}
+
+#[test]
+fn a_registry_that_never_finds_what_it_got_is_given_up() {
+    let registry = Registry::start();
+    registry.forget_archives();
+    let ended = publish(&registry, &["--retries", "1"]).expect(1);
+    assert!(
+        ended
+            .errors()
+            .contains("keeps asking for archives that were sent"),
+        "{ended:?}"
+    );
+    assert_eq!(count(&registry.requests(), "PUT /admin/"), 3);
+}
+
+#[test]
+fn a_registry_that_asks_for_what_is_not_ours_gets_nothing() {
+    let registry = Registry::start();
+    let body = serde_json::json!({ "status": "incomplete", "missing": [{
+        "filename": "id_rsa", "sha256": "0".repeat(64), "size": 1,
+        "upload": { "method": "PUT", "url": registry.url(), "headers": {} },
+    }]});
+    registry.fail(
+        "PUT",
+        "/admin/",
+        Fault::Answer(Response::new(202, body.to_string())),
+    );
+    let ended = publish(&registry, &[]).expect(1);
+    assert!(
+        ended.errors().contains("not part of this release"),
+        "{ended:?}"
+    );
+}
+
+#[test]
+fn a_redirect_is_not_followed_with_the_token() {
+    let registry = Registry::start();
+    let elsewhere = Registry::start();
+    let target = format!("{}/admin", elsewhere.url());
+    registry.fail(
+        "PUT",
+        "/admin/",
+        Fault::Answer(Response::new(308, "").with("location", target)),
+    );
+    let ended = publish(&registry, &[]).expect(1);
+    assert!(ended.errors().contains(elsewhere.url()), "{ended:?}");
+    assert!(elsewhere.requests().is_empty());
+}
+
+#[test]
+fn what_is_no_terrace_registry_is_told() {
+    let registry = Registry::start();
+    registry.fail(
+        "PUT",
+        "/admin/",
+        Fault::Answer(Response::new(200, "<html>welcome</html>")),
+    );
+    let ended = publish(&registry, &[]).expect(1);
+    assert!(
+        ended.errors().contains("is it a Terrace registry"),
+        "{ended:?}"
+    );
+}
+
+#[test]
+fn where_nobody_listens_the_network_is_blamed() {
+    let address = TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap();
+    let start = Instant::now();
+    let mut command = terrace(&["key", "list", "acme", "--json", "--retries", "1"]);
+    command.env("TERRACE_URL", format!("http://{address}"));
+    let ended = ended(command.env("TERRACE_TOKEN", TOKEN)).expect(6);
+    assert!(ended.errors().contains("cannot be reached"), "{ended:?}");
+    assert!(ended.stderr.contains("trying again"), "{ended:?}");
+    assert!(
+        start.elapsed().as_millis() >= 250,
+        "it waits before it tries again"
+    );
+}

@@ -1,0 +1,102 @@
+//! The command line itself.
+
+use std::fs;
+
+use super::support::registry::Registry;
+use super::support::{Dist, TOKEN, ended, run, terrace};
+
+#[test]
+fn help_says_what_the_exit_codes_mean_and_not_what_the_token_is() {
+    for arguments in [
+        &["--help"] as &[&str],
+        &["publish", "provider", "--help"],
+        &["publish", "module", "--help"],
+        &["key", "add", "--help"],
+    ] {
+        let mut command = terrace(arguments);
+        let ended = ended(command.env("TERRACE_TOKEN", TOKEN)).expect(0);
+        assert!(ended.stdout.contains("4  conflict"), "{}", ended.stdout);
+        assert!(ended.stdout.contains("TERRACE_TOKEN"), "{}", ended.stdout);
+    }
+}
+
+#[test]
+fn without_a_registry_or_a_token_the_command_line_is_wrong() {
+    let dist = Dist::new();
+    let arguments = ["publish", "provider", &dist.path(), "--namespace", "acme"];
+    let url = "http://127.0.0.1:9";
+    for (url, token, hint) in [
+        (None, Some(TOKEN), "TERRACE_URL"),
+        (Some(""), Some(TOKEN), "TERRACE_URL"),
+        (Some("registry.example.com"), Some(TOKEN), "https://"),
+        (Some(url), None, "TERRACE_TOKEN"),
+        (Some(url), Some(""), "TERRACE_TOKEN"),
+        (Some(url), Some("two words"), "token"),
+    ] {
+        let mut command = terrace(&arguments);
+        command.envs(url.map(|url| ("TERRACE_URL", url)));
+        command.envs(token.map(|token| ("TERRACE_TOKEN", token)));
+        let ended = ended(command.arg("--json")).expect(2);
+        assert!(ended.errors().contains(hint), "{ended:?}");
+        assert!(!ended.stderr.contains("two words"), "{ended:?}");
+    }
+}
+
+#[test]
+fn a_command_line_that_cannot_be_read_is_told_as_json_too() {
+    let mut command = terrace(&["publish", "provider", "--namespace", "a_b", "--json"]);
+    let ended = ended(&mut command).expect(2);
+    assert_eq!(ended.json()["status"], "usage");
+    assert!(ended.errors().contains("a_b"), "{ended:?}");
+    assert!(ended.stderr.contains("letters, digits and dashes"));
+}
+
+#[test]
+fn flags_are_stronger_than_the_environment() {
+    let registry = Registry::start();
+    let mut command = terrace(&["key", "list", "acme", "--url", registry.url()]);
+    command.args(["--token", TOKEN]);
+    command.env("TERRACE_URL", "http://127.0.0.1:9");
+    command.env("TERRACE_TOKEN", "another-token");
+    ended(&mut command).expect(0);
+}
+
+#[test]
+fn quiet_prints_the_result_and_nothing_else() {
+    let registry = Registry::start();
+    let dist = Dist::new();
+    let mut command = terrace(&["publish", "provider", "--namespace", "acme", "--quiet"]);
+    command.arg(dist.path()).env("TERRACE_URL", registry.url());
+    let ended = ended(command.env("TERRACE_TOKEN", TOKEN)).expect(0);
+    assert_eq!(ended.stderr, "");
+    assert_eq!(ended.stdout.lines().count(), 1, "{ended:?}");
+    assert!(ended.stdout.contains("published acme/hello 1.2.3"));
+}
+
+#[test]
+fn where_no_bars_can_be_drawn_each_upload_is_a_line() {
+    let registry = Registry::start();
+    let dist = Dist::new();
+    let ended = run(
+        &registry,
+        &["publish", "provider", &dist.path(), "--namespace", "acme"],
+    );
+    let lines = |what: &str| ended.stderr.lines().filter(|l| l.starts_with(what)).count();
+    assert_eq!(
+        (lines("uploading "), lines("uploaded ")),
+        (6, 6),
+        "{ended:?}"
+    );
+    assert!(!ended.stderr.contains('\x1b'), "{ended:?}");
+}
+
+#[test]
+fn names_of_files_cannot_move_the_cursor() {
+    let dist = Dist::new();
+    let name = "terraform-provider-\x1b[2Jx_1.0.0_SHA256SUMS";
+    fs::write(dist.file("SHA256SUMS").with_file_name(name), "").unwrap();
+    let mut command = terrace(&["publish", "provider", &dist.path(), "--namespace", "acme"]);
+    let ended = ended(&mut command).expect(3);
+    assert!(!ended.stderr.contains('\x1b'), "{ended:?}");
+    assert!(ended.stderr.contains("several releases"), "{ended:?}");
+}
