@@ -11,7 +11,8 @@ use serde_json::{Value, json};
 
 use crate::error::Failure;
 
-const BAR: &str = "  {bar:24} {bytes:>11} of {total_bytes:<11} {bytes_per_sec:>13} {eta:>4}  {msg}";
+const BAR: &str =
+    "  {bar:24} {bytes:>11} of {total_bytes:<11} {bytes_per_sec:>13} {eta:>4}  {wide_msg}";
 
 /// How and how much to print.
 pub(crate) struct Output {
@@ -156,6 +157,11 @@ pub(crate) fn bytes(count: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_template_of_a_bar_is_one() {
+        assert!(ProgressStyle::with_template(BAR).is_ok());
+    }
 
     #[test]
     fn control_characters_are_shown_and_not_obeyed() {
