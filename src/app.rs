@@ -6,6 +6,7 @@ mod publish;
 mod read;
 
 use terrace_core::config::Config;
+use terrace_core::key::IndexKey;
 use terrace_core::limits;
 use terrace_core::problem::Problem;
 use terrace_core::read::{Begun, begin};
@@ -30,6 +31,8 @@ enum Failure {
     Store(StoreError),
     /// A stored document is not what was written there.
     Corrupt(String),
+    /// Others kept committing while a version list was written.
+    Outrun(IndexKey),
 }
 
 impl From<Problem> for Failure {
@@ -136,6 +139,14 @@ impl<'a, P: Platform> App<'a, P> {
                 self.platform.log(&format!("storage: {error}"));
                 Problem::Unavailable(
                     "storage did not answer; nothing is lost: send the same request again"
+                        .to_owned(),
+                )
+            }
+            Failure::Outrun(key) => {
+                self.platform.log(&format!("outrun: {key}"));
+                Problem::Unavailable(
+                    "published, but others publish so fast that the version list is behind: \
+                     send the same request again"
                         .to_owned(),
                 )
             }

@@ -14,7 +14,7 @@ use worker::{Context, Env, event, web_sys};
 async fn fetch(
     request: web_sys::Request,
     env: Env,
-    _context: Context,
+    context: Context,
 ) -> worker::Result<web_sys::Response> {
-    platform::serve(request, env).await
+    platform::serve(request, env, &context).await
 }

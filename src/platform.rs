@@ -10,7 +10,9 @@ use std::cell::OnceCell;
 use terrace_core::config::Config;
 use terrace_core::problem::Problem;
 use terrace_core::reply::Reply;
-use worker::{Env, console_error, console_warn, web_sys};
+use worker::wasm_bindgen::JsCast as _;
+use worker::wasm_bindgen_futures::{JsFuture, future_to_promise};
+use worker::{Context, Env, console_error, console_warn, web_sys};
 
 use crate::app::App;
 use crate::store::Platform;
@@ -25,11 +27,26 @@ thread_local! {
     static CONFIG: OnceCell<&'static Result<Config, String>> = const { OnceCell::new() };
 }
 
-/// Answers one request.
+/// Answers one request. One that writes is carried through even when its client has gone: a
+/// publisher's Ctrl-C must not stop between a write and the look after it.
 pub(crate) async fn serve(
     request: web_sys::Request,
     env: Env,
+    context: &Context,
 ) -> worker::Result<web_sys::Response> {
+    if matches!(request.method().as_str(), "GET" | "HEAD") {
+        return answer(request, env).await;
+    }
+    let promise = future_to_promise(async move { Ok(answer(request, env).await?.into()) });
+    let carried_through = JsFuture::from(promise.clone());
+    context.wait_until(async move {
+        // Whoever waits for the answer is told of a failure.
+        let _ = carried_through.await;
+    });
+    Ok(JsFuture::from(promise).await?.unchecked_into())
+}
+
+async fn answer(request: web_sys::Request, env: Env) -> worker::Result<web_sys::Response> {
     let reply = match config(&env) {
         Ok(config) => {
             let cloudflare = Cloudflare {

@@ -7,6 +7,7 @@ use terrace_core::index::{IndexDocument, ListedRelease};
 use terrace_core::key::{ArchiveKey, FactKey, IndexKey, Package};
 use terrace_core::read::{Found, IndexForm};
 use terrace_core::time::UnixTime;
+use terrace_core::version::Version;
 
 /// Why storage did not do what it was asked to. Whether the operation took effect is unknown.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -51,8 +52,8 @@ pub enum Condition {
 /// A page of a listing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ReleasePage {
-    /// What version lists say about each release.
-    pub releases: Vec<ListedRelease>,
+    /// Each release with what version lists say about it, where its object's metadata tells.
+    pub releases: Vec<(Version, Option<ListedRelease>)>,
     /// Where the next page begins, if there is one.
     pub cursor: Option<String>,
 }
@@ -89,8 +90,10 @@ pub trait Facts {
 }
 
 /// What is known about stored bytes without reading them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ArchiveHead {
+    /// Which write of the key it is.
+    pub revision: Revision,
     /// Their length.
     pub size: u64,
     /// Their digest, where storage keeps one.

@@ -12,12 +12,11 @@ use terrace_core::key::{FactKey, IndexKey};
 use terrace_core::problem::Problem;
 use terrace_core::publish::{
     ArchiveState, ExpectedArchive, ModulePublication, Plan, ProviderPublication, Publication, Seen,
-    Step, release_metadata,
+    Step, release_metadata, too_large,
 };
 use terrace_core::reply::{CachePolicy, Reply};
 use terrace_core::version::Version;
 
-use super::read::Writer;
 use super::{App, Failure};
 use crate::store::{
     Archives as _, Clock as _, Condition, Facts as _, Indices as _, Payload, Platform, StoreError,
@@ -77,7 +76,7 @@ impl<P: Platform> App<'_, P> {
             match publication.plan(seen, self.platform.clock().now()) {
                 Plan::Conflict(reasons) => return Err(Problem::Conflict(reasons).into()),
                 Plan::Invalid(reasons) => return Err(Problem::Invalid(reasons).into()),
-                Plan::Upload(missing) => return self.ask_for(publication, &missing, origin),
+                Plan::Upload(missing) => return self.ask_for(&missing, origin),
                 Plan::Execute {
                     steps,
                     creates,
@@ -133,7 +132,11 @@ impl<P: Platform> App<'_, P> {
         if digest != Some(expected.key.digest) {
             self.platform
                 .log(&format!("{} holds other bytes: discarded", expected.key));
-            archives.discard(expected.key).await?;
+            // Unless somebody has sent the right ones while these were being hashed.
+            let now = archives.head(expected.key).await?;
+            if now.is_some_and(|now| now.revision == head.revision) {
+                archives.discard(expected.key).await?;
+            }
             return Ok(ArchiveState::Missing);
         }
         let (reasons, warnings) = match self.entries(expected, head.size).await? {
@@ -184,7 +187,6 @@ impl<P: Platform> App<'_, P> {
 
     fn ask_for(
         &self,
-        publication: &Publication,
         missing: &[ExpectedArchive],
         origin: &str,
     ) -> Result<Reply<P::Stream>, Failure> {
@@ -192,7 +194,7 @@ impl<P: Platform> App<'_, P> {
             let message = "no secret is set that could sign upload URLs".to_owned();
             return Err(Problem::Misconfigured(message).into());
         };
-        let too_large = publication.too_large_for(urls);
+        let too_large = too_large(missing, urls);
         if !too_large.is_empty() {
             return Err(Problem::Invalid(too_large).into());
         }
@@ -275,7 +277,7 @@ impl<P: Platform> App<'_, P> {
                 self.platform.indices().put(&key, &document).await?;
             }
             Step::IndexVersions(package) => {
-                self.index_versions(package, Writer::Publisher).await?;
+                self.index_versions(package).await?;
             }
         }
         Ok(Executed::All)

@@ -3,22 +3,13 @@
 use terrace_core::index::{self, IndexDocument, ListedRelease};
 use terrace_core::key::{FactKey, IndexKey, Package};
 use terrace_core::limits;
-use terrace_core::read::{FinishError, Found, Lookup};
+use terrace_core::read::{FinishError, Found, IndexForm, Lookup};
 use terrace_core::release::Release;
 use terrace_core::reply::{Body, Reply};
 use terrace_core::version::Version;
 
 use super::{App, Failure};
-use crate::store::{Clock as _, Facts as _, Indices as _, Platform, StoreError};
-
-/// Who writes a version list.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Writer {
-    /// Somebody who published: the list has to be written.
-    Publisher,
-    /// Somebody who found none: an answer is owed, the list is a courtesy.
-    Reader,
-}
+use crate::store::{Clock as _, Facts as _, Indices as _, Platform, Revision, StoreError};
 
 impl<P: Platform> App<'_, P> {
     pub(super) async fn read(&self, lookup: &Lookup, origin: &str) -> Reply<P::Stream> {
@@ -59,7 +50,7 @@ impl<P: Platform> App<'_, P> {
     /// The slow way: KV has nothing, and R2 decides whether there is nothing.
     async fn read_facts(&self, lookup: &Lookup, origin: &str) -> Result<Reply<P::Stream>, Failure> {
         let document = match &lookup.key {
-            IndexKey::Versions(package) => self.index_versions(package, Writer::Reader).await?,
+            IndexKey::Versions(package) => self.mend_versions(package).await?,
             IndexKey::Version(package, version) => self.mend_version(package, version).await?,
         };
         let Some(IndexDocument { text, metadata }) = document else {
@@ -88,7 +79,15 @@ impl<P: Platform> App<'_, P> {
         };
         let document = index::version(&release).map_err(|e| Failure::Corrupt(e.to_string()))?;
         let key = IndexKey::Version(package.clone(), version.clone());
-        if let Err(error) = self.platform.indices().put(&key, &document).await {
+        // The edge may remember for long that there was none: asked for with a shorter time, it
+        // looks again, and there is nothing to write.
+        let seconds = limits::LIST_CACHE_SECONDS;
+        let indices = self.platform.indices();
+        let found = indices.get(&key, IndexForm::Stream, seconds).await;
+        if matches!(found, Ok(Some(found)) if found.metadata == document.metadata) {
+            return Ok(Some(document));
+        }
+        if let Err(error) = indices.put(&key, &document).await {
             self.platform.log(&format!("storage: {error}"));
         }
         Ok(Some(document))
@@ -109,60 +108,92 @@ impl<P: Platform> App<'_, P> {
             .map_err(|error| Failure::Corrupt(format!("{key}: {error}")))
     }
 
-    /// Writes the version list, and again as long as somebody commits meanwhile. Why this always
-    /// ends with the newest list is told in [`terrace_core::index`]. `None` when there is nothing
-    /// to list.
+    /// Writes the version list, and again as long as somebody commits meanwhile. Why this ends with
+    /// the newest list is told in [`terrace_core::index`]. `None` when there is nothing to list.
+    ///
+    /// # Errors
+    /// When the list may not be the newest one: the same request again will see to it.
     pub(super) async fn index_versions(
         &self,
         package: &Package,
-        writer: Writer,
     ) -> Result<Option<IndexDocument>, Failure> {
-        let change = FactKey::Change(package.clone());
         let key = IndexKey::Versions(package.clone());
-        let facts = self.platform.facts();
-        let mut before = facts.revision(&change).await?;
-        let mut has_written = false;
         for _ in 0..limits::REFRESH_ROUNDS {
-            let releases = self.list_releases(package).await?;
-            let document = index::versions(package, releases)
-                .map_err(|error| Failure::Corrupt(error.to_string()))?;
-            let Some(document) = document else {
+            let before = self.change(package).await?;
+            let Some(document) = self.versions(package).await? else {
                 return Ok(None);
             };
             match self.platform.indices().put(&key, &document).await {
-                Ok(()) => has_written = true,
-                // A reader owes nobody this write; only what it may have made old itself it mends.
-                Err(error @ StoreError::Busy(_)) if writer == Writer::Reader && !has_written => {
-                    self.platform.log(&format!("storage: {error}"));
-                    return Ok(Some(document));
-                }
-                Err(error @ StoreError::Failed { .. }) if writer == Writer::Reader => {
-                    self.platform.log(&format!("storage: {error}"));
-                    has_written = true;
-                }
                 // Waiting coalesces: what others commit meanwhile is in the next list.
-                Err(StoreError::Busy(_)) => {
-                    self.platform.clock().sleep(1).await;
-                    before = facts.revision(&change).await?;
-                    continue;
-                }
+                Err(StoreError::Busy(_)) => self.platform.clock().sleep(1).await,
                 Err(error) => return Err(error.into()),
+                Ok(()) => {
+                    if self.change(package).await? == before {
+                        return Ok(Some(document));
+                    }
+                }
             }
-            let after = facts.revision(&change).await?;
-            if after == before {
-                return Ok(Some(document));
-            }
-            before = after;
         }
-        Err(StoreError::Busy(key.to_string()).into())
+        Err(Failure::Outrun(key))
     }
 
-    async fn list_releases(&self, package: &Package) -> Result<Vec<ListedRelease>, StoreError> {
+    /// The version list for a reader who found none. It is owed an answer; that the list is written
+    /// is a courtesy, unless the reader's own write may have replaced a newer one.
+    async fn mend_versions(&self, package: &Package) -> Result<Option<IndexDocument>, Failure> {
+        let key = IndexKey::Versions(package.clone());
+        let before = self.change(package).await?;
+        let Some(document) = self.versions(package).await? else {
+            return Ok(None);
+        };
+        match self.platform.indices().put(&key, &document).await {
+            // Somebody else has just written it.
+            Err(StoreError::Busy(_)) => return Ok(Some(document)),
+            // It may have taken effect.
+            Err(error) => self.platform.log(&format!("storage: {error}")),
+            Ok(()) => {}
+        }
+        if self
+            .change(package)
+            .await
+            .is_ok_and(|after| after == before)
+        {
+            return Ok(Some(document));
+        }
+        match self.index_versions(package).await {
+            Ok(newest) => Ok(newest),
+            Err(failure) => {
+                self.problem(failure);
+                Ok(Some(document))
+            }
+        }
+    }
+
+    async fn change(&self, package: &Package) -> Result<Option<Revision>, StoreError> {
+        let key = FactKey::Change(package.clone());
+        self.platform.facts().revision(&key).await
+    }
+
+    async fn versions(&self, package: &Package) -> Result<Option<IndexDocument>, Failure> {
+        let releases = self.list_releases(package).await?;
+        index::versions(package, releases).map_err(|error| Failure::Corrupt(error.to_string()))
+    }
+
+    /// What version lists say about each release. Where a copy of the bucket has lost an object's
+    /// metadata, its document tells.
+    async fn list_releases(&self, package: &Package) -> Result<Vec<ListedRelease>, Failure> {
         let mut releases = Vec::new();
         let mut cursor = None;
         loop {
             let page = self.platform.facts().releases(package, cursor).await?;
-            releases.extend(page.releases);
+            for (version, listed) in page.releases {
+                match listed {
+                    Some(listed) => releases.push(listed),
+                    None => {
+                        let release = self.release(package, &version).await?;
+                        releases.extend(release.as_ref().map(ListedRelease::of));
+                    }
+                }
+            }
             cursor = page.cursor;
             if cursor.is_none() {
                 return Ok(releases);

@@ -5,8 +5,11 @@ use std::collections::HashMap;
 use terrace_core::digest::Sha256;
 use terrace_core::index::ListedRelease;
 use terrace_core::key::{ArchiveKey, FactKey, Package};
+use terrace_core::version::Version;
 use worker::crypto::{DigestStream, DigestStreamAlgorithm};
-use worker::{Conditional, HttpMetadata, Include, Object, Range, ResponseBody, web_sys};
+use worker::{
+    Conditional, HttpMetadata, Include, Object, Range, ResponseBody, console_warn, web_sys,
+};
 
 use crate::store::{
     ArchiveHead, Archives, Condition, Fact, Facts, Payload, ReleasePage, Revision, StoreError,
@@ -109,20 +112,23 @@ impl Facts for Bucket {
         let page = list.execute().await.map_err(failed)?;
         let mut releases = Vec::new();
         for object in page.objects() {
-            releases.push(listed(&object).ok_or_else(|| StoreError::Failed {
-                operation: format!("R2 list {prefix}"),
-                cause: format!("{} is no release, or has no metadata", object.key()),
-            })?);
+            match FactKey::version_in(&object.key()) {
+                Some(version) => {
+                    releases.push((version.clone(), listed(package, version, &object)))
+                }
+                None => console_warn!("{} is no release: passed over", object.key()),
+            }
         }
         let cursor = page.truncated().then(|| page.cursor()).flatten();
         Ok(ReleasePage { releases, cursor })
     }
 }
 
-fn listed(object: &Object) -> Option<ListedRelease> {
-    let version = FactKey::version_in(&object.key())?;
+fn listed(package: &Package, version: Version, object: &Object) -> Option<ListedRelease> {
     let metadata = object.custom_metadata().ok()?;
-    ListedRelease::from_metadata(version, |name| metadata.get(name).map(String::as_str))
+    ListedRelease::from_metadata(package, version, |name| {
+        metadata.get(name).map(String::as_str)
+    })
 }
 
 impl Archives for Bucket {
@@ -132,6 +138,7 @@ impl Archives for Bucket {
         let object = self.bucket.head(key.to_string()).await;
         let object = object.map_err(|error| failure("head", key, &error))?;
         Ok(object.map(|object| ArchiveHead {
+            revision: Revision(object.version()),
             size: object.size(),
             sha256: object.checksum().sha256.and_then(digest),
         }))

@@ -51,22 +51,16 @@ impl Config {
     /// # Errors
     /// The first variable that is wrong.
     pub fn from_vars(lookup: impl Fn(&str) -> Option<String>) -> Result<Self, ConfigError> {
-        let var = |name| lookup(name).filter(|value| !value.is_empty());
-        let admin_token = var(ADMIN_TOKEN).map(Secret::new);
-        if let Some(token) = &admin_token
-            && token.expose().len() < limits::ADMIN_TOKEN_BYTES
-        {
-            let rule = format!(
-                "must be at least {} characters long",
-                limits::ADMIN_TOKEN_BYTES
-            );
-            return Err(error(ADMIN_TOKEN, rule));
-        }
+        let var = |name| {
+            let value = lookup(name)?.trim().to_owned();
+            Some(value).filter(|value| !value.is_empty())
+        };
+        let admin_token = secret(&var, ADMIN_TOKEN)?;
+        let url_secret = secret(&var, URL_SECRET)?;
         let lifetime = lifetime(var(URL_LIFETIME))?;
         let signer = match presigner(&var)? {
             Some(presigner) => Some(ArchiveSigner::Bucket(presigner)),
-            None => var(URL_SECRET)
-                .map(Secret::new)
+            None => url_secret
                 .or_else(|| admin_token.clone())
                 .map(|secret| ArchiveSigner::Worker(PathSigner::new(&secret))),
         };
@@ -74,6 +68,22 @@ impl Config {
             admin_token,
             archive_urls: signer.map(|signer| ArchiveUrls::new(signer, lifetime)),
         })
+    }
+}
+
+fn secret(
+    var: &impl Fn(&'static str) -> Option<String>,
+    name: &'static str,
+) -> Result<Option<Secret>, ConfigError> {
+    match var(name) {
+        Some(text) if text.len() < limits::ADMIN_TOKEN_BYTES => {
+            let least = limits::ADMIN_TOKEN_BYTES;
+            Err(error(
+                name,
+                format!("must be at least {least} characters long"),
+            ))
+        }
+        text => Ok(text.map(Secret::new)),
     }
 }
 
@@ -119,10 +129,16 @@ fn presigner(
     let endpoint = endpoint.map_err(incomplete)?;
     let endpoint = Endpoint::parse(&endpoint)
         .map_err(|cause| error(S3_ENDPOINT, format!("is not an S3 endpoint: {cause}")))?;
+    let bucket = bucket.map_err(incomplete)?;
+    if endpoint.names_bucket(&bucket) {
+        let rule =
+            format!("ends in the bucket's name {bucket:?}, which goes into {S3_BUCKET} alone");
+        return Err(error(S3_ENDPOINT, rule));
+    }
     Ok(Some(Presigner::new(
         endpoint,
         var(S3_REGION).unwrap_or_else(|| "auto".to_owned()),
-        bucket.map_err(incomplete)?,
+        bucket,
         id.map_err(incomplete)?,
         Secret::new(secret.map_err(incomplete)?),
     )))
@@ -165,9 +181,19 @@ mod tests {
     fn a_wrong_variable_is_named_with_the_rule() {
         for (vars, name, rule) in [
             (vec![(ADMIN_TOKEN, "short")], ADMIN_TOKEN, "at least 16"),
+            (vec![(URL_SECRET, "short")], URL_SECRET, "at least 16"),
             (vec![(URL_LIFETIME, "0")], URL_LIFETIME, "1 to 604800"),
             (vec![(URL_LIFETIME, "604801")], URL_LIFETIME, "1 to 604800"),
             (vec![(URL_LIFETIME, "15m")], URL_LIFETIME, "15m"),
+            (
+                [
+                    &[(S3_ENDPOINT, "https://account.example.com/terrace")],
+                    &S3[1..],
+                ]
+                .concat(),
+                S3_ENDPOINT,
+                "alone",
+            ),
             (S3[1..].to_vec(), S3_ENDPOINT, "set all or none"),
             (S3[..3].to_vec(), S3_SECRET_ACCESS_KEY, "set all or none"),
             (

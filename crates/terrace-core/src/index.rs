@@ -5,8 +5,13 @@
 //! releases, writes the list to KV, and looks whether the change document is still its own; if
 //! not, somebody committed meanwhile, and it lists and writes again. Whoever commits after
 //! another has listed is therefore either seen by that other, or lists after that other has
-//! written. The last list written holds every committed release, and a look costs one small read
+//! written. So the last list written holds every committed release, and a look costs one small read
 //! instead of a second listing of all versions.
+//!
+//! This rests on two things: that KV orders writes of which one was acknowledged before the other
+//! was sent, and that a writer lives until its look. One that dies between its write and its look
+//! may leave a list that is too old; the next publish of the package, or the same one again,
+//! writes it anew.
 
 use serde::{Deserialize, Serialize};
 
@@ -95,13 +100,17 @@ impl ListedRelease {
         ]
     }
 
-    /// Reads back the metadata of a release object; `None` when it is not of this form.
+    /// Reads back the metadata of a release object; `None` when it does not tell what a list of
+    /// this package's versions needs. A module's needs nothing.
     pub fn from_metadata<'a>(
+        package: &Package,
         version: Version,
         metadata: impl Fn(&str) -> Option<&'a str>,
     ) -> Option<Self> {
-        let protocols = split(metadata(PROTOCOLS))?;
-        let platforms = split(metadata(PLATFORMS))?;
+        let (protocols, platforms) = match package {
+            Package::Module(_) => (Vec::new(), Vec::new()),
+            Package::Provider(_) => (split(metadata(PROTOCOLS)?)?, split(metadata(PLATFORMS)?)?),
+        };
         Some(Self {
             version,
             protocols,
@@ -115,11 +124,8 @@ fn joined<T: ToString>(items: &[T]) -> String {
     texts.join(",")
 }
 
-fn split<T: std::str::FromStr>(text: Option<&str>) -> Option<Vec<T>> {
-    match text {
-        None | Some("") => Some(Vec::new()),
-        Some(text) => text.split(',').map(|item| item.parse().ok()).collect(),
-    }
+fn split<T: std::str::FromStr>(text: &str) -> Option<Vec<T>> {
+    text.split(',').map(|item| item.parse().ok()).collect()
 }
 
 #[derive(Serialize)]
@@ -269,8 +275,8 @@ mod tests {
     fn listed(version: &str, protocols: &str, platforms: &str) -> ListedRelease {
         ListedRelease {
             version: version.parse().unwrap(),
-            protocols: split(Some(protocols)).unwrap(),
-            platforms: split(Some(platforms)).unwrap(),
+            protocols: split(protocols).unwrap_or_default(),
+            platforms: split(platforms).unwrap_or_default(),
         }
     }
 
@@ -311,7 +317,7 @@ mod tests {
     fn metadata_of_another_form_is_not_guessed_at() {
         let version: Version = "1.0.0".parse().unwrap();
         let read = |protocols: &'static str, platforms: &'static str| {
-            ListedRelease::from_metadata(version.clone(), |name| {
+            ListedRelease::from_metadata(&provider(), version.clone(), |name| {
                 Some(if name == PROTOCOLS {
                     protocols
                 } else {
@@ -322,6 +328,7 @@ mod tests {
         assert!(read("5.0", "linux_amd64").is_some());
         assert!(read("five", "linux_amd64").is_none());
         assert!(read("5.0", "linux").is_none());
+        assert!(ListedRelease::from_metadata(&provider(), version.clone(), |_| None).is_none());
     }
 
     proptest! {
@@ -349,7 +356,7 @@ mod tests {
         ) {
             let release = listed("1.0.0", &protocols.join(","), &platforms.join(","));
             let metadata = release.to_metadata();
-            let read = ListedRelease::from_metadata(release.version.clone(), |name| {
+            let read = ListedRelease::from_metadata(&provider(), release.version.clone(), |name| {
                 metadata.iter().find(|(known, _)| *known == name).map(|(_, value)| value.as_str())
             });
             prop_assert_eq!(read, Some(release));

@@ -79,6 +79,16 @@ pub enum IndexKey {
     Version(Package, Version),
 }
 
+impl Package {
+    /// The address as people write it; `Display` is the way it is stored.
+    pub fn address(&self) -> String {
+        match self {
+            Self::Provider(address) => address.to_string(),
+            Self::Module(address) => address.to_string(),
+        }
+    }
+}
+
 impl FactKey {
     /// The prefix under which all releases of a package lie, and nothing else.
     pub fn releases_of(package: &Package) -> String {

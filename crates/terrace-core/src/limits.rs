@@ -20,12 +20,6 @@ pub const PLATFORMS: usize = 64;
 /// Protocol versions of one release. Two are in use.
 pub const PROTOCOLS: usize = 8;
 
-/// R2 custom metadata of one object, in bytes (<https://developers.cloudflare.com/r2/platform/limits/>).
-pub const FACT_METADATA_BYTES: usize = 8_192;
-
-/// KV metadata of one key as JSON (<https://developers.cloudflare.com/kv/platform/limits/>).
-pub const INDEX_METADATA_BYTES: usize = 1_024;
-
 /// The body of an admin request. It is held in wasm memory, which never shrinks; the largest real
 /// request (64 platforms, their SHA256SUMS and an RSA-4096 signature) is about 40 KB.
 pub const ADMIN_BODY_BYTES: u64 = 1024 * 1024;

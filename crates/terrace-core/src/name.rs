@@ -88,14 +88,6 @@ name! {
     System, "target system", system
 }
 
-impl ModuleNamespace {
-    /// The namespace that owns this module's namespace for signing keys and rights:
-    /// the same word, without regard to case.
-    pub fn folded(&self) -> String {
-        self.0.to_ascii_lowercase()
-    }
-}
-
 fn provider_part(text: &str) -> Result<String, &'static str> {
     if text.is_empty() {
         return Err("is empty");

@@ -96,6 +96,13 @@ impl Endpoint {
     }
 }
 
+impl Endpoint {
+    /// Whether its path already ends in this bucket, as the URL that a dashboard shows does.
+    pub fn names_bucket(&self, bucket: &str) -> bool {
+        self.prefix.rsplit('/').next() == Some(bucket)
+    }
+}
+
 impl Presigner {
     /// A signer for the objects of one bucket.
     pub fn new(

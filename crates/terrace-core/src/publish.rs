@@ -170,10 +170,7 @@ impl Publication {
 
     /// The address as its publisher writes it.
     pub fn address(&self) -> String {
-        match self {
-            Self::Provider(provider) => provider.address.to_string(),
-            Self::Module(module) => module.address.to_string(),
-        }
+        self.package().address()
     }
 
     /// Which version is published.
@@ -273,19 +270,6 @@ impl Publication {
         }
     }
 
-    /// What is wrong with sending the archives where `urls` points to.
-    pub fn too_large_for(&self, urls: &ArchiveUrls) -> Vec<String> {
-        let (limit, why) = urls.upload_limit();
-        self.archives()
-            .iter()
-            .filter(|archive| archive.size > limit)
-            .map(|archive| {
-                let ExpectedArchive { filename, size, .. } = archive;
-                format!("{filename} is {size} bytes long, at most {limit} can be sent: {why}")
-            })
-            .collect()
-    }
-
     fn release(
         &self,
         keys: &[SigningKey],
@@ -313,6 +297,19 @@ fn indexing(release: &Release) -> Vec<Step> {
         Step::IndexVersion(Box::new(release.clone())),
         Step::IndexVersions(release.package()),
     ]
+}
+
+/// What is wrong with sending these archives where `urls` points to.
+pub fn too_large(archives: &[ExpectedArchive], urls: &ArchiveUrls) -> Vec<String> {
+    let (limit, why) = urls.upload_limit();
+    archives
+        .iter()
+        .filter(|archive| archive.size > limit)
+        .map(|archive| {
+            let ExpectedArchive { filename, size, .. } = archive;
+            format!("{filename} is {size} bytes long, at most {limit} can be sent: {why}")
+        })
+        .collect()
 }
 
 /// The metadata that the release object carries for version lists.

@@ -331,7 +331,8 @@ fn provider_download<S>(
             .map(|p| p.platform.to_string())
             .collect();
         return Err(FinishError::Problem(Problem::NotFound(format!(
-            "version {version} of {package} has no package for {platform}; it has {}",
+            "version {version} of {} has no package for {platform}; it has {}",
+            package.address(),
             known.join(", ")
         ))));
     };

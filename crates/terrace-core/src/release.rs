@@ -183,8 +183,21 @@ impl ProviderRelease {
         if self.signature != other.signature {
             found.push(format!("its signature has the digest {}", self.signature));
         }
-        if self.packages != other.packages {
-            found.push("its packages are others".to_owned());
+        // The `h1:` hash follows from the archive, and not every publisher tells it.
+        let archive = |package: &PackageDocument| {
+            let PackageDocument {
+                platform,
+                sha256,
+                size,
+                ..
+            } = package;
+            format!("{platform} has the sha256 {sha256} and {size} bytes")
+        };
+        let theirs: Vec<String> = other.packages.iter().map(archive).collect();
+        let ours = self.packages.iter().map(archive);
+        found.extend(ours.filter(|package| !theirs.contains(package)));
+        if self.packages.len() != other.packages.len() {
+            found.push(format!("it has {} packages", self.packages.len()));
         }
         found
     }

@@ -47,11 +47,6 @@ impl Version {
         };
         format!("{core}{missing}{rest}").parse()
     }
-
-    /// Whether it is chosen only by an exact constraint.
-    pub fn is_prerelease(&self) -> bool {
-        !self.0.pre.is_empty()
-    }
 }
 
 impl FromStr for Version {

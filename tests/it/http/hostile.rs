@@ -95,10 +95,7 @@ fn odd_paths_are_refused() {
         "/v1/modules/acme/vpc/AWS/versions",
         "/v1/modules/acme/vpc/a-b/versions",
         "/v1/modules/acme/vpc/aws/1.0.0/downloads",
-        "/v1/modules/acme/v pc/aws/versions"
-            .split(' ')
-            .next()
-            .unwrap(),
+        "/v1/modules/acme/v/versions",
         "/v1/modules/-acme/vpc/aws/versions",
         "/v1/modules/acme/vpc/aws/1.0.0/download/x",
         "/archives",
@@ -497,7 +494,6 @@ fn odd_headers_are_survived() {
         ("accept", "\u{e9}"),
         ("range", "bytes=5-1"),
         ("content-type", "\u{e9}"),
-        ("x-terraform-version", "\u{0}x".trim_start_matches('\0')),
         ("cookie", long.as_str()),
     ] {
         let response = registry.send(&Sent::new("GET", DISCOVERY).header(name, value));

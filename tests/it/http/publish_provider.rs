@@ -60,6 +60,18 @@ fn the_same_bytes_again_are_unchanged() {
 }
 
 #[test]
+fn the_same_bytes_with_a_hash_that_was_not_told_before_are_unchanged() {
+    let (registry, fixture) = (Registry::start(), ProviderFixture::new("1.0.0"));
+    fixture.publish(&registry);
+    let mut description = fixture.description();
+    description["packages"][0]["h1"] = "h1:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=".into();
+    let body = description.to_string();
+    registry
+        .admin("PUT", &fixture.admin_path(), Some(body.as_bytes()))
+        .expect(200);
+}
+
+#[test]
 fn only_what_is_missing_is_asked_for() {
     let (registry, fixture) = (Registry::start(), ProviderFixture::new("1.0.0"));
     fixture.add_key(&registry);

@@ -229,6 +229,20 @@ fn a_read_answers_even_when_the_index_cannot_be_written() {
 }
 
 #[test]
+fn a_copy_of_the_bucket_without_metadata_lists_the_same() {
+    let memory = Memory::new();
+    let registry = Registry::in_memory(&memory, &[]);
+    let fixture = ProviderFixture::of("acme", "widget", "1.0.0");
+    fixture.publish(&registry);
+    let whole = memory.indices();
+    memory.lose_metadata();
+    memory.lose_indices();
+    registry.get(&fixture.list()).expect(200);
+    let key = "providers/hosted/acme/widget/versions";
+    assert_eq!(memory.indices().get(key), whole.get(key));
+}
+
+#[test]
 fn a_reader_does_not_wait_for_a_list_that_is_written_too_often() {
     let memory = Memory::new();
     let registry = Registry::in_memory(&memory, &[]);

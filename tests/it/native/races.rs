@@ -2,7 +2,9 @@
 
 use std::rc::Rc;
 
-use crate::support::memory::Memory;
+use terrace::store::Clock as _;
+
+use crate::support::memory::{Memory, When};
 use crate::support::{ModuleFixture, Registry};
 
 fn versions(registry: &Registry, fixture: &ModuleFixture) -> Vec<String> {
@@ -36,6 +38,70 @@ fn a_version_committed_while_another_is_being_listed_is_not_lost() {
     });
     ours.put(&registry).expect(201);
     assert_eq!(versions(&registry, &ours), ["1.0.0", "1.1.0"]);
+}
+
+/// A reader's write takes effect, its answer is lost, and meanwhile somebody has published: the
+/// reader has replaced the newer list and has to notice.
+#[test]
+fn a_reader_whose_write_seems_to_have_failed_does_not_unlist_what_was_published_meanwhile() {
+    let memory = Memory::new();
+    let registry = Registry::in_memory(&memory, &[]);
+    let (first, second) = (
+        ModuleFixture::of("acme", "1.0.0"),
+        ModuleFixture::of("acme", "1.1.0"),
+    );
+    first.publish(&registry);
+    second.upload(&registry);
+    memory.lose_indices();
+    let (other, late, faults) = (
+        Registry::in_memory(&memory, &[]),
+        second.clone(),
+        memory.clone(),
+    );
+    memory.after_list(move || {
+        late.put(&other).expect(201);
+        faults.fail_write(0, When::After);
+    });
+    versions(&registry, &first);
+    assert!(memory.take_fault());
+    assert_eq!(versions(&registry, &first), ["1.0.0", "1.1.0"]);
+}
+
+#[test]
+fn a_reader_has_its_answer_whatever_becomes_of_the_list() {
+    let memory = Memory::new();
+    let registry = Registry::in_memory(&memory, &[]);
+    let (first, second) = (
+        ModuleFixture::of("acme", "1.0.0"),
+        ModuleFixture::of("acme", "1.1.0"),
+    );
+    first.publish(&registry);
+    second.upload(&registry);
+    memory.lose_indices();
+    let (other, late, faults) = (
+        Registry::in_memory(&memory, &[]),
+        second.clone(),
+        memory.clone(),
+    );
+    memory.after_list(move || {
+        late.put(&other).expect(201);
+        // The reader's first write works, the one that would mend it does not.
+        faults.fail_write(1, When::Before);
+    });
+    versions(&registry, &first);
+    assert!(memory.take_fault());
+}
+
+#[test]
+fn a_list_that_can_never_be_written_is_given_up_within_half_a_minute() {
+    let memory = Memory::new();
+    let registry = Registry::in_memory(&memory, &[]);
+    let fixture = ModuleFixture::of("acme", "1.0.0");
+    fixture.upload(&registry);
+    memory.busy_index_writes(usize::MAX);
+    let before = memory.now().0;
+    fixture.put(&registry).expect(503);
+    assert!(memory.now().0 - before <= 45, "{}", memory.now().0 - before);
 }
 
 #[test]

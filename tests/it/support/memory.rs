@@ -125,6 +125,13 @@ impl Memory {
             .collect()
     }
 
+    /// Takes the metadata from every object, as a careless copy of the bucket does.
+    pub fn lose_metadata(&self) {
+        for object in self.0.objects.borrow_mut().values_mut() {
+            object.metadata.clear();
+        }
+    }
+
     /// Empties KV, as a new namespace would be.
     pub fn lose_indices(&self) {
         self.0.indices.borrow_mut().clear();
@@ -286,9 +293,8 @@ impl Facts for Memory {
                 let found = object.metadata.iter().find(|(known, _)| known == name);
                 found.map(|(_, value)| value.as_str())
             };
-            page.releases.push(
-                ListedRelease::from_metadata(version, metadata).expect("a release's metadata"),
-            );
+            let listed = ListedRelease::from_metadata(package, version.clone(), metadata);
+            page.releases.push((version, listed));
         }
         drop(objects);
         let action = if page.cursor.is_none() {
@@ -310,6 +316,7 @@ impl Archives for Memory {
         let key = key.to_string();
         self.note("R2 head", &key);
         Ok(self.object(&key).map(|object| ArchiveHead {
+            revision: Revision(object.revision.to_string()),
             size: object.bytes.len() as u64,
             sha256: object.checksum,
         }))
