@@ -3,6 +3,8 @@
 //! The message names the value and the rule. What went wrong *inside* is logged by the Worker,
 //! once, and never told outside.
 
+use serde::Serialize;
+
 use crate::limits;
 use crate::reply::{CachePolicy, Reply};
 use crate::route::Method;
@@ -32,6 +34,14 @@ pub enum Problem {
     Unauthorized,
     /// 503: storage did not answer; the same request again will finish what this one began.
     Unavailable(String),
+}
+
+/// A type instead of `serde_json::json!`, whose values would be kilobytes of wasm.
+#[derive(Serialize)]
+struct ErrorBody {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    status: Option<&'static str>,
+    errors: Vec<String>,
 }
 
 impl Problem {
@@ -77,8 +87,16 @@ impl Problem {
 
     /// The answer as the Terraform protocols have it: `{"errors":["…"]}`.
     pub fn reply<S>(&self) -> Reply<S> {
-        let errors = serde_json::json!({ "errors": self.messages() });
-        self.with_status_word(errors)
+        let body = ErrorBody {
+            status: match self {
+                Self::Conflict(_) => Some("conflict"),
+                Self::Invalid(_) => Some("invalid"),
+                _ => None,
+            },
+            errors: self.messages(),
+        };
+        let text = serde_json::to_string(&body).unwrap_or_default();
+        self.with_headers(Reply::json(self.status(), CachePolicy::NoStore, text))
     }
 
     /// The answer as one line of text, for the one route whose error body a client shows to its
@@ -86,22 +104,6 @@ impl Problem {
     pub fn text_reply<S>(&self) -> Reply<S> {
         let text = format!("{}\n", self.messages().join("; "));
         self.with_headers(Reply::text(self.status(), CachePolicy::NoStore, text))
-    }
-
-    fn with_status_word<S>(&self, mut body: serde_json::Value) -> Reply<S> {
-        let word = match self {
-            Self::Conflict(_) => Some("conflict"),
-            Self::Invalid(_) => Some("invalid"),
-            _ => None,
-        };
-        if let (Some(word), Some(fields)) = (word, body.as_object_mut()) {
-            fields.insert("status".to_owned(), word.into());
-        }
-        self.with_headers(Reply::json(
-            self.status(),
-            CachePolicy::NoStore,
-            body.to_string(),
-        ))
     }
 
     fn with_headers<S>(&self, reply: Reply<S>) -> Reply<S> {

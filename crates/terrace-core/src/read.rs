@@ -358,6 +358,12 @@ fn provider_download<S>(
     Ok(Reply::json(200, CachePolicy::NoStore, text))
 }
 
+/// The answer of the module registry protocol's "Download Source Code".
+#[derive(Serialize)]
+struct ModuleLocation<'a> {
+    location: &'a str,
+}
+
 /// The location both in the body, which OpenTofu reads, and in the header, which Terraform reads
 /// (clients.md 3.4). The checksum is appended behind the signature: go-getter verifies it and
 /// takes it off before it asks (4.7).
@@ -378,6 +384,9 @@ fn module_download<S>(
         location.push('&');
     }
     write!(location, "checksum=sha256:{}", index.sha256).map_err(|_| FinishError::Corrupt)?;
-    let body = serde_json::json!({ "location": location }).to_string();
-    Ok(Reply::json(200, CachePolicy::NoStore, body).with("x-terraform-get", location))
+    let body = ModuleLocation {
+        location: &location,
+    };
+    let text = serde_json::to_string(&body).map_err(|_| FinishError::Corrupt)?;
+    Ok(Reply::json(200, CachePolicy::NoStore, text).with("x-terraform-get", location))
 }
