@@ -13,7 +13,10 @@ use terrace_core::read::{Begun, begin};
 use terrace_core::reply::Reply;
 use terrace_core::route::{Method, Route};
 
-use crate::store::{Platform, Request, StoreError};
+use crate::store::{BodyError, Platform, Request, StoreError};
+
+/// How often a write is tried while its key is written too often, a second apart.
+const BUSY_TRIES: u32 = 10;
 
 /// The registry over a platform.
 #[derive(Debug)]
@@ -152,9 +155,7 @@ impl<'a, P: Platform> App<'a, P> {
             }
             Failure::Corrupt(what) => {
                 self.platform.log(&format!("corrupt: {what}"));
-                Problem::Unavailable(
-                    "a stored document cannot be read; the log says which".to_owned(),
-                )
+                Problem::Corrupt("a stored document cannot be read; the log says which".to_owned())
             }
         }
     }
@@ -177,5 +178,8 @@ async fn admin_body<R: Request>(request: &mut R) -> Result<Vec<u8>, Failure> {
     if content_length(request)? > limits::ADMIN_BODY_BYTES {
         return Err(Problem::TooLarge(limits::ADMIN_BODY_BYTES).into());
     }
-    Ok(request.bytes().await?)
+    request.bytes().await.map_err(|BodyError(cause)| {
+        let message = format!("the body could not be read to its end: {cause}");
+        Problem::BadRequest(message).into()
+    })
 }

@@ -24,7 +24,7 @@ const FACTS: &str = "FACTS";
 
 thread_local! {
     /// Variables and secrets are constant for the life of an isolate, so they are read once.
-    static CONFIG: OnceCell<&'static Result<Config, String>> = const { OnceCell::new() };
+    static CONFIG: OnceCell<Result<&'static Config, String>> = const { OnceCell::new() };
 }
 
 /// Answers one request. One that writes is carried through even when its client has gone: a
@@ -47,34 +47,31 @@ pub(crate) async fn serve(
 }
 
 async fn answer(request: web_sys::Request, env: Env) -> worker::Result<web_sys::Response> {
-    let reply = match config(&env) {
-        Ok(config) => {
-            let cloudflare = Cloudflare {
-                bucket: r2::Bucket::new(env.bucket(FACTS)?),
-                indices: kv::Namespace::new(env.kv(INDICES)?),
-                clock: clock::SystemClock,
-            };
+    let reply = match config(&env).and_then(|config| Ok((config, Cloudflare::new(&env)?))) {
+        Ok((config, cloudflare)) => {
             App::new(config, cloudflare)
                 .handle(http::Incoming::new(request))
                 .await
         }
         Err(message) => {
             console_error!("configuration: {message}");
-            Problem::Misconfigured(message.clone()).reply()
+            Problem::Misconfigured(message).reply()
         }
     };
     http::respond(reply)
 }
 
-fn config(env: &Env) -> &'static Result<Config, String> {
+fn config(env: &Env) -> Result<&'static Config, String> {
     CONFIG.with(|cell| {
-        *cell.get_or_init(|| {
+        let config = cell.get_or_init(|| {
             let lookup = |name: &str| env.var(name).ok().map(|value| value.to_string());
-            // One for each isolate, and as long as it lives.
-            Box::leak(Box::new(
-                Config::from_vars(lookup).map_err(|error| error.to_string()),
-            ))
-        })
+            match Config::from_vars(lookup) {
+                // One for each isolate, and as long as it lives.
+                Ok(config) => Ok(Box::leak(Box::new(config))),
+                Err(error) => Err(error.to_string()),
+            }
+        });
+        config.clone()
     })
 }
 
@@ -83,6 +80,18 @@ struct Cloudflare {
     bucket: r2::Bucket,
     indices: kv::Namespace,
     clock: clock::SystemClock,
+}
+
+impl Cloudflare {
+    /// The bindings of `wrangler.toml`; an error names the one that is missing.
+    fn new(env: &Env) -> Result<Self, String> {
+        let missing = |name, error| format!("the binding {name} is missing: {error}");
+        Ok(Self {
+            bucket: r2::Bucket::new(env.bucket(FACTS).map_err(|error| missing(FACTS, error))?),
+            indices: kv::Namespace::new(env.kv(INDICES).map_err(|error| missing(INDICES, error))?),
+            clock: clock::SystemClock,
+        })
+    }
 }
 
 impl Platform for Cloudflare {

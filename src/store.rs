@@ -25,6 +25,10 @@ pub enum StoreError {
     },
 }
 
+/// The body of a request ended before it was whole, with what the platform said.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BodyError(pub String);
+
 /// Identifies one write of one object. No two writes share one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Revision(pub String);
@@ -207,7 +211,7 @@ pub trait Request {
     fn header(&self, name: &str) -> Option<String>;
 
     /// The body as bytes. Only for bodies whose length is known to be small.
-    async fn bytes(&mut self) -> Result<Vec<u8>, StoreError>;
+    async fn bytes(&mut self) -> Result<Vec<u8>, BodyError>;
 
     /// The body as a stream; `None` when there is none.
     fn stream(&mut self) -> Option<Self::Stream>;

@@ -9,8 +9,8 @@ use terrace_core::problem::Problem;
 use terrace_core::release::SigningKeyDocument;
 use terrace_core::reply::{CachePolicy, Reply};
 
-use super::{App, Failure};
-use crate::store::{Condition, Facts as _, Platform};
+use super::{App, BUSY_TRIES, Failure};
+use crate::store::{Clock as _, Condition, Facts as _, Platform, StoreError};
 
 /// A change of the document: whether it changes anything, or why it cannot be made.
 type Change<'a> = &'a dyn Fn(&mut SigningKeysDocument) -> Result<bool, Problem>;
@@ -80,6 +80,7 @@ impl<P: Platform> App<'_, P> {
         namespace: &Namespace,
         change: Change<'_>,
     ) -> Result<Reply<P::Stream>, Failure> {
+        let mut tries = 1;
         loop {
             let (mut document, condition) = self.keys_document(namespace).await?;
             if !change(&mut document)? {
@@ -88,13 +89,15 @@ impl<P: Platform> App<'_, P> {
             let text = serde_json::to_string(&document)
                 .map_err(|error| Failure::Corrupt(error.to_string()))?;
             let key = FactKey::SigningKeys(namespace.clone());
-            let written = self
-                .platform
-                .facts()
-                .put(&key, &text, &[], condition)
-                .await?;
-            if written.is_some() {
-                return Ok(answer(200, &document));
+            let written = self.platform.facts().put(&key, &text, &[], condition).await;
+            match written {
+                Ok(Some(_)) => return Ok(answer(200, &document)),
+                Ok(None) => {}
+                Err(StoreError::Busy(_)) if tries < BUSY_TRIES => {
+                    tries += 1;
+                    self.platform.clock().sleep(1).await;
+                }
+                Err(error) => return Err(error.into()),
             }
         }
     }

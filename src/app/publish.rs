@@ -17,7 +17,7 @@ use terrace_core::publish::{
 use terrace_core::reply::{CachePolicy, Reply};
 use terrace_core::version::Version;
 
-use super::{App, Failure};
+use super::{App, BUSY_TRIES, Failure};
 use crate::store::{
     Archives as _, Clock as _, Condition, Facts as _, Indices as _, Payload, Platform, StoreError,
     Stored,
@@ -25,9 +25,6 @@ use crate::store::{
 
 /// Bytes of a tar that are read and inspected at once.
 const TAR_CHUNK_BYTES: u64 = 4 * 1024 * 1024;
-
-/// How often a step is tried while its key is written too often, a second apart.
-const BUSY_TRIES: u32 = 10;
 
 /// How a list of steps ended.
 enum Executed {

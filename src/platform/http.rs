@@ -4,7 +4,7 @@ use terrace_core::reply::Body;
 use worker::{js_sys, web_sys};
 
 use super::PlatformReply;
-use crate::store::{Request, StoreError};
+use crate::store::{BodyError, Request};
 
 /// A request of the fetch event. Headers cross into wasm one by one, when asked for.
 pub(super) struct Incoming {
@@ -54,11 +54,8 @@ impl Request for Incoming {
         self.request.headers().get(name).ok().flatten()
     }
 
-    async fn bytes(&mut self) -> Result<Vec<u8>, StoreError> {
-        let failed = |cause: worker::wasm_bindgen::JsValue| StoreError::Failed {
-            operation: "reading the request's body".to_owned(),
-            cause: format!("{cause:?}"),
-        };
+    async fn bytes(&mut self) -> Result<Vec<u8>, BodyError> {
+        let failed = |cause: worker::wasm_bindgen::JsValue| BodyError(format!("{cause:?}"));
         let promise = self.request.array_buffer().map_err(failed)?;
         let buffer = worker::wasm_bindgen_futures::JsFuture::from(promise)
             .await

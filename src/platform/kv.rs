@@ -6,8 +6,11 @@ use terrace_core::read::{Found, IndexForm};
 use terrace_core::reply::Body;
 use worker::{KvError, KvStore, web_sys};
 
-use super::r2::is_busy;
 use crate::store::{Indices, StoreError};
+
+/// What the runtime says when a key is written more than once a second
+/// (<https://developers.cloudflare.com/kv/api/write-key-value-pairs/#limits-to-kv-writes-to-the-same-key>).
+const TOO_OFTEN: &str = "failed: 429";
 
 /// A KV namespace.
 pub(super) struct Namespace {
@@ -68,7 +71,7 @@ fn failure(operation: &str, key: &IndexKey, error: KvError) -> StoreError {
         KvError::InvalidKvStore(message) => message,
     };
     let operation = format!("KV {operation} {key}");
-    if is_busy(&cause) {
+    if cause.contains(TOO_OFTEN) {
         StoreError::Busy(operation)
     } else {
         StoreError::Failed { operation, cause }

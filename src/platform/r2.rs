@@ -18,7 +18,10 @@ use crate::store::{
 
 /// What R2 says when the bytes do not have the digest that was promised
 /// (<https://developers.cloudflare.com/r2/api/error-codes/>).
-const BAD_DIGEST: &str = "10037";
+const BAD_DIGEST: &str = "(10037)";
+
+/// What R2 says when a key is written too often (the same page).
+const TOO_OFTEN: &str = "(10058)";
 
 /// An R2 bucket.
 pub(super) struct Bucket {
@@ -229,16 +232,10 @@ fn content_type(content_type: &str) -> HttpMetadata {
     }
 }
 
-/// Whether the platform refused because a key is written too often: KV says so with "429", R2
-/// with its error 10058.
-pub(super) fn is_busy(cause: &str) -> bool {
-    cause.contains("429") || cause.contains("10058")
-}
-
 fn failure(operation: &str, key: impl std::fmt::Display, error: &worker::Error) -> StoreError {
     let cause = error.to_string();
     let operation = format!("R2 {operation} {key}");
-    if is_busy(&cause) {
+    if cause.contains(TOO_OFTEN) {
         StoreError::Busy(operation)
     } else {
         StoreError::Failed { operation, cause }

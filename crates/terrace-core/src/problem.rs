@@ -24,6 +24,8 @@ pub enum Problem {
     LengthRequired,
     /// 405: this route has other methods.
     MethodNotAllowed(&'static [Method]),
+    /// 500: a stored document is not what was written there; only an operator can help.
+    Corrupt(String),
     /// 500: a variable of the deployment is wrong; only its name is told.
     Misconfigured(String),
     /// 404: there is nothing of this name.
@@ -57,7 +59,7 @@ impl Problem {
             Self::LengthRequired => 411,
             Self::TooLarge(_) => 413,
             Self::Invalid(_) => 422,
-            Self::Misconfigured(_) => 500,
+            Self::Corrupt(_) | Self::Misconfigured(_) => 500,
             Self::Unavailable(_) => 503,
         }
     }
@@ -67,6 +69,7 @@ impl Problem {
         match self {
             Self::Conflict(reasons) | Self::Invalid(reasons) => bounded(reasons),
             Self::BadRequest(message)
+            | Self::Corrupt(message)
             | Self::Forbidden(message)
             | Self::Misconfigured(message)
             | Self::NotFound(message)

@@ -1,5 +1,6 @@
 //! A publish that is broken at each of its writes, before the write takes effect and after it.
 
+use crate::support::fixtures::{Signer, add_key};
 use crate::support::memory::{Memory, When};
 use crate::support::{ModuleFixture, ProviderFixture, Registry};
 use terrace::store::Clock as _;
@@ -213,6 +214,31 @@ fn a_lost_or_corrupt_index_heals_with_the_next_read() {
         "{:?}",
         memory.log()
     );
+}
+
+#[test]
+fn a_fact_that_cannot_be_read_is_500_and_stays_what_it_is() {
+    let memory = Memory::new();
+    let registry = Registry::in_memory(&memory, &[]);
+    let fixture = ModuleFixture::of("acme", "1.0.0");
+    fixture.publish(&registry);
+    memory.lose_indices();
+    let key = "releases/modules/acme/vpc/aws/1.0.0";
+    memory.put_object(key, b"{ rot");
+    let response = registry.get(&fixture.downloads()[0]).expect(500);
+    assert_eq!(response.header("retry-after"), None);
+    fixture.put(&registry).expect(500);
+    assert_eq!(memory.object_bytes(key), b"{ rot");
+}
+
+#[test]
+fn keys_that_are_changed_too_often_are_changed_a_little_later() {
+    let memory = Memory::new();
+    let registry = Registry::in_memory(&memory, &[]);
+    memory.busy_fact_writes(3);
+    add_key(&registry, "acme", Signer::usual());
+    let keys = registry.admin("GET", "/admin/v1/namespaces/acme/keys", None);
+    assert_eq!(keys.json()["keys"].as_array().map(Vec::len), Some(1));
 }
 
 #[test]

@@ -47,6 +47,7 @@ pub struct State {
     /// Called once, before the next create-only write.
     before_commit: RefCell<Option<Box<dyn FnOnce()>>>,
     busy_index_writes: Cell<usize>,
+    busy_fact_writes: Cell<usize>,
 }
 
 #[derive(Clone)]
@@ -83,6 +84,11 @@ impl Memory {
     /// Answers the next index writes with "too many".
     pub fn busy_index_writes(&self, count: usize) {
         self.0.busy_index_writes.set(count);
+    }
+
+    /// Refuses the next `count` writes of facts as too frequent.
+    pub fn busy_fact_writes(&self, count: usize) {
+        self.0.busy_fact_writes.set(count);
     }
 
     /// Runs `action` after the next listing of releases.
@@ -152,6 +158,11 @@ impl Memory {
     /// Stores an object past the registry, as an S3 upload does: without a checksum.
     pub fn put_object(&self, key: &str, bytes: &[u8]) {
         self.insert(key, bytes, &[], None);
+    }
+
+    /// The bytes of an object that is there.
+    pub fn object_bytes(&self, key: &str) -> Vec<u8> {
+        self.object(key).expect("an object").bytes
     }
 
     fn insert(
@@ -249,6 +260,12 @@ impl Facts for Memory {
             if let Some(action) = action {
                 action();
             }
+        }
+        let busy = self.0.busy_fact_writes.get();
+        if busy > 0 {
+            self.0.busy_fact_writes.set(busy - 1);
+            self.note("R2 put (10058)", &key);
+            return Err(StoreError::Busy(key));
         }
         self.write("R2 put", &key, || {
             let there = self.object(&key);

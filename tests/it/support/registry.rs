@@ -8,7 +8,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use futures_util::FutureExt as _;
 use serde_json::Value;
 use terrace::app::App;
-use terrace::store::{Request as RequestSeam, StoreError};
+use terrace::store::{BodyError, Request as RequestSeam};
 use terrace_core::config::Config;
 use terrace_core::reply::Body;
 
@@ -250,7 +250,7 @@ impl RequestSeam for MemoryRequest {
         found.map(|(_, value)| value.clone())
     }
 
-    async fn bytes(&mut self) -> Result<Vec<u8>, StoreError> {
+    async fn bytes(&mut self) -> Result<Vec<u8>, BodyError> {
         Ok(self.body.take().unwrap_or_default())
     }
 
