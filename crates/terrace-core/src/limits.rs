@@ -3,6 +3,9 @@
 /// A part of a provider address is one DNS label (RFC 1035, section 2.3.4).
 pub const PROVIDER_PART_BYTES: usize = 63;
 
+/// A domain name (RFC 1035, section 2.3.4, less what its wire form adds).
+pub const HOSTNAME_BYTES: usize = 253;
+
 /// A part of a module address (OpenTofu `registry-address`, `moduleRegistryNamePattern`).
 pub const NAME_BYTES: usize = 64;
 

@@ -74,6 +74,14 @@ name! {
 }
 
 name! {
+    /// The host that a provider's address begins with, such as `registry.opentofu.org`: at least two
+    /// DNS labels in lower case, internationalised ones in their ASCII form, and no port.
+    ///
+    /// A client cannot ask a mirror for a provider whose hostname has a port (clients.md 5.6).
+    Hostname, "hostname", hostname
+}
+
+name! {
     /// The namespace of a module: letters, digits, `-` and `_`, case preserved.
     ModuleNamespace, "module namespace", module_part
 }
@@ -86,6 +94,30 @@ name! {
 name! {
     /// The target system of a module, such as `aws`: 1 to 64 lower-case letters and digits.
     System, "target system", system
+}
+
+fn hostname(text: &str) -> Result<String, &'static str> {
+    if text.len() > limits::HOSTNAME_BYTES {
+        return Err("is longer than 253 characters");
+    }
+    if text.contains(':') {
+        return Err("has a port, and clients do not ask mirrors for such a provider");
+    }
+    if !text.contains('.') {
+        return Err("must be a whole domain name, such as \"registry.example.com\"");
+    }
+    for label in text.split('.') {
+        if label.is_empty() || label.len() > limits::PROVIDER_PART_BYTES {
+            return Err("has a label that is not 1 to 63 characters long");
+        }
+        if !label.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-') {
+            return Err("may hold only letters, digits, dashes and dots, in its ASCII form");
+        }
+        if label.starts_with('-') || label.ends_with('-') {
+            return Err("has a label that starts or ends with a dash");
+        }
+    }
+    Ok(text.to_ascii_lowercase())
 }
 
 fn provider_part(text: &str) -> Result<String, &'static str> {
@@ -179,6 +211,26 @@ mod tests {
         }
         let error = "terraform-x".parse::<ProviderType>().unwrap_err();
         assert!(error.to_string().contains("terraform-provider-"));
+    }
+
+    #[test]
+    fn a_hostname_is_a_domain_name_without_a_port_5_6() {
+        let folded: Hostname = "Registry.OpenTofu.org".parse().unwrap();
+        assert_eq!(folded.as_str(), "registry.opentofu.org");
+        for (text, rule) in [
+            ("", "whole domain name"),
+            ("hosted", "whole domain name"),
+            ("registry.test:8443", "port"),
+            ("a..b", "1 to 63"),
+            ("-a.b", "dash"),
+            ("a_b.c", "letters, digits"),
+            ("é.example", "ASCII form"),
+            (&format!("{}.b", "a".repeat(64)), "1 to 63"),
+            (&"a.".repeat(127), "longer than 253"),
+        ] {
+            let error = text.parse::<Hostname>().unwrap_err().to_string();
+            assert!(error.contains(rule), "{text:?}: {error}");
+        }
     }
 
     #[test]
