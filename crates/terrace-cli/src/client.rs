@@ -238,10 +238,13 @@ pub(crate) fn registry_url(arguments: &RegistryArguments) -> Result<Option<Strin
     let Some(text) = given(&arguments.url) else {
         return Ok(None);
     };
+    // The text is not repeated: it may hold a password or a token.
     let usage = || {
-        Failure::Usage(format!(
-            "{text:?} is not the address of a registry: write it as https://registry.example.com"
-        ))
+        Failure::Usage(
+            "the registry's URL (--url or TERRACE_URL) must be a scheme and a host, with a port if \
+             need be and nothing else: write it as https://registry.example.com"
+                .to_owned(),
+        )
     };
     let uri: Uri = text.parse().map_err(|_| usage())?;
     let scheme = uri.scheme_str().filter(|s| matches!(*s, "http" | "https"));

@@ -144,8 +144,11 @@ impl Package {
 fn names(directory: &Path) -> std::io::Result<BTreeSet<String>> {
     let mut names = BTreeSet::new();
     for entry in fs::read_dir(directory)? {
-        // Nothing of a release has another kind of name.
-        if let Ok(name) = entry?.file_name().into_string() {
+        let entry = entry?;
+        // Nothing of a release has another kind of name, or is a pipe that could be waited for.
+        if let Ok(name) = entry.file_name().into_string()
+            && entry.path().is_file()
+        {
             names.insert(name);
         }
     }

@@ -101,7 +101,9 @@ pub(crate) fn describe(error: &ureq::Error) -> String {
         ureq::Error::HostNotFound => "there is no host of this name".to_owned(),
         ureq::Error::Timeout(reason) => format!("no answer in time ({reason})"),
         ureq::Error::Io(error) => {
-            let hint = if error.to_string().contains("certificate") {
+            let hint = if error.to_string().contains("InvalidContentType") {
+                "; what answers there does not speak TLS: is the URL's scheme http?"
+            } else if error.to_string().contains("certificate") {
                 "; if the certificate is signed by an authority of your own, let SSL_CERT_FILE \
                  name that authority's certificate"
             } else {

@@ -39,7 +39,7 @@ fn main() -> ExitCode {
         Err(error) => return misread(&error),
     };
     let output = Output::new(arguments.json, arguments.quiet);
-    match run(&arguments, &output) {
+    match run(&arguments, &output).and_then(|()| output.printed()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             output.failure(&failure);

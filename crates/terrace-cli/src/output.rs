@@ -20,6 +20,8 @@ pub(crate) struct Output {
     quiet: bool,
     bars: MultiProgress,
     warnings: Mutex<Vec<String>>,
+    /// Why the result could not be printed, if it could not.
+    unprinted: Mutex<Option<String>>,
 }
 
 impl Output {
@@ -34,6 +36,7 @@ impl Output {
             quiet,
             bars: MultiProgress::with_draw_target(target),
             warnings: Mutex::default(),
+            unprinted: Mutex::default(),
         }
     }
 
@@ -55,14 +58,36 @@ impl Output {
     /// The result: `text` for people, `document` and the warnings for programs.
     pub(crate) fn result(&self, text: &str, document: &impl Serialize) {
         if !self.json {
-            return to_stdout(&harmless(text));
+            return self.print(&harmless(text));
         }
         let mut document = serde_json::to_value(document).unwrap_or_default();
         let warnings = self.warnings.lock().map(|warnings| warnings.clone());
         if let Value::Object(members) = &mut document {
             members.insert("warnings".to_owned(), json!(warnings.unwrap_or_default()));
         }
-        to_stdout(&document.to_string());
+        self.print(&document.to_string());
+    }
+
+    /// Whether the result reached standard output.
+    ///
+    /// # Errors
+    /// That it did not: whoever reads it must not take silence for success.
+    pub(crate) fn printed(&self) -> Result<(), Failure> {
+        let unprinted = self.unprinted.lock().map(|unprinted| unprinted.clone());
+        match unprinted.unwrap_or_default() {
+            None => Ok(()),
+            Some(cause) => Err(Failure::Unexpected(format!(
+                "it is done, but the result could not be printed: {cause}"
+            ))),
+        }
+    }
+
+    fn print(&self, line: &str) {
+        if let Err(error) = to_stdout(line)
+            && let Ok(mut unprinted) = self.unprinted.lock()
+        {
+            *unprinted = Some(error.to_string());
+        }
     }
 
     /// A failure, in the same two forms.
@@ -124,12 +149,14 @@ pub(crate) fn print_failure(failure: &Failure) {
         "exit_code": failure.exit_code(),
         "errors": failure.reasons(),
     });
-    to_stdout(&document.to_string());
+    // The exit code tells it too.
+    let _ = to_stdout(&document.to_string());
 }
 
-fn to_stdout(line: &str) {
-    // Nobody is left to be told when standard output is closed.
-    let _ = writeln!(std::io::stdout(), "{line}");
+fn to_stdout(line: &str) -> std::io::Result<()> {
+    let mut stdout = std::io::stdout().lock();
+    writeln!(stdout, "{line}")?;
+    stdout.flush()
 }
 
 /// Text that cannot move the cursor or recolour the terminal: some of it comes from file names

@@ -40,7 +40,12 @@ pub(crate) fn pack(directory: &Path) -> Result<Packed, Failure> {
             directory.display()
         )));
     }
-    let failed = |error: std::io::Error| Failure::Unexpected(format!("packing: {error}"));
+    let failed = |error: std::io::Error| {
+        Failure::Unexpected(format!(
+            "packing into {}: {error}",
+            std::env::temp_dir().display()
+        ))
+    };
     let zip = BufWriter::new(tempfile::tempfile().map_err(failed)?);
     let mut zip = ZipWriter::new(zip);
     for (name, Packable { path, executable }) in &found.files {

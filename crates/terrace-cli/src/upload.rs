@@ -134,6 +134,11 @@ fn judge(filename: &str, response: Response<Body>) -> Upload {
             let failure = Failure::NotAllowed(format!("{reason}; {hint}"));
             Upload::Failed(failure, Some(Duration::ZERO))
         }
+        404 => {
+            let hint = "the registry's own settings for its storage name none that is there \
+                        (TERRACE_S3_ENDPOINT, TERRACE_S3_BUCKET)";
+            Upload::Refused(Failure::Unexpected(format!("{reason}; {hint}")))
+        }
         _ if http::is_passing(status) => Upload::Failed(Failure::Unavailable(reason), asked),
         _ => Upload::Refused(Failure::refused(reason)),
     }

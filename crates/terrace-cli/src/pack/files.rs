@@ -1,6 +1,7 @@
 //! Which files of a directory are part of a module.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -40,6 +41,7 @@ pub(crate) fn find(directory: &Path) -> Result<Found, Vec<String>> {
     let in_repository = top.ancestors().any(|place| place.join(".git").exists());
     let left_out = Arc::new(Mutex::new(Vec::new()));
     let seen = Arc::clone(&left_out);
+    let place = top.clone();
     let walk = WalkBuilder::new(&top)
         .standard_filters(false)
         .git_ignore(true)
@@ -49,7 +51,7 @@ pub(crate) fn find(directory: &Path) -> Result<Found, Vec<String>> {
         .add_custom_ignore_filename(".terraformignore")
         // Clients unpack links badly or not at all, so what they lead to is packed.
         .follow_links(true)
-        .filter_entry(move |entry| is_part(entry, &seen))
+        .filter_entry(move |entry| is_part(&place, entry, &seen))
         .build();
     let mut files = BTreeMap::new();
     let mut reasons = Vec::new();
@@ -74,13 +76,25 @@ pub(crate) fn find(directory: &Path) -> Result<Found, Vec<String>> {
     Ok(Found { files, left_out })
 }
 
-fn is_part(entry: &DirEntry, left_out: &Mutex<Vec<String>>) -> bool {
-    let name = entry.file_name().to_string_lossy();
-    if NEVER.contains(&name.as_ref()) {
+fn is_part(top: &Path, entry: &DirEntry, left_out: &Mutex<Vec<String>>) -> bool {
+    if entry.depth() == 0 {
+        return true;
+    }
+    let mut names = vec![entry.file_name().to_owned()];
+    // A link is what it leads to, under whatever name.
+    if entry.path_is_symlink()
+        && let Ok(target) = fs::canonicalize(entry.path())
+        && let Ok(below) = target.strip_prefix(top)
+    {
+        names.extend(below.iter().map(ToOwned::to_owned));
+    }
+    let lower = |name: &OsString| name.to_string_lossy().to_lowercase();
+    let names: Vec<String> = names.iter().map(lower).collect();
+    if names.iter().any(|name| NEVER.contains(&name.as_str())) {
         return false;
     }
     // State holds secrets in the clear, and what is published stays published.
-    let is_state = name.ends_with(".tfstate") || name.contains(".tfstate.");
+    let is_state = names.iter().any(|name| name.contains(".tfstate"));
     if is_state && let Ok(mut left_out) = left_out.lock() {
         left_out.push(entry.path().display().to_string());
     }

@@ -9,7 +9,7 @@ use tempfile::TempDir;
 use super::support::registry::Registry;
 use super::support::{Ended, directory, run};
 
-const RELEASE: &str = "PUT /admin/v1/modules/Acme/vpc/aws/1.0.0-rc.1+b";
+const RELEASE: &str = "PUT /admin/v1/modules/Acme/vpc/aws/1.0.0-rc.1";
 
 #[track_caller]
 fn publish(registry: &Registry, path: &Path, more: &[&str]) -> Ended {
@@ -21,7 +21,7 @@ fn publish(registry: &Registry, path: &Path, more: &[&str]) -> Ended {
         "--address",
         "Acme/vpc/aws",
         "--version",
-        "1.0.0-rc.1+b",
+        "1.0.0-rc.1",
     ];
     run(registry, &[&fixed, more].concat())
 }
@@ -67,7 +67,7 @@ fn a_directory_is_packed_sent_and_published() {
     );
     assert_eq!(
         report["uploaded"],
-        serde_json::json!(["vpc-1.0.0-rc.1+b.zip"])
+        serde_json::json!(["vpc-1.0.0-rc.1.zip"])
     );
     let requests = registry.requests();
     assert_eq!(

@@ -180,6 +180,26 @@ fn what_may_hold_secrets_is_never_packed() {
 
 #[cfg(unix)]
 #[test]
+fn what_may_hold_secrets_is_not_packed_under_another_name_either() {
+    use std::os::unix::fs::symlink;
+    let module = directory(&[
+        ("main.tf", ""),
+        ("terraform.tfstate", "secret"),
+        ("TERRAFORM.TFSTATE.d/x", "secret"),
+        ("terraform.tfstate_bak", "secret"),
+        (".git/config", "secret"),
+        (".GIT/config", "secret"),
+    ]);
+    symlink("terraform.tfstate", module.path().join("state.json")).unwrap();
+    symlink(".git", module.path().join("history")).unwrap();
+    symlink(".git/config", module.path().join("config")).unwrap();
+    assert_eq!(packed(module.path()), ["main.tf"]);
+    let told = dry_run(module.path()).stderr;
+    assert!(told.contains("state.json: it may hold secrets"), "{told}");
+}
+
+#[cfg(unix)]
+#[test]
 fn a_link_is_packed_as_what_it_leads_to() {
     use std::os::unix::fs::symlink;
     let module = directory(&[("main.tf", ""), ("shared/x.txt", "x")]);

@@ -43,6 +43,34 @@ fn without_a_registry_or_a_token_the_command_line_is_wrong() {
 }
 
 #[test]
+fn a_url_that_is_refused_is_not_repeated() {
+    let dist = Dist::new();
+    for url in [
+        "https://user:sekret@registry.example.com",
+        "https://registry.example.com/?token=sekret",
+    ] {
+        let mut command = terrace(&["publish", "provider", &dist.path(), "--namespace", "acme"]);
+        command.args(["--json", "--url", url, "--token", TOKEN]);
+        let ended = ended(&mut command).expect(2);
+        assert!(!format!("{ended:?}").contains("sekret"), "{ended:?}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_result_that_cannot_be_printed_is_no_success() {
+    let registry = Registry::start();
+    let mut command = terrace(&["key", "list", "acme", "--json"]);
+    command.args(["--url", registry.url(), "--token", TOKEN]);
+    let full = fs::OpenOptions::new()
+        .write(true)
+        .open("/dev/full")
+        .unwrap();
+    let status = command.stdout(full).status().unwrap();
+    assert_eq!(status.code(), Some(1));
+}
+
+#[test]
 fn a_command_line_that_cannot_be_read_is_told_as_json_too() {
     let mut command = terrace(&["publish", "provider", "--namespace", "a_b", "--json"]);
     let ended = ended(&mut command).expect(2);
