@@ -71,6 +71,8 @@ export async function startServer({
   const url = `${https ? "https" : "http"}://${HOST}:${usedPort}`;
   const s3 = { endpoint: url + S3_PATH, bucket: BUCKET, region: REGION, ...secrets.s3 };
   const tls = https ? await ensureCertificates(join(stateDir, "tls")) : null;
+  const runningFile = join(stateDir, "running.json");
+  await refuseSecond(runningFile);
   const files = await writeConfig(stateDir, secrets.s3, { ...variables(secrets, presign ? s3 : null), ...vars });
   const logFile = join(stateDir, "logs", "server.log");
   await rm(join(stateDir, "logs", "wrangler"), { recursive: true, force: true });
@@ -86,6 +88,7 @@ export async function startServer({
   const wrangler = ["--no-warnings", npmFile("wrangler", "wrangler-dist", "cli.js")];
   const server = await serve(nodeForWrangler(), [...wrangler, ...args], { env: quietEnv(stateDir), log: logFile });
 
+  await writeFile(runningFile, JSON.stringify({ pid: server.child.pid, url }));
   const env = { TERRACE_URL: url, TERRACE_TOKEN: secrets.adminToken, ...(tls && { SSL_CERT_FILE: tls.caBundle }) };
   try {
     const services = await firstAnswer(url, tls, server, logFile);
@@ -104,6 +107,27 @@ export async function startServer({
   } catch (error) {
     await server.stop();
     throw error;
+  }
+}
+
+/** Two servers over one state would lose each other's writes. */
+async function refuseSecond(runningFile) {
+  const running = JSON.parse(await readFile(runningFile, "utf8").catch(() => "null"));
+  if (running === null || !isAlive(running.pid)) return;
+  // The number may belong to another process by now; a registry that is being started does not answer yet.
+  const answers = await fetch(running.url).then(() => true, (error) => error.cause?.code !== "ECONNREFUSED");
+  if (!answers) return;
+  throw new Error(
+    `The registry of this checkout already runs, at ${running.url} (process ${running.pid}). ` +
+      "Use it, or end it first; another checkout has a registry of its own.",
+  );
+}
+
+function isAlive(pid) {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return error.code === "EPERM";
   }
 }
 

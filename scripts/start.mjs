@@ -56,10 +56,20 @@ function readOptions() {
 async function secrets() {
   const file = join(stateDir, "secrets.json");
   const text = await readFile(file, "utf8").catch(() => null);
-  if (text !== null) return JSON.parse(text);
+  if (text !== null) return readSecrets(file, text);
   const made = newSecrets();
   await writeFile(file, `${JSON.stringify(made, null, 2)}\n`, { mode: 0o600 });
   return made;
+}
+
+function readSecrets(file, text) {
+  try {
+    const { adminToken, s3 } = JSON.parse(text);
+    if (adminToken && s3?.accessKeyId && s3?.secretAccessKey) return { adminToken, s3 };
+  } catch {
+    // Told below.
+  }
+  throw new Error(`${file} is not what an earlier start wrote. Remove it: new secrets are made, and what is published stays.`);
 }
 
 /** Publishes the examples like anybody would; what is published already stays as it is. */
@@ -67,7 +77,11 @@ async function publish({ namespace, publicKeyFile, providerDist, moduleDir, modu
   await step("publishing the examples", async (log) => {
     const options = { log, env: { ...process.env, ...server.env } };
     await run(cli, ["key", "add", namespace, publicKeyFile], options);
-    await run(cli, ["publish", "provider", providerDist, "--namespace", namespace], options);
+    const provider = run(cli, ["publish", "provider", providerDist, "--namespace", namespace], options);
+    await provider.catch((error) => {
+      const hint = `If ${stateDir} lost its key or its examples, they are made anew and differ from what is published: remove the whole directory to begin again.`;
+      throw new Error(`${error.message}\n${hint}`);
+    });
     await run(cli, ["publish", "module", moduleDir, "--address", moduleAddress, "--version", moduleVersion], options);
   });
 }
