@@ -12,7 +12,7 @@ use terrace_core::problem::Problem;
 use terrace_core::reply::Reply;
 use worker::wasm_bindgen::JsCast as _;
 use worker::wasm_bindgen_futures::{JsFuture, future_to_promise};
-use worker::{Context, Env, console_error, console_warn, web_sys};
+use worker::{Context, Env, console_error, console_warn, js_sys, web_sys};
 
 use crate::app::App;
 use crate::store::Platform;
@@ -64,7 +64,7 @@ async fn answer(request: web_sys::Request, env: Env) -> worker::Result<web_sys::
 fn config(env: &Env) -> Result<&'static Config, String> {
     CONFIG.with(|cell| {
         let config = cell.get_or_init(|| {
-            let lookup = |name: &str| env.var(name).ok().map(|value| value.to_string());
+            let lookup = |name: &str| variable(env, name);
             match Config::from_vars(lookup) {
                 // One for each isolate, and as long as it lives.
                 Ok(config) => Ok(Box::leak(Box::new(config))),
@@ -73,6 +73,15 @@ fn config(env: &Env) -> Result<&'static Config, String> {
         });
         config.clone()
     })
+}
+
+/// A variable or secret as text. One that was written as a number or a boolean counts as what was
+/// written, so that no setting is passed over in silence.
+fn variable(env: &Env, name: &str) -> Option<String> {
+    let value = js_sys::Reflect::get(env, &name.into()).ok()?;
+    value
+        .as_string()
+        .or_else(|| js_sys::JSON::stringify(&value).ok()?.as_string())
 }
 
 /// The registry's platform for one request.

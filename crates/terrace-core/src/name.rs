@@ -110,7 +110,10 @@ fn hostname(text: &str) -> Result<String, &'static str> {
         if label.is_empty() || label.len() > limits::PROVIDER_PART_BYTES {
             return Err("has a label that is not 1 to 63 characters long");
         }
-        if !label.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-') {
+        if !label
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || b == b'-')
+        {
             return Err("may hold only letters, digits, dashes and dots, in its ASCII form");
         }
         if label.starts_with('-') || label.ends_with('-') {

@@ -37,20 +37,21 @@ pub struct Endpoint {
     prefix: String,
 }
 
-/// Why a text is not an endpoint.
+/// Why a text is not an endpoint. The text is not repeated: it may hold a password, and whoever
+/// asks reads the error.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EndpointError {
     /// Another scheme, or none.
-    #[error("{0:?} must start with https:// or http://")]
-    Scheme(String),
-    /// There is no host, or it holds what a host cannot.
-    #[error("{0:?} has no valid host")]
-    Host(String),
+    #[error("it must start with https:// or http://")]
+    Scheme,
+    /// There is no host, or it holds what a host cannot, such as a password.
+    #[error("what follows :// must be a host, with a port if need be and nothing else")]
+    Host,
     /// The prefix cannot be signed as it stands.
     #[error(
-        "{0:?} may have a path of letters, digits, \"-\", \".\", \"_\", \"~\" and \"/\" only, and no query"
+        "it may have a path of letters, digits, \"-\", \".\", \"_\", \"~\" and \"/\" only, and no query"
     )]
-    Prefix(String),
+    Prefix,
 }
 
 /// The HTTP method a URL is signed for. A URL signed for GET answers HEAD with 403.
@@ -73,7 +74,7 @@ impl Endpoint {
         } else if let Some(rest) = text.strip_prefix("http://") {
             ("http", rest)
         } else {
-            return Err(EndpointError::Scheme(text.to_owned()));
+            return Err(EndpointError::Scheme);
         };
         let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
         let host_is_plain = !host.is_empty()
@@ -81,10 +82,10 @@ impl Endpoint {
                 b.is_ascii_alphanumeric() || matches!(b, b'-' | b'.' | b':' | b'[' | b']')
             });
         if !host_is_plain {
-            return Err(EndpointError::Host(text.to_owned()));
+            return Err(EndpointError::Host);
         }
         if !path.bytes().all(|b| is_unreserved(b) || b == b'/') {
-            return Err(EndpointError::Prefix(text.to_owned()));
+            return Err(EndpointError::Prefix);
         }
         let default_port = if scheme == "https" { ":443" } else { ":80" };
         let host = host.strip_suffix(default_port).unwrap_or(host);

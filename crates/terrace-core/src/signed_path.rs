@@ -105,7 +105,9 @@ fn message(method: SignedMethod, archive: ArchiveKey, size: u64, expires: UnixTi
 impl SignedPath {
     /// Reads the three segments behind [`PREFIX`]; `None` when they have another shape.
     pub fn parse(expires: &str, mac: &str, file_name: &str) -> Option<Self> {
-        let canonical = expires.len() <= 12 && !expires.starts_with(['0', '+']);
+        let canonical = expires.len() <= 12
+            && !expires.starts_with(['0', '+'])
+            && !mac.bytes().any(|byte| byte.is_ascii_uppercase());
         Some(Self {
             archive: file_name.parse().ok()?,
             expires: UnixTime(canonical.then(|| expires.parse().ok())??),

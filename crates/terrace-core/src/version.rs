@@ -25,6 +25,9 @@ pub enum VersionError {
     /// It has a leading `v`, which one client in three refuses (clients.md 2.1.3).
     #[error("version {0:?} has a leading \"v\": write it without")]
     LeadingV(String),
+    /// One of its numbers is larger than Terraform can hold (go-version's segments are `int64`).
+    #[error("version {0:?} has a number above {max}, which terraform cannot read", max = i64::MAX)]
+    TooLarge(String),
     /// It is longer than any key can hold.
     #[error("version is {0} characters long, at most {max} are allowed", max = limits::VERSION_BYTES)]
     TooLong(usize),
@@ -40,12 +43,20 @@ impl Version {
         let bare = text.strip_prefix('v').unwrap_or(text);
         let core_end = bare.find(['-', '+']).unwrap_or(bare.len());
         let (core, rest) = bare.split_at(core_end);
-        let missing = match core.bytes().filter(|b| *b == b'.').count() {
-            0 => ".0.0",
-            1 => ".0",
-            _ => return bare.parse(),
+        let whole = match core.bytes().filter(|b| *b == b'.').count() {
+            0 => format!("{core}.0.0{rest}"),
+            1 => format!("{core}.0{rest}"),
+            _ => bare.to_owned(),
         };
-        format!("{core}{missing}{rest}").parse()
+        // What is wrong with it is told of what was asked for, not of what it was made into.
+        whole.parse().or_else(|_| text.parse())
+    }
+}
+
+impl Version {
+    /// Whether it has build metadata: `+…`.
+    pub fn has_build(&self) -> bool {
+        !self.0.build.is_empty()
     }
 }
 
@@ -60,12 +71,18 @@ impl FromStr for Version {
         if text.starts_with(['v', 'V']) {
             return Err(VersionError::LeadingV(text.to_owned()));
         }
-        semver::Version::parse(text)
-            .map(Self)
-            .map_err(|cause| VersionError::NotSemver {
-                value: text.to_owned(),
-                cause: cause.to_string(),
-            })
+        let version = semver::Version::parse(text).map_err(|cause| VersionError::NotSemver {
+            value: text.to_owned(),
+            cause: cause.to_string(),
+        })?;
+        let most = i64::MAX.unsigned_abs();
+        if [version.major, version.minor, version.patch]
+            .iter()
+            .any(|number| *number > most)
+        {
+            return Err(VersionError::TooLarge(text.to_owned()));
+        }
+        Ok(Self(version))
     }
 }
 
@@ -99,6 +116,7 @@ mod tests {
             "1.0.0-beta.1",
             "1.0.0+build.5",
             "1.0.0-a+b",
+            "9223372036854775807.0.0",
         ] {
             assert_eq!(text.parse::<Version>().unwrap().to_string(), text);
         }
@@ -114,6 +132,8 @@ mod tests {
             "latest",
             "1.0.0 ",
             "99999999999999999999.0.0",
+            "9223372036854775808.0.0",
+            "0.9223372036854775808.0",
         ] {
             assert!(text.parse::<Version>().is_err(), "{text:?}");
         }
@@ -131,7 +151,8 @@ mod tests {
             assert_eq!(Version::parse_request(asked).unwrap().to_string(), meant);
         }
         for asked in ["", "v", "1.", "x", "1.0.0.0", "vv1.0.0"] {
-            assert!(Version::parse_request(asked).is_err(), "{asked:?}");
+            let error = Version::parse_request(asked).unwrap_err().to_string();
+            assert!(error.contains(&format!("{asked:?}")), "{error}");
         }
     }
 

@@ -23,6 +23,12 @@ fn refused(fixture: &ModuleFixture) -> String {
 }
 
 #[test]
+fn a_version_with_build_metadata_is_refused_since_clients_cannot_choose_it() {
+    let reasons = refused(&ModuleFixture::new("1.0.0+linux"));
+    assert!(reasons.contains("build metadata"), "{reasons}");
+}
+
+#[test]
 fn a_module_is_published_with_the_same_two_requests() {
     let (registry, fixture) = (Registry::start(), ModuleFixture::new("1.0.0"));
     fixture.put(&registry).expect(202);

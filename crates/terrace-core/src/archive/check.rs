@@ -135,6 +135,22 @@ pub enum ArchiveWarning {
         /// How many there are.
         count: usize,
     },
+    /// Names of files that usually hold secrets.
+    #[error("files that may hold secrets are in it ({count}, the first is {}), and what is published stays published", shown(.first))]
+    Secrets {
+        /// The first of them.
+        first: String,
+        /// How many there are.
+        count: usize,
+    },
+    /// Two names that some file systems take for one.
+    #[error("{} and {} differ in case only: where case does not count, one replaces the other", shown(.one), shown(.other))]
+    SameButForCase {
+        /// One of them.
+        one: String,
+        /// The other.
+        other: String,
+    },
 }
 
 fn but_there_is(instead: &Option<String>) -> String {
@@ -240,7 +256,52 @@ pub fn module_archive_warnings(entries: &[Entry]) -> Vec<ArchiveWarning> {
         first: first.name.clone(),
         count: 1 + links.count(),
     });
-    warning.into_iter().collect()
+    let mut warnings: Vec<ArchiveWarning> = warning.into_iter().collect();
+    let mut secrets = entries
+        .iter()
+        .filter(|entry| may_hold_secrets(&entry.name.to_ascii_lowercase()));
+    if let Some(first) = secrets.next() {
+        warnings.push(ArchiveWarning::Secrets {
+            first: first.name.clone(),
+            count: 1 + secrets.count(),
+        });
+    }
+    warnings.extend(same_but_for_case(entries));
+    warnings
+}
+
+/// Whether a file of this (lower-case) name usually holds secrets: state, plans, values of
+/// variables, environments, private keys and the credentials of other programs.
+fn may_hold_secrets(name: &str) -> bool {
+    let file = name.rsplit('/').next().unwrap_or(name);
+    let in_directory = [".git", ".ssh", ".aws", ".terraform"]
+        .iter()
+        .any(|directory| name.split('/').any(|part| part == *directory));
+    let called = [
+        ".env",
+        ".netrc",
+        ".terraformrc",
+        "terraform.rc",
+        "credentials.tfrc.json",
+    ]
+    .contains(&file)
+        || file.starts_with("id_rsa")
+        || file.starts_with("id_ed25519");
+    let ends = [".tfvars", ".tfvars.json", ".tfplan", ".pem", ".key", ".p12"]
+        .iter()
+        .any(|end| file.ends_with(end));
+    in_directory || called || ends || file.contains(".tfstate")
+}
+
+fn same_but_for_case(entries: &[Entry]) -> Option<ArchiveWarning> {
+    let mut seen = std::collections::BTreeMap::new();
+    entries.iter().find_map(|entry| {
+        let earlier = seen.insert(entry.name.to_lowercase(), &entry.name)?;
+        (*earlier != entry.name).then(|| ArchiveWarning::SameButForCase {
+            one: earlier.clone(),
+            other: entry.name.clone(),
+        })
+    })
 }
 
 /// Collects reasons, as many as are worth telling.

@@ -35,6 +35,13 @@ impl ModulePublication {
         let format = body.archive.format.parse::<ArchiveFormat>();
         let sha256 = body.archive.sha256.parse::<Sha256>();
         let subdir = body.subdir.as_deref().map(str::parse::<Subdir>).transpose();
+        if version.has_build() {
+            // terraform asked for 1.0.0+a downloads 1.0.0, if there is one, and says so to nobody.
+            reasons.push(format!(
+                "version {version} has build metadata, which clients ignore when they choose a \
+                 module's version: publish it without what follows the \"+\""
+            ));
+        }
         reasons.extend(format.as_ref().err().map(ToString::to_string));
         reasons.extend(sha256.as_ref().err().map(ToString::to_string));
         reasons.extend(subdir.as_ref().err().map(ToString::to_string));

@@ -321,6 +321,50 @@ fn links_of_a_module_are_warned_of() {
 }
 
 #[test]
+fn what_may_hold_secrets_is_told() {
+    for name in [
+        ".env",
+        "a/terraform.tfvars",
+        "x.auto.tfvars.json",
+        "Terraform.TFState",
+        "terraform.tfstate.backup",
+        ".git/config",
+        "deep/.aws/credentials",
+        "id_rsa",
+        "tls.key",
+        "plan.tfplan",
+    ] {
+        let warnings = module_archive_warnings(&[file("main.tf"), file(name)]);
+        assert_eq!(
+            warnings,
+            [ArchiveWarning::Secrets {
+                first: name.into(),
+                count: 1
+            }]
+        );
+    }
+    let harmless = [
+        "main.tf",
+        "environment.tf",
+        "keys.tf",
+        "docs/.envrc.md",
+        ".gitignore",
+    ];
+    assert_eq!(module_archive_warnings(&harmless.map(file)), []);
+}
+
+#[test]
+fn names_that_differ_in_case_only_are_told() {
+    assert_eq!(
+        module_archive_warnings(&[file("main.tf"), file("a"), file("MAIN.tf")]),
+        [ArchiveWarning::SameButForCase {
+            one: "main.tf".into(),
+            other: "MAIN.tf".into()
+        }]
+    );
+}
+
+#[test]
 fn hard_links_and_special_files_are_refused() {
     assert_eq!(
         module([link("hard", EntryKind::HardLink, "main.tf")]),
