@@ -6,8 +6,9 @@ mod publish;
 mod read;
 
 use terrace_core::config::Config;
-use terrace_core::key::IndexKey;
+use terrace_core::key::Package;
 use terrace_core::limits;
+use terrace_core::own_hosts::OwnHosts;
 use terrace_core::problem::Problem;
 use terrace_core::read::{Begun, begin};
 use terrace_core::reply::Reply;
@@ -35,7 +36,7 @@ enum Failure {
     /// A stored document is not what was written there.
     Corrupt(String),
     /// Others kept committing while a version list was written.
-    Outrun(IndexKey),
+    Outrun(Package),
 }
 
 impl From<Problem> for Failure {
@@ -62,7 +63,14 @@ impl<'a, P: Platform> App<'a, P> {
         R: Request<Stream = P::Stream>,
     {
         let if_none_match = request.header("if-none-match");
-        match begin(request.method(), request.path(), if_none_match.as_deref()) {
+        let own = OwnHosts::new(request.origin(), &self.config.hostnames);
+        let begun = begin(
+            request.method(),
+            request.path(),
+            if_none_match.as_deref(),
+            &own,
+        );
+        match begun {
             Begun::Answer(reply) => reply,
             Begun::Read(lookup) => self.read(&lookup, request.origin()).await,
             Begun::Other(route, method) => match self.write(route, method, request).await {
@@ -91,6 +99,11 @@ impl<'a, P: Platform> App<'a, P> {
                 self.publish_provider(address, version, &body, request.origin())
                     .await
             }
+            (Route::PublishMirrored(address, version), _) => {
+                let body = admin_body(&mut request).await?;
+                self.publish_mirrored(address, version, &body, request.origin())
+                    .await
+            }
             (Route::PublishModule(address, version), _) => {
                 let body = admin_body(&mut request).await?;
                 self.publish_module(address, version, &body, request.origin())
@@ -112,6 +125,9 @@ impl<'a, P: Platform> App<'a, P> {
                 | Route::ProviderDownload(..)
                 | Route::ModuleVersions(..)
                 | Route::ModuleDownload(..)
+                | Route::MirrorHome
+                | Route::MirrorVersions(..)
+                | Route::MirrorPackages(..)
                 | Route::Archive(..),
                 _,
             ) => Err(Problem::NotFound("there is nothing here".to_owned()).into()),
@@ -145,8 +161,8 @@ impl<'a, P: Platform> App<'a, P> {
                         .to_owned(),
                 )
             }
-            Failure::Outrun(key) => {
-                self.platform.log(&format!("outrun: {key}"));
+            Failure::Outrun(package) => {
+                self.platform.log(&format!("outrun: {package}"));
                 Problem::Unavailable(
                     "published, but others publish so fast that the version list is behind: \
                      send the same request again"

@@ -1,18 +1,19 @@
 //! Publishing: look at what is stored, let the core plan, take the steps.
 
 use serde::de::DeserializeOwned;
-use terrace_core::address::{ModuleAddress, ProviderAddress};
+use terrace_core::address::{MirroredAddress, ModuleAddress, ProviderAddress};
 use terrace_core::admin::{
-    MissingArchive, ModuleBody, ProviderBody, PublishAnswer, Published, UploadRequest,
+    MirrorBody, MissingArchive, ModuleBody, ProviderBody, PublishAnswer, Published, UploadRequest,
 };
 use terrace_core::archive::{ArchiveFormat, Entry, Step as ZipStep, TarGzInspector, ZipInspector};
 use terrace_core::archive_url::ArchiveUrls;
 use terrace_core::index;
 use terrace_core::key::{FactKey, IndexKey};
+use terrace_core::own_hosts::OwnHosts;
 use terrace_core::problem::Problem;
 use terrace_core::publish::{
-    ArchiveState, ExpectedArchive, ModulePublication, Plan, ProviderPublication, Publication, Seen,
-    Step, release_metadata, too_large,
+    ArchiveState, ExpectedArchive, MirrorPublication, ModulePublication, Plan, ProviderPublication,
+    Publication, Seen, Step, StoredRelease, release_metadata, too_large,
 };
 use terrace_core::reply::{CachePolicy, Reply};
 use terrace_core::version::Version;
@@ -30,8 +31,8 @@ const TAR_CHUNK_BYTES: u64 = 4 * 1024 * 1024;
 enum Executed {
     /// All were taken.
     All,
-    /// Another publisher created the release first.
-    CreatedByAnother,
+    /// Another publisher wrote the release first.
+    WrittenByAnother,
 }
 
 impl<P: Platform> App<'_, P> {
@@ -46,6 +47,28 @@ impl<P: Platform> App<'_, P> {
         let publication =
             ProviderPublication::parse(address, version, &body).map_err(Problem::Invalid)?;
         self.publish(&Publication::Provider(publication), origin)
+            .await
+    }
+
+    pub(super) async fn publish_mirrored(
+        &self,
+        address: MirroredAddress,
+        version: Version,
+        body: &[u8],
+        origin: &str,
+    ) -> Result<Reply<P::Stream>, Failure> {
+        if OwnHosts::new(origin, &self.config.hostnames).include(&address.hostname) {
+            let MirroredAddress { hostname, provider } = address;
+            return Err(Problem::BadRequest(format!(
+                "{hostname} is this registry itself: publish {provider} here, and its mirror has it"
+            ))
+            .into());
+        }
+        let body: MirrorBody = parse_json(body)?;
+        let now = self.platform.clock().now();
+        let publication =
+            MirrorPublication::parse(address, version, &body, now).map_err(Problem::Invalid)?;
+        self.publish(&Publication::Mirror(publication), origin)
             .await
     }
 
@@ -80,8 +103,8 @@ impl<P: Platform> App<'_, P> {
                     warnings,
                 } => match self.execute(steps).await? {
                     Executed::All => return Ok(published(publication, creates, warnings)),
-                    // A release is never removed, so the next look sees it: this ends.
-                    Executed::CreatedByAnother => {}
+                    // A release is never removed and never loses anything, so this ends.
+                    Executed::WrittenByAnother => {}
                 },
             }
         }
@@ -90,8 +113,9 @@ impl<P: Platform> App<'_, P> {
     /// Everything the plan depends on. A release that exists already decides alone.
     async fn look(&self, publication: &Publication) -> Result<Seen, Failure> {
         let package = publication.package();
-        let existing = self.release(&package, publication.version()).await?;
-        if existing.is_some() {
+        let existing = self.stored(&package, publication.version()).await?;
+        let settles = |stored: &StoredRelease| publication.is_settled_by(&stored.release);
+        if existing.as_ref().is_some_and(settles) {
             return Ok(Seen {
                 existing,
                 keys: Vec::new(),
@@ -102,7 +126,7 @@ impl<P: Platform> App<'_, P> {
             Publication::Provider(provider) => {
                 self.signing_keys(&provider.address.namespace).await?
             }
-            Publication::Module(_) => Vec::new(),
+            Publication::Mirror(_) | Publication::Module(_) => Vec::new(),
         };
         let mut archives = Vec::new();
         for expected in publication.archives() {
@@ -237,7 +261,7 @@ impl<P: Platform> App<'_, P> {
                     other => break other?,
                 }
             };
-            if let Executed::CreatedByAnother = executed {
+            if let Executed::WrittenByAnother = executed {
                 return Ok(executed);
             }
         }
@@ -261,7 +285,17 @@ impl<P: Platform> App<'_, P> {
                     .put(&key, &document, &metadata, Condition::Absent)
                     .await?;
                 if written.is_none() {
-                    return Ok(Executed::CreatedByAnother);
+                    return Ok(Executed::WrittenByAnother);
+                }
+            }
+            Step::GrowRelease(release, etag) => {
+                let key = FactKey::Release(release.package(), release.version().clone());
+                let document = release.to_document().map_err(corrupt)?;
+                let metadata = release_metadata(release);
+                let unchanged = Condition::Unchanged(etag.clone());
+                let written = facts.put(&key, &document, &metadata, unchanged).await?;
+                if written.is_none() {
+                    return Ok(Executed::WrittenByAnother);
                 }
             }
             Step::MarkChanged(package) => {

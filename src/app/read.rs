@@ -3,13 +3,17 @@
 use terrace_core::index::{self, IndexDocument, ListedRelease};
 use terrace_core::key::{FactKey, IndexKey, Package};
 use terrace_core::limits;
+use terrace_core::publish::StoredRelease;
 use terrace_core::read::{FinishError, Found, IndexForm, Lookup};
 use terrace_core::release::Release;
 use terrace_core::reply::{Body, Reply};
 use terrace_core::version::Version;
 
 use super::{App, Failure};
-use crate::store::{Clock as _, Facts as _, Indices as _, Platform, Revision, StoreError};
+use crate::store::{Clock as _, Fact, Facts as _, Indices as _, Platform, Revision, StoreError};
+
+/// The version lists of a package, each with the key it is written to.
+type Lists = Vec<(IndexKey, IndexDocument)>;
 
 impl<P: Platform> App<'_, P> {
     pub(super) async fn read(&self, lookup: &Lookup, origin: &str) -> Reply<P::Stream> {
@@ -50,7 +54,11 @@ impl<P: Platform> App<'_, P> {
     /// The slow way: KV has nothing, and R2 decides whether there is nothing.
     async fn read_facts(&self, lookup: &Lookup, origin: &str) -> Result<Reply<P::Stream>, Failure> {
         let document = match &lookup.key {
-            IndexKey::Versions(package) => self.mend_versions(package).await?,
+            IndexKey::Versions(package) | IndexKey::MirrorVersions(package) => {
+                let lists = self.mend_versions(package).await?;
+                let wanted = lists.into_iter().find(|(key, _)| *key == lookup.key);
+                wanted.map(|(_, document)| document)
+            }
             IndexKey::Version(package, version) => self.mend_version(package, version).await?,
         };
         let Some(IndexDocument { text, metadata }) = document else {
@@ -94,60 +102,67 @@ impl<P: Platform> App<'_, P> {
     }
 
     /// The release of a version, if it was published.
-    pub(super) async fn release(
+    async fn release(
         &self,
         package: &Package,
         version: &Version,
     ) -> Result<Option<Release>, Failure> {
-        let key = FactKey::Release(package.clone(), version.clone());
-        let Some(fact) = self.platform.facts().get(&key).await? else {
-            return Ok(None);
-        };
-        Release::from_document(&fact.bytes)
-            .map(Some)
-            .map_err(|error| Failure::Corrupt(format!("{key}: {error}")))
+        let stored = self.stored(package, version).await?;
+        Ok(stored.map(|stored| stored.release))
     }
 
-    /// Writes the version list, and again as long as somebody commits meanwhile. Why this ends with
-    /// the newest list is told in [`terrace_core::index`]. `None` when there is nothing to list.
-    ///
-    /// # Errors
-    /// When the list may not be the newest one: the same request again will see to it.
-    pub(super) async fn index_versions(
+    /// The release of a version as it is stored, if it was published.
+    pub(super) async fn stored(
         &self,
         package: &Package,
-    ) -> Result<Option<IndexDocument>, Failure> {
-        let key = IndexKey::Versions(package.clone());
+        version: &Version,
+    ) -> Result<Option<StoredRelease>, Failure> {
+        let key = FactKey::Release(package.clone(), version.clone());
+        let Some(Fact { bytes, etag }) = self.platform.facts().get(&key).await? else {
+            return Ok(None);
+        };
+        let release = Release::from_document(&bytes)
+            .map_err(|error| Failure::Corrupt(format!("{key}: {error}")))?;
+        Ok(Some(StoredRelease { release, etag }))
+    }
+
+    /// Writes the version lists, and again as long as somebody commits meanwhile. Why this ends with
+    /// the newest lists is told in [`terrace_core::index`]. Empty when there is nothing to list.
+    ///
+    /// # Errors
+    /// When a list may not be the newest one: the same request again will see to it.
+    pub(super) async fn index_versions(&self, package: &Package) -> Result<Lists, Failure> {
         for _ in 0..limits::REFRESH_ROUNDS {
             let before = self.change(package).await?;
-            let Some(document) = self.versions(package).await? else {
-                return Ok(None);
-            };
-            match self.platform.indices().put(&key, &document).await {
-                // Waiting coalesces: what others commit meanwhile is in the next list.
+            let lists = self.versions(package).await?;
+            if lists.is_empty() {
+                return Ok(lists);
+            }
+            match self.write_lists(&lists).await {
+                // Waiting coalesces: what others commit meanwhile is in the next lists.
                 Err(StoreError::Busy(_)) => self.platform.clock().sleep(1).await,
                 Err(error) => return Err(error.into()),
                 Ok(()) => {
                     if self.change(package).await? == before {
-                        return Ok(Some(document));
+                        return Ok(lists);
                     }
                 }
             }
         }
-        Err(Failure::Outrun(key))
+        Err(Failure::Outrun(package.clone()))
     }
 
     /// The version list for a reader who found none. It is owed an answer; that the list is written
     /// is a courtesy, unless the reader's own write may have replaced a newer one.
-    async fn mend_versions(&self, package: &Package) -> Result<Option<IndexDocument>, Failure> {
-        let key = IndexKey::Versions(package.clone());
+    async fn mend_versions(&self, package: &Package) -> Result<Lists, Failure> {
         let before = self.change(package).await?;
-        let Some(document) = self.versions(package).await? else {
-            return Ok(None);
-        };
-        match self.platform.indices().put(&key, &document).await {
+        let lists = self.versions(package).await?;
+        if lists.is_empty() {
+            return Ok(lists);
+        }
+        match self.write_lists(&lists).await {
             // Somebody else has just written it.
-            Err(StoreError::Busy(_)) => return Ok(Some(document)),
+            Err(StoreError::Busy(_)) => return Ok(lists),
             // It may have taken effect.
             Err(error) => self.platform.log(&format!("storage: {error}")),
             Ok(()) => {}
@@ -157,15 +172,22 @@ impl<P: Platform> App<'_, P> {
             .await
             .is_ok_and(|after| after == before)
         {
-            return Ok(Some(document));
+            return Ok(lists);
         }
         match self.index_versions(package).await {
             Ok(newest) => Ok(newest),
             Err(failure) => {
                 self.problem(failure);
-                Ok(Some(document))
+                Ok(lists)
             }
         }
+    }
+
+    async fn write_lists(&self, lists: &Lists) -> Result<(), StoreError> {
+        for (key, document) in lists {
+            self.platform.indices().put(key, document).await?;
+        }
+        Ok(())
     }
 
     async fn change(&self, package: &Package) -> Result<Option<Revision>, StoreError> {
@@ -173,7 +195,7 @@ impl<P: Platform> App<'_, P> {
         self.platform.facts().revision(&key).await
     }
 
-    async fn versions(&self, package: &Package) -> Result<Option<IndexDocument>, Failure> {
+    async fn versions(&self, package: &Package) -> Result<Lists, Failure> {
         let releases = self.list_releases(package).await?;
         index::versions(package, releases).map_err(|error| Failure::Corrupt(error.to_string()))
     }

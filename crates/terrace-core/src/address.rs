@@ -3,7 +3,9 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::name::{ModuleName, ModuleNamespace, NameError, Namespace, ProviderType, System};
+use crate::name::{
+    Hostname, ModuleName, ModuleNamespace, NameError, Namespace, ProviderType, System,
+};
 
 /// A provider that this registry hosts: `namespace/type`.
 ///
@@ -15,6 +17,18 @@ pub struct ProviderAddress {
     pub namespace: Namespace,
     /// What it is a provider for, such as `aws`.
     pub provider_type: ProviderType,
+}
+
+/// A provider that this registry mirrors: `hostname/namespace/type`.
+///
+/// The hostname is another registry's, and only a name: nothing is fetched from it to answer a
+/// client.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct MirroredAddress {
+    /// Which registry hosts it.
+    pub hostname: Hostname,
+    /// What it is called there.
+    pub provider: ProviderAddress,
 }
 
 /// A module that this registry hosts: `namespace/name/system`.
@@ -52,6 +66,12 @@ impl fmt::Display for ProviderAddress {
     }
 }
 
+impl fmt::Display for MirroredAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.hostname, self.provider)
+    }
+}
+
 impl fmt::Display for ModuleAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}/{}", self.namespace, self.name, self.system)
@@ -74,6 +94,22 @@ impl FromStr for ProviderAddress {
                 shape: "namespace/type",
             }),
         }
+    }
+}
+
+impl FromStr for MirroredAddress {
+    type Err = AddressError;
+
+    fn from_str(text: &str) -> Result<Self, AddressError> {
+        let (hostname, provider) = text.split_once('/').ok_or_else(|| AddressError::Shape {
+            what: "mirrored provider's address",
+            value: text.to_owned(),
+            shape: "hostname/namespace/type",
+        })?;
+        Ok(Self {
+            hostname: hostname.parse()?,
+            provider: provider.parse()?,
+        })
     }
 }
 
@@ -106,6 +142,8 @@ mod tests {
         for text in ["acme/widget", "a1/b-2"] {
             assert_eq!(text.parse::<ProviderAddress>().unwrap().to_string(), text);
         }
+        let text = "registry.opentofu.org/hashicorp/random";
+        assert_eq!(text.parse::<MirroredAddress>().unwrap().to_string(), text);
         let text = "Acme/My_Vpc/aws";
         assert_eq!(text.parse::<ModuleAddress>().unwrap().to_string(), text);
     }
@@ -114,6 +152,8 @@ mod tests {
     fn an_address_with_other_parts_says_how_to_write_it() {
         let error = "acme".parse::<ProviderAddress>().unwrap_err().to_string();
         assert!(error.contains("namespace/type"), "{error}");
+        let error = "random".parse::<MirroredAddress>().unwrap_err().to_string();
+        assert!(error.contains("hostname/namespace/type"), "{error}");
         let error = "a/b/c/d".parse::<ModuleAddress>().unwrap_err().to_string();
         assert!(error.contains("namespace/name/system"), "{error}");
     }

@@ -37,6 +37,32 @@ pub struct PackageBody {
     pub h1: Option<String>,
 }
 
+/// The body of `PUT /admin/v1/mirror/{hostname}/{namespace}/{type}/{version}`.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MirrorBody {
+    /// Plugin protocols, such as `5.0`, where they are known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub protocols: Vec<String>,
+    /// What the provider's origin signed, where it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signed: Option<SignedBody>,
+    /// One for each platform to mirror; others may follow later.
+    pub packages: Vec<PackageBody>,
+}
+
+/// What the origin of a mirrored provider signed, within [`MirrorBody`].
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SignedBody {
+    /// The exact text of the SHA256SUMS file. It may list platforms that are not mirrored.
+    pub shasums: String,
+    /// Its detached OpenPGP signature: base64 of the binary form, or ASCII armour.
+    pub signature: String,
+    /// The key that made it, in ASCII armour.
+    pub signing_key: String,
+}
+
 /// The body of `PUT /admin/v1/modules/{namespace}/{name}/{system}/{version}`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -88,7 +114,7 @@ pub enum PublishAnswer {
 /// What was published.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Published {
-    /// `namespace/type` or `namespace/name/system`.
+    /// `namespace/type`, `hostname/namespace/type` or `namespace/name/system`.
     pub address: String,
     /// The version.
     pub version: String,

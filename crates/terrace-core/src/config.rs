@@ -2,6 +2,7 @@
 
 use crate::archive_url::{ArchiveSigner, ArchiveUrls};
 use crate::limits;
+use crate::name::{Hostname, NameError};
 use crate::presign::{Endpoint, Presigner};
 use crate::secret::Secret;
 use crate::signed_path::PathSigner;
@@ -23,6 +24,10 @@ pub const URL_LIFETIME: &str = "TERRACE_URL_LIFETIME";
 /// The secret that Worker-signed URLs are keyed with; the admin secret unless set.
 pub const URL_SECRET: &str = "TERRACE_URL_SECRET";
 
+/// Other hostnames of this registry, separated by commas: whoever asks the mirror for a provider of
+/// one of them gets the registry's own. The one a request comes in under always counts.
+pub const HOSTNAMES: &str = "TERRACE_HOSTNAMES";
+
 /// A deployment's settings.
 #[derive(Debug, Clone)]
 pub struct Config {
@@ -30,6 +35,8 @@ pub struct Config {
     pub admin_token: Option<Secret>,
     /// How archives are reached; `None` when no secret is set that could sign their URLs.
     pub archive_urls: Option<ArchiveUrls>,
+    /// The registry's hostnames, apart from the one a request comes in under.
+    pub hostnames: Vec<Hostname>,
 }
 
 /// A variable that cannot be used, with its name and the rule. Never its value, if it is a secret.
@@ -67,6 +74,7 @@ impl Config {
         Ok(Self {
             admin_token,
             archive_urls: signer.map(|signer| ArchiveUrls::new(signer, lifetime)),
+            hostnames: hostnames(var(HOSTNAMES))?,
         })
     }
 }
@@ -85,6 +93,19 @@ fn secret(
         }
         text => Ok(text.map(Secret::new)),
     }
+}
+
+fn hostnames(value: Option<String>) -> Result<Vec<Hostname>, ConfigError> {
+    let value = value.unwrap_or_default();
+    value
+        .split(',')
+        .map(str::trim)
+        .filter(|text| !text.is_empty())
+        .map(|text| {
+            text.parse()
+                .map_err(|cause: NameError| error(HOSTNAMES, format!("is wrong: {cause}")))
+        })
+        .collect()
 }
 
 fn lifetime(value: Option<String>) -> Result<u32, ConfigError> {
@@ -185,6 +206,7 @@ mod tests {
             (vec![(URL_LIFETIME, "0")], URL_LIFETIME, "1 to 604800"),
             (vec![(URL_LIFETIME, "604801")], URL_LIFETIME, "1 to 604800"),
             (vec![(URL_LIFETIME, "15m")], URL_LIFETIME, "15m"),
+            (vec![(HOSTNAMES, "a.b, localhost")], HOSTNAMES, "localhost"),
             (
                 [
                     &[(S3_ENDPOINT, "https://account.example.com/terrace")],

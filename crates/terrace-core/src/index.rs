@@ -8,6 +8,9 @@
 //! written. So the last list written holds every committed release, and a look costs one small read
 //! instead of a second listing of all versions.
 //!
+//! A provider has two lists, one for each protocol that lists its versions. They are made of one
+//! listing and written one after the other before the look, so what holds for one holds for both.
+//!
 //! This rests on two things: that KV orders writes of which one was acknowledged before the other
 //! was sent, and that a writer lives until its look. One that dies between its write and its look
 //! may leave a list that is too old; the next publish of the package, or the same one again,
@@ -16,10 +19,13 @@
 use serde::{Deserialize, Serialize};
 
 use crate::digest::Sha256;
-use crate::key::Package;
+use crate::key::{IndexKey, Package};
+use crate::package_hash::PackageHash;
 use crate::platform::Platform;
 use crate::protocol_version::ProtocolVersion;
-use crate::release::{ModuleArchiveDocument, ProviderRelease, Release, SigningKeyDocument};
+use crate::release::{
+    ModuleArchiveDocument, PackageDocument, ProviderRelease, Release, SigningKeyDocument,
+};
 use crate::version::Version;
 
 /// A value for KV: the bytes and what a read must know without looking into them.
@@ -75,11 +81,12 @@ impl ListedRelease {
             Release::Provider(provider) => Self {
                 version: provider.version.clone(),
                 protocols: provider.protocols.clone(),
-                platforms: provider
-                    .packages
-                    .iter()
-                    .map(|package| package.platform.clone())
-                    .collect(),
+                platforms: platforms(&provider.packages),
+            },
+            Release::Mirrored(mirrored) => Self {
+                version: mirrored.version.clone(),
+                protocols: mirrored.protocols.clone(),
+                platforms: platforms(&mirrored.packages),
             },
             Release::Module(module) => Self {
                 version: module.version.clone(),
@@ -101,14 +108,14 @@ impl ListedRelease {
     }
 
     /// Reads back the metadata of a release object; `None` when it does not tell what a list of
-    /// this package's versions needs. A module's needs nothing.
+    /// this package's versions needs. A list for modules or mirrors needs nothing.
     pub fn from_metadata<'a>(
         package: &Package,
         version: Version,
         metadata: impl Fn(&str) -> Option<&'a str>,
     ) -> Option<Self> {
         let (protocols, platforms) = match package {
-            Package::Module(_) => (Vec::new(), Vec::new()),
+            Package::Module(_) | Package::Mirrored(_) => (Vec::new(), Vec::new()),
             Package::Provider(_) => (split(metadata(PROTOCOLS)?)?, split(metadata(PLATFORMS)?)?),
         };
         Some(Self {
@@ -117,6 +124,13 @@ impl ListedRelease {
             platforms,
         })
     }
+}
+
+fn platforms(packages: &[PackageDocument]) -> Vec<Platform> {
+    packages
+        .iter()
+        .map(|package| package.platform.clone())
+        .collect()
 }
 
 fn joined<T: ToString>(items: &[T]) -> String {
@@ -161,36 +175,55 @@ struct ModuleVersion {
     version: Version,
 }
 
-/// The answer of a package's `versions` route, ascending by version; `None` when it has none.
+/// Every version list of a package, ascending by version; none when it has no versions.
 ///
 /// # Errors
 /// Never for these types; serde cannot know that.
 pub fn versions(
     package: &Package,
     mut releases: Vec<ListedRelease>,
-) -> Result<Option<IndexDocument>, serde_json::Error> {
+) -> Result<Vec<(IndexKey, IndexDocument)>, serde_json::Error> {
     if releases.is_empty() {
-        return Ok(None);
+        return Ok(Vec::new());
     }
     // The order of versions is total, so a stable sort, twice as large in wasm, gives the same.
     releases.sort_unstable_by(|a, b| a.version.cmp(&b.version));
-    let text = match package {
-        Package::Provider(_) => serde_json::to_string(&ProviderVersions {
-            versions: releases.into_iter().map(provider_version).collect(),
-        })?,
+    let versions = || IndexKey::Versions(package.clone());
+    let mirror = || IndexKey::MirrorVersions(package.clone());
+    Ok(match package {
+        Package::Provider(_) => {
+            let mirrored = mirror_versions(&releases);
+            let registry = serde_json::to_string(&ProviderVersions {
+                versions: releases.into_iter().map(provider_version).collect(),
+            })?;
+            vec![
+                (versions(), IndexDocument::new(registry)),
+                (mirror(), mirrored),
+            ]
+        }
+        Package::Mirrored(_) => vec![(mirror(), mirror_versions(&releases))],
         Package::Module(_) => {
-            let versions = releases
+            let modules = releases
                 .into_iter()
                 .map(|release| ModuleVersion {
                     version: release.version,
                 })
                 .collect();
-            serde_json::to_string(&ModuleVersions {
-                modules: [ModuleVersionList { versions }],
-            })?
+            let text = serde_json::to_string(&ModuleVersions {
+                modules: [ModuleVersionList { versions: modules }],
+            })?;
+            vec![(versions(), IndexDocument::new(text))]
         }
-    };
-    Ok(Some(IndexDocument::new(text)))
+    })
+}
+
+/// `{"versions":{"1.0.0":{}}}` (clients.md 5.3). No character of a version needs an escape.
+fn mirror_versions(releases: &[ListedRelease]) -> IndexDocument {
+    let versions: Vec<String> = releases
+        .iter()
+        .map(|release| format!("\"{}\":{{}}", release.version))
+        .collect();
+    IndexDocument::new(format!("{{\"versions\":{{{}}}}}", versions.join(",")))
 }
 
 fn provider_version(release: ListedRelease) -> ProviderVersion {
@@ -232,6 +265,16 @@ pub struct IndexedPackage {
     pub filename: String,
     /// Its digest.
     pub sha256: Sha256,
+    /// The `h1:` hash of its contents, if its publisher told it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub h1: Option<PackageHash>,
+}
+
+/// What every version index of a provider says, whoever hosts it: all that a mirror tells.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct PackagesIndex {
+    /// One for each platform.
+    pub packages: Vec<IndexedPackage>,
 }
 
 /// What downloads of one version are answered from.
@@ -241,6 +284,9 @@ pub struct IndexedPackage {
 pub fn version(release: &Release) -> Result<IndexDocument, serde_json::Error> {
     let text = match release {
         Release::Provider(release) => serde_json::to_string(&provider_index(release))?,
+        Release::Mirrored(release) => serde_json::to_string(&PackagesIndex {
+            packages: indexed(&release.packages),
+        })?,
         Release::Module(release) => {
             let archive: &ModuleArchiveDocument = &release.archive;
             serde_json::to_string(archive)?
@@ -255,16 +301,20 @@ fn provider_index(release: &ProviderRelease) -> ProviderVersionIndex {
         shasums: release.shasums,
         signature: release.signature,
         signing_key: release.signing_key.clone(),
-        packages: release
-            .packages
-            .iter()
-            .map(|package| IndexedPackage {
-                platform: package.platform.clone(),
-                filename: package.filename.clone(),
-                sha256: package.sha256,
-            })
-            .collect(),
+        packages: indexed(&release.packages),
     }
+}
+
+fn indexed(packages: &[PackageDocument]) -> Vec<IndexedPackage> {
+    packages
+        .iter()
+        .map(|package| IndexedPackage {
+            platform: package.platform.clone(),
+            filename: package.filename.clone(),
+            sha256: package.sha256,
+            h1: package.h1,
+        })
+        .collect()
 }
 
 #[cfg(test)]
@@ -290,27 +340,37 @@ mod tests {
             listed("1.10.0", "5.0,6.0", "linux_amd64,darwin_arm64"),
             listed("1.2.0", "5.0", "linux_amd64"),
         ];
-        let document = versions(&provider(), releases).unwrap().unwrap();
+        let lists = versions(&provider(), releases).unwrap();
         assert_eq!(
-            document.text,
+            lists[0].1.text,
             r#"{"versions":[{"version":"1.2.0","protocols":["5.0"],"platforms":[{"os":"linux","arch":"amd64"}]},{"version":"1.10.0","protocols":["5.0","6.0"],"platforms":[{"os":"linux","arch":"amd64"},{"os":"darwin","arch":"arm64"}]}]}"#
         );
+        assert_eq!(lists[1].1.text, r#"{"versions":{"1.2.0":{},"1.10.0":{}}}"#);
+    }
+
+    #[test]
+    fn a_mirrored_provider_has_the_list_of_the_mirror_only_5_3() {
+        let package = Package::Mirrored("registry.example.com/acme/widget".parse().unwrap());
+        let lists = versions(&package, vec![listed("1.0.0+b", "", "")]).unwrap();
+        assert_eq!(lists.len(), 1);
+        assert_eq!(lists[0].0, IndexKey::MirrorVersions(package));
+        assert_eq!(lists[0].1.text, r#"{"versions":{"1.0.0+b":{}}}"#);
     }
 
     #[test]
     fn a_module_list_is_what_the_protocol_wants_3_1() {
         let package = Package::Module("acme/vpc/aws".parse().unwrap());
         let releases = vec![listed("1.0.0", "", ""), listed("0.9.0", "", "")];
-        let document = versions(&package, releases).unwrap().unwrap();
+        let lists = versions(&package, releases).unwrap();
         assert_eq!(
-            document.text,
+            lists[0].1.text,
             r#"{"modules":[{"versions":[{"version":"0.9.0"},{"version":"1.0.0"}]}]}"#
         );
     }
 
     #[test]
     fn a_package_without_releases_has_no_list_2_1_6() {
-        assert_eq!(versions(&provider(), Vec::new()).unwrap(), None);
+        assert_eq!(versions(&provider(), Vec::new()).unwrap(), []);
     }
 
     #[test]
@@ -340,7 +400,7 @@ mod tests {
             numbers.dedup();
             let of = |numbers: &[(u8, u8, u8)]| {
                 let releases = numbers.iter().map(|(a, b, c)| listed(&format!("{a}.{b}.{c}"), "5.0", "linux_amd64")).collect();
-                versions(&provider(), releases).unwrap().unwrap()
+                versions(&provider(), releases).unwrap()
             };
             let sorted = of(&numbers);
             let middle = usize::try_from(seed % numbers.len() as u64).unwrap();

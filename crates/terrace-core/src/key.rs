@@ -7,24 +7,29 @@
 //! ├── archives/{sha256}.SHA256SUMS                              the signed text of a provider release
 //! ├── archives/{sha256}.sig                                     its binary signature
 //! ├── releases/providers/hosted/{namespace}/{type}/{version}    create-only; metadata: protocols, platforms
+//! ├── releases/providers/{hostname}/{namespace}/{type}/{version}  grows by compare-and-swap: platforms are added
 //! ├── releases/modules/{namespace}/{name}/{system}/{version}    create-only
 //! ├── changes/providers/hosted/{namespace}/{type}               rewritten after each commit: see `index`
+//! ├── changes/providers/{hostname}/{namespace}/{type}
 //! ├── changes/modules/{namespace}/{name}/{system}
 //! └── keys/{namespace}                                          signing keys, by compare-and-swap
 //!
 //! KV (the indices; each a pure function of the facts)
 //! ├── providers/hosted/{namespace}/{type}/versions              the response itself, streamed
+//! ├── providers/hosted/{namespace}/{type}/mirror                the same list as mirrors answer it
 //! ├── providers/hosted/{namespace}/{type}/version/{version}     what a package download is made of
+//! ├── providers/{hostname}/{namespace}/{type}/mirror
+//! ├── providers/{hostname}/{namespace}/{type}/version/{version}
 //! ├── modules/{namespace}/{name}/{system}/versions
 //! └── modules/{namespace}/{name}/{system}/version/{version}
 //! ```
 //!
-//! `hosted` stands where a mirrored provider would have its hostname; a hostname has a dot.
+//! `hosted` stands where a mirrored provider has its hostname; a hostname has a dot.
 
 use std::fmt;
 use std::str::FromStr;
 
-use crate::address::{ModuleAddress, ProviderAddress};
+use crate::address::{MirroredAddress, ModuleAddress, ProviderAddress};
 use crate::archive::ArchiveFormat;
 use crate::digest::Sha256;
 use crate::name::Namespace;
@@ -35,6 +40,8 @@ use crate::version::Version;
 pub enum Package {
     /// A provider this registry hosts.
     Provider(ProviderAddress),
+    /// A provider of another registry.
+    Mirrored(MirroredAddress),
     /// A module this registry hosts.
     Module(ModuleAddress),
 }
@@ -75,6 +82,8 @@ pub enum ArchiveKind {
 pub enum IndexKey {
     /// The answer of a package's `versions` route.
     Versions(Package),
+    /// The answer of a provider's `index.json` in the network mirror.
+    MirrorVersions(Package),
     /// What the `download` routes of one version are answered from.
     Version(Package, Version),
 }
@@ -84,6 +93,7 @@ impl Package {
     pub fn address(&self) -> String {
         match self {
             Self::Provider(address) => address.to_string(),
+            Self::Mirrored(address) => address.to_string(),
             Self::Module(address) => address.to_string(),
         }
     }
@@ -105,6 +115,7 @@ impl fmt::Display for Package {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Provider(address) => write!(f, "providers/hosted/{address}"),
+            Self::Mirrored(address) => write!(f, "providers/{address}"),
             Self::Module(address) => write!(f, "modules/{address}"),
         }
     }
@@ -124,6 +135,7 @@ impl fmt::Display for IndexKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Versions(package) => write!(f, "{package}/versions"),
+            Self::MirrorVersions(package) => write!(f, "{package}/mirror"),
             Self::Version(package, version) => write!(f, "{package}/version/{version}"),
         }
     }
@@ -210,6 +222,7 @@ mod tests {
     #[test]
     fn the_layout_is_pinned() {
         let provider = Package::Provider("acme/widget".parse().unwrap());
+        let mirrored = Package::Mirrored("registry.example.com/acme/widget".parse().unwrap());
         let module = Package::Module("acme/vpc/aws".parse().unwrap());
         let version: Version = "1.2.3+b.1".parse().unwrap();
         let archive = ArchiveKey::of(b"", ArchiveKind::Archive(ArchiveFormat::TarGz));
@@ -221,6 +234,26 @@ mod tests {
             (
                 FactKey::Release(module.clone(), version.clone()).to_string(),
                 "releases/modules/acme/vpc/aws/1.2.3+b.1",
+            ),
+            (
+                FactKey::Release(mirrored.clone(), version.clone()).to_string(),
+                "releases/providers/registry.example.com/acme/widget/1.2.3+b.1",
+            ),
+            (
+                FactKey::Change(mirrored.clone()).to_string(),
+                "changes/providers/registry.example.com/acme/widget",
+            ),
+            (
+                IndexKey::MirrorVersions(mirrored.clone()).to_string(),
+                "providers/registry.example.com/acme/widget/mirror",
+            ),
+            (
+                IndexKey::MirrorVersions(provider.clone()).to_string(),
+                "providers/hosted/acme/widget/mirror",
+            ),
+            (
+                IndexKey::Version(mirrored, version.clone()).to_string(),
+                "providers/registry.example.com/acme/widget/version/1.2.3+b.1",
             ),
             (
                 FactKey::Change(provider.clone()).to_string(),
@@ -261,6 +294,12 @@ mod tests {
         let version = format!("1.0.0-{}", "a".repeat(limits::VERSION_BYTES - 6));
         let module = format!("{part}/{part}/{part}").parse().unwrap();
         let key = IndexKey::Version(Package::Module(module), version.parse().unwrap());
+        assert!(key.to_string().len() <= 512);
+        let label = "a".repeat(limits::PROVIDER_PART_BYTES);
+        let rest = "a".repeat(limits::HOSTNAME_BYTES - 3 * (limits::PROVIDER_PART_BYTES + 1));
+        let hostname = format!("{label}.{label}.{label}.{rest}");
+        let mirrored = format!("{hostname}/{label}/{label}").parse().unwrap();
+        let key = IndexKey::Version(Package::Mirrored(mirrored), version.parse().unwrap());
         assert!(key.to_string().len() <= 512);
     }
 

@@ -5,6 +5,7 @@
 //! nothing refers to yet; all steps after it rebuild indices, and the same request again takes
 //! them again.
 
+mod mirror;
 mod module;
 mod provider;
 
@@ -23,6 +24,7 @@ use crate::subdir::Subdir;
 use crate::time::UnixTime;
 use crate::version::Version;
 
+pub use mirror::MirrorPublication;
 pub use module::ModulePublication;
 pub use provider::{ProviderPublication, package_filename};
 
@@ -31,6 +33,8 @@ pub use provider::{ProviderPublication, package_filename};
 pub enum Publication {
     /// Of a provider.
     Provider(ProviderPublication),
+    /// Of another registry's provider.
+    Mirror(MirrorPublication),
     /// Of a module.
     Module(ModulePublication),
 }
@@ -77,11 +81,20 @@ pub enum ArchiveState {
 #[derive(Debug)]
 pub struct Seen {
     /// The release of this version, if there is one.
-    pub existing: Option<Release>,
-    /// The signing keys of the namespace; none for a module.
+    pub existing: Option<StoredRelease>,
+    /// The signing keys of the namespace; none for what is not signed by one of them.
     pub keys: Vec<SigningKey>,
     /// One for each of [`Publication::archives`], in that order.
     pub archives: Vec<ArchiveState>,
+}
+
+/// A release as it was read.
+#[derive(Debug, Clone)]
+pub struct StoredRelease {
+    /// What it says.
+    pub release: Release,
+    /// Identifies what was read, for a write that must not overwrite anything else.
+    pub etag: String,
 }
 
 /// What to do about a request to publish.
@@ -111,6 +124,9 @@ pub enum Step {
     StoreArchive(ArchiveKey, Vec<u8>),
     /// **The commit**: create the release document, and never replace one.
     CreateRelease(Box<Release>),
+    /// **The commit** of what a mirrored release gains: replace the document with this etag, and no
+    /// other.
+    GrowRelease(Box<Release>, String),
     /// Write the index of the version.
     IndexVersion(Box<Release>),
     /// Tell whoever is writing the version list that there is more to list.
@@ -164,6 +180,7 @@ impl Publication {
     pub fn package(&self) -> Package {
         match self {
             Self::Provider(provider) => Package::Provider(provider.address.clone()),
+            Self::Mirror(mirror) => Package::Mirrored(mirror.address.clone()),
             Self::Module(module) => Package::Module(module.address.clone()),
         }
     }
@@ -177,6 +194,7 @@ impl Publication {
     pub fn version(&self) -> &Version {
         match self {
             Self::Provider(provider) => &provider.version,
+            Self::Mirror(mirror) => &mirror.version,
             Self::Module(module) => &module.version,
         }
     }
@@ -185,12 +203,16 @@ impl Publication {
     pub fn archives(&self) -> Vec<ExpectedArchive> {
         match self {
             Self::Provider(provider) => provider.archives(),
+            Self::Mirror(mirror) => mirror.archives(),
             Self::Module(module) => vec![module.archive()],
         }
     }
 
-    /// Whether this is what `existing` already says, and if not, why.
-    pub fn compare(&self, existing: &Release) -> Result<(), Vec<String>> {
+    /// What `existing` becomes with this: the same, or more of it where it is mirrored.
+    ///
+    /// # Errors
+    /// In what ways they contradict each other.
+    pub fn onto(&self, existing: &Release) -> Result<Release, Vec<String>> {
         let differences = match (self, existing) {
             (Self::Provider(provider), Release::Provider(release)) => {
                 release.differences(&provider.contents())
@@ -198,30 +220,48 @@ impl Publication {
             (Self::Module(module), Release::Module(release)) => {
                 release.differences(&module.document)
             }
+            (Self::Mirror(mirror), Release::Mirrored(release)) => match mirror.onto(release) {
+                Ok(grown) => return Ok(Release::Mirrored(grown)),
+                Err(differences) => differences,
+            },
             _ => vec!["it is of another kind".to_owned()],
         };
         if differences.is_empty() {
-            return Ok(());
+            return Ok(existing.clone());
         }
         let (address, version) = (self.address(), self.version());
-        let mut reasons = vec![format!(
-            "{address} {version} is already published and never changes; publish another version"
-        )];
+        let mut reasons = vec![match self {
+            Self::Mirror(_) => {
+                format!("{address} {version} is mirrored already, and that contradicts this")
+            }
+            _ => format!(
+                "{address} {version} is already published and never changes; publish another version"
+            ),
+        }];
         reasons.extend(differences);
         Err(reasons)
     }
 
+    /// Whether `existing` decides alone, so that nobody need look at archives.
+    pub fn is_settled_by(&self, existing: &Release) -> bool {
+        self.onto(existing).map_or(true, |after| after == *existing)
+    }
+
     /// Decides.
     pub fn plan(&self, seen: Seen, now: UnixTime) -> Plan {
-        if let Some(existing) = seen.existing {
-            return match self.compare(&existing) {
-                Ok(()) => Plan::Execute {
-                    steps: indexing(&existing),
-                    creates: false,
-                    warnings: Vec::new(),
-                },
-                Err(reasons) => Plan::Conflict(reasons),
-            };
+        let mut replaces = None;
+        if let Some(StoredRelease { release, etag }) = seen.existing {
+            match self.onto(&release) {
+                Ok(after) if after == release => {
+                    return Plan::Execute {
+                        steps: indexing(&release),
+                        creates: false,
+                        warnings: Vec::new(),
+                    };
+                }
+                Ok(grown) => replaces = Some((grown, etag)),
+                Err(reasons) => return Plan::Conflict(reasons),
+            }
         }
         let expected = self.archives();
         let mut reasons = Vec::new();
@@ -256,7 +296,16 @@ impl Publication {
         match release {
             Some((release, about_key)) if reasons.is_empty() && missing.is_empty() => {
                 let mut steps = self.documents();
-                steps.push(Step::CreateRelease(Box::new(release.clone())));
+                let release = match replaces {
+                    None => {
+                        steps.push(Step::CreateRelease(Box::new(release.clone())));
+                        release
+                    }
+                    Some((grown, etag)) => {
+                        steps.push(Step::GrowRelease(Box::new(grown.clone()), etag));
+                        grown
+                    }
+                };
                 steps.extend(indexing(&release));
                 warnings.extend(about_key);
                 Plan::Execute {
@@ -279,6 +328,10 @@ impl Publication {
             Self::Provider(provider) => provider
                 .release(keys, now)
                 .map(|(release, warnings)| (Release::Provider(release), warnings)),
+            Self::Mirror(mirror) => {
+                let (release, warnings) = mirror.release(now);
+                Ok((Release::Mirrored(release), warnings))
+            }
             Self::Module(module) => Ok((Release::Module(module.release(now)), Vec::new())),
         }
     }
@@ -286,6 +339,7 @@ impl Publication {
     fn documents(&self) -> Vec<Step> {
         match self {
             Self::Provider(provider) => provider.documents(),
+            Self::Mirror(mirror) => mirror.documents(),
             Self::Module(_) => Vec::new(),
         }
     }

@@ -6,16 +6,20 @@
 //!
 //! # What a read costs
 //! Discovery: nothing. Every other read: one KV read. A version list is streamed through; the
-//! document of one version is parsed, because URLs are signed into the answer.
+//! document of one version is parsed, because URLs are signed into the answer: three for a package
+//! download, one for each platform in the mirror.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use serde::Serialize;
 
 use crate::archive_url::ArchiveUrls;
-use crate::index::{IndexMetadata, IndexedPackage, ProviderVersionIndex};
+use crate::index::{IndexMetadata, IndexedPackage, PackagesIndex, ProviderVersionIndex};
 use crate::key::{ArchiveKey, ArchiveKind, IndexKey, Package};
 use crate::limits;
+use crate::own_hosts::OwnHosts;
+use crate::package_hash::PackageHash;
 use crate::platform::Platform;
 use crate::problem::Problem;
 use crate::release::ModuleArchiveDocument;
@@ -62,6 +66,7 @@ pub enum IndexForm {
 enum Wanted {
     Versions,
     ProviderDownload(Package, Version, Platform),
+    MirrorPackages,
     ModuleDownload,
 }
 
@@ -85,8 +90,13 @@ pub enum FinishError {
 
 /// Begins to answer a request.
 ///
-/// `path` is the path as sent; `if_none_match` is that header.
-pub fn begin<S>(method: &str, path: &str, if_none_match: Option<&str>) -> Begun<S> {
+/// `path` is the path as sent; `if_none_match` is that header; `own` are the registry's hostnames.
+pub fn begin<S>(
+    method: &str,
+    path: &str,
+    if_none_match: Option<&str>,
+    own: &OwnHosts<'_>,
+) -> Begun<S> {
     let route = match Route::parse(path) {
         Ok(route) => route,
         Err(problem) if is_module_download(path) => return Begun::Answer(problem.text_reply()),
@@ -96,10 +106,16 @@ pub fn begin<S>(method: &str, path: &str, if_none_match: Option<&str>) -> Begun<
         Ok(method) => method,
         Err(problem) => return Begun::Answer(problem.reply()),
     };
+    let is_mirror = matches!(route, Route::MirrorVersions(_));
     let (package, version, wanted) = match route {
         Route::Home => return Begun::Answer(sized(home(), method)),
         Route::Discovery => return Begun::Answer(sized(discovery(), method)),
         Route::ProviderVersions(address) => (Package::Provider(address), None, Wanted::Versions),
+        Route::MirrorHome => return Begun::Answer(sized(mirror_home(), method)),
+        Route::MirrorVersions(address) => (own.package(address), None, Wanted::Versions),
+        Route::MirrorPackages(address, version) => {
+            (own.package(address), Some(version), Wanted::MirrorPackages)
+        }
         Route::ModuleVersions(address) => (Package::Module(address), None, Wanted::Versions),
         Route::ProviderDownload(address, version, platform) => {
             let package = Package::Provider(address);
@@ -113,13 +129,18 @@ pub fn begin<S>(method: &str, path: &str, if_none_match: Option<&str>) -> Begun<
         ),
         other @ (Route::Archive(..)
         | Route::PublishProvider(..)
+        | Route::PublishMirrored(..)
         | Route::PublishModule(..)
         | Route::SigningKeys(..)
         | Route::SigningKey(..)) => return Begun::Other(other, method),
     };
     let (key, form, cache_seconds) = match version {
         None => (
-            IndexKey::Versions(package),
+            if is_mirror {
+                IndexKey::MirrorVersions(package)
+            } else {
+                IndexKey::Versions(package)
+            },
             IndexForm::Stream,
             limits::LIST_CACHE_SECONDS,
         ),
@@ -167,6 +188,10 @@ impl Lookup {
                 let urls = Urls::new(urls, origin, now)?;
                 provider_download(index, package, version, platform, &urls)?
             }
+            Wanted::MirrorPackages => {
+                let index = parse(&found)?;
+                mirror_packages(index, &Urls::new(urls, origin, now)?)?
+            }
             Wanted::ModuleDownload => {
                 let index = parse(&found)?;
                 module_download(&index, &Urls::new(urls, origin, now)?)?
@@ -177,18 +202,18 @@ impl Lookup {
 
     /// The answer when there is nothing of this name.
     pub fn not_found<S>(&self) -> Reply<S> {
+        let kind = |package: &Package| match package {
+            Package::Provider(_) | Package::Mirrored(_) => "provider",
+            Package::Module(_) => "module",
+        };
         let problem = Problem::NotFound(match &self.key {
-            IndexKey::Versions(Package::Provider(address)) => {
-                format!("this registry has no provider {address}")
+            IndexKey::Versions(package) | IndexKey::MirrorVersions(package) => {
+                let (kind, address) = (kind(package), package.address());
+                format!("this registry has no {kind} {address}")
             }
-            IndexKey::Versions(Package::Module(address)) => {
-                format!("this registry has no module {address}")
-            }
-            IndexKey::Version(Package::Provider(address), version) => {
-                format!("this registry has no version {version} of provider {address}")
-            }
-            IndexKey::Version(Package::Module(address), version) => {
-                format!("this registry has no version {version} of module {address}")
+            IndexKey::Version(package, version) => {
+                let (kind, address) = (kind(package), package.address());
+                format!("this registry has no version {version} of {kind} {address}")
             }
         });
         self.problem(&problem)
@@ -241,6 +266,17 @@ fn home<S>() -> Reply<S> {
         "This is a Terrace registry for Terraform and OpenTofu.\n\
          Use its hostname in a source address: <hostname>/<namespace>/<type> for a provider, \
          <hostname>/<namespace>/<name>/<system> for a module.\n"
+            .to_owned(),
+    )
+}
+
+fn mirror_home<S>() -> Reply<S> {
+    Reply::text(
+        200,
+        CachePolicy::Short,
+        "This is the provider network mirror of a Terrace registry. Name it in the CLI configuration \
+         (.terraformrc or .tofurc), with https and the slash at its end:\n\n\
+         provider_installation {\n  network_mirror {\n    url = \"https://<this registry>/mirror/\"\n  }\n}\n"
             .to_owned(),
     )
 }
@@ -356,6 +392,40 @@ fn provider_download<S>(
     };
     let text = serde_json::to_string(&answer).map_err(|_| FinishError::Corrupt)?;
     Ok(Reply::json(200, CachePolicy::NoStore, text))
+}
+
+/// The answer of the network mirror protocol's "List Available Installation Packages", in one piece:
+/// `{"archives":{"linux_amd64":{"url":"…","hashes":["zh:…","h1:…"]}}}` (clients.md 5.4, 5.8).
+fn mirror_packages<S>(index: PackagesIndex, urls: &Urls<'_>) -> Result<Reply<S>, FinishError> {
+    let archives = index.packages.into_iter().map(|package| {
+        let zip = ArchiveKind::Archive(crate::archive::ArchiveFormat::Zip);
+        let key = ArchiveKey {
+            digest: package.sha256,
+            kind: zip,
+        };
+        let hashes = [Some(PackageHash::zh(package.sha256)), package.h1];
+        let archive = MirrorArchive {
+            url: urls.of(key),
+            hashes: hashes.into_iter().flatten().collect(),
+        };
+        (package.platform.to_string(), archive)
+    });
+    let answer = MirrorArchives {
+        archives: archives.collect(),
+    };
+    let text = serde_json::to_string(&answer).map_err(|_| FinishError::Corrupt)?;
+    Ok(Reply::json(200, CachePolicy::NoStore, text))
+}
+
+#[derive(Serialize)]
+struct MirrorArchives {
+    archives: BTreeMap<String, MirrorArchive>,
+}
+
+#[derive(Serialize)]
+struct MirrorArchive {
+    url: String,
+    hashes: Vec<PackageHash>,
 }
 
 /// The answer of the module registry protocol's "Download Source Code".

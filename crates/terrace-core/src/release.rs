@@ -1,7 +1,10 @@
 //! A release: one published version, an immutable fact.
 //!
-//! Each is stored as one JSON document that is created once and never replaced. The formats are
+//! Each is stored as one JSON document. One that is hosted here is created once and never replaced;
+//! a mirrored one may gain platforms, and what it says already never changes. The formats are
 //! pinned by tests: changing one needs a new schema number and a way to read the old one.
+
+mod mirrored;
 
 use serde::{Deserialize, Serialize};
 
@@ -15,6 +18,8 @@ use crate::protocol_version::ProtocolVersion;
 use crate::subdir::Subdir;
 use crate::version::Version;
 
+pub use mirrored::{MirroredContents, MirroredRelease, SignedDocument};
+
 /// The schema of the documents written here.
 const SCHEMA: u32 = 1;
 
@@ -24,6 +29,8 @@ const SCHEMA: u32 = 1;
 pub enum Release {
     /// Of a provider.
     Provider(ProviderRelease),
+    /// Of another registry's provider.
+    Mirrored(MirroredRelease),
     /// Of a module.
     Module(ModuleRelease),
 }
@@ -39,6 +46,7 @@ struct Head {
 #[serde(rename_all = "snake_case")]
 enum Kind {
     Provider,
+    Mirrored,
     Module,
 }
 
@@ -257,6 +265,7 @@ impl Release {
     pub fn package(&self) -> Package {
         match self {
             Self::Provider(release) => Package::Provider(release.address.clone()),
+            Self::Mirrored(release) => Package::Mirrored(release.address.clone()),
             Self::Module(release) => Package::Module(release.address.clone()),
         }
     }
@@ -265,6 +274,7 @@ impl Release {
     pub fn version(&self) -> &Version {
         match self {
             Self::Provider(release) => &release.version,
+            Self::Mirrored(release) => &release.version,
             Self::Module(release) => &release.version,
         }
     }
@@ -289,6 +299,7 @@ impl Release {
         }
         Ok(match kind {
             Kind::Provider => Self::Provider(serde_json::from_slice(text)?),
+            Kind::Mirrored => Self::Mirrored(serde_json::from_slice(text)?),
             Kind::Module => Self::Module(serde_json::from_slice(text)?),
         })
     }
@@ -306,6 +317,12 @@ mod tests {
         )
     }
 
+    fn pinned_mirrored() -> String {
+        format!(
+            r#"{{"kind":"mirrored","schema":1,"address":"registry.example.com/acme/widget","version":"1.2.3","published_at":1800000000,"protocols":["5.0"],"signed":{{"shasums":"{DIGEST}","signature":"{DIGEST}","signing_key":{{"key_id":"51852D87348FFC4C","fingerprint":"91a6e7f85d05c65630bef18951852d87348ffc4c","ascii_armor":"-----BEGIN"}}}},"packages":[{{"platform":"linux_amd64","filename":"terraform-provider-widget_1.2.3_linux_amd64.zip","sha256":"{DIGEST}","size":22}}]}}"#
+        )
+    }
+
     fn pinned_module() -> String {
         format!(
             r#"{{"kind":"module","schema":1,"address":"acme/vpc/aws","version":"1.2.3","published_at":1800000000,"archive":{{"format":"tar.gz","sha256":"{DIGEST}","size":22,"subdir":"src"}}}}"#
@@ -315,7 +332,7 @@ mod tests {
     /// These are the stored facts: changing a byte of the format needs a migration.
     #[test]
     fn the_stored_formats_are_pinned() {
-        for pinned in [pinned_provider(), pinned_module()] {
+        for pinned in [pinned_provider(), pinned_mirrored(), pinned_module()] {
             let release = Release::from_document(pinned.as_bytes()).unwrap();
             assert_eq!(release.to_document().unwrap(), pinned);
         }

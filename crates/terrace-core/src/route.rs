@@ -3,7 +3,7 @@
 //! Segments are validated as they are read, byte for byte: no percent escape is ever decoded, so
 //! no two spellings of a path mean the same thing.
 
-use crate::address::{ModuleAddress, ProviderAddress};
+use crate::address::{MirroredAddress, ModuleAddress, ProviderAddress};
 use crate::limits;
 use crate::name::Namespace;
 use crate::openpgp::KeyId;
@@ -27,12 +27,20 @@ pub enum Route {
     ModuleVersions(ModuleAddress),
     /// `/v1/modules/{namespace}/{name}/{system}/{version}/download`
     ModuleDownload(ModuleAddress, Version),
+    /// `/mirror` and `/mirror/`: what to write into the CLI configuration.
+    MirrorHome,
+    /// `/mirror/{hostname}/{namespace}/{type}/index.json`
+    MirrorVersions(MirroredAddress),
+    /// `/mirror/{hostname}/{namespace}/{type}/{version}.json`
+    MirrorPackages(MirroredAddress, Version),
     /// `/archives/{expires}/{hmac}/{sha256}.{extension}`
     Archive(SignedPath),
     /// `/admin/v1/providers/{namespace}/{type}/{version}`
     PublishProvider(ProviderAddress, Version),
     /// `/admin/v1/modules/{namespace}/{name}/{system}/{version}`
     PublishModule(ModuleAddress, Version),
+    /// `/admin/v1/mirror/{hostname}/{namespace}/{type}/{version}`
+    PublishMirrored(MirroredAddress, Version),
     /// `/admin/v1/namespaces/{namespace}/keys`
     SigningKeys(Namespace),
     /// `/admin/v1/namespaces/{namespace}/keys/{key_id}`
@@ -104,9 +112,14 @@ impl Route {
             | Self::ProviderVersions(..)
             | Self::ProviderDownload(..)
             | Self::ModuleVersions(..)
-            | Self::ModuleDownload(..) => &[Method::Get, Method::Head],
+            | Self::ModuleDownload(..)
+            | Self::MirrorHome
+            | Self::MirrorVersions(..)
+            | Self::MirrorPackages(..) => &[Method::Get, Method::Head],
             Self::Archive(..) => &[Method::Get, Method::Head, Method::Put],
-            Self::PublishProvider(..) | Self::PublishModule(..) => &[Method::Put],
+            Self::PublishProvider(..) | Self::PublishMirrored(..) | Self::PublishModule(..) => {
+                &[Method::Put]
+            }
             Self::SigningKeys(..) => &[Method::Get, Method::Put],
             Self::SigningKey(..) => &[Method::Delete],
         }
@@ -180,10 +193,35 @@ fn read(path: &str) -> Result<Route, Problem> {
             module(namespace, name, system).map_err(missing)?,
             Version::parse_request(version).map_err(missing)?,
         )),
+        ["mirror"] | ["mirror", ""] => Ok(Route::MirrorHome),
+        ["mirror", hostname, namespace, provider_type, file] => {
+            let address = mirrored(hostname, namespace, provider_type).map_err(missing)?;
+            mirror_file(path, address, file)
+        }
+        // The base URL without its final slash, whose last segment clients replace (clients.md 5.1).
+        [hostname, _, _, file] if hostname.contains('.') && file.ends_with(".json") => {
+            Err(Problem::BadRequest(NO_SLASH.to_owned()))
+        }
         ["archives", expires, mac, file_name] => SignedPath::parse(expires, mac, file_name)
             .map(Route::Archive)
             .ok_or_else(|| no_such_route(path)),
         _ => Err(no_such_route(path)),
+    }
+}
+
+/// What a client's user reads in a log, and whoever opens the URL: with a 404 the client would
+/// silently go elsewhere.
+const NO_SLASH: &str = "this is no path of the network mirror: the url of network_mirror must end \
+    in a slash, as in https://<this registry>/mirror/";
+
+fn mirror_file(path: &str, address: MirroredAddress, file: &str) -> Result<Route, Problem> {
+    match file.strip_suffix(".json") {
+        Some("index") => Ok(Route::MirrorVersions(address)),
+        Some(version) => {
+            let version = Version::parse_request(version).map_err(missing)?;
+            Ok(Route::MirrorPackages(address, version))
+        }
+        None => Err(no_such_route(path)),
     }
 }
 
@@ -194,6 +232,12 @@ fn admin(path: &str, segments: &[&str]) -> Result<Route, Problem> {
             provider(namespace, provider_type).map_err(|error| bad(&error))?,
             version.parse().map_err(|error| bad(&error))?,
         )),
+        ["v1", "mirror", hostname, namespace, provider_type, version] => {
+            Ok(Route::PublishMirrored(
+                mirrored(hostname, namespace, provider_type).map_err(|error| bad(&error))?,
+                version.parse().map_err(|error| bad(&error))?,
+            ))
+        }
         ["v1", "modules", namespace, name, system, version] => Ok(Route::PublishModule(
             module(namespace, name, system).map_err(|error| bad(&error))?,
             version.parse().map_err(|error| bad(&error))?,
@@ -216,6 +260,17 @@ fn provider(
     Ok(ProviderAddress {
         namespace: namespace.parse()?,
         provider_type: provider_type.parse()?,
+    })
+}
+
+fn mirrored(
+    hostname: &str,
+    namespace: &str,
+    provider_type: &str,
+) -> Result<MirroredAddress, crate::name::NameError> {
+    Ok(MirroredAddress {
+        hostname: hostname.parse()?,
+        provider: provider(namespace, provider_type)?,
     })
 }
 
@@ -250,6 +305,12 @@ mod tests {
             ),
             ("/v1/modules/acme/vpc/aws/versions", "ModuleVersions"),
             ("/v1/modules/acme/vpc/aws/1.0.0/download", "ModuleDownload"),
+            ("/mirror", "MirrorHome"),
+            ("/mirror/", "MirrorHome"),
+            ("/mirror/a.b/acme/widget/index.json", "MirrorVersions"),
+            ("/mirror/a.b/acme/widget/1.0.0.json", "MirrorPackages"),
+            ("/mirror/a.b/acme/widget/1.0.0+x.json", "MirrorPackages"),
+            ("/admin/v1/mirror/a.b/acme/widget/1.0.0", "PublishMirrored"),
             (archive.as_str(), "Archive"),
             ("/admin/v1/providers/acme/widget/1.0.0", "PublishProvider"),
             ("/admin/v1/modules/acme/vpc/aws/1.0.0", "PublishModule"),
@@ -295,6 +356,13 @@ mod tests {
     }
 
     #[test]
+    fn a_mirror_url_without_its_slash_is_told_so_instead_of_being_passed_over_5_1() {
+        let problem = Route::parse("/a.b/acme/widget/index.json").unwrap_err();
+        assert_eq!(problem.status(), 400);
+        assert!(problem.messages().concat().contains("end in a slash"));
+    }
+
+    #[test]
     fn a_name_that_cannot_exist_is_not_found_on_a_read_and_explained_on_a_publish() {
         let read = Route::parse("/v1/providers/a_b/widget/versions").unwrap_err();
         assert_eq!(read.status(), 404);
@@ -318,7 +386,7 @@ mod tests {
 
         #[test]
         fn near_misses_are_refused_without_a_panic(
-            path in "(/(v1|admin|providers|modules|namespaces|keys|acme|widget|1\\.0\\.0|download|linux|versions|\\.\\.|%2e|))*"
+            path in "(/(v1|admin|mirror|a\\.b|index\\.json|1\\.0\\.0\\.json|providers|modules|namespaces|keys|acme|widget|1\\.0\\.0|download|linux|versions|\\.\\.|%2e|))*"
         ) {
             let _ = Route::parse(&path);
         }

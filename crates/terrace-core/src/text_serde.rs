@@ -20,6 +20,7 @@ macro_rules! text_serde {
 }
 
 text_serde!(
+    crate::address::MirroredAddress,
     crate::address::ModuleAddress,
     crate::address::ProviderAddress,
     crate::archive::ArchiveFormat,

@@ -4,7 +4,9 @@ mod discovery;
 mod hostile;
 
 mod keys;
+mod mirror;
 mod modules;
 mod providers;
+mod publish_mirrored;
 mod publish_module;
 mod publish_provider;

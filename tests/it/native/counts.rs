@@ -1,7 +1,7 @@
 //! What each request costs in storage operations.
 
 use crate::support::memory::Memory;
-use crate::support::{ModuleFixture, ProviderFixture, Registry};
+use crate::support::{MirrorFixture, ModuleFixture, ProviderFixture, Registry};
 
 fn published() -> (Memory, Registry, ProviderFixture, ModuleFixture) {
     let memory = Memory::new();
@@ -16,7 +16,14 @@ fn published() -> (Memory, Registry, ProviderFixture, ModuleFixture) {
 #[test]
 fn each_read_makes_one_kv_read_and_no_r2_operation() {
     let (memory, registry, provider, module) = published();
+    let mirrored = MirrorFixture::new("1.0.0");
+    mirrored.publish(&registry);
+    let own = format!("/mirror/registry.test/{}/widget", provider.namespace);
     for path in [
+        mirrored.index(),
+        mirrored.packages(),
+        format!("{own}/index.json"),
+        format!("{own}/1.0.0.json"),
         format!("{}/versions", provider.path()),
         format!("{}/1.0.0/download/linux/amd64", provider.path()),
         format!("{}/1.0.0/download/plan9/386", provider.path()),

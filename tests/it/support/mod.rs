@@ -1,7 +1,9 @@
 pub mod fixtures;
 pub mod memory;
+pub mod mirrored;
 pub mod raw;
 pub mod registry;
 
 pub use fixtures::{ModuleFixture, ProviderFixture};
+pub use mirrored::MirrorFixture;
 pub use registry::{Registry, Response};

@@ -142,6 +142,12 @@ impl Registry {
         }
     }
 
+    /// The hostname it is reached under, without a port.
+    pub fn hostname(&self) -> &str {
+        let authority = self.authority().unwrap_or("registry.test");
+        authority.split(':').next().unwrap_or_default()
+    }
+
     /// Whether downloads are presigned by the bucket. In memory the Worker signs.
     pub fn is_presigned(&self) -> bool {
         self.authority().is_some()

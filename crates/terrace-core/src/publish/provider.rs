@@ -78,18 +78,7 @@ impl ProviderPublication {
     }
 
     pub(super) fn archives(&self) -> Vec<ExpectedArchive> {
-        self.packages
-            .iter()
-            .map(|package| ExpectedArchive {
-                key: package.archive_key(),
-                size: package.size,
-                filename: package.filename.clone(),
-                contents: ExpectedContents::Provider(
-                    self.address.provider_type.clone(),
-                    package.platform.clone(),
-                ),
-            })
-            .collect()
+        expected_archives(&self.address, &self.packages)
     }
 
     pub(super) fn contents(&self) -> ProviderContents {
@@ -150,6 +139,24 @@ impl From<&SigningKey> for SigningKeyDocument {
     }
 }
 
+pub(super) fn expected_archives(
+    address: &ProviderAddress,
+    packages: &[PackageDocument],
+) -> Vec<ExpectedArchive> {
+    packages
+        .iter()
+        .map(|package| ExpectedArchive {
+            key: package.archive_key(),
+            size: package.size,
+            filename: package.filename.clone(),
+            contents: ExpectedContents::Provider(
+                address.provider_type.clone(),
+                package.platform.clone(),
+            ),
+        })
+        .collect()
+}
+
 /// The name that clients and mirrors expect of a package (clients.md 5.11).
 pub fn package_filename(
     address: &ProviderAddress,
@@ -160,7 +167,7 @@ pub fn package_filename(
     format!("terraform-provider-{provider_type}_{version}_{platform}.zip")
 }
 
-fn collect<T>(reasons: &mut Vec<String>, result: Result<T, Vec<String>>) -> Option<T> {
+pub(super) fn collect<T>(reasons: &mut Vec<String>, result: Result<T, Vec<String>>) -> Option<T> {
     match result {
         Ok(value) => Some(value),
         Err(found) => {
@@ -170,7 +177,7 @@ fn collect<T>(reasons: &mut Vec<String>, result: Result<T, Vec<String>>) -> Opti
     }
 }
 
-fn texts<E: ToString>(errors: &[E]) -> Vec<String> {
+pub(super) fn texts<E: ToString>(errors: &[E]) -> Vec<String> {
     errors.iter().map(ToString::to_string).collect()
 }
 
@@ -180,6 +187,22 @@ fn parse_protocols(texts: &[String]) -> Result<Vec<ProtocolVersion>, Vec<String>
         return Err(vec![format!(
             "protocols must list 1 to {most} plugin protocol versions, such as \"5.0\"; {} are given",
             texts.len()
+        )]);
+    }
+    let protocols = parse_protocol_list(texts)?;
+    if !protocols.iter().any(|p| p.is_supported_by_clients()) {
+        return Err(vec!["none of the protocols is at least 5.0 and below 7.0, which is what terraform and tofu run".to_owned()]);
+    }
+    Ok(protocols)
+}
+
+/// Protocols, ascending, however many and of whatever clients.
+pub(super) fn parse_protocol_list(texts: &[String]) -> Result<Vec<ProtocolVersion>, Vec<String>> {
+    let most = limits::PROTOCOLS;
+    if texts.len() > most {
+        let given = texts.len();
+        return Err(vec![format!(
+            "protocols may list {most} plugin protocol versions at most; {given} are given"
         )]);
     }
     let mut protocols: Vec<ProtocolVersion> = Vec::new();
@@ -196,9 +219,6 @@ fn parse_protocols(texts: &[String]) -> Result<Vec<ProtocolVersion>, Vec<String>
             Err(error) => reasons.push(error.to_string()),
         }
     }
-    if reasons.is_empty() && !protocols.iter().any(|p| p.is_supported_by_clients()) {
-        reasons.push("none of the protocols is at least 5.0 and below 7.0, which is what terraform and tofu run".to_owned());
-    }
     if reasons.is_empty() {
         Ok(protocols)
     } else {
@@ -206,7 +226,7 @@ fn parse_protocols(texts: &[String]) -> Result<Vec<ProtocolVersion>, Vec<String>
     }
 }
 
-fn parse_signature(text: &str) -> Result<Vec<u8>, String> {
+pub(super) fn parse_signature(text: &str) -> Result<Vec<u8>, String> {
     let bytes = if text.trim_start().starts_with("-----BEGIN") {
         text.as_bytes().to_vec()
     } else {
@@ -217,7 +237,7 @@ fn parse_signature(text: &str) -> Result<Vec<u8>, String> {
     openpgp::detached_signature(&bytes).map_err(|error| format!("signature: {error}"))
 }
 
-fn parse_packages(
+pub(super) fn parse_packages(
     address: &ProviderAddress,
     version: &Version,
     bodies: &[PackageBody],
@@ -321,6 +341,20 @@ fn short(text: &str) -> String {
 
 /// Where SHA256SUMS and the packages say different things (clients.md 2.3.1).
 fn disagreements(shasums: &Shasums, packages: &[PackageDocument]) -> Vec<String> {
+    let mut reasons = disagreements_of(shasums, packages);
+    let known: BTreeSet<&str> = packages.iter().map(|p| p.filename.as_str()).collect();
+    for extra in shasums.filenames().filter(|name| name.ends_with(".zip")) {
+        if !known.contains(extra) {
+            reasons.push(format!(
+                "SHA256SUMS lists {extra}, which is not among the packages"
+            ));
+        }
+    }
+    reasons
+}
+
+/// Where SHA256SUMS does not say what these packages say; it may list others too.
+pub(super) fn disagreements_of(shasums: &Shasums, packages: &[PackageDocument]) -> Vec<String> {
     let mut reasons = Vec::new();
     for PackageDocument {
         filename, sha256, ..
@@ -332,14 +366,6 @@ fn disagreements(shasums: &Shasums, packages: &[PackageDocument]) -> Vec<String>
                 "{filename}: SHA256SUMS says {listed}, the package says {sha256}"
             )),
             Some(_) => {}
-        }
-    }
-    let known: BTreeSet<&str> = packages.iter().map(|p| p.filename.as_str()).collect();
-    for extra in shasums.filenames().filter(|name| name.ends_with(".zip")) {
-        if !known.contains(extra) {
-            reasons.push(format!(
-                "SHA256SUMS lists {extra}, which is not among the packages"
-            ));
         }
     }
     reasons

@@ -1,0 +1,183 @@
+//! Mirroring a version of another registry's provider.
+
+use super::provider::{
+    collect, disagreements_of, expected_archives, parse_packages, parse_protocol_list,
+    parse_signature, texts,
+};
+use super::{ExpectedArchive, Step};
+use crate::address::MirroredAddress;
+use crate::admin::{MirrorBody, SignedBody};
+use crate::key::{ArchiveKey, ArchiveKind};
+use crate::openpgp::{self, parse_signing_keys};
+use crate::protocol_version::ProtocolVersion;
+use crate::release::{
+    MirroredContents, MirroredRelease, PackageDocument, SignedDocument, SigningKeyDocument,
+};
+use crate::shasums::Shasums;
+use crate::time::UnixTime;
+use crate::version::Version;
+
+/// A version of another registry's provider, to mirror.
+#[derive(Debug, Clone)]
+pub struct MirrorPublication {
+    /// Whose version.
+    pub address: MirroredAddress,
+    /// Which.
+    pub version: Version,
+    protocols: Vec<ProtocolVersion>,
+    signed: Option<Signed>,
+    packages: Vec<PackageDocument>,
+}
+
+/// What the origin signed, and the signature holds.
+#[derive(Debug, Clone)]
+struct Signed {
+    shasums: Shasums,
+    signature: Vec<u8>,
+    key: SigningKeyDocument,
+    warnings: Vec<String>,
+}
+
+impl MirrorPublication {
+    /// Makes sense of what was sent. A signature is verified here: it needs no key but its own.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it and can be seen without storage.
+    pub fn parse(
+        address: MirroredAddress,
+        version: Version,
+        body: &MirrorBody,
+        now: UnixTime,
+    ) -> Result<Self, Vec<String>> {
+        let mut reasons = Vec::new();
+        let protocols = collect(&mut reasons, parse_protocol_list(&body.protocols));
+        let packages = collect(
+            &mut reasons,
+            parse_packages(&address.provider, &version, &body.packages),
+        );
+        let signed = match &body.signed {
+            None => Some(None),
+            Some(signed) => collect(&mut reasons, Signed::parse(signed, now)).map(Some),
+        };
+        if let (Some(Some(signed)), Some(packages)) = (&signed, &packages) {
+            reasons.extend(disagreements_of(&signed.shasums, packages));
+        }
+        match (protocols, packages, signed) {
+            (Some(protocols), Some(packages), Some(signed)) if reasons.is_empty() => Ok(Self {
+                address,
+                version,
+                protocols,
+                signed,
+                packages,
+            }),
+            _ => Err(reasons),
+        }
+    }
+
+    pub(super) fn archives(&self) -> Vec<ExpectedArchive> {
+        expected_archives(&self.address.provider, &self.packages)
+    }
+
+    /// What is stored of this version once it is mirrored too.
+    ///
+    /// # Errors
+    /// What contradicts it. A package that comes without a signature must be one that the known
+    /// signature covers, and only the text of SHA256SUMS tells; so it has to be sent again.
+    pub(super) fn onto(&self, existing: &MirroredRelease) -> Result<MirroredRelease, Vec<String>> {
+        let grown = existing.with(&self.contents())?;
+        let gains = grown.packages.len() > existing.packages.len();
+        if existing.signed.is_some() && self.signed.is_none() && gains {
+            return Err(vec![
+                "its packages are those its origin signed: a platform can be added together with \
+                 the origin's SHA256SUMS, signature and key only (terrace mirror add sends them)"
+                    .to_owned(),
+            ]);
+        }
+        if existing.signed.is_none()
+            && let Some(signed) = &self.signed
+        {
+            let reasons = disagreements_of(&signed.shasums, &grown.packages);
+            if !reasons.is_empty() {
+                return Err(reasons);
+            }
+        }
+        Ok(grown)
+    }
+
+    /// The release if nothing of it is mirrored yet, and what is to be told about its key.
+    pub(super) fn release(&self, now: UnixTime) -> (MirroredRelease, Vec<String>) {
+        let (address, version) = (self.address.clone(), self.version.clone());
+        let signed = self.signed.as_ref();
+        let warnings = signed.map(|signed| signed.warnings.clone());
+        (
+            MirroredRelease::new(address, version, self.contents(), now.0),
+            warnings.unwrap_or_default(),
+        )
+    }
+
+    pub(super) fn documents(&self) -> Vec<Step> {
+        let Some(signed) = &self.signed else {
+            return Vec::new();
+        };
+        let text = signed.shasums.as_str().as_bytes().to_vec();
+        vec![
+            Step::StoreArchive(signed.shasums_key(), text),
+            Step::StoreArchive(signed.signature_key(), signed.signature.clone()),
+        ]
+    }
+
+    fn contents(&self) -> MirroredContents {
+        MirroredContents {
+            protocols: self.protocols.clone(),
+            signed: self.signed.as_ref().map(Signed::document),
+            packages: self.packages.clone(),
+        }
+    }
+}
+
+impl Signed {
+    fn parse(body: &SignedBody, now: UnixTime) -> Result<Self, Vec<String>> {
+        let mut reasons = Vec::new();
+        let shasums = collect(
+            &mut reasons,
+            Shasums::parse(&body.shasums).map_err(|errors| texts(&errors)),
+        );
+        let signature = collect(
+            &mut reasons,
+            parse_signature(&body.signature).map_err(|reason| vec![reason]),
+        );
+        let keys = collect(
+            &mut reasons,
+            parse_signing_keys(&body.signing_key)
+                .map_err(|error| vec![format!("signing_key: {error}")]),
+        );
+        let (Some(shasums), Some(signature), Some(keys)) = (shasums, signature, keys) else {
+            return Err(reasons);
+        };
+        let verified =
+            openpgp::verify_detached(&keys, shasums.as_str().as_bytes(), &signature, now.0)
+                .map_err(|error| vec![format!("signature of SHA256SUMS: {error}")])?;
+        Ok(Self {
+            key: SigningKeyDocument::from(verified.key),
+            warnings: verified.warnings,
+            shasums,
+            signature,
+        })
+    }
+
+    fn shasums_key(&self) -> ArchiveKey {
+        ArchiveKey::of(self.shasums.as_str().as_bytes(), ArchiveKind::Shasums)
+    }
+
+    fn signature_key(&self) -> ArchiveKey {
+        ArchiveKey::of(&self.signature, ArchiveKind::Signature)
+    }
+
+    fn document(&self) -> SignedDocument {
+        SignedDocument {
+            shasums: self.shasums_key().digest,
+            signature: self.signature_key().digest,
+            signing_key: self.key.clone(),
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! A version of another registry's provider.
+
+use serde::{Deserialize, Serialize};
+
+use super::{PackageDocument, SCHEMA, SigningKeyDocument};
+use crate::address::MirroredAddress;
+use crate::digest::Sha256;
+use crate::protocol_version::ProtocolVersion;
+use crate::version::Version;
+
+/// One version of a provider that another registry hosts.
+///
+/// A mirror may hold some of its platforms only, and gain others later.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MirroredRelease {
+    schema: u32,
+    /// Whose version it is.
+    pub address: MirroredAddress,
+    /// The version.
+    pub version: Version,
+    /// When its first platform was mirrored, in seconds since 1970.
+    pub published_at: u64,
+    /// The plugin protocols it speaks, ascending; none when nobody said.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub protocols: Vec<ProtocolVersion>,
+    /// What its origin signed; not there when only the packages were at hand.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signed: Option<SignedDocument>,
+    /// One for each platform that is mirrored, ascending by platform.
+    pub packages: Vec<PackageDocument>,
+}
+
+/// What a provider's origin signed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SignedDocument {
+    /// Where the SHA256SUMS text lies. It may list platforms that are not mirrored.
+    pub shasums: Sha256,
+    /// Where its binary signature lies.
+    pub signature: Sha256,
+    /// The key that made the signature, as the origin named it.
+    pub signing_key: SigningKeyDocument,
+}
+
+/// What a mirrored release says, apart from what it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MirroredContents {
+    /// The plugin protocols it speaks, ascending.
+    pub protocols: Vec<ProtocolVersion>,
+    /// What its origin signed.
+    pub signed: Option<SignedDocument>,
+    /// One for each platform, ascending by platform.
+    pub packages: Vec<PackageDocument>,
+}
+
+impl MirroredRelease {
+    /// The release as it is first committed.
+    pub fn new(
+        address: MirroredAddress,
+        version: Version,
+        contents: MirroredContents,
+        published_at: u64,
+    ) -> Self {
+        let MirroredContents {
+            protocols,
+            signed,
+            packages,
+        } = contents;
+        Self {
+            schema: SCHEMA,
+            address,
+            version,
+            published_at,
+            protocols,
+            signed,
+            packages,
+        }
+    }
+
+    /// This release with what `more` adds: platforms, hashes, a signature, protocols.
+    ///
+    /// # Errors
+    /// Everything in which `more` contradicts what is known already: that never changes.
+    pub fn with(&self, more: &MirroredContents) -> Result<Self, Vec<String>> {
+        let mut grown = self.clone();
+        let mut reasons = Vec::new();
+        if grown.protocols.is_empty() {
+            grown.protocols.clone_from(&more.protocols);
+        } else if !more.protocols.is_empty() && more.protocols != grown.protocols {
+            reasons.push("its protocols are others".to_owned());
+        }
+        match (&grown.signed, &more.signed) {
+            (Some(known), Some(told)) if known.shasums != told.shasums => {
+                reasons.push(format!("its SHA256SUMS has the digest {}", known.shasums));
+            }
+            (Some(known), Some(told))
+                if known.signing_key.fingerprint != told.signing_key.fingerprint =>
+            {
+                let fingerprint = &known.signing_key.fingerprint;
+                reasons.push(format!("it is signed by the key {fingerprint}"));
+            }
+            (None, Some(_)) => grown.signed.clone_from(&more.signed),
+            _ => {}
+        }
+        for package in &more.packages {
+            reasons.extend(grown.add(package));
+        }
+        if reasons.is_empty() {
+            Ok(grown)
+        } else {
+            Err(reasons)
+        }
+    }
+
+    /// Adds a platform; says what contradicts it.
+    fn add(&mut self, package: &PackageDocument) -> Option<String> {
+        let place = self
+            .packages
+            .binary_search_by(|known| known.platform.cmp(&package.platform));
+        let known = match place {
+            Ok(place) => self.packages.get_mut(place)?,
+            Err(place) => {
+                self.packages.insert(place, package.clone());
+                return None;
+            }
+        };
+        let PackageDocument {
+            platform,
+            sha256,
+            size,
+            ..
+        } = &*known;
+        if *sha256 != package.sha256 || *size != package.size {
+            return Some(format!(
+                "{platform} has the sha256 {sha256} and {size} bytes"
+            ));
+        }
+        match (known.h1, package.h1) {
+            (Some(h1), Some(told)) if h1 != told => Some(format!("{platform} has the hash {h1}")),
+            (None, told) => {
+                known.h1 = told;
+                None
+            }
+            _ => None,
+        }
+    }
+}
