@@ -56,6 +56,18 @@ export async function signedProvider({ address, version, key, zips }) {
   };
 }
 
+/** A release of another registry's provider, to mirror: with the origin's signature where its key is given. */
+export async function mirrored(hostname, key, release) {
+  const { path, body, archives } = await release;
+  const { protocols, packages, shasums, signature } = body;
+  const signed = key && { shasums, signature, signing_key: key.publicKey };
+  return {
+    path: path.replace("/providers/", `/mirror/${hostname}/`),
+    body: { packages, ...(signed && { protocols, signed }) },
+    archives,
+  };
+}
+
 const FORMATS = { zip, "tar.gz": tarGz };
 
 /** A module release of these files. */

@@ -143,7 +143,7 @@ pub enum ArchiveWarning {
         /// How many there are.
         count: usize,
     },
-    /// Two names that some file systems take for one.
+    /// Two names that some file systems take for one; only ASCII letters are compared, to be spared the tables.
     #[error("{} and {} differ in case only: where case does not count, one replaces the other", shown(.one), shown(.other))]
     SameButForCase {
         /// One of them.
@@ -296,7 +296,7 @@ fn may_hold_secrets(name: &str) -> bool {
 fn same_but_for_case(entries: &[Entry]) -> Option<ArchiveWarning> {
     let mut seen = std::collections::BTreeMap::new();
     entries.iter().find_map(|entry| {
-        let earlier = seen.insert(entry.name.to_lowercase(), &entry.name)?;
+        let earlier = seen.insert(entry.name.to_ascii_lowercase(), &entry.name)?;
         (*earlier != entry.name).then(|| ArchiveWarning::SameButForCase {
             one: earlier.clone(),
             other: entry.name.clone(),
