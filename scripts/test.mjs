@@ -14,8 +14,8 @@ import { readCargoTest, readTap, Tally } from "./lib/tally.mjs";
 import { startServer } from "./server.mjs";
 import { buildEnv, setup } from "./setup.mjs";
 
-/** What the Worker may weigh, compressed. */
-const BUDGET_KIB = 350;
+/** What the Worker may weigh, compressed: 347 KiB for the registry protocols, OpenPGP included; the mirror is the rest. */
+const BUDGET_KIB = 400;
 
 endWithParent();
 const tally = new Tally();

@@ -265,6 +265,8 @@ pub struct IndexedPackage {
     pub filename: String,
     /// Its digest.
     pub sha256: Sha256,
+    /// Its length in bytes.
+    pub size: u64,
     /// The `h1:` hash of its contents, if its publisher told it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub h1: Option<PackageHash>,
@@ -312,6 +314,7 @@ fn indexed(packages: &[PackageDocument]) -> Vec<IndexedPackage> {
             platform: package.platform.clone(),
             filename: package.filename.clone(),
             sha256: package.sha256,
+            size: package.size,
             h1: package.h1,
         })
         .collect()

@@ -333,6 +333,15 @@ struct ProviderDownload<'a> {
     shasums_signature_url: String,
     shasum: crate::digest::Sha256,
     signing_keys: SigningKeys<'a>,
+    packages: BTreeMap<String, DownloadPackage>,
+}
+
+/// What OpenTofu 1.12 checks besides (clients.md 2.4). Of the hashes only `zh:` is told: that and
+/// the size are what this registry has itself verified; `h1:` is its publisher's word.
+#[derive(Serialize)]
+struct DownloadPackage {
+    hashes: [PackageHash; 1],
+    package_size: u64,
 }
 
 #[derive(Serialize)]
@@ -389,9 +398,18 @@ fn provider_download<S>(
                 ascii_armor: &index.signing_key.ascii_armor,
             }],
         },
+        packages: index.packages.iter().map(download_package).collect(),
     };
     let text = serde_json::to_string(&answer).map_err(|_| FinishError::Corrupt)?;
     Ok(Reply::json(200, CachePolicy::NoStore, text))
+}
+
+fn download_package(package: &IndexedPackage) -> (String, DownloadPackage) {
+    let verified = DownloadPackage {
+        hashes: [PackageHash::zh(package.sha256)],
+        package_size: package.size,
+    };
+    (package.platform.to_string(), verified)
 }
 
 /// The answer of the network mirror protocol's "List Available Installation Packages", in one piece:

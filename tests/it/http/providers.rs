@@ -254,10 +254,16 @@ fn there_is_no_trust_signature_2_3_8() {
 }
 
 #[test]
-fn packages_are_left_out_until_they_are_complete_and_right_2_4() {
+fn packages_tell_what_the_registry_has_verified_of_every_platform_2_4_1_2_4_2_2_4_4() {
     let (registry, fixture) = published("1.0.0");
     let json = download(&registry, &fixture, "1.0.0", "linux/amd64").json();
-    assert!(json.get("packages").is_none());
+    let mut expected = serde_json::Map::new();
+    for (_, os, arch, zip) in &fixture.packages {
+        let package =
+            json!({ "hashes": [format!("zh:{}", sha256(zip))], "package_size": zip.len() });
+        expected.insert(format!("{os}_{arch}"), package);
+    }
+    assert_eq!(json["packages"], serde_json::Value::Object(expected));
 }
 
 #[test]
