@@ -3,11 +3,60 @@
 use std::io::{BufReader, Read as _, Seek as _, SeekFrom};
 
 use terrace_core::archive::{ArchiveFormat, Entry, Step, TarGzInspector, ZipInspector};
+use terrace_core::key::{ArchiveKey, ArchiveKind};
+use terrace_core::name::ProviderType;
 use terrace_core::package_hash::PackageHash;
+use terrace_core::platform::Platform;
+use terrace_core::publish::{ExpectedArchive, ExpectedContents};
 
 use crate::archive::{Archive, BUFFER_BYTES, each_chunk, hash};
 
+/// What a look into the zip of a provider has shown.
+#[derive(Debug)]
+pub(crate) struct Inspected {
+    /// The hash of its contents, unless something is wrong with them.
+    pub(crate) h1: Option<PackageHash>,
+    /// What a client would refuse.
+    pub(crate) reasons: Vec<String>,
+    /// What a client accepts, and its user may regret.
+    pub(crate) remarks: Vec<String>,
+}
+
 impl Archive {
+    /// Looks into the zip of a provider as the registry will, and unpacks it to see that it is
+    /// whole.
+    pub(crate) fn inspect_provider(
+        &self,
+        provider_type: &ProviderType,
+        platform: &Platform,
+    ) -> Inspected {
+        let expected = ExpectedArchive {
+            key: ArchiveKey {
+                digest: self.sha256,
+                kind: ArchiveKind::Archive(ArchiveFormat::Zip),
+            },
+            size: self.size,
+            filename: self.filename.clone(),
+            contents: ExpectedContents::Provider(provider_type.clone(), platform.clone()),
+        };
+        let (mut reasons, remarks) = match self.entries(ArchiveFormat::Zip) {
+            Ok(entries) => (expected.refusals(&entries), expected.remarks(&entries)),
+            Err(reason) => (vec![reason], Vec::new()),
+        };
+        let mut h1 = None;
+        if reasons.is_empty() {
+            match self.h1() {
+                Ok(hash) => h1 = Some(hash),
+                Err(reason) => reasons.push(reason),
+            }
+        }
+        Inspected {
+            h1,
+            reasons,
+            remarks,
+        }
+    }
+
     /// The list of its entries, as the registry will read it.
     pub(crate) fn entries(&self, format: ArchiveFormat) -> Result<Vec<Entry>, String> {
         let entries = match format {

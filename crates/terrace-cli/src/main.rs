@@ -11,6 +11,7 @@
 mod archive;
 mod args;
 mod client;
+mod clock;
 mod dist;
 mod error;
 mod http;

@@ -13,7 +13,7 @@ use crate::client::Client;
 use crate::error::Failure;
 use crate::output::{Output, bytes};
 use crate::pack::pack;
-use crate::publish::Offer;
+use crate::publish::{Kind, Offer};
 
 /// Publishes a directory or an archive as a module.
 pub(crate) fn publish(
@@ -41,7 +41,7 @@ pub(crate) fn publish(
         archive.filename = expected.filename;
     }
     let offer = Offer {
-        kind: "module",
+        kind: Kind::Module,
         address: address.to_string(),
         version: version.to_string(),
         description: json!(body),

@@ -4,6 +4,11 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
+/// As many threads as there are processors; more than a few only compete for the disk.
+pub(crate) fn few_threads() -> usize {
+    thread::available_parallelism().map_or(1, |count| count.get().min(4))
+}
+
 /// Does `work` on every item, at most `threads` at once; the results are in the items' order.
 pub(crate) fn map<T: Sync, R: Send>(
     items: &[T],

@@ -1,28 +1,24 @@
 //! `terrace publish provider`.
 
-use std::thread;
-use std::time::{SystemTime, UNIX_EPOCH};
-
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::json;
 use terrace_core::address::ProviderAddress;
 use terrace_core::admin::{PackageBody, ProviderBody};
-use terrace_core::archive::ArchiveFormat;
-use terrace_core::key::{ArchiveKey, ArchiveKind};
 use terrace_core::openpgp;
-use terrace_core::publish::{ExpectedArchive, ExpectedContents, ProviderPublication};
+use terrace_core::publish::ProviderPublication;
 use terrace_core::shasums::Shasums;
 
 use crate::archive::{Archive, read_file};
 use crate::args::{ProviderArguments, RegistryArguments};
 use crate::client::Client;
+use crate::clock;
 use crate::dist::{Dist, Package, Protocols};
 use crate::error::Failure;
 use crate::keys::signing_keys;
 use crate::output::Output;
 use crate::parallel;
-use crate::publish::Offer;
+use crate::publish::{Kind, Offer};
 
 /// Publishes the provider in a dist directory.
 pub(crate) fn publish(
@@ -37,7 +33,7 @@ pub(crate) fn publish(
     };
     let (body, archives) = check(&dist, &address, output).map_err(Failure::Refused)?;
     let offer = Offer {
-        kind: "provider",
+        kind: Kind::Provider,
         address: address.to_string(),
         version: dist.version.to_string(),
         description: json!(body),
@@ -63,7 +59,7 @@ fn check(
     let (count, version) = (packages.len(), &dist.version);
     output.progress(&format!("checking {count} packages of {address} {version}"));
     let shasums = Shasums::parse(&dist.shasums).ok();
-    let checked = parallel::map(&packages, threads(), |package| {
+    let checked = parallel::map(&packages, parallel::few_threads(), |package| {
         check_package(package, dist, shasums.as_ref())
     });
     let mut bodies = Vec::new();
@@ -156,33 +152,13 @@ fn check_package(package: &Package, dist: &Dist, shasums: Option<&Shasums>) -> C
 }
 
 fn check_contents(archive: Archive, package: &Package, dist: &Dist) -> Checked {
-    let expected = ExpectedArchive {
-        key: ArchiveKey {
-            digest: archive.sha256,
-            kind: ArchiveKind::Archive(ArchiveFormat::Zip),
-        },
-        size: archive.size,
-        filename: package.filename.clone(),
-        contents: ExpectedContents::Provider(dist.provider_type.clone(), package.platform.clone()),
-    };
-    let mut checked = Checked::default();
-    let mut h1 = None;
-    match archive.entries(ArchiveFormat::Zip) {
-        Ok(entries) => {
-            checked.reasons = expected.refusals(&entries);
-            checked.remarks = expected.remarks(&entries);
-        }
-        Err(reason) => checked.reasons.push(reason),
+    let inspected = archive.inspect_provider(&dist.provider_type, &package.platform);
+    Checked {
+        body: Some(package.body(archive.sha256, archive.size, inspected.h1)),
+        archive: Some(archive),
+        reasons: inspected.reasons,
+        remarks: inspected.remarks,
     }
-    if checked.reasons.is_empty() {
-        match archive.h1() {
-            Ok(hash) => h1 = Some(hash),
-            Err(reason) => checked.reasons.push(reason),
-        }
-    }
-    checked.body = Some(package.body(archive.sha256, archive.size, h1));
-    checked.archive = Some(archive);
-    checked
 }
 
 /// Checks the signature by the namespace's keys, as clients will, before anything large is sent.
@@ -206,7 +182,7 @@ fn check_signature(
     let bytes = signature_bytes(&body.signature).map_err(|error| refused(&error))?;
     let signature = openpgp::detached_signature(&bytes).map_err(|error| refused(&error))?;
     let signed = body.shasums.as_bytes();
-    let verified = openpgp::verify_detached(&keys, signed, &signature, now())
+    let verified = openpgp::verify_detached(&keys, signed, &signature, clock::now().0)
         .map_err(|error| refused(&error))?;
     let key = verified.key.key_id();
     output.progress(&format!("the signature is by key {key} of {namespace}"));
@@ -220,20 +196,4 @@ fn signature_bytes(text: &str) -> Result<Vec<u8>, base64::DecodeError> {
     } else {
         STANDARD.decode(text)
     }
-}
-
-/// As many as there are processors; more than a few only compete for the disk.
-fn threads() -> usize {
-    thread::available_parallelism().map_or(1, |count| count.get().min(4))
-}
-
-#[expect(
-    clippy::disallowed_methods,
-    reason = "a native program has a clock of its own"
-)]
-fn now() -> u64 {
-    SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .map(|time| time.as_secs())
-        .unwrap_or_default()
 }

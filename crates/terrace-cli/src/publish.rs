@@ -1,4 +1,4 @@
-//! What publishing a provider and a module have in common: describe, send what is missing, repeat.
+//! What every kind of publishing has in common: describe, send what is missing, repeat.
 
 use std::collections::BTreeMap;
 
@@ -14,15 +14,33 @@ use crate::output::{Output, bytes};
 use crate::retry::Retries;
 use crate::upload::{Upload, upload};
 
+/// What a release is a version of.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Kind {
+    /// A module of this registry.
+    Module,
+    /// A provider of this registry.
+    Provider,
+}
+
 /// A release that the core has found nothing wrong with.
 pub(crate) struct Offer {
-    /// `provider` or `module`.
-    pub(crate) kind: &'static str,
+    pub(crate) kind: Kind,
     pub(crate) address: String,
     pub(crate) version: String,
     /// The body of the request.
     pub(crate) description: Value,
     pub(crate) archives: Vec<Archive>,
+}
+
+/// What became of an offer that the registry has accepted.
+pub(crate) struct Receipt {
+    /// `created` or `unchanged`.
+    pub(crate) status: &'static str,
+    /// The names of the archives that were sent.
+    pub(crate) uploaded: Vec<String>,
+    /// What is accepted now but will not be for ever.
+    pub(crate) warnings: Vec<String>,
 }
 
 /// What `--json` prints.
@@ -34,13 +52,32 @@ struct Report<'a> {
     version: &'a str,
     url: Option<String>,
     archives: Vec<Value>,
-    uploaded: Vec<&'a str>,
+    uploaded: Vec<String>,
     /// What would be sent, in a dry run.
     #[serde(skip_serializing_if = "Option::is_none")]
     request: Option<Value>,
 }
 
+impl Kind {
+    /// One word for `--json`.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Module => "module",
+            Self::Provider => "provider",
+        }
+    }
+
+    /// Where the admin API keeps them.
+    fn route(self) -> &'static str {
+        match self {
+            Self::Module => "/admin/v1/modules",
+            Self::Provider => "/admin/v1/providers",
+        }
+    }
+}
+
 impl Offer {
+    /// Where its description is sent to.
     fn path(&self) -> String {
         let Self {
             kind,
@@ -49,21 +86,42 @@ impl Offer {
             ..
         } = self;
         // A version may hold a `+`, which stands for itself in a path.
-        format!("/admin/v1/{kind}s/{address}/{version}")
+        format!("{}/{address}/{version}", kind.route())
+    }
+
+    /// Its archives, as `--json` lists them.
+    pub(crate) fn listed_archives(&self) -> Vec<Value> {
+        let listed = |archive: &Archive| json!({ "filename": archive.filename, "sha256": archive.sha256.to_string(), "size": archive.size });
+        self.archives.iter().map(listed).collect()
     }
 
     fn report<'a>(&'a self, status: &'static str, url: Option<String>) -> Report<'a> {
-        let listed = |archive: &Archive| json!({ "filename": archive.filename, "sha256": archive.sha256.to_string(), "size": archive.size });
         Report {
             status,
-            kind: self.kind,
+            kind: self.kind.as_str(),
             address: &self.address,
             version: &self.version,
             url,
-            archives: self.archives.iter().map(listed).collect(),
+            archives: self.listed_archives(),
             uploaded: Vec::new(),
             request: None,
         }
+    }
+
+    /// The request that would be sent, as `--json` shows it.
+    pub(crate) fn request(&self) -> Value {
+        json!({ "method": "PUT", "path": self.path(), "body": self.description })
+    }
+
+    /// One line for each archive, as people are shown it.
+    pub(crate) fn archive_lines(&self) -> String {
+        let mut lines = String::new();
+        for archive in &self.archives {
+            let (filename, size) = (&archive.filename, bytes(archive.size));
+            let sha256 = archive.sha256;
+            lines.push_str(&format!("\n  {filename}  {size}  sha256 {sha256}"));
+        }
+        lines
     }
 
     /// Says what would be sent.
@@ -77,41 +135,61 @@ impl Offer {
         let Self {
             address, version, ..
         } = self;
-        let mut text = format!(
+        let text = format!(
             "{address} {version} passes the checks that can be made here. Nothing was sent; this \
-             would be:\n  PUT {place}{}",
-            self.path()
+             would be:\n  PUT {place}{}{}",
+            self.path(),
+            self.archive_lines()
         );
-        for archive in &self.archives {
-            let (filename, size) = (&archive.filename, bytes(archive.size));
-            let sha256 = archive.sha256;
-            text.push_str(&format!("\n  {filename}  {size}  sha256 {sha256}"));
-        }
         let mut report = self.report("dry_run", url);
-        report.request = Some(json!({
-            "method": "PUT", "path": self.path(), "body": self.description,
-        }));
+        report.request = Some(self.request());
         output.result(&text, &report);
         Ok(())
     }
 
-    /// Publishes it. `before_uploads` is the last chance to find something wrong.
+    /// Publishes it, and says so. `before_uploads` is the last chance to find something wrong.
     pub(crate) fn publish(
         &self,
         client: &Client<'_>,
         output: &Output,
         before_uploads: impl FnOnce() -> Result<(), Failure>,
     ) -> Result<(), Failure> {
+        let receipt = self.send(client, output, before_uploads)?;
+        for warning in &receipt.warnings {
+            output.warning(warning);
+        }
+        let url = client.url();
+        let Self {
+            address, version, ..
+        } = self;
+        let text = match receipt.status {
+            "created" => format!("published {address} {version} at {url}"),
+            _ => format!("{address} {version} is already published at {url}, with the same bytes"),
+        };
+        let mut report = self.report(receipt.status, Some(url.to_owned()));
+        report.uploaded = receipt.uploaded;
+        output.result(&text, &report);
+        Ok(())
+    }
+
+    /// Sends its description, what the registry then misses, and the description again, until it
+    /// is published.
+    pub(crate) fn send(
+        &self,
+        client: &Client<'_>,
+        output: &Output,
+        before_uploads: impl FnOnce() -> Result<(), Failure>,
+    ) -> Result<Receipt, Failure> {
         let (path, body) = (self.path(), self.description.to_string());
         let mut before_uploads = Some(before_uploads);
         let mut uploads = Uploads::new(self, client, output);
         loop {
             match client.publish(&path, &body)? {
                 PublishAnswer::Created(published) => {
-                    return self.done("created", &published, &uploads, client, output);
+                    return Ok(uploads.receipt("created", published));
                 }
                 PublishAnswer::Unchanged(published) => {
-                    return self.done("unchanged", &published, &uploads, client, output);
+                    return Ok(uploads.receipt("unchanged", published));
                 }
                 PublishAnswer::Conflict { errors } => return Err(Failure::Conflict(errors)),
                 PublishAnswer::Invalid { errors } => return Err(Failure::Refused(errors)),
@@ -121,31 +199,6 @@ impl Offer {
                 }
             }
         }
-    }
-
-    fn done(
-        &self,
-        status: &'static str,
-        published: &Published,
-        uploads: &Uploads<'_>,
-        client: &Client<'_>,
-        output: &Output,
-    ) -> Result<(), Failure> {
-        for warning in &published.warnings {
-            output.warning(warning);
-        }
-        let url = client.url();
-        let Self {
-            address, version, ..
-        } = self;
-        let text = match status {
-            "created" => format!("published {address} {version} at {url}"),
-            _ => format!("{address} {version} is already published at {url}, with the same bytes"),
-        };
-        let mut report = self.report(status, Some(url.to_owned()));
-        report.uploaded.clone_from(&uploads.sent);
-        output.result(&text, &report);
-        Ok(())
     }
 }
 
@@ -175,6 +228,14 @@ impl<'a> Uploads<'a> {
             retries: Retries::new(u32::MAX),
             sent: Vec::new(),
             last_failure: None,
+        }
+    }
+
+    fn receipt(self, status: &'static str, published: Published) -> Receipt {
+        Receipt {
+            status,
+            uploaded: self.sent.into_iter().map(str::to_owned).collect(),
+            warnings: published.warnings,
         }
     }
 
