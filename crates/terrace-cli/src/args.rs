@@ -19,6 +19,17 @@ Exit codes:
   5  not allowed: the token is missing or wrong, or the registry has no admin routes
   6  the registry or its storage cannot be reached, or does not answer; run the command again";
 
+const MIRROR_EXIT_CODES: &str = "\
+Exit codes; where several versions failed in several ways, the first of 5, 6, 1, 4 and 3:
+  0  done: all versions are published, or were before with the same bytes; what is no part of a
+     mirror, or cannot be asked of one, is skipped and told
+  1  something unexpected
+  2  the command line is wrong
+  3  refused: a version or the directory is wrong, here or by the registry's judgement
+  4  conflict: a version is published with other bytes
+  5  not allowed: the token is missing or wrong, or the registry has no admin routes
+  6  the registry or its storage cannot be reached, or does not answer; run the command again";
+
 /// Publishes providers and modules to a Terrace registry.
 #[derive(Debug, Parser)]
 #[command(name = "terrace", version, after_help = EXIT_CODES, max_term_width = 100)]
@@ -69,6 +80,9 @@ pub(crate) enum Command {
     /// Manage the keys that may sign a namespace's providers
     #[command(subcommand)]
     Key(KeyCommand),
+    /// Keep copies of other registries' providers
+    #[command(subcommand)]
+    Mirror(MirrorCommand),
 }
 
 #[derive(Debug, Subcommand)]
@@ -121,6 +135,28 @@ pub(crate) struct ModuleArguments {
     /// The directory inside the archive where the module begins, if not at its top
     #[arg(long, value_name = "PATH")]
     pub(crate) subdir: Option<Subdir>,
+
+    /// Check everything that can be checked here, say what would be sent, and send nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum MirrorCommand {
+    /// Publish every provider in a directory that `terraform providers mirror` wrote
+    ///
+    /// Or `tofu providers mirror`; a filesystem mirror of zips without JSON will do, too. Every zip
+    /// is compared with every hash that is listed for it, checked as clients check it, and sent as
+    /// it is. A version that is wrong is left out, and the others are published; the same command
+    /// again sends only what is missing.
+    #[command(after_help = MIRROR_EXIT_CODES)]
+    Push(MirrorPushArguments),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct MirrorPushArguments {
+    /// The directory, with one directory in it for each hostname
+    pub(crate) dir: PathBuf,
 
     /// Check everything that can be checked here, say what would be sent, and send nothing
     #[arg(long)]

@@ -1,5 +1,7 @@
 //! Why a command did not do what it was asked to, and the exit code that says so.
 
+use serde_json::{Map, Value};
+
 /// Why a command failed. No variant ever holds a token or a signed URL.
 ///
 /// The numbers are part of the command's interface: `--help` and the README list them.
@@ -14,6 +16,9 @@ pub(crate) enum Failure {
     /// What is to be published is wrong; every reason.
     #[error("{}", .0.join("\n"))]
     Refused(Vec<String>),
+    /// Of several things to do, some failed and the others are done.
+    #[error("{}", .0.reasons.join("\n"))]
+    Several(Box<Several>),
     /// The registry or its storage could not be reached, or did not answer.
     #[error("{0}")]
     Unavailable(String),
@@ -23,6 +28,19 @@ pub(crate) enum Failure {
     /// The command line or its environment is wrong in a way that only shows later.
     #[error("{0}")]
     Usage(String),
+}
+
+/// What became of several things to do, of which some failed.
+#[derive(Debug, Clone)]
+pub(crate) struct Several {
+    /// The most urgent of the failures.
+    pub(crate) worst: Failure,
+    /// Why each of them failed.
+    pub(crate) reasons: Vec<String>,
+    /// What became of all of them, for people.
+    pub(crate) text: String,
+    /// The same for programs.
+    pub(crate) document: Map<String, Value>,
 }
 
 impl Failure {
@@ -37,6 +55,7 @@ impl Failure {
             Self::Unexpected(_) => 1,
             Self::Usage(_) => 2,
             Self::Refused(_) => 3,
+            Self::Several(several) => several.worst.exit_code(),
             Self::Conflict(_) => 4,
             Self::NotAllowed(_) => 5,
             Self::Unavailable(_) => 6,
@@ -49,6 +68,7 @@ impl Failure {
             Self::Conflict(_) => "conflict",
             Self::NotAllowed(_) => "not_allowed",
             Self::Refused(_) => "refused",
+            Self::Several(several) => several.worst.status(),
             Self::Unavailable(_) => "unavailable",
             Self::Unexpected(_) => "unexpected",
             Self::Usage(_) => "usage",
@@ -63,6 +83,21 @@ impl Failure {
             | Self::Unavailable(reason)
             | Self::Unexpected(reason)
             | Self::Usage(reason) => vec![reason.clone()],
+            Self::Several(several) => several.reasons.clone(),
+        }
+    }
+
+    /// Which of several failures decides on the exit code: one that somebody has to do something
+    /// about before anything works, then one that may pass, then those that will not.
+    pub(crate) fn urgency(&self) -> u8 {
+        match self {
+            Self::Usage(_) => 6,
+            Self::NotAllowed(_) => 5,
+            Self::Unavailable(_) => 4,
+            Self::Unexpected(_) => 3,
+            Self::Conflict(_) => 2,
+            Self::Refused(_) => 1,
+            Self::Several(several) => several.worst.urgency(),
         }
     }
 }

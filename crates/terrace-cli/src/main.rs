@@ -17,6 +17,7 @@ mod error;
 mod http;
 mod inspect;
 mod keys;
+mod mirror;
 mod module;
 mod output;
 mod pack;
@@ -30,7 +31,7 @@ use std::process::ExitCode;
 
 use clap::Parser as _;
 
-use crate::args::{Arguments, Command, KeyCommand, PublishCommand};
+use crate::args::{Arguments, Command, KeyCommand, MirrorCommand, PublishCommand};
 use crate::error::Failure;
 use crate::output::Output;
 
@@ -71,6 +72,7 @@ fn run(arguments: &Arguments, output: &Output) -> Result<(), Failure> {
         Command::Publish(PublishCommand::Module(module)) => {
             module::publish(module, registry, output)
         }
+        Command::Mirror(MirrorCommand::Push(push)) => mirror::push::push(push, registry, output),
         Command::Key(KeyCommand::Add { namespace, file }) => {
             keys::add(namespace, file, registry, output)
         }

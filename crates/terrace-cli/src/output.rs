@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::error::Failure;
 
@@ -61,11 +61,15 @@ impl Output {
             return self.print(&harmless(text));
         }
         let mut document = serde_json::to_value(document).unwrap_or_default();
-        let warnings = self.warnings.lock().map(|warnings| warnings.clone());
         if let Value::Object(members) = &mut document {
-            members.insert("warnings".to_owned(), json!(warnings.unwrap_or_default()));
+            members.insert("warnings".to_owned(), json!(self.warnings()));
         }
         self.print(&document.to_string());
+    }
+
+    fn warnings(&self) -> Vec<String> {
+        let warnings = self.warnings.lock().map(|warnings| warnings.clone());
+        warnings.unwrap_or_default()
     }
 
     /// Whether the result reached standard output.
@@ -95,8 +99,16 @@ impl Output {
         for reason in failure.reasons() {
             self.to_stderr(&format!("error: {reason}"));
         }
-        if self.json {
-            print_failure(failure);
+        match failure {
+            Failure::Several(several) if self.json => {
+                let mut document = failure_document(failure);
+                document.extend(several.document.clone());
+                document.insert("warnings".to_owned(), json!(self.warnings()));
+                self.print(&Value::Object(document).to_string());
+            }
+            Failure::Several(several) => self.print(&harmless(&several.text)),
+            _ if self.json => print_failure(failure),
+            _ => {}
         }
     }
 
@@ -144,13 +156,21 @@ impl Drop for UploadBar {
 
 /// A failure as the one JSON document on standard output.
 pub(crate) fn print_failure(failure: &Failure) {
-    let document = json!({
-        "status": failure.status(),
-        "exit_code": failure.exit_code(),
-        "errors": failure.reasons(),
-    });
+    let document = Value::Object(failure_document(failure));
     // The exit code tells it too.
     let _ = to_stdout(&document.to_string());
+}
+
+fn failure_document(failure: &Failure) -> Map<String, Value> {
+    let members = [
+        ("status", json!(failure.status())),
+        ("exit_code", json!(failure.exit_code())),
+        ("errors", json!(failure.reasons())),
+    ];
+    members
+        .map(|(name, value)| (name.to_owned(), value))
+        .into_iter()
+        .collect()
 }
 
 fn to_stdout(line: &str) -> std::io::Result<()> {

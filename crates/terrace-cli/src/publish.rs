@@ -17,6 +17,8 @@ use crate::upload::{Upload, upload};
 /// What a release is a version of.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Kind {
+    /// A provider of another registry.
+    MirroredProvider,
     /// A module of this registry.
     Module,
     /// A provider of this registry.
@@ -62,6 +64,7 @@ impl Kind {
     /// One word for `--json`.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
+            Self::MirroredProvider => "mirror",
             Self::Module => "module",
             Self::Provider => "provider",
         }
@@ -70,6 +73,7 @@ impl Kind {
     /// Where the admin API keeps them.
     fn route(self) -> &'static str {
         match self {
+            Self::MirroredProvider => "/admin/v1/mirror",
             Self::Module => "/admin/v1/modules",
             Self::Provider => "/admin/v1/providers",
         }

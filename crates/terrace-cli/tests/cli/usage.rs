@@ -12,6 +12,7 @@ fn help_says_what_the_exit_codes_mean_and_not_what_the_token_is() {
         &["publish", "provider", "--help"],
         &["publish", "module", "--help"],
         &["key", "add", "--help"],
+        &["mirror", "push", "--help"],
     ] {
         let mut command = terrace(arguments);
         let ended = ended(command.env("TERRACE_TOKEN", TOKEN)).expect(0);

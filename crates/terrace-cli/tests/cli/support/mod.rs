@@ -1,6 +1,7 @@
 //! Running the program, and the directories it works on.
 
 pub(crate) mod http;
+pub(crate) mod mirror;
 pub(crate) mod registry;
 
 use std::fs;

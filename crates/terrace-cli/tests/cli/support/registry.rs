@@ -177,7 +177,7 @@ impl State {
         }
         let path: Vec<&str> = head.target.split('/').skip(3).collect();
         match (head.method.as_str(), path.as_slice()) {
-            ("PUT", ["providers" | "modules", ..]) => state.publish(&head.target, body),
+            ("PUT", ["mirror" | "modules" | "providers", ..]) => state.publish(&head.target, body),
             ("GET", ["namespaces", _, "keys"]) => state.keys(),
             ("PUT", ["namespaces", _, "keys"]) => {
                 state.add_keys(std::str::from_utf8(body).unwrap());

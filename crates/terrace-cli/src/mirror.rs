@@ -1,0 +1,5 @@
+//! `terrace mirror`: keeping copies of other registries' providers.
+
+mod directory;
+pub(crate) mod push;
+mod report;

@@ -1,0 +1,343 @@
+//! Directories as programs write them, and as people spoil them.
+
+use std::fs;
+use std::path::Path;
+
+use tempfile::TempDir;
+
+use super::*;
+
+const ACME: &str = "a.example/acme/widget";
+const ZIP: &str = "a.example/acme/widget/terraform-provider-widget_1.0.0_linux_amd64.zip";
+const H1: &str = "h1:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=";
+
+fn directory(files: &[(&str, &str)]) -> TempDir {
+    let directory = tempfile::tempdir().unwrap();
+    for (name, content) in files {
+        let path = directory.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, content).unwrap();
+    }
+    directory
+}
+
+/// What `terraform providers mirror` writes of one version for one platform.
+fn mirror(archives: &str) -> TempDir {
+    directory(&[
+        (
+            &format!("{ACME}/index.json"),
+            r#"{"versions":{"1.0.0":{}}}"#,
+        ),
+        (&format!("{ACME}/1.0.0.json"), archives),
+        (ZIP, "zip"),
+    ])
+}
+
+fn archive(url: &str, hashes: &str) -> String {
+    format!(r#"{{"archives":{{"linux_amd64":{{"url":"{url}","hashes":{hashes}}}}}}}"#)
+}
+
+fn name() -> &'static str {
+    ZIP.rsplit('/').next().unwrap()
+}
+
+fn read(directory: &TempDir) -> Directory {
+    Directory::read(directory.path(), None).unwrap()
+}
+
+/// What is wrong with the only version.
+#[track_caller]
+fn reasons(directory: &TempDir) -> String {
+    let found = read(directory);
+    assert_eq!(found.versions.len(), 1, "{found:?}");
+    found.versions[0].reasons.join("\n")
+}
+
+/// What was skipped: the end of each path, and the reason.
+fn skipped(found: &Directory, top: &Path) -> Vec<(String, String)> {
+    let tail = |skipped: &Skipped| {
+        let path = Path::new(&skipped.path).strip_prefix(top).unwrap();
+        (path.to_str().unwrap().to_owned(), skipped.reason.clone())
+    };
+    found.notes.skipped.iter().map(tail).collect()
+}
+
+#[test]
+fn the_layout_of_terraform_and_tofu_is_read_5_11() {
+    for hashes in [
+        format!(r#"["{H1}"]"#),
+        format!(r#"["zh:{}"]"#, "0".repeat(64)),
+        format!(r#"["{H1}","zh:{}"]"#, "0".repeat(64)),
+    ] {
+        let directory = mirror(&archive(name(), &hashes));
+        let found = read(&directory);
+        assert_eq!(found.versions.len(), 1);
+        let version = &found.versions[0];
+        assert_eq!(version.address.to_string(), ACME);
+        assert_eq!(version.version.to_string(), "1.0.0");
+        assert_eq!(version.reasons, [""; 0]);
+        let package = &version.packages[0];
+        assert_eq!(package.platform.to_string(), "linux_amd64");
+        assert_eq!(package.path, directory.path().join(ZIP));
+        assert_eq!(package.hashes.len(), hashes.split(',').count());
+        assert!(found.notes.skipped.is_empty(), "{found:?}");
+        assert!(found.notes.remarks.is_empty(), "{found:?}");
+        assert!(found.notes.reasons.is_empty(), "{found:?}");
+    }
+}
+
+#[test]
+fn the_packed_layout_without_json_is_taken_and_said_to_be() {
+    let directory = directory(&[(ZIP, "zip"), (&ZIP.replace("linux", "darwin"), "zip")]);
+    let found = read(&directory);
+    assert_eq!(found.versions[0].packages.len(), 2);
+    assert_eq!(found.versions[0].reasons, [""; 0]);
+    assert_eq!(found.notes.remarks.len(), 1, "{found:?}");
+    assert!(found.notes.remarks[0].contains("2 such zips"), "{found:?}");
+}
+
+#[test]
+fn a_zip_of_another_platform_beside_the_json_is_taken_too() {
+    let directory = mirror(&archive(name(), "[]"));
+    let other = directory.path().join(ZIP.replace("linux", "darwin"));
+    fs::write(other, "zip").unwrap();
+    let found = read(&directory);
+    assert_eq!(found.versions[0].packages.len(), 2);
+    assert!(found.notes.remarks[0].contains("darwin_amd64.zip"));
+}
+
+#[test]
+fn a_zip_may_have_any_name_that_the_json_says() {
+    let directory = mirror(&archive("../../zips/w+1.zip", "null"));
+    let zips = directory.path().join("a.example/zips");
+    fs::create_dir(&zips).unwrap();
+    fs::write(zips.join("w+1.zip"), "zip").unwrap();
+    let found = read(&directory);
+    let version = &found.versions[0];
+    assert_eq!(version.reasons, [""; 0]);
+    assert!(version.packages[0].path.ends_with("w+1.zip"), "{version:?}");
+    // The one whose name says the same is not what clients get.
+    assert!(found.notes.skipped.iter().any(|s| s.path.ends_with(name())));
+}
+
+#[test]
+fn fifty_versions_come_in_their_order() {
+    let directory = mirror(&archive(name(), "[]"));
+    for minor in 1..50 {
+        let zip = ZIP.replace("1.0.0", &format!("1.{minor}.0"));
+        fs::write(directory.path().join(zip), "zip").unwrap();
+    }
+    let versions = read(&directory).versions;
+    let numbers: Vec<String> = versions.iter().map(|v| v.version.to_string()).collect();
+    let expected: Vec<String> = (0..50).map(|minor| format!("1.{minor}.0")).collect();
+    assert_eq!(numbers, expected);
+}
+
+#[test]
+fn names_in_upper_case_are_folded_as_clients_fold_them() {
+    let upper = "A.Example/Acme/Widget/terraform-provider-Widget_1.0.0_linux_amd64.zip";
+    let found = read(&directory(&[(upper, "zip")]));
+    assert_eq!(found.versions[0].address.to_string(), ACME);
+    assert_eq!(found.versions[0].packages.len(), 1);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_version_that_is_there_in_two_cases_is_refused() {
+    let upper = ZIP.replace("acme", "Acme");
+    let reasons = reasons(&directory(&[(ZIP, "zip"), (&upper, "another")]));
+    assert!(reasons.contains("there twice"), "{reasons}");
+}
+
+#[test]
+fn foreign_files_are_skipped_wherever_they_lie() {
+    let directory = mirror(&archive(name(), "[]"));
+    for file in [
+        "README.md",
+        ".git/config",
+        "a.example/notes.txt",
+        "a.example/acme/notes.txt",
+        "a.example/acme/widget/.terraform-provider-widget_1.0.0_linux_amd64.zip",
+        "a.example/acme/widget/terraform-provider-gadget_1.0.0_linux_amd64.zip",
+        "a.example/acme/widget/latest.json",
+        "a.example/acme/widget/1.0.0/linux_amd64/terraform-provider-widget",
+    ] {
+        let path = directory.path().join(file);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, "").unwrap();
+    }
+    let found = read(&directory);
+    assert_eq!(found.versions[0].reasons, [""; 0]);
+    assert_eq!(found.versions[0].packages.len(), 1);
+    let skipped = skipped(&found, directory.path());
+    let paths: Vec<&str> = skipped.iter().map(|(path, _)| path.as_str()).collect();
+    assert_eq!(
+        paths,
+        [
+            ".git",
+            "README.md",
+            "a.example/acme/notes.txt",
+            "a.example/acme/widget/.terraform-provider-widget_1.0.0_linux_amd64.zip",
+            "a.example/acme/widget/1.0.0",
+            "a.example/acme/widget/latest.json",
+            "a.example/acme/widget/terraform-provider-gadget_1.0.0_linux_amd64.zip",
+            "a.example/notes.txt",
+        ]
+    );
+}
+
+#[cfg(unix)] // Elsewhere no name of a file has a colon.
+#[test]
+fn a_hostname_with_a_port_is_skipped_with_the_reason_5_6() {
+    let directory = directory(&[(&ZIP.replace("a.example", "a.example:8443"), "zip")]);
+    let found = read(&directory);
+    assert!(found.versions.is_empty());
+    let [(path, reason)] = &skipped(&found, directory.path())[..] else {
+        panic!("{found:?}");
+    };
+    assert_eq!(path, "a.example:8443");
+    assert!(reason.contains("port"), "{reason}");
+}
+
+#[test]
+fn a_zip_that_is_listed_and_not_there_is_told_by_its_path() {
+    let directory = mirror(&archive(name(), "[]"));
+    fs::remove_file(directory.path().join(ZIP)).unwrap();
+    let reasons = reasons(&directory);
+    assert!(reasons.contains("1.0.0.json: "), "{reasons}");
+    assert!(reasons.contains(ZIP), "{reasons}");
+    assert!(reasons.contains("is not there"), "{reasons}");
+}
+
+#[test]
+fn a_version_that_the_index_lists_must_be_there_5_4() {
+    let directory = mirror(&archive(name(), "[]"));
+    let index = directory.path().join(ACME).join("index.json");
+    fs::write(&index, r#"{"versions":{"1.0.0":{},"1.1.0":{},"1":{}}}"#).unwrap();
+    let found = read(&directory);
+    assert_eq!(found.versions[0].reasons, [""; 0]);
+    let reasons = found.versions[1].reasons.join("\n");
+    assert!(
+        reasons.contains("neither 1.1.0.json nor a zip"),
+        "{reasons}"
+    );
+    // Clients ignore what is no version (5.3).
+    assert!(
+        found.notes.skipped[0].reason.contains(r#""1""#),
+        "{found:?}"
+    );
+}
+
+#[test]
+fn an_index_that_is_missing_short_or_broken_hides_nothing() {
+    let directory = mirror(&archive(name(), "[]"));
+    let index = directory.path().join(ACME).join("index.json");
+    fs::write(&index, r#"{"versions":{}}"#).unwrap();
+    let found = read(&directory);
+    assert!(found.notes.remarks[0].contains("does not list 1.0.0"));
+    fs::write(&index, "{").unwrap();
+    let found = read(&directory);
+    assert!(found.notes.reasons[0].contains("index.json"), "{found:?}");
+    assert_eq!(found.versions.len(), 1);
+    fs::remove_file(&index).unwrap();
+    let found = read(&directory);
+    assert!(found.notes.remarks[0].contains("has no index.json"));
+    assert_eq!(found.versions[0].reasons, [""; 0]);
+}
+
+#[test]
+fn json_that_is_none_of_a_mirror_is_told_by_its_path() {
+    for text in [
+        "",
+        "[]",
+        "{}",
+        r#"{"archives":{}}"#,
+        r#"{"archives":{"linux_amd64":{}}}"#,
+    ] {
+        let reasons = reasons(&mirror(text));
+        assert!(reasons.contains("1.0.0.json"), "{text}: {reasons}");
+    }
+    let long = format!("{}{}", archive(name(), "[]"), " ".repeat(5_000_000));
+    let reasons = reasons(&mirror(&long));
+    assert!(reasons.contains("longer than"), "{reasons}");
+}
+
+#[test]
+fn a_platform_that_is_none_is_refused() {
+    let text = archive(name(), "[]").replace("linux_amd64\"", "Linux\"");
+    let reasons = reasons(&mirror(&text));
+    assert!(reasons.contains(r#"platform "Linux""#), "{reasons}");
+}
+
+#[test]
+fn a_url_that_leads_out_of_the_directory_is_refused() {
+    for url in [
+        "https://releases.example.com/x.zip",
+        "/etc/passwd",
+        "../../../../x.zip",
+        "..%2f..%2f..%2f..%2fx.zip",
+    ] {
+        let reasons = reasons(&mirror(&archive(url, "[]")));
+        assert!(reasons.contains(url), "{reasons}");
+        assert!(reasons.contains("1.0.0.json"), "{reasons}");
+    }
+}
+
+#[test]
+fn hashes_of_unknown_kinds_are_left_out_and_those_that_are_none_refused_5_8() {
+    let directory = mirror(&archive(name(), &format!(r#"["h9:abc","{H1}"]"#)));
+    assert_eq!(read(&directory).versions[0].packages[0].hashes.len(), 1);
+    for wrong in ["abc", "h1:abc", "zh:ABC", ""] {
+        let reasons = reasons(&mirror(&archive(name(), &format!(r#"["{wrong}"]"#))));
+        assert!(reasons.contains(&format!("{wrong:?}")), "{reasons}");
+        assert!(reasons.contains(name()), "{reasons}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn links_that_stay_inside_are_followed_and_those_that_lead_out_refused() {
+    use std::os::unix::fs::symlink;
+
+    let outside = directory(&[("widget.zip", "zip"), ("acme/x.zip", "zip")]);
+    let directory = mirror(&archive(name(), "[]"));
+    let (zip, kept) = (directory.path().join(ZIP), directory.path().join("kept"));
+    fs::rename(&zip, &kept).unwrap();
+    symlink(&kept, &zip).unwrap();
+    assert_eq!(reasons(&directory), "");
+
+    for (target, said) in [("widget.zip", "leads out"), ("nothing", "is not there")] {
+        fs::remove_file(&zip).unwrap();
+        symlink(outside.path().join(target), &zip).unwrap();
+        let listed = reasons(&directory);
+        assert!(listed.contains(said) && listed.contains(ZIP), "{listed}");
+    }
+
+    fs::remove_file(directory.path().join(ACME).join("1.0.0.json")).unwrap();
+    let unlisted = reasons(&directory);
+    assert!(unlisted.contains("is not there"), "{unlisted}");
+
+    symlink(outside.path(), directory.path().join("b.example")).unwrap();
+    let notes = read(&directory).notes;
+    assert!(
+        notes.reasons[0].contains("b.example is a link"),
+        "{notes:?}"
+    );
+}
+
+#[test]
+fn a_directory_that_is_none_is_told_with_what_to_give() {
+    let error = Directory::read(Path::new("/nowhere/at/all"), None).unwrap_err();
+    assert!(error.contains("/nowhere/at/all"), "{error}");
+    assert!(error.contains("providers mirror"), "{error}");
+}
+
+#[test]
+fn the_registry_s_own_providers_are_left_out() {
+    let directory = mirror(&archive(name(), "[]"));
+    let own = OwnHosts::new("https://a.example", &[]);
+    let found = Directory::read(directory.path(), Some(own)).unwrap();
+    assert!(found.versions.is_empty());
+    let skipped = skipped(&found, directory.path());
+    assert_eq!(skipped[0].0, "a.example");
+}

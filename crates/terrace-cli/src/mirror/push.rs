@@ -1,0 +1,225 @@
+//! `terrace mirror push`.
+
+use serde_json::json;
+use terrace_core::admin::{MirrorBody, PackageBody};
+use terrace_core::limits;
+use terrace_core::own_hosts::OwnHosts;
+use terrace_core::package_hash::PackageHash;
+use terrace_core::publish::{MirrorPublication, package_filename};
+
+use super::directory::{Directory, ListedPackage, ListedVersion};
+use super::report::{Outcome, Report, VersionReport};
+use crate::archive::{Archive, read_file};
+use crate::args::{MirrorPushArguments, RegistryArguments};
+use crate::client::{Client, registry_url};
+use crate::clock;
+use crate::error::Failure;
+use crate::output::Output;
+use crate::parallel;
+use crate::publish::{Kind, Offer};
+
+/// After how many versions in a row that the registry does not answer for the rest is not tried:
+/// each of them was tried again and again before.
+const UNAVAILABLE_IN_A_ROW: u32 = 2;
+
+/// Publishes everything in a mirror directory, one version after another.
+pub(crate) fn push(
+    arguments: &MirrorPushArguments,
+    registry: &RegistryArguments,
+    output: &Output,
+) -> Result<(), Failure> {
+    let client = if arguments.dry_run {
+        None
+    } else {
+        Some(Client::new(registry, output)?)
+    };
+    let url = registry_url(registry)?;
+    let own = url.as_deref().map(|url| OwnHosts::new(url, &[]));
+    let Directory { versions, notes } =
+        Directory::read(&arguments.dir, own).map_err(Failure::refused)?;
+    if versions.is_empty() && notes.reasons.is_empty() {
+        let place = arguments.dir.display();
+        let nothing = format!(
+            "{place} holds no provider to mirror: there is no \
+             <hostname>/<namespace>/<type>/<version>.json and no zip in such a place"
+        );
+        let skipped = notes.skipped.iter().map(ToString::to_string);
+        let reasons = std::iter::once(nothing).chain(skipped);
+        return Err(Failure::Refused(reasons.take(limits::REASONS).collect()));
+    }
+    for remark in &notes.remarks {
+        output.warning(remark);
+    }
+    let mut endurance = Endurance::default();
+    let mut reports = Vec::new();
+    for listed in &versions {
+        let report = if endurance.is_over() {
+            VersionReport::new(listed, Outcome::NotTried)
+        } else {
+            push_version(listed, client.as_ref(), output)
+        };
+        output.progress(&report.line());
+        endurance.note(&report.outcome);
+        reports.push(report);
+    }
+    let report = Report {
+        directory: arguments.dir.display().to_string(),
+        url,
+        dry_run: arguments.dry_run,
+        versions: reports,
+        skipped: notes.skipped,
+        reasons: notes.reasons,
+    };
+    report.tell(output)
+}
+
+/// Whether it is of use to go on.
+#[derive(Default)]
+struct Endurance {
+    unavailable: u32,
+    not_allowed: bool,
+}
+
+impl Endurance {
+    fn is_over(&self) -> bool {
+        self.not_allowed || self.unavailable >= UNAVAILABLE_IN_A_ROW
+    }
+
+    fn note(&mut self, outcome: &Outcome) {
+        match outcome {
+            Outcome::Failed(Failure::NotAllowed(_)) => self.not_allowed = true,
+            Outcome::Failed(Failure::Unavailable(_)) => self.unavailable += 1,
+            // It says nothing about the registry.
+            Outcome::Failed(Failure::Refused(_)) | Outcome::NotTried => {}
+            Outcome::Checked(_) | Outcome::Failed(_) | Outcome::Published(..) => {
+                self.unavailable = 0;
+            }
+        }
+    }
+}
+
+/// Checks one version, and publishes it unless there is nowhere to publish to.
+fn push_version(
+    listed: &ListedVersion,
+    client: Option<&Client<'_>>,
+    output: &Output,
+) -> VersionReport {
+    let ListedVersion {
+        address, version, ..
+    } = listed;
+    let count = listed.packages.len();
+    output.progress(&format!("checking {count} packages of {address} {version}"));
+    let offer = match check(listed, output) {
+        Ok(offer) => offer,
+        Err(reasons) => {
+            return VersionReport::new(listed, Outcome::Failed(Failure::Refused(reasons)));
+        }
+    };
+    let Some(client) = client else {
+        return VersionReport::new(listed, Outcome::Checked(offer));
+    };
+    let outcome = match offer.send(client, output, || Ok(())) {
+        Ok(receipt) => {
+            for warning in &receipt.warnings {
+                output.warning(&format!("{address} {version}: {warning}"));
+            }
+            Outcome::Published(offer, receipt)
+        }
+        Err(failure) => Outcome::Failed(failure),
+    };
+    VersionReport::new(listed, outcome)
+}
+
+/// Checks every zip of a version, as clients will; every reason at once.
+fn check(listed: &ListedVersion, output: &Output) -> Result<Offer, Vec<String>> {
+    let mut reasons = listed.reasons.clone();
+    let mut packages = Vec::new();
+    let mut archives = Vec::new();
+    let checked = parallel::map(&listed.packages, parallel::few_threads(), |package| {
+        check_package(package, listed)
+    });
+    for checked in checked {
+        match checked {
+            Ok(checked) => {
+                let remarks = checked.remarks.iter();
+                remarks.for_each(|remark| output.warning(remark));
+                packages.push(checked.body);
+                archives.push(checked.archive);
+            }
+            Err(found) => reasons.extend(found),
+        }
+    }
+    if !reasons.is_empty() {
+        return Err(reasons);
+    }
+    let body = MirrorBody {
+        protocols: Vec::new(),
+        signed: None,
+        packages,
+    };
+    let (address, version) = (listed.address.clone(), listed.version.clone());
+    MirrorPublication::parse(address, version, &body, clock::now())?;
+    Ok(Offer {
+        kind: Kind::MirroredProvider,
+        address: listed.address.to_string(),
+        version: listed.version.to_string(),
+        description: json!(body),
+        archives,
+    })
+}
+
+/// A zip that can be sent.
+struct CheckedPackage {
+    body: PackageBody,
+    archive: Archive,
+    remarks: Vec<String>,
+}
+
+fn check_package(
+    package: &ListedPackage,
+    listed: &ListedVersion,
+) -> Result<CheckedPackage, Vec<String>> {
+    let ListedPackage { platform, path, .. } = package;
+    let address = &listed.address.provider;
+    let place = path.display().to_string();
+    let mut archive = read_file(path, place).map_err(|reason| vec![reason])?;
+    let inspected = archive.inspect_provider(&address.provider_type, platform);
+    let mut reasons = mismatches(package, &archive, inspected.h1);
+    reasons.extend(inspected.reasons);
+    if !reasons.is_empty() {
+        return Err(reasons);
+    }
+    archive.filename = package_filename(address, &listed.version, platform);
+    let body = PackageBody {
+        os: platform.os().to_owned(),
+        arch: platform.arch().to_owned(),
+        filename: archive.filename.clone(),
+        sha256: archive.sha256.to_string(),
+        size: archive.size,
+        h1: inspected.h1.map(|h1| h1.to_string()),
+    };
+    Ok(CheckedPackage {
+        body,
+        archive,
+        remarks: inspected.remarks,
+    })
+}
+
+/// The listed hashes that a zip does not have. A client is content with one that it has
+/// (clients.md 5.8), but a wrong one means that somebody changed something.
+fn mismatches(package: &ListedPackage, archive: &Archive, h1: Option<PackageHash>) -> Vec<String> {
+    let mut reasons = Vec::new();
+    for listed in &package.hashes {
+        let computed = match listed {
+            PackageHash::Zh(_) => Some(PackageHash::zh(archive.sha256)),
+            PackageHash::H1(_) => h1,
+        };
+        if let Some(computed) = computed.filter(|computed| computed != listed) {
+            let place = package.path.display();
+            reasons.push(format!(
+                "{place}: the hash listed for it is {listed}, and that of the file is {computed}"
+            ));
+        }
+    }
+    reasons
+}
