@@ -1,0 +1,63 @@
+// What `providers mirror` wrote from one registry, pushed to another one, and installed from there.
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { before, test } from "node:test";
+
+import { cli } from "../../scripts/build.mjs";
+import { HOST, usingProvider, withEachClient } from "./support/client.mjs";
+import { run } from "./support/programs.mjs";
+import { useRegistry } from "./support/registry.mjs";
+import { ELSEWHERE, HERE, provider } from "./support/releases.mjs";
+import { scratch } from "./support/scratch.mjs";
+import { newKey } from "./support/signing.mjs";
+
+/** SSL_CERT_FILE is Go's way to name a CA on Linux; elsewhere Go asks the system. */
+const skip = process.platform === "linux" ? false : "SSL_CERT_FILE works on Linux only";
+
+withEachClient((client) => {
+  const origin = useRegistry();
+  const mirror = useRegistry({ https: true });
+  const keyDirectory = scratch();
+
+  before(async () => {
+    const key = await newKey(keyDirectory);
+    await origin.trusts("acme", key);
+    await origin.publishes(
+      provider({ address: "acme/hello", version: "1.0.0", key }),
+      provider({ address: "acme/hello", version: "1.1.0", key }),
+    );
+  });
+
+  test("a directory of providers mirror is pushed, and pushed again without an upload (5.9, 5.10, 5.11)", { skip }, async (t) => {
+    const work = await client.workspace(t, origin, { "main.tf": usingProvider(`${HOST}/acme/hello`, "1.0.0") });
+    await work.runs("providers", "mirror", `-platform=${HERE}`, `-platform=${ELSEWHERE}`, "out");
+    // The lock file that the origin's signature leads to.
+    await work.runs("init");
+    const locked = await work.read(".terraform.lock.hcl");
+
+    const pushes = async () => {
+      const { code, stdout } = await run(cli, ["mirror", "push", join(work.directory, "out"), "--json"], {
+        env: { ...process.env, ...mirror.env },
+      });
+      assert.equal(code, 0, stdout.toString());
+      return JSON.parse(stdout.toString());
+    };
+    assert.deepEqual((await pushes()).versions.map(({ status }) => status), ["created"]);
+    assert.deepEqual((await pushes()).versions.map(({ status }) => status), ["unchanged"]);
+
+    const config = `provider_installation {\n  network_mirror {\n    url = "${mirror.url}/mirror/"\n  }\n}\n`;
+    const there = await client.workspace(
+      t,
+      mirror,
+      { "main.tf": usingProvider(`${HOST}/acme/hello`, ">= 1.0"), ".terraform.lock.hcl": locked },
+      { config, env: { SSL_CERT_FILE: mirror.env.SSL_CERT_FILE } },
+    );
+    const { said } = await there.runs("init");
+    assert.match(said, /acme\/hello v1\.0\.0 \(verified checksum\)|acme\/hello v1\.0\.0/);
+    await there.remove(".terraform");
+    await there.remove(".terraform.lock.hcl");
+    await there.runs("init");
+    await there.remove(".terraform");
+    await there.runs("init", "-lockfile=readonly");
+  });
+});
