@@ -19,6 +19,7 @@ mod bytes;
 mod check;
 mod error;
 mod gzip;
+mod inflate;
 pub mod limits;
 mod path;
 mod shown;

@@ -1,7 +1,8 @@
 //! Streaming gunzip, member after member, as Go's `compress/gzip` reads.
 
-use flate2::{Crc, Decompress, FlushDecompress, Status};
+use flate2::Crc;
 
+use super::inflate::Inflater;
 use super::{ArchiveError, limits};
 
 const EXTRA: u8 = 1 << 2;
@@ -9,17 +10,12 @@ const NAME: u8 = 1 << 3;
 const COMMENT: u8 = 1 << 4;
 const HEADER_CRC: u8 = 1 << 1;
 
-/// Inflated bytes are handed on in pieces of this size.
-const PIECE_BYTES: usize = 32 * 1024;
-
 pub(super) struct Gunzip {
     part: Part,
-    inflate: Decompress,
-    crc: Crc,
+    inflater: Inflater,
     header_crc: Crc,
     flags: u8,
     members: u64,
-    piece: Box<[u8]>,
 }
 
 /// The part of a member that the next byte belongs to.
@@ -63,12 +59,10 @@ impl Gunzip {
     pub(super) fn new() -> Self {
         Self {
             part: START,
-            inflate: Decompress::new(false),
-            crc: Crc::new(),
+            inflater: Inflater::new(),
             header_crc: Crc::new(),
             flags: 0,
             members: 0,
-            piece: vec![0; PIECE_BYTES].into_boxed_slice(),
         }
     }
 
@@ -103,27 +97,18 @@ impl Gunzip {
         bytes: &'a [u8],
         out: &mut impl FnMut(&[u8]) -> Result<(), ArchiveError>,
     ) -> Result<&'a [u8], ArchiveError> {
-        let (before_in, before_out) = (self.inflate.total_in(), self.inflate.total_out());
-        let status = self
-            .inflate
-            .decompress(bytes, &mut self.piece, FlushDecompress::None)
+        let inflated = self
+            .inflater
+            .inflate(bytes)
             .map_err(|_| ArchiveError::GzipCorrupt)?;
-        let read = usize::try_from(self.inflate.total_in() - before_in)
-            .map_err(|_| ArchiveError::GzipCorrupt)?;
-        let made = usize::try_from(self.inflate.total_out() - before_out)
-            .map_err(|_| ArchiveError::GzipCorrupt)?;
-        let piece = self.piece.get(..made).ok_or(ArchiveError::GzipCorrupt)?;
-        self.crc.update(piece);
-        out(piece)?;
-        if status == Status::StreamEnd {
+        out(inflated.piece)?;
+        if inflated.ended {
             self.part = Part::Trailer {
                 bytes: [0; 8],
                 got: 0,
             };
-        } else if read == 0 && made == 0 {
-            // Neither input nor output is short here, so it would go on like this for ever.
-            return Err(ArchiveError::GzipCorrupt);
         }
+        let read = inflated.read;
         bytes.get(read..).ok_or(ArchiveError::GzipCorrupt)
     }
 
@@ -227,12 +212,12 @@ impl Gunzip {
 
     fn end_member(&mut self, trailer: u64) -> Result<Part, ArchiveError> {
         // The trailer is the CRC and then the length modulo 2³², both little-endian.
-        if trailer != u64::from(self.crc.amount()) << 32 | u64::from(self.crc.sum()) {
+        let inflater = &mut self.inflater;
+        if trailer != u64::from(inflater.amount()) << 32 | u64::from(inflater.crc()) {
             return Err(ArchiveError::GzipChecksum);
         }
         self.members += 1;
-        self.inflate.reset(false);
-        self.crc.reset();
+        inflater.reset();
         self.header_crc.reset();
         Ok(START)
     }
