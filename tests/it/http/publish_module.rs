@@ -107,6 +107,15 @@ fn a_truncated_archive_is_refused() {
 }
 
 #[test]
+fn a_name_that_file_systems_do_not_take_is_refused() {
+    let name = format!("{}.tf", "n".repeat(253));
+    let zip = zip_of(&[("main.tf", MAIN), (&name, MAIN)]);
+    assert!(refused(&ModuleFixture::new("1.0.0").with_zip(zip)).contains("256 bytes"));
+    let tar_gz = tar_gz_of(&[("main.tf", MAIN), (&name, MAIN)]);
+    assert!(refused(&ModuleFixture::new("1.0.0").with_tar_gz(tar_gz)).contains("256 bytes"));
+}
+
+#[test]
 fn an_archive_of_the_other_format_is_refused() {
     refused(&ModuleFixture::new("1.0.0").with_zip(tar_gz_of(&[("main.tf", MAIN)])));
     refused(&ModuleFixture::new("1.0.0").with_tar_gz(zip_of(&[("main.tf", MAIN)])));
@@ -114,7 +123,7 @@ fn an_archive_of_the_other_format_is_refused() {
 
 #[test]
 fn a_zip_bomb_is_refused_by_its_ratio() {
-    let zeros = vec![0u8; 64 * 1024 * 1024];
+    let zeros = vec![0u8; 65 * 1024 * 1024];
     let bomb = zip_of(&[("main.tf", MAIN), ("bomb", &zeros)]);
     assert!(bomb.len() < 128 * 1024);
     refused(&ModuleFixture::new("1.0.0").with_zip(bomb));

@@ -33,7 +33,10 @@ pub enum ArchiveError {
     #[error("the archive unpacks to more than {max} bytes", max = limits::UNCOMPRESSED_BYTES)]
     UncompressedTooLarge,
     /// It unpacks to far more than its own size.
-    #[error("the archive is a bomb: {compressed} bytes unpack to {uncompressed}, more than {max} times as many", max = limits::RATIO)]
+    #[error(
+        "the archive is packed like a zip bomb: {compressed} bytes unpack to {uncompressed}; what unpacks to more than {free} MiB may not be more than {max} times as large as its archive. Large files that repeat themselves (generated JSON, logs, zeros) are what does it: leave them out, or shorten them",
+        free = limits::RATIO_FREE_BYTES >> 20, max = limits::RATIO
+    )]
     Bomb {
         /// Bytes of the archive.
         compressed: u64,

@@ -15,6 +15,9 @@ pub const ENTRIES: usize = 20_000;
 /// The name of one entry: Linux's `PATH_MAX`.
 pub const NAME_BYTES: usize = 4_096;
 
+/// One part of a path, between slashes: Linux's `NAME_MAX`. What is longer cannot be unpacked there.
+pub const PART_BYTES: usize = 255;
+
 /// Directories within directories. It keeps the work on one name small; real archives stay below 20.
 pub const DEPTH: usize = 64;
 
@@ -26,8 +29,9 @@ pub const UNCOMPRESSED_BYTES: u64 = 4 * 1024 * 1024 * 1024;
 /// Executables and source text reach 3 to 20; very repetitive data 60.
 pub const RATIO: u64 = 200;
 
-/// Unpacked bytes that no ratio is asked of: a small archive harms nobody.
-pub const RATIO_FREE_BYTES: u64 = 8 * 1024 * 1024;
+/// Unpacked bytes that no ratio is asked of: they harm no disk, and generated JSON of tens of
+/// megabytes, which repeats itself more than [`RATIO`], is honest.
+pub const RATIO_FREE_BYTES: u64 = 64 * 1024 * 1024;
 
 /// A tar's ratio is known at its end only. Until then it may be ahead of [`RATIO`] by this much
 /// (a file of zeros may stand before one that does not compress), which also bounds the work.

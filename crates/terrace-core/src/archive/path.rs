@@ -26,6 +26,9 @@ pub enum PathFault {
     /// It has more components than the limit.
     #[error("has more than {max} parts", max = limits::DEPTH)]
     Deep,
+    /// It has a component longer than file systems take.
+    #[error("has a part of {0} bytes, and file systems take at most {max}", max = limits::PART_BYTES)]
+    LongPart(usize),
 }
 
 /// The path without `.` and empty components: `./a//b/` is `a/b`. The root itself is empty.
@@ -35,10 +38,13 @@ pub(super) fn clean(name: &str) -> Result<String, PathFault> {
         .split('/')
         .filter(|part| !matches!(*part, "" | "."))
         .collect();
+    let longest = parts.iter().map(|part| part.len()).max().unwrap_or(0);
     if parts.contains(&"..") {
         Err(PathFault::Parent)
     } else if parts.len() > limits::DEPTH {
         Err(PathFault::Deep)
+    } else if longest > limits::PART_BYTES {
+        Err(PathFault::LongPart(longest))
     } else {
         Ok(parts.join("/"))
     }
@@ -116,6 +122,17 @@ mod tests {
         }
         assert_eq!(clean(&"a/".repeat(limits::DEPTH)).map(|_| ()), Ok(()));
         assert_eq!(clean(&"a/".repeat(limits::DEPTH + 1)), Err(PathFault::Deep));
+    }
+
+    #[test]
+    fn a_part_longer_than_file_systems_take_is_refused_by_its_bytes() {
+        let long = "a".repeat(limits::PART_BYTES);
+        assert!(clean(&format!("{long}/{long}/")).is_ok());
+        assert_eq!(
+            clean(&format!("a/{long}b/c")),
+            Err(PathFault::LongPart(256))
+        );
+        assert_eq!(clean(&"é".repeat(128)), Err(PathFault::LongPart(256)));
     }
 
     #[test]
