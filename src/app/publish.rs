@@ -5,7 +5,8 @@ use terrace_core::address::{MirroredAddress, ModuleAddress, ProviderAddress};
 use terrace_core::admin::{
     MirrorBody, MissingArchive, ModuleBody, ProviderBody, PublishAnswer, Published, UploadRequest,
 };
-use terrace_core::archive::{ArchiveFormat, Entry, Step as ZipStep, TarGzInspector, ZipInspector};
+use terrace_core::archive::limits::READ_BYTES;
+use terrace_core::archive::{ArchiveFormat, Entry, Step as ZipStep, TarGzInspector};
 use terrace_core::archive_url::ArchiveUrls;
 use terrace_core::index;
 use terrace_core::key::{FactKey, IndexKey};
@@ -23,9 +24,6 @@ use crate::store::{
     Archives as _, Clock as _, Condition, Facts as _, Indices as _, Payload, Platform, StoreError,
     Stored,
 };
-
-/// Bytes of a tar that are read and inspected at once.
-const TAR_CHUNK_BYTES: u64 = 4 * 1024 * 1024;
 
 /// How a list of steps ended.
 enum Executed {
@@ -181,7 +179,7 @@ impl<P: Platform> App<'_, P> {
         let key = expected.key;
         match expected.format() {
             ArchiveFormat::Zip => {
-                let mut zip = ZipInspector::new(size);
+                let mut zip = expected.zip_inspector(size);
                 while let ZipStep::Read { offset, len } = zip.next() {
                     let bytes = archives.read(key, offset, len).await?;
                     if let Err(error) = zip.feed(&bytes) {
@@ -194,7 +192,7 @@ impl<P: Platform> App<'_, P> {
                 let mut tar = TarGzInspector::new();
                 let mut offset = 0;
                 while offset < size {
-                    let length = TAR_CHUNK_BYTES.min(size - offset);
+                    let length = READ_BYTES.min(size - offset);
                     let bytes = archives.read(key, offset, length).await?;
                     if let Err(error) = tar.feed(&bytes) {
                         return Ok(Err(error.to_string()));

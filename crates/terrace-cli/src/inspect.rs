@@ -39,7 +39,7 @@ impl Archive {
             filename: self.filename.clone(),
             contents: ExpectedContents::Provider(provider_type.clone(), platform.clone()),
         };
-        let (mut reasons, remarks) = match self.entries(ArchiveFormat::Zip) {
+        let (mut reasons, remarks) = match self.entries(&expected) {
             Ok(entries) => (expected.refusals(&entries), expected.remarks(&entries)),
             Err(reason) => (vec![reason], Vec::new()),
         };
@@ -58,9 +58,9 @@ impl Archive {
     }
 
     /// The list of its entries, as the registry will read it.
-    pub(crate) fn entries(&self, format: ArchiveFormat) -> Result<Vec<Entry>, String> {
-        let entries = match format {
-            ArchiveFormat::Zip => self.zip_entries(),
+    pub(crate) fn entries(&self, expected: &ExpectedArchive) -> Result<Vec<Entry>, String> {
+        let entries = match expected.format() {
+            ArchiveFormat::Zip => self.zip_entries(expected.zip_inspector(self.size)),
             ArchiveFormat::TarGz => self.tar_gz_entries(),
         };
         entries.map_err(|reason| format!("{}: {reason}", self.filename))
@@ -72,9 +72,8 @@ impl Archive {
             .map_err(|reason| format!("{}: {reason}", self.filename))
     }
 
-    fn zip_entries(&self) -> Result<Vec<Entry>, String> {
+    fn zip_entries(&self, mut zip: ZipInspector) -> Result<Vec<Entry>, String> {
         let mut file = self.source.open().map_err(text)?;
-        let mut zip = ZipInspector::new(self.size);
         while let Step::Read { offset, len } = zip.next() {
             file.seek(SeekFrom::Start(offset)).map_err(text)?;
             let mut bytes = Vec::new();

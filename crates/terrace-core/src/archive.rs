@@ -2,11 +2,13 @@
 //!
 //! # In scope
 //! Reading the list of entries of a zip (by ranged reads of its end) and of a gzipped tar (by one
-//! pass over its bytes), and saying whether a client could install it.
+//! pass over its bytes), and saying whether a client could install it. Where that is wanted
+//! ([`ZipInspector::with_contents`]), the contents of a zip are unpacked too, as those of a tar always
+//! are, to see that they match their checksums.
 //!
 //! # Out of scope
 //! IO: [`ZipInspector`] says what it wants to read, [`TarGzInspector`] takes what it is given. The
-//! contents of the entries are never kept, and never looked at.
+//! contents of the entries are never kept, and what they mean is never looked at.
 //!
 //! # Two kinds of refusal
 //! An inspector ends with an [`ArchiveError`] when the archive as a whole cannot be read, or would
@@ -34,12 +36,12 @@ use std::str::FromStr;
 
 pub use check::{
     ArchiveReason, ArchiveWarning, check_module_archive, check_provider_package,
-    module_archive_warnings, provider_package_warnings,
+    module_archive_warnings, provider_package_warnings, zip_contents_warning,
 };
 pub use error::ArchiveError;
 pub use path::PathFault;
 pub use tar_gz::TarGzInspector;
-pub use zip::{Step, ZipInspector};
+pub use zip::{ContentFault, Step, ZipInspector};
 
 /// The archive formats that are published. Providers are always zips.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -187,7 +189,13 @@ pub fn inspect(format: ArchiveFormat, archive: &[u8]) -> Result<Vec<Entry>, Arch
 /// # Errors
 /// As [`ZipInspector`].
 pub fn inspect_zip(archive: &[u8]) -> Result<Vec<Entry>, ArchiveError> {
-    let mut inspector = ZipInspector::new(u64::try_from(archive.len()).unwrap_or(u64::MAX));
+    run_zip(
+        ZipInspector::new(u64::try_from(archive.len()).unwrap_or(u64::MAX)),
+        archive,
+    )
+}
+
+fn run_zip(mut inspector: ZipInspector, archive: &[u8]) -> Result<Vec<Entry>, ArchiveError> {
     while let Step::Read { offset, len } = inspector.next() {
         let asked = usize::try_from(offset)
             .ok()

@@ -1,7 +1,7 @@
 //! Publishing, decided: what was sent and what is stored go in, the steps to take come out.
 //!
-//! Nothing is written before everything a client would refuse has been checked, and the one
-//! create-only write of the release document is the commit. All steps before it store bytes that
+//! Nothing is written before everything a client would refuse has been checked (but the contents of
+//! zips that [`ExpectedArchive::zip_inspector`] only lists), and the one create-only write of the release document is the commit. All steps before it store bytes that
 //! nothing refers to yet; all steps after it rebuild indices, and the same request again takes
 //! them again.
 
@@ -10,8 +10,9 @@ mod module;
 mod provider;
 
 use crate::archive::{
-    ArchiveFormat, Entry, check_module_archive, check_provider_package, module_archive_warnings,
-    provider_package_warnings,
+    ArchiveFormat, ArchiveWarning, Entry, ZipInspector, check_module_archive,
+    check_provider_package, module_archive_warnings, provider_package_warnings,
+    zip_contents_warning,
 };
 use crate::archive_url::ArchiveUrls;
 use crate::index::ListedRelease;
@@ -158,12 +159,33 @@ impl ExpectedArchive {
             ExpectedContents::Provider(provider_type, platform) => {
                 provider_package_warnings(entries, provider_type.as_str(), platform.os())
             }
-            ExpectedContents::Module(_) => module_archive_warnings(entries),
+            ExpectedContents::Module(_) => {
+                let mut warnings = module_archive_warnings(entries);
+                warnings.extend(self.contents_unchecked(entries));
+                warnings
+            }
         };
         warnings
             .iter()
             .map(|warning| format!("{}: {warning}", self.filename))
             .collect()
+    }
+
+    /// Looks into a zip of `size` bytes as deep as this one needs it: a module is unpacked, while of a
+    /// provider, which has hundreds of megabytes, only the entries are listed.
+    pub fn zip_inspector(&self, size: u64) -> ZipInspector {
+        match self.contents {
+            ExpectedContents::Provider(..) => ZipInspector::new(size),
+            ExpectedContents::Module(_) => ZipInspector::with_contents(size),
+        }
+    }
+
+    /// The warning that a module with these entries was only listed, if it is a zip too large.
+    fn contents_unchecked(&self, entries: &[Entry]) -> Option<ArchiveWarning> {
+        match self.format() {
+            ArchiveFormat::Zip => zip_contents_warning(self.size, entries),
+            ArchiveFormat::TarGz => None,
+        }
     }
 
     /// How it is packed.

@@ -1,4 +1,8 @@
+use std::io::{Cursor, Write as _};
+
 use serde_json::json;
+use zip::CompressionMethod;
+use zip::write::SimpleFileOptions;
 
 use crate::support::fixtures::{tar_gz_of, zip_of};
 use crate::support::{ModuleFixture, Registry};
@@ -107,7 +111,42 @@ fn a_truncated_archive_is_refused() {
 }
 
 #[test]
-fn a_name_that_file_systems_do_not_take_is_refused() {
+fn a_zip_with_a_wrong_checksum_is_refused_and_its_entry_named_4_9() {
+    let mut zip = zip_of(&[("main.tf", MAIN), ("broken.tf", &MAIN.repeat(20))]);
+    let local = |zip: &[u8]| zip.windows(4).rposition(|four| four == b"PK\x03\x04");
+    let listed = |zip: &[u8]| zip.windows(4).rposition(|four| four == b"PK\x01\x02");
+    for checksum in [local(&zip).unwrap() + 14, listed(&zip).unwrap() + 16] {
+        zip[checksum] ^= 1;
+    }
+    let errors = refused(&ModuleFixture::new("1.0.0").with_zip(zip));
+    assert!(errors.contains("broken.tf"), "{errors}");
+    assert!(errors.contains("CRC32"), "{errors}");
+}
+
+#[test]
+fn a_zip_too_large_to_be_unpacked_is_published_with_a_warning() {
+    let mut zip = zip::ZipWriter::new(Cursor::new(Vec::new()));
+    let stored = SimpleFileOptions::default().compression_method(CompressionMethod::Stored);
+    zip.start_file("large.tf", stored).unwrap();
+    zip.write_all(&[b'x'; 2 * 1024 * 1024]).unwrap();
+    let mut zip = zip.finish().unwrap().into_inner();
+    // Nothing that could be inflated, to show that nobody tries.
+    let listed = zip.windows(4).rposition(|four| four == b"PK\x01\x02");
+    let listed = listed.unwrap();
+    zip[listed + 10] = 8;
+    zip[listed + 24..listed + 28].copy_from_slice(&(257u32 << 20).to_le_bytes());
+
+    let (registry, fixture) = (Registry::start(), ModuleFixture::new("1.0.0"));
+    let fixture = fixture.with_zip(zip);
+    fixture.put(&registry).expect(202);
+    fixture.upload(&registry);
+    let answer = fixture.put(&registry).expect(201).json();
+    let warning = answer["warnings"][0].as_str().unwrap();
+    assert!(warning.contains("unchecked"), "{warning}");
+}
+
+#[test]
+fn a_name_that_file_systems_do_not_take_is_refused_4_9() {
     let name = format!("{}.tf", "n".repeat(253));
     let zip = zip_of(&[("main.tf", MAIN), (&name, MAIN)]);
     assert!(refused(&ModuleFixture::new("1.0.0").with_zip(zip)).contains("256 bytes"));

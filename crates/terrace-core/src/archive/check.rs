@@ -2,7 +2,7 @@
 
 use super::path::{self, PathFault};
 use super::shown::shown;
-use super::{Entry, EntryKind, Method, limits};
+use super::{Entry, EntryKind, Method, limits, zip};
 
 /// Why an archive cannot be published.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -151,6 +151,9 @@ pub enum ArchiveWarning {
         /// The other.
         other: String,
     },
+    /// A zip too large for its contents to be checked.
+    #[error("the zip has or unpacks to more than {max} MiB, so the registry reads its list of entries and leaves their contents unchecked: unpack it once to see that it is whole", max = limits::ZIP_CONTENTS_BYTES >> 20)]
+    ContentsUnchecked,
 }
 
 fn but_there_is(instead: &Option<String>) -> String {
@@ -302,6 +305,11 @@ fn same_but_for_case(entries: &[Entry]) -> Option<ArchiveWarning> {
             other: entry.name.clone(),
         })
     })
+}
+
+/// What a publisher should know about the zip of a module, of which contents are checked too.
+pub fn zip_contents_warning(size: u64, entries: &[Entry]) -> Option<ArchiveWarning> {
+    (!zip::are_checked(size, entries)).then_some(ArchiveWarning::ContentsUnchecked)
 }
 
 /// Collects reasons, as many as are worth telling.

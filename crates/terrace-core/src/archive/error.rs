@@ -2,6 +2,7 @@
 
 use super::limits;
 use super::shown::shown;
+use super::zip::ContentFault;
 
 /// Why an archive cannot be read, or would be read by some client as something else.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -88,6 +89,14 @@ pub enum ArchiveError {
     /// Bytes before the first entry.
     #[error("{0} bytes stand before the first entry of the zip")]
     ZipPrepended(u64),
+    /// An entry that no client could unpack.
+    #[error("zip entry {} is damaged: {fault}; make the zip anew", shown(.name))]
+    ZipContent {
+        /// The entry.
+        name: String,
+        /// What is wrong with it.
+        fault: ContentFault,
+    },
 
     /// Not gzip.
     #[error("not a tar.gz: the gzip header is malformed")]

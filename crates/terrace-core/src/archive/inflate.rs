@@ -54,6 +54,11 @@ impl Inflater {
         Ok(Inflated { piece, read, ended })
     }
 
+    /// Takes bytes that are not compressed into the checksum.
+    pub(super) fn copy(&mut self, bytes: &[u8]) {
+        self.crc.update(bytes);
+    }
+
     /// The CRC32 of all that came out since the last reset.
     pub(super) fn crc(&self) -> u32 {
         self.crc.sum()

@@ -41,6 +41,15 @@ pub const RATIO_AHEAD_BYTES: u64 = 256 * 1024 * 1024;
 /// more, which makes 1,032. A zip that declares more than this is lying.
 pub const DEFLATE_RATIO: u64 = 1_100;
 
+/// How much of an archive is read at once when all of it is: a few reads for any module, and little
+/// of a Worker's 128 MiB.
+pub const READ_BYTES: u64 = 4 * 1024 * 1024;
+
+/// The largest zip, and the most that it unpacks to, whose contents are checked. A module is
+/// source text, of a few MiB; inflating this much takes a Worker a second or so, of the 30 that a
+/// request may take. Both are bounded because bytes that unpack to nothing have to be read too.
+pub const ZIP_CONTENTS_BYTES: u64 = 256 * 1024 * 1024;
+
 /// A pax header or a GNU long name. Go allows 1 MiB; real ones are below 1 KiB, or a few KiB where
 /// macOS adds its attributes.
 pub const TAR_META_BYTES: u64 = 64 * 1024;

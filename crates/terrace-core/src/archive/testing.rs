@@ -29,6 +29,7 @@ pub(super) struct TestEntry {
     pub(super) made_by: u16,
     pub(super) flags: u16,
     pub(super) method: u16,
+    pub(super) crc: u32,
     pub(super) compressed: u32,
     pub(super) uncompressed: u32,
     pub(super) attributes: u32,
@@ -45,6 +46,7 @@ pub(super) fn entry(name: &str, content: &str) -> TestEntry {
         made_by: UNIX,
         flags: 0,
         method: 0,
+        crc: crc(content.as_bytes()),
         compressed: content.len() as u32,
         uncompressed: content.len() as u32,
         attributes: 0o100_755 << 16,
@@ -53,6 +55,12 @@ pub(super) fn entry(name: &str, content: &str) -> TestEntry {
         disk: 0,
         offset: None,
     }
+}
+
+pub(super) fn crc(content: &[u8]) -> u32 {
+    let mut crc = flate2::Crc::new();
+    crc.update(content);
+    crc.sum()
 }
 
 pub(super) fn zip(entries: impl IntoIterator<Item = TestEntry>) -> TestZip {
@@ -140,7 +148,7 @@ impl TestEntry {
         for field in [20, self.flags, self.method, 0, 0] {
             out.extend(field.to_le_bytes());
         }
-        for field in [0, self.compressed, self.uncompressed] {
+        for field in [self.crc, self.compressed, self.uncompressed] {
             out.extend(field.to_le_bytes());
         }
         out.extend((self.name.len() as u16).to_le_bytes());

@@ -1,8 +1,18 @@
-//! The list of entries of a zip, from its end record and central directory alone.
+//! The list of entries of a zip, from its end record and central directory, and whether the contents
+//! are what the directory says, where that is wanted.
 //!
 //! The rules are those of Go's `archive/zip`, made strict: where Go guesses (a wrong offset, bytes
 //! in front, a record that is not where it should be), other readers guess differently, so the zip
 //! is refused. What writers really make needs no guessing.
+
+mod contents;
+mod fault;
+mod local;
+
+pub(super) use contents::are_checked;
+pub use fault::ContentFault;
+
+use contents::Contents;
 
 use super::bytes::Fields;
 use super::{ArchiveError, Entry, EntryKind, Method, limits};
@@ -10,7 +20,6 @@ use super::{ArchiveError, Entry, EntryKind, Method, limits};
 const END_BYTES: usize = 22;
 const LOCATOR_BYTES: usize = 20;
 const END64_BYTES: usize = 56;
-const LOCAL_HEADER_BYTES: u64 = 30;
 const HEADER_BYTES: u64 = 46;
 
 const END_SIGNATURE: &[u8] = b"PK\x05\x06";
@@ -33,12 +42,14 @@ pub enum Step {
 }
 
 /// Lists the entries of a zip by two reads at most: its tail, and its central directory where that is not
-/// in the tail.
+/// in the tail. Made [`with_contents`](Self::with_contents), it then reads the entries themselves.
 ///
 /// It reads what it asked for and decides what to ask next; the caller does the reading.
 #[derive(Debug)]
 pub struct ZipInspector {
     size: u64,
+    /// How much of the contents is read at once, if they are.
+    contents: Option<u64>,
     state: State,
 }
 
@@ -46,6 +57,7 @@ pub struct ZipInspector {
 enum State {
     Tail,
     Directory(Directory),
+    Contents(Box<Contents>, Vec<Entry>),
     Finished(Vec<Entry>),
     Failed(ArchiveError),
 }
@@ -59,14 +71,30 @@ struct Directory {
 }
 
 impl ZipInspector {
-    /// Begins the inspection of a zip of `size` bytes.
+    /// Begins the inspection of the list of entries of a zip of `size` bytes.
     pub fn new(size: u64) -> Self {
+        Self::begin(size, None)
+    }
+
+    /// Begins an inspection that also unpacks every entry, in reads of [`limits::READ_BYTES`] that
+    /// follow each other, and refuses a zip whose contents are not what its directory says.
+    ///
+    /// One that has or unpacks to more than [`limits::ZIP_CONTENTS_BYTES`] is only listed.
+    pub fn with_contents(size: u64) -> Self {
+        Self::begin(size, Some(limits::READ_BYTES))
+    }
+
+    fn begin(size: u64, contents: Option<u64>) -> Self {
         let state = if size < END_BYTES as u64 {
             State::Failed(ArchiveError::ZipNoEndRecord)
         } else {
             State::Tail
         };
-        Self { size, state }
+        Self {
+            size,
+            contents,
+            state,
+        }
     }
 
     /// What to do next.
@@ -83,6 +111,13 @@ impl ZipInspector {
                 offset: directory.offset,
                 len: directory.size,
             },
+            State::Contents(contents, _) => {
+                let (offset, left) = contents.unread();
+                Step::Read {
+                    offset,
+                    len: left.min(self.contents.unwrap_or(limits::READ_BYTES)),
+                }
+            }
             State::Finished(_) | State::Failed(_) => Step::Done,
         }
     }
@@ -113,11 +148,13 @@ impl ZipInspector {
         match self.state {
             State::Finished(entries) => Ok(entries),
             State::Failed(error) => Err(error),
-            State::Tail | State::Directory(_) => Err(ArchiveError::Unfinished),
+            State::Tail | State::Directory(_) | State::Contents(..) => {
+                Err(ArchiveError::Unfinished)
+            }
         }
     }
 
-    fn advance(&self, bytes: &[u8]) -> Result<State, ArchiveError> {
+    fn advance(&mut self, bytes: &[u8]) -> Result<State, ArchiveError> {
         let got = bytes.len() as u64;
         let (offset, asked) = match self.next() {
             Step::Read { offset, len } => (offset, len),
@@ -126,28 +163,64 @@ impl ZipInspector {
         if got != asked {
             return Err(ArchiveError::WrongRead { asked, got });
         }
-        match &self.state {
+        match std::mem::replace(&mut self.state, State::Failed(ArchiveError::Unfinished)) {
             State::Tail => {
                 let directory = locate_directory(bytes, offset)?;
-                match within(bytes, offset, directory) {
-                    Some(bytes) => read_directory(bytes, directory, self.size).map(State::Finished),
+                match within(bytes, offset, directory.offset, directory.size) {
+                    Some(listed) => {
+                        let state = self.list(listed, directory)?;
+                        self.reread(state, bytes, offset)
+                    }
                     None => Ok(State::Directory(directory)),
                 }
             }
-            State::Directory(directory) => {
-                read_directory(bytes, *directory, self.size).map(State::Finished)
-            }
-            State::Failed(error) => Err(error.clone()),
+            State::Directory(directory) => self.list(bytes, directory),
+            State::Contents(contents, entries) => unpack(contents, entries, bytes),
+            State::Failed(error) => Err(error),
             State::Finished(_) => Err(ArchiveError::WrongRead { asked, got }),
+        }
+    }
+
+    fn list(&self, bytes: &[u8], directory: Directory) -> Result<State, ArchiveError> {
+        let (entries, spans) = read_directory(bytes, directory, self.size)?;
+        if self.contents.is_some() && are_checked(self.size, &entries) {
+            let contents = Contents::new(&spans, &entries, directory.offset);
+            Ok(State::Contents(Box::new(contents), entries))
+        } else {
+            Ok(State::Finished(entries))
+        }
+    }
+
+    /// Gives the contents what the tail already holds of them, if that is all they want to read.
+    fn reread(&self, state: State, tail: &[u8], offset: u64) -> Result<State, ArchiveError> {
+        let State::Contents(contents, entries) = state else {
+            return Ok(state);
+        };
+        let (start, size) = contents.unread();
+        match within(tail, offset, start, size) {
+            Some(bytes) if Some(size) <= self.contents => unpack(contents, entries, bytes),
+            _ => Ok(State::Contents(contents, entries)),
         }
     }
 }
 
-/// The bytes of the directory, if the tail that begins at `tail_offset` holds them all.
-fn within(tail: &[u8], tail_offset: u64, directory: Directory) -> Option<&[u8]> {
-    let start = usize::try_from(directory.offset.checked_sub(tail_offset)?).ok()?;
-    tail.get(start..)?
-        .get(..usize::try_from(directory.size).ok()?)
+fn unpack(
+    mut contents: Box<Contents>,
+    entries: Vec<Entry>,
+    bytes: &[u8],
+) -> Result<State, ArchiveError> {
+    contents.feed(bytes)?;
+    if contents.finished()? {
+        Ok(State::Finished(entries))
+    } else {
+        Ok(State::Contents(contents, entries))
+    }
+}
+
+/// These bytes of the archive, if the tail that begins at `tail_offset` holds them all.
+fn within(tail: &[u8], tail_offset: u64, offset: u64, size: u64) -> Option<&[u8]> {
+    let start = usize::try_from(offset.checked_sub(tail_offset)?).ok()?;
+    tail.get(start..)?.get(..usize::try_from(size).ok()?)
 }
 
 /// The end record, or the zip64 one: what both say about the directory.
@@ -319,7 +392,7 @@ fn read_directory(
     bytes: &[u8],
     directory: Directory,
     archive: u64,
-) -> Result<Vec<Entry>, ArchiveError> {
+) -> Result<(Vec<Entry>, Vec<Span>), ArchiveError> {
     let mut fields = Fields::new(bytes);
     let mut entries = Vec::with_capacity(directory.entries);
     let mut spans = Vec::with_capacity(directory.entries);
@@ -335,9 +408,9 @@ fn read_directory(
     if !fields.is_empty() {
         return Err(ArchiveError::ZipDirectoryMalformed(directory.entries + 1));
     }
-    check_spans(spans, &entries, directory.offset)?;
+    check_spans(&spans, &entries, directory.offset)?;
     check_total(&entries, archive)?;
-    Ok(entries)
+    Ok((entries, spans))
 }
 
 fn entry_name(name: &[u8]) -> Result<String, ArchiveError> {
@@ -358,6 +431,7 @@ struct Header<'a> {
     made_by: u16,
     flags: u16,
     method: u16,
+    crc: u32,
     compressed: u64,
     uncompressed: u64,
     disk: u16,
@@ -374,7 +448,8 @@ fn read_header<'a>(fields: &mut Fields<'a>) -> Option<Header<'a>> {
     fields.u16()?; // version needed
     let flags = fields.u16()?;
     let method = fields.u16()?;
-    fields.take(8)?; // time, date, CRC
+    fields.take(4)?; // time, date
+    let crc = fields.u32()?;
     let compressed = fields.u32()?;
     let uncompressed = fields.u32()?;
     let name_length = fields.u16()?;
@@ -392,6 +467,7 @@ fn read_header<'a>(fields: &mut Fields<'a>) -> Option<Header<'a>> {
         made_by,
         flags,
         method,
+        crc,
         compressed: compressed.into(),
         uncompressed: uncompressed.into(),
         // With a zip64 field, "too large" stands for the disk number of that field. Nobody splits zips.
@@ -445,14 +521,18 @@ impl Header<'_> {
             unix_mode,
             compressed: self.compressed,
             uncompressed: self.uncompressed,
-            method: match self.method {
-                0 => Method::Stored,
-                8 => Method::Deflate,
-                other => Method::Unsupported(other),
-            },
+            method: method(self.method),
             encrypted: self.flags & ENCRYPTED != 0,
             link_target: None,
         }
+    }
+}
+
+fn method(number: u16) -> Method {
+    match number {
+        0 => Method::Stored,
+        8 => Method::Deflate,
+        other => Method::Unsupported(other),
     }
 }
 
@@ -474,41 +554,63 @@ fn kind(name: &str, unix_mode: Option<u32>, made_by: u16, attributes: u32) -> En
     }
 }
 
-/// The bytes an entry takes at least: its local header, its name and its content.
+/// The bytes an entry takes at least: its local header, its name and its content. And what only
+/// those who look at them have to know.
 struct Span {
     start: u64,
     end: u64,
+    flags: u16,
+    crc: u32,
 }
 
 impl Span {
     fn of(header: &Header<'_>) -> Option<Self> {
         let length =
-            (LOCAL_HEADER_BYTES + header.name.len() as u64).checked_add(header.compressed)?;
+            ((local::HEADER_BYTES + header.name.len()) as u64).checked_add(header.compressed)?;
         Some(Self {
             start: header.offset,
             end: header.offset.checked_add(length)?,
+            flags: header.flags,
+            crc: header.crc,
         })
     }
 }
 
 /// Overlapping entries are how a small zip unpacks to petabytes that no single ratio gives away.
-fn check_spans(spans: Vec<Span>, entries: &[Entry], directory: u64) -> Result<(), ArchiveError> {
-    let mut spans: Vec<(Span, &Entry)> = spans.into_iter().zip(entries).collect();
-    spans.sort_unstable_by_key(|(span, _)| span.start);
-    let starts = spans
-        .iter()
-        .map(|(span, _)| span.start)
-        .skip(1)
-        .chain([directory]);
-    for ((span, entry), next) in spans.iter().zip(starts) {
-        if span.end > next {
+fn check_spans(spans: &[Span], entries: &[Entry], directory: u64) -> Result<(), ArchiveError> {
+    let spans = in_order(spans, entries, directory);
+    for (span, entry, next) in &spans {
+        if span.end > *next {
             return Err(ArchiveError::ZipOverlap(entry.name.clone()));
         }
     }
     match spans.first() {
-        Some((span, _)) if span.start > 0 => Err(ArchiveError::ZipPrepended(span.start)),
+        Some((span, ..)) if span.start > 0 => Err(ArchiveError::ZipPrepended(span.start)),
         _ => Ok(()),
     }
+}
+
+/// The entries as they follow each other in the zip, each with the start of what follows it.
+fn in_order<'a>(
+    spans: &'a [Span],
+    entries: &'a [Entry],
+    directory: u64,
+) -> Vec<(&'a Span, &'a Entry, u64)> {
+    let mut ordered: Vec<(&Span, &Entry, u64)> = spans
+        .iter()
+        .zip(entries)
+        .map(|(span, entry)| (span, entry, directory))
+        .collect();
+    ordered.sort_unstable_by_key(|(span, ..)| span.start);
+    let nexts: Vec<u64> = ordered
+        .iter()
+        .skip(1)
+        .map(|(span, ..)| span.start)
+        .collect();
+    for ((.., end), next) in ordered.iter_mut().zip(nexts) {
+        *end = next;
+    }
+    ordered
 }
 
 fn check_total(entries: &[Entry], archive: u64) -> Result<(), ArchiveError> {

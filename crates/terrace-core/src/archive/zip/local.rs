@@ -1,0 +1,192 @@
+//! What stands around the content of an entry: its local header and its data descriptor.
+//!
+//! Go looks at the signature of the one and the checksum of the other. Readers that do not begin
+//! with the directory look at everything, so it must agree.
+
+use super::super::bytes::Fields;
+use super::super::{Entry, Method};
+use super::{ContentFault, method};
+
+/// The local header up to its name.
+pub(super) const HEADER_BYTES: usize = 30;
+/// The longest data descriptor: signature, checksum and two sizes of eight bytes.
+pub(super) const DESCRIPTOR_BYTES: usize = 24;
+
+const HEADER_SIGNATURE: &[u8] = b"PK\x03\x04";
+const DESCRIPTOR_SIGNATURE: &[u8] = b"PK\x07\x08";
+
+const DESCRIPTOR: u16 = 1 << 3;
+const UTF8: u16 = 1 << 11;
+/// Encrypted, described behind the content, strongly encrypted, masked. The others are hints.
+const READING: u16 = 1 | DESCRIPTOR | 1 << 6 | 1 << 13;
+
+/// What the directory says about an entry.
+#[derive(Clone, Copy)]
+pub(super) struct Declared<'a> {
+    pub(super) entry: &'a Entry,
+    pub(super) flags: u16,
+    pub(super) crc: u32,
+}
+
+/// The part of a local header that has always the same length.
+#[derive(Debug)]
+pub(super) struct LocalHeader {
+    flags: u16,
+    method: u16,
+    crc: u32,
+    compressed: u32,
+    uncompressed: u32,
+    name_bytes: u16,
+    extra_bytes: u16,
+}
+
+impl LocalHeader {
+    /// Reads a header, if it is one.
+    pub(super) fn read(header: &[u8]) -> Option<Self> {
+        let mut fields = Fields::new(header);
+        if fields.take(HEADER_SIGNATURE.len())? != HEADER_SIGNATURE {
+            return None;
+        }
+        fields.u16()?; // version needed
+        let (flags, method) = (fields.u16()?, fields.u16()?);
+        fields.take(4)?; // time, date
+        Some(Self {
+            flags,
+            method,
+            crc: fields.u32()?,
+            compressed: fields.u32()?,
+            uncompressed: fields.u32()?,
+            name_bytes: fields.u16()?,
+            extra_bytes: fields.u16()?,
+        })
+    }
+
+    /// How long the name and the extra fields are, which follow.
+    pub(super) fn more_bytes(&self) -> usize {
+        usize::from(self.name_bytes) + usize::from(self.extra_bytes)
+    }
+
+    /// Compares it, with the name and the extra fields that follow it, to what the directory says.
+    pub(super) fn check(&self, more: &[u8], declared: Declared<'_>) -> Result<(), ContentFault> {
+        let (name, extra) = more
+            .split_at_checked(self.name_bytes.into())
+            .ok_or(ContentFault::LocalName)?;
+        if name != declared.entry.name.as_bytes() {
+            return Err(ContentFault::LocalName);
+        }
+        self.check_flags(declared)?;
+        if method(self.method) != declared.entry.method {
+            let directory = number(declared.entry.method);
+            return Err(differs("method", self.method.into(), directory.into()));
+        }
+        if has_descriptor(declared.flags) {
+            // Then the fields are zeros, or whatever the writer hoped for; nobody looks at them.
+            return Ok(());
+        }
+        if self.crc != declared.crc {
+            return Err(differs("CRC32", self.crc.into(), declared.crc.into()));
+        }
+        let entry = declared.entry;
+        let (uncompressed, compressed) = self.sizes(extra);
+        if compressed != entry.compressed {
+            return Err(differs("compressed size", compressed, entry.compressed));
+        }
+        if uncompressed != entry.uncompressed {
+            return Err(differs("size", uncompressed, entry.uncompressed));
+        }
+        Ok(())
+    }
+
+    fn check_flags(&self, declared: Declared<'_>) -> Result<(), ContentFault> {
+        // An ASCII name reads the same in every encoding.
+        let count = if declared.entry.name.is_ascii() {
+            READING
+        } else {
+            READING | UTF8
+        };
+        if (self.flags ^ declared.flags) & count == 0 {
+            Ok(())
+        } else {
+            Err(ContentFault::LocalFlags {
+                local: self.flags,
+                directory: declared.flags,
+            })
+        }
+    }
+
+    /// The sizes, uncompressed and compressed, with those of a zip64 field for "too large".
+    fn sizes(&self, extra: &[u8]) -> (u64, u64) {
+        const ZIP64_TAG: u16 = 1;
+        let mut sizes = [self.uncompressed, self.compressed].map(u64::from);
+        let mut fields = Fields::new(extra);
+        while let Some((tag, length)) = fields.u16().zip(fields.u16()) {
+            let Some(field) = fields.take(length.into()) else {
+                break;
+            };
+            if tag != ZIP64_TAG {
+                continue;
+            }
+            let mut field = Fields::new(field);
+            for size in &mut sizes {
+                if *size == u64::from(u32::MAX) {
+                    *size = field.u64().unwrap_or(*size);
+                }
+            }
+            break;
+        }
+        let [uncompressed, compressed] = sizes;
+        (uncompressed, compressed)
+    }
+}
+
+fn differs(field: &'static str, local: u64, directory: u64) -> ContentFault {
+    ContentFault::Local {
+        field,
+        local,
+        directory,
+    }
+}
+
+fn number(method: Method) -> u16 {
+    match method {
+        Method::Stored => 0,
+        Method::Deflate => 8,
+        Method::Unsupported(number) => number,
+    }
+}
+
+/// Whether an entry with these flags has its checksum and sizes behind its content.
+pub(super) fn has_descriptor(flags: u16) -> bool {
+    flags & DESCRIPTOR != 0
+}
+
+/// Checks the data descriptor at the beginning of the bytes that follow a content.
+///
+/// Its sizes may have four or eight bytes, and nothing says which. What looks like the signature is
+/// taken for it, as Go does.
+pub(super) fn check_descriptor(behind: &[u8], declared: Declared<'_>) -> Result<(), ContentFault> {
+    let fields = behind.strip_prefix(DESCRIPTOR_SIGNATURE).unwrap_or(behind);
+    let wanted = (
+        declared.crc,
+        declared.entry.compressed,
+        declared.entry.uncompressed,
+    );
+    if descriptor_fields(fields).any(|fields| fields == wanted) {
+        Ok(())
+    } else {
+        Err(ContentFault::Descriptor)
+    }
+}
+
+/// Checksum, compressed and uncompressed size, read in both widths.
+fn descriptor_fields(descriptor: &[u8]) -> impl Iterator<Item = (u32, u64, u64)> {
+    let narrow = || {
+        let mut fields = Fields::new(descriptor);
+        Some((fields.u32()?, fields.u32()?.into(), fields.u32()?.into()))
+    };
+    let wide = || {
+        let mut fields = Fields::new(descriptor);
+        Some((fields.u32()?, fields.u64()?, fields.u64()?))
+    };
+    narrow().into_iter().chain(wide())
+}
