@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { before, test } from "node:test";
 
 import { inBothModes } from "./support/registry.mjs";
-import { HERE, module, provider, saying } from "./support/releases.mjs";
+import { HERE, mirrored, module, provider, saying } from "./support/releases.mjs";
 import { scratch } from "./support/scratch.mjs";
 import { newKey } from "./support/signing.mjs";
 import { useWatchedRegistry } from "./support/watched.mjs";
@@ -13,6 +13,10 @@ const READS = [
   `/v1/providers/acme/hello/1.0.0/download/${HERE.replace("_", "/")}`,
   "/v1/modules/acme/greeting/aws/versions",
   "/v1/modules/acme/greeting/aws/1.0.0/download",
+  "/mirror/127.0.0.1/acme/hello/index.json",
+  "/mirror/127.0.0.1/acme/hello/1.0.0.json",
+  "/mirror/origin.example/acme/widget/index.json",
+  "/mirror/origin.example/acme/widget/1.0.0.json",
 ];
 
 inBothModes((mode) => {
@@ -26,6 +30,7 @@ inBothModes((mode) => {
     await registry.publishes(
       provider({ address: "acme/hello", version: "1.0.0", key }),
       module({ address: "acme/greeting/aws", version: "1.0.0", files: saying("hello") }),
+      mirrored("origin.example", key, provider({ address: "acme/widget", version: "1.0.0", key })),
     );
   });
 
@@ -48,7 +53,7 @@ inBothModes((mode) => {
   });
 
   test("discovery and the front page ask storage for nothing", async () => {
-    for (const path of ["/.well-known/terraform.json", "/"]) {
+    for (const path of ["/.well-known/terraform.json", "/", "/mirror/"]) {
       const { status, operations } = await registry.operationsOf(path);
       assert.equal(status, 200);
       assert.deepEqual(operations, [], path);
@@ -58,12 +63,17 @@ inBothModes((mode) => {
   test("a publish lists once and writes each index once", async (t) => {
     const counts = {
       provider: await operationsOfPublishing(provider({ address: "acme/hello", version: "1.1.0", key })),
+      "mirrored provider": await operationsOfPublishing(
+        mirrored("origin.example", key, provider({ address: "acme/widget", version: "1.1.0", key })),
+      ),
       module: await operationsOfPublishing(module({ address: "acme/greeting/aws", version: "1.1.0", files: saying("more") })),
     };
+    // The version, and each list: a provider of this registry is in the mirror's, too.
+    const indices = { provider: 3, "mirrored provider": 2, module: 2 };
     for (const [kind, count] of Object.entries(counts)) {
       t.diagnostic(`publishing a later version of a ${kind}: ${JSON.stringify(count)}`);
       assert.equal(count["R2 list"], 1, kind);
-      assert.equal(count["KV put"], 2, kind);
+      assert.equal(count["KV put"], indices[kind], kind);
     }
   });
 
