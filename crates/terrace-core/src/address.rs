@@ -101,7 +101,10 @@ impl FromStr for MirroredAddress {
     type Err = AddressError;
 
     fn from_str(text: &str) -> Result<Self, AddressError> {
-        let (hostname, provider) = text.split_once('/').ok_or_else(|| AddressError::Shape {
+        let parts = text.split_once('/');
+        // Which registry is meant by two parts is a guess that nobody should make.
+        let whole = parts.filter(|(_, provider)| provider.contains('/'));
+        let (hostname, provider) = whole.ok_or_else(|| AddressError::Shape {
             what: "mirrored provider's address",
             value: text.to_owned(),
             shape: "hostname/namespace/type",

@@ -21,6 +21,7 @@ pub mod key;
 pub mod limits;
 pub mod name;
 pub mod openpgp;
+pub mod origin;
 pub mod own_hosts;
 pub mod package_hash;
 pub mod platform;

@@ -74,3 +74,25 @@ pub const REFRESH_ROUNDS: u32 = 30;
 
 /// A path that no route can have: longer than every name together.
 pub const PATH_BYTES: usize = 1_024;
+
+/// The discovery document of another registry: what clients read of one (OpenTofu `svchost`,
+/// `maxDiscoDocBytes`).
+pub const ORIGIN_DISCOVERY_BYTES: u64 = 1024 * 1024;
+
+/// The version list of another registry. The largest that is known has 1,000 versions of 30
+/// platforms each and is about 1.5 MB; this leaves room to grow, and fits into wasm memory.
+pub const ORIGIN_VERSIONS_BYTES: u64 = 8 * 1024 * 1024;
+
+/// The description of one package of another registry: a few URLs, and keys of at most 64 KiB each.
+pub const ORIGIN_PACKAGE_BYTES: u64 = 1024 * 1024;
+
+/// The signature file of another registry, as it comes. What [`crate::openpgp::limits`] takes is
+/// less; between the two an error can tell what is wrong.
+pub const ORIGIN_SIGNATURE_BYTES: u64 = 64 * 1024;
+
+/// Redirects of one request to another registry: half of what clients follow (Go's `net/http`
+/// follows ten), and more than a release on GitHub needs, which is two.
+pub const ORIGIN_REDIRECTS: usize = 5;
+
+/// Characters of another registry's text that are quoted in a message.
+pub const ORIGIN_TEXT_CHARS: usize = 120;

@@ -1,0 +1,420 @@
+//! Where a request for an origin may go.
+//!
+//! An origin's answers name URLs, and a redirect may lead anywhere: without a guard, whoever runs
+//! an origin could have the machine that mirrors it ask its own network. The guard looks at the
+//! parts of a URL alone. What a name resolves to is for the driver to hand to
+//! [`Guard::check_address`], where it can see that at all.
+
+// The addresses alone: `core` has no sockets.
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use super::shortened;
+use crate::limits;
+
+/// The parts of an absolute URL that a guard looks at, as its driver has read them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct UrlParts<'u> {
+    /// Without the `:`.
+    pub scheme: &'u str,
+    /// Whether there is a user name or a password.
+    pub has_userinfo: bool,
+    /// A name, an IPv4 address, or an IPv6 address with or without its brackets.
+    pub host: &'u str,
+    /// The port, if the URL has one.
+    pub port: Option<u16>,
+}
+
+/// Which hosts may be asked: those of the public internet, and those that the operator has named.
+///
+/// Any port but 0 is allowed: registries on ports such as 8443 exist, and what could be found out
+/// by asking other ports of public hosts with TLS, anybody can find out without us.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Guard {
+    named: Vec<(String, u16)>,
+}
+
+/// Why a URL is not asked.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{host:?} is not asked: {rule}")]
+pub struct GuardError {
+    host: String,
+    rule: &'static str,
+}
+
+const HTTPS_PORT: u16 = 443;
+
+impl Guard {
+    /// The public internet alone.
+    pub fn public() -> Self {
+        Self::default()
+    }
+
+    /// The public internet, and exactly this host with this port, which the operator has named.
+    /// It may be private, but it is asked with TLS, too.
+    #[must_use]
+    pub fn naming(mut self, host: &str, port: u16) -> Self {
+        self.named.push((folded(host), port));
+        self
+    }
+
+    /// Whether a request may be sent to this URL.
+    ///
+    /// # Errors
+    /// The rule that forbids it, and the host.
+    pub fn check(&self, url: UrlParts<'_>) -> Result<(), GuardError> {
+        let refused = |rule| {
+            Err(GuardError {
+                host: shortened(url.host),
+                rule,
+            })
+        };
+        if !url.scheme.eq_ignore_ascii_case("https") {
+            return refused("only https is");
+        }
+        if url.has_userinfo {
+            return refused("the URL holds a user name or a password");
+        }
+        if url.port == Some(0) {
+            return refused("port 0 is none");
+        }
+        if self.names(url.host, url.port) {
+            return Ok(());
+        }
+        match forbidden_host(&folded(url.host)) {
+            Some(rule) => refused(rule),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether a connection may be made to this address, to which the host of a URL that was
+    /// checked resolves.
+    ///
+    /// # Errors
+    /// The rule that forbids it, and the host.
+    pub fn check_address(
+        &self,
+        host: &str,
+        port: Option<u16>,
+        address: IpAddr,
+    ) -> Result<(), GuardError> {
+        match forbidden_address(address) {
+            Some(rule) if !self.names(host, port) => Err(GuardError {
+                host: shortened(host),
+                rule,
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    fn names(&self, host: &str, port: Option<u16>) -> bool {
+        let (host, port) = (folded(host), port.unwrap_or(HTTPS_PORT));
+        self.named
+            .iter()
+            .any(|(named, at)| *named == host && *at == port)
+    }
+}
+
+/// Lower case, without the dot of a fully qualified name, and without brackets.
+fn folded(host: &str) -> String {
+    let bare = host.strip_suffix('.').unwrap_or(host);
+    let address = bare.strip_prefix('[').and_then(|h| h.strip_suffix(']'));
+    address.unwrap_or(bare).to_ascii_lowercase()
+}
+
+fn forbidden_host(host: &str) -> Option<&'static str> {
+    if host.contains(':') {
+        return match host.parse() {
+            Ok(address) => forbidden_v6(address),
+            Err(_) => Some("it is no IPv6 address"),
+        };
+    }
+    let last = host.rsplit('.').next().unwrap_or_default();
+    if is_number(last) {
+        return match host.parse() {
+            Ok(address) => forbidden_v4(address),
+            // Such as 127.1, 0x7f.0.0.1, 0177.0.0.1 and 2130706433.
+            Err(_) => Some("an IPv4 address is four decimal numbers"),
+        };
+    }
+    forbidden_name(host)
+}
+
+/// Whether a host with this last label is taken for an IPv4 address (WHATWG URL, "ends in a number").
+fn is_number(label: &str) -> bool {
+    let digits = !label.is_empty() && label.bytes().all(|byte| byte.is_ascii_digit());
+    let hexadecimal = label
+        .strip_prefix("0x")
+        .is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_hexdigit()));
+    digits || hexadecimal
+}
+
+fn forbidden_name(host: &str) -> Option<&'static str> {
+    let is_label = |label: &str| {
+        (1..=limits::PROVIDER_PART_BYTES).contains(&label.len())
+            && label
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
+    };
+    if host.len() > limits::HOSTNAME_BYTES || !host.split('.').all(is_label) {
+        return Some("it is no domain name in its ASCII form");
+    }
+    let is_below = |domain: &str| {
+        host.strip_suffix(domain)
+            .is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
+    };
+    if is_below("localhost") {
+        return Some("localhost is this machine");
+    }
+    if !host.contains('.') {
+        return Some("a name without a dot is of a private network");
+    }
+    // RFC 6762, RFC 8375, and ICANN's reservation of 2024.
+    let private = ["local", "internal", "home.arpa"];
+    private
+        .into_iter()
+        .any(is_below)
+        .then_some("local, internal and home.arpa are of private networks")
+}
+
+fn forbidden_address(address: IpAddr) -> Option<&'static str> {
+    match address {
+        IpAddr::V4(address) => forbidden_v4(address),
+        IpAddr::V6(address) => forbidden_v6(address),
+    }
+}
+
+/// IANA's IPv4 special-purpose address registry, without what is globally reachable.
+fn forbidden_v4(address: Ipv4Addr) -> Option<&'static str> {
+    match address.octets() {
+        [0, ..] => Some("the address is unspecified"),
+        [127, ..] => Some("the address is of this machine"),
+        [10, ..] | [172, 16..=31, ..] | [192, 168, ..] => Some("the address is private"),
+        [100, 64..=127, ..] => Some("the address is behind a carrier's NAT"),
+        [169, 254, ..] => Some("the address is link-local"),
+        [192, 0, 0 | 2, _] | [198, 51, 100, _] | [203, 0, 113, _] => {
+            Some("the address is reserved, or for documentation")
+        }
+        [192, 88, 99, _] | [198, 18..=19, ..] | [240..=255, ..] => Some("the address is reserved"),
+        [224..=239, ..] => Some("the address is multicast"),
+        _ => None,
+    }
+}
+
+/// What IANA has given out for global unicast, without what leads elsewhere or is reserved.
+fn forbidden_v6(address: Ipv6Addr) -> Option<&'static str> {
+    match address.segments() {
+        [0, 0, 0, 0, 0, 0, 0, 0] => Some("the address is unspecified"),
+        [0, 0, 0, 0, 0, 0, 0, 1] => Some("the address is of this machine"),
+        // Nobody needs a public IPv4 address in this form.
+        [0, 0, 0, 0, 0, 0xffff, ..] => Some("the address is an IPv4 address in disguise"),
+        [0x64, 0xff9b, ..] => Some("the address is an IPv4 address behind NAT64"),
+        [0x2002, ..] | [0x2001, 0, ..] => Some("the address is an IPv4 address in a tunnel"),
+        [0xfc00..=0xfdff, ..] => Some("the address is private"),
+        [0xfe80..=0xfebf, ..] => Some("the address is link-local"),
+        [0xff00..=0xffff, ..] => Some("the address is multicast"),
+        [0x2001, 0xdb8, ..] | [0x3fff, 0..=0xfff, ..] => Some("the address is for documentation"),
+        [0x2001, 1..=0x1ff, ..] => Some("the address is reserved"),
+        [0x2000..=0x3fff, ..] => None,
+        _ => Some("the address is reserved"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn https(host: &str) -> UrlParts<'_> {
+        UrlParts {
+            scheme: "https",
+            has_userinfo: false,
+            host,
+            port: None,
+        }
+    }
+
+    #[test]
+    fn public_hosts_are_asked_on_any_port() {
+        for host in [
+            "registry.opentofu.org",
+            "Releases.HashiCorp.com",
+            "registry.example.com.",
+            "a_b.s3.amazonaws.com",
+            "localhost.example.com",
+            "xn--nser-0ra.example",
+            "8.8.8.8",
+            "192.0.1.1",
+            "172.32.0.1",
+            "100.128.0.1",
+            "[2606:4700::6810:84e5]",
+            "2a00:1450:4001::1",
+        ] {
+            for port in [None, Some(1), Some(443), Some(8443)] {
+                let parts = UrlParts {
+                    port,
+                    ..https(host)
+                };
+                assert_eq!(Guard::public().check(parts), Ok(()), "{host}");
+            }
+        }
+    }
+
+    #[test]
+    fn only_https_without_userinfo_and_with_a_port_is_asked() {
+        let host = "registry.example.com";
+        for scheme in ["http", "ftp", "file", "", "httpss"] {
+            let parts = UrlParts {
+                scheme,
+                ..https(host)
+            };
+            let error = Guard::public().check(parts).unwrap_err().to_string();
+            assert!(error.contains("https") && error.contains(host), "{error}");
+        }
+        let with_userinfo = UrlParts {
+            has_userinfo: true,
+            ..https(host)
+        };
+        assert!(Guard::public().check(with_userinfo).is_err());
+        let port_zero = UrlParts {
+            port: Some(0),
+            ..https(host)
+        };
+        assert!(Guard::public().check(port_zero).is_err());
+    }
+
+    #[test]
+    fn private_and_reserved_addresses_are_not_asked_in_any_spelling() {
+        for (host, rule) in [
+            ("0.0.0.0", "unspecified"),
+            ("127.0.0.1", "this machine"),
+            ("127.255.0.1", "this machine"),
+            ("127.0.0.1.", "this machine"),
+            ("10.0.0.1", "private"),
+            ("172.16.0.1", "private"),
+            ("172.31.255.255", "private"),
+            ("192.168.1.1", "private"),
+            ("100.64.0.1", "NAT"),
+            ("169.254.169.254", "link-local"),
+            ("192.0.2.1", "documentation"),
+            ("198.51.100.1", "documentation"),
+            ("203.0.113.1", "documentation"),
+            ("192.0.0.8", "reserved"),
+            ("198.18.0.1", "reserved"),
+            ("224.0.0.1", "multicast"),
+            ("255.255.255.255", "reserved"),
+            ("127.1", "four decimal numbers"),
+            ("2130706433", "four decimal numbers"),
+            ("0x7f000001", "four decimal numbers"),
+            ("0x7f.0.0.1", "four decimal numbers"),
+            ("0X7F.0.0.0x1", "four decimal numbers"),
+            ("0177.0.0.1", "four decimal numbers"),
+            ("127.0.0.01", "four decimal numbers"),
+            ("8.8.8", "four decimal numbers"),
+            ("1.2.3.4.5", "four decimal numbers"),
+            ("256.1.1.1", "four decimal numbers"),
+            ("a.0x", "four decimal numbers"),
+            ("[::]", "unspecified"),
+            ("[::1]", "this machine"),
+            ("::1", "this machine"),
+            ("[0:0:0:0:0:0:0:1]", "this machine"),
+            ("[::ffff:127.0.0.1]", "disguise"),
+            ("[::ffff:a00:1]", "disguise"),
+            ("[::127.0.0.1]", "reserved"),
+            ("[64:ff9b::7f00:1]", "NAT64"),
+            ("[64:ff9b:1::1]", "NAT64"),
+            ("[2002:7f00:1::]", "tunnel"),
+            ("[2001:0:1::]", "tunnel"),
+            ("[fc00::1]", "private"),
+            ("[fdff::1]", "private"),
+            ("[fe80::1]", "link-local"),
+            ("[fe80::1%25eth0]", "no IPv6 address"),
+            ("[ff02::1]", "multicast"),
+            ("[2001:db8::1]", "documentation"),
+            ("[3fff::1]", "documentation"),
+            ("[5f00::1]", "reserved"),
+            ("[127.0.0.1", "four decimal numbers"),
+            ("[127.0.0.1]", "this machine"),
+        ] {
+            let error = Guard::public().check(https(host)).unwrap_err().to_string();
+            assert!(error.contains(rule), "{host}: {error}");
+        }
+    }
+
+    #[test]
+    fn names_of_private_networks_are_not_asked() {
+        for (host, rule) in [
+            ("", "ASCII form"),
+            (".", "ASCII form"),
+            ("localhost", "this machine"),
+            ("LOCALHOST.", "this machine"),
+            ("a.localhost", "this machine"),
+            ("printer.local", "private networks"),
+            ("metadata.google.internal", "private networks"),
+            ("nas.home.arpa", "private networks"),
+            ("vault", "without a dot"),
+            ("a..b", "ASCII form"),
+            ("a b.example", "ASCII form"),
+            ("ünser.example", "ASCII form"),
+            ("%6c%6fcalhost", "ASCII form"),
+            ("a.example\u{0}", "ASCII form"),
+        ] {
+            let error = Guard::public().check(https(host)).unwrap_err().to_string();
+            assert!(error.contains(rule), "{host:?}: {error}");
+            assert!(!error.contains(char::is_control), "{error:?}");
+        }
+    }
+
+    #[test]
+    fn a_named_host_may_be_private_and_no_other_is() {
+        let guard = Guard::public()
+            .naming("10.0.0.1", 8443)
+            .naming("Vault", 443);
+        let at = |host, port| {
+            guard.check(UrlParts {
+                port,
+                ..https(host)
+            })
+        };
+        assert_eq!(at("10.0.0.1", Some(8443)), Ok(()));
+        assert_eq!(at("vault", None), Ok(()));
+        assert_eq!(at("vault.", Some(443)), Ok(()));
+        for (host, port) in [
+            ("10.0.0.1", None),
+            ("10.0.0.1", Some(8444)),
+            ("10.0.0.2", Some(8443)),
+            ("vault", Some(8443)),
+            ("a.vault", Some(0)),
+            ("localhost", None),
+        ] {
+            assert!(at(host, port).is_err(), "{host} {port:?}");
+        }
+        let http = UrlParts {
+            scheme: "http",
+            ..https("vault")
+        };
+        assert!(guard.check(http).is_err());
+    }
+
+    #[test]
+    fn what_a_name_resolves_to_is_checked_by_the_same_rules() {
+        let guard = Guard::public().naming("registry.corp.example", 443);
+        let private: IpAddr = "10.0.0.1".parse().unwrap();
+        let public: IpAddr = "8.8.8.8".parse().unwrap();
+        assert!(guard.check_address("a.example", None, private).is_err());
+        assert!(guard.check_address("a.example", None, public).is_ok());
+        let named = "registry.corp.example";
+        assert!(guard.check_address(named, None, private).is_ok());
+        assert!(guard.check_address(named, Some(22), private).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_gets_a_private_address_past_the_guard(host in "[0-9a-fx.:\\[\\]]{1,20}") {
+            if Guard::public().check(https(&host)).is_ok()
+                && let Ok(address) = folded(&host).parse::<IpAddr>()
+            {
+                prop_assert_eq!(forbidden_address(address), None);
+            }
+        }
+    }
+}
