@@ -3,11 +3,15 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
-use terrace_core::address::ModuleAddress;
-use terrace_core::name::Namespace;
+use terrace_core::address::{MirroredAddress, ModuleAddress};
+use terrace_core::name::{Hostname, Namespace};
 use terrace_core::openpgp::KeyId;
+use terrace_core::platform::Platform;
 use terrace_core::subdir::Subdir;
 use terrace_core::version::Version;
+
+use crate::constraint::Constraints;
+use crate::origin::Place;
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -143,6 +147,23 @@ pub(crate) struct ModuleArguments {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum MirrorCommand {
+    /// Mirror versions of one provider
+    ///
+    /// Every package is checked as terraform and tofu check it: by SHA256SUMS, and by its signature
+    /// with a key that its registry names. What is mirrored already is not downloaded again.
+    ///
+    /// A token for the registry that is copied from is read from TF_TOKEN_ and its hostname, as
+    /// terraform does. It is sent to that host alone.
+    #[command(after_help = MIRROR_EXIT_CODES)]
+    Add(MirrorAddArguments),
+    /// Mirror the providers that files ask for
+    ///
+    /// A file is a .toml list with [[provider]] tables of address, versions and platforms; a
+    /// .terraform.lock.hcl, whose exact versions are mirrored if their zips have hashes that it
+    /// has; a .tf file, or a directory with some, whose required_providers are mirrored in the
+    /// newest version that their constraints admit.
+    #[command(after_help = MIRROR_EXIT_CODES)]
+    Sync(MirrorSyncArguments),
     /// Publish every provider in a directory that `terraform providers mirror` wrote
     ///
     /// Or `tofu providers mirror`; a filesystem mirror of zips without JSON will do, too. Every zip
@@ -151,6 +172,49 @@ pub(crate) enum MirrorCommand {
     /// again sends only what is missing.
     #[command(after_help = MIRROR_EXIT_CODES)]
     Push(MirrorPushArguments),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct MirrorAddArguments {
+    /// The provider: hostname/namespace/type, such as registry.opentofu.org/hashicorp/random
+    pub(crate) address: MirroredAddress,
+
+    /// Which versions, such as '~> 3.6'; otherwise the newest one alone
+    #[arg(long, value_name = "CONSTRAINTS")]
+    pub(crate) versions: Option<Constraints>,
+
+    #[command(flatten)]
+    pub(crate) mirror: MirrorArguments,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct MirrorSyncArguments {
+    /// Lists, lock files, .tf files, or directories with some
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+
+    /// The registry of sources that name none, in .tf files
+    #[arg(long, value_name = "HOSTNAME", default_value = "registry.terraform.io")]
+    pub(crate) default_host: Hostname,
+
+    #[command(flatten)]
+    pub(crate) mirror: MirrorArguments,
+}
+
+/// What all mirroring has in common.
+#[derive(Debug, Args)]
+pub(crate) struct MirrorArguments {
+    /// A platform, such as linux_amd64; may be given several times. Otherwise all that there are
+    #[arg(long = "platform", value_name = "OS_ARCH")]
+    pub(crate) platforms: Vec<Platform>,
+
+    /// Ask a hostname's registry at another address, which may be of a private network
+    #[arg(long = "origin", value_name = "HOSTNAME=URL")]
+    pub(crate) origins: Vec<Place>,
+
+    /// Check what can be checked without the zips, say what would be mirrored, and send nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
 }
 
 #[derive(Debug, Args)]

@@ -83,6 +83,22 @@ impl<'a> Client<'a> {
         })
     }
 
+    /// A document that may not be there.
+    pub(crate) fn find<T: serde::de::DeserializeOwned>(
+        &self,
+        path: String,
+    ) -> Result<Option<T>, Failure> {
+        let answer = self.send(&Call {
+            method: Method::GET,
+            path,
+            body: None,
+        })?;
+        match answer.status {
+            404 => Ok(None),
+            _ => self.read(answer).map(Some),
+        }
+    }
+
     pub(crate) fn keys(&self, namespace: &Namespace) -> Result<SigningKeysDocument, Failure> {
         self.ask(Call {
             method: Method::GET,
@@ -120,7 +136,10 @@ impl<'a> Client<'a> {
 
     /// Asks, and reads the JSON of a success.
     fn ask<T: serde::de::DeserializeOwned>(&self, call: Call<'_>) -> Result<T, Failure> {
-        let answer = self.send(&call)?;
+        self.read(self.send(&call)?)
+    }
+
+    fn read<T: serde::de::DeserializeOwned>(&self, answer: Answer) -> Result<T, Failure> {
         if !answer.is_success() {
             return Err(answer.into_failure(&self.url));
         }

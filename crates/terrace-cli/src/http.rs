@@ -2,8 +2,13 @@
 
 use std::time::Duration;
 
-use ureq::http::Response;
+use terrace_core::origin::Guard;
+use ureq::config::{Config, ConfigBuilder};
+use ureq::http::{Response, Uri};
 use ureq::tls::{Certificate, RootCerts, TlsConfig};
+use ureq::typestate::AgentScope;
+use ureq::unversioned::resolver::{DefaultResolver, ResolvedSocketAddrs, Resolver};
+use ureq::unversioned::transport::{DefaultConnector, NextTimeout};
 use ureq::{Agent, Body};
 
 use crate::error::Failure;
@@ -24,8 +29,27 @@ const ANSWER_BYTES: u64 = 4 * 1024 * 1024;
 
 /// A client that follows no redirects and tells every status.
 pub(crate) fn agent() -> Result<Agent, Failure> {
+    Ok(configured()?.build().into())
+}
+
+/// The same for other people's registries: it connects only where the guard allows, and gives a
+/// body as long as it takes, as long as it does not stand still.
+pub(crate) fn guarded_agent(guard: Guard) -> Result<Agent, Failure> {
+    let config = configured()?
+        .https_only(true)
+        .timeout_recv_body(None)
+        .timeout_per_read(Some(STALL_TIMEOUT));
+    let resolver = GuardedResolver {
+        guard,
+        resolver: DefaultResolver::default(),
+    };
+    let connector = DefaultConnector::default();
+    Ok(Agent::with_parts(config.build(), connector, resolver))
+}
+
+fn configured() -> Result<ConfigBuilder<AgentScope>, Failure> {
     let tls = TlsConfig::builder().root_certs(roots()?).build();
-    let config = Agent::config_builder()
+    Ok(Agent::config_builder()
         .tls_config(tls)
         .http_status_as_error(false)
         .max_redirects(0)
@@ -33,9 +57,36 @@ pub(crate) fn agent() -> Result<Agent, Failure> {
         .timeout_per_write(Some(STALL_TIMEOUT))
         .timeout_recv_response(Some(ANSWER_TIMEOUT))
         .timeout_recv_body(Some(ANSWER_TIMEOUT))
-        .user_agent(concat!("terrace/", env!("CARGO_PKG_VERSION")))
-        .build();
-    Ok(config.into())
+        .user_agent(concat!("terrace/", env!("CARGO_PKG_VERSION"))))
+}
+
+/// Looks names up, and refuses what they must not mean.
+#[derive(Debug)]
+struct GuardedResolver {
+    guard: Guard,
+    resolver: DefaultResolver,
+}
+
+impl Resolver for GuardedResolver {
+    fn resolve(
+        &self,
+        uri: &Uri,
+        config: &Config,
+        timeout: NextTimeout,
+    ) -> Result<ResolvedSocketAddrs, ureq::Error> {
+        let found = self.resolver.resolve(uri, config, timeout)?;
+        // A proxy looks names up by itself, and it is the proxy's own name that comes here.
+        if config.proxy().is_some() {
+            return Ok(found);
+        }
+        let host = uri.host().unwrap_or_default();
+        for address in found.iter() {
+            self.guard
+                .check_address(host, uri.port_u16(), address.ip())
+                .map_err(|error| ureq::Error::Other(Box::new(error)))?;
+        }
+        Ok(found)
+    }
 }
 
 /// What the system trusts; in its place what `SSL_CERT_FILE` and `SSL_CERT_DIR` name. A system
@@ -111,6 +162,23 @@ pub(crate) fn describe(error: &ureq::Error) -> String {
             };
             format!("{error}{hint}")
         }
+        ureq::Error::Other(error) => error.to_string(),
         other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_means_a_private_address_is_not_connected_to() {
+        let agent = guarded_agent(Guard::public()).unwrap();
+        // Nobody checked this URL, so it is the address that is refused.
+        let error = agent.get("https://localhost:1/").call().unwrap_err();
+        assert!(matches!(error, ureq::Error::Other(_)), "{error}");
+        let text = describe(&error);
+        assert!(text.contains("this machine"), "{text}");
+        assert!(!may_pass(&error));
     }
 }

@@ -12,6 +12,7 @@ mod archive;
 mod args;
 mod client;
 mod clock;
+mod constraint;
 mod dist;
 mod error;
 mod http;
@@ -19,11 +20,13 @@ mod inspect;
 mod keys;
 mod mirror;
 mod module;
+mod origin;
 mod output;
 mod pack;
 mod parallel;
 mod provider;
 mod publish;
+mod reference;
 mod retry;
 mod upload;
 
@@ -72,6 +75,8 @@ fn run(arguments: &Arguments, output: &Output) -> Result<(), Failure> {
         Command::Publish(PublishCommand::Module(module)) => {
             module::publish(module, registry, output)
         }
+        Command::Mirror(MirrorCommand::Add(add)) => mirror::pull::add(add, registry, output),
+        Command::Mirror(MirrorCommand::Sync(sync)) => mirror::pull::sync(sync, registry, output),
         Command::Mirror(MirrorCommand::Push(push)) => mirror::push::push(push, registry, output),
         Command::Key(KeyCommand::Add { namespace, file }) => {
             keys::add(namespace, file, registry, output)

@@ -1,5 +1,6 @@
 //! `terrace mirror`: keeping copies of other registries' providers.
 
 mod directory;
+pub(crate) mod pull;
 pub(crate) mod push;
 mod report;

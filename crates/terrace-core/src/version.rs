@@ -58,6 +58,11 @@ impl Version {
     pub fn has_build(&self) -> bool {
         !self.0.build.is_empty()
     }
+
+    /// Its numbers and identifiers, for those who compare more than whole versions.
+    pub fn as_semver(&self) -> &semver::Version {
+        &self.0
+    }
 }
 
 impl FromStr for Version {

@@ -13,6 +13,7 @@
 )]
 
 mod keys;
+mod mirror_pull;
 mod mirror_push;
 mod modules;
 mod packing;

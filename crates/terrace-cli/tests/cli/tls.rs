@@ -1,29 +1,12 @@
 //! Whom the program trusts.
 
-use std::fs;
-use std::sync::Arc;
-
-use rustls::ServerConfig;
-use rustls::crypto::ring;
-use rustls::pki_types::pem::PemObject as _;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-
 use super::support::registry::Registry;
-use super::support::{TOKEN, ended, fixture, terrace};
+use super::support::{TOKEN, ended, fixture, terrace, tls};
 
 #[test]
 fn an_authority_of_ones_own_is_trusted_through_ssl_cert_file_and_not_without() {
     let file = fixture("tls/cert.pem");
-    let certificate = CertificateDer::from_pem_file(&file).unwrap();
-    let key = fs::read(fixture("tls/key.der")).unwrap();
-    let key = PrivateKeyDer::try_from(key).unwrap();
-    let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
-        .with_safe_default_protocol_versions()
-        .unwrap()
-        .with_no_client_auth()
-        .with_single_cert(vec![certificate], key)
-        .unwrap();
-    let registry = Registry::with_tls(Arc::new(config));
+    let registry = Registry::with_tls(tls());
     registry.add_key("publisher.asc");
     let list = || {
         let mut command = terrace(&["key", "list", "acme", "--url", registry.url()]);

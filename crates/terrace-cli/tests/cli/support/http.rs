@@ -26,11 +26,11 @@ impl Head {
 pub(crate) struct Response {
     pub(crate) status: u16,
     pub(crate) headers: Vec<(&'static str, String)>,
-    pub(crate) body: String,
+    pub(crate) body: Vec<u8>,
 }
 
 impl Response {
-    pub(crate) fn new(status: u16, body: impl Into<String>) -> Self {
+    pub(crate) fn new(status: u16, body: impl Into<Vec<u8>>) -> Self {
         Self {
             status,
             headers: Vec::new(),
@@ -104,8 +104,8 @@ fn write(stream: &mut impl Write, response: &Response) {
         head.push_str(&format!("{name}: {value}\r\n"));
     }
     let length = body.len();
-    head.push_str(&format!("content-length: {length}\r\n\r\n{body}"));
+    head.push_str(&format!("content-length: {length}\r\n\r\n"));
     // The program may have hung up, which is its right.
-    let _ = stream.write_all(head.as_bytes());
+    let _ = stream.write_all(&[head.as_bytes(), body].concat());
     let _ = stream.flush();
 }

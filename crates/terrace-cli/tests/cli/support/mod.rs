@@ -2,12 +2,18 @@
 
 pub(crate) mod http;
 pub(crate) mod mirror;
+pub(crate) mod origin;
 pub(crate) mod registry;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::sync::Arc;
 
+use rustls::ServerConfig;
+use rustls::crypto::ring;
+use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -57,7 +63,11 @@ pub(crate) fn terrace(arguments: &[&str]) -> Command {
     command.args(arguments).stdin(Stdio::null());
     for (name, _) in std::env::vars_os() {
         let name = name.to_string_lossy().to_ascii_uppercase();
-        if name.starts_with("TERRACE_") || name.starts_with("SSL_CERT_") || name.contains("PROXY") {
+        if name.starts_with("TERRACE_")
+            || name.starts_with("SSL_CERT_")
+            || name.starts_with("TF_TOKEN_")
+            || name.contains("PROXY")
+        {
             command.env_remove(&*name);
             command.env_remove(name.to_ascii_lowercase());
         }
@@ -95,6 +105,20 @@ pub(crate) fn ended(command: &mut Command) -> Ended {
 }
 
 pub(crate) const NAME: &str = "terraform-provider-hello_1.2.3";
+
+/// What a server with the certificate of `tls` speaks.
+pub(crate) fn tls() -> Arc<ServerConfig> {
+    let certificate = CertificateDer::from_pem_file(fixture("tls/cert.pem")).unwrap();
+    let key = fs::read(fixture("tls/key.der")).unwrap();
+    let key = PrivateKeyDer::try_from(key).unwrap();
+    let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(vec![certificate], key)
+        .unwrap();
+    Arc::new(config)
+}
 
 /// A copy of the signed release, to be spoiled.
 pub(crate) struct Dist(TempDir);

@@ -172,6 +172,9 @@ impl State {
             return Self::store(this, head, rest, body);
         }
         let mut state = this.lock().unwrap();
+        if let Some(rest) = head.target.strip_prefix("/mirror/") {
+            return state.mirrored(rest);
+        }
         if head.headers.get("authorization") != Some(&format!("Bearer {TOKEN}")) {
             return errors(401, &["a valid token is needed"]);
         }
@@ -227,6 +230,23 @@ impl State {
         }
         let incomplete = json!({ "status": "incomplete", "missing": missing });
         Response::new(202, incomplete.to_string())
+    }
+
+    /// A version by the network mirror protocol.
+    fn mirrored(&self, rest: &str) -> Response {
+        let path = rest.strip_suffix(".json").unwrap();
+        let Some(release) = self.releases.get(&format!("/admin/v1/mirror/{path}")) else {
+            return errors(404, &["it is not mirrored"]);
+        };
+        let mut archives = serde_json::Map::new();
+        for package in release["packages"].as_array().unwrap() {
+            let text = |name: &str| package[name].as_str().unwrap();
+            let platform = format!("{}_{}", text("os"), text("arch"));
+            let hashes = [format!("zh:{}", text("sha256")), text("h1").to_owned()];
+            let archive = json!({ "url": "https://bucket.example/", "hashes": hashes });
+            archives.insert(platform, archive);
+        }
+        Response::new(200, json!({ "archives": archives }).to_string())
     }
 
     fn missing(&self, description: &Value) -> Vec<Value> {

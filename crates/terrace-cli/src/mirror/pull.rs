@@ -1,0 +1,236 @@
+//! `terrace mirror add` and `terrace mirror sync`: copies of what other registries have, checked as
+//! a client would check it.
+
+mod configuration;
+mod list;
+mod lock;
+mod report;
+mod version;
+mod wanted;
+
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+use terrace_core::name::Hostname;
+use terrace_core::origin::{OriginVersion, OriginVersions, Service};
+use terrace_core::own_hosts::OwnHosts;
+use terrace_core::version::Version;
+
+use crate::args::{MirrorAddArguments, MirrorArguments, MirrorSyncArguments, RegistryArguments};
+use crate::client::{Client, registry_url};
+use crate::error::Failure;
+use crate::origin::{Origin, failure};
+use crate::output::Output;
+use report::{Line, Report};
+use wanted::{Choice, Found, PassedOver, Wanted};
+
+/// Mirrors one provider.
+pub(crate) fn add(
+    arguments: &MirrorAddArguments,
+    registry: &RegistryArguments,
+    output: &Output,
+) -> Result<(), Failure> {
+    let choice = match &arguments.versions {
+        Some(constraints) => Choice::All(constraints.clone()),
+        None => Choice::Newest(None),
+    };
+    let wanted = Wanted {
+        address: arguments.address.clone(),
+        choice,
+        platforms: arguments.mirror.platforms.clone(),
+        zips: Vec::new(),
+    };
+    let named = vec![arguments.address.hostname.clone()];
+    let found = Found::of(wanted);
+    run(found, named, &arguments.mirror, registry, output)
+}
+
+/// Mirrors what files ask for.
+pub(crate) fn sync(
+    arguments: &MirrorSyncArguments,
+    registry: &RegistryArguments,
+    output: &Output,
+) -> Result<(), Failure> {
+    let mut found = Found::default();
+    for file in &arguments.files {
+        found.extend(read(file, arguments)?);
+    }
+    for wanted in &mut found.wanted {
+        if !arguments.mirror.platforms.is_empty() {
+            wanted.platforms.clone_from(&arguments.mirror.platforms);
+        }
+    }
+    if let Some(url) = registry_url(registry)? {
+        found.pass_over(|hostname| OwnHosts::new(&url, &[]).include(hostname));
+    }
+    run(found, Vec::new(), &arguments.mirror, registry, output)
+}
+
+/// What a file, or a directory with a configuration, asks for.
+fn read(path: &Path, arguments: &MirrorSyncArguments) -> Result<Found, Failure> {
+    let refused = |reason: String| Failure::refused(format!("{}: {reason}", path.display()));
+    let text = |path: &Path| {
+        std::fs::read_to_string(path)
+            .map_err(|error| Failure::refused(format!("{}: {error}", path.display())))
+    };
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let default_host = &arguments.default_host;
+    if path.is_dir() {
+        let mut texts = Vec::new();
+        for file in configuration_files(path).map_err(|error| refused(error.to_string()))? {
+            texts.push((file.display().to_string(), text(&file)?));
+        }
+        if texts.is_empty() {
+            return Err(refused("there is no .tf file in it".to_owned()));
+        }
+        configuration::read(&texts, default_host).map_err(Failure::refused)
+    } else if name.ends_with(".lock.hcl") {
+        lock::read(&text(path)?).map_err(refused)
+    } else if name.ends_with(".tf") || name.ends_with(".tofu") {
+        let texts = [(path.display().to_string(), text(path)?)];
+        configuration::read(&texts, default_host).map_err(Failure::refused)
+    } else if name.ends_with(".toml") {
+        list::read(&text(path)?).map_err(refused)
+    } else {
+        Err(Failure::Usage(format!(
+            "{}: give a .toml list, a .terraform.lock.hcl, a .tf file, or a directory with some",
+            path.display()
+        )))
+    }
+}
+
+fn configuration_files(directory: &Path) -> std::io::Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(directory)? {
+        let path = entry?.path();
+        let extension = path.extension().unwrap_or_default();
+        if path.is_file() && (extension == "tf" || extension == "tofu") {
+            files.push(path);
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+fn run(
+    found: Found,
+    named: Vec<Hostname>,
+    arguments: &MirrorArguments,
+    registry: &RegistryArguments,
+    output: &Output,
+) -> Result<(), Failure> {
+    let client = if arguments.dry_run {
+        None
+    } else {
+        Some(Client::new(registry, output)?)
+    };
+    let mut mirror = Mirror {
+        origin: Origin::new(&arguments.origins, named, registry.retries, output)?,
+        client,
+        output,
+        report: Report::default(),
+    };
+    for PassedOver { source, reason } in found.passed_over {
+        mirror.report.add(Line::skipped(source, None, reason));
+    }
+    for wanted in &found.wanted {
+        if mirror.provider(wanted).is_break() {
+            break;
+        }
+    }
+    let url = mirror.client.as_ref().map(|client| client.url().to_owned());
+    mirror.report.finish(url, output)
+}
+
+/// A run: where things come from, where they go, and what became of them.
+struct Mirror<'a> {
+    origin: Origin<'a>,
+    /// There is none in a dry run.
+    client: Option<Client<'a>>,
+    output: &'a Output,
+    report: Report,
+}
+
+impl Mirror<'_> {
+    /// Mirrors the versions of one provider. What is wrong with one does not keep the others.
+    fn provider(&mut self, wanted: &Wanted) -> ControlFlow<()> {
+        let address = wanted.address.to_string();
+        let (service, list) = match self.list(wanted) {
+            Ok(asked) => asked,
+            Err(failure) => {
+                self.report.failed(Line::failed(address, None), failure);
+                return ControlFlow::Continue(());
+            }
+        };
+        let chosen = match choose(wanted, &list) {
+            Ok(chosen) => chosen,
+            Err(reason) => {
+                let line = Line::failed(address, None);
+                self.report.failed(line, Failure::refused(reason));
+                return ControlFlow::Continue(());
+            }
+        };
+        for version in chosen {
+            match self.version(wanted, &service, version) {
+                Ok(line) => self.report.add(line),
+                Err(trouble) => {
+                    let name = version.version.to_string();
+                    let line = Line::failed(address.clone(), Some(name));
+                    self.report.failed(line, trouble.failure);
+                    if trouble.ends_the_run {
+                        return ControlFlow::Break(());
+                    }
+                }
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// Asks which versions there are.
+    fn list(&self, wanted: &Wanted) -> Result<(Service, OriginVersions), Failure> {
+        let address = &wanted.address;
+        let service = self.origin.discover(&address.hostname)?;
+        let fetch = OriginVersions::ask(&service, address);
+        let fetched = self.origin.fetch(&fetch, &address.hostname)?;
+        let list = OriginVersions::read(&fetch, &fetched)
+            .map_err(|error| failure(&address.to_string(), &error))?;
+        for skipped in &list.skipped {
+            self.output
+                .warning(&format!("{address}: passed over: {skipped}"));
+        }
+        for warning in &list.warnings {
+            self.output
+                .warning(&format!("{address}: the origin says: {warning}"));
+        }
+        Ok((service, list))
+    }
+}
+
+/// The versions that are asked for, ascending.
+fn choose<'l>(wanted: &Wanted, list: &'l OriginVersions) -> Result<Vec<&'l OriginVersion>, String> {
+    let address = &wanted.address;
+    let is_release = |version: &Version| version.as_semver().pre.is_empty();
+    let mut chosen: Vec<&OriginVersion> = list
+        .versions
+        .iter()
+        .filter(|found| match wanted.choice.constraints() {
+            Some(constraints) => constraints.admit(&found.version),
+            None => is_release(&found.version),
+        })
+        .collect();
+    if chosen.is_empty() {
+        let asked = match wanted.choice.constraints() {
+            Some(constraints) => format!("version that meets \"{constraints}\""),
+            None => "release".to_owned(),
+        };
+        let newest = list.versions.last().map_or_else(
+            || "it has no version at all".to_owned(),
+            |newest| format!("its newest version is {}", newest.version),
+        );
+        return Err(format!("{address}: the origin has no {asked}; {newest}"));
+    }
+    if let Choice::Newest(_) = wanted.choice {
+        chosen.drain(..chosen.len() - 1);
+    }
+    Ok(chosen)
+}

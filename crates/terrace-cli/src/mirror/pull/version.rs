@@ -1,0 +1,337 @@
+//! One version of a provider: asked of its origin, checked, downloaded, and sent.
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde::Deserialize;
+use serde_json::json;
+use terrace_core::admin::{MirrorBody, PackageBody, SignedBody};
+use terrace_core::origin::{
+    Fetch, Fetched, OriginPackage, OriginVersion, PackageInquiry, Service, Step,
+};
+use terrace_core::package_hash::PackageHash;
+use terrace_core::platform::Platform;
+use terrace_core::publish::MirrorPublication;
+use terrace_core::version::Version;
+
+use super::Mirror;
+use super::report::Line;
+use super::wanted::Wanted;
+use crate::archive::Archive;
+use crate::client::Client;
+use crate::clock;
+use crate::error::Failure;
+use crate::origin::failure;
+use crate::parallel;
+use crate::publish::{Kind, Offer};
+use crate::reference::resolve;
+
+/// How many requests or downloads are under way at once.
+const PARALLEL: usize = 4;
+
+/// A version that a mirror has, by the network mirror protocol.
+#[derive(Deserialize)]
+struct MirroredVersion {
+    archives: BTreeMap<String, MirroredArchive>,
+}
+
+#[derive(Deserialize)]
+struct MirroredArchive {
+    #[serde(default)]
+    hashes: Vec<String>,
+}
+
+/// Why a version is not mirrored.
+pub(super) struct Trouble {
+    pub(super) failure: Failure,
+    /// Whether it would be the same with every other version.
+    pub(super) ends_the_run: bool,
+}
+
+impl Trouble {
+    fn of_registry(failure: Failure) -> Self {
+        Self {
+            ends_the_run: matches!(failure, Failure::NotAllowed(_) | Failure::Unavailable(_)),
+            failure,
+        }
+    }
+}
+
+impl From<Failure> for Trouble {
+    fn from(failure: Failure) -> Self {
+        Self {
+            failure,
+            ends_the_run: false,
+        }
+    }
+}
+
+impl Mirror<'_> {
+    /// Mirrors one version.
+    pub(super) fn version(
+        &self,
+        wanted: &Wanted,
+        service: &Service,
+        found: &OriginVersion,
+    ) -> Result<Line, Trouble> {
+        let (address, version) = (wanted.address.to_string(), &found.version);
+        let about = format!("{address} {version}");
+        let platforms = self.platforms(wanted, found, &about)?;
+        if platforms.is_empty() {
+            let reason = "the origin has it for none of the platforms".to_owned();
+            return Ok(Line::skipped(address, Some(version.to_string()), reason));
+        }
+        let packages = self.ask(wanted, service, version, &platforms)?;
+        check(wanted, &packages, &about)?;
+        let signer = packages.first().and_then(|package| package.signed.as_ref());
+        let signer = signer.map(|signed| signed.key.fingerprint.clone());
+        let names = platforms.iter().map(ToString::to_string).collect();
+        let line = |status| {
+            Line::done(address.clone(), version.to_string(), status, names)
+                .signed_by(signer.clone())
+        };
+        let Some(client) = &self.client else {
+            self.warn(&about, &packages);
+            return Ok(line("dry_run"));
+        };
+        if is_mirrored(client, wanted, version, &packages).map_err(Trouble::of_registry)? {
+            return Ok(line("unchanged"));
+        }
+        self.warn(&about, &packages);
+        let (bodies, archives) = self.download(wanted, &packages)?;
+        let body = describe(found, &packages, bodies);
+        MirrorPublication::parse(wanted.address.clone(), version.clone(), &body, clock::now())
+            .map_err(Failure::Refused)?;
+        let offer = Offer {
+            kind: Kind::MirroredProvider,
+            address: address.clone(),
+            version: version.to_string(),
+            description: json!(body),
+            archives,
+        };
+        let sent = offer
+            .send(client, self.output, || Ok(()))
+            .map_err(Trouble::of_registry)?;
+        for warning in &sent.warnings {
+            self.output.warning(&format!("{about}: {warning}"));
+        }
+        Ok(line(sent.status).uploading(sent.uploaded))
+    }
+
+    /// Tells once what is odd about the signature, which is the same for all packages.
+    fn warn(&self, about: &str, packages: &[OriginPackage]) {
+        for warning in packages
+            .iter()
+            .take(1)
+            .flat_map(|package| &package.warnings)
+        {
+            self.output.warning(&format!("{about}: {warning}"));
+        }
+    }
+
+    /// The wanted ones of the platforms that the origin has.
+    fn platforms(
+        &self,
+        wanted: &Wanted,
+        found: &OriginVersion,
+        about: &str,
+    ) -> Result<Vec<Platform>, Failure> {
+        let (mut named, offered) = (wanted.platforms.clone(), &found.platforms);
+        named.sort();
+        named.dedup();
+        match (named.as_slice(), offered.as_slice()) {
+            ([], []) => Err(Failure::refused(format!(
+                "{about}: the origin does not say which platforms it has; name them with --platform"
+            ))),
+            ([], all) => Ok(all.to_vec()),
+            // Then the answer for each one tells.
+            (named, []) => Ok(named.to_vec()),
+            (named, offered) => {
+                let (there, missing): (Vec<_>, Vec<_>) = named
+                    .iter()
+                    .cloned()
+                    .partition(|platform| offered.contains(platform));
+                for platform in missing.iter().filter(|_| !there.is_empty()) {
+                    let line = format!("{about}: the origin has it not for {platform}");
+                    self.output.warning(&line);
+                }
+                Ok(there)
+            }
+        }
+    }
+
+    /// Asks for every package; all of them are good, or the first that is not is the failure.
+    fn ask(
+        &self,
+        wanted: &Wanted,
+        service: &Service,
+        version: &Version,
+        platforms: &[Platform],
+    ) -> Result<Vec<OriginPackage>, Failure> {
+        let (address, count) = (&wanted.address, platforms.len());
+        self.output
+            .progress(&format!("checking {count} packages of {address} {version}"));
+        let memory = Memory::default();
+        let ask = |platform: &Platform| {
+            let about = format!("{address} {version} {platform}");
+            let mut inquiry = PackageInquiry::new(
+                service,
+                address.clone(),
+                version.clone(),
+                platform.clone(),
+                clock::now(),
+            );
+            while let Step::Fetch(fetch) = inquiry.next() {
+                let fetched =
+                    memory.or_else(&fetch, || self.origin.fetch(&fetch, &address.hostname))?;
+                inquiry
+                    .feed(&fetched)
+                    .map_err(|error| failure(&about, &error))?;
+            }
+            inquiry.finish().map_err(|error| failure(&about, &error))
+        };
+        parallel::map(platforms, PARALLEL, ask)
+            .into_iter()
+            .collect()
+    }
+
+    /// Downloads every zip, and computes what lock files hold of it.
+    fn download(
+        &self,
+        wanted: &Wanted,
+        packages: &[OriginPackage],
+    ) -> Result<(Vec<PackageBody>, Vec<Archive>), Failure> {
+        let hostname = &wanted.address.hostname;
+        let download = |package: &OriginPackage| {
+            let (fetch, filename) = (&package.download, &package.filename);
+            let archive = self
+                .origin
+                .download(fetch, hostname, filename, package.sha256)?;
+            let provider_type = &wanted.address.provider.provider_type;
+            let inspected = archive.inspect_provider(provider_type, &package.platform);
+            for remark in &inspected.remarks {
+                self.output.warning(remark);
+            }
+            if !inspected.reasons.is_empty() {
+                return Err(Failure::Refused(inspected.reasons));
+            }
+            let h1 = inspected.h1;
+            Ok((package_body(package, &archive, h1), archive))
+        };
+        parallel::map(packages, PARALLEL, download)
+            .into_iter()
+            .collect()
+    }
+}
+
+/// What was fetched for one version by the URLs of its packages: SHA256SUMS and its signature are
+/// mostly the same for all of them.
+#[derive(Default)]
+struct Memory(Mutex<BTreeMap<String, Fetched>>);
+
+impl Memory {
+    fn or_else(
+        &self,
+        fetch: &Fetch,
+        get: impl FnOnce() -> Result<Fetched, Failure>,
+    ) -> Result<Fetched, Failure> {
+        let url = resolve(fetch.base.as_deref().unwrap_or_default(), &fetch.reference);
+        let known = self
+            .0
+            .lock()
+            .ok()
+            .and_then(|known| known.get(&url).cloned());
+        if let Some(known) = known {
+            return Ok(known);
+        }
+        let fetched = get()?;
+        if let Ok(mut known) = self.0.lock() {
+            known.insert(url, fetched.clone());
+        }
+        Ok(fetched)
+    }
+}
+
+/// Checks what a client never sees, since it installs one platform: that all are signed as one.
+fn check(wanted: &Wanted, packages: &[OriginPackage], about: &str) -> Result<(), Failure> {
+    let first = packages.first();
+    for package in packages {
+        let is_one = first.is_some_and(|first| {
+            first.shasums == package.shasums && first.signed == package.signed
+        });
+        if !is_one {
+            return Err(Failure::refused(format!(
+                "{about}: the platforms have different SHA256SUMS files or signatures"
+            )));
+        }
+        if !wanted.zips.is_empty() && !wanted.zips.contains(&package.sha256) {
+            let (filename, sha256) = (&package.filename, package.sha256);
+            return Err(Failure::refused(format!(
+                "{about}: {filename} has the hash zh:{sha256}, which the lock file does not \
+                 have. If it is of another platform than the lock file is for, name yours with \
+                 --platform"
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// Whether the registry has all of them already, with the same bytes.
+fn is_mirrored(
+    client: &Client<'_>,
+    wanted: &Wanted,
+    version: &Version,
+    packages: &[OriginPackage],
+) -> Result<bool, Failure> {
+    let path = format!("/mirror/{}/{version}.json", wanted.address);
+    let Some(mirrored) = client.find::<MirroredVersion>(path)? else {
+        return Ok(false);
+    };
+    let has = |package: &OriginPackage| {
+        let zh = PackageHash::zh(package.sha256).to_string();
+        let archive = mirrored.archives.get(&package.platform.to_string());
+        archive.is_some_and(|archive| archive.hashes.contains(&zh))
+    };
+    Ok(packages.iter().all(has))
+}
+
+fn describe(
+    found: &OriginVersion,
+    packages: &[OriginPackage],
+    bodies: Vec<PackageBody>,
+) -> MirrorBody {
+    let first = packages.first();
+    let signed = first.and_then(|package| {
+        let signed = package.signed.as_ref()?;
+        Some(SignedBody {
+            shasums: package.shasums.as_str().to_owned(),
+            signature: STANDARD.encode(&signed.signature),
+            signing_key: signed.key.ascii_armor.clone(),
+        })
+    });
+    let named = first.map(|package| &package.protocols);
+    let protocols = named.filter(|protocols| !protocols.is_empty());
+    let protocols = protocols.unwrap_or(&found.protocols);
+    MirrorBody {
+        protocols: protocols.iter().map(ToString::to_string).collect(),
+        signed,
+        packages: bodies,
+    }
+}
+
+fn package_body(
+    package: &OriginPackage,
+    archive: &Archive,
+    h1: Option<PackageHash>,
+) -> PackageBody {
+    PackageBody {
+        os: package.platform.os().to_owned(),
+        arch: package.platform.arch().to_owned(),
+        filename: package.filename.clone(),
+        sha256: archive.sha256.to_string(),
+        size: archive.size,
+        h1: h1.map(|h1| h1.to_string()),
+    }
+}

@@ -1,0 +1,146 @@
+//! Another registry, with TLS, that has the signed release as `acme/hello`.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::net::TcpListener;
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+use rustls::{ServerConnection, StreamOwned};
+use serde_json::json;
+use terrace_core::digest::Sha256;
+
+use super::http::{Head, Response, Then, serve};
+use super::{NAME, fixture, tls};
+
+/// What it is called. Where it is, the program is told.
+pub(crate) const HOSTNAME: &str = "origin.example";
+
+const PLATFORMS: [&str; 6] = [
+    "darwin_amd64",
+    "darwin_arm64",
+    "freebsd_amd64",
+    "linux_amd64",
+    "linux_arm64",
+    "windows_amd64",
+];
+
+/// A registry on a port of its own.
+pub(crate) struct Origin {
+    url: String,
+    pages: Arc<Mutex<BTreeMap<String, Response>>>,
+    seen: Arc<Mutex<Vec<Head>>>,
+}
+
+impl Origin {
+    pub(crate) fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let origin = Self {
+            url: format!("https://{}", listener.local_addr().unwrap()),
+            pages: Arc::default(),
+            seen: Arc::default(),
+        };
+        origin.fill();
+        let (pages, seen, config) = (Arc::clone(&origin.pages), Arc::clone(&origin.seen), tls());
+        thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let (pages, seen) = (Arc::clone(&pages), Arc::clone(&seen));
+                let connection = ServerConnection::new(Arc::clone(&config)).unwrap();
+                thread::spawn(move || {
+                    serve(StreamOwned::new(connection, stream), |head| {
+                        seen.lock().unwrap().push(head.clone());
+                        let page = pages.lock().unwrap().get(&head.target).cloned();
+                        let response = page.unwrap_or_else(|| Response::new(404, "nothing"));
+                        Then::Answer(Box::new(move |_| response))
+                    });
+                });
+            }
+        });
+        origin
+    }
+
+    fn fill(&self) {
+        self.set(
+            "/.well-known/terraform.json",
+            Response::new(200, r#"{"providers.v1": "/v1/"}"#)
+                .with("content-type", "application/json"),
+        );
+        let split = |platform: &str| {
+            let (os, arch) = platform.split_once('_').unwrap();
+            json!({ "os": os, "arch": arch })
+        };
+        let platforms: Vec<_> = PLATFORMS.iter().map(|platform| split(platform)).collect();
+        let version = |version: &str| json!({ "version": version, "protocols": ["6.0"], "platforms": platforms });
+        let versions = ["1.2.3", "1.2.2", "2.0.0-rc.1", "v9.9.9"].map(version);
+        self.set_json("/v1/acme/hello/versions", &json!({ "versions": versions }));
+        let key = fs::read_to_string(fixture("publisher.asc")).unwrap();
+        for platform in PLATFORMS {
+            let filename = format!("{NAME}_{platform}.zip");
+            let zip = fs::read(fixture(&format!("release/{filename}"))).unwrap();
+            let (os, arch) = platform.split_once('_').unwrap();
+            self.set_json(
+                &description_of(platform),
+                &json!({
+                    "protocols": ["6.0"], "os": os, "arch": arch, "filename": filename,
+                    "download_url": format!("/files/{filename}?X-Signature=a%2Fb"),
+                    "shasum": Sha256::of(&zip).to_string(),
+                    "shasums_url": "/files/SHA256SUMS",
+                    "shasums_signature_url": "/files/SHA256SUMS.sig",
+                    "signing_keys": { "gpg_public_keys": [{ "ascii_armor": key }] },
+                }),
+            );
+            self.set(&zip_of(platform), Response::new(200, zip));
+        }
+        for end in ["SHA256SUMS", "SHA256SUMS.sig"] {
+            let bytes = fs::read(fixture(&format!("release/{NAME}_{end}"))).unwrap();
+            self.set(&format!("/files/{end}"), Response::new(200, bytes));
+        }
+    }
+
+    pub(crate) fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Where its provider is, for the program's `--origin`.
+    pub(crate) fn place(&self) -> String {
+        format!("{HOSTNAME}={}", self.url)
+    }
+
+    /// Answers otherwise from now on.
+    pub(crate) fn set(&self, target: &str, response: Response) {
+        let mut pages = self.pages.lock().unwrap();
+        pages.insert(target.to_owned(), response);
+    }
+
+    pub(crate) fn set_json(&self, target: &str, document: &serde_json::Value) {
+        self.set(target, Response::new(200, document.to_string()));
+    }
+
+    /// Changes the text of a page.
+    pub(crate) fn edit(&self, target: &str, edit: impl Fn(&str) -> String) {
+        let mut pages = self.pages.lock().unwrap();
+        let page = pages.get_mut(target).unwrap();
+        page.body = edit(std::str::from_utf8(&page.body).unwrap()).into_bytes();
+    }
+
+    /// Leads elsewhere.
+    pub(crate) fn redirect(&self, target: &str, location: &str) {
+        self.set(target, Response::new(302, "").with("location", location));
+    }
+
+    /// The requests since the last time.
+    pub(crate) fn requests(&self) -> Vec<Head> {
+        std::mem::take(&mut *self.seen.lock().unwrap())
+    }
+}
+
+pub(crate) fn description_of(platform: &str) -> String {
+    format!(
+        "/v1/acme/hello/1.2.3/download/{}",
+        platform.replace('_', "/")
+    )
+}
+
+pub(crate) fn zip_of(platform: &str) -> String {
+    format!("/files/{NAME}_{platform}.zip?X-Signature=a%2Fb")
+}
