@@ -1,0 +1,103 @@
+// Providers of one registry, mirrored by name into another one, and installed from there.
+import assert from "node:assert/strict";
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { before, test } from "node:test";
+import tls from "node:tls";
+
+import { cli } from "../../scripts/build.mjs";
+import { usingProvider, withEachClient } from "./support/client.mjs";
+import { run } from "./support/programs.mjs";
+import { useRegistry } from "./support/registry.mjs";
+import { ELSEWHERE, HERE, provider } from "./support/releases.mjs";
+import { scratch } from "./support/scratch.mjs";
+import { newKey } from "./support/signing.mjs";
+
+/** SSL_CERT_FILE is Go's way to name a CA on Linux; elsewhere Go asks the system. */
+const skip = process.platform === "linux" ? false : "SSL_CERT_FILE works on Linux only";
+
+/** What the origin is called in source addresses. */
+const ORIGIN = "origin.test";
+
+withEachClient((client) => {
+  const origin = useRegistry({ https: true });
+  const mirror = useRegistry({ https: true });
+  const directory = scratch();
+  let authorities;
+  let key;
+
+  before(async () => {
+    const texts = await Promise.all([origin, mirror].map(({ env }) => readFile(env.SSL_CERT_FILE, "utf8")));
+    tls.setDefaultCACertificates(texts);
+    authorities = join(directory, "authorities.pem");
+    await writeFile(authorities, texts.join("\n"));
+    key = await newKey(directory);
+    await origin.trusts("acme", key);
+    for (const version of ["1.0.0", "1.1.0", "2.0.0"]) await origin.publishes(provider({ address: "acme/hello", version, key }));
+  });
+
+  /** Runs `terrace mirror …` and returns what it reports. */
+  async function mirrors(...args) {
+    const at = ["--origin", `${ORIGIN}=${origin.url}`, "--json"];
+    const env = { ...process.env, ...mirror.env, SSL_CERT_FILE: authorities };
+    const { code, stdout, output } = await run(cli, ["mirror", ...args, ...at], { env });
+    assert.equal(code, 0, output.toString());
+    return JSON.parse(stdout.toString());
+  }
+
+  const installing = (t, version, files = {}) =>
+    client.workspace(
+      t,
+      mirror,
+      { "main.tf": usingProvider(`${ORIGIN}/acme/hello`, version), ...files },
+      {
+        config: `provider_installation {\n  network_mirror {\n    url = "${mirror.url}/mirror/"\n  }\n}\n`,
+        env: { SSL_CERT_FILE: authorities },
+      },
+    );
+
+  /** Installs from the origin itself, and returns the lock file. */
+  async function lockedAtOrigin(t, version) {
+    const services = Object.entries(origin.services).map(([name, path]) => `    "${name}" = "${new URL(path, origin.url)}"\n`);
+    const config = `host "${ORIGIN}" {\n  services = {\n${services.join("")}  }\n}\n`;
+    const files = { "main.tf": usingProvider(`${ORIGIN}/acme/hello`, version) };
+    const work = await client.workspace(t, origin, files, { config, env: { SSL_CERT_FILE: authorities } });
+    await work.runs("init");
+    return work.read(".terraform.lock.hcl");
+  }
+
+  const statuses = ({ versions }) => versions.map(({ version, status }) => `${version} ${status}`);
+
+  test("mirror add takes the versions that match, with the origin's signature, once", { skip }, async (t) => {
+    const dry = await mirrors("add", `${ORIGIN}/acme/hello`, "--versions", "~> 1.0", "--dry-run");
+    assert.equal(dry.versions.length, 2);
+    await assert.rejects(mirror.json(`/mirror/${ORIGIN}/acme/hello/index.json`), /404/);
+
+    assert.deepEqual(statuses(await mirrors("add", `${ORIGIN}/acme/hello`, "--versions", "~> 1.0")), ["1.0.0 created", "1.1.0 created"]);
+    assert.deepEqual(statuses(await mirrors("add", `${ORIGIN}/acme/hello`, "--versions", "~> 1.0")), ["1.0.0 unchanged", "1.1.0 unchanged"]);
+
+    const work = await installing(t, "1.0.0", { ".terraform.lock.hcl": await lockedAtOrigin(t, "1.0.0") });
+    await work.runs("init");
+    await work.remove(".terraform.lock.hcl");
+    await work.remove(".terraform");
+    await work.runs("init");
+    await work.remove(".terraform");
+    await work.runs("init", "-lockfile=readonly");
+  });
+
+  test("mirror sync takes a list, a lock file and a configuration", { skip }, async (t) => {
+    const list = join(scratch(t), "mirror.toml");
+    await writeFile(list, `[[provider]]\naddress = "${ORIGIN}/acme/hello"\nversions = "2.0.0"\nplatforms = ["${ELSEWHERE}"]\n`);
+    assert.deepEqual(statuses(await mirrors("sync", list)), ["2.0.0 created"]);
+    const packages = () => mirror.json(`/mirror/${ORIGIN}/acme/hello/2.0.0.json`);
+    assert.deepEqual(Object.keys((await packages()).archives), [ELSEWHERE]);
+
+    // A platform more, to the version that is there.
+    const work = await installing(t, "2.0.0", { ".terraform.lock.hcl": await lockedAtOrigin(t, "2.0.0") });
+    assert.deepEqual(statuses(await mirrors("sync", join(work.directory, ".terraform.lock.hcl"))), ["2.0.0 created"]);
+    assert.deepEqual(Object.keys((await packages()).archives).sort(), [ELSEWHERE, HERE].sort());
+    await work.runs("init");
+
+    assert.deepEqual(statuses(await mirrors("sync", work.directory)), ["2.0.0 unchanged"]);
+  });
+});
