@@ -91,7 +91,7 @@ withEachClient((client) => {
 
     test("a module that was not published is not found (3.3)", async (t) => {
       const work = await client.workspace(t, registry, { "main.tf": usingModule(`${HOST}/acme/nothing/aws`, "1.0.0") });
-      assert.match(await work.fails("init"), /Module "wanted" .* cannot be found in the module registry/);
+      assert.match(await work.fails("init"), /Module .*"wanted".* cannot be found in the module registry/);
     });
   });
 });
