@@ -5,8 +5,10 @@ mod keys;
 mod publish;
 mod read;
 
+use std::cell::RefCell;
+
 use terrace_core::config::Config;
-use terrace_core::key::Package;
+use terrace_core::key::{IndexKey, Package};
 use terrace_core::limits;
 use terrace_core::own_hosts::OwnHosts;
 use terrace_core::problem::Problem;
@@ -24,6 +26,14 @@ const BUSY_TRIES: u32 = 10;
 pub struct App<'a, P> {
     config: &'a Config,
     platform: P,
+    later: RefCell<Vec<Task>>,
+}
+
+/// Something to do once the client has its answer.
+#[derive(Debug, Clone)]
+pub enum Task {
+    /// Write an index that a reader has missed.
+    Mend(IndexKey),
 }
 
 /// Why a handler has no reply of its own.
@@ -54,7 +64,30 @@ impl From<StoreError> for Failure {
 impl<'a, P: Platform> App<'a, P> {
     /// A registry with these settings.
     pub fn new(config: &'a Config, platform: P) -> Self {
-        Self { config, platform }
+        let later = RefCell::default();
+        Self {
+            config,
+            platform,
+            later,
+        }
+    }
+
+    /// What is to be done after the answers so far. It must be carried through even when the client
+    /// has gone: a writer of lists has to live until its second look.
+    pub fn take_tasks(&self) -> Vec<Task> {
+        self.later.take()
+    }
+
+    /// Does it. Nobody waits for it, so what goes wrong is only logged.
+    pub async fn perform(&self, task: Task) {
+        let Task::Mend(key) = task;
+        if let Err(failure) = self.mend(&key).await {
+            self.problem(failure);
+        }
+    }
+
+    fn later(&self, task: Task) {
+        self.later.borrow_mut().push(task);
     }
 
     /// Answers a request.
@@ -99,7 +132,10 @@ impl<'a, P: Platform> App<'a, P> {
                 self.publish_provider(address, version, &body, request.origin())
                     .await
             }
-            (Route::PublishMirrored(address, version), _) => {
+            (Route::MirroredRelease(address, version), Method::Get) => {
+                self.describe_mirrored(address, version).await
+            }
+            (Route::MirroredRelease(address, version), _) => {
                 let body = admin_body(&mut request).await?;
                 self.publish_mirrored(address, version, &body, request.origin())
                     .await

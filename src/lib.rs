@@ -16,5 +16,5 @@ async fn fetch(
     env: Env,
     context: Context,
 ) -> worker::Result<web_sys::Response> {
-    platform::serve(request, env, &context).await
+    platform::serve(request, env, context).await
 }

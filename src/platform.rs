@@ -6,6 +6,7 @@ mod kv;
 mod r2;
 
 use std::cell::OnceCell;
+use std::rc::Rc;
 
 use terrace_core::config::Config;
 use terrace_core::problem::Problem;
@@ -27,17 +28,22 @@ thread_local! {
     static CONFIG: OnceCell<Result<&'static Config, String>> = const { OnceCell::new() };
 }
 
-/// Answers one request. One that writes is carried through even when its client has gone: a
-/// publisher's Ctrl-C must not stop between a write and the look after it.
+/// Answers one request. What writes is carried through even when its client has gone, a publish as
+/// well as what a read leaves to be done: a Ctrl-C must not stop between a write and the look after it.
 pub(crate) async fn serve(
     request: web_sys::Request,
     env: Env,
-    context: &Context,
+    context: Context,
 ) -> worker::Result<web_sys::Response> {
+    let context = Rc::new(context);
     if matches!(request.method().as_str(), "GET" | "HEAD") {
-        return answer(request, env).await;
+        return answer(request, env, &context).await;
     }
-    let promise = future_to_promise(async move { Ok(answer(request, env).await?.into()) });
+    let context_of_answer = Rc::clone(&context);
+    let promise =
+        future_to_promise(
+            async move { Ok(answer(request, env, &context_of_answer).await?.into()) },
+        );
     let carried_through = JsFuture::from(promise.clone());
     context.wait_until(async move {
         // Whoever waits for the answer is told of a failure.
@@ -46,12 +52,24 @@ pub(crate) async fn serve(
     Ok(JsFuture::from(promise).await?.unchecked_into())
 }
 
-async fn answer(request: web_sys::Request, env: Env) -> worker::Result<web_sys::Response> {
+async fn answer(
+    request: web_sys::Request,
+    env: Env,
+    context: &Context,
+) -> worker::Result<web_sys::Response> {
     let reply = match config(&env).and_then(|config| Ok((config, Cloudflare::new(&env)?))) {
         Ok((config, cloudflare)) => {
-            App::new(config, cloudflare)
-                .handle(http::Incoming::new(request))
-                .await
+            let app = App::new(config, cloudflare);
+            let reply = app.handle(http::Incoming::new(request)).await;
+            let tasks = app.take_tasks();
+            if !tasks.is_empty() {
+                context.wait_until(async move {
+                    for task in tasks {
+                        app.perform(task).await;
+                    }
+                });
+            }
+            reply
         }
         Err(message) => {
             console_error!("configuration: {message}");

@@ -8,21 +8,20 @@ use terrace_core::admin::{
 use terrace_core::archive::limits::READ_BYTES;
 use terrace_core::archive::{ArchiveFormat, Entry, Step as ZipStep, TarGzInspector};
 use terrace_core::archive_url::ArchiveUrls;
-use terrace_core::index;
-use terrace_core::key::{FactKey, IndexKey};
+use terrace_core::key::{FactKey, Package};
 use terrace_core::own_hosts::OwnHosts;
 use terrace_core::problem::Problem;
 use terrace_core::publish::{
     ArchiveState, ExpectedArchive, MirrorPublication, ModulePublication, Plan, ProviderPublication,
     Publication, Seen, Step, StoredRelease, release_metadata, too_large,
 };
+use terrace_core::release::Release;
 use terrace_core::reply::{CachePolicy, Reply};
 use terrace_core::version::Version;
 
 use super::{App, BUSY_TRIES, Failure};
 use crate::store::{
-    Archives as _, Clock as _, Condition, Facts as _, Indices as _, Payload, Platform, StoreError,
-    Stored,
+    Archives as _, Clock as _, Condition, Facts as _, Payload, Platform, StoreError, Stored,
 };
 
 /// How a list of steps ended.
@@ -68,6 +67,24 @@ impl<P: Platform> App<'_, P> {
             MirrorPublication::parse(address, version, &body, now).map_err(Problem::Invalid)?;
         self.publish(&Publication::Mirror(publication), origin)
             .await
+    }
+
+    /// What is mirrored of a version, so that nobody sends it again.
+    pub(super) async fn describe_mirrored(
+        &self,
+        address: MirroredAddress,
+        version: Version,
+    ) -> Result<Reply<P::Stream>, Failure> {
+        let missing = Problem::NotFound(format!("{address} {version} is not mirrored"));
+        let package = Package::Mirrored(address);
+        let stored = self.stored(&package, &version).await?;
+        match stored.map(|stored| stored.release) {
+            Some(Release::Mirrored(release)) => {
+                let text = serde_json::to_string(&release.describe()).map_err(corrupt)?;
+                Ok(Reply::json(200, CachePolicy::NoStore, text))
+            }
+            _ => Err(missing.into()),
+        }
     }
 
     pub(super) async fn publish_module(
@@ -300,14 +317,8 @@ impl<P: Platform> App<'_, P> {
                 let key = FactKey::Change(package.clone());
                 facts.put(&key, "", &[], Condition::Any).await?;
             }
-            Step::IndexVersion(release) => {
-                let key = IndexKey::Version(release.package(), release.version().clone());
-                let document = index::version(release).map_err(corrupt)?;
-                self.platform.indices().put(&key, &document).await?;
-            }
-            Step::IndexVersions(package) => {
-                self.index_versions(package).await?;
-            }
+            Step::IndexVersion(release) => self.index_version(release).await?,
+            Step::IndexVersions(package) => self.index_versions(package).await?,
         }
         Ok(Executed::All)
     }

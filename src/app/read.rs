@@ -9,11 +9,15 @@ use terrace_core::release::Release;
 use terrace_core::reply::{Body, Reply};
 use terrace_core::version::Version;
 
-use super::{App, Failure};
+use super::{App, Failure, Task};
 use crate::store::{Clock as _, Fact, Facts as _, Indices as _, Platform, Revision, StoreError};
 
-/// The version lists of a package, each with the key it is written to.
-type Lists = Vec<(IndexKey, IndexDocument)>;
+/// Indices, each with the key it is written to.
+type Indexed = Vec<(IndexKey, IndexDocument)>;
+
+fn index_of(release: &Release) -> Result<IndexDocument, Failure> {
+    index::version(release).map_err(|error| Failure::Corrupt(error.to_string()))
+}
 
 impl<P: Platform> App<'_, P> {
     pub(super) async fn read(&self, lookup: &Lookup, origin: &str) -> Reply<P::Stream> {
@@ -55,15 +59,19 @@ impl<P: Platform> App<'_, P> {
     async fn read_facts(&self, lookup: &Lookup, origin: &str) -> Result<Reply<P::Stream>, Failure> {
         let document = match &lookup.key {
             IndexKey::Versions(package) | IndexKey::MirrorVersions(package) => {
-                let lists = self.mend_versions(package).await?;
+                let lists = self.versions(package).await?;
                 let wanted = lists.into_iter().find(|(key, _)| *key == lookup.key);
                 wanted.map(|(_, document)| document)
             }
-            IndexKey::Version(package, version) => self.mend_version(package, version).await?,
+            IndexKey::Version(package, version) => {
+                let release = self.release(package, version).await?;
+                release.as_ref().map(index_of).transpose()?
+            }
         };
         let Some(IndexDocument { text, metadata }) = document else {
             return Ok(lookup.not_found());
         };
+        self.later(Task::Mend(lookup.key.clone()));
         let found = Found {
             metadata,
             body: Body::Text(text),
@@ -75,30 +83,46 @@ impl<P: Platform> App<'_, P> {
         }
     }
 
-    /// The index of a version from its release. That it could not be written is no reason not to
-    /// answer: the next read will try again.
-    async fn mend_version(
-        &self,
-        package: &Package,
-        version: &Version,
-    ) -> Result<Option<IndexDocument>, Failure> {
-        let Some(release) = self.release(package, version).await? else {
-            return Ok(None);
-        };
-        let document = index::version(&release).map_err(|e| Failure::Corrupt(e.to_string()))?;
-        let key = IndexKey::Version(package.clone(), version.clone());
+    /// Writes an index that a reader has missed, after its answer. That it cannot be written is no
+    /// harm: the next read will try again.
+    pub(super) async fn mend(&self, key: &IndexKey) -> Result<(), Failure> {
+        match key {
+            IndexKey::Versions(package) | IndexKey::MirrorVersions(package) => {
+                self.mend_versions(package).await
+            }
+            IndexKey::Version(package, version) => match self.release(package, version).await? {
+                Some(release) => self.mend_version(key, &release).await,
+                None => Ok(()),
+            },
+        }
+    }
+
+    async fn mend_version(&self, key: &IndexKey, release: &Release) -> Result<(), Failure> {
         // The edge may remember for long that there was none: asked for with a shorter time, it
-        // looks again, and there is nothing to write.
+        // looks again, and there may be nothing to write.
         let seconds = limits::LIST_CACHE_SECONDS;
-        let indices = self.platform.indices();
-        let found = indices.get(&key, IndexForm::Stream, seconds).await;
-        if matches!(found, Ok(Some(found)) if found.metadata == document.metadata) {
-            return Ok(Some(document));
+        let found = self.platform.indices().get(key, IndexForm::Stream, seconds);
+        let wanted = index_of(release)?.metadata;
+        if matches!(found.await, Ok(Some(found)) if found.metadata == wanted) {
+            return Ok(());
         }
-        if let Err(error) = indices.put(&key, &document).await {
-            self.platform.log(&format!("storage: {error}"));
+        self.index_version(release).await
+    }
+
+    /// Writes the lists once, and again only if that may have replaced newer ones.
+    async fn mend_versions(&self, package: &Package) -> Result<(), Failure> {
+        let before = self.change(package).await?;
+        match self.write_all(&self.versions(package).await?).await {
+            // Somebody else has just written it.
+            Err(StoreError::Busy(_)) => return Ok(()),
+            // It may have taken effect.
+            Err(error) => self.platform.log(&format!("storage: {error}")),
+            Ok(()) => {}
         }
-        Ok(Some(document))
+        if self.change(package).await? == before {
+            return Ok(());
+        }
+        self.index_versions(package).await
     }
 
     /// The release of a version, if it was published.
@@ -127,24 +151,51 @@ impl<P: Platform> App<'_, P> {
     }
 
     /// Writes the version lists, and again as long as somebody commits meanwhile. Why this ends with
-    /// the newest lists is told in [`terrace_core::index`]. Empty when there is nothing to list.
+    /// the newest lists is told in [`terrace_core::index`].
     ///
     /// # Errors
     /// When a list may not be the newest one: the same request again will see to it.
-    pub(super) async fn index_versions(&self, package: &Package) -> Result<Lists, Failure> {
+    pub(super) async fn index_versions(&self, package: &Package) -> Result<(), Failure> {
+        self.write_newest(package, async || self.versions(package).await)
+            .await
+    }
+
+    /// Writes the index of a version; of one that may grow, as long as it does.
+    ///
+    /// # Errors
+    /// As [`App::index_versions`].
+    pub(super) async fn index_version(&self, release: &Release) -> Result<(), Failure> {
+        let (package, version) = (release.package(), release.version());
+        let key = IndexKey::Version(package.clone(), version.clone());
+        if !release.may_grow() {
+            let document = index_of(release)?;
+            return Ok(self.platform.indices().put(&key, &document).await?);
+        }
+        self.write_newest(&package, async || {
+            let release = self.release(&package, version).await?;
+            let document = release.as_ref().map(index_of).transpose()?;
+            Ok(document
+                .map(|document| (key.clone(), document))
+                .into_iter()
+                .collect())
+        })
+        .await
+    }
+
+    async fn write_newest(
+        &self,
+        package: &Package,
+        indices: impl AsyncFn() -> Result<Indexed, Failure>,
+    ) -> Result<(), Failure> {
         for _ in 0..limits::REFRESH_ROUNDS {
             let before = self.change(package).await?;
-            let lists = self.versions(package).await?;
-            if lists.is_empty() {
-                return Ok(lists);
-            }
-            match self.write_lists(&lists).await {
-                // Waiting coalesces: what others commit meanwhile is in the next lists.
+            match self.write_all(&indices().await?).await {
+                // Waiting coalesces: what others commit meanwhile is in the next ones.
                 Err(StoreError::Busy(_)) => self.platform.clock().sleep(1).await,
                 Err(error) => return Err(error.into()),
                 Ok(()) => {
                     if self.change(package).await? == before {
-                        return Ok(lists);
+                        return Ok(());
                     }
                 }
             }
@@ -152,39 +203,8 @@ impl<P: Platform> App<'_, P> {
         Err(Failure::Outrun(package.clone()))
     }
 
-    /// The version list for a reader who found none. It is owed an answer; that the list is written
-    /// is a courtesy, unless the reader's own write may have replaced a newer one.
-    async fn mend_versions(&self, package: &Package) -> Result<Lists, Failure> {
-        let before = self.change(package).await?;
-        let lists = self.versions(package).await?;
-        if lists.is_empty() {
-            return Ok(lists);
-        }
-        match self.write_lists(&lists).await {
-            // Somebody else has just written it.
-            Err(StoreError::Busy(_)) => return Ok(lists),
-            // It may have taken effect.
-            Err(error) => self.platform.log(&format!("storage: {error}")),
-            Ok(()) => {}
-        }
-        if self
-            .change(package)
-            .await
-            .is_ok_and(|after| after == before)
-        {
-            return Ok(lists);
-        }
-        match self.index_versions(package).await {
-            Ok(newest) => Ok(newest),
-            Err(failure) => {
-                self.problem(failure);
-                Ok(lists)
-            }
-        }
-    }
-
-    async fn write_lists(&self, lists: &Lists) -> Result<(), StoreError> {
-        for (key, document) in lists {
+    async fn write_all(&self, indices: &Indexed) -> Result<(), StoreError> {
+        for (key, document) in indices {
             self.platform.indices().put(key, document).await?;
         }
         Ok(())
@@ -195,7 +215,7 @@ impl<P: Platform> App<'_, P> {
         self.platform.facts().revision(&key).await
     }
 
-    async fn versions(&self, package: &Package) -> Result<Lists, Failure> {
+    async fn versions(&self, package: &Package) -> Result<Indexed, Failure> {
         let releases = self.list_releases(package).await?;
         index::versions(package, releases).map_err(|error| Failure::Corrupt(error.to_string()))
     }

@@ -63,6 +63,17 @@ pub struct SignedBody {
     pub signing_key: String,
 }
 
+/// The answer of `GET /admin/v1/mirror/{hostname}/{namespace}/{type}/{version}`: what is mirrored.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct MirroredBody {
+    /// Plugin protocols, where they are known.
+    pub protocols: Vec<String>,
+    /// Whether what the origin signed is stored.
+    pub signed: bool,
+    /// One for each platform that is stored.
+    pub packages: Vec<PackageBody>,
+}
+
 /// The body of `PUT /admin/v1/modules/{namespace}/{name}/{system}/{version}`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

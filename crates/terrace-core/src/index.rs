@@ -96,9 +96,9 @@ impl ListedRelease {
         }
     }
 
-    /// The metadata of the release object.
-    pub fn to_metadata(&self) -> Vec<(&'static str, String)> {
-        if self.platforms.is_empty() {
+    /// The metadata of the release object: what the list of its package needs, and no more.
+    pub fn to_metadata(&self, package: &Package) -> Vec<(&'static str, String)> {
+        if !matches!(package, Package::Provider(_)) {
             return Vec::new();
         }
         vec![
@@ -418,7 +418,7 @@ mod tests {
             platforms in proptest::collection::vec("[a-z]{2,8}_[a-z0-9]{2,8}", 1..5),
         ) {
             let release = listed("1.0.0", &protocols.join(","), &platforms.join(","));
-            let metadata = release.to_metadata();
+            let metadata = release.to_metadata(&provider());
             let read = ListedRelease::from_metadata(&provider(), release.version.clone(), |name| {
                 metadata.iter().find(|(known, _)| *known == name).map(|(_, value)| value.as_str())
             });

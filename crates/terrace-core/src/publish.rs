@@ -1,9 +1,10 @@
 //! Publishing, decided: what was sent and what is stored go in, the steps to take come out.
 //!
 //! Nothing is written before everything a client would refuse has been checked (but the contents of
-//! zips that [`ExpectedArchive::zip_inspector`] only lists), and the one create-only write of the release document is the commit. All steps before it store bytes that
-//! nothing refers to yet; all steps after it rebuild indices, and the same request again takes
-//! them again.
+//! zips that [`ExpectedArchive::zip_inspector`] only lists), and one conditional write of the
+//! release document is the commit: create-only, or, for what a mirrored release gains, only over
+//! the document that was read. All steps before it store bytes that nothing refers to yet; all steps
+//! after it rebuild indices, and the same request again takes them again.
 
 mod mirror;
 mod module;
@@ -128,7 +129,7 @@ pub enum Step {
     /// **The commit** of what a mirrored release gains: replace the document with this etag, and no
     /// other.
     GrowRelease(Box<Release>, String),
-    /// Write the index of the version.
+    /// Write the index of the version; of one that may grow, as it is stored by then.
     IndexVersion(Box<Release>),
     /// Tell whoever is writing the version list that there is more to list.
     MarkChanged(Package),
@@ -390,5 +391,5 @@ pub fn too_large(archives: &[ExpectedArchive], urls: &ArchiveUrls) -> Vec<String
 
 /// The metadata that the release object carries for version lists.
 pub fn release_metadata(release: &Release) -> Vec<(&'static str, String)> {
-    ListedRelease::of(release).to_metadata()
+    ListedRelease::of(release).to_metadata(&release.package())
 }

@@ -129,7 +129,7 @@ pub fn begin<S>(
         ),
         other @ (Route::Archive(..)
         | Route::PublishProvider(..)
-        | Route::PublishMirrored(..)
+        | Route::MirroredRelease(..)
         | Route::PublishModule(..)
         | Route::SigningKeys(..)
         | Route::SigningKey(..)) => return Begun::Other(other, method),
@@ -144,11 +144,15 @@ pub fn begin<S>(
             IndexForm::Stream,
             limits::LIST_CACHE_SECONDS,
         ),
-        Some(version) => (
-            IndexKey::Version(package, version),
-            IndexForm::Text,
-            limits::VERSION_CACHE_SECONDS,
-        ),
+        Some(version) => {
+            let cache_seconds = match package {
+                // It may gain platforms.
+                Package::Mirrored(_) => limits::LIST_CACHE_SECONDS,
+                Package::Provider(_) | Package::Module(_) => limits::VERSION_CACHE_SECONDS,
+            };
+            let key = IndexKey::Version(package, version);
+            (key, IndexForm::Text, cache_seconds)
+        }
     };
     let if_none_match = if_none_match.map(str::to_owned);
     Begun::Read(Box::new(Lookup {

@@ -279,6 +279,11 @@ impl Release {
         }
     }
 
+    /// Whether what is stored of it may be more by now.
+    pub fn may_grow(&self) -> bool {
+        matches!(self, Self::Mirrored(_))
+    }
+
     /// The stored document.
     ///
     /// # Errors

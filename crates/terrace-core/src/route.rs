@@ -40,7 +40,7 @@ pub enum Route {
     /// `/admin/v1/modules/{namespace}/{name}/{system}/{version}`
     PublishModule(ModuleAddress, Version),
     /// `/admin/v1/mirror/{hostname}/{namespace}/{type}/{version}`
-    PublishMirrored(MirroredAddress, Version),
+    MirroredRelease(MirroredAddress, Version),
     /// `/admin/v1/namespaces/{namespace}/keys`
     SigningKeys(Namespace),
     /// `/admin/v1/namespaces/{namespace}/keys/{key_id}`
@@ -117,9 +117,8 @@ impl Route {
             | Self::MirrorVersions(..)
             | Self::MirrorPackages(..) => &[Method::Get, Method::Head],
             Self::Archive(..) => &[Method::Get, Method::Head, Method::Put],
-            Self::PublishProvider(..) | Self::PublishMirrored(..) | Self::PublishModule(..) => {
-                &[Method::Put]
-            }
+            Self::PublishProvider(..) | Self::PublishModule(..) => &[Method::Put],
+            Self::MirroredRelease(..) => &[Method::Get, Method::Put],
             Self::SigningKeys(..) => &[Method::Get, Method::Put],
             Self::SigningKey(..) => &[Method::Delete],
         }
@@ -233,7 +232,7 @@ fn admin(path: &str, segments: &[&str]) -> Result<Route, Problem> {
             version.parse().map_err(|error| bad(&error))?,
         )),
         ["v1", "mirror", hostname, namespace, provider_type, version] => {
-            Ok(Route::PublishMirrored(
+            Ok(Route::MirroredRelease(
                 mirrored(hostname, namespace, provider_type).map_err(|error| bad(&error))?,
                 version.parse().map_err(|error| bad(&error))?,
             ))
@@ -310,7 +309,7 @@ mod tests {
             ("/mirror/a.b/acme/widget/index.json", "MirrorVersions"),
             ("/mirror/a.b/acme/widget/1.0.0.json", "MirrorPackages"),
             ("/mirror/a.b/acme/widget/1.0.0+x.json", "MirrorPackages"),
-            ("/admin/v1/mirror/a.b/acme/widget/1.0.0", "PublishMirrored"),
+            ("/admin/v1/mirror/a.b/acme/widget/1.0.0", "MirroredRelease"),
             (archive.as_str(), "Archive"),
             ("/admin/v1/providers/acme/widget/1.0.0", "PublishProvider"),
             ("/admin/v1/modules/acme/vpc/aws/1.0.0", "PublishModule"),

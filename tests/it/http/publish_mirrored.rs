@@ -69,6 +69,96 @@ fn what_a_signature_covers_is_not_added_to_without_it() {
 }
 
 #[test]
+fn what_is_mirrored_is_told_to_who_may_add_to_it() {
+    let (registry, fixture) = (Registry::start(), MirrorFixture::new("1.0.0"));
+    registry
+        .admin("GET", &fixture.admin_path(), None)
+        .expect(404);
+    fixture.clone().only("arm64").publish(&registry);
+    let json = registry
+        .admin("GET", &fixture.admin_path(), None)
+        .expect(200)
+        .json();
+    let sent = fixture.clone().only("arm64").description();
+    assert_eq!(json["packages"], sent["packages"]);
+    assert_eq!(json["protocols"], sent["protocols"]);
+    assert_eq!(json["signed"], json!(true));
+    registry.get(&fixture.admin_path()).expect(401);
+}
+
+#[test]
+fn a_signature_that_leaves_out_a_mirrored_platform_is_409() {
+    let (registry, fixture) = (Registry::start(), MirrorFixture::new("1.0.0"));
+    fixture.clone().unsigned().publish(&registry);
+    let mut partial = fixture.clone().only("amd64");
+    let only_amd64 = |line: &&str| line.contains("_amd64");
+    let shasums = fixture.origin.shasums.lines().filter(only_amd64);
+    let shasums: String = shasums.map(|line| format!("{line}\n")).collect();
+    partial.origin = partial.origin.with_shasums(shasums);
+    let refused = partial.put(&registry).expect(409).errors();
+    assert!(refused.contains("linux_arm64"), "{refused}");
+    assert_eq!(
+        platforms(&registry, &fixture),
+        ["linux_amd64", "linux_arm64"]
+    );
+}
+
+#[test]
+fn another_h1_hash_for_a_mirrored_platform_is_409() {
+    let (registry, fixture) = (Registry::start(), MirrorFixture::new("1.0.0"));
+    let fixture = fixture.unsigned().only("amd64");
+    fixture.publish(&registry);
+    let with_h1 = |digit: char| {
+        let mut body = fixture.description();
+        let h1: String = std::iter::repeat_n(digit, 42).collect();
+        body["packages"][0]["h1"] = json!(format!("h1:{h1}A="));
+        registry.admin(
+            "PUT",
+            &fixture.admin_path(),
+            Some(body.to_string().as_bytes()),
+        )
+    };
+    with_h1('B').expect(201);
+    with_h1('B').expect(200);
+    let refused = with_h1('C').expect(409).errors();
+    assert!(refused.contains("h1"), "{refused}");
+}
+
+#[test]
+fn platforms_beyond_what_a_release_may_have_are_refused_however_they_come() {
+    let (registry, fixture) = (Registry::start(), MirrorFixture::new("1.0.0"));
+    let fixture = fixture.unsigned().only("amd64");
+    fixture.publish(&registry);
+    let zip = &fixture.description()["packages"][0];
+    let mut body = fixture.description();
+    let other = |number: usize| {
+        let mut package = zip.clone();
+        package["arch"] = json!(format!("arch{number}"));
+        package["filename"] = json!(
+            zip["filename"]
+                .as_str()
+                .unwrap()
+                .replace("amd64", &format!("arch{number}"))
+        );
+        package["sha256"] = json!(format!("{number:064x}"));
+        package
+    };
+    body["packages"] = (1..=64).map(other).collect();
+    let put = |body: &serde_json::Value| {
+        let text = body.to_string();
+        registry.admin("PUT", &fixture.admin_path(), Some(text.as_bytes()))
+    };
+    let refused = put(&body).expect(409).errors();
+    assert!(refused.contains("65 platforms"), "{refused}");
+    let mut twin = zip.clone();
+    twin["arch"] = json!("arm64");
+    twin["filename"] = json!(zip["filename"].as_str().unwrap().replace("amd64", "arm64"));
+    body["packages"] = json!([twin]);
+    let refused = put(&body).expect(409).errors();
+    assert!(refused.contains("same sha256"), "{refused}");
+}
+
+#[test]
 fn other_bytes_for_a_mirrored_platform_are_409_and_change_nothing() {
     let (registry, fixture) = (Registry::start(), MirrorFixture::new("1.0.0"));
     fixture.clone().unsigned().publish(&registry);

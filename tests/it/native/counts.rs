@@ -40,6 +40,32 @@ fn each_read_makes_one_kv_read_and_no_r2_operation() {
     }
 }
 
+/// What never changes is kept for a day; a list, and a mirrored version that may gain platforms, for
+/// half a minute.
+#[test]
+fn an_index_is_kept_at_the_edge_for_as_long_as_it_may_be_old() {
+    let (memory, registry, provider, module) = published();
+    let mirrored = MirrorFixture::new("1.0.0");
+    mirrored.publish(&registry);
+    let own = format!("/mirror/registry.test/{}/widget", provider.namespace);
+    for (path, seconds) in [
+        (format!("{}/versions", provider.path()), 30),
+        (format!("{}/versions", module.path()), 30),
+        (format!("{own}/index.json"), 30),
+        (mirrored.index(), 30),
+        (mirrored.packages(), 30),
+        (format!("{own}/1.0.0.json"), 86_400),
+        (
+            format!("{}/1.0.0/download/linux/amd64", provider.path()),
+            86_400,
+        ),
+        (format!("{}/1.0.0/download", module.path()), 86_400),
+    ] {
+        registry.get(&path);
+        assert_eq!(memory.cache_seconds(), seconds, "{path}");
+    }
+}
+
 #[test]
 fn discovery_reads_nothing() {
     let (memory, registry, ..) = published();
@@ -70,7 +96,6 @@ fn a_miss_asks_r2_before_it_says_404() {
         memory.operations(),
         [
             "KV get providers/hosted/nobody/nothing/versions",
-            "R2 head changes/providers/hosted/nobody/nothing",
             "R2 list releases/providers/hosted/nobody/nothing/"
         ]
     );

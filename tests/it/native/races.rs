@@ -4,8 +4,9 @@ use std::rc::Rc;
 
 use terrace::store::Clock as _;
 
+use crate::support::fixtures::{Signer, zip_of};
 use crate::support::memory::{Memory, When};
-use crate::support::{ModuleFixture, Registry};
+use crate::support::{MirrorFixture, ModuleFixture, ProviderFixture, Registry};
 
 fn versions(registry: &Registry, fixture: &ModuleFixture) -> Vec<String> {
     let json = registry
@@ -17,6 +18,13 @@ fn versions(registry: &Registry, fixture: &ModuleFixture) -> Vec<String> {
         .iter()
         .map(|version| version["version"].as_str().unwrap().to_owned())
         .collect()
+}
+
+/// Runs `action` when a reader's answer has been given and its list is being made anew: the first
+/// listing is for the answer.
+fn while_mending(memory: &Memory, action: impl FnOnce() + 'static) {
+    let again = memory.clone();
+    memory.after_list(move || again.after_list(action));
 }
 
 /// The other publisher commits, lists and writes its list between this one's listing and writing,
@@ -58,7 +66,7 @@ fn a_reader_whose_write_seems_to_have_failed_does_not_unlist_what_was_published_
         second.clone(),
         memory.clone(),
     );
-    memory.after_list(move || {
+    while_mending(&memory, move || {
         late.put(&other).expect(201);
         faults.fail_write(0, When::After);
     });
@@ -83,7 +91,7 @@ fn a_reader_has_its_answer_whatever_becomes_of_the_list() {
         second.clone(),
         memory.clone(),
     );
-    memory.after_list(move || {
+    while_mending(&memory, move || {
         late.put(&other).expect(201);
         // The reader's first write works, the one that would mend it does not.
         faults.fail_write(1, When::Before);
@@ -117,7 +125,7 @@ fn a_reader_that_mends_a_list_does_not_overwrite_a_newer_one() {
     memory.lose_indices();
     let other = Registry::in_memory(&memory, &[]);
     let late = second.clone();
-    memory.after_list(move || {
+    while_mending(&memory, move || {
         late.put(&other).expect(201);
     });
     versions(&registry, &first);
@@ -172,4 +180,98 @@ fn a_list_that_is_written_too_often_is_written_a_second_later() {
     memory.busy_index_writes(5);
     fixture.put(&registry).expect(201);
     assert_eq!(versions(&registry, &fixture), ["1.0.0"]);
+}
+
+/// Two who add a platform each to a mirrored version that has neither.
+struct Growers {
+    memory: Memory,
+    registry: Registry,
+    fixture: MirrorFixture,
+}
+
+impl Growers {
+    /// A version with a platform, and the zips of two others, which are already sent.
+    fn new(signed: bool) -> Self {
+        let memory = Memory::new();
+        let registry = Registry::in_memory(&memory, &[]);
+        let mut origin = ProviderFixture::new("1.0.0");
+        let executable = ("terraform-provider-widget_v1.0.0", b"386".as_slice());
+        origin.add_package("linux", "386", zip_of(&[executable]));
+        origin.sign(Signer::usual());
+        let mut fixture = MirrorFixture::of(origin);
+        fixture.signed = signed;
+        fixture.clone().only("386").publish(&registry);
+        fixture.clone().only("amd64").upload(&registry);
+        fixture.clone().only("arm64").upload(&registry);
+        Self {
+            memory,
+            registry,
+            fixture,
+        }
+    }
+
+    /// The other's whole request, from another isolate.
+    fn other(&self, fixture: MirrorFixture) -> impl FnOnce() + 'static {
+        let registry = Registry::in_memory(&self.memory, &[]);
+        move || {
+            fixture.put(&registry).expect(201);
+        }
+    }
+}
+
+/// The platforms that a read of the mirror lists: as KV, and as R2 has them.
+fn mirrored_platforms(growers: &Growers) -> [Vec<String>; 2] {
+    let Growers {
+        memory,
+        registry,
+        fixture,
+    } = growers;
+    let read = || {
+        let json = registry.get(&fixture.packages()).expect(200).json();
+        let archives = json["archives"].as_object().unwrap();
+        archives.keys().cloned().collect()
+    };
+    let indexed = read();
+    memory.lose_indices();
+    [indexed, read()]
+}
+
+#[test]
+fn platforms_that_two_add_at_once_are_both_there() {
+    for signed in [true, false] {
+        let growers = Growers::new(signed);
+        let theirs = growers.fixture.clone().only("arm64");
+        growers.memory.before_commit(growers.other(theirs));
+        let ours = growers.fixture.clone().only("amd64");
+        ours.put(&growers.registry).expect(201);
+        let all = ["linux_386", "linux_amd64", "linux_arm64"];
+        assert_eq!(mirrored_platforms(&growers), [all, all]);
+    }
+}
+
+/// The other commits and writes the whole index between this one's reading of the release and its
+/// writing of the index, so this one replaces a newer index and has to notice.
+#[test]
+fn a_platform_that_is_added_while_another_is_being_indexed_is_not_unlisted() {
+    let growers = Growers::new(true);
+    let theirs = growers.fixture.clone().only("arm64");
+    growers.memory.before_index_write(growers.other(theirs));
+    let ours = growers.fixture.clone().only("amd64");
+    ours.put(&growers.registry).expect(201);
+    let all = ["linux_386", "linux_amd64", "linux_arm64"];
+    assert_eq!(mirrored_platforms(&growers), [all, all]);
+}
+
+/// Who adds an unsigned platform and loses to who brings the signature must not slip it past.
+#[test]
+fn an_unsigned_platform_that_comes_while_a_signature_is_being_added_is_409() {
+    let growers = Growers::new(false);
+    let mut theirs = growers.fixture.clone().only("arm64");
+    theirs.signed = true;
+    growers.memory.before_commit(growers.other(theirs));
+    let ours = growers.fixture.clone().only("amd64");
+    let refused = ours.put(&growers.registry).expect(409).errors();
+    assert!(refused.contains("terrace mirror add"), "{refused}");
+    let there = ["linux_386", "linux_arm64"];
+    assert_eq!(mirrored_platforms(&growers), [there, there]);
 }

@@ -44,8 +44,12 @@ pub struct State {
     /// Called once, after the next listing of releases: the place where another publisher's
     /// commit does the most harm.
     after_list: RefCell<Option<Box<dyn FnOnce()>>>,
-    /// Called once, before the next create-only write.
+    /// Called once, before the next conditional write.
     before_commit: RefCell<Option<Box<dyn FnOnce()>>>,
+    /// Called once, before the next write of an index.
+    before_index_write: RefCell<Option<Box<dyn FnOnce()>>>,
+    /// How long the last read index may be kept at the edge.
+    cache_seconds: Cell<u32>,
     busy_index_writes: Cell<usize>,
     busy_fact_writes: Cell<usize>,
 }
@@ -96,9 +100,19 @@ impl Memory {
         *self.0.after_list.borrow_mut() = Some(Box::new(action));
     }
 
-    /// Runs `action` before the next create-only write.
+    /// Runs `action` before the next conditional write.
     pub fn before_commit(&self, action: impl FnOnce() + 'static) {
         *self.0.before_commit.borrow_mut() = Some(Box::new(action));
+    }
+
+    /// Runs `action` before the next write of an index.
+    pub fn before_index_write(&self, action: impl FnOnce() + 'static) {
+        *self.0.before_index_write.borrow_mut() = Some(Box::new(action));
+    }
+
+    /// How long the last index that was read may be kept at the edge.
+    pub fn cache_seconds(&self) -> u32 {
+        self.0.cache_seconds.get()
     }
 
     pub fn operations(&self) -> Vec<String> {
@@ -255,7 +269,7 @@ impl Facts for Memory {
         condition: Condition,
     ) -> Result<Option<Revision>, StoreError> {
         let key = key.to_string();
-        if condition == Condition::Absent {
+        if condition != Condition::Any {
             let action = self.0.before_commit.borrow_mut().take();
             if let Some(action) = action {
                 action();
@@ -394,10 +408,11 @@ impl Indices for Memory {
         &self,
         key: &IndexKey,
         form: IndexForm,
-        _: u32,
+        cache_seconds: u32,
     ) -> Result<Option<Found<Vec<u8>>>, StoreError> {
         let key = key.to_string();
         self.note("KV get", &key);
+        self.0.cache_seconds.set(cache_seconds);
         let document = self.0.indices.borrow().get(&key).cloned();
         Ok(document.map(|document| Found {
             metadata: document.metadata,
@@ -410,6 +425,10 @@ impl Indices for Memory {
 
     async fn put(&self, key: &IndexKey, document: &IndexDocument) -> Result<(), StoreError> {
         let key = key.to_string();
+        let action = self.0.before_index_write.borrow_mut().take();
+        if let Some(action) = action {
+            action();
+        }
         let busy = self.0.busy_index_writes.get();
         if busy > 0 {
             self.0.busy_index_writes.set(busy - 1);

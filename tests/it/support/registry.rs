@@ -207,10 +207,16 @@ fn in_memory(memory: &Memory, config: &Config, sent: &Sent) -> Response {
         headers,
         body: sent.body.clone(),
     };
-    let reply = App::new(config, memory.clone())
+    let app = App::new(config, memory.clone());
+    let reply = app
         .handle(request)
         .now_or_never()
         .expect("memory never waits");
+    for task in app.take_tasks() {
+        app.perform(task)
+            .now_or_never()
+            .expect("memory never waits");
+    }
     Response {
         status: reply.status,
         headers: reply

@@ -4,7 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use super::{PackageDocument, SCHEMA, SigningKeyDocument};
 use crate::address::MirroredAddress;
+use crate::admin::{MirroredBody, PackageBody};
 use crate::digest::Sha256;
+use crate::limits;
 use crate::protocol_version::ProtocolVersion;
 use crate::version::Version;
 
@@ -83,10 +85,9 @@ impl MirroredRelease {
     pub fn with(&self, more: &MirroredContents) -> Result<Self, Vec<String>> {
         let mut grown = self.clone();
         let mut reasons = Vec::new();
+        // They are only told by some, and served to nobody: the first to tell is believed.
         if grown.protocols.is_empty() {
             grown.protocols.clone_from(&more.protocols);
-        } else if !more.protocols.is_empty() && more.protocols != grown.protocols {
-            reasons.push("its protocols are others".to_owned());
         }
         match (&grown.signed, &more.signed) {
             (Some(known), Some(told)) if known.shasums != told.shasums => {
@@ -104,11 +105,49 @@ impl MirroredRelease {
         for package in &more.packages {
             reasons.extend(grown.add(package));
         }
+        reasons.extend(grown.excess());
         if reasons.is_empty() {
             Ok(grown)
         } else {
             Err(reasons)
         }
+    }
+
+    /// What is mirrored, in the words of the admin API.
+    pub fn describe(&self) -> MirroredBody {
+        let package = |package: &PackageDocument| PackageBody {
+            os: package.platform.os().to_owned(),
+            arch: package.platform.arch().to_owned(),
+            filename: package.filename.clone(),
+            sha256: package.sha256.to_string(),
+            size: package.size,
+            h1: package.h1.map(|h1| h1.to_string()),
+        };
+        MirroredBody {
+            protocols: self.protocols.iter().map(ToString::to_string).collect(),
+            signed: self.signed.is_some(),
+            packages: self.packages.iter().map(package).collect(),
+        }
+    }
+
+    /// What of it no release may have, whether it came at once or bit by bit.
+    fn excess(&self) -> Option<String> {
+        let count = self.packages.len();
+        if count > limits::PLATFORMS {
+            let most = limits::PLATFORMS;
+            return Some(format!(
+                "it would have {count} platforms; {most} are allowed"
+            ));
+        }
+        let mut digests = std::collections::BTreeSet::new();
+        let twice = self
+            .packages
+            .iter()
+            .find(|package| !digests.insert(package.sha256))?;
+        Some(format!(
+            "{} has the same sha256 as another platform's package, which crashes OpenTofu",
+            twice.filename
+        ))
     }
 
     /// Adds a platform; says what contradicts it.
