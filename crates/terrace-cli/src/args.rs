@@ -150,7 +150,7 @@ pub(crate) enum MirrorCommand {
     /// Mirror versions of one provider
     ///
     /// Every package is checked as terraform and tofu check it: by SHA256SUMS, and by its signature
-    /// with a key that its registry names. What is mirrored already is not downloaded again.
+    /// with a key that its registry names. What the registry has already is not downloaded again.
     ///
     /// A token for the registry that is copied from is read from TF_TOKEN_ and its hostname, as
     /// terraform does. It is sent to that host alone.
@@ -212,7 +212,8 @@ pub(crate) struct MirrorArguments {
     #[arg(long = "origin", value_name = "HOSTNAME=URL")]
     pub(crate) origins: Vec<Place>,
 
-    /// Check what can be checked without the zips, say what would be mirrored, and send nothing
+    /// Check what can be checked without the zips, say what would be mirrored, and send nothing;
+    /// where the registry and the token are given, the registry is asked what it has
     #[arg(long)]
     pub(crate) dry_run: bool,
 }

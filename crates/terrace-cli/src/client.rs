@@ -3,10 +3,12 @@
 use std::thread;
 use std::time::Duration;
 
-use terrace_core::admin::{ErrorBody, PublishAnswer, SigningKeysDocument};
+use terrace_core::address::MirroredAddress;
+use terrace_core::admin::{ErrorBody, MirroredBody, PublishAnswer, SigningKeysDocument};
 use terrace_core::name::Namespace;
 use terrace_core::openpgp::KeyId;
 use terrace_core::secret::Secret;
+use terrace_core::version::Version;
 use ureq::Agent;
 use ureq::http::{Method, Request, Uri};
 
@@ -59,6 +61,17 @@ impl<'a> Client<'a> {
         })
     }
 
+    /// The same where both the registry and the token are given, for what works without, too.
+    pub(crate) fn if_given(
+        arguments: &RegistryArguments,
+        output: &'a Output,
+    ) -> Result<Option<Self>, Failure> {
+        if given(&arguments.url).is_none() || given(&arguments.token).is_none() {
+            return Ok(None);
+        }
+        Self::new(arguments, output).map(Some)
+    }
+
     /// Where the registry is.
     pub(crate) fn url(&self) -> &str {
         &self.url
@@ -83,14 +96,15 @@ impl<'a> Client<'a> {
         })
     }
 
-    /// A document that may not be there.
-    pub(crate) fn find<T: serde::de::DeserializeOwned>(
+    /// What is stored of a version of another registry's provider, if anything is.
+    pub(crate) fn mirrored(
         &self,
-        path: String,
-    ) -> Result<Option<T>, Failure> {
+        address: &MirroredAddress,
+        version: &Version,
+    ) -> Result<Option<MirroredBody>, Failure> {
         let answer = self.send(&Call {
             method: Method::GET,
-            path,
+            path: format!("/admin/v1/mirror/{address}/{version}"),
             body: None,
         })?;
         match answer.status {

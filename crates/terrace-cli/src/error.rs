@@ -10,6 +10,9 @@ pub(crate) enum Failure {
     /// The version is published with other bytes.
     #[error("{}", .0.join("\n"))]
     Conflict(Vec<String>),
+    /// The registry asks for an archive that is no part of what is sent.
+    #[error("{0}")]
+    NotAtHand(String),
     /// The token is missing or wrong, or there is nothing it would open.
     #[error("{0}")]
     NotAllowed(String),
@@ -52,7 +55,7 @@ impl Failure {
     /// What a script sees.
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
-            Self::Unexpected(_) => 1,
+            Self::NotAtHand(_) | Self::Unexpected(_) => 1,
             Self::Usage(_) => 2,
             Self::Refused(_) => 3,
             Self::Several(several) => several.worst.exit_code(),
@@ -70,7 +73,7 @@ impl Failure {
             Self::Refused(_) => "refused",
             Self::Several(several) => several.worst.status(),
             Self::Unavailable(_) => "unavailable",
-            Self::Unexpected(_) => "unexpected",
+            Self::NotAtHand(_) | Self::Unexpected(_) => "unexpected",
             Self::Usage(_) => "usage",
         }
     }
@@ -80,6 +83,7 @@ impl Failure {
         match self {
             Self::Conflict(reasons) | Self::Refused(reasons) => reasons.clone(),
             Self::NotAllowed(reason)
+            | Self::NotAtHand(reason)
             | Self::Unavailable(reason)
             | Self::Unexpected(reason)
             | Self::Usage(reason) => vec![reason.clone()],
@@ -94,7 +98,7 @@ impl Failure {
             Self::Usage(_) => 6,
             Self::NotAllowed(_) => 5,
             Self::Unavailable(_) => 4,
-            Self::Unexpected(_) => 3,
+            Self::NotAtHand(_) | Self::Unexpected(_) => 3,
             Self::Conflict(_) => 2,
             Self::Refused(_) => 1,
             Self::Several(several) => several.worst.urgency(),

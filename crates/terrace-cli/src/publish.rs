@@ -280,7 +280,7 @@ impl<'a> Uploads<'a> {
         for missing in missing {
             let filename = &missing.filename;
             let archive = self.archives.get(&missing.sha256).ok_or_else(|| {
-                Failure::Unexpected(format!(
+                Failure::NotAtHand(format!(
                     "the registry asks for {filename}, which is not part of this release"
                 ))
             })?;

@@ -5,6 +5,7 @@ mod configuration;
 mod list;
 mod lock;
 mod report;
+mod stored;
 mod version;
 mod wanted;
 
@@ -120,13 +121,14 @@ fn run(
     output: &Output,
 ) -> Result<(), Failure> {
     let client = if arguments.dry_run {
-        None
+        Client::if_given(registry, output)?
     } else {
         Some(Client::new(registry, output)?)
     };
     let mut mirror = Mirror {
         origin: Origin::new(&arguments.origins, named, registry.retries, output)?,
         client,
+        dry_run: arguments.dry_run,
         output,
         report: Report::default(),
     };
@@ -145,8 +147,9 @@ fn run(
 /// A run: where things come from, where they go, and what became of them.
 struct Mirror<'a> {
     origin: Origin<'a>,
-    /// There is none in a dry run.
+    /// A dry run does without.
     client: Option<Client<'a>>,
+    dry_run: bool,
     output: &'a Output,
     report: Report,
 }

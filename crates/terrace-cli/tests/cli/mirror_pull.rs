@@ -11,8 +11,9 @@ use super::support::registry::{Fault, Registry};
 use super::support::{Ended, TOKEN, directory, ended, fixture, terrace};
 
 const ADDRESS: &str = "origin.example/acme/hello";
+const PATH: &str = "/admin/v1/mirror/origin.example/acme/hello/1.2.3";
 const RELEASE: &str = "PUT /admin/v1/mirror/origin.example/acme/hello/1.2.3";
-const MIRRORED: &str = "GET /mirror/origin.example/acme/hello/1.2.3.json";
+const MIRRORED: &str = "GET /admin/v1/mirror/origin.example/acme/hello/1.2.3";
 
 /// A command line that knows both registries.
 fn command(origin: &Origin, registry: &Registry, arguments: &[&str]) -> Command {
@@ -86,17 +87,91 @@ fn the_newest_release_is_mirrored_for_all_platforms_with_who_signed_it() {
     assert_eq!(requests.last().unwrap(), RELEASE);
 }
 
+/// The zips that were downloaded since the last time.
+fn downloads(origin: &Origin) -> Vec<String> {
+    let seen = origin.requests();
+    let targets = seen.into_iter().map(|head: Head| head.target);
+    targets.filter(|target| target.contains(".zip")).collect()
+}
+
 #[test]
-fn what_is_mirrored_is_not_downloaded_again() {
+fn what_is_mirrored_is_not_downloaded_again_and_still_settled_with_the_registry() {
     let (origin, registry) = (Origin::start(), Registry::start());
     add(&origin, &registry, &[]).expect(0);
+    let first = registry.description();
     registry.requests();
     origin.requests();
     let report = add(&origin, &registry, &[]).expect(0).json();
     assert_eq!(statuses(&report), ["1.2.3 unchanged"]);
-    assert_eq!(registry.requests(), [MIRRORED]);
-    let is_zip = |head: &Head| head.target.contains(".zip");
-    assert!(!origin.requests().iter().any(is_zip));
+    assert_eq!(registry.requests(), [MIRRORED, RELEASE]);
+    assert_eq!(registry.description(), first);
+    assert_eq!(downloads(&origin), [""; 0]);
+}
+
+#[test]
+fn only_the_platforms_that_are_not_stored_are_downloaded_and_all_are_described() {
+    let (origin, registry) = (Origin::start(), Registry::start());
+    add(&origin, &registry, &["--platform", "linux_amd64"]).expect(0);
+    origin.requests();
+    let two = ["--platform", "linux_amd64", "--platform", "darwin_arm64"];
+    let report = add(&origin, &registry, &two).expect(0).json();
+    assert_eq!(statuses(&report), ["1.2.3 created"]);
+    assert_eq!(report["versions"][0]["stored"], json!(["linux_amd64"]));
+    assert_eq!(downloads(&origin), [zip_of("darwin_arm64")]);
+    let described = registry.description();
+    assert_eq!(described["packages"].as_array().unwrap().len(), 2);
+    assert!(described["signed"]["shasums"].is_string(), "{described}");
+}
+
+#[test]
+fn a_platform_that_is_stored_with_other_bytes_is_a_conflict_that_tells_both_digests() {
+    let (origin, registry) = (Origin::start(), Registry::start());
+    let two = ["--platform", "linux_amd64", "--platform", "darwin_arm64"];
+    add(&origin, &registry, &two).expect(0);
+    let mut promised = String::new();
+    registry.edit_release(PATH, |release| {
+        let sha256 = &mut release["packages"][1]["sha256"];
+        promised = sha256.as_str().unwrap().to_owned();
+        *sha256 = json!("0".repeat(64));
+    });
+    for dry in [&[][..], &["--dry-run"]] {
+        registry.requests();
+        let ended = add(&origin, &registry, &[&two[..], dry].concat()).expect(4);
+        assert_eq!(statuses(&ended.json()), ["1.2.3 conflict"]);
+        let errors = ended.errors();
+        assert!(errors.contains("linux_amd64"), "{errors}");
+        assert!(errors.contains(&"0".repeat(64)), "{errors}");
+        assert!(errors.contains(&promised), "{errors}");
+        assert_eq!(registry.requests(), [MIRRORED]);
+    }
+}
+
+#[test]
+fn a_platform_that_is_stored_without_its_h1_is_downloaded_to_compute_it() {
+    let (origin, registry) = (Origin::start(), Registry::start());
+    let one = ["--platform", "linux_amd64"];
+    add(&origin, &registry, &one).expect(0);
+    registry.edit_release(PATH, |release| {
+        let package = release["packages"][0].as_object_mut().unwrap();
+        package.remove("h1").unwrap();
+    });
+    origin.requests();
+    let report = add(&origin, &registry, &one).expect(0).json();
+    assert_eq!(statuses(&report), ["1.2.3 created"]);
+    assert_eq!(downloads(&origin), [zip_of("linux_amd64")]);
+    assert!(registry.description()["packages"][0]["h1"].is_string());
+}
+
+#[test]
+fn a_zip_that_the_registry_lists_and_has_lost_is_sent_again() {
+    let (origin, registry) = (Origin::start(), Registry::start());
+    add(&origin, &registry, &["--platform", "linux_amd64"]).expect(0);
+    registry.lose_archives();
+    let two = ["--platform", "linux_amd64", "--platform", "darwin_arm64"];
+    let report = add(&origin, &registry, &two).expect(0).json();
+    assert_eq!(statuses(&report), ["1.2.3 created"]);
+    let uploaded = report["versions"][0]["uploaded"].as_array().unwrap().len();
+    assert_eq!(uploaded, 2);
 }
 
 #[test]
@@ -160,10 +235,28 @@ fn a_dry_run_checks_signatures_and_sends_nothing() {
     let (origin, registry) = (Origin::start(), Registry::start());
     let report = add(&origin, &registry, &["--dry-run"]).expect(0).json();
     assert_eq!(statuses(&report), ["1.2.3 dry_run"]);
-    assert_eq!(registry.requests(), [""; 0]);
+    assert_eq!(registry.requests(), [MIRRORED]);
     let fetched = origin.requests();
     assert!(fetched.iter().any(|head| head.target.ends_with(".sig")));
     assert!(!fetched.iter().any(|head| head.target.contains(".zip")));
+}
+
+#[test]
+fn a_dry_run_says_what_is_stored_already_and_does_without_a_registry() {
+    let (origin, registry) = (Origin::start(), Registry::start());
+    add(&origin, &registry, &["--platform", "linux_amd64"]).expect(0);
+    let two = ["--platform", "linux_amd64", "--platform", "darwin_arm64"];
+    let arguments = [&["add", ADDRESS, "--dry-run"], &two[..]].concat();
+    let report = ended(&mut command(&origin, &registry, &arguments));
+    let version = &report.expect(0).json()["versions"][0];
+    assert_eq!(version["platforms"], json!(["darwin_arm64", "linux_amd64"]));
+    assert_eq!(version["stored"], json!(["linux_amd64"]));
+
+    let mut alone = command(&origin, &registry, &arguments);
+    alone.env_remove("TERRACE_TOKEN");
+    let report = ended(&mut alone).expect(0).json();
+    assert_eq!(statuses(&report), ["1.2.3 dry_run"]);
+    assert_eq!(report["versions"][0].get("stored"), None);
 }
 
 #[test]

@@ -17,6 +17,9 @@ pub(crate) struct Line {
     status: &'static str,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     platforms: Vec<String>,
+    /// Those of them that the registry had already.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    stored: Vec<String>,
     /// The zips that were sent now.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     uploaded: Vec<String>,
@@ -50,6 +53,7 @@ impl Line {
             version: Some(version),
             status,
             platforms,
+            stored: Vec::new(),
             uploaded: Vec::new(),
             signed_by: None,
             reason: None,
@@ -72,11 +76,18 @@ impl Line {
             version,
             status: "not_tried",
             platforms: Vec::new(),
+            stored: Vec::new(),
             uploaded: Vec::new(),
             signed_by: None,
             reason: None,
             errors: Vec::new(),
         }
+    }
+
+    #[must_use]
+    pub(crate) fn having(mut self, stored: Vec<String>) -> Self {
+        self.stored = stored;
+        self
     }
 
     #[must_use]
@@ -107,6 +118,9 @@ impl Line {
         }
         if !self.platforms.is_empty() {
             text.push_str(&format!(": {}", self.platforms.join(", ")));
+        }
+        if !self.stored.is_empty() && self.status != "unchanged" {
+            text.push_str(&format!(" (there already: {})", self.stored.join(", ")));
         }
         if let Some(reason) = &self.reason {
             text.push_str(&format!(": {reason}"));

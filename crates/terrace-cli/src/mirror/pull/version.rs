@@ -5,7 +5,6 @@ use std::sync::Mutex;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use serde::Deserialize;
 use serde_json::json;
 use terrace_core::admin::{MirrorBody, PackageBody, SignedBody};
 use terrace_core::origin::{
@@ -18,6 +17,7 @@ use terrace_core::version::Version;
 
 use super::Mirror;
 use super::report::Line;
+use super::stored::Stored;
 use super::wanted::Wanted;
 use crate::archive::Archive;
 use crate::client::Client;
@@ -25,23 +25,11 @@ use crate::clock;
 use crate::error::Failure;
 use crate::origin::failure;
 use crate::parallel;
-use crate::publish::{Kind, Offer};
+use crate::publish::{Kind, Offer, Receipt};
 use crate::reference::resolve;
 
 /// How many requests or downloads are under way at once.
 const PARALLEL: usize = 4;
-
-/// A version that a mirror has, by the network mirror protocol.
-#[derive(Deserialize)]
-struct MirroredVersion {
-    archives: BTreeMap<String, MirroredArchive>,
-}
-
-#[derive(Deserialize)]
-struct MirroredArchive {
-    #[serde(default)]
-    hashes: Vec<String>,
-}
 
 /// Why a version is not mirrored.
 pub(super) struct Trouble {
@@ -87,37 +75,62 @@ impl Mirror<'_> {
         check(wanted, &packages, &about)?;
         let signer = packages.first().and_then(|package| package.signed.as_ref());
         let signer = signer.map(|signed| signed.key.fingerprint.clone());
+        let stored = match &self.client {
+            Some(client) => Stored::ask(client, &wanted.address, version, &packages)
+                .map_err(Trouble::of_registry)?,
+            None => Stored::default(),
+        };
         let names = platforms.iter().map(ToString::to_string).collect();
+        let there = stored.platforms(&packages);
+        if there.len() < packages.len() {
+            self.warn(&about, &packages);
+        }
         let line = |status| {
             Line::done(address.clone(), version.to_string(), status, names)
-                .signed_by(signer.clone())
+                .having(there)
+                .signed_by(signer)
         };
-        let Some(client) = &self.client else {
-            self.warn(&about, &packages);
+        let Some(client) = self.client.as_ref().filter(|_| !self.dry_run) else {
             return Ok(line("dry_run"));
         };
-        if is_mirrored(client, wanted, version, &packages).map_err(Trouble::of_registry)? {
-            return Ok(line("unchanged"));
-        }
-        self.warn(&about, &packages);
-        let (bodies, archives) = self.download(wanted, &packages)?;
-        let body = describe(found, &packages, bodies);
-        MirrorPublication::parse(wanted.address.clone(), version.clone(), &body, clock::now())
-            .map_err(Failure::Refused)?;
-        let offer = Offer {
-            kind: Kind::MirroredProvider,
-            address: address.clone(),
-            version: version.to_string(),
-            description: json!(body),
-            archives,
-        };
-        let sent = offer
-            .send(client, self.output, || Ok(()))
-            .map_err(Trouble::of_registry)?;
+        // Even where everything is stored: it is for the registry to say so, and it mends indices.
+        let sent = match self.send(client, wanted, found, &packages, &stored) {
+            Err(Trouble {
+                failure: Failure::NotAtHand(_),
+                ..
+            }) => self.send(client, wanted, found, &packages, &Stored::default()),
+            sent => sent,
+        }?;
         for warning in &sent.warnings {
             self.output.warning(&format!("{about}: {warning}"));
         }
         Ok(line(sent.status).uploading(sent.uploaded))
+    }
+
+    /// Describes the version to the registry, and sends what was not stored.
+    fn send(
+        &self,
+        client: &Client<'_>,
+        wanted: &Wanted,
+        found: &OriginVersion,
+        packages: &[OriginPackage],
+        stored: &Stored,
+    ) -> Result<Receipt, Trouble> {
+        let (address, version) = (&wanted.address, &found.version);
+        let (bodies, archives) = self.describe_packages(wanted, packages, stored)?;
+        let body = describe(found, packages, bodies);
+        MirrorPublication::parse(address.clone(), version.clone(), &body, clock::now())
+            .map_err(Failure::Refused)?;
+        let offer = Offer {
+            kind: Kind::MirroredProvider,
+            address: address.to_string(),
+            version: version.to_string(),
+            description: json!(body),
+            archives,
+        };
+        offer
+            .send(client, self.output, || Ok(()))
+            .map_err(Trouble::of_registry)
     }
 
     /// Tells once what is odd about the signature, which is the same for all packages.
@@ -197,32 +210,48 @@ impl Mirror<'_> {
             .collect()
     }
 
-    /// Downloads every zip, and computes what lock files hold of it.
-    fn download(
+    /// Describes every package; those that are not stored are downloaded.
+    fn describe_packages(
         &self,
         wanted: &Wanted,
         packages: &[OriginPackage],
+        stored: &Stored,
     ) -> Result<(Vec<PackageBody>, Vec<Archive>), Failure> {
-        let hostname = &wanted.address.hostname;
-        let download = |package: &OriginPackage| {
-            let (fetch, filename) = (&package.download, &package.filename);
-            let archive = self
-                .origin
-                .download(fetch, hostname, filename, package.sha256)?;
-            let provider_type = &wanted.address.provider.provider_type;
-            let inspected = archive.inspect_provider(provider_type, &package.platform);
-            for remark in &inspected.remarks {
-                self.output.warning(remark);
+        let describe = |package: &OriginPackage| match stored.description_of(package) {
+            Some(known) => Ok((known.clone(), None)),
+            None => {
+                let (body, archive) = self.download(wanted, package)?;
+                Ok((body, Some(archive)))
             }
-            if !inspected.reasons.is_empty() {
-                return Err(Failure::Refused(inspected.reasons));
-            }
-            let h1 = inspected.h1;
-            Ok((package_body(package, &archive, h1), archive))
         };
-        parallel::map(packages, PARALLEL, download)
+        let described: Vec<_> = parallel::map(packages, PARALLEL, describe)
             .into_iter()
-            .collect()
+            .collect::<Result<_, Failure>>()?;
+        let (bodies, archives): (Vec<_>, Vec<_>) = described.into_iter().unzip();
+        Ok((bodies, archives.into_iter().flatten().collect()))
+    }
+
+    /// Downloads a zip, and computes what lock files hold of it.
+    fn download(
+        &self,
+        wanted: &Wanted,
+        package: &OriginPackage,
+    ) -> Result<(PackageBody, Archive), Failure> {
+        let (fetch, filename) = (&package.download, &package.filename);
+        let hostname = &wanted.address.hostname;
+        let archive = self
+            .origin
+            .download(fetch, hostname, filename, package.sha256)?;
+        let provider_type = &wanted.address.provider.provider_type;
+        let inspected = archive.inspect_provider(provider_type, &package.platform);
+        for remark in &inspected.remarks {
+            self.output.warning(remark);
+        }
+        if !inspected.reasons.is_empty() {
+            return Err(Failure::Refused(inspected.reasons));
+        }
+        let h1 = inspected.h1;
+        Ok((package_body(package, &archive, h1), archive))
     }
 }
 
@@ -276,25 +305,6 @@ fn check(wanted: &Wanted, packages: &[OriginPackage], about: &str) -> Result<(),
         }
     }
     Ok(())
-}
-
-/// Whether the registry has all of them already, with the same bytes.
-fn is_mirrored(
-    client: &Client<'_>,
-    wanted: &Wanted,
-    version: &Version,
-    packages: &[OriginPackage],
-) -> Result<bool, Failure> {
-    let path = format!("/mirror/{}/{version}.json", wanted.address);
-    let Some(mirrored) = client.find::<MirroredVersion>(path)? else {
-        return Ok(false);
-    };
-    let has = |package: &OriginPackage| {
-        let zh = PackageHash::zh(package.sha256).to_string();
-        let archive = mirrored.archives.get(&package.platform.to_string());
-        archive.is_some_and(|archive| archive.hashes.contains(&zh))
-    };
-    Ok(packages.iter().all(has))
 }
 
 fn describe(

@@ -107,6 +107,16 @@ impl Registry {
         self.state().faults.push(fault);
     }
 
+    /// Changes what it has stored of a version.
+    pub(crate) fn edit_release(&self, path: &str, edit: impl FnOnce(&mut Value)) {
+        edit(self.state().releases.get_mut(path).unwrap());
+    }
+
+    /// Loses the archives that it has.
+    pub(crate) fn lose_archives(&self) {
+        self.state().archives.clear();
+    }
+
     /// Loses every archive that it accepts.
     pub(crate) fn forget_archives(&self) {
         self.state().forgets = true;
@@ -172,15 +182,13 @@ impl State {
             return Self::store(this, head, rest, body);
         }
         let mut state = this.lock().unwrap();
-        if let Some(rest) = head.target.strip_prefix("/mirror/") {
-            return state.mirrored(rest);
-        }
         if head.headers.get("authorization") != Some(&format!("Bearer {TOKEN}")) {
             return errors(401, &["a valid token is needed"]);
         }
         let path: Vec<&str> = head.target.split('/').skip(3).collect();
         match (head.method.as_str(), path.as_slice()) {
             ("PUT", ["mirror" | "modules" | "providers", ..]) => state.publish(&head.target, body),
+            ("GET", ["mirror", ..]) => state.mirrored(&head.target),
             ("GET", ["namespaces", _, "keys"]) => state.keys(),
             ("PUT", ["namespaces", _, "keys"]) => {
                 state.add_keys(std::str::from_utf8(body).unwrap());
@@ -210,43 +218,38 @@ impl State {
             let published = json!({ "status": status, "address": "a/b", "version": "1.2.3" });
             published.to_string()
         };
-        match self.releases.get(target) {
-            Some(published) if *published == description => {
-                return Response::new(200, answer("unchanged"));
-            }
-            Some(_) => {
-                let reasons = ["it is published with other bytes"];
-                return Response::new(
-                    409,
-                    json!({ "status": "conflict", "errors": reasons }).to_string(),
-                );
-            }
-            None => {}
+        let whole = match self.releases.get(target) {
+            None => Some(description.clone()),
+            Some(published) => with(published, &description),
+        };
+        let Some(whole) = whole else {
+            let reasons = ["it is published with other bytes"];
+            let conflict = json!({ "status": "conflict", "errors": reasons });
+            return Response::new(409, conflict.to_string());
+        };
+        if self.releases.get(target) == Some(&whole) {
+            return Response::new(200, answer("unchanged"));
         }
         let missing = self.missing(&description);
         if missing.is_empty() {
-            self.releases.insert(target.to_owned(), description);
+            self.releases.insert(target.to_owned(), whole);
             return Response::new(201, answer("created"));
         }
         let incomplete = json!({ "status": "incomplete", "missing": missing });
         Response::new(202, incomplete.to_string())
     }
 
-    /// A version by the network mirror protocol.
-    fn mirrored(&self, rest: &str) -> Response {
-        let path = rest.strip_suffix(".json").unwrap();
-        let Some(release) = self.releases.get(&format!("/admin/v1/mirror/{path}")) else {
+    /// What is stored of a mirrored version.
+    fn mirrored(&self, target: &str) -> Response {
+        let Some(release) = self.releases.get(target) else {
             return errors(404, &["it is not mirrored"]);
         };
-        let mut archives = serde_json::Map::new();
-        for package in release["packages"].as_array().unwrap() {
-            let text = |name: &str| package[name].as_str().unwrap();
-            let platform = format!("{}_{}", text("os"), text("arch"));
-            let hashes = [format!("zh:{}", text("sha256")), text("h1").to_owned()];
-            let archive = json!({ "url": "https://bucket.example/", "hashes": hashes });
-            archives.insert(platform, archive);
-        }
-        Response::new(200, json!({ "archives": archives }).to_string())
+        let body = json!({
+            "protocols": release["protocols"].as_array().cloned().unwrap_or_default(),
+            "signed": release["signed"].is_object(),
+            "packages": release["packages"],
+        });
+        Response::new(200, body.to_string())
     }
 
     fn missing(&self, description: &Value) -> Vec<Value> {
@@ -301,6 +304,30 @@ impl State {
         }
         Response::new(200, "")
     }
+}
+
+/// A release with what a description adds to it: only a mirrored one may grow. None where the
+/// two contradict each other.
+fn with(published: &Value, description: &Value) -> Option<Value> {
+    if published.get("archive").is_some() || published.get("shasums").is_some() {
+        return (published == description).then(|| published.clone());
+    }
+    let packages = |release: &Value| release["packages"].as_array().unwrap().clone();
+    let platform = |package: &Value| (package["os"].clone(), package["arch"].clone());
+    let mut whole = published.clone();
+    let mut all = packages(published);
+    for package in packages(description) {
+        match all
+            .iter_mut()
+            .find(|known| platform(known) == platform(&package))
+        {
+            None => all.push(package),
+            Some(known) if known["sha256"] != package["sha256"] => return None,
+            Some(known) => *known = package,
+        }
+    }
+    whole["packages"] = json!(all);
+    Some(whole)
 }
 
 /// The registry's own errors.
