@@ -35,7 +35,11 @@ pub(crate) fn agent() -> Result<Agent, Failure> {
 /// The same for other people's registries: it connects only where the guard allows, and gives a
 /// body as long as it takes, as long as it does not stand still.
 pub(crate) fn guarded_agent(guard: Guard) -> Result<Agent, Failure> {
-    let config = configured()?
+    Ok(guarded(configured()?, guard))
+}
+
+fn guarded(configured: ConfigBuilder<AgentScope>, guard: Guard) -> Agent {
+    let config = configured
         .https_only(true)
         .timeout_recv_body(None)
         .timeout_per_read(Some(STALL_TIMEOUT));
@@ -44,7 +48,7 @@ pub(crate) fn guarded_agent(guard: Guard) -> Result<Agent, Failure> {
         resolver: DefaultResolver::default(),
     };
     let connector = DefaultConnector::default();
-    Ok(Agent::with_parts(config.build(), connector, resolver))
+    Agent::with_parts(config.build(), connector, resolver)
 }
 
 fn configured() -> Result<ConfigBuilder<AgentScope>, Failure> {
@@ -61,6 +65,9 @@ fn configured() -> Result<ConfigBuilder<AgentScope>, Failure> {
 }
 
 /// Looks names up, and refuses what they must not mean.
+///
+/// A name that a proxy looks up never comes here. What comes is the name of the proxy, and every
+/// name that is looked up here in spite of one: of `NO_PROXY`, or of a proxy that is not spoken to.
 #[derive(Debug)]
 struct GuardedResolver {
     guard: Guard,
@@ -75,8 +82,8 @@ impl Resolver for GuardedResolver {
         timeout: NextTimeout,
     ) -> Result<ResolvedSocketAddrs, ureq::Error> {
         let found = self.resolver.resolve(uri, config, timeout)?;
-        // A proxy looks names up by itself, and it is the proxy's own name that comes here.
-        if config.proxy().is_some() {
+        // The operator has named it.
+        if config.proxy().is_some_and(|proxy| proxy.uri() == uri) {
             return Ok(found);
         }
         let host = uri.host().unwrap_or_default();
@@ -169,7 +176,58 @@ pub(crate) fn describe(error: &ureq::Error) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::io::{BufRead as _, BufReader};
+    use std::net::TcpListener;
+
+    use ureq::{Proxy, ProxyProtocol};
+
     use super::*;
+
+    /// What comes of a URL that nobody has checked, so that only its address can be refused.
+    fn asking(url: &str, proxy: Proxy) -> ureq::Error {
+        let configured = configured().unwrap().proxy(Some(proxy));
+        let agent = guarded(configured, Guard::public());
+        agent.get(url).call().unwrap_err()
+    }
+
+    #[test]
+    fn a_name_in_no_proxy_may_not_mean_a_private_address_either() {
+        let proxy = Proxy::builder(ProxyProtocol::Http)
+            .host("127.0.0.1")
+            .port(1);
+        let proxy = proxy.no_proxy("localhost").build().unwrap();
+        let error = asking("https://localhost:1/", proxy);
+        let text = describe(&error);
+        assert!(text.contains("this machine"), "{text}");
+    }
+
+    #[test]
+    fn a_proxy_that_has_names_looked_up_here_gets_no_private_address() {
+        let proxy = Proxy::builder(ProxyProtocol::Http)
+            .host("127.0.0.1")
+            .port(1);
+        let proxy = proxy.resolve_target(true).build().unwrap();
+        let text = describe(&asking("https://localhost:1/", proxy));
+        assert!(text.contains("this machine"), "{text}");
+    }
+
+    #[test]
+    fn a_proxy_may_be_private_even_if_no_proxy_names_it() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let proxy = Proxy::builder(ProxyProtocol::Http).host("127.0.0.1");
+        let proxy = proxy.port(port).no_proxy("127.0.0.1").build().unwrap();
+        let asked = std::thread::spawn(move || {
+            let (stream, _) = listener.accept().unwrap();
+            let mut line = String::new();
+            BufReader::new(stream).read_line(&mut line).unwrap();
+            line
+        });
+        let error = asking("https://registry.example.com/", proxy);
+        assert!(!matches!(error, ureq::Error::Other(_)), "{error}");
+        let line = asked.join().unwrap();
+        assert_eq!(line.trim_end(), "CONNECT registry.example.com:443 HTTP/1.1");
+    }
 
     #[test]
     fn a_name_that_means_a_private_address_is_not_connected_to() {
