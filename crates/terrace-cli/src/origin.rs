@@ -1,6 +1,7 @@
 //! Asking other registries: redirects under the guard, retries, tokens, and downloads.
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::fs::File;
 use std::io::{self, Read, Write as _};
 use std::str::FromStr;
@@ -107,7 +108,7 @@ impl<'a> Origin<'a> {
             None => Service::discover(hostname),
         };
         let fetched = self.fetch(&fetch, hostname)?;
-        Service::read(&fetched).map_err(|error| failure(&hostname.to_string(), &error))
+        Service::read(&fetched).map_err(|error| failure(hostname, &error))
     }
 
     /// Makes a request on behalf of a host's registry.
@@ -278,7 +279,7 @@ impl<'a> Origin<'a> {
 }
 
 /// An error of the core, with what it is about before it.
-pub(crate) fn failure(about: &str, error: &OriginError) -> Failure {
+pub(crate) fn failure(about: impl Display, error: &OriginError) -> Failure {
     let text = format!("{about}: {error}");
     match error {
         OriginError::NotAllowed { .. } => Failure::NotAllowed(text),

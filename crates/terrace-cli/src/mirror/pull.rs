@@ -4,7 +4,6 @@
 mod configuration;
 mod list;
 mod lock;
-mod report;
 mod stored;
 mod version;
 mod wanted;
@@ -17,12 +16,12 @@ use terrace_core::origin::{OriginVersion, OriginVersions, Service};
 use terrace_core::own_hosts::OwnHosts;
 use terrace_core::version::Version;
 
+use super::report::{Outcome, Report, VersionReport};
 use crate::args::{MirrorAddArguments, MirrorArguments, MirrorSyncArguments, RegistryArguments};
 use crate::client::{Client, registry_url};
 use crate::error::Failure;
 use crate::origin::{Origin, failure};
 use crate::output::Output;
-use report::{Line, Report};
 use wanted::{Choice, Found, PassedOver, Wanted};
 
 /// Mirrors one provider.
@@ -127,21 +126,24 @@ fn run(
     };
     let mut mirror = Mirror {
         origin: Origin::new(&arguments.origins, named, registry.retries, output)?,
+        report: Report {
+            url: client.as_ref().map(|client| client.url().to_owned()),
+            dry_run: arguments.dry_run,
+            versions: Vec::new(),
+            directory: None,
+        },
         client,
-        dry_run: arguments.dry_run,
         output,
-        report: Report::default(),
     };
     for PassedOver { source, reason } in found.passed_over {
-        mirror.report.add(Line::skipped(source, None, reason));
+        mirror.note(source, None, Outcome::Skipped(reason));
     }
     for wanted in &found.wanted {
         if mirror.provider(wanted).is_break() {
             break;
         }
     }
-    let url = mirror.client.as_ref().map(|client| client.url().to_owned());
-    mirror.report.finish(url, output)
+    mirror.report.tell(output)
 }
 
 /// A run: where things come from, where they go, and what became of them.
@@ -149,7 +151,6 @@ struct Mirror<'a> {
     origin: Origin<'a>,
     /// A dry run does without.
     client: Option<Client<'a>>,
-    dry_run: bool,
     output: &'a Output,
     report: Report,
 }
@@ -161,25 +162,23 @@ impl Mirror<'_> {
         let (service, list) = match self.list(wanted) {
             Ok(asked) => asked,
             Err(failure) => {
-                self.report.failed(Line::failed(address, None), failure);
+                self.note(address, None, Outcome::Failed(failure));
                 return ControlFlow::Continue(());
             }
         };
         let chosen = match choose(wanted, &list) {
             Ok(chosen) => chosen,
             Err(reason) => {
-                let line = Line::failed(address, None);
-                self.report.failed(line, Failure::refused(reason));
+                self.note(address, None, Outcome::Failed(Failure::refused(reason)));
                 return ControlFlow::Continue(());
             }
         };
         for version in chosen {
+            let name = Some(version.version.to_string());
             match self.version(wanted, &service, version) {
-                Ok(line) => self.report.add(line),
+                Ok(outcome) => self.note(address.clone(), name, outcome),
                 Err(trouble) => {
-                    let name = version.version.to_string();
-                    let line = Line::failed(address.clone(), Some(name));
-                    self.report.failed(line, trouble.failure);
+                    self.note(address.clone(), name, Outcome::Failed(trouble.failure));
                     if trouble.ends_the_run {
                         return ControlFlow::Break(());
                     }
@@ -189,6 +188,15 @@ impl Mirror<'_> {
         ControlFlow::Continue(())
     }
 
+    fn note(&mut self, address: String, version: Option<String>, outcome: Outcome) {
+        let version = VersionReport {
+            address,
+            version,
+            outcome,
+        };
+        self.report.add(version, self.output);
+    }
+
     /// Asks which versions there are.
     fn list(&self, wanted: &Wanted) -> Result<(Service, OriginVersions), Failure> {
         let address = &wanted.address;
@@ -196,7 +204,7 @@ impl Mirror<'_> {
         let fetch = OriginVersions::ask(&service, address);
         let fetched = self.origin.fetch(&fetch, &address.hostname)?;
         let list = OriginVersions::read(&fetch, &fetched)
-            .map_err(|error| failure(&address.to_string(), &error))?;
+            .map_err(|error| failure(&address.hostname, &error))?;
         for skipped in &list.skipped {
             self.output
                 .warning(&format!("{address}: passed over: {skipped}"));
@@ -211,7 +219,6 @@ impl Mirror<'_> {
 
 /// The versions that are asked for, ascending.
 fn choose<'l>(wanted: &Wanted, list: &'l OriginVersions) -> Result<Vec<&'l OriginVersion>, String> {
-    let address = &wanted.address;
     let is_release = |version: &Version| version.as_semver().pre.is_empty();
     let mut chosen: Vec<&OriginVersion> = list
         .versions
@@ -230,7 +237,7 @@ fn choose<'l>(wanted: &Wanted, list: &'l OriginVersions) -> Result<Vec<&'l Origi
             || "it has no version at all".to_owned(),
             |newest| format!("its newest version is {}", newest.version),
         );
-        return Err(format!("{address}: the origin has no {asked}; {newest}"));
+        return Err(format!("the origin has no {asked}; {newest}"));
     }
     if let Choice::Newest(_) = wanted.choice {
         chosen.drain(..chosen.len() - 1);

@@ -8,7 +8,7 @@ use terrace_core::package_hash::PackageHash;
 use terrace_core::publish::{MirrorPublication, package_filename};
 
 use super::directory::{Directory, ListedPackage, ListedVersion};
-use super::report::{Outcome, Report, VersionReport};
+use super::report::{DirectoryReport, Done, Outcome, Report, VersionReport};
 use crate::archive::{Archive, read_file};
 use crate::args::{MirrorPushArguments, RegistryArguments};
 use crate::client::{Client, registry_url};
@@ -51,25 +51,30 @@ pub(crate) fn push(
         output.warning(remark);
     }
     let mut endurance = Endurance::default();
-    let mut reports = Vec::new();
+    let mut report = Report {
+        url,
+        dry_run: arguments.dry_run,
+        versions: Vec::new(),
+        directory: Some(DirectoryReport {
+            path: arguments.dir.display().to_string(),
+            skipped: notes.skipped,
+            reasons: notes.reasons,
+        }),
+    };
     for listed in &versions {
-        let report = if endurance.is_over() {
-            VersionReport::new(listed, Outcome::NotTried)
+        let outcome = if endurance.is_over() {
+            Outcome::NotTried
         } else {
             push_version(listed, client.as_ref(), output)
         };
-        output.progress(&report.line());
-        endurance.note(&report.outcome);
-        reports.push(report);
+        endurance.note(&outcome);
+        let version = VersionReport {
+            address: listed.address.to_string(),
+            version: Some(listed.version.to_string()),
+            outcome,
+        };
+        report.add(version, output);
     }
-    let report = Report {
-        directory: arguments.dir.display().to_string(),
-        url,
-        dry_run: arguments.dry_run,
-        versions: reports,
-        skipped: notes.skipped,
-        reasons: notes.reasons,
-    };
     report.tell(output)
 }
 
@@ -90,20 +95,14 @@ impl Endurance {
             Outcome::Failed(Failure::NotAllowed(_)) => self.not_allowed = true,
             Outcome::Failed(Failure::Unavailable(_)) => self.unavailable += 1,
             // It says nothing about the registry.
-            Outcome::Failed(Failure::Refused(_)) | Outcome::NotTried => {}
-            Outcome::Checked(_) | Outcome::Failed(_) | Outcome::Published(..) => {
-                self.unavailable = 0;
-            }
+            Outcome::Failed(Failure::Refused(_)) | Outcome::NotTried | Outcome::Skipped(_) => {}
+            Outcome::Done(_) | Outcome::Failed(_) => self.unavailable = 0,
         }
     }
 }
 
 /// Checks one version, and publishes it unless there is nowhere to publish to.
-fn push_version(
-    listed: &ListedVersion,
-    client: Option<&Client<'_>>,
-    output: &Output,
-) -> VersionReport {
+fn push_version(listed: &ListedVersion, client: Option<&Client<'_>>, output: &Output) -> Outcome {
     let ListedVersion {
         address, version, ..
     } = listed;
@@ -111,23 +110,31 @@ fn push_version(
     output.progress(&format!("checking {count} packages of {address} {version}"));
     let offer = match check(listed, output) {
         Ok(offer) => offer,
-        Err(reasons) => {
-            return VersionReport::new(listed, Outcome::Failed(Failure::Refused(reasons)));
-        }
+        Err(reasons) => return Outcome::Failed(Failure::Refused(reasons)),
     };
     let Some(client) = client else {
-        return VersionReport::new(listed, Outcome::Checked(offer));
+        return Outcome::Done(Done {
+            status: "dry_run",
+            text: offer.archive_lines(),
+            details: json!({ "archives": offer.listed_archives(), "request": offer.request() }),
+        });
     };
-    let outcome = match offer.send(client, output, || Ok(())) {
+    match offer.send(client, output, || Ok(())) {
         Ok(receipt) => {
             for warning in &receipt.warnings {
                 output.warning(&format!("{address} {version}: {warning}"));
             }
-            Outcome::Published(offer, receipt)
+            Outcome::Done(Done {
+                status: receipt.status,
+                text: String::new(),
+                details: json!({
+                    "archives": offer.listed_archives(),
+                    "uploaded": receipt.uploaded,
+                }),
+            })
         }
         Err(failure) => Outcome::Failed(failure),
-    };
-    VersionReport::new(listed, outcome)
+    }
 }
 
 /// Checks every zip of a version, as clients will; every reason at once.

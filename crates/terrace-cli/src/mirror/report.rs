@@ -4,41 +4,63 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use super::directory::{ListedVersion, Skipped};
+use super::directory::Skipped;
 use crate::error::{Failure, Several};
 use crate::output::Output;
-use crate::publish::{Kind, Offer, Receipt};
+use crate::publish::Kind;
 
 /// Everything that happened.
 pub(crate) struct Report {
-    pub(crate) directory: String,
-    /// The registry; a dry run needs none.
+    /// The registry; a dry run may do without.
     pub(crate) url: Option<String>,
     pub(crate) dry_run: bool,
     pub(crate) versions: Vec<VersionReport>,
+    /// What else a directory showed.
+    pub(crate) directory: Option<DirectoryReport>,
+}
+
+/// What is told of a mirror directory besides its versions.
+pub(crate) struct DirectoryReport {
+    pub(crate) path: String,
     pub(crate) skipped: Vec<Skipped>,
     /// What is wrong and belongs to no version.
     pub(crate) reasons: Vec<String>,
 }
 
-/// What became of one version.
+/// What became of one version, or of a provider as a whole.
 pub(crate) struct VersionReport {
-    address: String,
-    version: String,
+    pub(crate) address: String,
+    pub(crate) version: Option<String>,
     pub(crate) outcome: Outcome,
 }
 
 /// How it ended.
 pub(crate) enum Outcome {
-    /// Nothing is wrong with it, and in a dry run that is all.
-    Checked(Offer),
+    Done(Done),
     Failed(Failure),
     /// Others failed in a way that this one would have failed in, too.
     NotTried,
-    Published(Offer, Receipt),
+    /// Why there is nothing to do.
+    Skipped(String),
+}
+
+/// A success.
+pub(crate) struct Done {
+    /// `created`, `unchanged` or `dry_run`.
+    pub(crate) status: &'static str,
+    /// What follows the address and the version, for people.
+    pub(crate) text: String,
+    /// The same for programs: an object.
+    pub(crate) details: Value,
 }
 
 impl Report {
+    /// Adds what became of a version, and says so at once.
+    pub(crate) fn add(&mut self, version: VersionReport, output: &Output) {
+        output.progress(&version.line());
+        self.versions.push(version);
+    }
+
     /// Prints it, as a success or as a failure.
     pub(crate) fn tell(self, output: &Output) -> Result<(), Failure> {
         let (text, mut document) = (self.text(), self.document());
@@ -58,16 +80,22 @@ impl Report {
 
     fn worst(&self) -> Option<Failure> {
         let of_versions = self.versions.iter().filter_map(VersionReport::failure);
-        let of_directory = Failure::Refused(self.reasons.clone());
-        let of_directory = (!self.reasons.is_empty()).then_some(&of_directory);
+        let of_directory = Failure::Refused(self.directory_reasons().to_vec());
+        let of_directory = (!self.directory_reasons().is_empty()).then_some(&of_directory);
         let all = of_versions.chain(of_directory);
         all.max_by_key(|failure| failure.urgency()).cloned()
     }
 
+    fn directory_reasons(&self) -> &[String] {
+        self.directory
+            .as_ref()
+            .map_or(&[], |directory| &directory.reasons)
+    }
+
     fn all_reasons(&self) -> Vec<String> {
-        let mut reasons = self.reasons.clone();
+        let mut reasons = self.directory_reasons().to_vec();
         for version in &self.versions {
-            let name = |reason| format!("{} {}: {reason}", version.address, version.version);
+            let name = |reason| format!("{}: {reason}", version.name());
             let found = version.failure().map(Failure::reasons);
             reasons.extend(found.into_iter().flatten().map(name));
         }
@@ -75,7 +103,7 @@ impl Report {
         let untried = self.versions.iter().filter(is_untried).count();
         if untried > 0 {
             reasons.push(format!(
-                "{untried} more versions were not tried: run the command again"
+                "{untried} more were not tried: run the command again"
             ));
         }
         reasons
@@ -86,13 +114,10 @@ impl Report {
         let mut counts = BTreeMap::new();
         for version in &self.versions {
             text.push_str(&version.line());
-            if let Outcome::Checked(offer) = &version.outcome {
-                text.push_str(&offer.archive_lines());
-            }
             text.push('\n');
             *counts.entry(version.tally()).or_insert(0) += 1;
         }
-        for skipped in &self.skipped {
+        for skipped in self.directory.iter().flat_map(|found| &found.skipped) {
             text.push_str(&format!("{:<11}  {skipped}\n", "skipped"));
             *counts.entry("skipped").or_insert(0) += 1;
         }
@@ -110,80 +135,82 @@ impl Report {
 
     fn document(&self) -> Map<String, Value> {
         let versions: Vec<Value> = self.versions.iter().map(VersionReport::document).collect();
-        let members = [
-            ("kind", json!(Kind::MirroredProvider.as_str())),
-            ("directory", json!(self.directory)),
-            ("url", json!(self.url)),
-            ("versions", json!(versions)),
-            ("skipped", json!(self.skipped)),
-        ];
-        let named = members.map(|(name, value)| (name.to_owned(), value));
-        named.into_iter().collect()
+        let mut document = object(json!({
+            "kind": Kind::MirroredProvider.as_str(),
+            "url": self.url,
+            "versions": versions,
+        }));
+        if let Some(DirectoryReport { path, skipped, .. }) = &self.directory {
+            document.extend(object(json!({ "directory": path, "skipped": skipped })));
+        }
+        document
     }
 }
 
 impl VersionReport {
-    pub(crate) fn new(listed: &ListedVersion, outcome: Outcome) -> Self {
-        Self {
-            address: listed.address.to_string(),
-            version: listed.version.to_string(),
-            outcome,
+    fn name(&self) -> String {
+        match &self.version {
+            Some(version) => format!("{} {version}", self.address),
+            None => self.address.clone(),
         }
     }
 
-    /// Its line for people.
-    pub(crate) fn line(&self) -> String {
-        let (status, address, version) = (self.status(), &self.address, &self.version);
-        format!("{status:<11}  {address} {version}")
+    /// For people.
+    fn line(&self) -> String {
+        let line = format!("{:<11}  {}", self.status(), self.name());
+        match &self.outcome {
+            Outcome::Done(done) => line + &done.text,
+            Outcome::Skipped(reason) => format!("{line}: {reason}"),
+            Outcome::Failed(_) | Outcome::NotTried => line,
+        }
     }
 
     fn failure(&self) -> Option<&Failure> {
         match &self.outcome {
             Outcome::Failed(failure) => Some(failure),
-            Outcome::Checked(_) | Outcome::NotTried | Outcome::Published(..) => None,
+            Outcome::Done(_) | Outcome::NotTried | Outcome::Skipped(_) => None,
         }
     }
 
     fn status(&self) -> &'static str {
         match &self.outcome {
-            Outcome::Checked(_) => "dry_run",
+            Outcome::Done(done) => done.status,
             Outcome::Failed(failure) => failure.status(),
             Outcome::NotTried => "not_tried",
-            Outcome::Published(_, receipt) => receipt.status,
+            Outcome::Skipped(_) => "skipped",
         }
     }
 
     /// What it is counted as, for people.
     fn tally(&self) -> &'static str {
         match &self.outcome {
-            Outcome::Checked(_) => "checked",
             Outcome::Failed(_) => "failed",
-            Outcome::NotTried => "not tried",
-            Outcome::Published(_, receipt) => receipt.status,
+            _ => match self.status() {
+                "dry_run" => "checked",
+                "not_tried" => "not tried",
+                status => status,
+            },
         }
     }
 
     fn document(&self) -> Value {
-        let mut document = json!({
-            "address": self.address,
-            "version": self.version,
-            "status": self.status(),
-        });
-        let more = match &self.outcome {
-            Outcome::Checked(offer) => json!({
-                "archives": offer.listed_archives(),
-                "request": offer.request(),
-            }),
+        let mut document = object(json!({ "address": self.address, "status": self.status() }));
+        if let Some(version) = &self.version {
+            document.insert("version".to_owned(), json!(version));
+        }
+        document.extend(object(match &self.outcome {
+            Outcome::Done(done) => done.details.clone(),
             Outcome::Failed(failure) => json!({ "errors": failure.reasons() }),
             Outcome::NotTried => json!({}),
-            Outcome::Published(offer, receipt) => json!({
-                "archives": offer.listed_archives(),
-                "uploaded": receipt.uploaded,
-            }),
-        };
-        if let (Value::Object(members), Value::Object(more)) = (&mut document, more) {
-            members.extend(more);
-        }
-        document
+            Outcome::Skipped(reason) => json!({ "reason": reason }),
+        }));
+        Value::Object(document)
+    }
+}
+
+fn object(value: Value) -> Map<String, Value> {
+    match value {
+        Value::Object(members) => members,
+        _ => Map::new(),
     }
 }

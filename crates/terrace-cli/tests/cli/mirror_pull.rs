@@ -234,6 +234,7 @@ fn one_version_that_fails_does_not_keep_the_others() {
 fn a_dry_run_checks_signatures_and_sends_nothing() {
     let (origin, registry) = (Origin::start(), Registry::start());
     let report = add(&origin, &registry, &["--dry-run"]).expect(0).json();
+    assert_eq!(report["status"], "dry_run");
     assert_eq!(statuses(&report), ["1.2.3 dry_run"]);
     assert_eq!(registry.requests(), [MIRRORED]);
     let fetched = origin.requests();
@@ -256,7 +257,7 @@ fn a_dry_run_says_what_is_stored_already_and_does_without_a_registry() {
     alone.env_remove("TERRACE_TOKEN");
     let report = ended(&mut alone).expect(0).json();
     assert_eq!(statuses(&report), ["1.2.3 dry_run"]);
-    assert_eq!(report["versions"][0].get("stored"), None);
+    assert_eq!(report["versions"][0]["stored"], json!([]));
 }
 
 #[test]
@@ -267,7 +268,8 @@ fn people_are_told_what_was_mirrored_and_who_signed_it() {
     command.env("TERRACE_TOKEN", TOKEN);
     command.env("SSL_CERT_FILE", fixture("tls/cert.pem"));
     let ended = ended(&mut command).expect(0);
-    let line = ended.stdout.trim_end();
+    let (line, summary) = ended.stdout.trim_end().split_once('\n').unwrap();
+    assert_eq!(summary, format!("1 created at {}", registry.url()));
     let start = "created      origin.example/acme/hello 1.2.3, signed by ";
     assert!(line.starts_with(start), "{line}");
     assert!(line.ends_with(": linux_amd64"), "{line}");

@@ -269,7 +269,7 @@ fn a_wrong_token_is_told_once() {
     let ended = ended(command.env("TERRACE_TOKEN", "another-secret")).expect(5);
     let report = ended.json();
     assert_eq!(statuses(&report), ["not_allowed", "not_tried", "not_tried"]);
-    assert!(ended.errors().contains("2 more versions were not tried"));
+    assert!(ended.errors().contains("2 more were not tried"));
     assert!(!ended.stderr.contains("another-secret"), "{ended:?}");
     assert_eq!(registry.requests().len(), 1);
 }

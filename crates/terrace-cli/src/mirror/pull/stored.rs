@@ -35,10 +35,7 @@ impl Stored {
         if conflicts.is_empty() {
             Ok(stored)
         } else {
-            let named = |reason| format!("{address} {version}: {reason}");
-            Err(Failure::Conflict(
-                conflicts.into_iter().map(named).collect(),
-            ))
+            Err(Failure::Conflict(conflicts))
         }
     }
 

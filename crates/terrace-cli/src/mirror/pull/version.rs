@@ -16,13 +16,13 @@ use terrace_core::publish::MirrorPublication;
 use terrace_core::version::Version;
 
 use super::Mirror;
-use super::report::Line;
 use super::stored::Stored;
 use super::wanted::Wanted;
 use crate::archive::Archive;
 use crate::client::Client;
 use crate::clock;
 use crate::error::Failure;
+use crate::mirror::report::{Done, Outcome};
 use crate::origin::failure;
 use crate::parallel;
 use crate::publish::{Kind, Offer, Receipt};
@@ -63,35 +63,26 @@ impl Mirror<'_> {
         wanted: &Wanted,
         service: &Service,
         found: &OriginVersion,
-    ) -> Result<Line, Trouble> {
-        let (address, version) = (wanted.address.to_string(), &found.version);
-        let about = format!("{address} {version}");
+    ) -> Result<Outcome, Trouble> {
+        let version = &found.version;
+        let about = format!("{} {version}", wanted.address);
         let platforms = self.platforms(wanted, found, &about)?;
         if platforms.is_empty() {
             let reason = "the origin has it for none of the platforms".to_owned();
-            return Ok(Line::skipped(address, Some(version.to_string()), reason));
+            return Ok(Outcome::Skipped(reason));
         }
         let packages = self.ask(wanted, service, version, &platforms)?;
-        check(wanted, &packages, &about)?;
-        let signer = packages.first().and_then(|package| package.signed.as_ref());
-        let signer = signer.map(|signed| signed.key.fingerprint.clone());
+        check(wanted, &packages)?;
         let stored = match &self.client {
             Some(client) => Stored::ask(client, &wanted.address, version, &packages)
                 .map_err(Trouble::of_registry)?,
             None => Stored::default(),
         };
-        let names = platforms.iter().map(ToString::to_string).collect();
-        let there = stored.platforms(&packages);
-        if there.len() < packages.len() {
+        if stored.platforms(&packages).len() < packages.len() {
             self.warn(&about, &packages);
         }
-        let line = |status| {
-            Line::done(address.clone(), version.to_string(), status, names)
-                .having(there)
-                .signed_by(signer)
-        };
-        let Some(client) = self.client.as_ref().filter(|_| !self.dry_run) else {
-            return Ok(line("dry_run"));
+        let Some(client) = self.client.as_ref().filter(|_| !self.report.dry_run) else {
+            return Ok(done("dry_run", &packages, &stored, Vec::new()));
         };
         // Even where everything is stored: it is for the registry to say so, and it mends indices.
         let sent = match self.send(client, wanted, found, &packages, &stored) {
@@ -104,7 +95,7 @@ impl Mirror<'_> {
         for warning in &sent.warnings {
             self.output.warning(&format!("{about}: {warning}"));
         }
-        Ok(line(sent.status).uploading(sent.uploaded))
+        Ok(done(sent.status, &packages, &stored, sent.uploaded))
     }
 
     /// Describes the version to the registry, and sends what was not stored.
@@ -155,9 +146,9 @@ impl Mirror<'_> {
         named.sort();
         named.dedup();
         match (named.as_slice(), offered.as_slice()) {
-            ([], []) => Err(Failure::refused(format!(
-                "{about}: the origin does not say which platforms it has; name them with --platform"
-            ))),
+            ([], []) => Err(Failure::refused(
+                "the origin does not say which platforms it has; name them with --platform",
+            )),
             ([], all) => Ok(all.to_vec()),
             // Then the answer for each one tells.
             (named, []) => Ok(named.to_vec()),
@@ -188,7 +179,7 @@ impl Mirror<'_> {
             .progress(&format!("checking {count} packages of {address} {version}"));
         let memory = Memory::default();
         let ask = |platform: &Platform| {
-            let about = format!("{address} {version} {platform}");
+            let refused = |error| failure(platform, &error);
             let mut inquiry = PackageInquiry::new(
                 service,
                 address.clone(),
@@ -199,11 +190,9 @@ impl Mirror<'_> {
             while let Step::Fetch(fetch) = inquiry.next() {
                 let fetched =
                     memory.or_else(&fetch, || self.origin.fetch(&fetch, &address.hostname))?;
-                inquiry
-                    .feed(&fetched)
-                    .map_err(|error| failure(&about, &error))?;
+                inquiry.feed(&fetched).map_err(refused)?;
             }
-            inquiry.finish().map_err(|error| failure(&about, &error))
+            inquiry.finish().map_err(refused)
         };
         parallel::map(platforms, PARALLEL, ask)
             .into_iter()
@@ -284,27 +273,59 @@ impl Memory {
 }
 
 /// Checks what a client never sees, since it installs one platform: that all are signed as one.
-fn check(wanted: &Wanted, packages: &[OriginPackage], about: &str) -> Result<(), Failure> {
+fn check(wanted: &Wanted, packages: &[OriginPackage]) -> Result<(), Failure> {
     let first = packages.first();
     for package in packages {
         let is_one = first.is_some_and(|first| {
             first.shasums == package.shasums && first.signed == package.signed
         });
         if !is_one {
-            return Err(Failure::refused(format!(
-                "{about}: the platforms have different SHA256SUMS files or signatures"
-            )));
+            return Err(Failure::refused(
+                "the platforms have different SHA256SUMS files or signatures",
+            ));
         }
         if !wanted.zips.is_empty() && !wanted.zips.contains(&package.sha256) {
             let (filename, sha256) = (&package.filename, package.sha256);
             return Err(Failure::refused(format!(
-                "{about}: {filename} has the hash zh:{sha256}, which the lock file does not \
+                "{filename} has the hash zh:{sha256}, which the lock file does not \
                  have. If it is of another platform than the lock file is for, name yours with \
                  --platform"
             )));
         }
     }
     Ok(())
+}
+
+/// A success, with what it was made of.
+fn done(
+    status: &'static str,
+    packages: &[OriginPackage],
+    stored: &Stored,
+    uploaded: Vec<String>,
+) -> Outcome {
+    let platforms = packages.iter().map(|package| package.platform.to_string());
+    let platforms: Vec<String> = platforms.collect();
+    let stored = stored.platforms(packages);
+    let signed = packages.first().and_then(|package| package.signed.as_ref());
+    let signed_by = signed.map(|signed| &signed.key.fingerprint);
+    let mut text = String::new();
+    if let Some(fingerprint) = signed_by {
+        text.push_str(&format!(", signed by {fingerprint}"));
+    }
+    text.push_str(&format!(": {}", platforms.join(", ")));
+    if !stored.is_empty() && status != "unchanged" {
+        text.push_str(&format!(" (there already: {})", stored.join(", ")));
+    }
+    Outcome::Done(Done {
+        status,
+        text,
+        details: json!({
+            "platforms": platforms,
+            "stored": stored,
+            "uploaded": uploaded,
+            "signed_by": signed_by,
+        }),
+    })
 }
 
 fn describe(
