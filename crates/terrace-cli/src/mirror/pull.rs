@@ -8,7 +8,6 @@ mod stored;
 mod version;
 mod wanted;
 
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use terrace_core::name::Hostname;
@@ -16,12 +15,14 @@ use terrace_core::origin::{OriginVersion, OriginVersions, Service};
 use terrace_core::own_hosts::OwnHosts;
 use terrace_core::version::Version;
 
+use super::endurance::Endurance;
 use super::report::{Outcome, Report, VersionReport};
 use crate::args::{MirrorAddArguments, MirrorArguments, MirrorSyncArguments, RegistryArguments};
 use crate::client::{Client, registry_url};
 use crate::error::Failure;
 use crate::origin::{Origin, failure};
 use crate::output::Output;
+use version::Trouble;
 use wanted::{Choice, Found, PassedOver, Wanted};
 
 /// Mirrors one provider.
@@ -134,14 +135,13 @@ fn run(
         },
         client,
         output,
+        endurance: Endurance::default(),
     };
     for PassedOver { source, reason } in found.passed_over {
         mirror.note(source, None, Outcome::Skipped(reason));
     }
     for wanted in &found.wanted {
-        if mirror.provider(wanted).is_break() {
-            break;
-        }
+        mirror.provider(wanted);
     }
     mirror.report.tell(output)
 }
@@ -152,40 +152,50 @@ struct Mirror<'a> {
     /// A dry run does without.
     client: Option<Client<'a>>,
     output: &'a Output,
+    endurance: Endurance,
     report: Report,
 }
 
 impl Mirror<'_> {
     /// Mirrors the versions of one provider. What is wrong with one does not keep the others.
-    fn provider(&mut self, wanted: &Wanted) -> ControlFlow<()> {
+    fn provider(&mut self, wanted: &Wanted) {
         let address = wanted.address.to_string();
+        if self.endurance.is_over() {
+            return self.note(address, None, Outcome::NotTried);
+        }
         let (service, list) = match self.list(wanted) {
             Ok(asked) => asked,
-            Err(failure) => {
-                self.note(address, None, Outcome::Failed(failure));
-                return ControlFlow::Continue(());
-            }
+            Err(failure) => return self.note(address, None, Outcome::Failed(failure)),
         };
         let chosen = match choose(wanted, &list) {
             Ok(chosen) => chosen,
             Err(reason) => {
-                self.note(address, None, Outcome::Failed(Failure::refused(reason)));
-                return ControlFlow::Continue(());
+                return self.note(address, None, Outcome::Failed(Failure::refused(reason)));
             }
         };
         for version in chosen {
-            let name = Some(version.version.to_string());
-            match self.version(wanted, &service, version) {
-                Ok(outcome) => self.note(address.clone(), name, outcome),
-                Err(trouble) => {
-                    self.note(address.clone(), name, Outcome::Failed(trouble.failure));
-                    if trouble.ends_the_run {
-                        return ControlFlow::Break(());
-                    }
-                }
-            }
+            let outcome = if self.endurance.is_over() {
+                Outcome::NotTried
+            } else {
+                self.try_version(wanted, &service, version)
+            };
+            self.note(address.clone(), Some(version.version.to_string()), outcome);
         }
-        ControlFlow::Continue(())
+    }
+
+    fn try_version(
+        &mut self,
+        wanted: &Wanted,
+        service: &Service,
+        version: &OriginVersion,
+    ) -> Outcome {
+        let outcome = match self.version(wanted, service, version) {
+            Ok(outcome) => outcome,
+            Err(Trouble::OfRegistry(failure)) => Outcome::Failed(failure),
+            Err(Trouble::Other(failure)) => return Outcome::Failed(failure),
+        };
+        self.endurance.note(&outcome);
+        outcome
     }
 
     fn note(&mut self, address: String, version: Option<String>, outcome: Outcome) {

@@ -8,6 +8,7 @@ use terrace_core::package_hash::PackageHash;
 use terrace_core::publish::{MirrorPublication, package_filename};
 
 use super::directory::{Directory, ListedPackage, ListedVersion};
+use super::endurance::Endurance;
 use super::report::{DirectoryReport, Done, Outcome, Report, VersionReport};
 use crate::archive::{Archive, read_file};
 use crate::args::{MirrorPushArguments, RegistryArguments};
@@ -17,10 +18,6 @@ use crate::error::Failure;
 use crate::output::Output;
 use crate::parallel;
 use crate::publish::{Kind, Offer};
-
-/// After how many versions in a row that the registry does not answer for the rest is not tried:
-/// each of them was tried again and again before.
-const UNAVAILABLE_IN_A_ROW: u32 = 2;
 
 /// Publishes everything in a mirror directory, one version after another.
 pub(crate) fn push(
@@ -76,29 +73,6 @@ pub(crate) fn push(
         report.add(version, output);
     }
     report.tell(output)
-}
-
-/// Whether it is of use to go on.
-#[derive(Default)]
-struct Endurance {
-    unavailable: u32,
-    not_allowed: bool,
-}
-
-impl Endurance {
-    fn is_over(&self) -> bool {
-        self.not_allowed || self.unavailable >= UNAVAILABLE_IN_A_ROW
-    }
-
-    fn note(&mut self, outcome: &Outcome) {
-        match outcome {
-            Outcome::Failed(Failure::NotAllowed(_)) => self.not_allowed = true,
-            Outcome::Failed(Failure::Unavailable(_)) => self.unavailable += 1,
-            // It says nothing about the registry.
-            Outcome::Failed(Failure::Refused(_)) | Outcome::NotTried | Outcome::Skipped(_) => {}
-            Outcome::Done(_) | Outcome::Failed(_) => self.unavailable = 0,
-        }
-    }
 }
 
 /// Checks one version, and publishes it unless there is nowhere to publish to.

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::support::http::{Head, Response};
 use super::support::origin::{Origin, description_of, zip_of};
-use super::support::registry::{Fault, Registry};
+use super::support::registry::{Fault, Registry, errors};
 use super::support::{Ended, TOKEN, directory, ended, fixture, terrace};
 
 const ADDRESS: &str = "origin.example/acme/hello";
@@ -443,6 +443,54 @@ fn trouble_that_passes_is_waited_for() {
     let ended = add(&origin, &registry, &["--platform", "linux_amd64"]).expect(6);
     assert!(ended.stderr.contains("trying again"), "{ended:?}");
     assert!(ended.errors().contains("503"), "{ended:?}");
+}
+
+/// A list with the provider so many times.
+fn list(times: usize) -> String {
+    format!("[[provider]]\naddress = \"{ADDRESS}\"\nversions = \"1.2.3\"\n").repeat(times)
+}
+
+fn unavailable() -> Fault {
+    Fault::Answer(errors(503, &["storage did not answer"]).with("retry-after", "0"))
+}
+
+#[test]
+fn a_registry_that_does_not_answer_twice_in_a_row_leaves_the_rest_untried() {
+    let (origin, registry) = (Origin::start(), Registry::start());
+    // Each is tried twice.
+    for _ in 0..4 {
+        registry.fail("GET", PATH, unavailable());
+    }
+    let ended = sync(&origin, &registry, "providers.toml", &list(4)).expect(6);
+    let expected = [
+        "1.2.3 unavailable",
+        "1.2.3 unavailable",
+        " not_tried",
+        " not_tried",
+    ];
+    assert_eq!(statuses(&ended.json()), expected);
+    assert!(ended.errors().contains("2 more were not tried"));
+    assert_eq!(registry.requests(), [MIRRORED; 4]);
+}
+
+#[test]
+fn a_registry_that_answers_in_between_is_asked_on() {
+    let (origin, registry) = (Origin::start(), Registry::start());
+    for _ in 0..2 {
+        registry.fail("GET", PATH, unavailable());
+    }
+    let ended = sync(&origin, &registry, "providers.toml", &list(3)).expect(6);
+    let expected = ["1.2.3 unavailable", "1.2.3 created", "1.2.3 unchanged"];
+    assert_eq!(statuses(&ended.json()), expected);
+}
+
+#[test]
+fn an_origin_that_does_not_answer_says_nothing_about_the_registry() {
+    let (origin, registry) = (Origin::start(), Registry::start());
+    let answer = Response::new(503, "").with("retry-after", "0");
+    origin.set(&description_of("linux_amd64"), answer);
+    let ended = sync(&origin, &registry, "providers.toml", &list(3)).expect(6);
+    assert_eq!(statuses(&ended.json()), ["1.2.3 unavailable"; 3]);
 }
 
 #[test]

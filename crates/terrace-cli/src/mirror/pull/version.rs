@@ -32,27 +32,16 @@ use crate::reference::resolve;
 const PARALLEL: usize = 4;
 
 /// Why a version is not mirrored.
-pub(super) struct Trouble {
-    pub(super) failure: Failure,
-    /// Whether it would be the same with every other version.
-    pub(super) ends_the_run: bool,
-}
-
-impl Trouble {
-    fn of_registry(failure: Failure) -> Self {
-        Self {
-            ends_the_run: matches!(failure, Failure::NotAllowed(_) | Failure::Unavailable(_)),
-            failure,
-        }
-    }
+pub(super) enum Trouble {
+    /// The registry failed, or said so.
+    OfRegistry(Failure),
+    /// Its origin, or something here.
+    Other(Failure),
 }
 
 impl From<Failure> for Trouble {
     fn from(failure: Failure) -> Self {
-        Self {
-            failure,
-            ends_the_run: false,
-        }
+        Self::Other(failure)
     }
 }
 
@@ -75,7 +64,7 @@ impl Mirror<'_> {
         check(wanted, &packages)?;
         let stored = match &self.client {
             Some(client) => Stored::ask(client, &wanted.address, version, &packages)
-                .map_err(Trouble::of_registry)?,
+                .map_err(Trouble::OfRegistry)?,
             None => Stored::default(),
         };
         if stored.platforms(&packages).len() < packages.len() {
@@ -86,10 +75,9 @@ impl Mirror<'_> {
         };
         // Even where everything is stored: it is for the registry to say so, and it mends indices.
         let sent = match self.send(client, wanted, found, &packages, &stored) {
-            Err(Trouble {
-                failure: Failure::NotAtHand(_),
-                ..
-            }) => self.send(client, wanted, found, &packages, &Stored::default()),
+            Err(Trouble::OfRegistry(Failure::NotAtHand(_))) => {
+                self.send(client, wanted, found, &packages, &Stored::default())
+            }
             sent => sent,
         }?;
         for warning in &sent.warnings {
@@ -121,7 +109,7 @@ impl Mirror<'_> {
         };
         offer
             .send(client, self.output, || Ok(()))
-            .map_err(Trouble::of_registry)
+            .map_err(Trouble::OfRegistry)
     }
 
     /// Tells once what is odd about the signature, which is the same for all packages.
