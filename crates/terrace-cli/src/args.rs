@@ -160,8 +160,8 @@ pub(crate) enum MirrorCommand {
     ///
     /// A file is a .toml list with [[provider]] tables of address, versions and platforms; a
     /// .terraform.lock.hcl, whose exact versions are mirrored if their zips have hashes that it
-    /// has; a .tf file, or a directory with some, whose required_providers are mirrored in the
-    /// newest version that their constraints admit.
+    /// has; a .tf or .tf.json file, or a directory with some, whose required_providers are mirrored
+    /// in the newest version that their constraints admit.
     #[command(after_help = MIRROR_EXIT_CODES)]
     Sync(MirrorSyncArguments),
     /// Publish every provider in a directory that `terraform providers mirror` wrote

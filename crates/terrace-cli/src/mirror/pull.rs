@@ -2,13 +2,12 @@
 //! a client would check it.
 
 mod configuration;
+mod files;
 mod list;
 mod lock;
 mod stored;
 mod version;
 mod wanted;
-
-use std::path::{Path, PathBuf};
 
 use terrace_core::name::Hostname;
 use terrace_core::origin::{OriginVersion, OriginVersions, Service};
@@ -54,7 +53,7 @@ pub(crate) fn sync(
 ) -> Result<(), Failure> {
     let mut found = Found::default();
     for file in &arguments.files {
-        found.extend(read(file, arguments)?);
+        found.extend(files::read(file, &arguments.default_host)?);
     }
     for wanted in &mut found.wanted {
         if !arguments.mirror.platforms.is_empty() {
@@ -65,52 +64,6 @@ pub(crate) fn sync(
         found.pass_over(|hostname| OwnHosts::new(&url, &[]).include(hostname));
     }
     run(found, Vec::new(), &arguments.mirror, registry, output)
-}
-
-/// What a file, or a directory with a configuration, asks for.
-fn read(path: &Path, arguments: &MirrorSyncArguments) -> Result<Found, Failure> {
-    let refused = |reason: String| Failure::refused(format!("{}: {reason}", path.display()));
-    let text = |path: &Path| {
-        std::fs::read_to_string(path)
-            .map_err(|error| Failure::refused(format!("{}: {error}", path.display())))
-    };
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let default_host = &arguments.default_host;
-    if path.is_dir() {
-        let mut texts = Vec::new();
-        for file in configuration_files(path).map_err(|error| refused(error.to_string()))? {
-            texts.push((file.display().to_string(), text(&file)?));
-        }
-        if texts.is_empty() {
-            return Err(refused("there is no .tf file in it".to_owned()));
-        }
-        configuration::read(&texts, default_host).map_err(Failure::refused)
-    } else if name.ends_with(".lock.hcl") {
-        lock::read(&text(path)?).map_err(refused)
-    } else if name.ends_with(".tf") || name.ends_with(".tofu") {
-        let texts = [(path.display().to_string(), text(path)?)];
-        configuration::read(&texts, default_host).map_err(Failure::refused)
-    } else if name.ends_with(".toml") {
-        list::read(&text(path)?).map_err(refused)
-    } else {
-        Err(Failure::Usage(format!(
-            "{}: give a .toml list, a .terraform.lock.hcl, a .tf file, or a directory with some",
-            path.display()
-        )))
-    }
-}
-
-fn configuration_files(directory: &Path) -> std::io::Result<Vec<PathBuf>> {
-    let mut files = Vec::new();
-    for entry in std::fs::read_dir(directory)? {
-        let path = entry?.path();
-        let extension = path.extension().unwrap_or_default();
-        if path.is_file() && (extension == "tf" || extension == "tofu") {
-            files.push(path);
-        }
-    }
-    files.sort();
-    Ok(files)
 }
 
 fn run(

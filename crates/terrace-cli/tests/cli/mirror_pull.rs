@@ -582,6 +582,39 @@ fn a_configuration_is_mirrored_and_what_needs_no_mirror_is_passed_over() {
 }
 
 #[test]
+fn a_configuration_in_json_is_mirrored_from_its_directory() {
+    let (origin, registry) = (Origin::start(), Registry::start());
+    let text = r#"{"terraform": {"required_providers": {"hello": {
+        "source": "origin.example/acme/hello", "version": "~> 1.0"}}}}"#;
+    for name in ["main.tf.json", "main.tofu.json"] {
+        let files = directory(&[(name, text), (".main.tf.json", "of an editor")]);
+        let place = files.path().to_str().unwrap();
+        let arguments = ["sync", place, "--platform", "linux_amd64", "--dry-run"];
+        let report = ended(&mut command(&origin, &registry, &arguments));
+        assert_eq!(statuses(&report.expect(0).json()), ["1.2.3 dry_run"]);
+    }
+}
+
+#[test]
+fn a_configuration_that_requires_nothing_is_a_failure() {
+    let (origin, registry) = (Origin::start(), Registry::start());
+    for (name, text) in [
+        ("main.tf", "resource \"hello_world\" \"it\" {}\n"),
+        ("main.tf.json", "{}"),
+        ("README.md", ""),
+    ] {
+        let files = directory(&[(name, text)]);
+        let place = files.path().to_str().unwrap();
+        let ended = ended(&mut command(&origin, &registry, &["sync", place])).expect(3);
+        let told = match name {
+            "README.md" => "no file in it ends in",
+            _ => "requires no provider",
+        };
+        assert!(ended.errors().contains(told), "{name}: {ended:?}");
+    }
+}
+
+#[test]
 fn a_file_of_another_kind_is_a_wrong_command_line() {
     let (origin, registry) = (Origin::start(), Registry::start());
     let ended = sync(&origin, &registry, "providers.yaml", "").expect(2);

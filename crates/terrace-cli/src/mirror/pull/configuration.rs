@@ -1,12 +1,21 @@
 //! The `required_providers` of a terraform configuration.
 
+mod json;
+mod native;
+
 use std::collections::BTreeMap;
 
-use hcl::{Body, Expression, ObjectKey};
 use terrace_core::name::Hostname;
 
 use super::wanted::{Choice, Found, Wanted};
 use crate::constraint::Constraints;
+
+/// An element of `required_providers`.
+struct Requirement {
+    local_name: String,
+    source: Option<String>,
+    version: Option<String>,
+}
 
 /// Reads the files of one module, each with its name. Of each provider the newest version is
 /// wanted that every constraint in them admits, as `init` would choose it.
@@ -17,10 +26,18 @@ pub(crate) fn read(files: &[(String, String)], default_host: &Hostname) -> Resul
     let mut sources: BTreeMap<String, Option<Constraints>> = BTreeMap::new();
     for (name, text) in files {
         let about = |reason: String| format!("{name}: {reason}");
-        let body: Body = hcl::parse(text).map_err(|error| about(error.to_string()))?;
-        for (local_name, requirement) in requirements(&body) {
+        let requirements = if name.ends_with(".json") {
+            json::requirements(text)
+        } else {
+            native::requirements(text)
+        };
+        for requirement in requirements.map_err(about)? {
+            let Requirement {
+                local_name,
+                source,
+                version,
+            } = requirement;
             let about = |reason: String| about(format!("{local_name}: {reason}"));
-            let (source, version) = read_requirement(&requirement).map_err(about)?;
             let source = whole(source.as_deref().unwrap_or(&local_name), default_host);
             let constraints: Option<Constraints> = version
                 .map(|text| text.parse())
@@ -43,41 +60,6 @@ pub(crate) fn read(files: &[(String, String)], default_host: &Hostname) -> Resul
         })?;
     }
     Ok(found)
-}
-
-/// The elements of every `terraform { required_providers { … } }`.
-fn requirements(body: &Body) -> Vec<(String, Expression)> {
-    let blocks = body
-        .blocks()
-        .filter(|block| block.identifier() == "terraform");
-    let inner = blocks.flat_map(|block| block.body().blocks());
-    let required = inner.filter(|block| block.identifier() == "required_providers");
-    required
-        .flat_map(|block| block.body().attributes())
-        .map(|attribute| (attribute.key().to_owned(), attribute.expr().clone()))
-        .collect()
-}
-
-/// The source and the version of an element: an object, or in old configurations a version alone.
-fn read_requirement(expression: &Expression) -> Result<(Option<String>, Option<String>), String> {
-    let object = match expression {
-        Expression::String(version) => return Ok((None, Some(version.clone()))),
-        Expression::Object(object) => object,
-        _ => return Err("write it as { source = \"…\", version = \"…\" }".to_owned()),
-    };
-    let member = |name: &str| {
-        let is_it = |key: &ObjectKey| match key {
-            ObjectKey::Identifier(identifier) => identifier.as_str() == name,
-            ObjectKey::Expression(Expression::String(text)) => text == name,
-            _ => false,
-        };
-        match object.iter().find(|(key, _)| is_it(key)) {
-            None => Ok(None),
-            Some((_, Expression::String(text))) => Ok(Some(text.clone())),
-            Some(_) => Err(format!("{name} must be a text in quotes")),
-        }
-    };
-    Ok((member("source")?, member("version")?))
 }
 
 /// A source with all its three parts. Without a namespace it is one of HashiCorp's.
@@ -137,6 +119,59 @@ mod tests {
             ]
         );
         assert_eq!(found.passed_over.len(), 1);
+    }
+
+    #[test]
+    fn json_is_read_as_the_native_syntax_is() {
+        let host = "registry.terraform.io".parse().unwrap();
+        let text = r#"{
+            "//": "written by a program",
+            "terraform": [{
+                "required_version": ">= 1.6",
+                "required_providers": {
+                    "//": "a comment",
+                    "random": { "source": "hashicorp/random", "version": "~> 3.6" },
+                    "widget": {
+                        "source": "registry.example.com/acme/widget",
+                        "configuration_aliases": ["widget.other"]
+                    },
+                    "null": "~> 3.0",
+                    "time": {},
+                    "terraform": { "source": "terraform.io/builtin/terraform" }
+                }
+            }],
+            "resource": { "random_id": { "id": { "byte_length": 8 } } }
+        }"#;
+        let found = read(&[("main.tf.json".to_owned(), text.to_owned())], &host).unwrap();
+        assert_eq!(
+            texts(&found),
+            [
+                "registry.example.com/acme/widget",
+                "registry.terraform.io/hashicorp/null ~> 3.0",
+                "registry.terraform.io/hashicorp/random ~> 3.6",
+                "registry.terraform.io/hashicorp/time",
+            ]
+        );
+        assert_eq!(found.passed_over.len(), 1);
+    }
+
+    #[test]
+    fn what_is_wrong_in_json_is_told() {
+        let host = "registry.terraform.io".parse().unwrap();
+        let required =
+            |text: &str| format!("{{\"terraform\": {{\"required_providers\": {{ {text} }} }} }}");
+        for (text, told) in [
+            ("{".to_owned(), "main.tf.json"),
+            ("1".to_owned(), "an object"),
+            ("{\"terraform\": 1}".to_owned(), "terraform must be"),
+            (required("\"a\": 1"), "source"),
+            (required("\"a\": {\"source\": 1}"), "source must be"),
+            (required("\"a\": {\"version\": \"x\"}"), "no number"),
+        ] {
+            let files = [("main.tf.json".to_owned(), text.clone())];
+            let error = read(&files, &host).unwrap_err();
+            assert!(error.contains(told), "{text:?}: {error}");
+        }
     }
 
     #[test]
