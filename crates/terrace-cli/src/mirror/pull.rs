@@ -38,7 +38,7 @@ pub(crate) fn add(
         address: arguments.address.clone(),
         choice,
         platforms: arguments.mirror.platforms.clone(),
-        zips: Vec::new(),
+        lock: None,
     };
     let named = vec![arguments.address.hostname.clone()];
     let found = Found::of(wanted);
@@ -127,6 +127,9 @@ impl Mirror<'_> {
             }
         };
         for version in chosen {
+            if !self.has_platforms(wanted, version) {
+                continue;
+            }
             let outcome = if self.endurance.is_over() {
                 Outcome::NotTried
             } else {
@@ -134,6 +137,32 @@ impl Mirror<'_> {
             };
             self.note(address.clone(), Some(version.version.to_string()), outcome);
         }
+    }
+
+    /// Whether the origin has a version for any platform that is wanted; tells which it lacks.
+    fn has_platforms(&mut self, wanted: &Wanted, found: &OriginVersion) -> bool {
+        let missing = wanted.missing(&found.platforms);
+        if missing.is_empty() {
+            return true;
+        }
+        let has_any = wanted
+            .platforms
+            .iter()
+            .any(|named| !missing.contains(named));
+        let missing: Vec<String> = missing.iter().map(ToString::to_string).collect();
+        let reason = format!("the origin has it not for {}", missing.join(", "));
+        let (address, version) = (wanted.address.to_string(), found.version.to_string());
+        if wanted.lock.is_some() {
+            // Whoever has a lock file depends on that very version.
+            let failed = Outcome::Failed(Failure::refused(reason));
+            self.note(address, Some(version), failed);
+        } else if has_any {
+            self.output
+                .warning(&format!("{address} {version}: {reason}"));
+        } else {
+            self.note(address, Some(version), Outcome::Skipped(reason));
+        }
+        has_any
     }
 
     fn try_version(

@@ -520,22 +520,35 @@ fn a_list_is_mirrored() {
     assert_eq!(statuses(&report), ["1.2.3 created"]);
 }
 
+fn lock(hashes: &str) -> String {
+    format!("provider \"{ADDRESS}\" {{\n version = \"1.2.3\"\n hashes = [\n{hashes}]\n}}\n")
+}
+
+#[test]
+fn a_platform_that_a_lock_file_is_wanted_for_and_the_origin_has_not_is_a_failure() {
+    let (origin, registry) = (Origin::start(), Registry::start());
+    let files = directory(&[(".terraform.lock.hcl", &lock(""))]);
+    let file = files.path().join(".terraform.lock.hcl");
+    let sync = |platforms: &[&str]| {
+        let arguments = [&["sync", file.to_str().unwrap()], platforms].concat();
+        let ended = ended(&mut command(&origin, &registry, &arguments)).expect(3);
+        assert!(ended.errors().contains("not for plan9_386"), "{ended:?}");
+        statuses(&ended.json())
+    };
+    let one = ["--platform", "plan9_386"];
+    assert_eq!(sync(&one), ["1.2.3 refused"]);
+    // What is there is mirrored all the same.
+    let two = ["--platform", "plan9_386", "--platform", "linux_amd64"];
+    assert_eq!(sync(&two), ["1.2.3 refused", "1.2.3 created"]);
+}
+
 #[test]
 fn a_lock_file_is_mirrored_if_its_hashes_are_those_of_the_zips() {
     let (origin, registry) = (Origin::start(), Registry::start());
     let shasums = fixture("release/terraform-provider-hello_1.2.3_SHA256SUMS");
     let shasums = fs::read_to_string(shasums).unwrap();
-    let hashes = shasums.lines().map(|line| {
-        format!(
-            "\"zh:{}\",
-",
-            line.split(' ').next().unwrap()
-        )
-    });
-    let hashes: String = hashes.collect();
-    let lock = |hashes: &str| {
-        format!("provider \"{ADDRESS}\" {{\n version = \"1.2.3\"\n hashes = [\n{hashes}]\n}}\n")
-    };
+    let hash = |line: &str| format!("\"zh:{}\",\n", line.split(' ').next().unwrap());
+    let hashes: String = shasums.lines().map(hash).collect();
     let name = ".terraform.lock.hcl";
     let wrong = lock(&format!("\"zh:{}\",", "0".repeat(64)));
     let ended = sync(&origin, &registry, name, &wrong).expect(3);

@@ -56,7 +56,7 @@ pub(crate) fn read(files: &[(String, String)], default_host: &Hostname) -> Resul
             address,
             choice: Choice::Newest(constraints),
             platforms: Vec::new(),
-            zips: Vec::new(),
+            lock: None,
         })?;
     }
     Ok(found)

@@ -49,7 +49,7 @@ pub(crate) fn read(text: &str) -> Result<Found, String> {
             address,
             choice,
             platforms,
-            zips: Vec::new(),
+            lock: None,
         };
         found.add(&provider.address, want)?;
     }

@@ -4,7 +4,7 @@ use hcl::{Block, Body, Expression};
 use terrace_core::package_hash::PackageHash;
 use terrace_core::version::Version;
 
-use super::wanted::{Choice, Found, Wanted};
+use super::wanted::{Choice, Found, Lock, Wanted};
 use crate::constraint::Constraints;
 
 /// Reads a lock file. Of the hashes, `zh:` are those of zips; where there are some, only such zips
@@ -57,7 +57,7 @@ fn read_provider(block: &Block, found: &mut Found) -> Result<(), String> {
         address,
         choice: Choice::All(Constraints::exactly(&version)),
         platforms: Vec::new(),
-        zips,
+        lock: Some(Lock { zips }),
     })
 }
 
@@ -93,8 +93,9 @@ mod tests {
             "registry.terraform.io/hashicorp/random"
         );
         assert_eq!(random.choice.constraints().unwrap().to_string(), "3.6.3");
-        assert_eq!(random.zips.len(), 1);
-        assert_eq!(random.zips[0].to_string(), digest);
+        let zips = &random.lock.as_ref().unwrap().zips;
+        assert_eq!(zips.len(), 1);
+        assert_eq!(zips[0].to_string(), digest);
         assert_eq!(found.passed_over.len(), 1);
     }
 

@@ -17,7 +17,7 @@ use terrace_core::version::Version;
 
 use super::Mirror;
 use super::stored::Stored;
-use super::wanted::Wanted;
+use super::wanted::{Lock, Wanted};
 use crate::archive::Archive;
 use crate::client::Client;
 use crate::clock;
@@ -55,10 +55,11 @@ impl Mirror<'_> {
     ) -> Result<Outcome, Trouble> {
         let version = &found.version;
         let about = format!("{} {version}", wanted.address);
-        let platforms = self.platforms(wanted, found, &about)?;
+        let platforms = wanted.platforms_of(&found.platforms);
         if platforms.is_empty() {
-            let reason = "the origin has it for none of the platforms".to_owned();
-            return Ok(Outcome::Skipped(reason));
+            let reason =
+                "the origin does not say which platforms it has; name them with --platform";
+            return Err(Failure::refused(reason).into());
         }
         let packages = self.ask(wanted, service, version, &platforms)?;
         check(wanted, &packages)?;
@@ -120,37 +121,6 @@ impl Mirror<'_> {
             .flat_map(|package| &package.warnings)
         {
             self.output.warning(&format!("{about}: {warning}"));
-        }
-    }
-
-    /// The wanted ones of the platforms that the origin has.
-    fn platforms(
-        &self,
-        wanted: &Wanted,
-        found: &OriginVersion,
-        about: &str,
-    ) -> Result<Vec<Platform>, Failure> {
-        let (mut named, offered) = (wanted.platforms.clone(), &found.platforms);
-        named.sort();
-        named.dedup();
-        match (named.as_slice(), offered.as_slice()) {
-            ([], []) => Err(Failure::refused(
-                "the origin does not say which platforms it has; name them with --platform",
-            )),
-            ([], all) => Ok(all.to_vec()),
-            // Then the answer for each one tells.
-            (named, []) => Ok(named.to_vec()),
-            (named, offered) => {
-                let (there, missing): (Vec<_>, Vec<_>) = named
-                    .iter()
-                    .cloned()
-                    .partition(|platform| offered.contains(platform));
-                for platform in missing.iter().filter(|_| !there.is_empty()) {
-                    let line = format!("{about}: the origin has it not for {platform}");
-                    self.output.warning(&line);
-                }
-                Ok(there)
-            }
         }
     }
 
@@ -272,7 +242,8 @@ fn check(wanted: &Wanted, packages: &[OriginPackage]) -> Result<(), Failure> {
                 "the platforms have different SHA256SUMS files or signatures",
             ));
         }
-        if !wanted.zips.is_empty() && !wanted.zips.contains(&package.sha256) {
+        let is_locked_out = |lock: &Lock| !lock.admits(package.sha256);
+        if wanted.lock.as_ref().is_some_and(is_locked_out) {
             let (filename, sha256) = (&package.filename, package.sha256);
             return Err(Failure::refused(format!(
                 "{filename} has the hash zh:{sha256}, which the lock file does not \

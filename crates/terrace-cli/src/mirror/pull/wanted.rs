@@ -1,5 +1,7 @@
 //! What is to be mirrored.
 
+use std::collections::BTreeSet;
+
 use terrace_core::address::MirroredAddress;
 use terrace_core::digest::Sha256;
 use terrace_core::name::Hostname;
@@ -14,7 +16,13 @@ pub(crate) struct Wanted {
     pub(crate) choice: Choice,
     /// None are all that there are.
     pub(crate) platforms: Vec<Platform>,
-    /// The digests of the only zips that will do, of a lock file; none where it names none.
+    pub(crate) lock: Option<Lock>,
+}
+
+/// What a lock file says of a version.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Lock {
+    /// The digests of the only zips that will do; none where it names none.
     pub(crate) zips: Vec<Sha256>,
 }
 
@@ -25,6 +33,30 @@ pub(crate) enum Choice {
     All(Constraints),
     /// The newest release, or the newest version that meets the constraints.
     Newest(Option<Constraints>),
+}
+
+impl Wanted {
+    /// The platforms to mirror, each once, of a version that an origin offers for these.
+    pub(crate) fn platforms_of(&self, offered: &[Platform]) -> Vec<Platform> {
+        if self.platforms.is_empty() {
+            return offered.to_vec();
+        }
+        let missing = self.missing(offered);
+        let named: BTreeSet<&Platform> = self.platforms.iter().collect();
+        named.difference(&missing).copied().cloned().collect()
+    }
+
+    /// The named platforms that an origin does not offer. One that offers none does not say.
+    pub(crate) fn missing(&self, offered: &[Platform]) -> BTreeSet<&Platform> {
+        let is_missing = |named: &&Platform| !offered.is_empty() && !offered.contains(named);
+        self.platforms.iter().filter(is_missing).collect()
+    }
+}
+
+impl Lock {
+    pub(crate) fn admits(&self, zip: Sha256) -> bool {
+        self.zips.is_empty() || self.zips.contains(&zip)
+    }
 }
 
 impl Choice {
