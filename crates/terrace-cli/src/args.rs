@@ -16,7 +16,7 @@ use crate::origin::Place;
 const EXIT_CODES: &str = "\
 Exit codes:
   0  done: published, or published before with the same bytes
-  1  something unexpected
+  1  something unexpected, or a full disk here
   2  the command line is wrong
   3  refused: what is to be published is wrong, here or by the registry's judgement
   4  conflict: the version is published with other bytes
@@ -27,7 +27,7 @@ const MIRROR_EXIT_CODES: &str = "\
 Exit codes; where several versions failed in several ways, the first of 5, 6, 1, 4 and 3:
   0  done: all versions are published, or were before with the same bytes; what is no part of a
      mirror, or cannot be asked of one, is skipped and told
-  1  something unexpected
+  1  something unexpected, or a full disk here
   2  the command line is wrong
   3  refused: a version or the directory is wrong, here or by the registry's judgement
   4  conflict: a version is published with other bytes

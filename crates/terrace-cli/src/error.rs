@@ -10,6 +10,9 @@ pub(crate) enum Failure {
     /// The version is published with other bytes.
     #[error("{}", .0.join("\n"))]
     Conflict(Vec<String>),
+    /// This machine cannot do what is needed, such as keep a file.
+    #[error("{0}")]
+    Local(String),
     /// The registry asks for an archive that is no part of what is sent.
     #[error("{0}")]
     NotAtHand(String),
@@ -55,7 +58,7 @@ impl Failure {
     /// What a script sees.
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
-            Self::NotAtHand(_) | Self::Unexpected(_) => 1,
+            Self::Local(_) | Self::NotAtHand(_) | Self::Unexpected(_) => 1,
             Self::Usage(_) => 2,
             Self::Refused(_) => 3,
             Self::Several(several) => several.worst.exit_code(),
@@ -69,6 +72,7 @@ impl Failure {
     pub(crate) fn status(&self) -> &'static str {
         match self {
             Self::Conflict(_) => "conflict",
+            Self::Local(_) => "local",
             Self::NotAllowed(_) => "not_allowed",
             Self::Refused(_) => "refused",
             Self::Several(several) => several.worst.status(),
@@ -82,7 +86,8 @@ impl Failure {
     pub(crate) fn reasons(&self) -> Vec<String> {
         match self {
             Self::Conflict(reasons) | Self::Refused(reasons) => reasons.clone(),
-            Self::NotAllowed(reason)
+            Self::Local(reason)
+            | Self::NotAllowed(reason)
             | Self::NotAtHand(reason)
             | Self::Unavailable(reason)
             | Self::Unexpected(reason)
@@ -98,7 +103,7 @@ impl Failure {
             Self::Usage(_) => 6,
             Self::NotAllowed(_) => 5,
             Self::Unavailable(_) => 4,
-            Self::NotAtHand(_) | Self::Unexpected(_) => 3,
+            Self::Local(_) | Self::NotAtHand(_) | Self::Unexpected(_) => 3,
             Self::Conflict(_) => 2,
             Self::Refused(_) => 1,
             Self::Several(several) => several.worst.urgency(),

@@ -14,6 +14,7 @@ mod client;
 mod clock;
 mod constraint;
 mod dist;
+mod download;
 mod error;
 mod http;
 mod inspect;

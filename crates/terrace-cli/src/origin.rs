@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
-use std::fs::File;
-use std::io::{self, Read, Write as _};
+use std::io::{self, Read as _};
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -15,10 +14,11 @@ use terrace_core::secret::Secret;
 use ureq::http::{Request, Response, Uri};
 use ureq::{Agent, Body};
 
-use crate::archive::{Archive, Source, hash};
+use crate::archive::{Archive, Source};
+use crate::download::{Download, DownloadError, download};
 use crate::error::Failure;
 use crate::http;
-use crate::output::{Output, UploadBar, bytes};
+use crate::output::{Output, bytes};
 use crate::reference::resolve;
 use crate::retry::Retries;
 
@@ -56,6 +56,19 @@ impl Trouble {
     fn refused(reason: impl Into<String>) -> Self {
         Self {
             failure: Failure::refused(reason),
+            may_pass: false,
+            asked: None,
+        }
+    }
+
+    /// It would be the same with any other server.
+    fn local(filename: &str, error: &io::Error) -> Self {
+        let directory = std::env::temp_dir();
+        Self {
+            failure: Failure::Local(format!(
+                "{filename} cannot be kept in {}, the directory for temporary files: {error}",
+                directory.display()
+            )),
             may_pass: false,
             asked: None,
         }
@@ -154,12 +167,14 @@ impl<'a> Origin<'a> {
                 )));
             }
             let archive = self.keep(response, filename, fetch.max_bytes);
-            let archive = archive.map_err(|error| Trouble::http(filename, &host, &error.into()))?;
-            if archive.size > fetch.max_bytes {
-                let most = fetch.max_bytes;
-                let reason = format!("{filename}: it is longer than {most} bytes");
-                return Err(Trouble::refused(reason));
-            }
+            let archive = archive.map_err(|error| match error {
+                DownloadError::Local(error) => Trouble::local(filename, &error),
+                DownloadError::Remote(error) => Trouble::http(filename, &host, &error.into()),
+                DownloadError::TooLong => {
+                    let most = fetch.max_bytes;
+                    Trouble::refused(format!("{filename}: it is longer than {most} bytes"))
+                }
+            })?;
             if archive.sha256 != promised {
                 let found = archive.sha256;
                 return Err(Trouble::refused(format!(
@@ -171,7 +186,12 @@ impl<'a> Origin<'a> {
     }
 
     /// Writes a body into a file without a name.
-    fn keep(&self, response: Response<Body>, filename: &str, most: u64) -> io::Result<Archive> {
+    fn keep(
+        &self,
+        response: Response<Body>,
+        filename: &str,
+        most: u64,
+    ) -> Result<Archive, DownloadError> {
         let size = response.body().content_length().unwrap_or_default();
         if !self.output.draws() {
             let size = bytes(size);
@@ -179,17 +199,12 @@ impl<'a> Origin<'a> {
                 .progress(&format!("downloading {filename} ({size})"));
         }
         let bar = self.output.upload_bar(filename, size);
-        let file = tempfile::tempfile()?;
-        let reader = response.into_body().into_reader();
-        let mut kept = Kept {
-            reader: reader.take(most.saturating_add(1)),
-            file,
-            bar: &bar,
-        };
-        let (sha256, size) = hash(&mut kept)?;
+        let advance = |count| bar.advance(u64::try_from(count).unwrap_or_default());
+        let Download { file, size, sha256 } =
+            download(response.into_body().into_reader(), most, advance)?;
         Ok(Archive {
             filename: filename.to_owned(),
-            source: Source::Temporary(kept.file),
+            source: Source::Temporary(file),
             size,
             sha256,
         })
@@ -358,23 +373,6 @@ fn tokens() -> Result<BTreeMap<String, Secret>, Failure> {
 fn hostname_of(name: &str) -> String {
     let dashed = name.replace("__", "-");
     dashed.replace('_', ".").to_ascii_lowercase()
-}
-
-/// Writes what is read into a file, and moves the bar.
-struct Kept<'a, R> {
-    reader: R,
-    file: File,
-    bar: &'a UploadBar,
-}
-
-impl<R: Read> Read for Kept<'_, R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let count = self.reader.read(buffer)?;
-        self.file
-            .write_all(buffer.get(..count).unwrap_or_default())?;
-        self.bar.advance(u64::try_from(count).unwrap_or_default());
-        Ok(count)
-    }
 }
 
 #[cfg(test)]

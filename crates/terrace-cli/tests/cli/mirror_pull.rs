@@ -445,6 +445,20 @@ fn trouble_that_passes_is_waited_for() {
     assert!(ended.errors().contains("503"), "{ended:?}");
 }
 
+#[cfg(unix)]
+#[test]
+fn a_disk_that_keeps_nothing_is_not_the_origins_fault_and_nothing_is_tried_again() {
+    let (origin, registry) = (Origin::start(), Registry::start());
+    let arguments = ["add", ADDRESS, "--platform", "linux_amd64"];
+    let mut command = command(&origin, &registry, &arguments);
+    command.env("TMPDIR", "/nowhere/at/all");
+    let ended = ended(&mut command).expect(1);
+    assert_eq!(statuses(&ended.json()), ["1.2.3 local"]);
+    assert!(ended.errors().contains("/nowhere/at/all"), "{ended:?}");
+    assert!(!ended.stderr.contains("trying again"), "{ended:?}");
+    assert_eq!(downloads(&origin), [zip_of("linux_amd64")]);
+}
+
 /// A list with the provider so many times.
 fn list(times: usize) -> String {
     format!("[[provider]]\naddress = \"{ADDRESS}\"\nversions = \"1.2.3\"\n").repeat(times)
