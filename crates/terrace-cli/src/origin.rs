@@ -193,6 +193,9 @@ impl<'a> Origin<'a> {
         most: u64,
     ) -> Result<Archive, DownloadError> {
         let size = response.body().content_length().unwrap_or_default();
+        if size > most {
+            return Err(DownloadError::TooLong);
+        }
         if !self.output.draws() {
             let size = bytes(size);
             self.output

@@ -4,6 +4,7 @@ use std::fs;
 use std::process::Command;
 
 use serde_json::{Value, json};
+use terrace_core::limits;
 
 use super::support::http::{Head, Response};
 use super::support::origin::{Origin, description_of, zip_of};
@@ -368,6 +369,15 @@ fn redirects_are_followed_to_other_paths_and_not_to_http_or_private_hosts() {
         }
     }
     assert!(elsewhere.requests().is_empty());
+}
+
+#[test]
+fn a_zip_that_is_announced_with_more_than_is_allowed_is_not_downloaded() {
+    let origin = Origin::start();
+    let huge = Response::new(200, "PK").announcing(limits::ARCHIVE_BYTES + 1);
+    origin.set(&zip_of("linux_amd64"), huge);
+    let errors = refused(&origin);
+    assert!(errors.contains("longer than"), "{errors}");
 }
 
 #[test]

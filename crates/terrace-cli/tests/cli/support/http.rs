@@ -27,6 +27,8 @@ pub(crate) struct Response {
     pub(crate) status: u16,
     pub(crate) headers: Vec<(&'static str, String)>,
     pub(crate) body: Vec<u8>,
+    /// The length that is announced, where it is not that of the body.
+    pub(crate) announced: Option<u64>,
 }
 
 impl Response {
@@ -35,7 +37,14 @@ impl Response {
             status,
             headers: Vec::new(),
             body: body.into(),
+            announced: None,
         }
+    }
+
+    /// Hangs up long before its end.
+    pub(crate) fn announcing(mut self, length: u64) -> Self {
+        self.announced = Some(length);
+        self
     }
 
     pub(crate) fn with(mut self, name: &'static str, value: impl Into<String>) -> Self {
@@ -98,12 +107,13 @@ fn write(stream: &mut impl Write, response: &Response) {
         status,
         headers,
         body,
+        announced,
     } = response;
     let mut head = format!("HTTP/1.1 {status} Status\r\nconnection: close\r\n");
     for (name, value) in headers {
         head.push_str(&format!("{name}: {value}\r\n"));
     }
-    let length = body.len();
+    let length = announced.unwrap_or(body.len() as u64);
     head.push_str(&format!("content-length: {length}\r\n\r\n"));
     // The program may have hung up, which is its right.
     let _ = stream.write_all(&[head.as_bytes(), body].concat());
