@@ -100,4 +100,20 @@ withEachClient((client) => {
 
     assert.deepEqual(statuses(await mirrors("sync", work.directory)), ["2.0.0 unchanged"]);
   });
+
+  test("mirror add again changes nothing, and downloads nothing", { skip }, async () => {
+    const add = () => mirrors("add", `${ORIGIN}/acme/hello`, "--versions", "1.1.0");
+    await add();
+    const stored = async () => (await mirror.admin("GET", `/admin/v1/mirror/${ORIGIN}/acme/hello/1.1.0`)).answer;
+    const before = await stored();
+    assert.equal(before.packages.length, 2);
+
+    // Whoever downloads one of these sees that it is another.
+    for (const { sha256 } of before.packages) await origin.overwrite(`archives/${sha256}.zip`, "other bytes");
+    const report = await add();
+    assert.deepEqual(statuses(report), ["1.1.0 unchanged"]);
+    assert.deepEqual(report.versions[0].stored, [HERE, ELSEWHERE].sort());
+    assert.deepEqual(report.versions[0].uploaded, []);
+    assert.deepEqual(await stored(), before);
+  });
 });

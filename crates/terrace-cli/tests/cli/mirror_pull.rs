@@ -372,12 +372,80 @@ fn redirects_are_followed_to_other_paths_and_not_to_http_or_private_hosts() {
 }
 
 #[test]
+fn five_redirects_are_followed_and_a_sixth_is_not() {
+    let chain = |length: usize| {
+        let origin = Origin::start();
+        let hop = |number: usize| match number {
+            0 => "/v1/acme/hello/versions".to_owned(),
+            number => format!("/hop/{number}"),
+        };
+        let list = origin.page(&hop(0));
+        origin.set(&hop(length), list);
+        for number in 0..length {
+            origin.redirect(&hop(number), &hop(number + 1));
+        }
+        origin
+    };
+    let registry = Registry::start();
+    let five = add(&chain(5), &registry, &["--dry-run"]).expect(0);
+    assert_eq!(statuses(&five.json()), ["1.2.3 dry_run"]);
+    let six = add(&chain(6), &registry, &["--dry-run"]).expect(3);
+    assert!(six.errors().contains("more than 5 redirects"), "{six:?}");
+}
+
+#[test]
+fn of_a_document_no_more_is_read_than_shows_that_it_is_too_long() {
+    let origin = Origin::start();
+    // Whoever reads on finds that it breaks off, and takes that for a network that fails.
+    let endless = " ".repeat(1024 * 1024 + 64 * 1024);
+    let endless = Response::new(200, endless).announcing(1 << 40);
+    origin.set(&description_of("linux_amd64"), endless);
+    let errors = refused(&origin);
+    assert!(errors.contains("longer than 1048576 bytes"), "{errors}");
+}
+
+#[test]
 fn a_zip_that_is_announced_with_more_than_is_allowed_is_not_downloaded() {
     let origin = Origin::start();
     let huge = Response::new(200, "PK").announcing(limits::ARCHIVE_BYTES + 1);
     origin.set(&zip_of("linux_amd64"), huge);
     let errors = refused(&origin);
     assert!(errors.contains("longer than"), "{errors}");
+}
+
+#[test]
+fn platforms_with_different_sha256sums_are_refused() {
+    // Nobody signs here, so that either text is good by itself.
+    const UNSIGNED: &str = "registry.opentofu.org/acme/hello";
+    let origin = Origin::start();
+    for platform in ["linux_amd64", "darwin_arm64"] {
+        origin.edit(&description_of(platform), |text| {
+            let mut document: Value = serde_json::from_str(text).unwrap();
+            document["signing_keys"] = json!({ "gpg_public_keys": [] });
+            document.to_string()
+        });
+    }
+    let add = |registry: &Registry| {
+        let mut arguments = vec!["add", UNSIGNED];
+        arguments.extend(["--platform", "linux_amd64", "--platform", "darwin_arm64"]);
+        let mut command = command(&origin, registry, &arguments);
+        let place = format!("registry.opentofu.org={}", origin.url());
+        ended(command.args(["--origin", &place]))
+    };
+    let report = add(&Registry::start()).expect(0).json();
+    assert_eq!(statuses(&report), ["1.2.3 created"]);
+
+    origin.set("/files/OTHER", origin.page("/files/SHA256SUMS"));
+    origin.edit("/files/OTHER", |text| {
+        format!("{text}{}  other.txt\n", "0".repeat(64))
+    });
+    origin.edit(&description_of("darwin_arm64"), |text| {
+        text.replace("\"/files/SHA256SUMS\"", "\"/files/OTHER\"")
+    });
+    let registry = Registry::start();
+    let ended = add(&registry).expect(3);
+    assert!(ended.errors().contains("different SHA256SUMS"), "{ended:?}");
+    assert_eq!(registry.requests(), [""; 0]);
 }
 
 #[test]

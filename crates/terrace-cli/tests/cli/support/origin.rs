@@ -116,6 +116,11 @@ impl Origin {
         self.set(target, Response::new(200, document.to_string()));
     }
 
+    /// What it answers.
+    pub(crate) fn page(&self, target: &str) -> Response {
+        self.pages.lock().unwrap()[target].clone()
+    }
+
     /// Changes the text of a page.
     pub(crate) fn edit(&self, target: &str, edit: impl Fn(&str) -> String) {
         let mut pages = self.pages.lock().unwrap();
