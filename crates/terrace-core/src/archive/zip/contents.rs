@@ -5,8 +5,9 @@ use std::{fmt, mem, vec};
 
 use super::super::inflate::Inflater;
 use super::super::{ArchiveError, Entry, EntryKind, Method, limits};
+use super::ContentFault;
 use super::local::{self, Declared, LocalHeader};
-use super::{ContentFault, Span, in_order};
+use super::span::{Span, in_order};
 
 /// Whether the contents of a zip of this size with these entries are checked where that is wanted.
 pub(in crate::archive) fn are_checked(size: u64, entries: &[Entry]) -> bool {

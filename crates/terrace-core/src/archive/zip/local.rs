@@ -5,7 +5,8 @@
 
 use super::super::bytes::Fields;
 use super::super::{Entry, Method};
-use super::{ContentFault, method};
+use super::ContentFault;
+use super::header::method;
 
 /// The local header up to its name.
 pub(super) const HEADER_BYTES: usize = 30;

@@ -3,6 +3,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::archive::inspect_zip;
 use crate::archive::testing::{DOS, TestEntry, entry, zip};
+use crate::archive::{EntryKind, Method};
 
 fn names(bytes: &[u8]) -> Vec<String> {
     inspect_zip(bytes)

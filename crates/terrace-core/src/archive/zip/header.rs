@@ -1,0 +1,140 @@
+//! One header of the central directory.
+
+use super::super::bytes::Fields;
+use super::super::{Entry, EntryKind, Method};
+
+/// The length of a header, without its name, extra fields and comment.
+pub(super) const BYTES: u64 = 46;
+
+const SIGNATURE: &[u8] = b"PK\x01\x02";
+
+/// One header of the central directory, with its zip64 fields resolved.
+pub(super) struct Header<'a> {
+    made_by: u16,
+    pub(super) flags: u16,
+    method: u16,
+    pub(super) crc: u32,
+    pub(super) compressed: u64,
+    uncompressed: u64,
+    pub(super) disk: u16,
+    attributes: u32,
+    pub(super) offset: u64,
+    pub(super) name: &'a [u8],
+}
+
+/// Reads the next header, if it is one.
+pub(super) fn read_header<'a>(fields: &mut Fields<'a>) -> Option<Header<'a>> {
+    if fields.take(SIGNATURE.len())? != SIGNATURE {
+        return None;
+    }
+    let made_by = fields.u16()?;
+    fields.u16()?; // version needed
+    let flags = fields.u16()?;
+    let method = fields.u16()?;
+    fields.take(4)?; // time, date
+    let crc = fields.u32()?;
+    let compressed = fields.u32()?;
+    let uncompressed = fields.u32()?;
+    let name_length = fields.u16()?;
+    let extra_length = fields.u16()?;
+    let comment_length = fields.u16()?;
+    let disk = fields.u16()?;
+    fields.u16()?; // internal attributes
+    let attributes = fields.u32()?;
+    let offset = fields.u32()?;
+    let name = fields.take(name_length.into())?;
+    let extra = fields.take(extra_length.into())?;
+    fields.take(comment_length.into())?;
+
+    let mut header = Header {
+        made_by,
+        flags,
+        method,
+        crc,
+        compressed: compressed.into(),
+        uncompressed: uncompressed.into(),
+        // With a zip64 field, "too large" stands for the disk number of that field. Nobody splits zips.
+        disk: if disk == u16::MAX { 0 } else { disk },
+        attributes,
+        offset: offset.into(),
+        name,
+    };
+    resolve_zip64(&mut header, extra)?;
+    Some(header)
+}
+
+/// Replaces the fields that say "too large for me" by those of the first zip64 extra field.
+///
+/// Extra fields that are cut off are skipped, as Go does: old writers pad with zeros.
+fn resolve_zip64(header: &mut Header<'_>, extra: &[u8]) -> Option<()> {
+    const ZIP64_TAG: u16 = 1;
+    let too_large = u64::from(u32::MAX);
+    let mut fields = Fields::new(extra);
+    while let Some((tag, length)) = fields.u16().zip(fields.u16()) {
+        let Some(field) = fields.take(length.into()) else {
+            break;
+        };
+        if tag != ZIP64_TAG {
+            continue;
+        }
+        let mut field = Fields::new(field);
+        for value in [
+            &mut header.uncompressed,
+            &mut header.compressed,
+            &mut header.offset,
+        ] {
+            if *value == too_large {
+                *value = field.u64()?;
+            }
+        }
+        return Some(());
+    }
+    // Without the field, Go takes an uncompressed size literally and refuses the other two.
+    (header.compressed != too_large && header.offset != too_large).then_some(())
+}
+
+impl Header<'_> {
+    /// What it says of the entry of this name.
+    pub(super) fn into_entry(self, name: String) -> Entry {
+        /// Encrypted, strongly encrypted, and "directory is masked".
+        const ENCRYPTED: u16 = 1 | 1 << 6 | 1 << 13;
+        let unix_mode = matches!(self.made_by >> 8, 3 | 19).then_some(self.attributes >> 16);
+        Entry {
+            kind: kind(&name, unix_mode, self.made_by, self.attributes),
+            name,
+            unix_mode,
+            compressed: self.compressed,
+            uncompressed: self.uncompressed,
+            method: method(self.method),
+            encrypted: self.flags & ENCRYPTED != 0,
+            link_target: None,
+        }
+    }
+}
+
+/// What the number of a method stands for, here and in a local header.
+pub(super) fn method(number: u16) -> Method {
+    match number {
+        0 => Method::Stored,
+        8 => Method::Deflate,
+        other => Method::Unsupported(other),
+    }
+}
+
+/// As Go's `FileHeader.Mode`: a slash at the end makes a directory whatever the attributes say.
+fn kind(name: &str, unix_mode: Option<u32>, made_by: u16, attributes: u32) -> EntryKind {
+    const DOS_DIRECTORY: u32 = 0x10;
+    if name.ends_with('/') {
+        return EntryKind::Directory;
+    }
+    match unix_mode.map(|mode| mode & 0o170_000) {
+        Some(0o040_000) => EntryKind::Directory,
+        Some(0o120_000) => EntryKind::Symlink,
+        Some(0 | 0o100_000) => EntryKind::File,
+        Some(_) => EntryKind::Other,
+        None if matches!(made_by >> 8, 0 | 11 | 14) && attributes & DOS_DIRECTORY != 0 => {
+            EntryKind::Directory
+        }
+        None => EntryKind::File,
+    }
+}
