@@ -6,11 +6,11 @@ use clap::{Args, Parser, Subcommand};
 use terrace_core::address::{MirroredAddress, ModuleAddress};
 use terrace_core::name::{Hostname, Namespace};
 use terrace_core::openpgp::KeyId;
+use terrace_core::origin::Constraints;
 use terrace_core::platform::Platform;
 use terrace_core::subdir::Subdir;
 use terrace_core::version::Version;
 
-use crate::constraint::Constraints;
 use crate::origin::Place;
 
 const EXIT_CODES: &str = "\

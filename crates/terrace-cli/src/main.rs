@@ -12,7 +12,6 @@ mod archive;
 mod args;
 mod client;
 mod clock;
-mod constraint;
 mod dist;
 mod download;
 mod error;

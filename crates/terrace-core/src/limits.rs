@@ -96,3 +96,6 @@ pub const ORIGIN_REDIRECTS: usize = 5;
 
 /// Characters of another registry's text that are quoted in a message.
 pub const ORIGIN_TEXT_CHARS: usize = 120;
+
+/// The text of version constraints: far more than anyone writes.
+pub const CONSTRAINTS_BYTES: usize = 1_000;

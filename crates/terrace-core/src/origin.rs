@@ -3,9 +3,10 @@
 //!
 //! # In scope
 //! Finding the provider service of a host ([`Service`]), its list of versions
-//! ([`OriginVersions`]), and one package with everything that is signed about it
-//! ([`PackageInquiry`]). A package is accepted exactly where `terraform` and `tofu` would accept
-//! it, so that whoever mirrors it hands out nothing that they would not have taken themselves.
+//! ([`OriginVersions`]), those of them that someone wants ([`Constraints`]), and one package with
+//! everything that is signed about it ([`PackageInquiry`]). A package is accepted exactly where
+//! `terraform` and `tofu` would accept it, so that whoever mirrors it hands out nothing that they
+//! would not have taken themselves.
 //!
 //! # Out of scope
 //! The requests. Each is named by a [`Fetch`], and the driver
@@ -14,6 +15,7 @@
 //!    [`limits::ORIGIN_REDIRECTS`] redirects,
 //! 3. and gives back what came as [`Fetched`].
 
+mod constraint;
 mod discovery;
 mod error;
 mod guard;
@@ -27,6 +29,7 @@ use serde::de::DeserializeOwned;
 
 use crate::limits;
 
+pub use constraint::{ConstraintError, Constraints};
 pub use discovery::Service;
 pub use error::OriginError;
 pub use guard::{Guard, GuardError, UrlParts};

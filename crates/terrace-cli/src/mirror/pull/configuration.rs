@@ -6,9 +6,9 @@ mod native;
 use std::collections::BTreeMap;
 
 use terrace_core::name::Hostname;
+use terrace_core::origin::Constraints;
 
 use super::wanted::{Choice, Found, Wanted};
-use crate::constraint::Constraints;
 
 /// An element of `required_providers`.
 struct Requirement {

@@ -1,11 +1,11 @@
 //! `.terraform.lock.hcl`: exact versions, and the hashes of what may be installed.
 
 use hcl::{Block, Body, Expression};
+use terrace_core::origin::Constraints;
 use terrace_core::package_hash::PackageHash;
 use terrace_core::version::Version;
 
 use super::wanted::{Choice, Found, Lock, Wanted};
-use crate::constraint::Constraints;
 
 /// Reads a lock file. Of the hashes, `zh:` are those of zips; where there are some, only such zips
 /// will do. `h1:` alone are often of one platform only, so they bind nothing.

@@ -5,9 +5,8 @@ use std::collections::BTreeSet;
 use terrace_core::address::MirroredAddress;
 use terrace_core::digest::Sha256;
 use terrace_core::name::Hostname;
+use terrace_core::origin::Constraints;
 use terrace_core::platform::Platform;
-
-use crate::constraint::Constraints;
 
 /// A provider, and which parts of it.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -7,15 +7,13 @@ use std::cmp::Ordering;
 use std::fmt;
 use std::str::FromStr;
 
+use crate::limits;
+use crate::version::Version;
 use semver::{BuildMetadata, Prerelease};
-use terrace_core::version::Version;
-
-/// The longest text that is read: far more than anyone writes.
-const MOST_BYTES: usize = 1_000;
 
 /// Constraints that a version must meet, every one.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Constraints {
+pub struct Constraints {
     text: String,
     each: Vec<Constraint>,
 }
@@ -46,14 +44,14 @@ enum Operator {
 #[error(
     "{text:?} is not a version constraint such as \"~> 3.6\" or \">= 1.2.0, < 2.0.0\": {reason}"
 )]
-pub(crate) struct ConstraintError {
+pub struct ConstraintError {
     text: String,
     reason: String,
 }
 
 impl Constraints {
     /// Exactly this version.
-    pub(crate) fn exactly(version: &Version) -> Self {
+    pub fn exactly(version: &Version) -> Self {
         Self {
             text: version.to_string(),
             each: vec![Constraint {
@@ -65,7 +63,7 @@ impl Constraints {
 
     /// Both these and those.
     #[must_use]
-    pub(crate) fn and(mut self, other: Self) -> Self {
+    pub fn and(mut self, other: Self) -> Self {
         if !self.text.is_empty() && !other.text.is_empty() {
             self.text.push_str(", ");
         }
@@ -76,7 +74,7 @@ impl Constraints {
 
     /// Whether a version is among those that are asked for. A prerelease is only where it is named
     /// exactly (clients.md 2.1.4).
-    pub(crate) fn admit(&self, version: &Version) -> bool {
+    pub fn admit(&self, version: &Version) -> bool {
         let version = version.as_semver();
         let is_named = |constraint: &Constraint| {
             constraint.operator == Operator::Equal && constraint.boundary == *version
@@ -125,8 +123,9 @@ impl FromStr for Constraints {
             text: text.chars().take(80).collect(),
             reason,
         };
-        if text.len() > MOST_BYTES {
-            return Err(error(format!("it is longer than {MOST_BYTES} bytes")));
+        let most = limits::CONSTRAINTS_BYTES;
+        if text.len() > most {
+            return Err(error(format!("it is longer than {most} bytes")));
         }
         let text = text.trim();
         // One comma may stand at the end.
