@@ -30,3 +30,27 @@ impl Endurance {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::mirror::report::Done;
+
+    #[test]
+    fn only_failures_in_a_row_end_it() {
+        let unavailable = || Outcome::Failed(Failure::Unavailable("503".to_owned()));
+        let mut endurance = Endurance::default();
+        endurance.note(&unavailable());
+        endurance.note(&Outcome::Done(Done {
+            status: "created",
+            text: String::new(),
+            details: json!({}),
+        }));
+        endurance.note(&unavailable());
+        assert!(!endurance.is_over());
+        endurance.note(&unavailable());
+        assert!(endurance.is_over());
+    }
+}
