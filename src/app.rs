@@ -3,18 +3,22 @@
 mod archives;
 mod keys;
 mod publish;
+mod pull;
 mod read;
 
 use std::cell::RefCell;
 
+use terrace_core::address::MirroredAddress;
 use terrace_core::config::Config;
 use terrace_core::key::{IndexKey, Package};
 use terrace_core::limits;
 use terrace_core::own_hosts::OwnHosts;
 use terrace_core::problem::Problem;
 use terrace_core::read::{Begun, begin};
+use terrace_core::release::OfferedPackage;
 use terrace_core::reply::Reply;
 use terrace_core::route::{Method, Route};
+use terrace_core::signed_path::PulledPackage;
 
 use crate::store::{BodyError, Platform, Request, StoreError};
 
@@ -23,22 +27,36 @@ const BUSY_TRIES: u32 = 10;
 
 /// The registry over a platform.
 #[derive(Debug)]
-pub struct App<'a, P> {
+pub struct App<'a, P: Platform> {
     config: &'a Config,
     platform: P,
-    later: RefCell<Vec<Task>>,
+    later: RefCell<Vec<Task<P::Stream>>>,
 }
 
 /// Something to do once the client has its answer.
-#[derive(Debug, Clone)]
-pub enum Task {
+#[derive(Debug)]
+pub enum Task<S> {
     /// Write an index that a reader has missed.
     Mend(IndexKey),
+    /// Ask a provider's origin whether there is more than the mirror lists.
+    Refresh(MirroredAddress),
+    /// Store what a client is being sent.
+    Store(Box<Pulled<S>>),
+}
+
+/// A package on its way from its origin.
+#[derive(Debug)]
+pub struct Pulled<S> {
+    package: PulledPackage,
+    offer: OfferedPackage,
+    stream: S,
 }
 
 /// Why a handler has no reply of its own.
 #[derive(Debug)]
 enum Failure {
+    /// Another registry gave nothing of use; what it was about, and why.
+    Origin(String),
     /// The request is at fault.
     Problem(Problem),
     /// Storage is.
@@ -74,19 +92,23 @@ impl<'a, P: Platform> App<'a, P> {
 
     /// What is to be done after the answers so far. It must be carried through even when the client
     /// has gone: a writer of lists has to live until its second look.
-    pub fn take_tasks(&self) -> Vec<Task> {
+    pub fn take_tasks(&self) -> Vec<Task<P::Stream>> {
         self.later.take()
     }
 
     /// Does it. Nobody waits for it, so what goes wrong is only logged.
-    pub async fn perform(&self, task: Task) {
-        let Task::Mend(key) = task;
-        if let Err(failure) = self.mend(&key).await {
+    pub async fn perform(&self, task: Task<P::Stream>) {
+        let performed = match task {
+            Task::Mend(key) => self.mend(&key).await,
+            Task::Refresh(address) => self.refresh_list(address).await,
+            Task::Store(pulled) => self.store_pulled(*pulled).await,
+        };
+        if let Err(failure) = performed {
             self.problem(failure);
         }
     }
 
-    fn later(&self, task: Task) {
+    fn later(&self, task: Task<P::Stream>) {
         self.later.borrow_mut().push(task);
     }
 
@@ -124,6 +146,9 @@ impl<'a, P: Platform> App<'a, P> {
     {
         if let Route::Archive(path) = route {
             return self.archive(&path, method, request).await;
+        }
+        if let Route::Pull(path) = route {
+            return self.pull_archive(&path, request.origin()).await;
         }
         self.authorize(&request)?;
         match (route, method) {
@@ -164,7 +189,8 @@ impl<'a, P: Platform> App<'a, P> {
                 | Route::MirrorHome
                 | Route::MirrorVersions(..)
                 | Route::MirrorPackages(..)
-                | Route::Archive(..),
+                | Route::Archive(..)
+                | Route::Pull(..),
                 _,
             ) => Err(Problem::NotFound("there is nothing here".to_owned()).into()),
         }
@@ -204,6 +230,10 @@ impl<'a, P: Platform> App<'a, P> {
                      send the same request again"
                         .to_owned(),
                 )
+            }
+            Failure::Origin(what) => {
+                self.platform.log(&format!("origin: {what}"));
+                Problem::Origin(what)
             }
             Failure::Corrupt(what) => {
                 self.platform.log(&format!("corrupt: {what}"));

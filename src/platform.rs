@@ -1,9 +1,11 @@
 //! Cloudflare Workers: the only place that knows them.
 
 mod clock;
+mod fork;
 mod http;
 mod kv;
 mod r2;
+mod upstream;
 
 use std::cell::OnceCell;
 use std::rc::Rc;
@@ -11,6 +13,8 @@ use std::rc::Rc;
 use terrace_core::config::Config;
 use terrace_core::problem::Problem;
 use terrace_core::reply::Reply;
+use terrace_core::route::MIRROR_PREFIX;
+use terrace_core::signed_path::PULL_PREFIX;
 use worker::wasm_bindgen::JsCast as _;
 use worker::wasm_bindgen_futures::{JsFuture, future_to_promise};
 use worker::{Context, Env, console_error, console_warn, js_sys, web_sys};
@@ -36,7 +40,7 @@ pub(crate) async fn serve(
     context: Context,
 ) -> worker::Result<web_sys::Response> {
     let context = Rc::new(context);
-    if matches!(request.method().as_str(), "GET" | "HEAD") {
+    if matches!(request.method().as_str(), "GET" | "HEAD") && !may_pull(&request, &env) {
         return answer(request, env, &context).await;
     }
     let context_of_answer = Rc::clone(&context);
@@ -77,6 +81,14 @@ async fn answer(
         }
     };
     http::respond(reply)
+}
+
+/// Whether this read may fetch something from elsewhere, for which others wait.
+fn may_pull(request: &web_sys::Request, env: &Env) -> bool {
+    config(env).is_ok_and(|config| config.pull.pulls_any())
+        && [MIRROR_PREFIX, PULL_PREFIX]
+            .iter()
+            .any(|prefix| request.url().contains(prefix))
 }
 
 fn config(env: &Env) -> Result<&'static Config, String> {
@@ -126,6 +138,7 @@ impl Platform for Cloudflare {
     type Facts = r2::Bucket;
     type Archives = r2::Bucket;
     type Indices = kv::Namespace;
+    type Upstream = upstream::Internet;
     type Clock = clock::SystemClock;
 
     fn facts(&self) -> &r2::Bucket {
@@ -138,6 +151,10 @@ impl Platform for Cloudflare {
 
     fn indices(&self) -> &kv::Namespace {
         &self.indices
+    }
+
+    fn upstream(&self) -> &upstream::Internet {
+        &upstream::Internet
     }
 
     fn clock(&self) -> &clock::SystemClock {

@@ -5,6 +5,7 @@
 use terrace_core::digest::Sha256;
 use terrace_core::index::{IndexDocument, ListedRelease};
 use terrace_core::key::{ArchiveKey, FactKey, IndexKey, Package};
+use terrace_core::origin::{Fetch, Fetched, Guard};
 use terrace_core::read::{Found, IndexForm};
 use terrace_core::time::UnixTime;
 use terrace_core::version::Version;
@@ -176,6 +177,51 @@ pub trait Indices {
     async fn put(&self, key: &IndexKey, document: &IndexDocument) -> Result<(), StoreError>;
 }
 
+/// Why another registry could not be asked.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct UpstreamError(pub String);
+
+/// A large answer of another registry.
+#[derive(Debug)]
+pub struct Download<S> {
+    /// Its status, which is no redirect.
+    pub status: u16,
+    /// Its length in bytes, if it is told.
+    pub length: Option<u64>,
+    /// Its body.
+    pub stream: Option<S>,
+}
+
+/// Other registries. Requests have bounds in time, go where the guard lets them, after each
+/// redirect too, and carry nothing of the client's.
+#[expect(
+    async_fn_in_trait,
+    reason = "a Worker has one thread, and so have the tests"
+)]
+pub trait Upstream {
+    /// The platform's own stream of bytes.
+    type Stream;
+
+    /// A short answer, whole: of a 200 the body, at most one byte longer than it may be.
+    async fn fetch(&self, fetch: &Fetch, guard: &Guard) -> Result<Fetched, UpstreamError>;
+
+    /// A long answer, as a stream.
+    async fn open(
+        &self,
+        fetch: &Fetch,
+        guard: &Guard,
+    ) -> Result<Download<Self::Stream>, UpstreamError>;
+
+    /// Two streams of the bytes of one, for a client and for storage, of which neither has to be read
+    /// for the other to go on for long. If there are not `length` bytes, both fail.
+    fn fork(
+        &self,
+        stream: Self::Stream,
+        length: u64,
+    ) -> Result<(Self::Stream, Self::Stream), UpstreamError>;
+}
+
 /// The time, and waiting for it to pass.
 #[expect(
     async_fn_in_trait,
@@ -227,6 +273,8 @@ pub trait Platform {
     type Archives: Archives<Stream = Self::Stream>;
     /// Where indices are kept.
     type Indices: Indices<Stream = Self::Stream>;
+    /// Other registries.
+    type Upstream: Upstream<Stream = Self::Stream>;
     /// Who tells the time.
     type Clock: Clock;
 
@@ -236,6 +284,8 @@ pub trait Platform {
     fn archives(&self) -> &Self::Archives;
     /// The indices.
     fn indices(&self) -> &Self::Indices;
+    /// Other registries.
+    fn upstream(&self) -> &Self::Upstream;
     /// The clock.
     fn clock(&self) -> &Self::Clock;
     /// Writes a line for the operator. Never a secret.

@@ -25,11 +25,17 @@ use crate::store::{
 };
 
 /// How a list of steps ended.
-enum Executed {
+pub(super) enum Executed {
     /// All were taken.
     All,
     /// Another publisher wrote the release first.
     WrittenByAnother,
+}
+
+impl Executed {
+    pub(super) fn is_all(&self) -> bool {
+        matches!(self, Self::All)
+    }
 }
 
 impl<P: Platform> App<'_, P> {
@@ -65,8 +71,15 @@ impl<P: Platform> App<'_, P> {
         let now = self.platform.clock().now();
         let publication =
             MirrorPublication::parse(address, version, &body, now).map_err(Problem::Invalid)?;
-        self.publish(&Publication::Mirror(publication), origin)
-            .await
+        let key = publication.signing_key().cloned();
+        let address = publication.address.clone();
+        let reply = self
+            .publish(&Publication::Mirror(publication), origin)
+            .await?;
+        if let Some(key) = key.filter(|_| reply.status != 202) {
+            self.vouch(&address, &key).await?;
+        }
+        Ok(reply)
     }
 
     /// What is mirrored of a version, so that nobody sends it again.
@@ -156,7 +169,10 @@ impl<P: Platform> App<'_, P> {
 
     /// What is really stored for an archive. Bytes that are not what their key says are removed,
     /// so that the right ones can take their place.
-    async fn archive_state(&self, expected: &ExpectedArchive) -> Result<ArchiveState, Failure> {
+    pub(super) async fn archive_state(
+        &self,
+        expected: &ExpectedArchive,
+    ) -> Result<ArchiveState, Failure> {
         let archives = self.platform.archives();
         let Some(head) = archives.head(expected.key).await? else {
             return Ok(ArchiveState::Missing);
@@ -264,7 +280,7 @@ impl<P: Platform> App<'_, P> {
         }
     }
 
-    async fn execute(&self, steps: Vec<Step>) -> Result<Executed, Failure> {
+    pub(super) async fn execute(&self, steps: Vec<Step>) -> Result<Executed, Failure> {
         for step in steps {
             let mut tries = 1;
             let executed = loop {

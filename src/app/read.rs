@@ -4,7 +4,7 @@ use terrace_core::index::{self, IndexDocument, ListedRelease};
 use terrace_core::key::{FactKey, IndexKey, Package};
 use terrace_core::limits;
 use terrace_core::publish::StoredRelease;
-use terrace_core::read::{FinishError, Found, IndexForm, Lookup};
+use terrace_core::read::{FinishError, Found, Freshness, IndexForm, Lookup};
 use terrace_core::release::Release;
 use terrace_core::reply::{Body, Reply};
 use terrace_core::version::Version;
@@ -13,7 +13,14 @@ use super::{App, Failure, Task};
 use crate::store::{Clock as _, Fact, Facts as _, Indices as _, Platform, Revision, StoreError};
 
 /// Indices, each with the key it is written to.
-type Indexed = Vec<(IndexKey, IndexDocument)>;
+pub(super) type Indexed = Vec<(IndexKey, IndexDocument)>;
+
+pub(super) fn versions_of(
+    package: &Package,
+    releases: Vec<ListedRelease>,
+) -> Result<Indexed, Failure> {
+    index::versions(package, releases).map_err(|error| Failure::Corrupt(error.to_string()))
+}
 
 fn index_of(release: &Release) -> Result<IndexDocument, Failure> {
     index::version(release).map_err(|error| Failure::Corrupt(error.to_string()))
@@ -21,20 +28,26 @@ fn index_of(release: &Release) -> Result<IndexDocument, Failure> {
 
 impl<P: Platform> App<'_, P> {
     pub(super) async fn read(&self, lookup: &Lookup, origin: &str) -> Reply<P::Stream> {
+        if let Some(reply) = lookup.blocked(&self.config.pull) {
+            return reply;
+        }
         let found = self
             .platform
             .indices()
             .get(&lookup.key, lookup.form, lookup.cache_seconds)
             .await;
         match found {
-            Ok(Some(found)) => match self.finish(lookup, found, origin) {
-                Ok(reply) => return reply,
-                Err(FinishError::Problem(problem)) => return lookup.problem(&problem),
-                Err(FinishError::Corrupt) => {
-                    self.platform
-                        .log(&format!("index {} is corrupt", lookup.key));
+            Ok(Some(found)) if self.is_fit(lookup, &found) => {
+                match self.finish(lookup, found, origin) {
+                    Ok(reply) => return reply,
+                    Err(FinishError::Problem(problem)) => return lookup.problem(&problem),
+                    Err(FinishError::Corrupt) => {
+                        self.platform
+                            .log(&format!("index {} is corrupt", lookup.key));
+                    }
                 }
-            },
+            }
+            Ok(Some(_)) => {}
             Ok(None) => {}
             // R2 can answer when KV cannot.
             Err(error) => self.platform.log(&format!("storage: {error}")),
@@ -42,6 +55,19 @@ impl<P: Platform> App<'_, P> {
         match self.read_facts(lookup, origin).await {
             Ok(reply) => reply,
             Err(failure) => lookup.problem(&self.problem(failure)),
+        }
+    }
+
+    /// Whether an index may be answered. What depends on an origin is looked after by and by.
+    fn is_fit(&self, lookup: &Lookup, found: &Found<P::Stream>) -> bool {
+        let now = self.platform.clock().now();
+        match lookup.freshness(&found.metadata, &self.config.pull, now) {
+            Freshness::Fresh => true,
+            Freshness::Stale(address) => {
+                self.later(Task::Refresh(address));
+                true
+            }
+            Freshness::Unfit => false,
         }
     }
 
@@ -59,19 +85,44 @@ impl<P: Platform> App<'_, P> {
     async fn read_facts(&self, lookup: &Lookup, origin: &str) -> Result<Reply<P::Stream>, Failure> {
         let document = match &lookup.key {
             IndexKey::Versions(package) | IndexKey::MirrorVersions(package) => {
+                let at_origin = self.look_at_origin(package).await;
                 let lists = self.versions(package).await?;
                 let wanted = lists.into_iter().find(|(key, _)| *key == lookup.key);
-                wanted.map(|(_, document)| document)
+                match (wanted, at_origin) {
+                    (None, Err(failure)) => return Err(failure),
+                    (Some((_, document)), Err(failure)) => {
+                        self.problem(failure);
+                        return self.answer(lookup, document, origin);
+                    }
+                    // Not worth to be written: it is too old already.
+                    (Some((_, document)), Ok(false)) => {
+                        return self.answer(lookup, document, origin);
+                    }
+                    (wanted, Ok(_)) => wanted.map(|(_, document)| document),
+                }
             }
             IndexKey::Version(package, version) => {
-                let release = self.release(package, version).await?;
+                let release = match self.release(package, version).await? {
+                    Some(release) => Some(release),
+                    None => self.release_at_origin(package, version).await?,
+                };
                 release.as_ref().map(index_of).transpose()?
             }
         };
-        let Some(IndexDocument { text, metadata }) = document else {
+        let Some(document) = document else {
             return Ok(lookup.not_found());
         };
         self.later(Task::Mend(lookup.key.clone()));
+        self.answer(lookup, document, origin)
+    }
+
+    fn answer(
+        &self,
+        lookup: &Lookup,
+        document: IndexDocument,
+        origin: &str,
+    ) -> Result<Reply<P::Stream>, Failure> {
+        let IndexDocument { text, metadata } = document;
         let found = Found {
             metadata,
             body: Body::Text(text),
@@ -217,7 +268,12 @@ impl<P: Platform> App<'_, P> {
 
     async fn versions(&self, package: &Package) -> Result<Indexed, Failure> {
         let releases = self.list_releases(package).await?;
-        index::versions(package, releases).map_err(|error| Failure::Corrupt(error.to_string()))
+        match package {
+            Package::Mirrored(address) if !self.config.pull.is_empty() => {
+                self.pulled_versions(address, releases).await
+            }
+            _ => versions_of(package, releases),
+        }
     }
 
     /// What version lists say about each release. Where a copy of the bucket has lost an object's

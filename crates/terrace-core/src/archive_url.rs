@@ -3,13 +3,15 @@
 use crate::key::ArchiveKey;
 use crate::limits;
 use crate::presign::{Presigner, SignedMethod};
-use crate::signed_path::PathSigner;
+use crate::signed_path::{PathSigner, PulledPackage};
 use crate::time::UnixTime;
 
 /// Makes the URLs of archives, in the mode that the deployment has keys for.
 #[derive(Debug, Clone)]
 pub struct ArchiveUrls {
     signer: ArchiveSigner,
+    /// Signs the URLs of what is not stored yet, which the Worker answers in either mode.
+    paths: Option<PathSigner>,
     lifetime: u32,
 }
 
@@ -32,9 +34,28 @@ pub struct Upload {
 }
 
 impl ArchiveUrls {
-    /// URLs by `signer`; downloads are good for `lifetime` seconds.
-    pub fn new(signer: ArchiveSigner, lifetime: u32) -> Self {
-        Self { signer, lifetime }
+    /// URLs by `signer`, of what is not stored yet by `paths`; downloads are good for `lifetime`
+    /// seconds.
+    pub fn new(signer: ArchiveSigner, paths: Option<PathSigner>, lifetime: u32) -> Self {
+        Self {
+            signer,
+            paths,
+            lifetime,
+        }
+    }
+
+    /// The URL that a package, which its origin offers and nobody has asked for yet, is pulled by.
+    pub fn pull(&self, origin: &str, package: PulledPackage, now: UnixTime) -> Option<String> {
+        let signer = self.paths.as_ref()?;
+        Some(format!(
+            "{origin}{}",
+            signer.pull(&package, now.plus(self.lifetime))
+        ))
+    }
+
+    /// The signer of the paths that packages are pulled by.
+    pub fn pull_signer(&self) -> Option<&PathSigner> {
+        self.paths.as_ref()
     }
 
     /// The URL to fetch `archive` from. `origin` is the registry's own, as in `https://host`.

@@ -4,6 +4,7 @@ use crate::archive_url::{ArchiveSigner, ArchiveUrls};
 use crate::limits;
 use crate::name::{Hostname, NameError};
 use crate::presign::{Endpoint, Presigner};
+use crate::pull::{ProviderPattern, PullPolicy, PullRules, VersionPattern};
 use crate::secret::Secret;
 use crate::signed_path::PathSigner;
 
@@ -28,6 +29,17 @@ pub const URL_SECRET: &str = "TERRACE_URL_SECRET";
 /// one of them gets the registry's own. The one a request comes in under always counts.
 pub const HOSTNAMES: &str = "TERRACE_HOSTNAMES";
 
+/// Providers of other registries to mirror when somebody asks for them: patterns such as
+/// `registry.opentofu.org/hashicorp/*`, separated by commas or spaces.
+pub const PULL_THROUGH: &str = "TERRACE_PULL_THROUGH";
+/// Mirrored providers that nobody shall get: the same patterns, or with a version `…/widget@1.2.0`.
+pub const PULL_BLOCK: &str = "TERRACE_PULL_BLOCK";
+/// How long a new version must have been seen at its origin before it is mirrored, in seconds.
+pub const PULL_MINIMUM_AGE: &str = "TERRACE_PULL_MINIMUM_AGE";
+/// Where registries are asked if not under their hostnames: `hostname=https://host:port`,
+/// separated by commas or spaces. These hosts, and no others, may be private.
+pub const PULL_ORIGINS: &str = "TERRACE_PULL_ORIGINS";
+
 /// A deployment's settings.
 #[derive(Debug, Clone)]
 pub struct Config {
@@ -37,6 +49,8 @@ pub struct Config {
     pub archive_urls: Option<ArchiveUrls>,
     /// The registry's hostnames, apart from the one a request comes in under.
     pub hostnames: Vec<Hostname>,
+    /// What is mirrored when somebody asks for it, and what is not served.
+    pub pull: PullPolicy,
 }
 
 /// A variable that cannot be used, with its name and the rule. Never its value, if it is a secret.
@@ -65,16 +79,22 @@ impl Config {
         let admin_token = secret(&var, ADMIN_TOKEN)?;
         let url_secret = secret(&var, URL_SECRET)?;
         let lifetime = lifetime(var(URL_LIFETIME))?;
+        let secret = url_secret.or_else(|| admin_token.clone());
+        let paths = secret.map(|secret| PathSigner::new(&secret));
+        let pull = pull_policy(&var)?;
+        if pull.pulls_any() && paths.is_none() {
+            let rule = format!("needs {URL_SECRET} or {ADMIN_TOKEN}, which sign its URLs");
+            return Err(error(PULL_THROUGH, rule));
+        }
         let signer = match presigner(&var)? {
             Some(presigner) => Some(ArchiveSigner::Bucket(presigner)),
-            None => url_secret
-                .or_else(|| admin_token.clone())
-                .map(|secret| ArchiveSigner::Worker(PathSigner::new(&secret))),
+            None => paths.clone().map(ArchiveSigner::Worker),
         };
         Ok(Self {
             admin_token,
-            archive_urls: signer.map(|signer| ArchiveUrls::new(signer, lifetime)),
+            archive_urls: signer.map(|signer| ArchiveUrls::new(signer, paths, lifetime)),
             hostnames: hostnames(var(HOSTNAMES))?,
+            pull,
         })
     }
 }
@@ -105,6 +125,47 @@ fn hostnames(value: Option<String>) -> Result<Vec<Hostname>, ConfigError> {
             text.parse()
                 .map_err(|cause: NameError| error(HOSTNAMES, format!("is wrong: {cause}")))
         })
+        .collect()
+}
+
+fn pull_policy(var: &impl Fn(&'static str) -> Option<String>) -> Result<PullPolicy, ConfigError> {
+    Ok(PullPolicy::from(PullRules {
+        allowed: words(var, PULL_THROUGH, str::parse::<ProviderPattern>)?,
+        blocked: words(var, PULL_BLOCK, str::parse::<VersionPattern>)?,
+        minimum_age: match var(PULL_MINIMUM_AGE) {
+            None => 0,
+            Some(text) => text.parse().map_err(|_| {
+                let rule = format!("is {text:?}: it must be a number of seconds");
+                error(PULL_MINIMUM_AGE, rule)
+            })?,
+        },
+        origins: words(var, PULL_ORIGINS, origin)?,
+    }))
+}
+
+/// `hostname=https://host[:port]`.
+fn origin(text: &str) -> Result<(Hostname, String), String> {
+    let shape = || format!("{text:?} is not of the form hostname=https://host:port");
+    let (hostname, origin) = text.split_once('=').ok_or_else(shape)?;
+    let hostname = hostname.parse().map_err(|e: NameError| e.to_string())?;
+    let endpoint = Endpoint::parse(origin).map_err(|_| shape())?;
+    if !origin.starts_with("https://") || !endpoint.is_bare() {
+        return Err(shape());
+    }
+    Ok((hostname, origin.trim_end_matches('/').to_ascii_lowercase()))
+}
+
+/// The words of a variable that is a list, each parsed.
+fn words<T, E: ToString>(
+    var: &impl Fn(&'static str) -> Option<String>,
+    name: &'static str,
+    parse: impl Fn(&str) -> Result<T, E>,
+) -> Result<Vec<T>, ConfigError> {
+    let value = var(name).unwrap_or_default();
+    value
+        .split([',', ' ', '\t', '\n', '\r'])
+        .filter(|word| !word.is_empty())
+        .map(|word| parse(word).map_err(|e| error(name, format!("is wrong: {}", e.to_string()))))
         .collect()
 }
 
@@ -207,6 +268,25 @@ mod tests {
             (vec![(URL_LIFETIME, "604801")], URL_LIFETIME, "1 to 604800"),
             (vec![(URL_LIFETIME, "15m")], URL_LIFETIME, "15m"),
             (vec![(HOSTNAMES, "a.b, localhost")], HOSTNAMES, "localhost"),
+            (
+                vec![TOKEN, (PULL_THROUGH, "a.b/c")],
+                PULL_THROUGH,
+                "hostname/",
+            ),
+            (vec![(PULL_THROUGH, "a.b/*/*")], PULL_THROUGH, URL_SECRET),
+            (vec![(PULL_BLOCK, "a.b/c/d@one")], PULL_BLOCK, "one"),
+            (vec![(PULL_MINIMUM_AGE, "3d")], PULL_MINIMUM_AGE, "3d"),
+            (vec![(PULL_ORIGINS, "a.b")], PULL_ORIGINS, "hostname="),
+            (
+                vec![(PULL_ORIGINS, "a.b=http://c.d")],
+                PULL_ORIGINS,
+                "https",
+            ),
+            (
+                vec![(PULL_ORIGINS, "a.b=https://c.d/v1")],
+                PULL_ORIGINS,
+                "form",
+            ),
             (
                 [
                     &[(S3_ENDPOINT, "https://account.example.com/terrace")],

@@ -24,7 +24,8 @@ use crate::package_hash::PackageHash;
 use crate::platform::Platform;
 use crate::protocol_version::ProtocolVersion;
 use crate::release::{
-    ModuleArchiveDocument, PackageDocument, ProviderRelease, Release, SigningKeyDocument,
+    ModuleArchiveDocument, OfferedPackage, PackageDocument, ProviderRelease, Release,
+    SigningKeyDocument,
 };
 use crate::version::Version;
 
@@ -42,6 +43,18 @@ pub struct IndexDocument {
 pub struct IndexMetadata {
     /// The entity tag of the bytes, with its quotes.
     pub etag: String,
+    /// Of a mirrored provider's list where pulling is configured: what it was made by.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pull: Option<PullMetadata>,
+}
+
+/// By what a list was made that depends on more than releases.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PullMetadata {
+    /// [`PullPolicy::fingerprint`](crate::pull::PullPolicy::fingerprint) of the rules.
+    pub rules: String,
+    /// When the origin was last asked, in seconds since 1970; 0 if it is not asked.
+    pub checked_at: u64,
 }
 
 /// What a version list says about one release. It rides in the release object's metadata, so
@@ -68,6 +81,7 @@ impl IndexDocument {
         Self {
             metadata: IndexMetadata {
                 etag: format!("\"{short}\""),
+                pull: None,
             },
             text,
         }
@@ -277,6 +291,9 @@ pub struct IndexedPackage {
 pub struct PackagesIndex {
     /// One for each platform.
     pub packages: Vec<IndexedPackage>,
+    /// What the origin offers besides.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub offered: Vec<OfferedPackage>,
 }
 
 /// What downloads of one version are answered from.
@@ -288,6 +305,7 @@ pub fn version(release: &Release) -> Result<IndexDocument, serde_json::Error> {
         Release::Provider(release) => serde_json::to_string(&provider_index(release))?,
         Release::Mirrored(release) => serde_json::to_string(&PackagesIndex {
             packages: indexed(&release.packages),
+            offered: release.offered.clone(),
         })?,
         Release::Module(release) => {
             let archive: &ModuleArchiveDocument = &release.archive;

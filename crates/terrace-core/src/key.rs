@@ -12,6 +12,8 @@
 //! ├── changes/providers/hosted/{namespace}/{type}               rewritten after each commit: see `index`
 //! ├── changes/providers/{hostname}/{namespace}/{type}
 //! ├── changes/modules/{namespace}/{name}/{system}
+//! ├── origins/{hostname}/{namespace}/{type}                     what was seen of a pulled provider, by compare-and-swap
+//! ├── leases/…                                                  who fetches from an origin, until when
 //! └── keys/{namespace}                                          signing keys, by compare-and-swap
 //!
 //! KV (the indices; each a pure function of the facts)
@@ -55,6 +57,21 @@ pub enum FactKey {
     Change(Package),
     /// The signing keys of a namespace.
     SigningKeys(Namespace),
+    /// What was last seen of a provider at its origin.
+    Origin(MirroredAddress),
+    /// Who is fetching something from an origin, so that nobody else does.
+    Lease(Lease),
+}
+
+/// What is fetched from an origin by one at a time.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Lease {
+    /// The list of a provider's versions.
+    Versions(MirroredAddress),
+    /// What is signed of a version.
+    Release(MirroredAddress, Version),
+    /// The bytes of a package.
+    Archive(Sha256),
 }
 
 /// A key in R2 that holds bytes named by their own digest.
@@ -127,6 +144,12 @@ impl fmt::Display for FactKey {
             Self::Release(package, version) => write!(f, "releases/{package}/{version}"),
             Self::Change(package) => write!(f, "changes/{package}"),
             Self::SigningKeys(namespace) => write!(f, "keys/{namespace}"),
+            Self::Origin(address) => write!(f, "origins/{address}"),
+            Self::Lease(Lease::Versions(address)) => write!(f, "leases/versions/{address}"),
+            Self::Lease(Lease::Release(address, version)) => {
+                write!(f, "leases/releases/{address}/{version}")
+            }
+            Self::Lease(Lease::Archive(digest)) => write!(f, "leases/archives/{digest}"),
         }
     }
 }

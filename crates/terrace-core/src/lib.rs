@@ -29,6 +29,7 @@ pub mod presign;
 pub mod problem;
 pub mod protocol_version;
 pub mod publish;
+pub mod pull;
 pub mod read;
 pub mod release;
 pub mod reply;

@@ -72,6 +72,21 @@ pub const REASONS: usize = 50;
 /// KV's limit for a key, so this is also the longest wait, in seconds.
 pub const REFRESH_ROUNDS: u32 = 30;
 
+/// How long what an origin listed is taken for what it lists, in seconds. A client that knows of a
+/// release of a quarter of an hour ago is rare, and asking costs two requests, two writes to R2 and one
+/// to KV (of which the free plan has 1,000 a day).
+pub const PULL_CHECK_SECONDS: u64 = 900;
+
+/// How long after an origin was asked everybody should see the new list, in seconds: a KV write may
+/// take a minute (<https://developers.cloudflare.com/kv/concepts/how-kv-works/>).
+pub const PULL_LISTED_SECONDS: u64 = 120;
+
+/// The age at which a list is no longer answered before its origin was asked, in seconds.
+pub const PULL_STALE_SECONDS: u64 = 86_400;
+
+/// The same where the origin had no such provider.
+pub const PULL_ABSENCE_SECONDS: u64 = 60;
+
 /// A path that no route can have: longer than every name together.
 pub const PATH_BYTES: usize = 1_024;
 

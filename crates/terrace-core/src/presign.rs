@@ -98,6 +98,11 @@ impl Endpoint {
 }
 
 impl Endpoint {
+    /// Whether it has no path.
+    pub fn is_bare(&self) -> bool {
+        self.prefix.is_empty()
+    }
+
     /// Whether its path already ends in this bucket, as the URL that a dashboard shows does.
     pub fn names_bucket(&self, bucket: &str) -> bool {
         self.prefix.rsplit('/').next() == Some(bucket)

@@ -5,9 +5,11 @@
 
 use serde::Serialize;
 
+use crate::address::MirroredAddress;
 use crate::limits;
 use crate::reply::{CachePolicy, Reply};
 use crate::route::Method;
+use crate::version::Version;
 
 /// A request that is not answered with what it asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,6 +36,8 @@ pub enum Problem {
     TooLarge(u64),
     /// 401: the token is missing or wrong.
     Unauthorized,
+    /// 502: another registry, from which something is to be pulled, gave nothing of use.
+    Origin(String),
     /// 503: storage did not answer; the same request again will finish what this one began.
     Unavailable(String),
 }
@@ -47,6 +51,14 @@ struct ErrorBody {
 }
 
 impl Problem {
+    /// A mirrored version that the operator does not want to be served. A 404, as for everything that
+    /// a mirror does not have (clients.md 5.5).
+    pub fn blocked(address: &MirroredAddress, version: &Version) -> Self {
+        Self::NotFound(format!(
+            "{address} {version} is blocked by the operator of this registry"
+        ))
+    }
+
     /// The HTTP status.
     pub fn status(&self) -> u16 {
         match self {
@@ -60,6 +72,7 @@ impl Problem {
             Self::TooLarge(_) => 413,
             Self::Invalid(_) => 422,
             Self::Corrupt(_) | Self::Misconfigured(_) => 500,
+            Self::Origin(_) => 502,
             Self::Unavailable(_) => 503,
         }
     }
@@ -73,6 +86,7 @@ impl Problem {
             | Self::Forbidden(message)
             | Self::Misconfigured(message)
             | Self::NotFound(message)
+            | Self::Origin(message)
             | Self::Unavailable(message) => vec![message.clone()],
             Self::LengthRequired => {
                 vec!["this request needs a Content-Length header".to_owned()]

@@ -368,7 +368,8 @@ impl Publication {
     }
 }
 
-fn indexing(release: &Release) -> Vec<Step> {
+/// The steps after a commit: they make its indices, and the same again does no harm.
+pub fn indexing(release: &Release) -> Vec<Step> {
     vec![
         Step::MarkChanged(release.package()),
         Step::IndexVersion(Box::new(release.clone())),

@@ -14,6 +14,7 @@ use std::fmt::Write as _;
 
 use serde::Serialize;
 
+use crate::address::MirroredAddress;
 use crate::archive_url::ArchiveUrls;
 use crate::index::{IndexMetadata, IndexedPackage, PackagesIndex, ProviderVersionIndex};
 use crate::key::{ArchiveKey, ArchiveKind, IndexKey, Package};
@@ -22,9 +23,11 @@ use crate::own_hosts::OwnHosts;
 use crate::package_hash::PackageHash;
 use crate::platform::Platform;
 use crate::problem::Problem;
+use crate::pull::PullPolicy;
 use crate::release::ModuleArchiveDocument;
 use crate::reply::{Body, CachePolicy, Reply};
 use crate::route::{Method, Route};
+use crate::signed_path::PulledPackage;
 use crate::time::UnixTime;
 use crate::version::Version;
 
@@ -79,6 +82,17 @@ pub struct Found<S> {
     pub body: Body<S>,
 }
 
+/// Whether a list may be answered.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Freshness {
+    /// It may.
+    Fresh,
+    /// It may, and its origin should be asked after the answer whether there is more.
+    Stale(MirroredAddress),
+    /// It may not: it is too old, or was made by other rules than those of this deployment.
+    Unfit,
+}
+
 /// Why no answer can be made of what was read.
 #[derive(Debug)]
 pub enum FinishError {
@@ -128,6 +142,7 @@ pub fn begin<S>(
             Wanted::ModuleDownload,
         ),
         other @ (Route::Archive(..)
+        | Route::Pull(..)
         | Route::PublishProvider(..)
         | Route::MirroredRelease(..)
         | Route::PublishModule(..)
@@ -194,7 +209,7 @@ impl Lookup {
             }
             Wanted::MirrorPackages => {
                 let index = parse(&found)?;
-                mirror_packages(index, &Urls::new(urls, origin, now)?)?
+                mirror_packages(index, &self.key, &Urls::new(urls, origin, now)?)?
             }
             Wanted::ModuleDownload => {
                 let index = parse(&found)?;
@@ -202,6 +217,43 @@ impl Lookup {
             }
         };
         Ok(sized(reply, self.method))
+    }
+
+    /// The answer for a mirrored version that the operator does not want to be served.
+    pub fn blocked<S>(&self, policy: &PullPolicy) -> Option<Reply<S>> {
+        match &self.key {
+            IndexKey::Version(Package::Mirrored(address), version)
+                if policy.blocks(address, version) =>
+            {
+                Some(self.problem(&Problem::blocked(address, version)))
+            }
+            _ => None,
+        }
+    }
+
+    /// What to do with the list that was found, if it depends on more than releases.
+    pub fn freshness(
+        &self,
+        metadata: &IndexMetadata,
+        policy: &PullPolicy,
+        now: UnixTime,
+    ) -> Freshness {
+        let IndexKey::MirrorVersions(Package::Mirrored(address)) = &self.key else {
+            return Freshness::Fresh;
+        };
+        let made_by = metadata.pull.as_ref();
+        if !policy.has_made(made_by) {
+            return Freshness::Unfit;
+        }
+        let checked_at = match made_by {
+            Some(made_by) if policy.pulls(address) => made_by.checked_at,
+            _ => return Freshness::Fresh,
+        };
+        match now.0.saturating_sub(checked_at) {
+            age if age < limits::PULL_CHECK_SECONDS => Freshness::Fresh,
+            age if age < limits::PULL_STALE_SECONDS => Freshness::Stale(address.clone()),
+            _ => Freshness::Unfit,
+        }
     }
 
     /// The answer when there is nothing of this name.
@@ -233,7 +285,7 @@ impl Lookup {
     }
 
     fn versions<S>(&self, found: Found<S>) -> Reply<S> {
-        let IndexMetadata { etag } = found.metadata;
+        let IndexMetadata { etag, .. } = found.metadata;
         let unchanged = self
             .if_none_match
             .as_deref()
@@ -418,7 +470,27 @@ fn download_package(package: &IndexedPackage) -> (String, DownloadPackage) {
 
 /// The answer of the network mirror protocol's "List Available Installation Packages", in one piece:
 /// `{"archives":{"linux_amd64":{"url":"…","hashes":["zh:…","h1:…"]}}}` (clients.md 5.4, 5.8).
-fn mirror_packages<S>(index: PackagesIndex, urls: &Urls<'_>) -> Result<Reply<S>, FinishError> {
+fn mirror_packages<S>(
+    index: PackagesIndex,
+    key: &IndexKey,
+    urls: &Urls<'_>,
+) -> Result<Reply<S>, FinishError> {
+    let offered = index.offered.into_iter().filter_map(|offer| {
+        let IndexKey::Version(Package::Mirrored(address), version) = key else {
+            return None;
+        };
+        let name = offer.platform.to_string();
+        let package = PulledPackage {
+            address: address.clone(),
+            version: version.clone(),
+            platform: offer.platform,
+        };
+        let archive = MirrorArchive {
+            url: urls.urls.pull(urls.origin, package, urls.now)?,
+            hashes: vec![PackageHash::zh(offer.sha256)],
+        };
+        Some((name, archive))
+    });
     let archives = index.packages.into_iter().map(|package| {
         let zip = ArchiveKind::Archive(crate::archive::ArchiveFormat::Zip);
         let key = ArchiveKey {
@@ -433,7 +505,7 @@ fn mirror_packages<S>(index: PackagesIndex, urls: &Urls<'_>) -> Result<Reply<S>,
         (package.platform.to_string(), archive)
     });
     let answer = MirrorArchives {
-        archives: archives.collect(),
+        archives: archives.chain(offered).collect(),
     };
     let text = serde_json::to_string(&answer).map_err(|_| FinishError::Corrupt)?;
     Ok(Reply::json(200, CachePolicy::NoStore, text))

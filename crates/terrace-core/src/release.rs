@@ -18,7 +18,7 @@ use crate::protocol_version::ProtocolVersion;
 use crate::subdir::Subdir;
 use crate::version::Version;
 
-pub use mirrored::{MirroredContents, MirroredRelease, SignedDocument};
+pub use mirrored::{MirroredContents, MirroredRelease, OfferedPackage, SignedDocument};
 
 /// The schema of the documents written here.
 const SCHEMA: u32 = 1;

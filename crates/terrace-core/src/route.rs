@@ -9,8 +9,11 @@ use crate::name::Namespace;
 use crate::openpgp::KeyId;
 use crate::platform::Platform;
 use crate::problem::Problem;
-use crate::signed_path::SignedPath;
+use crate::signed_path::{PullPath, SignedPath};
 use crate::version::Version;
+
+/// What the paths of the network mirror start with.
+pub const MIRROR_PREFIX: &str = "/mirror/";
 
 /// Everything that can be asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,6 +38,8 @@ pub enum Route {
     MirrorPackages(MirroredAddress, Version),
     /// `/archives/{expires}/{hmac}/{sha256}.{extension}`
     Archive(SignedPath),
+    /// `/pull/{expires}/{hmac}/{hostname}/{namespace}/{type}/{version}/{os}_{arch}.zip`
+    Pull(PullPath),
     /// `/admin/v1/providers/{namespace}/{type}/{version}`
     PublishProvider(ProviderAddress, Version),
     /// `/admin/v1/modules/{namespace}/{name}/{system}/{version}`
@@ -117,6 +122,8 @@ impl Route {
             | Self::MirrorVersions(..)
             | Self::MirrorPackages(..) => &[Method::Get, Method::Head],
             Self::Archive(..) => &[Method::Get, Method::Head, Method::Put],
+            // A length that is not known yet must not be told wrong (clients.md 2.2.8).
+            Self::Pull(..) => &[Method::Get],
             Self::PublishProvider(..) | Self::PublishModule(..) => &[Method::Put],
             Self::MirroredRelease(..) => &[Method::Get, Method::Put],
             Self::SigningKeys(..) => &[Method::Get, Method::Put],
@@ -201,6 +208,22 @@ fn read(path: &str) -> Result<Route, Problem> {
         [hostname, _, _, file] if hostname.contains('.') && file.ends_with(".json") => {
             Err(Problem::BadRequest(NO_SLASH.to_owned()))
         }
+        [
+            "pull",
+            expires,
+            mac,
+            hostname,
+            namespace,
+            provider_type,
+            version,
+            file,
+        ] => PullPath::parse(
+            expires,
+            mac,
+            [hostname, namespace, provider_type, version, file],
+        )
+        .map(Route::Pull)
+        .ok_or_else(|| no_such_route(path)),
         ["archives", expires, mac, file_name] => SignedPath::parse(expires, mac, file_name)
             .map(Route::Archive)
             .ok_or_else(|| no_such_route(path)),

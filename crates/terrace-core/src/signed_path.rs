@@ -4,16 +4,24 @@
 //! path keeps its extension (clients.md 4.2, 4.6). A URL is good for one object, one method and
 //! until one moment: `/archives/{expires}/{hmac}/{sha256}.{extension}`.
 
+use std::fmt;
+
 use hmac::Mac as _;
 
+use crate::address::{MirroredAddress, ProviderAddress};
 use crate::digest::Sha256;
 use crate::key::ArchiveKey;
+use crate::platform::Platform;
 use crate::presign::{SignedMethod, hmac, keyed};
 use crate::secret::Secret;
 use crate::time::UnixTime;
+use crate::version::Version;
 
 /// The path that all of these URLs start with.
 pub const PREFIX: &str = "/archives/";
+
+/// The path that the URLs of what is not stored yet start with.
+pub const PULL_PREFIX: &str = "/pull/";
 
 /// Signs and checks archive paths.
 #[derive(Debug, Clone)]
@@ -26,6 +34,27 @@ pub struct PathSigner {
 pub struct SignedPath {
     /// The object.
     pub archive: ArchiveKey,
+    expires: UnixTime,
+    mac: Sha256,
+}
+
+/// A package that its origin offers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PulledPackage {
+    /// Whose package.
+    pub address: MirroredAddress,
+    /// Of which version.
+    pub version: Version,
+    /// For which platform.
+    pub platform: Platform,
+}
+
+/// A path that a package is pulled by, as it was asked for: below [`PULL_PREFIX`]
+/// `{expires}/{hmac}/{hostname}/{namespace}/{type}/{version}/{os}_{arch}.zip`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PullPath {
+    /// What.
+    pub package: PulledPackage,
     expires: UnixTime,
     mac: Sha256,
 }
@@ -71,11 +100,42 @@ impl PathSigner {
         size: u64,
         now: UnixTime,
     ) -> Result<(), SignedPathError> {
-        let mut mac = keyed(self.key.expose().as_bytes());
-        mac.update(message(method, path.archive, size, path.expires).as_bytes());
-        mac.verify_slice(path.mac.as_bytes())
+        let message = message(method, path.archive, size, path.expires);
+        self.verify(&message, path.mac, path.expires, now)
+    }
+
+    /// The path that allows to pull a package.
+    pub fn pull(&self, package: &PulledPackage, expires: UnixTime) -> String {
+        let mac = hmac(
+            self.key.expose().as_bytes(),
+            package.message(expires).as_bytes(),
+        );
+        let mac = Sha256::from_bytes(mac);
+        format!("{PULL_PREFIX}{}/{mac}/{package}.zip", expires.0)
+    }
+
+    /// Whether `path` allows to pull its package now.
+    ///
+    /// # Errors
+    /// When it was not signed here, or its time is over.
+    pub fn check_pull(&self, path: &PullPath, now: UnixTime) -> Result<(), SignedPathError> {
+        let message = path.package.message(path.expires);
+        self.verify(&message, path.mac, path.expires, now)
+    }
+
+    fn verify(
+        &self,
+        message: &str,
+        mac: Sha256,
+        expires: UnixTime,
+        now: UnixTime,
+    ) -> Result<(), SignedPathError> {
+        let mut expected = keyed(self.key.expose().as_bytes());
+        expected.update(message.as_bytes());
+        expected
+            .verify_slice(mac.as_bytes())
             .map_err(|_| SignedPathError::Signature)?;
-        if now > path.expires {
+        if now > expires {
             return Err(SignedPathError::Expired);
         }
         Ok(())
@@ -102,16 +162,61 @@ fn message(method: SignedMethod, archive: ArchiveKey, size: u64, expires: UnixTi
     format!("{method}\n{archive}\n{size}\n{}", expires.0)
 }
 
+impl fmt::Display for PulledPackage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            address,
+            version,
+            platform,
+        } = self;
+        write!(f, "{address}/{version}/{platform}")
+    }
+}
+
+impl PulledPackage {
+    fn message(&self, expires: UnixTime) -> String {
+        format!("PULL\n{self}\n{}", expires.0)
+    }
+}
+
+impl PullPath {
+    /// Reads the segments behind [`PULL_PREFIX`]; `None` when they have another shape.
+    pub fn parse(expires: &str, mac: &str, package: [&str; 5]) -> Option<Self> {
+        let [hostname, namespace, provider_type, version, file] = package;
+        let provider = ProviderAddress {
+            namespace: namespace.parse().ok()?,
+            provider_type: provider_type.parse().ok()?,
+        };
+        let hostname = hostname.parse().ok()?;
+        Some(Self {
+            package: PulledPackage {
+                address: MirroredAddress { hostname, provider },
+                version: version.parse().ok()?,
+                platform: file.strip_suffix(".zip")?.parse().ok()?,
+            },
+            expires: parse_expires(expires)?,
+            mac: parse_mac(mac)?,
+        })
+    }
+}
+
+fn parse_expires(text: &str) -> Option<UnixTime> {
+    let canonical = text.len() <= 12 && !text.starts_with(['0', '+']);
+    canonical.then(|| text.parse().ok().map(UnixTime))?
+}
+
+fn parse_mac(text: &str) -> Option<Sha256> {
+    let canonical = !text.bytes().any(|byte| byte.is_ascii_uppercase());
+    canonical.then(|| text.parse().ok())?
+}
+
 impl SignedPath {
     /// Reads the three segments behind [`PREFIX`]; `None` when they have another shape.
     pub fn parse(expires: &str, mac: &str, file_name: &str) -> Option<Self> {
-        let canonical = expires.len() <= 12
-            && !expires.starts_with(['0', '+'])
-            && !mac.bytes().any(|byte| byte.is_ascii_uppercase());
         Some(Self {
             archive: file_name.parse().ok()?,
-            expires: UnixTime(canonical.then(|| expires.parse().ok())??),
-            mac: mac.parse().ok()?,
+            expires: parse_expires(expires)?,
+            mac: parse_mac(mac)?,
         })
     }
 }

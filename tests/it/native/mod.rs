@@ -2,5 +2,6 @@ mod config;
 mod counts;
 mod faults;
 mod presigned;
+mod pull;
 mod races;
 mod rings;

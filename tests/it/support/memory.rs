@@ -3,18 +3,25 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
+use std::future::poll_fn;
+use std::mem::replace;
 use std::rc::Rc;
+use std::task::Poll;
 
 use terrace::store::{
-    ArchiveHead, Archives, Clock, Condition, Fact, Facts, Indices, Payload, Platform, ReleasePage,
-    Revision, StoreError, Stored,
+    ArchiveHead, Archives, Clock, Condition, Download, Fact, Facts, Indices, Payload, Platform,
+    ReleasePage, Revision, StoreError, Stored, Upstream, UpstreamError,
 };
 use terrace_core::digest::Sha256;
 use terrace_core::index::{IndexDocument, IndexMetadata, ListedRelease};
 use terrace_core::key::{ArchiveKey, FactKey, IndexKey, Package};
+use terrace_core::origin::{Fetch, Fetched, Guard, UrlParts};
 use terrace_core::read::{Found, IndexForm};
 use terrace_core::reply::Body;
 use terrace_core::time::UnixTime;
+use url::Url;
+
+use super::registry::Response;
 
 /// What R2 lists at once.
 const PAGE: usize = 1_000;
@@ -27,6 +34,9 @@ pub enum When {
     /// It takes effect, and its answer is lost.
     After,
 }
+
+/// Other registries: what they answer to a GET of a URL.
+type Internet = Rc<dyn Fn(&str) -> Option<Response>>;
 
 /// The state behind a [`Memory`], shared by everything that holds one.
 #[derive(Default)]
@@ -50,6 +60,10 @@ pub struct State {
     before_index_write: RefCell<Option<Box<dyn FnOnce()>>>,
     /// How long the last read index may be kept at the edge.
     cache_seconds: Cell<u32>,
+    /// What other registries answer, by URL; `None` for one that does not.
+    internet: RefCell<Option<Internet>>,
+    /// Whether every operation lets others go on in between.
+    interleaves: Cell<bool>,
     busy_index_writes: Cell<usize>,
     busy_fact_writes: Cell<usize>,
 }
@@ -110,6 +124,55 @@ impl Memory {
         *self.0.before_index_write.borrow_mut() = Some(Box::new(action));
     }
 
+    /// Lets `internet` answer for other registries.
+    pub fn connect(&self, internet: impl Fn(&str) -> Option<Response> + 'static) {
+        *self.0.internet.borrow_mut() = Some(Rc::new(internet));
+    }
+
+    /// Lets no other registry answer.
+    pub fn disconnect(&self) {
+        self.0.internet.borrow_mut().take();
+    }
+
+    /// Lets others go on at each operation, so that requests at once are at once.
+    pub fn interleave(&self) {
+        self.0.interleaves.set(true);
+    }
+
+    async fn pause(&self) {
+        let mut paused = !self.0.interleaves.get();
+        poll_fn(|context| {
+            if replace(&mut paused, true) {
+                return Poll::Ready(());
+            }
+            context.waker().wake_by_ref();
+            Poll::Pending
+        })
+        .await;
+    }
+
+    fn ask(&self, fetch: &Fetch, guard: &Guard) -> Result<(String, Response), UpstreamError> {
+        let url = match &fetch.base {
+            Some(base) => Url::parse(base).unwrap().join(&fetch.reference),
+            None => Url::parse(&fetch.reference),
+        };
+        let url = url.map_err(|error| UpstreamError(error.to_string()))?;
+        let parts = UrlParts {
+            scheme: url.scheme(),
+            has_userinfo: !url.username().is_empty(),
+            host: url.host_str().unwrap_or_default(),
+            port: url.port(),
+        };
+        guard
+            .check(parts)
+            .map_err(|error| UpstreamError(error.to_string()))?;
+        self.note("fetch", url.as_str());
+        let internet = self.0.internet.borrow().clone();
+        let response = internet.and_then(|internet| internet(url.as_str()));
+        let response = response.ok_or_else(|| UpstreamError("no answer".to_owned()))?;
+        Ok((url.to_string(), response))
+    }
+
     /// How long the last index that was read may be kept at the edge.
     pub fn cache_seconds(&self) -> u32 {
         self.0.cache_seconds.get()
@@ -161,11 +224,23 @@ impl Memory {
     pub fn put_index(&self, key: &str, text: &str) {
         let metadata = IndexMetadata {
             etag: "\"x\"".to_owned(),
+            pull: None,
         };
         let document = IndexDocument {
             text: text.to_owned(),
             metadata,
         };
+        self.0.indices.borrow_mut().insert(key.to_owned(), document);
+    }
+
+    /// An index that is there.
+    pub fn index(&self, key: &str) -> IndexDocument {
+        let indices = self.0.indices.borrow();
+        indices.get(key).expect("an index").clone()
+    }
+
+    /// Brings an older index back, as an edge that has not seen the newer one.
+    pub fn restore_index(&self, key: &str, document: IndexDocument) {
         self.0.indices.borrow_mut().insert(key.to_owned(), document);
     }
 
@@ -245,6 +320,7 @@ impl Memory {
 
 impl Facts for Memory {
     async fn get(&self, key: &FactKey) -> Result<Option<Fact>, StoreError> {
+        self.pause().await;
         let key = key.to_string();
         self.note("R2 get", &key);
         Ok(self.object(&key).map(|object| Fact {
@@ -268,6 +344,7 @@ impl Facts for Memory {
         metadata: &[(&str, String)],
         condition: Condition,
     ) -> Result<Option<Revision>, StoreError> {
+        self.pause().await;
         let key = key.to_string();
         if condition != Condition::Any {
             let action = self.0.before_commit.borrow_mut().take();
@@ -344,6 +421,7 @@ impl Archives for Memory {
     type Stream = Vec<u8>;
 
     async fn head(&self, key: ArchiveKey) -> Result<Option<ArchiveHead>, StoreError> {
+        self.pause().await;
         let key = key.to_string();
         self.note("R2 head", &key);
         Ok(self.object(&key).map(|object| ArchiveHead {
@@ -410,6 +488,7 @@ impl Indices for Memory {
         form: IndexForm,
         cache_seconds: u32,
     ) -> Result<Option<Found<Vec<u8>>>, StoreError> {
+        self.pause().await;
         let key = key.to_string();
         self.note("KV get", &key);
         self.0.cache_seconds.set(cache_seconds);
@@ -444,13 +523,51 @@ impl Indices for Memory {
     }
 }
 
+impl Upstream for Memory {
+    type Stream = Vec<u8>;
+
+    async fn fetch(&self, fetch: &Fetch, guard: &Guard) -> Result<Fetched, UpstreamError> {
+        self.pause().await;
+        let (final_url, response) = self.ask(fetch, guard)?;
+        Ok(Fetched {
+            status: response.status,
+            final_url,
+            content_type: response.header("content-type").map(str::to_owned),
+            body: response.body,
+        })
+    }
+
+    async fn open(&self, fetch: &Fetch, guard: &Guard) -> Result<Download<Vec<u8>>, UpstreamError> {
+        self.pause().await;
+        let (_, response) = self.ask(fetch, guard)?;
+        let length = response.header("content-length").unwrap();
+        Ok(Download {
+            status: response.status,
+            length: length.parse().ok(),
+            stream: Some(response.body),
+        })
+    }
+
+    fn fork(&self, stream: Vec<u8>, length: u64) -> Result<(Vec<u8>, Vec<u8>), UpstreamError> {
+        assert_eq!(stream.len() as u64, length, "the test's internet is sound");
+        Ok((stream.clone(), stream))
+    }
+}
+
 impl Clock for Memory {
     fn now(&self) -> UnixTime {
         UnixTime(self.0.now.get())
     }
 
     async fn sleep(&self, seconds: u32) {
-        self.advance(seconds.into());
+        if self.0.interleaves.get() {
+            // A second is long for everybody else.
+            for _ in 0..100 * seconds {
+                self.pause().await;
+            }
+        } else {
+            self.advance(seconds.into());
+        }
     }
 }
 
@@ -459,6 +576,7 @@ impl Platform for Memory {
     type Facts = Self;
     type Archives = Self;
     type Indices = Self;
+    type Upstream = Self;
     type Clock = Self;
 
     fn facts(&self) -> &Self {
@@ -470,6 +588,10 @@ impl Platform for Memory {
     }
 
     fn indices(&self) -> &Self {
+        self
+    }
+
+    fn upstream(&self) -> &Self {
         self
     }
 

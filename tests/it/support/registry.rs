@@ -1,11 +1,15 @@
 //! One registry, in memory or at a URL, and how to talk to it.
 
 use std::env;
+use std::future::Future as _;
+use std::pin::pin;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::task::{Context, Poll, Waker};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use futures_util::FutureExt as _;
+use futures_util::future::join_all;
 use serde_json::Value;
 use terrace::app::App;
 use terrace::store::{BodyError, Request as RequestSeam};
@@ -174,8 +178,27 @@ impl Registry {
 
     pub fn send(&self, sent: &Sent) -> Response {
         match self {
-            Self::Memory { memory, config } => in_memory(memory, config, sent),
+            Self::Memory { memory, config } => {
+                let answer = in_memory(memory, config, sent);
+                answer.now_or_never().expect("memory never waits")
+            }
             Self::Http { authority, .. } => over_http(authority, sent),
+        }
+    }
+
+    /// The answers to `count` requests at once, over a memory that [interleaves](Memory::interleave).
+    pub fn get_at_once(&self, target: &str, count: usize) -> Vec<Response> {
+        let Self::Memory { memory, config } = self else {
+            panic!("only memory can be interleaved");
+        };
+        let sent = Sent::new("GET", target);
+        let answers = (0..count).map(|_| in_memory(memory, config, &sent));
+        let mut answers = pin!(join_all(answers));
+        let mut context = Context::from_waker(Waker::noop());
+        loop {
+            if let Poll::Ready(answers) = answers.as_mut().poll(&mut context) {
+                return answers;
+            }
         }
     }
 }
@@ -191,7 +214,7 @@ pub fn unique(prefix: &str) -> String {
     format!("{prefix}{run:x}x{}", COUNT.fetch_add(1, Ordering::Relaxed))
 }
 
-fn in_memory(memory: &Memory, config: &Config, sent: &Sent) -> Response {
+async fn in_memory(memory: &Memory, config: &Config, sent: &Sent) -> Response {
     let target = sent
         .target
         .strip_prefix("https://registry.test")
@@ -208,14 +231,9 @@ fn in_memory(memory: &Memory, config: &Config, sent: &Sent) -> Response {
         body: sent.body.clone(),
     };
     let app = App::new(config, memory.clone());
-    let reply = app
-        .handle(request)
-        .now_or_never()
-        .expect("memory never waits");
+    let reply = app.handle(request).await;
     for task in app.take_tasks() {
-        app.perform(task)
-            .now_or_never()
-            .expect("memory never waits");
+        app.perform(task).await;
     }
     Response {
         status: reply.status,

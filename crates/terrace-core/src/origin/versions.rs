@@ -13,7 +13,7 @@ use crate::protocol_version::ProtocolVersion;
 use crate::version::Version;
 
 /// The versions of one provider, ascending.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct OriginVersions {
     /// Each once.
     pub versions: Vec<OriginVersion>,

@@ -74,6 +74,11 @@ impl MirrorPublication {
         }
     }
 
+    /// The key that made the signature, if there is one.
+    pub fn signing_key(&self) -> Option<&SigningKeyDocument> {
+        self.signed.as_ref().map(|signed| &signed.key)
+    }
+
     pub(super) fn archives(&self) -> Vec<ExpectedArchive> {
         expected_archives(&self.address.provider, &self.packages)
     }

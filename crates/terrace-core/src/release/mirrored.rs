@@ -3,11 +3,14 @@
 use serde::{Deserialize, Serialize};
 
 use super::{PackageDocument, SCHEMA, SigningKeyDocument};
-use crate::address::MirroredAddress;
+use crate::address::{MirroredAddress, ProviderAddress};
 use crate::admin::{MirroredBody, PackageBody};
 use crate::digest::Sha256;
 use crate::limits;
+use crate::origin::OriginPackage;
+use crate::platform::Platform;
 use crate::protocol_version::ProtocolVersion;
+use crate::publish::package_filename;
 use crate::version::Version;
 
 /// One version of a provider that another registry hosts.
@@ -30,6 +33,20 @@ pub struct MirroredRelease {
     pub signed: Option<SignedDocument>,
     /// One for each platform that is mirrored, ascending by platform.
     pub packages: Vec<PackageDocument>,
+    /// What its origin offers besides, ascending by platform: stored when somebody asks for it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub offered: Vec<OfferedPackage>,
+}
+
+/// One platform's zip that the origin has signed, and that is not stored yet.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OfferedPackage {
+    /// What it runs on.
+    pub platform: Platform,
+    /// Its name in SHA256SUMS.
+    pub filename: String,
+    /// Its digest, which will be its key.
+    pub sha256: Sha256,
 }
 
 /// What a provider's origin signed.
@@ -75,7 +92,66 @@ impl MirroredRelease {
             protocols,
             signed,
             packages,
+            offered: Vec::new(),
         }
+    }
+
+    /// A release of which nothing is stored yet, and everything that `package`'s origin has signed
+    /// along with it is offered.
+    pub fn offered_by(
+        address: MirroredAddress,
+        version: Version,
+        package: &OriginPackage,
+        published_at: u64,
+    ) -> Self {
+        let offered = offers(&address.provider, &version, package);
+        let contents = MirroredContents {
+            protocols: package.protocols.clone(),
+            signed: package.signed.as_ref().map(|signed| SignedDocument {
+                shasums: Sha256::of(package.shasums.as_str().as_bytes()),
+                signature: Sha256::of(&signed.signature),
+                signing_key: signed.key.clone(),
+            }),
+            packages: Vec::new(),
+        };
+        let mut release = Self::new(address, version, contents, published_at);
+        release.offered = offered;
+        release
+    }
+
+    /// What its origin offers for a platform, as long as it is not stored.
+    pub fn offer(&self, platform: &Platform) -> Option<&OfferedPackage> {
+        self.offered
+            .iter()
+            .find(|offer| offer.platform == *platform)
+    }
+
+    /// This release once what was offered for a platform is stored, as `size` bytes; `None` when
+    /// nothing is offered for it.
+    pub fn with_stored(&self, platform: &Platform, size: u64) -> Option<Self> {
+        let OfferedPackage {
+            platform,
+            filename,
+            sha256,
+        } = self.offer(platform)?.clone();
+        let package = PackageDocument {
+            platform,
+            filename,
+            sha256,
+            size,
+            h1: None,
+        };
+        let mut grown = self.clone();
+        grown.add(&package);
+        grown.drop_offers_of_stored();
+        Some(grown)
+    }
+
+    fn drop_offers_of_stored(&mut self) {
+        let Self {
+            packages, offered, ..
+        } = self;
+        offered.retain(|offer| packages.iter().all(|p| p.platform != offer.platform));
     }
 
     /// This release with what `more` adds: platforms, hashes, a signature, protocols.
@@ -106,6 +182,7 @@ impl MirroredRelease {
             reasons.extend(grown.add(package));
         }
         reasons.extend(grown.excess());
+        grown.drop_offers_of_stored();
         if reasons.is_empty() {
             Ok(grown)
         } else {
@@ -158,6 +235,13 @@ impl MirroredRelease {
         let known = match place {
             Ok(place) => self.packages.get_mut(place)?,
             Err(place) => {
+                let offered = self.offer(&package.platform);
+                if let Some(offer) = offered.filter(|offer| offer.sha256 != package.sha256) {
+                    let OfferedPackage {
+                        platform, sha256, ..
+                    } = offer;
+                    return Some(format!("{platform} has the sha256 {sha256} at its origin"));
+                }
                 self.packages.insert(place, package.clone());
                 return None;
             }
@@ -182,4 +266,29 @@ impl MirroredRelease {
             _ => None,
         }
     }
+}
+
+/// Every package of this version that SHA256SUMS lists, ascending by platform. What else is listed,
+/// such as a manifest, is no package.
+fn offers(
+    provider: &ProviderAddress,
+    version: &Version,
+    package: &OriginPackage,
+) -> Vec<OfferedPackage> {
+    let start = format!("terraform-provider-{}_{version}_", provider.provider_type);
+    let offer = |filename: &str| {
+        let platform = filename.strip_prefix(&start)?.strip_suffix(".zip")?;
+        let platform: Platform = platform.parse().ok()?;
+        let is_it = package_filename(provider, version, &platform) == filename;
+        is_it.then_some(())?;
+        Some(OfferedPackage {
+            platform,
+            filename: filename.to_owned(),
+            sha256: package.shasums.digest_of(filename)?,
+        })
+    };
+    let mut offers: Vec<OfferedPackage> = package.shasums.filenames().filter_map(offer).collect();
+    offers.sort_unstable_by(|a, b| a.platform.cmp(&b.platform));
+    offers.truncate(limits::PLATFORMS);
+    offers
 }

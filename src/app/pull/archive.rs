@@ -1,0 +1,276 @@
+//! The bytes of a package that its origin offers: streamed to who asks first, while they are stored.
+
+use std::pin::pin;
+
+use futures_util::future::{Either, select};
+use terrace_core::archive::ArchiveFormat;
+use terrace_core::key::{ArchiveKey, ArchiveKind, IndexKey, Lease, Package};
+use terrace_core::limits;
+use terrace_core::origin::Fetch;
+use terrace_core::problem::Problem;
+use terrace_core::publish::{ArchiveState, ExpectedArchive, ExpectedContents, Step};
+use terrace_core::release::{MirroredRelease, OfferedPackage, Release};
+use terrace_core::reply::{Body, CachePolicy, Reply};
+use terrace_core::signed_path::{PullPath, PulledPackage};
+
+use super::super::{App, Failure, Pulled, Task};
+use super::lease::{RENEWAL_SECONDS, Turn};
+use super::origin::told;
+use crate::store::{Archives as _, Clock as _, Download, Payload, Platform, Stored, Upstream as _};
+
+/// How long a client waits for another one's fetch of bytes, in seconds. Then it gets them from the
+/// origin itself: the other one may be slow.
+const WAIT_SECONDS: u32 = 30;
+
+impl<P: Platform> App<'_, P> {
+    /// The bytes of a package: from storage, or from its origin, while they are stored.
+    pub(in crate::app) async fn pull_archive(
+        &self,
+        path: &PullPath,
+        origin: &str,
+    ) -> Result<Reply<P::Stream>, Failure> {
+        let package = &path.package;
+        self.check_pull(path)?;
+        for second in 0..=WAIT_SECONDS {
+            let offer = match self.find_package(package).await? {
+                FoundPackage::Stored(key) => {
+                    // The index did not say so: whoever has stored it may have been stopped.
+                    let owner = Package::Mirrored(package.address.clone());
+                    let version = package.version.clone();
+                    self.later(Task::Mend(IndexKey::Version(owner, version)));
+                    return self.redirect(key, origin);
+                }
+                FoundPackage::Offered(offer) => offer,
+            };
+            let lease = Lease::Archive(offer.sha256);
+            match self.turn(&lease).await? {
+                Turn::Ours => {
+                    let reply = self.take_archive(package, &offer, origin).await;
+                    return self.end_turn(&lease, reply).await;
+                }
+                Turn::Others if second < WAIT_SECONDS => self.platform.clock().sleep(1).await,
+                Turn::Others => {
+                    let (length, stream) = self.open_offer(package, &offer).await?;
+                    return Ok(zip(length, stream));
+                }
+                Turn::Paused => break,
+            }
+        }
+        Err(told(package, super::NOT_NOW))
+    }
+
+    fn check_pull(&self, path: &PullPath) -> Result<(), Problem> {
+        let urls = self.config.archive_urls.as_ref();
+        let signer = urls.and_then(|urls| urls.pull_signer());
+        let signer = signer.ok_or_else(|| nothing(&path.package))?;
+        signer
+            .check_pull(path, self.platform.clock().now())
+            .map_err(|error| Problem::Forbidden(error.to_string()))?;
+        let PulledPackage {
+            address, version, ..
+        } = &path.package;
+        if self.config.pull.blocks(address, version) {
+            return Err(Problem::blocked(address, version));
+        }
+        Ok(())
+    }
+
+    async fn find_package(&self, package: &PulledPackage) -> Result<FoundPackage, Failure> {
+        let release = self.mirrored(package).await?.map(|(release, _)| release);
+        let release = release.ok_or_else(|| nothing(package))?;
+        let mut stored = release.packages.iter();
+        if let Some(stored) = stored.find(|stored| stored.platform == package.platform) {
+            return Ok(FoundPackage::Stored(zip_key(stored.sha256)));
+        }
+        match release.offer(&package.platform) {
+            Some(offer) => Ok(FoundPackage::Offered(offer.clone())),
+            None => Err(nothing(package).into()),
+        }
+    }
+
+    async fn mirrored(
+        &self,
+        package: &PulledPackage,
+    ) -> Result<Option<(MirroredRelease, String)>, Failure> {
+        let owner = Package::Mirrored(package.address.clone());
+        let stored = self.stored(&owner, &package.version).await?;
+        Ok(stored.and_then(|stored| match stored.release {
+            Release::Mirrored(release) => Some((release, stored.etag)),
+            Release::Provider(_) | Release::Module(_) => None,
+        }))
+    }
+
+    fn redirect(&self, key: ArchiveKey, origin: &str) -> Result<Reply<P::Stream>, Failure> {
+        let Some(urls) = &self.config.archive_urls else {
+            let message = "no secret is set that could sign download URLs".to_owned();
+            return Err(Problem::Misconfigured(message).into());
+        };
+        let url = urls.download(origin, key, self.platform.clock().now());
+        Ok(Reply::new(302, CachePolicy::NoStore).with("location", url))
+    }
+
+    async fn take_archive(
+        &self,
+        package: &PulledPackage,
+        offer: &OfferedPackage,
+        origin: &str,
+    ) -> Result<Reply<P::Stream>, Failure> {
+        // Whoever has stored it may have been stopped before it was committed.
+        if self.commit_stored(package, offer).await? {
+            return self.redirect(zip_key(offer.sha256), origin);
+        }
+        let (length, stream) = self.open_offer(package, offer).await?;
+        let fork = self.platform.upstream().fork(stream, length);
+        let (to_client, to_storage) = fork.map_err(|error| told(package, error))?;
+        self.later(Task::Store(Box::new(Pulled {
+            package: package.clone(),
+            offer: offer.clone(),
+            stream: to_storage,
+        })));
+        Ok(zip(length, to_client))
+    }
+
+    /// The zip at its origin, and its length.
+    async fn open_offer(
+        &self,
+        package: &PulledPackage,
+        offer: &OfferedPackage,
+    ) -> Result<(u64, P::Stream), Failure> {
+        let PulledPackage {
+            address,
+            version,
+            platform,
+        } = package;
+        let found = self.inquire(address, version, platform).await?;
+        if found.sha256 != offer.sha256 {
+            let (now, then) = (found.sha256, offer.sha256);
+            let error = format!("its origin says it is {now}, and has signed {then} before");
+            return Err(told(package, error));
+        }
+        self.open(package, &found.download).await
+    }
+
+    async fn open(
+        &self,
+        package: &PulledPackage,
+        fetch: &Fetch,
+    ) -> Result<(u64, P::Stream), Failure> {
+        let guard = self.config.pull.guard(&package.address.hostname);
+        let opened = self.platform.upstream().open(fetch, &guard).await;
+        let Download {
+            status,
+            length,
+            stream,
+        } = opened.map_err(|error| told(package, error))?;
+        match (status, length, stream) {
+            (200, Some(length), Some(stream)) if (1..=fetch.max_bytes).contains(&length) => {
+                Ok((length, stream))
+            }
+            (200, Some(length), _) => {
+                let max = limits::ARCHIVE_BYTES;
+                let error = format!("its zip is {length} bytes long, and may be 1 to {max}");
+                Err(told(package, error))
+            }
+            (200, None, _) => Err(told(package, "its origin does not tell its length")),
+            (status, ..) => Err(told(package, format!("its zip is answered with {status}"))),
+        }
+    }
+
+    /// Stores what a client is being sent, and commits it if it is what its origin has signed.
+    pub(in crate::app) async fn store_pulled(
+        &self,
+        pulled: Pulled<P::Stream>,
+    ) -> Result<(), Failure> {
+        let Pulled {
+            package,
+            offer,
+            stream,
+        } = pulled;
+        let lease = Lease::Archive(offer.sha256);
+        let archives = self.platform.archives();
+        let mut storing = pin!(archives.store(zip_key(offer.sha256), Payload::Stream(stream)));
+        let stored = loop {
+            let pause = pin!(self.platform.clock().sleep(RENEWAL_SECONDS));
+            match select(storing.as_mut(), pause).await {
+                Either::Left((stored, _)) => break stored,
+                Either::Right(_) => self.renew(&lease).await,
+            }
+        };
+        let committed = match stored {
+            Ok(Stored::Yes) => self.commit_stored(&package, &offer).await.map(drop),
+            Ok(Stored::DigestMismatch) => Err(told(
+                &package,
+                "its origin sent other bytes than it has signed; nothing was stored",
+            )),
+            Err(error) => Err(error.into()),
+        };
+        self.end_turn(&lease, committed).await
+    }
+
+    /// Commits a package whose bytes are stored; false when they are not.
+    async fn commit_stored(
+        &self,
+        package: &PulledPackage,
+        offer: &OfferedPackage,
+    ) -> Result<bool, Failure> {
+        let key = zip_key(offer.sha256);
+        let Some(head) = self.platform.archives().head(key).await? else {
+            return Ok(false);
+        };
+        let PulledPackage {
+            address, platform, ..
+        } = package;
+        let provider_type = address.provider.provider_type.clone();
+        let expected = ExpectedArchive {
+            key,
+            size: head.size,
+            filename: offer.filename.clone(),
+            contents: ExpectedContents::Provider(provider_type, platform.clone()),
+        };
+        let size = match self.archive_state(&expected).await? {
+            ArchiveState::Missing => return Ok(false),
+            ArchiveState::Stored { size, reasons, .. } if reasons.is_empty() => size,
+            ArchiveState::Stored { reasons, .. } => return Err(told(package, reasons.join("; "))),
+        };
+        while let Some((release, etag)) = self.mirrored(package).await? {
+            let Some(grown) = release.with_stored(&package.platform, size) else {
+                return Ok(true);
+            };
+            let grown = Box::new(Release::Mirrored(grown));
+            let steps = vec![
+                Step::GrowRelease(grown.clone(), etag),
+                Step::MarkChanged(grown.package()),
+                Step::IndexVersion(grown),
+            ];
+            // A release never loses anything, so this ends.
+            if self.execute(steps).await?.is_all() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
+
+/// Where a package is.
+enum FoundPackage {
+    Stored(ArchiveKey),
+    Offered(OfferedPackage),
+}
+
+fn zip_key(digest: terrace_core::digest::Sha256) -> ArchiveKey {
+    ArchiveKey {
+        digest,
+        kind: ArchiveKind::Archive(ArchiveFormat::Zip),
+    }
+}
+
+fn zip<S>(length: u64, stream: S) -> Reply<S> {
+    Reply::new(200, CachePolicy::NoStore)
+        .with("content-type", "application/zip")
+        .with("content-length", length.to_string())
+        .with_body(Body::Stream(stream))
+}
+
+fn nothing(package: &PulledPackage) -> Problem {
+    Problem::NotFound(format!("this registry has no package {package}"))
+}

@@ -1,0 +1,120 @@
+//! Who fetches something from an origin: one at a time, and nobody for a while after a failure.
+//!
+//! A lease is a small document in R2 that is taken by compare-and-swap and ends by itself, so a
+//! Worker that is killed holds nobody up for longer than that.
+
+use std::fmt;
+
+use terrace_core::key::{FactKey, Lease};
+
+use super::super::{App, BUSY_TRIES, Failure};
+use crate::store::{Clock as _, Condition, Facts as _, Platform, StoreError};
+
+/// How long a lease is good for, in seconds: longer than all requests for JSON together may take,
+/// and renewed while bytes are being stored.
+const LEASE_SECONDS: u32 = 60;
+
+/// How often a lease is renewed, in seconds.
+pub(super) const RENEWAL_SECONDS: u32 = 20;
+
+/// How long an origin that failed is left alone, in seconds.
+const PAUSE_SECONDS: u32 = 30;
+
+/// Whose turn it is to fetch something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Turn {
+    /// Ours.
+    Ours,
+    /// Somebody else's, who is at it.
+    Others,
+    /// Nobody's: it failed a moment ago.
+    Paused,
+}
+
+impl<P: Platform> App<'_, P> {
+    /// Takes the turn to fetch something, unless somebody has it. Who has fetched it need not give
+    /// the turn back: nobody asks for what is there.
+    pub(super) async fn turn(&self, lease: &Lease) -> Result<Turn, Failure> {
+        let key = FactKey::Lease(lease.clone());
+        let facts = self.platform.facts();
+        let now = self.platform.clock().now();
+        let condition = match facts.get(&key).await? {
+            None => Condition::Absent,
+            Some(fact) => match Held::parse(&fact.bytes) {
+                Some(Held { until, failed }) if until > now.0 => {
+                    return Ok(if failed { Turn::Paused } else { Turn::Others });
+                }
+                _ => Condition::Unchanged(fact.etag),
+            },
+        };
+        let held = Held {
+            until: now.plus(LEASE_SECONDS).0,
+            failed: false,
+        };
+        match facts.put(&key, &held.to_string(), &[], condition).await {
+            Ok(Some(_)) => Ok(Turn::Ours),
+            Ok(None) | Err(StoreError::Busy(_)) => Ok(Turn::Others),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Keeps a turn for longer.
+    pub(super) async fn renew(&self, lease: &Lease) {
+        self.hold(lease, LEASE_SECONDS, false).await;
+    }
+
+    /// Lets nobody have the turn for a while if what it was for has failed.
+    pub(super) async fn end_turn<T>(
+        &self,
+        lease: &Lease,
+        result: Result<T, Failure>,
+    ) -> Result<T, Failure> {
+        if result.is_err() {
+            self.hold(lease, PAUSE_SECONDS, true).await;
+        }
+        result
+    }
+
+    /// Writes a lease that is ours. That it cannot be written is no harm: it ends by itself.
+    async fn hold(&self, lease: &Lease, seconds: u32, failed: bool) {
+        let key = FactKey::Lease(lease.clone());
+        for _ in 0..BUSY_TRIES {
+            let until = self.platform.clock().now().plus(seconds).0;
+            let held = Held { until, failed }.to_string();
+            let written = self.platform.facts().put(&key, &held, &[], Condition::Any);
+            match written.await {
+                Ok(_) => return,
+                // It was taken less than a second ago.
+                Err(StoreError::Busy(_)) => self.platform.clock().sleep(1).await,
+                Err(error) => return self.platform.log(&format!("storage: {error}")),
+            }
+        }
+    }
+}
+
+/// What a lease says: `{until}` in seconds since 1970, and ` failed` where what it was for has
+/// failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Held {
+    until: u64,
+    failed: bool,
+}
+
+impl Held {
+    fn parse(text: &[u8]) -> Option<Self> {
+        let text = str::from_utf8(text).ok()?;
+        let (until, failed) = match text.strip_suffix(" failed") {
+            Some(until) => (until, true),
+            None => (text, false),
+        };
+        let until = until.parse().ok()?;
+        Some(Self { until, failed })
+    }
+}
+
+impl fmt::Display for Held {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let failed = if self.failed { " failed" } else { "" };
+        write!(f, "{}{failed}", self.until)
+    }
+}

@@ -1,0 +1,110 @@
+//! What a provider's origin says, and what was last seen there.
+
+use terrace_core::address::MirroredAddress;
+use terrace_core::key::FactKey;
+use terrace_core::origin::{
+    Fetch, Fetched, OriginPackage, OriginVersions, PackageInquiry, Service, Step,
+};
+use terrace_core::platform::Platform as ProviderPlatform;
+use terrace_core::pull::OriginDocument;
+use terrace_core::time::UnixTime;
+use terrace_core::version::Version;
+
+use super::super::{App, Failure};
+use crate::store::{Clock as _, Condition, Facts as _, Platform, StoreError, Upstream as _};
+
+/// A failure of the origin of something, told with what it was about.
+pub(super) fn told(what: impl ToString, error: impl ToString) -> Failure {
+    Failure::Origin(format!("{}: {}", what.to_string(), error.to_string()))
+}
+
+impl<P: Platform> App<'_, P> {
+    /// The versions that an origin lists; none if it has no such provider.
+    pub(super) async fn ask_for_versions(
+        &self,
+        address: &MirroredAddress,
+    ) -> Result<OriginVersions, Failure> {
+        let service = self.service(address).await?;
+        let fetch = OriginVersions::ask(&service, address);
+        let fetched = self.fetch(address, &fetch).await?;
+        if fetched.status == 404 {
+            return Ok(OriginVersions::default());
+        }
+        OriginVersions::read(&fetch, &fetched).map_err(|error| told(address, error))
+    }
+
+    /// Everything that is signed about a package, verified as a client would.
+    pub(super) async fn inquire(
+        &self,
+        address: &MirroredAddress,
+        version: &Version,
+        platform: &ProviderPlatform,
+    ) -> Result<OriginPackage, Failure> {
+        let told = |error| told(format_args!("{address} {version} {platform}"), error);
+        let service = self.service(address).await?;
+        let mut inquiry = PackageInquiry::new(
+            &service,
+            address.clone(),
+            version.clone(),
+            platform.clone(),
+            self.platform.clock().now(),
+        );
+        while let Step::Fetch(fetch) = inquiry.next() {
+            let fetched = self.fetch(address, &fetch).await?;
+            inquiry.feed(&fetched).map_err(told)?;
+        }
+        inquiry.finish().map_err(told)
+    }
+
+    async fn service(&self, address: &MirroredAddress) -> Result<Service, Failure> {
+        let origin = self.config.pull.origin_of(&address.hostname);
+        let fetched = self.fetch(address, &Service::discover_at(&origin)).await?;
+        Service::read(&fetched).map_err(|error| told(address, error))
+    }
+
+    async fn fetch(&self, address: &MirroredAddress, fetch: &Fetch) -> Result<Fetched, Failure> {
+        let guard = self.config.pull.guard(&address.hostname);
+        let fetched = self.platform.upstream().fetch(fetch, &guard).await;
+        fetched.map_err(|error| told(format_args!("{address}: {}", fetch.what), error))
+    }
+
+    /// What was last seen of a provider, and its etag.
+    pub(super) async fn origin_document(
+        &self,
+        address: &MirroredAddress,
+    ) -> Result<Option<(OriginDocument, String)>, Failure> {
+        let key = FactKey::Origin(address.clone());
+        let Some(fact) = self.platform.facts().get(&key).await? else {
+            return Ok(None);
+        };
+        let document = serde_json::from_slice(&fact.bytes)
+            .map_err(|error| Failure::Corrupt(format!("{key}: {error}")))?;
+        Ok(Some((document, fact.etag)))
+    }
+
+    /// Reads, changes and writes until nobody else wrote in between.
+    pub(super) async fn change_origin(
+        &self,
+        address: &MirroredAddress,
+        change: impl Fn(Option<OriginDocument>, UnixTime) -> OriginDocument,
+    ) -> Result<OriginDocument, Failure> {
+        let key = FactKey::Origin(address.clone());
+        loop {
+            let (before, etag) = self.origin_document(address).await?.unzip();
+            let after = change(before.clone(), self.platform.clock().now());
+            if before.as_ref() == Some(&after) {
+                return Ok(after);
+            }
+            let condition = etag.map_or(Condition::Absent, Condition::Unchanged);
+            let text = serde_json::to_string(&after)
+                .map_err(|error| Failure::Corrupt(error.to_string()))?;
+            let facts = self.platform.facts();
+            match facts.put(&key, &text, &[], condition).await {
+                Ok(Some(_)) => return Ok(after),
+                Ok(None) => {}
+                Err(StoreError::Busy(_)) => self.platform.clock().sleep(1).await,
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+}

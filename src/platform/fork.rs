@@ -1,0 +1,166 @@
+//! One stream for two readers, whose bytes do not enter wasm.
+//!
+//! The platform's own `tee` keeps for the slower reader what the faster one has read already, up to
+//! the whole memory. Here storage waits for a client that is slow, and leaves behind one that has
+//! stopped.
+
+use std::collections::VecDeque;
+use std::pin::pin;
+use std::time::Duration;
+
+use futures_util::future::{Either, select};
+use worker::js_sys::{BigInt, Promise, Reflect, Uint8Array};
+use worker::wasm_bindgen::{JsCast as _, JsValue};
+use worker::wasm_bindgen_futures::{JsFuture, spawn_local};
+use worker::worker_sys::FixedLengthStream;
+use worker::{Delay, web_sys};
+
+/// How much is read at once.
+const CHUNK_BYTES: u32 = 256 * 1024;
+
+/// How far a client may be behind storage, in bytes. What lies in between is kept in memory, of which
+/// all requests together have 128 MB.
+const LAG_BYTES: u32 = 8 * 1024 * 1024;
+
+/// How long a client may take nothing, and an origin send nothing, in seconds.
+const STALL_SECONDS: u64 = 15;
+
+/// Two streams, for a client and for storage. Both fail when there are not `length` bytes.
+pub(super) fn fork(
+    stream: &web_sys::ReadableStream,
+    length: u64,
+) -> Result<(web_sys::ReadableStream, web_sys::ReadableStream), JsValue> {
+    let source = web_sys::ReadableStreamByobReader::new(stream)?;
+    let client = FixedLengthStream::new_big_int(BigInt::from(length))?;
+    let storage = FixedLengthStream::new_big_int(BigInt::from(length))?;
+    let pump = Pump {
+        source,
+        client: Some(Lagging {
+            writer: client.writable().get_writer()?,
+            behind: VecDeque::new(),
+            bytes: 0,
+        }),
+        storage: Some(storage.writable().get_writer()?),
+    };
+    spawn_local(pump.run());
+    Ok((client.readable(), storage.readable()))
+}
+
+struct Pump {
+    source: web_sys::ReadableStreamByobReader,
+    client: Option<Lagging>,
+    storage: Option<web_sys::WritableStreamDefaultWriter>,
+}
+
+/// A client that need not have taken everything yet.
+struct Lagging {
+    writer: web_sys::WritableStreamDefaultWriter,
+    behind: VecDeque<(u32, JsFuture)>,
+    bytes: u32,
+}
+
+impl Pump {
+    async fn run(mut self) {
+        loop {
+            match self.next().await {
+                Ok(Some(chunk)) => self.write(&chunk).await,
+                Ok(None) => return self.close(),
+                Err(error) => return self.abort(&error),
+            }
+            if self.client.is_none() && self.storage.is_none() {
+                forget(&self.source.cancel());
+                return;
+            }
+        }
+    }
+
+    async fn next(&self) -> Result<Option<Uint8Array>, JsValue> {
+        let view = Uint8Array::new_with_length(CHUNK_BYTES);
+        let read = self.source.read_with_array_buffer_view(&view);
+        Ok(chunk(&unless_stalled(JsFuture::from(read)).await?))
+    }
+
+    async fn write(&mut self, chunk: &Uint8Array) {
+        if let Some(client) = &mut self.client {
+            client.write(chunk);
+        }
+        if let Some(storage) = &self.storage {
+            let written = JsFuture::from(storage.write_with_chunk(chunk)).await;
+            if written.is_err() {
+                self.storage = None;
+            }
+        }
+        let kept_up = match &mut self.client {
+            Some(client) => client.catch_up().await,
+            None => Ok(()),
+        };
+        if let Err(error) = kept_up
+            && let Some(client) = self.client.take()
+        {
+            forget(&client.writer.abort_with_reason(&error));
+        }
+    }
+
+    fn close(self) {
+        for writer in self.writers() {
+            forget(&writer.close());
+        }
+    }
+
+    fn abort(self, error: &JsValue) {
+        forget(&self.source.cancel());
+        for writer in self.writers() {
+            forget(&writer.abort_with_reason(error));
+        }
+    }
+
+    fn writers(self) -> impl Iterator<Item = web_sys::WritableStreamDefaultWriter> {
+        let client = self.client.map(|client| client.writer);
+        client.into_iter().chain(self.storage)
+    }
+}
+
+impl Lagging {
+    fn write(&mut self, chunk: &Uint8Array) {
+        let written = JsFuture::from(self.writer.write_with_chunk(chunk));
+        self.behind.push_back((chunk.length(), written));
+        self.bytes = self.bytes.saturating_add(chunk.length());
+    }
+
+    async fn catch_up(&mut self) -> Result<(), JsValue> {
+        while self.bytes > LAG_BYTES
+            && let Some((length, written)) = self.behind.pop_front()
+        {
+            unless_stalled(written).await?;
+            self.bytes = self.bytes.saturating_sub(length);
+        }
+        Ok(())
+    }
+}
+
+/// The bytes of what a reader has read; `None` at the end.
+pub(super) fn chunk(read: &JsValue) -> Option<Uint8Array> {
+    let value = Reflect::get(read, &"value".into()).ok()?;
+    let chunk: Uint8Array = value.dyn_into().ok()?;
+    (chunk.length() > 0).then_some(chunk)
+}
+
+async fn unless_stalled(future: JsFuture) -> Result<JsValue, JsValue> {
+    let stall = Delay::from(Duration::from_secs(STALL_SECONDS));
+    match select(future, pin!(stall)).await {
+        Either::Left((done, _)) => done,
+        Either::Right(_) => Err(js_error("nothing moves")),
+    }
+}
+
+fn js_error(message: &str) -> JsValue {
+    worker::js_sys::Error::new(message).into()
+}
+
+/// Lets a promise settle, in whatever way, without anybody who waits for it.
+fn forget(promise: &Promise) {
+    let settled = JsFuture::from(promise.clone());
+    spawn_local(async move {
+        let _ = settled.await;
+    });
+}

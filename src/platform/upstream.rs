@@ -1,0 +1,180 @@
+//! Other registries, asked with the platform's own `fetch`.
+//!
+//! The platform resolves names itself and does not tell to what; a Worker reaches no private network
+//! unless its operator has connected one.
+
+use std::time::Duration;
+
+use futures_util::future::{Either, select};
+use terrace_core::limits;
+use terrace_core::origin::{Fetch, Fetched, Guard, UrlParts};
+use worker::js_sys::Reflect;
+use worker::wasm_bindgen::{JsCast as _, JsValue};
+use worker::wasm_bindgen_futures::JsFuture;
+use worker::{Delay, js_sys, web_sys};
+
+use super::fork;
+use crate::store::{Download, Upstream, UpstreamError};
+
+/// How long a short answer may take, redirects and body included, and a long one to begin, in
+/// seconds. Clients give up after ten.
+const ANSWER_SECONDS: u64 = 10;
+
+/// Says who asks.
+const USER_AGENT: &str = concat!("terrace/", env!("CARGO_PKG_VERSION"));
+
+/// The internet.
+pub(super) struct Internet;
+
+impl Upstream for Internet {
+    type Stream = web_sys::ReadableStream;
+
+    async fn fetch(&self, fetch: &Fetch, guard: &Guard) -> Result<Fetched, UpstreamError> {
+        in_time(async |signal| {
+            let (response, final_url) = follow(fetch, guard, signal).await?;
+            let status = response.status();
+            let body = match response.body() {
+                Some(body) if status == 200 => read(&body, fetch.max_bytes).await?,
+                _ => Vec::new(),
+            };
+            Ok(Fetched {
+                status,
+                final_url,
+                content_type: header(&response, "content-type"),
+                body,
+            })
+        })
+        .await
+    }
+
+    async fn open(
+        &self,
+        fetch: &Fetch,
+        guard: &Guard,
+    ) -> Result<Download<Self::Stream>, UpstreamError> {
+        let opened = in_time(async |signal| follow(fetch, guard, signal).await);
+        let (response, _) = opened.await?;
+        // The length of what is encoded is not that of what is read.
+        let length = match header(&response, "content-encoding") {
+            None => header(&response, "content-length"),
+            Some(_) => None,
+        };
+        Ok(Download {
+            status: response.status(),
+            length: length.and_then(|length| length.parse().ok()),
+            stream: response.body(),
+        })
+    }
+
+    fn fork(
+        &self,
+        stream: Self::Stream,
+        length: u64,
+    ) -> Result<(Self::Stream, Self::Stream), UpstreamError> {
+        fork::fork(&stream, length).map_err(|error| failed(&error))
+    }
+}
+
+/// Does something that is stopped when it takes too long.
+async fn in_time<T>(
+    action: impl AsyncFnOnce(&web_sys::AbortSignal) -> Result<T, UpstreamError>,
+) -> Result<T, UpstreamError> {
+    let controller = web_sys::AbortController::new().map_err(|error| failed(&error))?;
+    let signal = controller.signal();
+    let action = std::pin::pin!(action(&signal));
+    let timeout = Delay::from(Duration::from_secs(ANSWER_SECONDS));
+    match select(action, std::pin::pin!(timeout)).await {
+        Either::Left((done, _)) => done,
+        Either::Right(_) => {
+            controller.abort();
+            let error = format!("no answer within {ANSWER_SECONDS} s");
+            Err(UpstreamError(error))
+        }
+    }
+}
+
+/// Asks, and follows redirects as far as the guard lets it. The URL is the one that answered.
+async fn follow(
+    fetch: &Fetch,
+    guard: &Guard,
+    signal: &web_sys::AbortSignal,
+) -> Result<(web_sys::Response, String), UpstreamError> {
+    let mut url = resolve(&fetch.reference, fetch.base.as_deref())?;
+    for _ in 0..=limits::ORIGIN_REDIRECTS {
+        check(&url, guard)?;
+        let response = ask(&url.href(), signal).await?;
+        if !matches!(response.status(), 301 | 302 | 303 | 307 | 308) {
+            return Ok((response, url.href()));
+        }
+        let location = header(&response, "location")
+            .ok_or_else(|| UpstreamError("a redirect leads nowhere".to_owned()))?;
+        url = resolve(&location, Some(&url.href()))?;
+    }
+    let most = limits::ORIGIN_REDIRECTS;
+    Err(UpstreamError(format!("more than {most} redirects")))
+}
+
+async fn ask(url: &str, signal: &web_sys::AbortSignal) -> Result<web_sys::Response, UpstreamError> {
+    let init = web_sys::RequestInit::new();
+    init.set_redirect(web_sys::RequestRedirect::Manual);
+    init.set_cache(web_sys::RequestCache::NoStore);
+    init.set_signal(Some(signal));
+    let headers = web_sys::Headers::new().map_err(|error| failed(&error))?;
+    headers
+        .set("user-agent", USER_AGENT)
+        .map_err(|error| failed(&error))?;
+    init.set_headers(&headers);
+    let global: web_sys::WorkerGlobalScope = js_sys::global().unchecked_into();
+    let response = JsFuture::from(global.fetch_with_str_and_init(url, &init)).await;
+    Ok(response.map_err(|error| failed(&error))?.unchecked_into())
+}
+
+fn resolve(reference: &str, base: Option<&str>) -> Result<web_sys::Url, UpstreamError> {
+    let url = match base {
+        Some(base) => web_sys::Url::new_with_base(reference, base),
+        None => web_sys::Url::new(reference),
+    };
+    url.map_err(|_| UpstreamError("what the origin names is no URL".to_owned()))
+}
+
+fn check(url: &web_sys::Url, guard: &Guard) -> Result<(), UpstreamError> {
+    let (scheme, host, port) = (url.protocol(), url.hostname(), url.port());
+    let parts = UrlParts {
+        scheme: scheme.trim_end_matches(':'),
+        has_userinfo: !url.username().is_empty() || !url.password().is_empty(),
+        host: &host,
+        port: port.parse().ok(),
+    };
+    let checked = guard.check(parts);
+    checked.map_err(|error| UpstreamError(error.to_string()))
+}
+
+/// The bytes of a body, at most one more than `max`.
+async fn read(body: &web_sys::ReadableStream, max: u64) -> Result<Vec<u8>, UpstreamError> {
+    let reader: web_sys::ReadableStreamDefaultReader = body.get_reader().unchecked_into();
+    let mut bytes = Vec::new();
+    while bytes.len() as u64 <= max {
+        let read = JsFuture::from(reader.read()).await;
+        let read = read.map_err(|error| failed(&error))?;
+        let Some(chunk) = fork::chunk(&read) else {
+            return Ok(bytes);
+        };
+        let room = usize::try_from(max + 1).unwrap_or(usize::MAX) - bytes.len();
+        let length = chunk.length().min(u32::try_from(room).unwrap_or(u32::MAX));
+        bytes.extend(chunk.subarray(0, length).to_vec());
+    }
+    // Nobody waits for the rest.
+    let _ = reader.cancel();
+    Ok(bytes)
+}
+
+fn header(response: &web_sys::Response, name: &str) -> Option<String> {
+    response.headers().get(name).ok().flatten()
+}
+
+/// What the platform says of a failure. It names hosts at most.
+fn failed(error: &JsValue) -> UpstreamError {
+    let message = Reflect::get(error, &"message".into());
+    let message = message.ok().and_then(|message| message.as_string());
+    UpstreamError(message.unwrap_or_else(|| "the request failed".to_owned()))
+}
