@@ -52,7 +52,8 @@ function listen(port) {
  * - `presign`: give the Worker S3 keys, so that its URLs lead to the simulated S3 endpoint; without, it signs its own;
  * - `stateDir`: keeps the storage, the certificates and the log; use a directory of your own for each server;
  * - `secrets`: from `newSecrets`;
- * - `vars`: more variables for the Worker, by name (`null` takes one away).
+ * - `vars`: more variables for the Worker, by name (`null` takes one away);
+ * - `trusts`: a file with the CAs that the Worker trusts when it asks others, besides the public ones.
  *
  * Returns `{ url, port, services, secrets, s3, env, logFile, pid, ended, stop }`: `services` is the discovery document,
  * `s3` says how to reach the S3 endpoint, `env` holds what the environment of clients needs (`TERRACE_URL`,
@@ -65,6 +66,7 @@ export async function startServer({
   stateDir,
   secrets = newSecrets(),
   vars = {},
+  trusts,
 }) {
   await mkdir(stateDir, { recursive: true });
   const usedPort = port || (await freePort());
@@ -86,7 +88,7 @@ export async function startServer({
   ];
   // Without its wrapper script wrangler is one process less to end.
   const wrangler = ["--no-warnings", npmFile("wrangler", "wrangler-dist", "cli.js")];
-  const server = await serve(nodeForWrangler(), [...wrangler, ...args], { env: quietEnv(stateDir), log: logFile });
+  const server = await serve(nodeForWrangler(), [...wrangler, ...args], { env: quietEnv(stateDir, trusts), log: logFile });
 
   await writeFile(runningFile, JSON.stringify({ pid: server.child.pid, url }));
   const env = { TERRACE_URL: url, TERRACE_TOKEN: secrets.adminToken, ...(tls && { SSL_CERT_FILE: tls.caBundle }) };
@@ -175,8 +177,9 @@ async function compatibilityDate() {
 }
 
 /** wrangler asks nobody for anything, and keeps its own notes in our directory. */
-const quietEnv = (stateDir) => ({
+const quietEnv = (stateDir, trusts) => ({
   ...process.env,
+  ...(trusts && { NODE_EXTRA_CA_CERTS: trusts }),
   CI: "1",
   CLOUDFLARE_CF_FETCH_ENABLED: "false",
   WRANGLER_HIDE_BANNER: "true",

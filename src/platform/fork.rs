@@ -158,7 +158,7 @@ fn js_error(message: &str) -> JsValue {
 }
 
 /// Lets a promise settle, in whatever way, without anybody who waits for it.
-fn forget(promise: &Promise) {
+pub(super) fn forget(promise: &Promise) {
     let settled = JsFuture::from(promise.clone());
     spawn_local(async move {
         let _ = settled.await;

@@ -35,7 +35,10 @@ impl Upstream for Internet {
             let status = response.status();
             let body = match response.body() {
                 Some(body) if status == 200 => read(&body, fetch.max_bytes).await?,
-                _ => Vec::new(),
+                _ => {
+                    discard(&response);
+                    Vec::new()
+                }
             };
             Ok(Fetched {
                 status,
@@ -59,6 +62,9 @@ impl Upstream for Internet {
             None => header(&response, "content-length"),
             Some(_) => None,
         };
+        if response.status() != 200 {
+            discard(&response);
+        }
         Ok(Download {
             status: response.status(),
             length: length.and_then(|length| length.parse().ok()),
@@ -106,6 +112,7 @@ async fn follow(
         if !matches!(response.status(), 301 | 302 | 303 | 307 | 308) {
             return Ok((response, url.href()));
         }
+        discard(&response);
         let location = header(&response, "location")
             .ok_or_else(|| UpstreamError("a redirect leads nowhere".to_owned()))?;
         url = resolve(&location, Some(&url.href()))?;
@@ -127,6 +134,14 @@ async fn ask(url: &str, signal: &web_sys::AbortSignal) -> Result<web_sys::Respon
     let global: web_sys::WorkerGlobalScope = js_sys::global().unchecked_into();
     let response = JsFuture::from(global.fetch_with_str_and_init(url, &init)).await;
     Ok(response.map_err(|error| failed(&error))?.unchecked_into())
+}
+
+/// Ends an answer whose body nobody reads: it would keep one of the six connections that the platform
+/// allows at once.
+fn discard(response: &web_sys::Response) {
+    if let Some(body) = response.body() {
+        fork::forget(&body.cancel());
+    }
 }
 
 fn resolve(reference: &str, base: Option<&str>) -> Result<web_sys::Url, UpstreamError> {
@@ -163,8 +178,7 @@ async fn read(body: &web_sys::ReadableStream, max: u64) -> Result<Vec<u8>, Upstr
         let length = chunk.length().min(u32::try_from(room).unwrap_or(u32::MAX));
         bytes.extend(chunk.subarray(0, length).to_vec());
     }
-    // Nobody waits for the rest.
-    let _ = reader.cancel();
+    fork::forget(&reader.cancel());
     Ok(bytes)
 }
 

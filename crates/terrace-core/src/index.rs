@@ -51,7 +51,7 @@ pub struct IndexMetadata {
 /// By what a list was made that depends on more than releases.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PullMetadata {
-    /// [`PullPolicy::fingerprint`](crate::pull::PullPolicy::fingerprint) of the rules.
+    /// Identifies the rules; see [`PullPolicy::has_made`](crate::pull::PullPolicy::has_made).
     pub rules: String,
     /// When the origin was last asked, in seconds since 1970; 0 if it is not asked.
     pub checked_at: u64,

@@ -11,14 +11,18 @@ export const MODES = ["presigned", "worker"];
 /** Defines the same tests for each mode. */
 export const inBothModes = (define) => MODES.forEach((mode) => describe(`${mode} URLs`, () => define(mode)));
 
-/** A registry for the tests of the suite that is being defined, there as soon as they run; `options` as of `startServer`. */
-export function useRegistry({ mode = "presigned", ...options } = {}) {
+/**
+ * A registry for the tests of the suite that is being defined, there as soon as they run; `options` as of `startServer`,
+ * or a function that gives them just before.
+ */
+export function useRegistry(options = {}) {
   const registry = new Registry();
   let server;
   after(() => server?.stop());
   const stateDir = scratch();
   before(async () => {
-    server = await startServer({ ...options, presign: mode === "presigned", stateDir });
+    const { mode = "presigned", ...rest } = typeof options === "function" ? await options() : options;
+    server = await startServer({ ...rest, presign: mode === "presigned", stateDir });
     Object.assign(registry, server);
   });
   return registry;

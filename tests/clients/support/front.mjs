@@ -1,0 +1,42 @@
+// An origin that counts what it is asked, and misbehaves when it is told to: a door in front of a real registry.
+import { once } from "node:events";
+import { readFile } from "node:fs/promises";
+import { createServer } from "node:https";
+
+import { ensureCertificates } from "../../../scripts/lib/tls.mjs";
+
+/**
+ * Opens a door in front of the registry at `target`, whose own URLs lead through it, too.
+ *
+ * `asked` holds the paths of all requests. `answers(path, response)` may answer in its own way: it returns true then, or
+ * a function that changes the right answer's bytes.
+ */
+export async function openFront(target, directory) {
+  const { key, cert, ca } = await ensureCertificates(directory);
+  const front = { ca, asked: [], answers: () => false, stop: () => stop(server) };
+  const server = createServer({ key: await readFile(key), cert: await readFile(cert) }, (request, response) => {
+    front.asked.push(request.url);
+    const own = front.answers(request.url, response);
+    if (own !== true) forward(front, target, request.url, response, own || ((bytes) => bytes));
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  front.url = `https://127.0.0.1:${server.address().port}`;
+  front.count = (what) => front.asked.filter((path) => path.includes(what)).length;
+  return front;
+}
+
+async function forward(front, target, path, response, change) {
+  const answer = await fetch(target + path, { redirect: "manual" });
+  let bytes = Buffer.from(await answer.arrayBuffer());
+  const type = answer.headers.get("content-type");
+  if (type === "application/json") bytes = Buffer.from(bytes.toString().replaceAll(target, front.url));
+  bytes = change(bytes);
+  response.writeHead(answer.status, { "content-type": type, "content-length": bytes.length });
+  response.end(bytes);
+}
+
+function stop(server) {
+  server.closeAllConnections();
+  server.close();
+}
