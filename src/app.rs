@@ -122,6 +122,7 @@ impl<'a, P: Platform> App<'a, P> {
         let begun = begin(
             request.method(),
             request.path(),
+            request.query(),
             if_none_match.as_deref(),
             &own,
         );
@@ -189,6 +190,8 @@ impl<'a, P: Platform> App<'a, P> {
                 | Route::MirrorHome
                 | Route::MirrorVersions(..)
                 | Route::MirrorPackages(..)
+                | Route::OciBase
+                | Route::Oci(..)
                 | Route::Archive(..)
                 | Route::Pull(..),
                 _,

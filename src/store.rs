@@ -253,6 +253,9 @@ pub trait Request {
     /// The path as sent, without the query.
     fn path(&self) -> &str;
 
+    /// The query as sent, without its `?`; empty when there is none.
+    fn query(&self) -> &str;
+
     /// A header, by its name in lower case.
     fn header(&self, name: &str) -> Option<String>;
 

@@ -311,7 +311,7 @@ impl<P: Platform> App<'_, P> {
             Step::CreateRelease(release) => {
                 let key = FactKey::Release(release.package(), release.version().clone());
                 let document = release.to_document().map_err(corrupt)?;
-                let metadata = release_metadata(release);
+                let metadata = release_metadata(release).map_err(corrupt)?;
                 let written = facts
                     .put(&key, &document, &metadata, Condition::Absent)
                     .await?;
@@ -322,7 +322,7 @@ impl<P: Platform> App<'_, P> {
             Step::GrowRelease(release, etag) => {
                 let key = FactKey::Release(release.package(), release.version().clone());
                 let document = release.to_document().map_err(corrupt)?;
-                let metadata = release_metadata(release);
+                let metadata = release_metadata(release).map_err(corrupt)?;
                 let unchanged = Condition::Unchanged(etag.clone());
                 let written = facts.put(&key, &document, &metadata, unchanged).await?;
                 if written.is_none() {

@@ -1,5 +1,7 @@
 //! Reads: one index, and the facts only when there is none.
 
+use futures_util::future::join_all;
+use terrace_core::digest::Sha256;
 use terrace_core::index::{self, IndexDocument, ListedRelease};
 use terrace_core::key::{FactKey, IndexKey, Package};
 use terrace_core::limits;
@@ -22,13 +24,18 @@ pub(super) fn versions_of(
     index::versions(package, releases).map_err(|error| Failure::Corrupt(error.to_string()))
 }
 
-fn index_of(release: &Release) -> Result<IndexDocument, Failure> {
-    index::version(release).map_err(|error| Failure::Corrupt(error.to_string()))
+fn indices_of(release: &Release) -> Result<Indexed, Failure> {
+    index::of_version(release).map_err(|error| Failure::Corrupt(error.to_string()))
+}
+
+fn find(key: &IndexKey, indices: Indexed) -> Option<IndexDocument> {
+    let found = indices.into_iter().find(|(known, _)| known == key);
+    found.map(|(_, document)| document)
 }
 
 impl<P: Platform> App<'_, P> {
     pub(super) async fn read(&self, lookup: &Lookup, origin: &str) -> Reply<P::Stream> {
-        if let Some(reply) = lookup.blocked(&self.config.pull) {
+        if let Some(reply) = lookup.blocked(&self.config.pull, None) {
             return reply;
         }
         let found = self
@@ -38,6 +45,10 @@ impl<P: Platform> App<'_, P> {
             .await;
         match found {
             Ok(Some(found)) if self.is_fit(lookup, &found) => {
+                let blocked = lookup.blocked(&self.config.pull, Some(&found.metadata));
+                if let Some(reply) = blocked {
+                    return reply;
+                }
                 match self.finish(lookup, found, origin) {
                     Ok(reply) => return reply,
                     Err(FinishError::Problem(problem)) => return lookup.problem(&problem),
@@ -84,7 +95,9 @@ impl<P: Platform> App<'_, P> {
     /// The slow way: KV has nothing, and R2 decides whether there is nothing.
     async fn read_facts(&self, lookup: &Lookup, origin: &str) -> Result<Reply<P::Stream>, Failure> {
         let document = match &lookup.key {
-            IndexKey::Versions(package) | IndexKey::MirrorVersions(package) => {
+            IndexKey::Versions(package)
+            | IndexKey::MirrorVersions(package)
+            | IndexKey::Tags(package) => {
                 let at_origin = self.look_at_origin(package).await;
                 let lists = self.versions(package).await?;
                 let wanted = lists.into_iter().find(|(key, _)| *key == lookup.key);
@@ -101,13 +114,17 @@ impl<P: Platform> App<'_, P> {
                     (wanted, Ok(_)) => wanted.map(|(_, document)| document),
                 }
             }
-            IndexKey::Version(package, version) => {
+            IndexKey::Version(package, version) | IndexKey::Tag(package, version) => {
                 let release = match self.release(package, version).await? {
                     Some(release) => Some(release),
                     None => self.release_at_origin(package, version).await?,
                 };
-                release.as_ref().map(index_of).transpose()?
+                match release {
+                    Some(release) => find(&lookup.key, indices_of(&release)?),
+                    None => None,
+                }
             }
+            IndexKey::Content(package, digest) => self.content(package, *digest).await?,
         };
         let Some(document) = document else {
             return Ok(lookup.not_found());
@@ -138,13 +155,21 @@ impl<P: Platform> App<'_, P> {
     /// harm: the next read will try again.
     pub(super) async fn mend(&self, key: &IndexKey) -> Result<(), Failure> {
         match key {
-            IndexKey::Versions(package) | IndexKey::MirrorVersions(package) => {
-                self.mend_versions(package).await
+            IndexKey::Versions(package)
+            | IndexKey::MirrorVersions(package)
+            | IndexKey::Tags(package) => self.mend_versions(package).await,
+            IndexKey::Version(package, version) | IndexKey::Tag(package, version) => {
+                match self.release(package, version).await? {
+                    Some(release) => self.mend_version(key, &release).await,
+                    None => Ok(()),
+                }
             }
-            IndexKey::Version(package, version) => match self.release(package, version).await? {
-                Some(release) => self.mend_version(key, &release).await,
-                None => Ok(()),
-            },
+            IndexKey::Content(package, digest) => {
+                match self.release_with(package, *digest).await? {
+                    Some(release) => self.mend_version(key, &release).await,
+                    None => Ok(()),
+                }
+            }
         }
     }
 
@@ -153,8 +178,8 @@ impl<P: Platform> App<'_, P> {
         // looks again, and there may be nothing to write.
         let seconds = limits::LIST_CACHE_SECONDS;
         let found = self.platform.indices().get(key, IndexForm::Stream, seconds);
-        let wanted = index_of(release)?.metadata;
-        if matches!(found.await, Ok(Some(found)) if found.metadata == wanted) {
+        let wanted = find(key, indices_of(release)?).map(|wanted| wanted.metadata);
+        if matches!(found.await, Ok(Some(found)) if Some(&found.metadata) == wanted.as_ref()) {
             return Ok(());
         }
         self.index_version(release).await
@@ -186,6 +211,40 @@ impl<P: Platform> App<'_, P> {
         Ok(stored.map(|stored| stored.release))
     }
 
+    /// Something with a digest in a package's repository.
+    async fn content(
+        &self,
+        package: &Package,
+        digest: Sha256,
+    ) -> Result<Option<IndexDocument>, Failure> {
+        let Some(release) = self.release_with(package, digest).await? else {
+            return Ok(None);
+        };
+        let key = IndexKey::Content(package.clone(), digest);
+        Ok(find(&key, indices_of(&release)?))
+    }
+
+    /// The release whose artifact has something with this digest.
+    async fn release_with(
+        &self,
+        package: &Package,
+        digest: Sha256,
+    ) -> Result<Option<Release>, Failure> {
+        let key = IndexKey::Content(package.clone(), digest);
+        for listed in self.list_releases(package).await? {
+            if !listed.may_contain(digest) {
+                continue;
+            }
+            // Another may begin alike.
+            if let Some(release) = self.release(package, &listed.version).await?
+                && find(&key, indices_of(&release)?).is_some()
+            {
+                return Ok(Some(release));
+            }
+        }
+        Ok(None)
+    }
+
     /// The release of a version as it is stored, if it was published.
     pub(super) async fn stored(
         &self,
@@ -211,24 +270,20 @@ impl<P: Platform> App<'_, P> {
             .await
     }
 
-    /// Writes the index of a version; of one that may grow, as long as it does.
+    /// Writes the indices of a version; of one that may grow, as long as it does.
     ///
     /// # Errors
     /// As [`App::index_versions`].
     pub(super) async fn index_version(&self, release: &Release) -> Result<(), Failure> {
         let (package, version) = (release.package(), release.version());
-        let key = IndexKey::Version(package.clone(), version.clone());
         if !release.may_grow() {
-            let document = index_of(release)?;
-            return Ok(self.platform.indices().put(&key, &document).await?);
+            return Ok(self.write_all(&indices_of(release)?).await?);
         }
         self.write_newest(&package, async || {
-            let release = self.release(&package, version).await?;
-            let document = release.as_ref().map(index_of).transpose()?;
-            Ok(document
-                .map(|document| (key.clone(), document))
-                .into_iter()
-                .collect())
+            match self.release(&package, version).await? {
+                Some(release) => indices_of(&release),
+                None => Ok(Vec::new()),
+            }
         })
         .await
     }
@@ -255,10 +310,9 @@ impl<P: Platform> App<'_, P> {
     }
 
     async fn write_all(&self, indices: &Indexed) -> Result<(), StoreError> {
-        for (key, document) in indices {
-            self.platform.indices().put(key, document).await?;
-        }
-        Ok(())
+        let indices = indices.iter();
+        let written = indices.map(|(key, document)| self.platform.indices().put(key, document));
+        join_all(written).await.into_iter().collect()
     }
 
     async fn change(&self, package: &Package) -> Result<Option<Revision>, StoreError> {
@@ -288,7 +342,8 @@ impl<P: Platform> App<'_, P> {
                     Some(listed) => releases.push(listed),
                     None => {
                         let release = self.release(package, &version).await?;
-                        releases.extend(release.as_ref().map(ListedRelease::of));
+                        let listed = release.as_ref().map(ListedRelease::of).transpose();
+                        releases.extend(listed.map_err(|e| Failure::Corrupt(e.to_string()))?);
                     }
                 }
             }

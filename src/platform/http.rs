@@ -50,6 +50,12 @@ impl Request for Incoming {
         self.url.get(self.path..self.query).unwrap_or_default()
     }
 
+    fn query(&self) -> &str {
+        let query = self.url.get(self.query..).unwrap_or_default();
+        let query = query.split('#').next().unwrap_or_default();
+        query.strip_prefix('?').unwrap_or_default()
+    }
+
     fn header(&self, name: &str) -> Option<String> {
         self.request.headers().get(name).ok().flatten()
     }

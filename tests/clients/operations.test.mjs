@@ -17,6 +17,11 @@ const READS = [
   "/mirror/127.0.0.1/acme/hello/1.0.0.json",
   "/mirror/origin.example/acme/widget/index.json",
   "/mirror/origin.example/acme/widget/1.0.0.json",
+  "/v2/providers/acme/hello/tags/list",
+  "/v2/providers/acme/hello/tags/list?n=1",
+  "/v2/providers/acme/hello/manifests/1.0.0",
+  "/v2/providers/origin.example/acme/widget/manifests/1.0.0",
+  "/v2/modules/acme/greeting/aws/manifests/1.0.0",
 ];
 
 inBothModes((mode) => {
@@ -53,7 +58,7 @@ inBothModes((mode) => {
   });
 
   test("discovery and the front page ask storage for nothing", async () => {
-    for (const path of ["/.well-known/terraform.json", "/", "/mirror/"]) {
+    for (const path of ["/.well-known/terraform.json", "/", "/mirror/", "/v2/"]) {
       const { status, operations } = await registry.operationsOf(path);
       assert.equal(status, 200);
       assert.deepEqual(operations, [], path);
@@ -68,8 +73,9 @@ inBothModes((mode) => {
       ),
       module: await operationsOfPublishing(module({ address: "acme/greeting/aws", version: "1.1.0", files: saying("more") })),
     };
-    // The version, and each list: a provider of this registry is in the mirror's, too.
-    const indices = { provider: 3, "mirrored provider": 2, module: 2 };
+    // Each list (a provider of this registry is in the mirror's, too, and all are in that of tags), the version, the
+    // manifest that its tag names, twice, and of each of two platforms the manifest and the zip.
+    const indices = { provider: 3 + 3 + 4, "mirrored provider": 2 + 3 + 4, module: 2 + 3 + 1 };
     for (const [kind, count] of Object.entries(counts)) {
       t.diagnostic(`publishing a later version of a ${kind}: ${JSON.stringify(count)}`);
       assert.equal(count["R2 list"], 1, kind);

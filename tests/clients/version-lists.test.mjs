@@ -27,7 +27,7 @@ const releases = (count) =>
   Array.from({ length: count }, (_, patch) => ({
     key: `releases/providers/hosted/acme/many/1.0.${patch}`,
     text: "{}",
-    metadata: { protocols: "5.0,6.0", platforms: PLATFORMS },
+    metadata: { protocols: "5.0,6.0", platforms: PLATFORMS, contents: "0123456789" },
   }));
 
 describe(`a list of ${VERSIONS} versions`, () => {

@@ -20,6 +20,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::digest::Sha256;
 use crate::key::{IndexKey, Package};
+use crate::oci::{self, Artifact, Content, Digest, MediaType, Repository};
 use crate::package_hash::PackageHash;
 use crate::platform::Platform;
 use crate::protocol_version::ProtocolVersion;
@@ -43,6 +44,9 @@ pub struct IndexDocument {
 pub struct IndexMetadata {
     /// The entity tag of the bytes, with its quotes.
     pub etag: String,
+    /// Of a manifest or a zip of an OCI repository: what it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub content: Option<ContentMetadata>,
     /// Of a mirrored provider's list where pulling is configured: what it was made by.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pull: Option<PullMetadata>,
@@ -57,6 +61,20 @@ pub struct PullMetadata {
     pub checked_at: u64,
 }
 
+/// What is known about something in an OCI repository.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ContentMetadata {
+    /// Of a manifest; a zip has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub media_type: Option<MediaType>,
+    /// Its digest.
+    pub sha256: Sha256,
+    /// Its length in bytes.
+    pub size: u64,
+    /// Of which version it is.
+    pub version: Version,
+}
+
 /// What a version list says about one release. It rides in the release object's metadata, so
 /// that a list of releases is enough to build the version list.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,12 +85,21 @@ pub struct ListedRelease {
     pub protocols: Vec<ProtocolVersion>,
     /// Of a provider: the platforms. Of a module: none.
     pub platforms: Vec<Platform>,
+    /// The beginnings of the digests of everything that its artifact has; none if it is none.
+    pub contents: Vec<String>,
 }
 
 /// The name of the metadata that holds the protocols, separated by commas.
 const PROTOCOLS: &str = "protocols";
 /// The name of the metadata that holds the platforms, separated by commas.
 const PLATFORMS: &str = "platforms";
+/// The name of the metadata that holds the beginnings of digests, separated by commas.
+const CONTENTS: &str = "contents";
+/// What stands there for none.
+const NO_CONTENTS: &str = "-";
+/// How much of a digest is kept: 64 platforms have 129 of them, which are 1.4 KB of the 8 that R2 gives
+/// to custom metadata. Two that begin alike cost one read more.
+const CONTENT_CHARS: usize = 10;
 
 impl IndexDocument {
     fn new(text: String) -> Self {
@@ -81,6 +108,7 @@ impl IndexDocument {
         Self {
             metadata: IndexMetadata {
                 etag: format!("\"{short}\""),
+                content: None,
                 pull: None,
             },
             text,
@@ -90,39 +118,47 @@ impl IndexDocument {
 
 impl ListedRelease {
     /// What a version list says about `release`.
-    pub fn of(release: &Release) -> Self {
-        match release {
-            Release::Provider(provider) => Self {
-                version: provider.version.clone(),
-                protocols: provider.protocols.clone(),
-                platforms: platforms(&provider.packages),
-            },
-            Release::Mirrored(mirrored) => Self {
-                version: mirrored.version.clone(),
-                protocols: mirrored.protocols.clone(),
-                platforms: platforms(&mirrored.packages),
-            },
-            Release::Module(module) => Self {
-                version: module.version.clone(),
-                protocols: Vec::new(),
-                platforms: Vec::new(),
-            },
-        }
+    ///
+    /// # Errors
+    /// Never for these types; serde cannot know that.
+    pub fn of(release: &Release) -> Result<Self, serde_json::Error> {
+        let (protocols, platforms) = match release {
+            Release::Provider(it) => (it.protocols.clone(), platforms(&it.packages)),
+            Release::Mirrored(it) => (it.protocols.clone(), platforms(&it.packages)),
+            Release::Module(_) => (Vec::new(), Vec::new()),
+        };
+        let artifact = oci::artifact(release)?;
+        let contents = artifact.map(|artifact| artifact.contents);
+        let contents = contents.unwrap_or_default();
+        Ok(Self {
+            version: release.version().clone(),
+            protocols,
+            platforms,
+            contents: contents.iter().map(|it| beginning(it.digest())).collect(),
+        })
+    }
+
+    /// Whether its artifact may have something with this digest.
+    pub fn may_contain(&self, digest: Sha256) -> bool {
+        self.contents.contains(&beginning(digest))
     }
 
     /// The metadata of the release object: what the list of its package needs, and no more.
     pub fn to_metadata(&self, package: &Package) -> Vec<(&'static str, String)> {
-        if !matches!(package, Package::Provider(_)) {
-            return Vec::new();
+        let contents = match self.contents.as_slice() {
+            [] => NO_CONTENTS.to_owned(),
+            contents => contents.join(","),
+        };
+        let mut metadata = vec![(CONTENTS, contents)];
+        if let Package::Provider(_) = package {
+            metadata.push((PROTOCOLS, joined(&self.protocols)));
+            metadata.push((PLATFORMS, joined(&self.platforms)));
         }
-        vec![
-            (PROTOCOLS, joined(&self.protocols)),
-            (PLATFORMS, joined(&self.platforms)),
-        ]
+        metadata
     }
 
     /// Reads back the metadata of a release object; `None` when it does not tell what a list of
-    /// this package's versions needs. A list for modules or mirrors needs nothing.
+    /// this package's versions needs.
     pub fn from_metadata<'a>(
         package: &Package,
         version: Version,
@@ -132,12 +168,21 @@ impl ListedRelease {
             Package::Module(_) | Package::Mirrored(_) => (Vec::new(), Vec::new()),
             Package::Provider(_) => (split(metadata(PROTOCOLS)?)?, split(metadata(PLATFORMS)?)?),
         };
+        let contents = match metadata(CONTENTS)? {
+            NO_CONTENTS => Vec::new(),
+            contents => contents.split(',').map(str::to_owned).collect(),
+        };
         Some(Self {
             version,
             protocols,
             platforms,
+            contents,
         })
     }
+}
+
+fn beginning(digest: Sha256) -> String {
+    digest.to_string().chars().take(CONTENT_CHARS).collect()
 }
 
 fn platforms(packages: &[PackageDocument]) -> Vec<Platform> {
@@ -204,6 +249,7 @@ pub fn versions(
     releases.sort_unstable_by(|a, b| a.version.cmp(&b.version));
     let versions = || IndexKey::Versions(package.clone());
     let mirror = || IndexKey::MirrorVersions(package.clone());
+    let tags = (IndexKey::Tags(package.clone()), tags(package, &releases)?);
     Ok(match package {
         Package::Provider(_) => {
             let mirrored = mirror_versions(&releases);
@@ -213,9 +259,10 @@ pub fn versions(
             vec![
                 (versions(), IndexDocument::new(registry)),
                 (mirror(), mirrored),
+                tags,
             ]
         }
-        Package::Mirrored(_) => vec![(mirror(), mirror_versions(&releases))],
+        Package::Mirrored(_) => vec![(mirror(), mirror_versions(&releases)), tags],
         Package::Module(_) => {
             let modules = releases
                 .into_iter()
@@ -226,9 +273,72 @@ pub fn versions(
             let text = serde_json::to_string(&ModuleVersions {
                 modules: [ModuleVersionList { versions: modules }],
             })?;
-            vec![(versions(), IndexDocument::new(text))]
+            vec![(versions(), IndexDocument::new(text)), tags]
         }
     })
+}
+
+/// The tags of those that are artifacts.
+fn tags(package: &Package, releases: &[ListedRelease]) -> Result<IndexDocument, serde_json::Error> {
+    let artifacts = releases.iter().filter(|listed| !listed.contents.is_empty());
+    let versions: Vec<&Version> = artifacts.map(|listed| &listed.version).collect();
+    let text = oci::tags(&Repository::of(package), &versions)?;
+    Ok(IndexDocument::new(text))
+}
+
+/// Every index of one version.
+///
+/// # Errors
+/// Never for these types; serde cannot know that.
+pub fn of_version(release: &Release) -> Result<Vec<(IndexKey, IndexDocument)>, serde_json::Error> {
+    let key = IndexKey::Version(release.package(), release.version().clone());
+    let mut documents = vec![(key, version(release)?)];
+    documents.extend(contents(release)?);
+    Ok(documents)
+}
+
+/// What OCI clients may ask of one version: its manifests, and that its zips are there.
+///
+/// # Errors
+/// Never for these types; serde cannot know that.
+fn contents(release: &Release) -> Result<Vec<(IndexKey, IndexDocument)>, serde_json::Error> {
+    let (package, version) = (release.package(), release.version());
+    let Some(Artifact { tagged, contents }) = oci::artifact(release)? else {
+        return Ok(Vec::new());
+    };
+    let mut documents = Vec::new();
+    for content in contents {
+        let digest = content.digest();
+        let document = content_document(content, version.clone());
+        if digest == tagged {
+            let key = IndexKey::Tag(package.clone(), version.clone());
+            documents.push((key, document.clone()));
+        }
+        documents.push((IndexKey::Content(package.clone(), digest), document));
+    }
+    Ok(documents)
+}
+
+fn content_document(content: Content, version: Version) -> IndexDocument {
+    let sha256 = content.digest();
+    let (media_type, size, text) = match content {
+        Content::Manifest(media_type, text) => (Some(media_type), text.len() as u64, text),
+        // KV wants a value.
+        Content::Zip(_, size) => (None, size, "zip".to_owned()),
+    };
+    IndexDocument {
+        metadata: IndexMetadata {
+            etag: format!("\"{}\"", Digest(sha256)),
+            content: Some(ContentMetadata {
+                media_type,
+                sha256,
+                size,
+                version,
+            }),
+            pull: None,
+        },
+        text,
+    }
 }
 
 /// `{"versions":{"1.0.0":{}}}` (clients.md 5.3). No character of a version needs an escape.
@@ -348,6 +458,7 @@ mod tests {
             version: version.parse().unwrap(),
             protocols: split(protocols).unwrap_or_default(),
             platforms: split(platforms).unwrap_or_default(),
+            contents: vec!["0123456789".to_owned()],
         }
     }
 

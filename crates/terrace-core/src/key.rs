@@ -23,7 +23,11 @@
 //! ├── providers/{hostname}/{namespace}/{type}/mirror
 //! ├── providers/{hostname}/{namespace}/{type}/version/{version}
 //! ├── modules/{namespace}/{name}/{system}/versions
-//! └── modules/{namespace}/{name}/{system}/version/{version}
+//! ├── modules/{namespace}/{name}/{system}/version/{version}
+//! └── of each of these, as OCI clients ask for it:
+//!     ├── …/tags                                                the list of tags, streamed
+//!     ├── …/tag/{version}                                       the manifest of a version, streamed
+//!     └── …/sha256/{digest}                                     a manifest, streamed; of a zip, that it is there
 //! ```
 //!
 //! `hosted` stands where a mirrored provider has its hostname; a hostname has a dot.
@@ -103,6 +107,12 @@ pub enum IndexKey {
     MirrorVersions(Package),
     /// What the `download` routes of one version are answered from.
     Version(Package, Version),
+    /// The tags of a package's OCI repository.
+    Tags(Package),
+    /// The manifest that a tag of it names.
+    Tag(Package, Version),
+    /// Something in it that has a digest.
+    Content(Package, Sha256),
 }
 
 impl Package {
@@ -160,6 +170,9 @@ impl fmt::Display for IndexKey {
             Self::Versions(package) => write!(f, "{package}/versions"),
             Self::MirrorVersions(package) => write!(f, "{package}/mirror"),
             Self::Version(package, version) => write!(f, "{package}/version/{version}"),
+            Self::Tags(package) => write!(f, "{package}/tags"),
+            Self::Tag(package, version) => write!(f, "{package}/tag/{version}"),
+            Self::Content(package, digest) => write!(f, "{package}/sha256/{digest}"),
         }
     }
 }

@@ -20,6 +20,7 @@ pub mod index;
 pub mod key;
 pub mod limits;
 pub mod name;
+pub mod oci;
 pub mod openpgp;
 pub mod origin;
 pub mod own_hosts;

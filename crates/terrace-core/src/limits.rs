@@ -87,6 +87,10 @@ pub const PULL_STALE_SECONDS: u64 = 86_400;
 /// The same where the origin had no such provider.
 pub const PULL_ABSENCE_SECONDS: u64 = 60;
 
+/// How long the edge may keep what has a digest, in seconds. It never changes; but that there is no such
+/// thing is kept as long, and finding it elsewhere costs a listing.
+pub const CONTENT_CACHE_SECONDS: u32 = 300;
+
 /// A path that no route can have: longer than every name together.
 pub const PATH_BYTES: usize = 1_024;
 

@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use crate::address::MirroredAddress;
 use crate::limits;
+use crate::oci::OciError;
 use crate::reply::{CachePolicy, Reply};
 use crate::route::Method;
 use crate::version::Version;
@@ -36,6 +37,8 @@ pub enum Problem {
     TooLarge(u64),
     /// 401: the token is missing or wrong.
     Unauthorized,
+    /// 404, 400 or 405 to an OCI client.
+    Oci(OciError),
     /// 502: another registry, from which something is to be pulled, gave nothing of use.
     Origin(String),
     /// 503: storage did not answer; the same request again will finish what this one began.
@@ -72,6 +75,7 @@ impl Problem {
             Self::TooLarge(_) => 413,
             Self::Invalid(_) => 422,
             Self::Corrupt(_) | Self::Misconfigured(_) => 500,
+            Self::Oci(error) => error.status(),
             Self::Origin(_) => 502,
             Self::Unavailable(_) => 503,
         }
@@ -88,11 +92,13 @@ impl Problem {
             | Self::NotFound(message)
             | Self::Origin(message)
             | Self::Unavailable(message) => vec![message.clone()],
+            Self::Oci(error) => vec![error.message().to_owned()],
             Self::LengthRequired => {
                 vec!["this request needs a Content-Length header".to_owned()]
             }
             Self::MethodNotAllowed(allowed) => {
-                vec![format!("this route answers {} only", names(allowed))]
+                let allowed = Method::names(allowed);
+                vec![format!("this route answers {allowed} only")]
             }
             Self::TooLarge(limit) => vec![format!("the body may be at most {limit} bytes long")],
             Self::Unauthorized => vec![
@@ -104,6 +110,9 @@ impl Problem {
 
     /// The answer as the Terraform protocols have it: `{"errors":["…"]}`.
     pub fn reply<S>(&self) -> Reply<S> {
+        if let Self::Oci(_) = self {
+            return self.oci_reply();
+        }
         let body = ErrorBody {
             status: match self {
                 Self::Conflict(_) => Some("conflict"),
@@ -123,19 +132,14 @@ impl Problem {
         self.with_headers(Reply::text(self.status(), CachePolicy::NoStore, text))
     }
 
-    fn with_headers<S>(&self, reply: Reply<S>) -> Reply<S> {
+    pub(crate) fn with_headers<S>(&self, reply: Reply<S>) -> Reply<S> {
         match self {
-            Self::MethodNotAllowed(allowed) => reply.with("allow", names(allowed)),
+            Self::MethodNotAllowed(allowed) => reply.with("allow", Method::names(allowed)),
             Self::Unauthorized => reply.with("www-authenticate", "Bearer realm=\"terrace\""),
             Self::Unavailable(_) => reply.with("retry-after", "2"),
             _ => reply,
         }
     }
-}
-
-fn names(methods: &[Method]) -> String {
-    let names: Vec<&str> = methods.iter().map(|method| method.as_str()).collect();
-    names.join(", ")
 }
 
 fn bounded(reasons: &[String]) -> Vec<String> {

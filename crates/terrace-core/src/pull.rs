@@ -113,6 +113,7 @@ impl PullPolicy {
                 version: version.clone(),
                 protocols: Vec::new(),
                 platforms: Vec::new(),
+                contents: Vec::new(),
             })
             .collect();
         let mut listed = stored;
@@ -255,6 +256,7 @@ mod tests {
             version: version.parse().unwrap(),
             protocols: Vec::new(),
             platforms: Vec::new(),
+            contents: Vec::new(),
         };
         let stored = vec![release("1.0.0"), release("1.1.0")];
         let origin =

@@ -15,10 +15,14 @@ use std::fmt::Write as _;
 use serde::Serialize;
 
 use crate::address::MirroredAddress;
+use crate::archive::ArchiveFormat;
 use crate::archive_url::ArchiveUrls;
 use crate::index::{IndexMetadata, IndexedPackage, PackagesIndex, ProviderVersionIndex};
 use crate::key::{ArchiveKey, ArchiveKind, IndexKey, Package};
 use crate::limits;
+use crate::oci::{
+    self, Digest, MediaType, OciCode, OciError, OciPath, OciRequest, Reference, Repository, TagPage,
+};
 use crate::own_hosts::OwnHosts;
 use crate::package_hash::PackageHash;
 use crate::platform::Platform;
@@ -26,7 +30,7 @@ use crate::problem::Problem;
 use crate::pull::PullPolicy;
 use crate::release::ModuleArchiveDocument;
 use crate::reply::{Body, CachePolicy, Reply};
-use crate::route::{Method, Route};
+use crate::route::{Method, OCI_PREFIX, Route};
 use crate::signed_path::PulledPackage;
 use crate::time::UnixTime;
 use crate::version::Version;
@@ -68,6 +72,9 @@ pub enum IndexForm {
 #[derive(Debug)]
 enum Wanted {
     Versions,
+    Tags(Option<TagPage>, String),
+    Manifest,
+    Blob,
     ProviderDownload(Package, Version, Platform),
     MirrorPackages,
     ModuleDownload,
@@ -104,10 +111,12 @@ pub enum FinishError {
 
 /// Begins to answer a request.
 ///
-/// `path` is the path as sent; `if_none_match` is that header; `own` are the registry's hostnames.
+/// `path` and `query` are those sent; `if_none_match` is that header; `own` are the registry's
+/// hostnames.
 pub fn begin<S>(
     method: &str,
     path: &str,
+    query: &str,
     if_none_match: Option<&str>,
     own: &OwnHosts<'_>,
 ) -> Begun<S> {
@@ -118,9 +127,11 @@ pub fn begin<S>(
     };
     let method = match route.method(method) {
         Ok(method) => method,
+        Err(problem) if is_oci(path) => return Begun::Answer(problem.oci_reply()),
         Err(problem) => return Begun::Answer(problem.reply()),
     };
     let is_mirror = matches!(route, Route::MirrorVersions(_));
+    let if_none_match = if_none_match.map(str::to_owned);
     let (package, version, wanted) = match route {
         Route::Home => return Begun::Answer(sized(home(), method)),
         Route::Discovery => return Begun::Answer(sized(discovery(), method)),
@@ -141,6 +152,12 @@ pub fn begin<S>(
             Some(version),
             Wanted::ModuleDownload,
         ),
+        Route::OciBase => return Begun::Answer(sized(oci_base(), method)),
+        Route::Oci(OciRequest { repository, path }) => {
+            let package = repository.package(own);
+            let page = TagPage::parse(query);
+            return begin_oci(package, path, page, method, if_none_match);
+        }
         other @ (Route::Archive(..)
         | Route::Pull(..)
         | Route::PublishProvider(..)
@@ -169,7 +186,6 @@ pub fn begin<S>(
             (key, IndexForm::Text, cache_seconds)
         }
     };
-    let if_none_match = if_none_match.map(str::to_owned);
     Begun::Read(Box::new(Lookup {
         key,
         form,
@@ -178,6 +194,65 @@ pub fn begin<S>(
         method,
         if_none_match,
     }))
+}
+
+fn begin_oci<S>(
+    package: Package,
+    path: OciPath,
+    page: Option<TagPage>,
+    method: Method,
+    if_none_match: Option<String>,
+) -> Begun<S> {
+    let changes = !matches!(package, Package::Provider(_) | Package::Module(_));
+    let (key, form, cache_seconds, wanted) = match path {
+        OciPath::Tags => {
+            let form = match page {
+                Some(_) => IndexForm::Text,
+                None => IndexForm::Stream,
+            };
+            let wanted = Wanted::Tags(page, Repository::of(&package));
+            let key = IndexKey::Tags(package);
+            (key, form, limits::LIST_CACHE_SECONDS, wanted)
+        }
+        OciPath::Manifest(Reference::Tag(version)) => {
+            let seconds = if changes {
+                limits::LIST_CACHE_SECONDS
+            } else {
+                limits::VERSION_CACHE_SECONDS
+            };
+            let key = IndexKey::Tag(package, version);
+            (key, IndexForm::Stream, seconds, Wanted::Manifest)
+        }
+        OciPath::Manifest(Reference::Digest(digest)) => (
+            IndexKey::Content(package, digest),
+            IndexForm::Stream,
+            limits::CONTENT_CACHE_SECONDS,
+            Wanted::Manifest,
+        ),
+        OciPath::Blob(digest) if digest == oci::empty_config() => {
+            return Begun::Answer(sized(empty_config(), method));
+        }
+        OciPath::Blob(digest) => (
+            IndexKey::Content(package, digest),
+            IndexForm::Stream,
+            limits::CONTENT_CACHE_SECONDS,
+            Wanted::Blob,
+        ),
+        OciPath::Referrers(_) => return Begun::Answer(sized(no_referrers(), method)),
+    };
+    Begun::Read(Box::new(Lookup {
+        key,
+        form,
+        cache_seconds,
+        wanted,
+        method,
+        if_none_match,
+    }))
+}
+
+/// Whether the error of this path is read by an OCI client.
+fn is_oci(path: &str) -> bool {
+    path == "/v2" || path.starts_with(OCI_PREFIX)
 }
 
 /// Whether the error of this path is read by a person (clients.md 3.7), although the path is no
@@ -202,6 +277,10 @@ impl Lookup {
     ) -> Result<Reply<S>, FinishError> {
         let reply = match &self.wanted {
             Wanted::Versions => self.versions(found),
+            Wanted::Tags(None, _) => self.versions(found),
+            Wanted::Tags(Some(page), name) => tags(page, name, &found)?,
+            Wanted::Manifest => self.manifest(found)?,
+            Wanted::Blob => self.blob(&found, &Urls::new(urls, origin, now)?)?,
             Wanted::ProviderDownload(package, version, platform) => {
                 let index = parse(&found)?;
                 let urls = Urls::new(urls, origin, now)?;
@@ -219,16 +298,23 @@ impl Lookup {
         Ok(sized(reply, self.method))
     }
 
-    /// The answer for a mirrored version that the operator does not want to be served.
-    pub fn blocked<S>(&self, policy: &PullPolicy) -> Option<Reply<S>> {
-        match &self.key {
+    /// The answer for a mirrored version that the operator does not want to be served. Of which
+    /// version something with a digest is, only its `metadata` tells.
+    pub fn blocked<S>(
+        &self,
+        policy: &PullPolicy,
+        metadata: Option<&IndexMetadata>,
+    ) -> Option<Reply<S>> {
+        let (address, version) = match &self.key {
             IndexKey::Version(Package::Mirrored(address), version)
-                if policy.blocks(address, version) =>
-            {
-                Some(self.problem(&Problem::blocked(address, version)))
+            | IndexKey::Tag(Package::Mirrored(address), version) => (address, version),
+            IndexKey::Content(Package::Mirrored(address), _) => {
+                (address, &metadata?.content.as_ref()?.version)
             }
-            _ => None,
-        }
+            _ => return None,
+        };
+        let is_blocked = policy.blocks(address, version);
+        is_blocked.then(|| self.problem(&Problem::blocked(address, version)))
     }
 
     /// What to do with the list that was found, if it depends on more than releases.
@@ -238,7 +324,9 @@ impl Lookup {
         policy: &PullPolicy,
         now: UnixTime,
     ) -> Freshness {
-        let IndexKey::MirrorVersions(Package::Mirrored(address)) = &self.key else {
+        let (IndexKey::MirrorVersions(Package::Mirrored(address))
+        | IndexKey::Tags(Package::Mirrored(address))) = &self.key
+        else {
             return Freshness::Fresh;
         };
         let made_by = metadata.pull.as_ref();
@@ -262,35 +350,98 @@ impl Lookup {
             Package::Provider(_) | Package::Mirrored(_) => "provider",
             Package::Module(_) => "module",
         };
-        let problem = Problem::NotFound(match &self.key {
-            IndexKey::Versions(package) | IndexKey::MirrorVersions(package) => {
+        let told = match &self.key {
+            IndexKey::Versions(package)
+            | IndexKey::MirrorVersions(package)
+            | IndexKey::Tags(package) => {
                 let (kind, address) = (kind(package), package.address());
                 format!("this registry has no {kind} {address}")
             }
-            IndexKey::Version(package, version) => {
+            IndexKey::Version(package, version) | IndexKey::Tag(package, version) => {
                 let (kind, address) = (kind(package), package.address());
                 format!("this registry has no version {version} of {kind} {address}")
             }
-        });
-        self.problem(&problem)
+            IndexKey::Content(package, digest) => {
+                let (kind, address, digest) = (kind(package), package.address(), Digest(*digest));
+                format!("this registry has nothing with the digest {digest} of {kind} {address}")
+            }
+        };
+        self.problem(&match &self.wanted {
+            Wanted::Tags(..) => Problem::Oci(OciError::new(OciCode::NameUnknown, told)),
+            Wanted::Manifest => Problem::Oci(OciError::new(OciCode::ManifestUnknown, told)),
+            Wanted::Blob => Problem::Oci(OciError::new(OciCode::BlobUnknown, told)),
+            _ => Problem::NotFound(told),
+        })
     }
 
     /// The answer to this request when something is wrong, in the form its client shows.
     pub fn problem<S>(&self, problem: &Problem) -> Reply<S> {
         let reply = match self.wanted {
             Wanted::ModuleDownload => problem.text_reply(),
+            Wanted::Tags(..) | Wanted::Manifest | Wanted::Blob => problem.oci_reply(),
             _ => problem.reply(),
         };
         sized(reply, self.method)
     }
 
+    fn is_unchanged(&self, etag: &str) -> bool {
+        let header = self.if_none_match.as_deref();
+        header.is_some_and(|header| matches_etag(header, etag))
+    }
+
+    /// A manifest, with every header that is fatal to miss (clients.md 6.5).
+    fn manifest<S>(&self, found: Found<S>) -> Result<Reply<S>, FinishError> {
+        let IndexMetadata { etag, content, .. } = found.metadata;
+        let content = content.ok_or(FinishError::Corrupt)?;
+        let Some(media_type) = content.media_type else {
+            return Err(self.unknown());
+        };
+        if self.is_unchanged(&etag) {
+            return Ok(Reply::new(304, CachePolicy::Revalidate).with("etag", etag));
+        }
+        Ok(Reply::new(200, CachePolicy::Revalidate)
+            .with("content-type", media_type.as_str())
+            .with("content-length", content.size.to_string())
+            .with(CONTENT_DIGEST, Digest(content.sha256).to_string())
+            .with("etag", etag)
+            .with_body(found.body))
+    }
+
+    /// Where a zip is. Its URL is good for GET alone, so HEAD is answered here.
+    fn blob<S>(&self, found: &Found<S>, urls: &Urls<'_>) -> Result<Reply<S>, FinishError> {
+        let content = found.metadata.content.as_ref();
+        let content = content.ok_or(FinishError::Corrupt)?;
+        if content.media_type.is_some() {
+            return Err(self.unknown());
+        }
+        let digest = Digest(content.sha256).to_string();
+        if self.method == Method::Head {
+            return Ok(Reply::new(200, CachePolicy::NoStore)
+                .with("content-type", "application/octet-stream")
+                .with("content-length", content.size.to_string())
+                .with(CONTENT_DIGEST, digest));
+        }
+        let zip = ArchiveKey {
+            digest: content.sha256,
+            kind: ArchiveKind::Archive(ArchiveFormat::Zip),
+        };
+        Ok(Reply::new(307, CachePolicy::NoStore)
+            .with("location", urls.of(zip))
+            .with(CONTENT_DIGEST, digest))
+    }
+
+    /// What was found is of another kind than what was asked for.
+    fn unknown(&self) -> FinishError {
+        let (code, told) = match self.wanted {
+            Wanted::Blob => (OciCode::BlobUnknown, "this is a manifest"),
+            _ => (OciCode::ManifestUnknown, "this is a blob"),
+        };
+        FinishError::Problem(Problem::Oci(OciError::new(code, told)))
+    }
+
     fn versions<S>(&self, found: Found<S>) -> Reply<S> {
         let IndexMetadata { etag, .. } = found.metadata;
-        let unchanged = self
-            .if_none_match
-            .as_deref()
-            .is_some_and(|header| matches_etag(header, &etag));
-        if unchanged {
+        if self.is_unchanged(&etag) {
             return Reply::new(304, CachePolicy::Revalidate).with("etag", etag);
         }
         Reply::new(200, CachePolicy::Revalidate)
@@ -324,6 +475,50 @@ fn home<S>() -> Reply<S> {
          <hostname>/<namespace>/<name>/<system> for a module.\n"
             .to_owned(),
     )
+}
+
+/// What the digest of an answer is told by.
+const CONTENT_DIGEST: &str = "docker-content-digest";
+
+/// "Determining Support" of OCI Distribution; OpenTofu asks it first (clients.md 6.1).
+fn oci_base<S>() -> Reply<S> {
+    Reply::json(200, CachePolicy::Short, "{}".to_owned())
+        .with("docker-distribution-api-version", "registry/2.0")
+}
+
+/// The config that all manifests of all repositories share.
+fn empty_config<S>() -> Reply<S> {
+    let text = oci::EMPTY_CONFIG.to_owned();
+    Reply::new(200, CachePolicy::Short)
+        .with("content-type", "application/octet-stream")
+        .with(CONTENT_DIGEST, Digest(oci::empty_config()).to_string())
+        .with_body(Body::Text(text))
+}
+
+/// Nothing refers to what is published. The type is exact (clients.md 11.7).
+fn no_referrers<S>() -> Reply<S> {
+    let media_type = MediaType::Index.as_str();
+    let text = format!(r#"{{"schemaVersion":2,"mediaType":"{media_type}","manifests":[]}}"#);
+    Reply::new(200, CachePolicy::NoStore)
+        .with("content-type", media_type)
+        .with_body(Body::Text(text))
+}
+
+/// A part of a list of tags. The next part is named by a path, which is of this origin whatever that
+/// is called (clients.md 6.3).
+fn tags<S>(page: &TagPage, name: &str, found: &Found<S>) -> Result<Reply<S>, FinishError> {
+    let Body::Text(text) = &found.body else {
+        return Err(FinishError::Corrupt);
+    };
+    let (text, next) = page.of(text).map_err(|_| FinishError::Corrupt)?;
+    let reply = Reply::json(200, CachePolicy::Revalidate, text);
+    Ok(match (page.n, next) {
+        (Some(n), Some(last)) => {
+            let next = format!("<{OCI_PREFIX}{name}/tags/list?n={n}&last={last}>; rel=\"next\"");
+            reply.with("link", next)
+        }
+        _ => reply,
+    })
 }
 
 fn mirror_home<S>() -> Reply<S> {

@@ -6,6 +6,7 @@
 use crate::address::{MirroredAddress, ModuleAddress, ProviderAddress};
 use crate::limits;
 use crate::name::Namespace;
+use crate::oci::OciRequest;
 use crate::openpgp::KeyId;
 use crate::platform::Platform;
 use crate::problem::Problem;
@@ -14,6 +15,9 @@ use crate::version::Version;
 
 /// What the paths of the network mirror start with.
 pub const MIRROR_PREFIX: &str = "/mirror/";
+
+/// What the paths of OCI Distribution start with.
+pub const OCI_PREFIX: &str = "/v2/";
 
 /// Everything that can be asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,6 +40,10 @@ pub enum Route {
     MirrorVersions(MirroredAddress),
     /// `/mirror/{hostname}/{namespace}/{type}/{version}.json`
     MirrorPackages(MirroredAddress, Version),
+    /// `/v2/`
+    OciBase,
+    /// `/v2/{repository}/…`
+    Oci(OciRequest),
     /// `/archives/{expires}/{hmac}/{sha256}.{extension}`
     Archive(SignedPath),
     /// `/pull/{expires}/{hmac}/{hostname}/{namespace}/{type}/{version}/{os}_{arch}.zip`
@@ -77,6 +85,12 @@ impl Method {
         }
     }
 
+    /// Methods as the header `Allow` has them.
+    pub fn names(methods: &[Self]) -> String {
+        let names: Vec<&str> = methods.iter().map(|method| method.as_str()).collect();
+        names.join(", ")
+    }
+
     /// The method as HTTP writes it.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -105,6 +119,7 @@ impl Route {
         let mut segments = path.strip_prefix('/').unwrap_or(path).split('/');
         match segments.next() {
             Some("admin") => admin(path, &collect(segments)),
+            Some("v2") => oci(path),
             _ => read(path),
         }
     }
@@ -120,7 +135,9 @@ impl Route {
             | Self::ModuleDownload(..)
             | Self::MirrorHome
             | Self::MirrorVersions(..)
-            | Self::MirrorPackages(..) => &[Method::Get, Method::Head],
+            | Self::MirrorPackages(..)
+            | Self::OciBase
+            | Self::Oci(..) => &[Method::Get, Method::Head],
             Self::Archive(..) => &[Method::Get, Method::Head, Method::Put],
             // A length that is not known yet must not be told wrong (clients.md 2.2.8).
             Self::Pull(..) => &[Method::Get],
@@ -235,6 +252,16 @@ fn read(path: &str) -> Result<Route, Problem> {
 /// silently go elsewhere.
 const NO_SLASH: &str = "this is no path of the network mirror: the url of network_mirror must end \
     in a slash, as in https://<this registry>/mirror/";
+
+fn oci(path: &str) -> Result<Route, Problem> {
+    match path.strip_prefix(OCI_PREFIX) {
+        // The base, with or without its final slash.
+        None | Some("") => Ok(Route::OciBase),
+        Some(rest) => OciRequest::parse(rest)
+            .map(Route::Oci)
+            .map_err(Problem::Oci),
+    }
+}
 
 fn mirror_file(path: &str, address: MirroredAddress, file: &str) -> Result<Route, Problem> {
     match file.strip_suffix(".json") {

@@ -236,12 +236,17 @@ impl<P: Platform> App<'_, P> {
             let Some(grown) = release.with_stored(&package.platform, size) else {
                 return Ok(true);
             };
+            let is_first = release.packages.is_empty();
             let grown = Box::new(Release::Mirrored(grown));
-            let steps = vec![
+            let mut steps = vec![
                 Step::GrowRelease(grown.clone(), etag),
                 Step::MarkChanged(grown.package()),
-                Step::IndexVersion(grown),
+                Step::IndexVersion(grown.clone()),
             ];
+            if is_first {
+                // A version without a package has no tag.
+                steps.push(Step::IndexVersions(grown.package()));
+            }
             // A release never loses anything, so this ends.
             if self.execute(steps).await?.is_all() {
                 return Ok(true);

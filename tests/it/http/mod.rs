@@ -6,6 +6,7 @@ mod hostile;
 mod keys;
 mod mirror;
 mod modules;
+mod oci;
 mod providers;
 mod publish_mirrored;
 mod publish_module;

@@ -1,6 +1,7 @@
 mod config;
 mod counts;
 mod faults;
+mod oci;
 mod presigned;
 mod pull;
 mod races;

@@ -224,6 +224,7 @@ impl Memory {
     pub fn put_index(&self, key: &str, text: &str) {
         let metadata = IndexMetadata {
             etag: "\"x\"".to_owned(),
+            content: None,
             pull: None,
         };
         let document = IndexDocument {
@@ -247,6 +248,15 @@ impl Memory {
     /// Stores an object past the registry, as an S3 upload does: without a checksum.
     pub fn put_object(&self, key: &str, bytes: &[u8]) {
         self.insert(key, bytes, &[], None);
+    }
+
+    /// Stores a release of which only a listing is asked for.
+    pub fn put_release(&self, key: &str, metadata: &[(&str, &str)]) {
+        let metadata: Vec<(&str, String)> = metadata
+            .iter()
+            .map(|(name, value)| (*name, (*value).to_owned()))
+            .collect();
+        self.insert(key, b"{}", &metadata, None);
     }
 
     /// The bytes of an object that is there.

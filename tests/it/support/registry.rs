@@ -219,7 +219,7 @@ async fn in_memory(memory: &Memory, config: &Config, sent: &Sent) -> Response {
         .target
         .strip_prefix("https://registry.test")
         .unwrap_or(&sent.target);
-    let path = target.split(['?', '#']).next().unwrap_or_default();
+    let (path, query) = target.split_once('?').unwrap_or((target, ""));
     let mut headers = sent.headers.clone();
     if let Some(body) = &sent.body {
         headers.push(("content-length".to_owned(), body.len().to_string()));
@@ -227,6 +227,7 @@ async fn in_memory(memory: &Memory, config: &Config, sent: &Sent) -> Response {
     let request = MemoryRequest {
         method: sent.method.clone(),
         path: path.to_owned(),
+        query: query.to_owned(),
         headers,
         body: sent.body.clone(),
     };
@@ -253,6 +254,7 @@ async fn in_memory(memory: &Memory, config: &Config, sent: &Sent) -> Response {
 struct MemoryRequest {
     method: String,
     path: String,
+    query: String,
     headers: Vec<(String, String)>,
     body: Option<Vec<u8>>,
 }
@@ -270,6 +272,10 @@ impl RequestSeam for MemoryRequest {
 
     fn path(&self) -> &str {
         &self.path
+    }
+
+    fn query(&self) -> &str {
+        &self.query
     }
 
     fn header(&self, name: &str) -> Option<String> {

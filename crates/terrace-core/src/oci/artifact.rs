@@ -1,0 +1,290 @@
+//! Releases as artifacts: the manifests that OpenTofu demands (clients.md 6.6, 6.7).
+
+use serde::{Deserialize, Serialize};
+
+use super::Digest;
+use crate::archive::ArchiveFormat;
+use crate::digest::Sha256;
+use crate::platform::Platform;
+use crate::release::{ModuleRelease, PackageDocument, Release};
+
+const PROVIDER: &str = "application/vnd.opentofu.provider";
+const PROVIDER_TARGET: &str = "application/vnd.opentofu.provider-target";
+const MODULE: &str = "application/vnd.opentofu.modulepkg";
+const ZIP: &str = "archive/zip";
+
+/// The config of every manifest: the empty JSON object (OCI Image 1.1, "Guidance for an Empty
+/// Descriptor").
+pub const EMPTY_CONFIG: &str = "{}";
+const EMPTY_TYPE: &str = "application/vnd.oci.empty.v1+json";
+/// Its bytes as base64.
+const EMPTY_DATA: &str = "e30=";
+
+/// What a manifest is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum MediaType {
+    /// Of one platform's package, or of a module.
+    #[serde(rename = "application/vnd.oci.image.manifest.v1+json")]
+    Manifest,
+    /// Of all platforms.
+    #[serde(rename = "application/vnd.oci.image.index.v1+json")]
+    Index,
+}
+
+/// A release as an artifact.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Artifact {
+    /// The digest of the manifest that the tag names.
+    pub tagged: Sha256,
+    /// Everything that can be asked for by its digest.
+    pub contents: Vec<Content>,
+}
+
+/// Something with a digest.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Content {
+    /// A manifest, with its text.
+    Manifest(MediaType, String),
+    /// A zip, by its digest and its length in bytes.
+    Zip(Sha256, u64),
+}
+
+impl MediaType {
+    /// As a header has it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Manifest => "application/vnd.oci.image.manifest.v1+json",
+            Self::Index => "application/vnd.oci.image.index.v1+json",
+        }
+    }
+}
+
+impl Content {
+    /// What it is asked for by.
+    pub fn digest(&self) -> Sha256 {
+        match self {
+            Self::Manifest(_, text) => Sha256::of(text.as_bytes()),
+            Self::Zip(digest, _) => *digest,
+        }
+    }
+}
+
+/// The digest of [`EMPTY_CONFIG`].
+pub fn empty_config() -> Sha256 {
+    Sha256::of(EMPTY_CONFIG.as_bytes())
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Manifest<'a> {
+    schema_version: u32,
+    media_type: MediaType,
+    artifact_type: &'a str,
+    config: Descriptor<'a>,
+    layers: [Descriptor<'a>; 1],
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Index<'a> {
+    schema_version: u32,
+    media_type: MediaType,
+    artifact_type: &'a str,
+    manifests: Vec<Descriptor<'a>>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Descriptor<'a> {
+    media_type: &'a str,
+    digest: String,
+    size: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    data: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    artifact_type: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    platform: Option<PlatformObject<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    annotations: Option<Annotations<'a>>,
+}
+
+#[derive(Serialize)]
+struct PlatformObject<'a> {
+    architecture: &'a str,
+    os: &'a str,
+}
+
+#[derive(Serialize)]
+struct Annotations<'a> {
+    /// The name that `oras pull` gives the file.
+    #[serde(rename = "org.opencontainers.image.title")]
+    title: &'a str,
+}
+
+/// A release as an artifact; `None` when there is nothing in it that OpenTofu could install.
+///
+/// # Errors
+/// Never for these types; serde cannot know that.
+pub fn artifact(release: &Release) -> Result<Option<Artifact>, serde_json::Error> {
+    match release {
+        Release::Provider(release) => provider(&release.packages),
+        Release::Mirrored(release) => provider(&release.packages),
+        Release::Module(release) => module(release),
+    }
+}
+
+fn provider(packages: &[PackageDocument]) -> Result<Option<Artifact>, serde_json::Error> {
+    if packages.is_empty() {
+        return Ok(None);
+    }
+    let mut manifests = Vec::new();
+    let mut contents = Vec::new();
+    for package in packages {
+        let title = package.filename.as_str();
+        let text = manifest(PROVIDER_TARGET, (package.sha256, package.size), title)?;
+        manifests.push(target(&package.platform, &text));
+        contents.push(Content::Manifest(MediaType::Manifest, text));
+        contents.push(Content::Zip(package.sha256, package.size));
+    }
+    let index = Index {
+        schema_version: 2,
+        media_type: MediaType::Index,
+        artifact_type: PROVIDER,
+        manifests,
+    };
+    let index = Content::Manifest(MediaType::Index, serde_json::to_string(&index)?);
+    let tagged = index.digest();
+    contents.push(index);
+    Ok(Some(Artifact { tagged, contents }))
+}
+
+fn target<'a>(platform: &'a Platform, manifest: &str) -> Descriptor<'a> {
+    Descriptor {
+        artifact_type: Some(PROVIDER_TARGET),
+        platform: Some(PlatformObject {
+            architecture: platform.arch(),
+            os: platform.os(),
+        }),
+        ..Descriptor::of(
+            MediaType::Manifest.as_str(),
+            Sha256::of(manifest.as_bytes()),
+            manifest.len() as u64,
+        )
+    }
+}
+
+/// OpenTofu takes modules as zips only.
+fn module(release: &ModuleRelease) -> Result<Option<Artifact>, serde_json::Error> {
+    let archive = &release.archive;
+    if archive.format != ArchiveFormat::Zip {
+        return Ok(None);
+    }
+    let (address, version) = (&release.address, &release.version);
+    let title = format!("{}_{version}.zip", address.name);
+    let text = manifest(MODULE, (archive.sha256, archive.size), &title)?;
+    let manifest = Content::Manifest(MediaType::Manifest, text);
+    Ok(Some(Artifact {
+        tagged: manifest.digest(),
+        contents: vec![manifest, Content::Zip(archive.sha256, archive.size)],
+    }))
+}
+
+/// A manifest of one zip.
+fn manifest(
+    artifact_type: &str,
+    (sha256, size): (Sha256, u64),
+    title: &str,
+) -> Result<String, serde_json::Error> {
+    serde_json::to_string(&Manifest {
+        schema_version: 2,
+        media_type: MediaType::Manifest,
+        artifact_type,
+        config: Descriptor {
+            data: Some(EMPTY_DATA),
+            ..Descriptor::of(EMPTY_TYPE, empty_config(), EMPTY_CONFIG.len() as u64)
+        },
+        layers: [Descriptor {
+            annotations: Some(Annotations { title }),
+            ..Descriptor::of(ZIP, sha256, size)
+        }],
+    })
+}
+
+impl<'a> Descriptor<'a> {
+    fn of(media_type: &'a str, digest: Sha256, size: u64) -> Self {
+        Self {
+            media_type,
+            digest: Digest(digest).to_string(),
+            size,
+            data: None,
+            artifact_type: None,
+            platform: None,
+            annotations: None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::release::{MirroredContents, MirroredRelease};
+
+    fn package(platform: &str, digit: char) -> PackageDocument {
+        PackageDocument {
+            platform: platform.parse().unwrap(),
+            filename: format!("terraform-provider-widget_1.0.0_{platform}.zip"),
+            sha256: digit.to_string().repeat(64).parse().unwrap(),
+            size: 7,
+            h1: None,
+        }
+    }
+
+    fn mirrored(packages: Vec<PackageDocument>) -> Release {
+        let contents = MirroredContents {
+            protocols: Vec::new(),
+            signed: None,
+            packages,
+        };
+        let address = "registry.example.com/acme/widget".parse().unwrap();
+        let version = "1.0.0".parse().unwrap();
+        Release::Mirrored(MirroredRelease::new(address, version, contents, 0))
+    }
+
+    /// The digests of manifests are in other people's files: changing a byte changes them.
+    #[test]
+    fn the_texts_of_manifests_are_pinned() {
+        let release = mirrored(vec![package("linux_amd64", 'a')]);
+        let found = artifact(&release).unwrap().unwrap();
+        let manifest = r#"{"schemaVersion":2,"mediaType":"application/vnd.oci.image.manifest.v1+json","artifactType":"application/vnd.opentofu.provider-target","config":{"mediaType":"application/vnd.oci.empty.v1+json","digest":"sha256:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a","size":2,"data":"e30="},"layers":[{"mediaType":"archive/zip","digest":"sha256:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa","size":7,"annotations":{"org.opencontainers.image.title":"terraform-provider-widget_1.0.0_linux_amd64.zip"}}]}"#;
+        let digest = Sha256::of(manifest.as_bytes());
+        let index = format!(
+            r#"{{"schemaVersion":2,"mediaType":"application/vnd.oci.image.index.v1+json","artifactType":"application/vnd.opentofu.provider","manifests":[{{"mediaType":"application/vnd.oci.image.manifest.v1+json","digest":"sha256:{digest}","size":{},"artifactType":"application/vnd.opentofu.provider-target","platform":{{"architecture":"amd64","os":"linux"}}}}]}}"#,
+            manifest.len()
+        );
+        assert_eq!(
+            found.contents,
+            [
+                Content::Manifest(MediaType::Manifest, manifest.to_owned()),
+                Content::Zip("a".repeat(64).parse().unwrap(), 7),
+                Content::Manifest(MediaType::Index, index.clone()),
+            ]
+        );
+        assert_eq!(found.tagged, Sha256::of(index.as_bytes()));
+    }
+
+    #[test]
+    fn every_platform_has_a_manifest_of_its_own() {
+        let packages = vec![package("darwin_arm64", 'b'), package("linux_amd64", 'a')];
+        let found = artifact(&mirrored(packages)).unwrap().unwrap();
+        let mut digests: Vec<Sha256> = found.contents.iter().map(Content::digest).collect();
+        digests.sort();
+        digests.dedup();
+        assert_eq!(digests.len(), 5);
+    }
+
+    #[test]
+    fn a_release_without_packages_is_no_artifact() {
+        assert_eq!(artifact(&mirrored(Vec::new())).unwrap(), None);
+    }
+}

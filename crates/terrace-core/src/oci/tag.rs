@@ -1,0 +1,138 @@
+//! Tags: versions, with `_` for the `+` that OCI does not allow (clients.md 6.3).
+
+use serde::{Deserialize, Serialize};
+
+use crate::version::Version;
+
+/// The list of a repository's tags.
+#[derive(Debug, Serialize, Deserialize)]
+struct Tags {
+    name: String,
+    tags: Vec<String>,
+}
+
+/// A part of a list of tags (OCI Distribution 1.1, "Listing Tags").
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TagPage {
+    /// How many, at most.
+    pub n: Option<usize>,
+    /// Behind which one it begins.
+    pub last: Option<String>,
+}
+
+/// The tag of a version.
+pub(crate) fn of(version: &Version) -> String {
+    version.to_string().replace('+', "_")
+}
+
+/// The version that a tag names; `None` for a tag that no version has.
+pub(crate) fn parse(tag: &str) -> Option<Version> {
+    let version = tag.replacen('_', "+", 1).parse().ok()?;
+    (of(&version) == tag).then_some(version)
+}
+
+/// The list of a repository's tags, as it is answered: in the order of the specification, which is
+/// that of their bytes.
+///
+/// # Errors
+/// Never for these types; serde cannot know that.
+pub fn tags(name: &str, versions: &[&Version]) -> Result<String, serde_json::Error> {
+    let mut tags: Vec<String> = versions.iter().map(|version| of(version)).collect();
+    tags.sort_unstable();
+    let name = name.to_owned();
+    serde_json::to_string(&Tags { name, tags })
+}
+
+impl TagPage {
+    /// Reads a query; `None` when it asks for no part.
+    pub fn parse(query: &str) -> Option<Self> {
+        let value = |name: &str| {
+            let mut pairs = query.split('&').filter_map(|pair| pair.split_once('='));
+            pairs
+                .find(|(known, _)| *known == name)
+                .map(|(_, value)| value)
+        };
+        let n = value("n").and_then(|n| n.parse().ok());
+        let last = value("last").map(str::to_owned);
+        (n.is_some() || last.is_some()).then_some(Self { n, last })
+    }
+
+    /// This part of a list, and the tag that the next part begins behind, if there is one.
+    ///
+    /// # Errors
+    /// When `text` is no list of tags.
+    pub fn of(&self, text: &str) -> Result<(String, Option<String>), serde_json::Error> {
+        let mut list: Tags = serde_json::from_str(text)?;
+        if let Some(last) = &self.last {
+            list.tags.retain(|tag| tag > last);
+        }
+        let n = self.n.unwrap_or(usize::MAX);
+        let is_cut = list.tags.len() > n;
+        list.tags.truncate(n);
+        let next = list.tags.last().cloned().filter(|_| is_cut);
+        Ok((serde_json::to_string(&list)?, next))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tag_is_a_version_with_an_underscore_for_the_plus_6_3() {
+        for (version, tag) in [
+            ("1.2.3", "1.2.3"),
+            ("1.2.3-rc.1", "1.2.3-rc.1"),
+            ("1.2.3+b.1", "1.2.3_b.1"),
+            ("1.2.3-rc.1+b.1", "1.2.3-rc.1_b.1"),
+        ] {
+            let version: Version = version.parse().unwrap();
+            assert_eq!(of(&version), tag);
+            assert_eq!(parse(tag), Some(version));
+        }
+    }
+
+    #[test]
+    fn what_is_no_whole_version_is_no_tag() {
+        for tag in [
+            "",
+            "latest",
+            "1",
+            "1.0",
+            "v1.0.0",
+            "01.2.3",
+            "1.2.3+b",
+            "1.2.3_b_c",
+            "1.2.3_",
+        ] {
+            assert_eq!(parse(tag), None, "{tag}");
+        }
+    }
+
+    #[test]
+    fn a_page_is_what_was_asked_for() {
+        let versions: Vec<Version> = ["1.0.0", "1.1.0", "1.2.0"]
+            .map(|v| v.parse().unwrap())
+            .into();
+        let list = tags("a/b", &versions.iter().collect::<Vec<_>>()).unwrap();
+        for (query, tags, next) in [
+            ("n=2", r#"["1.0.0","1.1.0"]"#, Some("1.1.0")),
+            ("n=3", r#"["1.0.0","1.1.0","1.2.0"]"#, None),
+            ("n=1&last=1.0.0", r#"["1.1.0"]"#, Some("1.1.0")),
+            ("last=1.1.0", r#"["1.2.0"]"#, None),
+            ("last=9&n=5", "[]", None),
+            ("n=0", "[]", None),
+        ] {
+            let (text, found) = TagPage::parse(query).unwrap().of(&list).unwrap();
+            assert_eq!(
+                text,
+                format!(r#"{{"name":"a/b","tags":{tags}}}"#),
+                "{query}"
+            );
+            assert_eq!(found.as_deref(), next, "{query}");
+        }
+        for nothing in ["", "n=", "n=-1", "n=x", "m=1"] {
+            assert_eq!(TagPage::parse(nothing), None, "{nothing}");
+        }
+    }
+}

@@ -1,0 +1,130 @@
+// OCI Distribution, by OpenTofu and by other people's clients: what is published is an artifact.
+import assert from "node:assert/strict";
+import { mkdtemp, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { before, describe, test } from "node:test";
+import tls from "node:tls";
+
+import { sha256 } from "./support/archives.mjs";
+import { usingModule, usingProvider, withEachClient } from "./support/client.mjs";
+import { runs, unlessOnPath } from "./support/programs.mjs";
+import { inBothModes, useRegistry } from "./support/registry.mjs";
+import { ELSEWHERE, HERE, mirrored, module, provider, saying } from "./support/releases.mjs";
+import { scratch } from "./support/scratch.mjs";
+import { newKey } from "./support/signing.mjs";
+
+/** A registry that nobody can reach: whatever is installed from it comes from here. */
+const ORIGIN = "origin.invalid";
+
+/** SSL_CERT_FILE is Go's way to name a CA on Linux; elsewhere Go asks the system. */
+const onlyLinux = process.platform === "linux" ? false : "SSL_CERT_FILE works on Linux only";
+
+function useArtifacts(mode) {
+  const directory = scratch();
+  const registry = useRegistry({ mode, https: true });
+  before(async () => {
+    tls.setDefaultCACertificates([await readFile(registry.env.SSL_CERT_FILE, "utf8")]);
+    const key = await newKey(directory);
+    await registry.trusts("acme", key);
+    await registry.publishes(
+      ...["1.0.0", "1.2.0+b.1"].map((version) => provider({ address: "acme/hello", version, key })),
+      mirrored(ORIGIN, key, provider({ address: "acme/widget", version: "1.0.0", key })),
+      module({ address: "acme/greeting/local", version: "1.0.0", files: saying("hello") }),
+      module({ address: "acme/greeting/local", version: "1.1.0", files: { "sub/main.tf": saying("sub")["main.tf"] }, subdir: "sub" }),
+    );
+    registry.host = new URL(registry.url).host;
+  });
+  return registry;
+}
+
+withEachClient((client) => {
+  if (client.name !== "tofu") return;
+  inBothModes((mode) => {
+    const registry = useArtifacts(mode);
+
+    const work = (t, files) => {
+      const template = `${registry.host}/providers/$\{hostname}/$\{namespace}/$\{type}`;
+      const config = `provider_installation {\n  oci_mirror {\n    repository_template = "${template}"\n    include = ["*/*/*"]\n  }\n}\n`;
+      return client.workspace(t, registry, files, { config, env: { SSL_CERT_FILE: registry.env.SSL_CERT_FILE } });
+    };
+
+    for (const [what, source, version] of [
+      ["hosted", "127.0.0.1/acme/hello", "1.2.0+b.1"],
+      ["mirrored", `${ORIGIN}/acme/widget`, "1.0.0"],
+    ]) {
+      test(`a ${what} provider is installed by oci_mirror alone, and again from the lock file (6.6, 6.13)`, { skip: onlyLinux }, async (t) => {
+        const found = await work(t, { "main.tf": usingProvider(source, version) });
+        const { said } = await found.runs("init");
+        assert.match(said, new RegExp(`Installed ${source} v${version.replaceAll(/[.+]/g, "\\$&")}`));
+        assert.equal((await found.lockedHashes()).zh.length, 1);
+        await found.remove(".terraform");
+        await found.runs("init", "-lockfile=readonly");
+      });
+    }
+
+    test("the newest version that fits is chosen from the tags (6.3)", { skip: onlyLinux }, async (t) => {
+      const found = await work(t, { "main.tf": usingProvider("127.0.0.1/acme/hello", "~> 1.0.0") });
+      assert.match((await found.runs("init")).said, /hello v1\.0\.0/);
+    });
+
+    test("what is not there is looked for elsewhere (6.4)", { skip: onlyLinux }, async (t) => {
+      const found = await work(t, { "main.tf": usingProvider(`${ORIGIN}/acme/nothing`, "1.0.0") });
+      assert.match(await found.fails("init"), /acme\/nothing/);
+    });
+
+    test("a module is installed by oci:// (6.7)", { skip: onlyLinux }, async (t) => {
+      const source = `oci://${registry.host}/modules/acme/greeting/local`;
+      const found = await work(t, { "main.tf": usingModule(`${source}?tag=1.0.0`).replace(/ {2}version.*\n/, "") });
+      await found.runs("init");
+      assert.deepEqual(await found.outputs(), { says: "hello" });
+      const below = await work(t, { "main.tf": usingModule(`${source}//sub?tag=1.1.0`).replace(/ {2}version.*\n/, "") });
+      await below.runs("init");
+      assert.deepEqual(await below.outputs(), { says: "sub" });
+    });
+  });
+});
+
+describe("other people's clients", () => {
+  inBothModes((mode) => {
+    const registry = useArtifacts(mode);
+    const env = () => ({ ...process.env, SSL_CERT_FILE: registry.env.SSL_CERT_FILE });
+    const skip = (program) => onlyLinux || unlessOnPath(program);
+    const here = (index) => index.manifests.find(({ platform: { os, architecture } }) => `${os}_${architecture}` === HERE);
+
+    /** What the provider's zip for this platform must be. */
+    async function expected() {
+      const { archives } = await registry.json("/mirror/127.0.0.1/acme/hello/1.0.0.json");
+      assert.deepEqual(Object.keys(archives).sort(), [ELSEWHERE, HERE].sort());
+      return archives[HERE].hashes[0].replace("zh:", "");
+    }
+
+    test("crane lists, describes and pulls", { skip: skip("crane") }, async () => {
+      const repository = `${registry.host}/providers/acme/hello`;
+      const crane = async (...args) => (await runs("crane", args, { env: env() })).stdout;
+      assert.deepEqual((await crane("ls", repository)).toString().trim().split("\n"), ["1.0.0", "1.2.0_b.1"]);
+      const index = JSON.parse(await crane("manifest", `${repository}:1.0.0`));
+      const target = JSON.parse(await crane("manifest", `${repository}@${here(index).digest}`));
+      const zip = await crane("blob", `${repository}@${target.layers[0].digest}`);
+      assert.equal(sha256(zip), await expected());
+      await crane("validate", "--remote", `${repository}:1.0.0`, "--fast");
+    });
+
+    test("regctl lists, describes and pulls", { skip: skip("regctl") }, async (t) => {
+      const repository = `${registry.host}/providers/acme/hello`;
+      const home = await mkdtemp(join(scratch(t), "home-"));
+      const regctl = async (...args) => (await runs("regctl", args, { env: { ...env(), HOME: home } })).stdout;
+      assert.deepEqual((await regctl("tag", "ls", repository)).toString().trim().split("\n"), ["1.0.0", "1.2.0_b.1"]);
+      const index = JSON.parse(await regctl("manifest", "get", `${repository}:1.0.0`, "--format", "raw-body"));
+      const zip = await regctl("artifact", "get", `${repository}@${here(index).digest}`);
+      assert.equal(sha256(zip), await expected());
+    });
+
+    test("skopeo lists and describes", { skip: skip("skopeo") }, async () => {
+      const repository = `docker://${registry.host}/modules/acme/greeting/local`;
+      const skopeo = async (...args) => JSON.parse((await runs("skopeo", args, { env: env() })).stdout);
+      assert.deepEqual((await skopeo("list-tags", repository)).Tags, ["1.0.0", "1.1.0"]);
+      const manifest = await skopeo("inspect", "--raw", `${repository}:1.0.0`);
+      assert.equal(manifest.artifactType, "application/vnd.opentofu.modulepkg");
+    });
+  });
+});
