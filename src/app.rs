@@ -6,7 +6,7 @@ mod publish;
 mod pull;
 mod read;
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 
 use terrace_core::address::MirroredAddress;
 use terrace_core::config::Config;
@@ -19,6 +19,7 @@ use terrace_core::release::OfferedPackage;
 use terrace_core::reply::Reply;
 use terrace_core::route::{Method, Route};
 use terrace_core::signed_path::PulledPackage;
+use terrace_core::time::UnixTime;
 
 use crate::store::{BodyError, Platform, Request, StoreError};
 
@@ -31,6 +32,8 @@ pub struct App<'a, P: Platform> {
     config: &'a Config,
     platform: P,
     later: RefCell<Vec<Task<P::Stream>>>,
+    /// When this request has begun to ask other registries.
+    asking_since: Cell<Option<UnixTime>>,
 }
 
 /// Something to do once the client has its answer.
@@ -87,6 +90,7 @@ impl<'a, P: Platform> App<'a, P> {
             config,
             platform,
             later,
+            asking_since: Cell::default(),
         }
     }
 

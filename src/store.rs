@@ -203,8 +203,14 @@ pub trait Upstream {
     /// The platform's own stream of bytes.
     type Stream;
 
-    /// A short answer, whole: of a 200 the body, at most one byte longer than it may be.
-    async fn fetch(&self, fetch: &Fetch, guard: &Guard) -> Result<Fetched, UpstreamError>;
+    /// A short answer within so many seconds, whole: of a 200 the body, at most one byte longer than
+    /// it may be.
+    async fn fetch(
+        &self,
+        fetch: &Fetch,
+        guard: &Guard,
+        seconds: u32,
+    ) -> Result<Fetched, UpstreamError>;
 
     /// A long answer, as a stream.
     async fn open(

@@ -9,11 +9,12 @@ mod lease;
 mod origin;
 
 use terrace_core::address::MirroredAddress;
-use terrace_core::index::ListedRelease;
+use terrace_core::index::{self, ListedRelease};
 use terrace_core::key::{ArchiveKey, ArchiveKind, Lease, Package};
 use terrace_core::limits;
 use terrace_core::origin::OriginPackage;
-use terrace_core::publish::{Step, indexing};
+use terrace_core::platform::Platform as ProviderPlatform;
+use terrace_core::publish::Step;
 use terrace_core::pull::{OriginDocument, SeenVersion};
 use terrace_core::release::{MirroredRelease, Release, SigningKeyDocument};
 use terrace_core::version::Version;
@@ -23,9 +24,6 @@ use super::{App, Failure};
 use crate::store::{Clock as _, Platform};
 use lease::Turn;
 use origin::told;
-
-/// How long a client waits for another one's fetch of JSON, in seconds: it gives up after ten.
-const WAIT_SECONDS: u32 = 8;
 
 /// Why nothing is fetched although nothing is there.
 const NOT_NOW: &str = "its origin has failed a moment ago, or is slow; try again later";
@@ -57,7 +55,7 @@ impl<P: Platform> App<'_, P> {
     }
 
     /// The mirror's list of a provider, under the rules of this deployment.
-    pub(super) async fn pulled_versions(
+    pub(super) async fn mirrored_versions(
         &self,
         address: &MirroredAddress,
         stored: Vec<ListedRelease>,
@@ -70,9 +68,14 @@ impl<P: Platform> App<'_, P> {
         };
         let seen = seen.as_ref().map(|(document, _)| document);
         let listed = policy.listed(address, stored, seen);
-        let mut lists = versions_of(&Package::Mirrored(address.clone()), listed)?;
+        let metadata = policy.metadata(seen, listed.is_empty());
+        let mut lists = if listed.is_empty() && metadata.is_some() {
+            index::empty_versions(address).map_err(|error| Failure::Corrupt(error.to_string()))?
+        } else {
+            versions_of(&Package::Mirrored(address.clone()), listed)?
+        };
         for (_, list) in &mut lists {
-            list.metadata.pull = Some(policy.metadata(seen));
+            list.metadata.pull.clone_from(&metadata);
         }
         Ok(lists)
     }
@@ -86,11 +89,11 @@ impl<P: Platform> App<'_, P> {
             // The new list is not everywhere yet.
             Some(age) if age < limits::PULL_LISTED_SECONDS => return Ok(()),
             Some(age) if age < limits::PULL_CHECK_SECONDS => {}
-            _ => {
-                if self.refresh(&address).await?.is_none() {
-                    return Ok(());
-                }
-            }
+            _ => match self.refresh(&address).await {
+                Ok(Some(_)) => {}
+                Ok(None) => return Ok(()),
+                Err(failure) => return self.stale(&address, failure).await.map(drop),
+            },
         }
         self.index_versions(&Package::Mirrored(address)).await
     }
@@ -107,19 +110,24 @@ impl<P: Platform> App<'_, P> {
         if !self.config.pull.pulls(address) {
             return Ok(None);
         }
-        for _ in 0..=WAIT_SECONDS {
+        loop {
             let known = self.origin_document(address).await?;
+            let known = known.map(|(document, _)| document);
             let now = self.platform.clock().now();
-            if let Some((document, _)) = known.filter(|(document, _)| !document.is_due(now)) {
-                return Ok(Some(document));
+            if let Some(document) = known.as_ref().filter(|document| !document.is_due(now)) {
+                return Ok(Some(document.clone()));
             }
             match self.refresh(address).await {
                 Ok(Some(document)) => return Ok(Some(document)),
-                Ok(None) => self.platform.clock().sleep(1).await,
+                // What is known is better than to wait.
+                Ok(None) if known.as_ref().is_some_and(OriginDocument::was_asked) => {
+                    return Ok(known);
+                }
+                Ok(None) if self.seconds_left() > 0 => self.platform.clock().sleep(1).await,
+                Ok(None) => return Err(told(address, NOT_NOW)),
                 Err(failure) => return self.stale(address, failure).await.map(Some),
             }
         }
-        self.stale(address, told(address, NOT_NOW)).await.map(Some)
     }
 
     /// What is known although the origin could not be asked.
@@ -184,7 +192,7 @@ impl<P: Platform> App<'_, P> {
         };
         let package = Package::Mirrored(address.clone());
         let lease = Lease::Release(address.clone(), version.clone());
-        for _ in 0..=WAIT_SECONDS {
+        loop {
             if let Some(stored) = self.stored(&package, version).await? {
                 return Ok(Some(stored.release));
             }
@@ -193,11 +201,12 @@ impl<P: Platform> App<'_, P> {
                     let release = self.take_release(address, seen).await;
                     return self.end_turn(&lease, release).await.map(Some);
                 }
-                Turn::Others => self.platform.clock().sleep(1).await,
-                Turn::Paused => break,
+                Turn::Others if self.seconds_left() > 0 => self.platform.clock().sleep(1).await,
+                Turn::Others | Turn::Paused => {
+                    return Err(told(format_args!("{address} {version}"), NOT_NOW));
+                }
             }
         }
-        Err(told(format_args!("{address} {version}"), NOT_NOW))
     }
 
     async fn take_release(
@@ -206,11 +215,7 @@ impl<P: Platform> App<'_, P> {
         seen: &SeenVersion,
     ) -> Result<Release, Failure> {
         let version = &seen.version;
-        let Some(platform) = &seen.platform else {
-            let what = format_args!("{address} {version}");
-            return Err(told(what, "its origin names no platform"));
-        };
-        let package = self.inquire(address, version, platform).await?;
+        let package = self.inquire_any(address, seen).await?;
         self.pin(address, version, &package).await?;
         let now = self.platform.clock().now();
         let release =
@@ -218,11 +223,27 @@ impl<P: Platform> App<'_, P> {
         let release = Release::Mirrored(release);
         let mut steps = signed_documents(&package);
         steps.push(Step::CreateRelease(Box::new(release.clone())));
-        steps.extend(indexing(&release));
-        // Where another was faster, its document counts.
+        // Its index is written after the answer, and lists have named it before. Where another was faster, its document counts.
         self.execute(steps).await?;
         let stored = self.stored(&release.package(), version).await?;
         Ok(stored.map_or(release, |stored| stored.release))
+    }
+
+    /// Everything that is signed about a version, by one of its platforms: SHA256SUMS names them all.
+    /// An origin need not say which platforms there are.
+    async fn inquire_any(
+        &self,
+        address: &MirroredAddress,
+        seen: &SeenVersion,
+    ) -> Result<OriginPackage, Failure> {
+        let usual = ProviderPlatform::new("linux", "amd64").ok();
+        for platform in seen.platforms.iter().chain(&usual) {
+            if let Some(package) = self.inquire(address, &seen.version, platform).await? {
+                return Ok(package);
+            }
+        }
+        let what = format_args!("{address} {}", seen.version);
+        Err(told(what, "its origin lists it, and has no package of it"))
     }
 
     /// Refuses a package that is signed by another key than earlier ones; pins the first.

@@ -43,6 +43,7 @@ impl<P: Platform> App<'_, P> {
             .indices()
             .get(&lookup.key, lookup.form, lookup.cache_seconds)
             .await;
+        let mut is_replaced = false;
         match found {
             Ok(Some(found)) if self.is_fit(lookup, &found) => {
                 let blocked = lookup.blocked(&self.config.pull, Some(&found.metadata));
@@ -58,12 +59,12 @@ impl<P: Platform> App<'_, P> {
                     }
                 }
             }
-            Ok(Some(_)) => {}
+            Ok(Some(_)) => is_replaced = true,
             Ok(None) => {}
             // R2 can answer when KV cannot.
             Err(error) => self.platform.log(&format!("storage: {error}")),
         }
-        match self.read_facts(lookup, origin).await {
+        match self.read_facts(lookup, origin, is_replaced).await {
             Ok(reply) => reply,
             Err(failure) => lookup.problem(&self.problem(failure)),
         }
@@ -71,7 +72,7 @@ impl<P: Platform> App<'_, P> {
 
     /// Whether an index may be answered. What depends on an origin is looked after by and by.
     fn is_fit(&self, lookup: &Lookup, found: &Found<P::Stream>) -> bool {
-        let now = self.platform.clock().now();
+        let now = || self.platform.clock().now();
         match lookup.freshness(&found.metadata, &self.config.pull, now) {
             Freshness::Fresh => true,
             Freshness::Stale(address) => {
@@ -89,11 +90,17 @@ impl<P: Platform> App<'_, P> {
         origin: &str,
     ) -> Result<Reply<P::Stream>, FinishError> {
         let urls = self.config.archive_urls.as_ref();
-        lookup.finish(found, urls, origin, self.platform.clock().now())
+        let now = self.platform.clock().now();
+        lookup.finish(found, urls, origin, &self.config.pull, now)
     }
 
-    /// The slow way: KV has nothing, and R2 decides whether there is nothing.
-    async fn read_facts(&self, lookup: &Lookup, origin: &str) -> Result<Reply<P::Stream>, Failure> {
+    /// The slow way: KV has nothing, or what `is_replaced`, and R2 decides whether there is nothing.
+    async fn read_facts(
+        &self,
+        lookup: &Lookup,
+        origin: &str,
+        is_replaced: bool,
+    ) -> Result<Reply<P::Stream>, Failure> {
         let document = match &lookup.key {
             IndexKey::Versions(package)
             | IndexKey::MirrorVersions(package)
@@ -104,6 +111,15 @@ impl<P: Platform> App<'_, P> {
                 match (wanted, at_origin) {
                     (None, Err(failure)) => return Err(failure),
                     (Some((_, document)), Err(failure)) => {
+                        // Nothing is stored, and nothing known.
+                        if document
+                            .metadata
+                            .pull
+                            .as_ref()
+                            .is_some_and(|pull| pull.is_empty)
+                        {
+                            return Err(failure);
+                        }
                         self.problem(failure);
                         return self.answer(lookup, document, origin);
                     }
@@ -129,7 +145,10 @@ impl<P: Platform> App<'_, P> {
         let Some(document) = document else {
             return Ok(lookup.not_found());
         };
-        self.later(Task::Mend(lookup.key.clone()));
+        let pull = document.metadata.pull.as_ref();
+        if is_replaced || pull.is_none_or(|pull| !pull.is_empty) {
+            self.later(Task::Mend(lookup.key.clone()));
+        }
         self.answer(lookup, document, origin)
     }
 
@@ -323,10 +342,8 @@ impl<P: Platform> App<'_, P> {
     async fn versions(&self, package: &Package) -> Result<Indexed, Failure> {
         let releases = self.list_releases(package).await?;
         match package {
-            Package::Mirrored(address) if !self.config.pull.is_empty() => {
-                self.pulled_versions(address, releases).await
-            }
-            _ => versions_of(package, releases),
+            Package::Mirrored(address) => self.mirrored_versions(address, releases).await,
+            Package::Provider(_) | Package::Module(_) => versions_of(package, releases),
         }
     }
 

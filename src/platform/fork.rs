@@ -9,7 +9,8 @@ use std::pin::pin;
 use std::time::Duration;
 
 use futures_util::future::{Either, select};
-use worker::js_sys::{BigInt, Promise, Reflect, Uint8Array};
+use wasm_bindgen::prelude::wasm_bindgen;
+use worker::js_sys::{BigInt, Date, Promise, Reflect, Uint8Array};
 use worker::wasm_bindgen::{JsCast as _, JsValue};
 use worker::wasm_bindgen_futures::{JsFuture, spawn_local};
 use worker::worker_sys::FixedLengthStream;
@@ -22,8 +23,26 @@ const CHUNK_BYTES: u32 = 256 * 1024;
 /// all requests together have 128 MB.
 const LAG_BYTES: u32 = 8 * 1024 * 1024;
 
-/// How long a client may take nothing, and an origin send nothing, in seconds.
+/// How long a reader may take nothing, and an origin send nothing, in seconds.
 const STALL_SECONDS: u64 = 15;
+
+/// How long storage waits for a slow client, all in all, in milliseconds. Others who want the same
+/// meanwhile get it from its origin.
+const PATIENCE_MS: f64 = 600_000.0;
+
+/// The least that an origin has to send, in bytes a second; the first minute does not count.
+const LEAST_RATE: f64 = 65_536.0;
+const FIRST_MINUTE_MS: f64 = 60_000.0;
+
+#[wasm_bindgen]
+extern "C" {
+    /// The platform's own kind of reader: with the standard's `read`, an origin that sends a little at
+    /// a time costs a whole buffer for each piece.
+    type AtLeast;
+
+    #[wasm_bindgen(method, catch, js_name = readAtLeast)]
+    fn read_at_least(this: &AtLeast, bytes: u32, view: &Uint8Array) -> Result<Promise, JsValue>;
+}
 
 /// Two streams, for a client and for storage. Both fail when there are not `length` bytes.
 pub(super) fn fork(
@@ -39,8 +58,11 @@ pub(super) fn fork(
             writer: client.writable().get_writer()?,
             behind: VecDeque::new(),
             bytes: 0,
+            waited_ms: 0.0,
         }),
         storage: Some(storage.writable().get_writer()?),
+        began: Date::now(),
+        read: 0.0,
     };
     spawn_local(pump.run());
     Ok((client.readable(), storage.readable()))
@@ -50,6 +72,10 @@ struct Pump {
     source: web_sys::ReadableStreamByobReader,
     client: Option<Lagging>,
     storage: Option<web_sys::WritableStreamDefaultWriter>,
+    /// When, in milliseconds since 1970.
+    began: f64,
+    /// How many bytes have been read.
+    read: f64,
 }
 
 /// A client that need not have taken everything yet.
@@ -57,6 +83,8 @@ struct Lagging {
     writer: web_sys::WritableStreamDefaultWriter,
     behind: VecDeque<(u32, JsFuture)>,
     bytes: u32,
+    /// How long it was waited for.
+    waited_ms: f64,
 }
 
 impl Pump {
@@ -74,10 +102,18 @@ impl Pump {
         }
     }
 
-    async fn next(&self) -> Result<Option<Uint8Array>, JsValue> {
+    async fn next(&mut self) -> Result<Option<Uint8Array>, JsValue> {
         let view = Uint8Array::new_with_length(CHUNK_BYTES);
-        let read = self.source.read_with_array_buffer_view(&view);
-        Ok(chunk(&unless_stalled(JsFuture::from(read)).await?))
+        let reader: &AtLeast = self.source.unchecked_ref();
+        let read = JsFuture::from(reader.read_at_least(CHUNK_BYTES, &view)?);
+        let chunk = chunk(&unless_stalled(read).await?);
+        self.read += chunk.as_ref().map_or(0.0, |chunk| chunk.length().into());
+        let waited = self.client.as_ref().map_or(0.0, |client| client.waited_ms);
+        let spent = Date::now() - self.began - waited - FIRST_MINUTE_MS;
+        if spent > 0.0 && self.read / spent * 1000.0 < LEAST_RATE {
+            return Err(js_error("the origin is too slow"));
+        }
+        Ok(chunk)
     }
 
     async fn write(&mut self, chunk: &Uint8Array) {
@@ -85,7 +121,7 @@ impl Pump {
             client.write(chunk);
         }
         if let Some(storage) = &self.storage {
-            let written = JsFuture::from(storage.write_with_chunk(chunk)).await;
+            let written = unless_stalled(JsFuture::from(storage.write_with_chunk(chunk))).await;
             if written.is_err() {
                 self.storage = None;
             }
@@ -128,11 +164,16 @@ impl Lagging {
     }
 
     async fn catch_up(&mut self) -> Result<(), JsValue> {
+        let began = Date::now();
         while self.bytes > LAG_BYTES
             && let Some((length, written)) = self.behind.pop_front()
         {
             unless_stalled(written).await?;
             self.bytes = self.bytes.saturating_sub(length);
+        }
+        self.waited_ms += Date::now() - began;
+        if self.waited_ms > PATIENCE_MS {
+            return Err(js_error("too slow"));
         }
         Ok(())
     }

@@ -16,9 +16,8 @@ use worker::{Delay, js_sys, web_sys};
 use super::fork;
 use crate::store::{Download, Upstream, UpstreamError};
 
-/// How long a short answer may take, redirects and body included, and a long one to begin, in
-/// seconds. Clients give up after ten.
-const ANSWER_SECONDS: u64 = 10;
+/// How long a long answer may take to begin, redirects included, in seconds.
+const OPEN_SECONDS: u32 = 15;
 
 /// Says who asks.
 const USER_AGENT: &str = concat!("terrace/", env!("CARGO_PKG_VERSION"));
@@ -29,8 +28,13 @@ pub(super) struct Internet;
 impl Upstream for Internet {
     type Stream = web_sys::ReadableStream;
 
-    async fn fetch(&self, fetch: &Fetch, guard: &Guard) -> Result<Fetched, UpstreamError> {
-        in_time(async |signal| {
+    async fn fetch(
+        &self,
+        fetch: &Fetch,
+        guard: &Guard,
+        seconds: u32,
+    ) -> Result<Fetched, UpstreamError> {
+        in_time(seconds, async |signal| {
             let (response, final_url) = follow(fetch, guard, signal).await?;
             let status = response.status();
             let body = match response.body() {
@@ -55,7 +59,9 @@ impl Upstream for Internet {
         fetch: &Fetch,
         guard: &Guard,
     ) -> Result<Download<Self::Stream>, UpstreamError> {
-        let opened = in_time(async |signal| follow(fetch, guard, signal).await);
+        let opened = in_time(OPEN_SECONDS, async |signal| {
+            follow(fetch, guard, signal).await
+        });
         let (response, _) = opened.await?;
         // The length of what is encoded is not that of what is read.
         let length = match header(&response, "content-encoding") {
@@ -83,18 +89,18 @@ impl Upstream for Internet {
 
 /// Does something that is stopped when it takes too long.
 async fn in_time<T>(
+    seconds: u32,
     action: impl AsyncFnOnce(&web_sys::AbortSignal) -> Result<T, UpstreamError>,
 ) -> Result<T, UpstreamError> {
     let controller = web_sys::AbortController::new().map_err(|error| failed(&error))?;
     let signal = controller.signal();
     let action = std::pin::pin!(action(&signal));
-    let timeout = Delay::from(Duration::from_secs(ANSWER_SECONDS));
+    let timeout = Delay::from(Duration::from_secs(seconds.into()));
     match select(action, std::pin::pin!(timeout)).await {
         Either::Left((done, _)) => done,
         Either::Right(_) => {
             controller.abort();
-            let error = format!("no answer within {ANSWER_SECONDS} s");
-            Err(UpstreamError(error))
+            Err(UpstreamError("no answer in time".to_owned()))
         }
     }
 }

@@ -22,7 +22,7 @@ const skip = process.platform === "linux" ? false : "SSL_CERT_FILE works on Linu
 const ORIGIN = "origin.example.com";
 
 /** What a client may wait for a pull, in milliseconds. */
-const PATIENCE_MS = 12_000;
+const PATIENCE_MS = 9_500;
 
 /** An origin behind a door, and a registry that pulls from it. */
 function usePull(mode = "presigned") {
@@ -193,9 +193,9 @@ describe("a hostile origin", () => {
     assert.match(await refused(t, type, long), /longer than/);
   });
 
-  test("an origin that does not answer is waited for ten seconds", async (t) => {
+  test("an origin that does not answer is waited for less than clients wait", async (t) => {
     const { type } = await published();
-    assert.match(await refused(t, type, () => true), /no answer within 10 s/);
+    assert.match(await refused(t, type, () => true), /no answer in time/);
   });
 
   test("a description with another digest than SHA256SUMS has is refused", async (t) => {

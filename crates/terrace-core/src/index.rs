@@ -18,6 +18,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::address::MirroredAddress;
 use crate::digest::Sha256;
 use crate::key::{IndexKey, Package};
 use crate::oci::{self, Artifact, Content, Digest, MediaType, Repository};
@@ -59,6 +60,14 @@ pub struct PullMetadata {
     pub rules: String,
     /// When the origin was last asked, in seconds since 1970; 0 if it is not asked.
     pub checked_at: u64,
+    /// Whether nothing is listed: then there is no such provider.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub is_empty: bool,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde wants it so")]
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 /// What is known about something in an OCI repository.
@@ -278,6 +287,24 @@ pub fn versions(
     })
 }
 
+/// The lists of a mirrored provider of which nothing is to be seen, to replace those that were there.
+///
+/// # Errors
+/// Never for these types; serde cannot know that.
+pub fn empty_versions(
+    address: &MirroredAddress,
+) -> Result<Vec<(IndexKey, IndexDocument)>, serde_json::Error> {
+    let package = Package::Mirrored(address.clone());
+    let tags = tags(&package, &[])?;
+    Ok(vec![
+        (
+            IndexKey::MirrorVersions(package.clone()),
+            mirror_versions(&[]),
+        ),
+        (IndexKey::Tags(package), tags),
+    ])
+}
+
 /// The tags of those that are artifacts.
 fn tags(package: &Package, releases: &[ListedRelease]) -> Result<IndexDocument, serde_json::Error> {
     let artifacts = releases.iter().filter(|listed| !listed.contents.is_empty());
@@ -481,12 +508,16 @@ mod tests {
     }
 
     #[test]
-    fn a_mirrored_provider_has_the_list_of_the_mirror_only_5_3() {
+    fn a_mirrored_provider_has_the_lists_of_the_mirror_and_of_tags_only_5_3_6_3() {
         let package = Package::Mirrored("registry.example.com/acme/widget".parse().unwrap());
         let lists = versions(&package, vec![listed("1.0.0+b", "", "")]).unwrap();
-        assert_eq!(lists.len(), 1);
-        assert_eq!(lists[0].0, IndexKey::MirrorVersions(package));
+        assert_eq!(lists.len(), 2);
+        assert_eq!(lists[0].0, IndexKey::MirrorVersions(package.clone()));
         assert_eq!(lists[0].1.text, r#"{"versions":{"1.0.0+b":{}}}"#);
+        let name = Repository::of(&package);
+        assert_eq!(lists[1].0, IndexKey::Tags(package));
+        let text = format!(r#"{{"name":"{name}","tags":["1.0.0_b"]}}"#);
+        assert_eq!(lists[1].1.text, text);
     }
 
     #[test]

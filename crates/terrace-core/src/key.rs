@@ -39,6 +39,7 @@ use crate::address::{MirroredAddress, ModuleAddress, ProviderAddress};
 use crate::archive::ArchiveFormat;
 use crate::digest::Sha256;
 use crate::name::Namespace;
+use crate::signed_path::PulledPackage;
 use crate::version::Version;
 
 /// The package that versions belong to: a provider or a module.
@@ -74,8 +75,9 @@ pub enum Lease {
     Versions(MirroredAddress),
     /// What is signed of a version.
     Release(MirroredAddress, Version),
-    /// The bytes of a package.
-    Archive(Sha256),
+    /// The bytes of a package. Not by their digest: a provider that names another one's would stand in
+    /// its way.
+    Package(Box<PulledPackage>),
 }
 
 /// A key in R2 that holds bytes named by their own digest.
@@ -159,7 +161,7 @@ impl fmt::Display for FactKey {
             Self::Lease(Lease::Release(address, version)) => {
                 write!(f, "leases/releases/{address}/{version}")
             }
-            Self::Lease(Lease::Archive(digest)) => write!(f, "leases/archives/{digest}"),
+            Self::Lease(Lease::Package(package)) => write!(f, "leases/packages/{package}"),
         }
     }
 }

@@ -77,15 +77,25 @@ pub const REFRESH_ROUNDS: u32 = 30;
 /// to KV (of which the free plan has 1,000 a day).
 pub const PULL_CHECK_SECONDS: u64 = 900;
 
+/// The same where the origin had no such provider.
+pub const PULL_ABSENCE_SECONDS: u64 = 60;
+
+/// How long a version may be off its origin's list and still be the one that was there before, in
+/// seconds.
+pub const PULL_MISSING_SECONDS: u64 = 86_400;
+
+/// Of how many platforms a version is asked for, where the first is not there.
+pub const PULL_PLATFORMS: usize = 3;
+
+/// How long a request may ask other registries for documents, in seconds: clients give up after ten.
+pub const PULL_SECONDS: u32 = 8;
+
 /// How long after an origin was asked everybody should see the new list, in seconds: a KV write may
 /// take a minute (<https://developers.cloudflare.com/kv/concepts/how-kv-works/>).
 pub const PULL_LISTED_SECONDS: u64 = 120;
 
 /// The age at which a list is no longer answered before its origin was asked, in seconds.
 pub const PULL_STALE_SECONDS: u64 = 86_400;
-
-/// The same where the origin had no such provider.
-pub const PULL_ABSENCE_SECONDS: u64 = 60;
 
 /// How long the edge may keep what has a digest, in seconds. It never changes; but that there is no such
 /// thing is kept as long, and finding it elsewhere costs a listing.

@@ -6,8 +6,10 @@
 mod document;
 mod pattern;
 
-pub use document::{OriginDocument, SeenVersion};
+pub use document::{OriginDocument, OriginDocumentError, SeenVersion};
 pub use pattern::{ProviderPattern, ProviderPatternError, VersionPattern};
+
+use std::collections::BTreeSet;
 
 use crate::address::MirroredAddress;
 use crate::digest::Sha256;
@@ -97,18 +99,22 @@ impl PullPolicy {
     }
 
     /// What the mirror lists of a provider: what is stored, and what its origin had when it was last
-    /// asked, without what is blocked or too new.
+    /// asked, without what is blocked or too new. A stored version of which no package is stored
+    /// depends on its origin, too.
     pub fn listed(
         &self,
         address: &MirroredAddress,
         stored: Vec<ListedRelease>,
         seen: Option<&OriginDocument>,
     ) -> Vec<ListedRelease> {
-        let is_stored = |version: &Version| stored.iter().any(|known| known.version == *version);
+        let pulls = self.pulls(address);
+        let mut listed = stored;
+        listed.retain(|release| pulls || !release.contents.is_empty());
+        let stored: BTreeSet<Version> = listed.iter().map(|it| it.version.clone()).collect();
         let at_origin: Vec<ListedRelease> = seen
             .into_iter()
             .flat_map(|seen| seen.admitted(self, address))
-            .filter(|version| !is_stored(version))
+            .filter(|version| !stored.contains(version))
             .map(|version| ListedRelease {
                 version: version.clone(),
                 protocols: Vec::new(),
@@ -116,18 +122,18 @@ impl PullPolicy {
                 contents: Vec::new(),
             })
             .collect();
-        let mut listed = stored;
         listed.extend(at_origin);
         listed.retain(|release| !self.blocks(address, &release.version));
         listed
     }
 
-    /// What a list that was made by these rules says about itself.
-    pub fn metadata(&self, seen: Option<&OriginDocument>) -> PullMetadata {
-        PullMetadata {
+    /// What a list that was made by these rules says about itself; nothing where there are none.
+    pub fn metadata(&self, seen: Option<&OriginDocument>, is_empty: bool) -> Option<PullMetadata> {
+        (!self.is_empty()).then(|| PullMetadata {
             rules: self.fingerprint.clone(),
             checked_at: seen.map_or(0, |seen| seen.checked_at),
-        }
+            is_empty,
+        })
     }
 
     /// Whether a list was made by these rules.
@@ -172,8 +178,9 @@ mod tests {
     fn seen(version: &str, first_seen: u64) -> SeenVersion {
         SeenVersion {
             version: version.parse().unwrap(),
-            platform: None,
+            platforms: Vec::new(),
             first_seen,
+            missing_since: None,
         }
     }
 
@@ -225,11 +232,11 @@ mod tests {
     fn other_rules_have_another_fingerprint() {
         let one = policy("a.test/*/*", "");
         let other = policy("a.test/*/*", "a.test/evil/*");
-        assert!(one.has_made(Some(&one.metadata(None))));
-        assert!(!one.has_made(Some(&other.metadata(None))));
+        assert!(one.has_made(one.metadata(None, false).as_ref()));
+        assert!(!one.has_made(other.metadata(None, false).as_ref()));
         assert!(!one.has_made(None));
         assert!(PullPolicy::default().has_made(None));
-        assert!(!PullPolicy::default().has_made(Some(&one.metadata(None))));
+        assert!(!PullPolicy::default().has_made(one.metadata(None, false).as_ref()));
     }
 
     #[test]
@@ -256,7 +263,7 @@ mod tests {
             version: version.parse().unwrap(),
             protocols: Vec::new(),
             platforms: Vec::new(),
-            contents: Vec::new(),
+            contents: vec!["0123456789".to_owned()],
         };
         let stored = vec![release("1.0.0"), release("1.1.0")];
         let origin =

@@ -264,7 +264,8 @@ fn is_module_download(path: &str) -> bool {
 impl Lookup {
     /// Makes the answer of what was read.
     ///
-    /// `origin` is the registry's own, as the client reached it: `https://host`.
+    /// `origin` is the registry's own, as the client reached it: `https://host`; `policy` says whose
+    /// offers may be pulled.
     ///
     /// # Errors
     /// When the index cannot be used, or the answer is an error; see [`FinishError`].
@@ -273,8 +274,13 @@ impl Lookup {
         found: Found<S>,
         urls: Option<&ArchiveUrls>,
         origin: &str,
+        policy: &PullPolicy,
         now: UnixTime,
     ) -> Result<Reply<S>, FinishError> {
+        let pull = found.metadata.pull.as_ref();
+        if pull.is_some_and(|pull| pull.is_empty) {
+            return Err(FinishError::Problem(self.missing()));
+        }
         let reply = match &self.wanted {
             Wanted::Versions => self.versions(found),
             Wanted::Tags(None, _) => self.versions(found),
@@ -288,7 +294,9 @@ impl Lookup {
             }
             Wanted::MirrorPackages => {
                 let index = parse(&found)?;
-                mirror_packages(index, &self.key, &Urls::new(urls, origin, now)?)?
+                let urls = Urls::new(urls, origin, now)?;
+                let reply = mirror_packages(index, self.offerer(policy), &urls)?;
+                reply.ok_or_else(|| FinishError::Problem(self.missing()))?
             }
             Wanted::ModuleDownload => {
                 let index = parse(&found)?;
@@ -322,7 +330,7 @@ impl Lookup {
         &self,
         metadata: &IndexMetadata,
         policy: &PullPolicy,
-        now: UnixTime,
+        now: impl FnOnce() -> UnixTime,
     ) -> Freshness {
         let (IndexKey::MirrorVersions(Package::Mirrored(address))
         | IndexKey::Tags(Package::Mirrored(address))) = &self.key
@@ -337,15 +345,29 @@ impl Lookup {
             Some(made_by) if policy.pulls(address) => made_by.checked_at,
             _ => return Freshness::Fresh,
         };
-        match now.0.saturating_sub(checked_at) {
+        match now().0.saturating_sub(checked_at) {
             age if age < limits::PULL_CHECK_SECONDS => Freshness::Fresh,
             age if age < limits::PULL_STALE_SECONDS => Freshness::Stale(address.clone()),
             _ => Freshness::Unfit,
         }
     }
 
+    /// Whose offers are handed out, and of which version.
+    fn offerer(&self, policy: &PullPolicy) -> Option<(&MirroredAddress, &Version)> {
+        match &self.key {
+            IndexKey::Version(Package::Mirrored(address), version) if policy.pulls(address) => {
+                Some((address, version))
+            }
+            _ => None,
+        }
+    }
+
     /// The answer when there is nothing of this name.
     pub fn not_found<S>(&self) -> Reply<S> {
+        self.problem(&self.missing())
+    }
+
+    fn missing(&self) -> Problem {
         let kind = |package: &Package| match package {
             Package::Provider(_) | Package::Mirrored(_) => "provider",
             Package::Module(_) => "module",
@@ -366,12 +388,12 @@ impl Lookup {
                 format!("this registry has nothing with the digest {digest} of {kind} {address}")
             }
         };
-        self.problem(&match &self.wanted {
+        match &self.wanted {
             Wanted::Tags(..) => Problem::Oci(OciError::new(OciCode::NameUnknown, told)),
             Wanted::Manifest => Problem::Oci(OciError::new(OciCode::ManifestUnknown, told)),
             Wanted::Blob => Problem::Oci(OciError::new(OciCode::BlobUnknown, told)),
             _ => Problem::NotFound(told),
-        })
+        }
     }
 
     /// The answer to this request when something is wrong, in the form its client shows.
@@ -664,16 +686,15 @@ fn download_package(package: &IndexedPackage) -> (String, DownloadPackage) {
 }
 
 /// The answer of the network mirror protocol's "List Available Installation Packages", in one piece:
-/// `{"archives":{"linux_amd64":{"url":"…","hashes":["zh:…","h1:…"]}}}` (clients.md 5.4, 5.8).
+/// `{"archives":{"linux_amd64":{"url":"…","hashes":["zh:…","h1:…"]}}}` (clients.md 5.4, 5.8); `None` if
+/// there is none.
 fn mirror_packages<S>(
     index: PackagesIndex,
-    key: &IndexKey,
+    offerer: Option<(&MirroredAddress, &Version)>,
     urls: &Urls<'_>,
-) -> Result<Reply<S>, FinishError> {
+) -> Result<Option<Reply<S>>, FinishError> {
     let offered = index.offered.into_iter().filter_map(|offer| {
-        let IndexKey::Version(Package::Mirrored(address), version) = key else {
-            return None;
-        };
+        let (address, version) = offerer?;
         let name = offer.platform.to_string();
         let package = PulledPackage {
             address: address.clone(),
@@ -702,8 +723,11 @@ fn mirror_packages<S>(
     let answer = MirrorArchives {
         archives: archives.chain(offered).collect(),
     };
+    if answer.archives.is_empty() {
+        return Ok(None);
+    }
     let text = serde_json::to_string(&answer).map_err(|_| FinishError::Corrupt)?;
-    Ok(Reply::json(200, CachePolicy::NoStore, text))
+    Ok(Some(Reply::json(200, CachePolicy::NoStore, text)))
 }
 
 #[derive(Serialize)]

@@ -39,7 +39,7 @@ pub struct SignedPath {
 }
 
 /// A package that its origin offers.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct PulledPackage {
     /// Whose package.
     pub address: MirroredAddress,
@@ -323,5 +323,48 @@ mod tests {
                 "{expires} {mac} {name}"
             );
         }
+    }
+
+    fn pull_path(path: &str) -> Option<PullPath> {
+        let parts: Vec<&str> = path.strip_prefix(PULL_PREFIX)?.split('/').collect();
+        let [expires, mac, package @ ..] = parts.as_slice() else {
+            return None;
+        };
+        PullPath::parse(expires, mac, package.try_into().ok()?)
+    }
+
+    /// Each part of it is signed.
+    #[test]
+    fn a_path_to_pull_by_is_good_for_one_package_and_until_one_moment() {
+        let signer = PathSigner::new(&Secret::new("s"));
+        let package = PulledPackage {
+            address: "registry.example.com/acme/widget".parse().unwrap(),
+            version: "1.0.0+b".parse().unwrap(),
+            platform: "linux_amd64".parse().unwrap(),
+        };
+        let path = signer.pull(&package, NOW);
+        let check = |path: &str, now| signer.check_pull(&pull_path(path).unwrap(), now);
+        assert_eq!(pull_path(&path).unwrap().package, package);
+        assert_eq!(check(&path, NOW), Ok(()));
+        assert_eq!(check(&path, NOW.plus(1)), Err(SignedPathError::Expired));
+        for (from, to) in [
+            ("1800000000", "1800000001"),
+            ("registry.example.com", "registry.example.net"),
+            ("acme", "acne"),
+            ("widget", "gadget"),
+            ("1.0.0+b", "1.0.0+c"),
+            ("linux", "darwin"),
+            ("amd64", "arm64"),
+        ] {
+            let other = path.replacen(from, to, 1);
+            assert_ne!(other, path);
+            assert_eq!(check(&other, NOW), Err(SignedPathError::Signature), "{to}");
+        }
+        let other = PathSigner::new(&Secret::new("t"));
+        let parsed = pull_path(&path).unwrap();
+        assert_eq!(
+            other.check_pull(&parsed, NOW),
+            Err(SignedPathError::Signature)
+        );
     }
 }

@@ -7,6 +7,7 @@ use terrace_core::archive::ArchiveFormat;
 use terrace_core::key::{ArchiveKey, ArchiveKind, IndexKey, Lease, Package};
 use terrace_core::limits;
 use terrace_core::origin::Fetch;
+use terrace_core::own_hosts::OwnHosts;
 use terrace_core::problem::Problem;
 use terrace_core::publish::{ArchiveState, ExpectedArchive, ExpectedContents, Step};
 use terrace_core::release::{MirroredRelease, OfferedPackage, Release};
@@ -31,6 +32,9 @@ impl<P: Platform> App<'_, P> {
     ) -> Result<Reply<P::Stream>, Failure> {
         let package = &path.package;
         self.check_pull(path)?;
+        let own = OwnHosts::new(origin, &self.config.hostnames);
+        let address = &package.address;
+        let may_ask = self.config.pull.pulls(address) && !own.include(&address.hostname);
         for second in 0..=WAIT_SECONDS {
             let offer = match self.find_package(package).await? {
                 FoundPackage::Stored(key) => {
@@ -40,9 +44,10 @@ impl<P: Platform> App<'_, P> {
                     self.later(Task::Mend(IndexKey::Version(owner, version)));
                     return self.redirect(key, origin);
                 }
-                FoundPackage::Offered(offer) => offer,
+                FoundPackage::Offered(offer) if may_ask => offer,
+                FoundPackage::Offered(_) => return Err(nothing(package).into()),
             };
-            let lease = Lease::Archive(offer.sha256);
+            let lease = Lease::Package(Box::new(package.clone()));
             match self.turn(&lease).await? {
                 Turn::Ours => {
                     let reply = self.take_archive(package, &offer, origin).await;
@@ -116,8 +121,14 @@ impl<P: Platform> App<'_, P> {
         origin: &str,
     ) -> Result<Reply<P::Stream>, Failure> {
         // Whoever has stored it may have been stopped before it was committed.
-        if self.commit_stored(package, offer).await? {
-            return self.redirect(zip_key(offer.sha256), origin);
+        match self.commit_stored(package, offer).await? {
+            Committed::Yes => return self.redirect(zip_key(offer.sha256), origin),
+            Committed::NotStored => {}
+            // What clients may take is theirs to judge; it is passed on, and not kept.
+            Committed::Refused(_) => {
+                let (length, stream) = self.open_offer(package, offer).await?;
+                return Ok(zip(length, stream));
+            }
         }
         let (length, stream) = self.open_offer(package, offer).await?;
         let fork = self.platform.upstream().fork(stream, length);
@@ -142,6 +153,7 @@ impl<P: Platform> App<'_, P> {
             platform,
         } = package;
         let found = self.inquire(address, version, platform).await?;
+        let found = found.ok_or_else(|| told(package, "its origin has it no more"))?;
         if found.sha256 != offer.sha256 {
             let (now, then) = (found.sha256, offer.sha256);
             let error = format!("its origin says it is {now}, and has signed {then} before");
@@ -186,7 +198,8 @@ impl<P: Platform> App<'_, P> {
             offer,
             stream,
         } = pulled;
-        let lease = Lease::Archive(offer.sha256);
+        let lease = Lease::Package(Box::new(package.clone()));
+        self.renew(&lease).await;
         let archives = self.platform.archives();
         let mut storing = pin!(archives.store(zip_key(offer.sha256), Payload::Stream(stream)));
         let stored = loop {
@@ -197,7 +210,14 @@ impl<P: Platform> App<'_, P> {
             }
         };
         let committed = match stored {
-            Ok(Stored::Yes) => self.commit_stored(&package, &offer).await.map(drop),
+            Ok(Stored::Yes) => match self.commit_stored(&package, &offer).await {
+                Ok(Committed::Refused(reasons)) => {
+                    let line = format!("pull {package}: passed on, and not kept: {reasons}");
+                    self.platform.log(&line);
+                    Ok(())
+                }
+                committed => committed.map(drop),
+            },
             Ok(Stored::DigestMismatch) => Err(told(
                 &package,
                 "its origin sent other bytes than it has signed; nothing was stored",
@@ -207,15 +227,15 @@ impl<P: Platform> App<'_, P> {
         self.end_turn(&lease, committed).await
     }
 
-    /// Commits a package whose bytes are stored; false when they are not.
+    /// Commits a package whose bytes are stored.
     async fn commit_stored(
         &self,
         package: &PulledPackage,
         offer: &OfferedPackage,
-    ) -> Result<bool, Failure> {
+    ) -> Result<Committed, Failure> {
         let key = zip_key(offer.sha256);
         let Some(head) = self.platform.archives().head(key).await? else {
-            return Ok(false);
+            return Ok(Committed::NotStored);
         };
         let PulledPackage {
             address, platform, ..
@@ -228,13 +248,17 @@ impl<P: Platform> App<'_, P> {
             contents: ExpectedContents::Provider(provider_type, platform.clone()),
         };
         let size = match self.archive_state(&expected).await? {
-            ArchiveState::Missing => return Ok(false),
+            ArchiveState::Missing => return Ok(Committed::NotStored),
             ArchiveState::Stored { size, reasons, .. } if reasons.is_empty() => size,
-            ArchiveState::Stored { reasons, .. } => return Err(told(package, reasons.join("; "))),
+            ArchiveState::Stored { reasons, .. } => {
+                return Ok(Committed::Refused(reasons.join("; ")));
+            }
         };
         while let Some((release, etag)) = self.mirrored(package).await? {
-            let Some(grown) = release.with_stored(&package.platform, size) else {
-                return Ok(true);
+            let grown = match release.with_stored(&package.platform, size) {
+                Ok(Some(grown)) => grown,
+                Ok(None) => return Ok(Committed::Yes),
+                Err(reason) => return Ok(Committed::Refused(reason)),
             };
             let is_first = release.packages.is_empty();
             let grown = Box::new(Release::Mirrored(grown));
@@ -249,11 +273,21 @@ impl<P: Platform> App<'_, P> {
             }
             // A release never loses anything, so this ends.
             if self.execute(steps).await?.is_all() {
-                return Ok(true);
+                return Ok(Committed::Yes);
             }
         }
-        Ok(false)
+        Ok(Committed::NotStored)
     }
+}
+
+/// What became of bytes that may be stored.
+enum Committed {
+    /// They are a package of the release.
+    Yes,
+    /// There are none.
+    NotStored,
+    /// They are nothing to keep, for these reasons.
+    Refused(String),
 }
 
 /// Where a package is.

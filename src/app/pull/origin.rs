@@ -2,6 +2,7 @@
 
 use terrace_core::address::MirroredAddress;
 use terrace_core::key::FactKey;
+use terrace_core::limits;
 use terrace_core::origin::{
     Fetch, Fetched, OriginPackage, OriginVersions, PackageInquiry, Service, Step,
 };
@@ -10,7 +11,7 @@ use terrace_core::pull::OriginDocument;
 use terrace_core::time::UnixTime;
 use terrace_core::version::Version;
 
-use super::super::{App, Failure};
+use super::super::{App, BUSY_TRIES, Failure};
 use crate::store::{Clock as _, Condition, Facts as _, Platform, StoreError, Upstream as _};
 
 /// A failure of the origin of something, told with what it was about.
@@ -33,13 +34,14 @@ impl<P: Platform> App<'_, P> {
         OriginVersions::read(&fetch, &fetched).map_err(|error| told(address, error))
     }
 
-    /// Everything that is signed about a package, verified as a client would.
+    /// Everything that is signed about a package, verified as a client would; `None` when its origin
+    /// has none for this platform.
     pub(super) async fn inquire(
         &self,
         address: &MirroredAddress,
         version: &Version,
         platform: &ProviderPlatform,
-    ) -> Result<OriginPackage, Failure> {
+    ) -> Result<Option<OriginPackage>, Failure> {
         let told = |error| told(format_args!("{address} {version} {platform}"), error);
         let service = self.service(address).await?;
         let mut inquiry = PackageInquiry::new(
@@ -51,9 +53,12 @@ impl<P: Platform> App<'_, P> {
         );
         while let Step::Fetch(fetch) = inquiry.next() {
             let fetched = self.fetch(address, &fetch).await?;
+            if fetched.status == 404 && fetch.what == PackageInquiry::DESCRIPTION {
+                return Ok(None);
+            }
             inquiry.feed(&fetched).map_err(told)?;
         }
-        inquiry.finish().map_err(told)
+        inquiry.finish().map(Some).map_err(told)
     }
 
     async fn service(&self, address: &MirroredAddress) -> Result<Service, Failure> {
@@ -64,8 +69,18 @@ impl<P: Platform> App<'_, P> {
 
     async fn fetch(&self, address: &MirroredAddress, fetch: &Fetch) -> Result<Fetched, Failure> {
         let guard = self.config.pull.guard(&address.hostname);
-        let fetched = self.platform.upstream().fetch(fetch, &guard).await;
+        let seconds = self.seconds_left();
+        let fetched = self.platform.upstream().fetch(fetch, &guard, seconds).await;
         fetched.map_err(|error| told(format_args!("{address}: {}", fetch.what), error))
+    }
+
+    /// How long this request may go on to ask other registries for documents, in seconds.
+    pub(super) fn seconds_left(&self) -> u32 {
+        let now = self.platform.clock().now();
+        let since = self.asking_since.get().unwrap_or(now);
+        self.asking_since.set(Some(since));
+        let spent = u32::try_from(now.0.saturating_sub(since.0)).unwrap_or(u32::MAX);
+        limits::PULL_SECONDS.saturating_sub(spent)
     }
 
     /// What was last seen of a provider, and its etag.
@@ -77,7 +92,7 @@ impl<P: Platform> App<'_, P> {
         let Some(fact) = self.platform.facts().get(&key).await? else {
             return Ok(None);
         };
-        let document = serde_json::from_slice(&fact.bytes)
+        let document = OriginDocument::from_document(&fact.bytes)
             .map_err(|error| Failure::Corrupt(format!("{key}: {error}")))?;
         Ok(Some((document, fact.etag)))
     }
@@ -89,7 +104,7 @@ impl<P: Platform> App<'_, P> {
         change: impl Fn(Option<OriginDocument>, UnixTime) -> OriginDocument,
     ) -> Result<OriginDocument, Failure> {
         let key = FactKey::Origin(address.clone());
-        loop {
+        for _ in 0..BUSY_TRIES {
             let (before, etag) = self.origin_document(address).await?.unzip();
             let after = change(before.clone(), self.platform.clock().now());
             if before.as_ref() == Some(&after) {
@@ -106,5 +121,6 @@ impl<P: Platform> App<'_, P> {
                 Err(error) => return Err(error.into()),
             }
         }
+        Err(StoreError::Busy(key.to_string()).into())
     }
 }

@@ -9,7 +9,7 @@ use crate::support::fixtures::{Signer, add_key, sha256, zip_of};
 use crate::support::memory::{Memory, When};
 use crate::support::{MirrorFixture, ProviderFixture, Registry, Response};
 
-const PATTERN: &str = "registry.example.com/*/*";
+const PATTERN: &str = "registry.example.com/*/* registry.opentofu.org/*/*";
 
 /// What an origin's answer is changed into.
 type Tamper = Rc<dyn Fn(&str, Response) -> Response>;
@@ -51,10 +51,10 @@ impl Pulling {
     fn tamper(&self, tamper: Tamper) {
         let origin = Rc::clone(&self.origin);
         self.memory.connect(move |url| {
-            let path = url.strip_prefix("https://registry.example.com");
-            let response = origin.get(path.unwrap_or(url));
+            let response = origin.get(&path_of(url));
             let mut response = tamper(url, response);
-            let length = response.body.len().to_string();
+            let told = response.header("told-length").map(str::to_owned);
+            let length = told.unwrap_or_else(|| response.body.len().to_string());
             response
                 .headers
                 .retain(|(name, _)| name != "content-length");
@@ -107,6 +107,11 @@ impl Pulling {
         self.memory.advance(seconds);
         self.origin_memory.advance(seconds);
     }
+}
+
+fn path_of(url: &str) -> String {
+    let rest = url.strip_prefix("https://").unwrap();
+    format!("/{}", rest.split_once('/').unwrap().1)
 }
 
 fn pulling(memory: &Memory, vars: &[(&str, &str)]) -> Registry {
@@ -298,13 +303,22 @@ fn when_the_origin_is_down_what_is_stored_keeps_being_served() {
     pulling.versions(&fixture);
     pulling.registry.get(&pulling.url(&fixture)).expect(200);
     pulling.memory.disconnect();
-    for age in [0, PULL_CHECK_SECONDS, PULL_STALE_SECONDS] {
+    for (age, is_told) in [
+        (0, false),
+        (PULL_CHECK_SECONDS, true),
+        (PULL_STALE_SECONDS, true),
+    ] {
         pulling.advance(age);
         assert_eq!(pulling.versions(&fixture), ["1.0.0"], "{age}");
         let url = pulling.url(&fixture);
         assert_eq!(pulling.registry.get(&url).expect(200).body, amd64(&fixture));
+        let told = format!("was last listed by its origin {age} s ago");
+        let log = pulling.memory.log();
+        let told = log
+            .iter()
+            .any(|line| line.starts_with("stale: ") && line.contains(&told));
+        assert_eq!(told || age == PULL_STALE_SECONDS, is_told, "{age}: {log:?}");
     }
-    assert!(pulling.logs("stale: "), "{:?}", pulling.memory.log());
     // Whatever is mirrored is served, even when the origin has never answered.
     let mirrored = MirrorFixture::new("1.0.0");
     mirrored.publish(&pulling.registry);
@@ -440,10 +454,9 @@ fn an_origin_that_takes_back_what_it_has_signed_is_refused() {
     let changed = ProviderFixture::of(&fixture.origin.namespace, "widget", "1.0.0")
         .with_files(&[("terraform-provider-widget_v1.0.0", b"other")]);
     changed.publish(&anew);
-    pulling.memory.connect(move |url| {
-        let path = url.strip_prefix("https://registry.example.com");
-        Some(anew.get(path.unwrap_or(url)))
-    });
+    pulling
+        .memory
+        .connect(move |url| Some(anew.get(&path_of(url))));
     let refused = pulling.registry.get(&url).expect(502).errors();
     assert!(refused.contains("has signed"), "{refused}");
 }
@@ -625,13 +638,11 @@ fn a_zip_without_the_providers_executable_is_not_kept() {
         response
     }));
     let url = pulling.url(&fixture);
-    // It is seen once the bytes are there, and they are on their way to the client then.
-    pulling.registry.get(&url).expect(200);
-    assert!(pulling.logs("terraform-provider-widget"));
-    pulling.advance(30);
-    let refused = pulling.registry.get(&url).expect(502).errors();
-    assert!(refused.contains("terraform-provider-widget"), "{refused}");
-    assert!(pulling.url(&fixture).contains("/pull/"));
+    for _ in 0..2 {
+        pulling.registry.get(&url).expect(200);
+        assert!(pulling.logs("not kept: "), "{:?}", pulling.memory.log());
+        assert!(pulling.url(&fixture).contains("/pull/"));
+    }
 }
 
 /// At each write of a pull, before and after it takes effect: every later read answers, and the same
@@ -689,7 +700,316 @@ fn a_pull_costs_a_few_writes() {
     pulling.versions(&fixture);
     assert_eq!(spent(), [2, 2, 1, 2], "a list made anew");
     let url = pulling.url(&fixture);
-    assert_eq!(spent(), [4, 6, 1, 3], "a version");
+    assert_eq!(spent(), [4, 5, 0, 1], "a version");
     pulling.registry.get(&url).expect(200);
-    assert_eq!(spent(), [5, 4, 1, 7], "the first zip");
+    assert_eq!(spent(), [5, 5, 1, 7], "the first zip");
+}
+
+#[test]
+fn what_is_not_allowed_any_more_is_not_fetched() {
+    let pulling = Pulling::new();
+    let fixture = pulling.publish(&ProviderFixture::new("1.0.0"));
+    let stored = pulling.publish(&ProviderFixture::new("1.0.0"));
+    pulling.versions(&fixture);
+    let url = pulling.url(&fixture);
+    pulling.versions(&stored);
+    let stored_url = pulling.url(&stored);
+    pulling.registry.get(&stored_url).expect(200);
+    pulling.memory.forget_operations();
+    let own = [
+        ("TERRACE_PULL_THROUGH", PATTERN),
+        ("TERRACE_HOSTNAMES", "registry.example.com"),
+    ];
+    for registry in [
+        Registry::in_memory(&pulling.memory, &[]),
+        Registry::in_memory(&pulling.memory, &[("TERRACE_PULL_BLOCK", "a.test/b/*")]),
+        Registry::in_memory(&pulling.memory, &own),
+    ] {
+        registry.get(&url).expect(404);
+        registry.get(&fixture.packages()).expect(404);
+        registry.get(&fixture.index()).expect(404);
+        // What is stored is ours.
+        registry.get(&stored_url).expect(302);
+    }
+    let left = Registry::in_memory(&pulling.memory, &[]);
+    let json = left.get(&stored.packages()).expect(200).json();
+    assert_eq!(json["archives"].as_object().unwrap().len(), 1);
+    left.get(&stored.index()).expect(200);
+    assert_eq!(pulling.asked(""), 0);
+}
+
+/// A provider may list another one's zip as its own, and fail to send it.
+#[test]
+fn a_provider_that_fails_stands_in_no_other_ones_way() {
+    let pulling = Pulling::new();
+    let good = ProviderFixture::new("1.0.0");
+    let mut evil = ProviderFixture::new("1.0.0");
+    evil.packages.clone_from(&good.packages);
+    evil.sign(Signer::usual());
+    let evil_namespace = evil.namespace.clone();
+    let good = pulling.publish(&good);
+    evil.add_key(&pulling.origin);
+    evil.put(&pulling.origin).expect(201);
+    let evil = MirrorFixture::of(evil);
+    let (good_url, evil_url) = (pulling.url(&good), pulling.url(&evil));
+    pulling.tamper(Rc::new(move |url: &str, mut response: Response| {
+        if url.contains(&evil_namespace) {
+            response.status = 500;
+        }
+        response
+    }));
+    pulling.registry.get(&evil_url).expect(502);
+    assert_eq!(
+        pulling.registry.get(&good_url).expect(200).body,
+        amd64(&good)
+    );
+}
+
+#[test]
+fn the_answer_waits_for_no_index() {
+    let pulling = Pulling::new();
+    let fixture = pulling.publish(&ProviderFixture::new("1.0.0"));
+    pulling.memory.busy_index_writes(35);
+    pulling.archives(&fixture);
+}
+
+#[test]
+fn an_origin_need_not_say_which_platforms_there_are() {
+    for platforms in [
+        "[]",
+        r#"[{"os":"aix","arch":"ppc64"},{"os":"linux","arch":"arm64"}]"#,
+    ] {
+        let pulling = Pulling::new();
+        let fixture = pulling.publish(&ProviderFixture::new("1.0.0"));
+        pulling.tamper(Rc::new(move |url: &str, mut response: Response| {
+            if url.ends_with("/versions") {
+                let mut json = response.json();
+                json["versions"][0]["platforms"] = serde_json::from_str(platforms).unwrap();
+                response.body = json.to_string().into_bytes();
+            }
+            response
+        }));
+        let archives = pulling.archives(&fixture);
+        assert_eq!(archives.as_object().unwrap().len(), 2, "{platforms}");
+    }
+}
+
+#[test]
+fn a_provider_that_is_gone_is_gone_from_the_list() {
+    let pulling = Pulling::new();
+    let fixture = pulling.publish(&ProviderFixture::new("1.0.0"));
+    pulling.versions(&fixture);
+    pulling.tamper(Rc::new(|url: &str, mut response: Response| {
+        if url.ends_with("/versions") {
+            response.status = 404;
+        }
+        response
+    }));
+    pulling.advance(PULL_CHECK_SECONDS);
+    pulling.versions(&fixture);
+    pulling.registry.get(&fixture.index()).expect(404);
+    pulling.memory.forget_operations();
+    pulling.registry.get(&fixture.index()).expect(404);
+    assert_eq!(pulling.memory.operations().len(), 1);
+    // Until it is back.
+    pulling.connect();
+    pulling.advance(PULL_CHECK_SECONDS);
+    pulling.registry.get(&fixture.index()).expect(404);
+    assert_eq!(pulling.versions(&fixture), ["1.0.0"]);
+}
+
+#[test]
+fn what_an_origin_has_signed_is_kept() {
+    let pulling = Pulling::new();
+    let fixture = pulling.publish(&ProviderFixture::new("1.0.0"));
+    pulling.archives(&fixture);
+    let shasums = sha256(fixture.origin.shasums.as_bytes());
+    let signature = sha256(&fixture.origin.signature);
+    for key in [
+        format!("archives/{shasums}.SHA256SUMS"),
+        format!("archives/{signature}.sig"),
+    ] {
+        assert!(pulling.memory.keys().contains(&key), "{key}");
+    }
+}
+
+#[test]
+fn of_two_keys_at_once_one_is_pinned() {
+    let pulling = Pulling::new();
+    let first = ProviderFixture::new("1.0.0");
+    let mut second = another(&first, "1.1.0");
+    let first = pulling.publish(&first);
+    add_key(&pulling.origin, &first.origin.namespace, Signer::other());
+    second.sign(Signer::other());
+    let second = pulling.publish(&second);
+    pulling.memory.interleave();
+    let paths = [first.packages(), second.packages()];
+    let answers = pulling.registry.get_together(&paths);
+    let mut statuses: Vec<u16> = answers.iter().map(|answer| answer.status).collect();
+    statuses.sort_unstable();
+    assert_eq!(statuses, [200, 502]);
+}
+
+#[test]
+fn a_provider_that_was_signed_is_not_taken_without_a_signature() {
+    let pulling = Pulling::new();
+    let first = ProviderFixture::new("1.0.0");
+    let mut fixture = pulling.publish(&first);
+    let mut second = pulling.publish(&another(&first, "1.1.0"));
+    for fixture in [&mut fixture, &mut second] {
+        fixture.hostname = "registry.opentofu.org".to_owned();
+    }
+    let unsigned = |url: &str, mut response: Response| {
+        if url.contains("/download/") {
+            let mut json = response.json();
+            json["signing_keys"]["gpg_public_keys"] = serde_json::json!([]);
+            response.body = json.to_string().into_bytes();
+        }
+        response
+    };
+    pulling.archives(&fixture);
+    pulling.tamper(Rc::new(unsigned));
+    let refused = pulling
+        .registry
+        .get(&second.packages())
+        .expect(502)
+        .errors();
+    assert!(refused.contains("not signed"), "{refused}");
+    // One that never was is taken from there, as clients do.
+    let never = pulling.publish(&ProviderFixture::new("1.0.0"));
+    let mut tofu = never.clone();
+    tofu.hostname = "registry.opentofu.org".to_owned();
+    pulling.archives(&tofu);
+    pulling.registry.get(&never.packages()).expect(502);
+}
+
+#[test]
+fn when_a_lease_has_ended_one_takes_it() {
+    let pulling = Pulling::new();
+    let fixture = pulling.publish(&ProviderFixture::new("1.0.0"));
+    let lease = format!("leases/versions/{}", fixture.address());
+    pulling.memory.put_object(&lease, b"1799999999");
+    pulling.memory.interleave();
+    for answer in pulling.registry.get_at_once(&fixture.index(), 32) {
+        answer.expect(200);
+    }
+    assert_eq!(pulling.asked("/versions"), 1);
+}
+
+#[test]
+fn who_has_waited_for_long_gets_the_zip_from_its_origin() {
+    let pulling = Pulling::new();
+    let fixture = pulling.publish(&ProviderFixture::new("1.0.0"));
+    let url = pulling.url(&fixture);
+    let lease = format!("leases/packages/{}/1.0.0/linux_amd64", fixture.address());
+    pulling.memory.put_object(&lease, b"1900000000");
+    assert_eq!(pulling.registry.get(&url).expect(200).body, amd64(&fixture));
+    let stored = pulling.memory.keys();
+    assert!(
+        !stored.iter().any(|key| key.ends_with(".zip")),
+        "{stored:?}"
+    );
+}
+
+#[test]
+fn a_zip_is_as_long_as_a_zip_may_be() {
+    for length in ["0", "5363390201984", "long"] {
+        let pulling = Pulling::new();
+        let fixture = pulling.publish(&ProviderFixture::new("1.0.0"));
+        let url = pulling.url(&fixture);
+        pulling.tamper(Rc::new(move |url: &str, mut response: Response| {
+            if url.ends_with(".zip") {
+                let told = ("told-length".to_owned(), length.to_owned());
+                response.headers.push(told);
+            }
+            response
+        }));
+        pulling.registry.get(&url).expect(502);
+        // And the origin is left alone.
+        pulling.memory.forget_operations();
+        pulling.registry.get(&url).expect(502);
+        assert_eq!(pulling.asked(""), 0, "{length}");
+    }
+}
+
+#[test]
+fn a_version_that_was_refused_is_left_alone_for_a_while() {
+    let pulling = Pulling::new();
+    let fixture = pulling.publish(&ProviderFixture::new("1.0.0"));
+    pulling.tamper(Rc::new(|url: &str, mut response: Response| {
+        if url.ends_with(".sig") {
+            response.status = 500;
+        }
+        response
+    }));
+    pulling.registry.get(&fixture.packages()).expect(502);
+    pulling.memory.forget_operations();
+    pulling.registry.get(&fixture.packages()).expect(502);
+    assert_eq!(pulling.asked(""), 0);
+    pulling.connect();
+    pulling.advance(30);
+    pulling.archives(&fixture);
+}
+
+#[test]
+fn what_was_seen_is_written_when_its_key_is_written_too_often() {
+    let pulling = Pulling::new();
+    let fixture = pulling.publish(&ProviderFixture::new("1.0.0"));
+    let memory = pulling.memory.clone();
+    let busy = move |url: &str, response: Response| {
+        if url.ends_with("/versions") {
+            memory.busy_fact_writes(1);
+        }
+        response
+    };
+    pulling.tamper(Rc::new(busy));
+    assert_eq!(pulling.versions(&fixture), ["1.0.0"]);
+}
+
+#[test]
+fn a_list_that_is_behind_what_was_seen_is_made_anew() {
+    let pulling = Pulling::new();
+    let first = ProviderFixture::new("1.0.0");
+    let fixture = pulling.publish(&first);
+    pulling.versions(&fixture);
+    let second = pulling.publish(&another(&first, "1.1.0"));
+    pulling.advance(PULL_CHECK_SECONDS);
+    // By its version, without a look at the list.
+    pulling.archives(&second);
+    assert_eq!(pulling.asked("/versions"), 2);
+    pulling.advance(200);
+    pulling.versions(&fixture);
+    assert_eq!(pulling.versions(&fixture), ["1.0.0", "1.1.0"]);
+    assert_eq!(pulling.asked("/versions"), 2);
+}
+
+#[test]
+fn a_version_that_is_mirrored_while_it_is_pulled_is_the_mirrored_one() {
+    let pulling = Pulling::new();
+    let fixture = pulling.publish(&ProviderFixture::new("1.0.0"));
+    let other = self::pulling(&pulling.memory, &[]);
+    let mirrored = fixture.clone();
+    let meanwhile = move |url: &str, response: Response| {
+        if url.ends_with(".sig") {
+            mirrored.publish(&other);
+        }
+        response
+    };
+    pulling.tamper(Rc::new(meanwhile));
+    let url = pulling.url(&fixture);
+    assert!(url.contains("/archives/"), "{url}");
+}
+
+#[test]
+fn only_what_was_mirrored_vouches_for_its_key_and_only_where_it_is_pulled() {
+    let is_seen = |memory: &Memory| memory.keys().iter().any(|key| key.starts_with("origins/"));
+    let pulling = Pulling::new();
+    let fixture = MirrorFixture::new("1.0.0");
+    fixture.put(&pulling.registry).expect(202);
+    assert!(!is_seen(&pulling.memory));
+    fixture.publish(&pulling.registry);
+    assert!(is_seen(&pulling.memory));
+    let memory = Memory::new();
+    fixture.publish(&Registry::in_memory(&memory, &[]));
+    assert!(!is_seen(&memory));
 }

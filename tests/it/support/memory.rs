@@ -536,8 +536,16 @@ impl Indices for Memory {
 impl Upstream for Memory {
     type Stream = Vec<u8>;
 
-    async fn fetch(&self, fetch: &Fetch, guard: &Guard) -> Result<Fetched, UpstreamError> {
+    async fn fetch(
+        &self,
+        fetch: &Fetch,
+        guard: &Guard,
+        seconds: u32,
+    ) -> Result<Fetched, UpstreamError> {
         self.pause().await;
+        if seconds == 0 {
+            return Err(UpstreamError("no answer in time".to_owned()));
+        }
         let (final_url, response) = self.ask(fetch, guard)?;
         Ok(Fetched {
             status: response.status,

@@ -188,11 +188,19 @@ impl Registry {
 
     /// The answers to `count` requests at once, over a memory that [interleaves](Memory::interleave).
     pub fn get_at_once(&self, target: &str, count: usize) -> Vec<Response> {
+        self.get_together(&vec![target.to_owned(); count])
+    }
+
+    /// The same for requests of different targets.
+    pub fn get_together(&self, targets: &[String]) -> Vec<Response> {
         let Self::Memory { memory, config } = self else {
             panic!("only memory can be interleaved");
         };
-        let sent = Sent::new("GET", target);
-        let answers = (0..count).map(|_| in_memory(memory, config, &sent));
+        let sent: Vec<Sent> = targets
+            .iter()
+            .map(|target| Sent::new("GET", target))
+            .collect();
+        let answers = sent.iter().map(|sent| in_memory(memory, config, sent));
         let mut answers = pin!(join_all(answers));
         let mut context = Context::from_waker(Waker::noop());
         loop {

@@ -120,6 +120,9 @@ struct KeyBody {
 }
 
 impl PackageInquiry {
+    /// What is fetched first: a 404 says that there is no package for this platform.
+    pub const DESCRIPTION: &str = "package description";
+
     /// Begins with a package of a version that is in the origin's list. `now` is the time at which
     /// signatures and keys may be expired.
     pub fn new(
@@ -133,7 +136,7 @@ impl PackageInquiry {
         let fetch = service.fetch(
             &format!("{provider}/{version}/download/{os}/{arch}"),
             limits::ORIGIN_PACKAGE_BYTES,
-            "package description",
+            Self::DESCRIPTION,
         );
         Self {
             address,

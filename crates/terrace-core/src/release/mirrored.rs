@@ -128,12 +128,18 @@ impl MirroredRelease {
 
     /// This release once what was offered for a platform is stored, as `size` bytes; `None` when
     /// nothing is offered for it.
-    pub fn with_stored(&self, platform: &Platform, size: u64) -> Option<Self> {
+    ///
+    /// # Errors
+    /// Why it must not be part of the release.
+    pub fn with_stored(&self, platform: &Platform, size: u64) -> Result<Option<Self>, String> {
+        let Some(offer) = self.offer(platform) else {
+            return Ok(None);
+        };
         let OfferedPackage {
             platform,
             filename,
             sha256,
-        } = self.offer(platform)?.clone();
+        } = offer.clone();
         let package = PackageDocument {
             platform,
             filename,
@@ -142,9 +148,11 @@ impl MirroredRelease {
             h1: None,
         };
         let mut grown = self.clone();
-        grown.add(&package);
+        if let Some(reason) = grown.add(&package).or_else(|| grown.excess()) {
+            return Err(reason);
+        }
         grown.drop_offers_of_stored();
-        Some(grown)
+        Ok(Some(grown))
     }
 
     fn drop_offers_of_stored(&mut self) {
@@ -291,4 +299,66 @@ fn offers(
     offers.sort_unstable_by(|a, b| a.platform.cmp(&b.platform));
     offers.truncate(limits::PLATFORMS);
     offers
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::origin::Fetch;
+    use crate::shasums::Shasums;
+
+    fn package(shasums: &str) -> OriginPackage {
+        OriginPackage {
+            platform: "linux_amd64".parse().unwrap(),
+            filename: "terraform-provider-widget_1.0.0_linux_amd64.zip".to_owned(),
+            sha256: Sha256::of(b""),
+            download: Fetch {
+                base: None,
+                reference: String::new(),
+                max_bytes: 0,
+                with_token: false,
+                what: "zip",
+            },
+            protocols: Vec::new(),
+            shasums: Shasums::parse(shasums).unwrap(),
+            signed: None,
+            warnings: Vec::new(),
+        }
+    }
+
+    fn offered_by(shasums: &str) -> Vec<String> {
+        let address = "registry.example.com/acme/widget".parse().unwrap();
+        let version = "1.0.0".parse().unwrap();
+        let release = MirroredRelease::offered_by(address, version, &package(shasums), 0);
+        let offered = release.offered.iter();
+        offered.map(|offer| offer.platform.to_string()).collect()
+    }
+
+    #[test]
+    fn what_is_signed_and_no_package_of_this_version_is_not_offered() {
+        let digest = "0".repeat(64);
+        let lines: String = [
+            "terraform-provider-widget_1.0.0_linux_arm64.zip",
+            "terraform-provider-widget_1.0.0_darwin_arm64.zip",
+            "terraform-provider-widget_1.0.0_manifest.json",
+            "terraform-provider-widget_1.0.0_Linux_amd64.zip",
+            "terraform-provider-widget_1.0.0_linux.zip",
+            "terraform-provider-widget_1.0.1_linux_amd64.zip",
+            "terraform-provider-gadget_1.0.0_linux_amd64.zip",
+        ]
+        .iter()
+        .map(|name| format!("{digest}  {name}\n"))
+        .collect();
+        assert_eq!(offered_by(&lines), ["darwin_arm64", "linux_arm64"]);
+    }
+
+    #[test]
+    fn no_more_platforms_are_offered_than_a_release_may_have() {
+        let line = |number: usize| {
+            let digest = "0".repeat(64);
+            format!("{digest}  terraform-provider-widget_1.0.0_linux_a{number}.zip\n")
+        };
+        let lines: String = (0..=limits::PLATFORMS).map(line).collect();
+        assert_eq!(offered_by(&lines).len(), limits::PLATFORMS);
+    }
 }
