@@ -123,6 +123,7 @@ pub fn begin<S>(
     let route = match Route::parse(path) {
         Ok(route) => route,
         Err(problem) if is_module_download(path) => return Begun::Answer(problem.text_reply()),
+        Err(problem) if is_oci(path) => return Begun::Answer(problem.oci_reply()),
         Err(problem) => return Begun::Answer(problem.reply()),
     };
     let method = match route.method(method) {

@@ -302,6 +302,15 @@ fn what_is_no_digest_is_400_digest_invalid() {
 }
 
 #[test]
+fn every_error_has_a_code() {
+    let registry = Registry::start();
+    for path in ["/v2/a", &format!("/v2/{}tags/list", "a/".repeat(600))] {
+        let response = registry.get(path);
+        assert!(code(&response).is_string(), "{}", response.text());
+    }
+}
+
+#[test]
 fn nothing_refers_to_what_is_published_11_7() {
     let registry = Registry::start();
     let path = format!(
