@@ -26,7 +26,7 @@ use lease::Turn;
 use origin::told;
 
 /// Why nothing is fetched although nothing is there.
-const NOT_NOW: &str = "its origin has failed a moment ago, or is slow; try again later";
+const NOT_NOW: &str = "its origin has failed a moment ago, or another request is asking it; try again in half a minute";
 
 impl<P: Platform> App<'_, P> {
     /// Sees to it that what is known of a package's origin is not too old; false when it is.

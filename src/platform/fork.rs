@@ -64,6 +64,9 @@ pub(super) fn fork(
         began: Date::now(),
         read: 0.0,
     };
+    for closed in pump.closed() {
+        forget(&closed);
+    }
     spawn_local(pump.run());
     Ok((client.readable(), storage.readable()))
 }
@@ -88,6 +91,13 @@ struct Lagging {
 }
 
 impl Pump {
+    /// What settles with each end: nobody else waits for it.
+    fn closed(&self) -> impl Iterator<Item = Promise> {
+        let client = self.client.iter().map(|client| client.writer.closed());
+        let storage = self.storage.iter().map(|storage| storage.closed());
+        client.chain(storage).chain([self.source.closed()])
+    }
+
     async fn run(mut self) {
         loop {
             match self.next().await {

@@ -114,7 +114,8 @@ async fn follow(
     let mut url = resolve(&fetch.reference, fetch.base.as_deref())?;
     for _ in 0..=limits::ORIGIN_REDIRECTS {
         check(&url, guard)?;
-        let response = ask(&url.href(), signal).await?;
+        let response = ask(&url.href(), signal).await;
+        let response = response.map_err(|error| unreachable_host(&url, &error))?;
         if !matches!(response.status(), 301 | 302 | 303 | 307 | 308) {
             return Ok((response, url.href()));
         }
@@ -147,6 +148,16 @@ async fn ask(url: &str, signal: &web_sys::AbortSignal) -> Result<web_sys::Respon
 fn discard(response: &web_sys::Response) {
     if let Some(body) = response.body() {
         fork::forget(&body.cancel());
+    }
+}
+
+/// The platform's own words, where it has some.
+fn unreachable_host(url: &web_sys::Url, error: &UpstreamError) -> UpstreamError {
+    let host = url.hostname();
+    if error.0.starts_with("internal error") {
+        UpstreamError(format!("{host:?} cannot be reached"))
+    } else {
+        UpstreamError(format!("{host:?} cannot be reached: {error}"))
     }
 }
 

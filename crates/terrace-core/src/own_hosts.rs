@@ -30,6 +30,8 @@ impl<'a> OwnHosts<'a> {
             Some((host, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => host,
             _ => self.authority,
         };
+        // A name with its final dot is the same name.
+        let host = host.strip_suffix('.').unwrap_or(host);
         hostname.as_str().eq_ignore_ascii_case(host) || self.configured.contains(hostname)
     }
 
@@ -62,6 +64,14 @@ mod tests {
                 is_own,
                 "{hostname}"
             );
+        }
+    }
+
+    #[test]
+    fn a_name_with_its_final_dot_is_the_same_name() {
+        let hostname = "own.example.com".parse().unwrap();
+        for origin in ["https://own.example.com.", "https://own.example.com.:8443"] {
+            assert!(OwnHosts::new(origin, &[]).include(&hostname), "{origin}");
         }
     }
 }

@@ -6,16 +6,20 @@
 use std::fmt;
 
 use terrace_core::key::{FactKey, Lease};
+use terrace_core::limits;
 
 use super::super::{App, BUSY_TRIES, Failure};
 use crate::store::{Clock as _, Condition, Facts as _, Platform, StoreError};
 
-/// How long a lease is good for, in seconds: longer than all requests for JSON together may take,
-/// and renewed while bytes are being stored.
-const LEASE_SECONDS: u32 = 60;
+/// How long a lease for documents is good for, in seconds: longer than all of them may take, and the
+/// writes after them.
+const DOCUMENTS_SECONDS: u32 = 2 * limits::PULL_SECONDS;
+
+/// How long one for bytes is, in seconds; it is renewed while they are being stored.
+const BYTES_SECONDS: u32 = 30;
 
 /// How often a lease is renewed, in seconds.
-pub(super) const RENEWAL_SECONDS: u32 = 20;
+pub(super) const RENEWAL_SECONDS: u32 = 10;
 
 /// How long an origin that failed is left alone, in seconds.
 const PAUSE_SECONDS: u32 = 30;
@@ -48,7 +52,7 @@ impl<P: Platform> App<'_, P> {
             },
         };
         let held = Held {
-            until: now.plus(LEASE_SECONDS).0,
+            until: now.plus(seconds_of(lease)).0,
             failed: false,
         };
         match facts.put(&key, &held.to_string(), &[], condition).await {
@@ -60,7 +64,7 @@ impl<P: Platform> App<'_, P> {
 
     /// Keeps a turn for longer.
     pub(super) async fn renew(&self, lease: &Lease) {
-        self.hold(lease, LEASE_SECONDS, false).await;
+        self.hold(lease, seconds_of(lease), false).await;
     }
 
     /// Lets nobody have the turn for a while if what it was for has failed.
@@ -89,6 +93,13 @@ impl<P: Platform> App<'_, P> {
                 Err(error) => return self.platform.log(&format!("storage: {error}")),
             }
         }
+    }
+}
+
+fn seconds_of(lease: &Lease) -> u32 {
+    match lease {
+        Lease::Versions(_) | Lease::Release(..) => DOCUMENTS_SECONDS,
+        Lease::Package(_) => BYTES_SECONDS,
     }
 }
 

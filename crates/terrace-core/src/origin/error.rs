@@ -16,9 +16,7 @@ pub enum OriginError {
         what: &'static str,
     },
     /// 401 or 403.
-    #[error(
-        "{what}: the origin refuses it with status {status}; a token for it is given as TF_TOKEN_ and its hostname with _ for each dot"
-    )]
+    #[error("{what}: the origin refuses it with status {status}")]
     NotAllowed {
         /// What was fetched.
         what: &'static str,
