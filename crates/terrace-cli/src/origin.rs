@@ -300,7 +300,9 @@ impl<'a> Origin<'a> {
 pub(crate) fn failure(about: impl Display, error: &OriginError) -> Failure {
     let text = format!("{about}: {error}");
     match error {
-        OriginError::NotAllowed { .. } => Failure::NotAllowed(text),
+        OriginError::NotAllowed { .. } => Failure::NotAllowed(format!(
+            "{text}; a token for it is given as {TOKEN_PREFIX} and its hostname with _ for each dot"
+        )),
         OriginError::Unavailable { .. } => Failure::Unavailable(text),
         _ => Failure::refused(text),
     }

@@ -40,7 +40,15 @@ pub(crate) fn add(
         platforms: arguments.mirror.platforms.clone(),
         lock: None,
     };
-    let named = vec![arguments.address.hostname.clone()];
+    let hostname = &arguments.address.hostname;
+    if let Some(url) = registry_url(registry)?
+        && OwnHosts::new(&url, &[]).include(hostname)
+    {
+        return Err(Failure::refused(format!(
+            "{hostname} is the registry itself: what is published there is in its mirror"
+        )));
+    }
+    let named = vec![hostname.clone()];
     let found = Found::of(wanted);
     run(found, named, &arguments.mirror, registry, output)
 }

@@ -725,3 +725,41 @@ fn a_file_of_another_kind_is_a_wrong_command_line() {
     let ended = sync(&origin, &registry, "providers.yaml", "").expect(2);
     assert!(ended.errors().contains(".toml"), "{ended:?}");
 }
+
+#[test]
+fn what_is_no_file_or_too_long_is_not_read() {
+    let (origin, registry) = (Origin::start(), Registry::start());
+    let long = "\0".repeat(5_000_000);
+    let odd = "\0".repeat(3_000_000);
+    let files = directory(&[("long.toml", &long), ("odd.toml", &odd)]);
+    let place = |name: &str| files.path().join(name).display().to_string();
+    let mut told = vec![("long.toml", "longer than")];
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::symlink("/dev/zero", files.path().join("zero.toml")).unwrap();
+        told.push(("zero.toml", "no file"));
+    }
+    for (name, rule) in told {
+        let ended = ended(&mut command(&origin, &registry, &["sync", &place(name)])).expect(3);
+        assert!(ended.errors().contains(rule), "{name}: {ended:?}");
+    }
+    let ended = ended(&mut command(
+        &origin,
+        &registry,
+        &["sync", &place("odd.toml")],
+    ))
+    .expect(3);
+    assert!(ended.errors().len() < 10_000);
+}
+
+#[test]
+fn the_registrys_own_hostname_is_asked_of_nobody() {
+    let (origin, registry) = (Origin::start(), Registry::start());
+    let ended = ended(&mut command(
+        &origin,
+        &registry,
+        &["add", "127.0.0.1/acme/hello"],
+    ))
+    .expect(3);
+    assert!(ended.errors().contains("the registry itself"), "{ended:?}");
+}

@@ -1,5 +1,7 @@
 //! The files that `terrace mirror sync` is given.
 
+use std::fs::File;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use terrace_core::name::Hostname;
@@ -11,9 +13,16 @@ use crate::error::Failure;
 /// How the files of a configuration end.
 const CONFIGURATION: [&str; 4] = [".tf", ".tf.json", ".tofu", ".tofu.json"];
 
+/// The longest file that is read. Lock files of many providers have some hundred kilobytes.
+const FILE_BYTES: u64 = 4 * 1024 * 1024;
+
+/// The longest reason that is told.
+const REASON_CHARS: usize = 1_000;
+
 /// What a file, or a directory with a configuration, asks for.
 pub(super) fn read(path: &Path, default_host: &Hostname) -> Result<Found, Failure> {
-    let refused = |reason: String| Failure::refused(format!("{}: {reason}", path.display()));
+    let refused =
+        |reason: String| Failure::refused(format!("{}: {}", path.display(), shortened(&reason)));
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     if path.is_dir() {
         let files = configuration_files(path).map_err(|error| refused(error.to_string()))?;
@@ -46,7 +55,8 @@ fn read_configuration(
     for file in files {
         texts.push((file.display().to_string(), text(file)?));
     }
-    let found = configuration::read(&texts, default_host).map_err(Failure::refused)?;
+    let found = configuration::read(&texts, default_host)
+        .map_err(|reason| Failure::refused(shortened(&reason)))?;
     if found.wanted.is_empty() && found.passed_over.is_empty() {
         let path = path.display();
         return Err(Failure::refused(format!(
@@ -75,7 +85,30 @@ fn is_configuration(name: &str) -> bool {
     CONFIGURATION.iter().any(|ending| name.ends_with(ending))
 }
 
+/// A file whole, if it is one that people write.
 fn text(path: &Path) -> Result<String, Failure> {
-    std::fs::read_to_string(path)
-        .map_err(|error| Failure::refused(format!("{}: {error}", path.display())))
+    let refused = |reason: String| Failure::refused(format!("{}: {reason}", path.display()));
+    let failed = |error: std::io::Error| refused(error.to_string());
+    // Opening a pipe would wait for whoever writes into it.
+    if !path.metadata().map_err(failed)?.is_file() {
+        return Err(refused("it is no file".to_owned()));
+    }
+    let mut text = String::new();
+    let file = File::open(path).map_err(failed)?;
+    file.take(FILE_BYTES + 1)
+        .read_to_string(&mut text)
+        .map_err(failed)?;
+    if text.len() as u64 > FILE_BYTES {
+        return Err(refused(format!("it is longer than {FILE_BYTES} bytes")));
+    }
+    Ok(text)
+}
+
+/// What a parser says; some quote a whole line, however long it is.
+fn shortened(reason: &str) -> String {
+    let mut shown: String = reason.chars().take(REASON_CHARS).collect();
+    if shown.len() < reason.len() {
+        shown.push('…');
+    }
+    shown
 }
