@@ -86,6 +86,7 @@ fn run(
     } else {
         Some(Client::new(registry, output)?)
     };
+    let is_one = !named.is_empty();
     let mut mirror = Mirror {
         origin: Origin::new(&arguments.origins, named, registry.retries, output)?,
         report: Report {
@@ -97,6 +98,7 @@ fn run(
         client,
         output,
         endurance: Endurance::default(),
+        is_one,
     };
     for PassedOver { source, reason } in found.passed_over {
         mirror.note(source, None, Outcome::Skipped(reason));
@@ -114,6 +116,8 @@ struct Mirror<'a> {
     client: Option<Client<'a>>,
     output: &'a Output,
     endurance: Endurance,
+    /// Whether one provider was named, for which nothing to do is a failure.
+    is_one: bool,
     report: Report,
 }
 
@@ -134,16 +138,22 @@ impl Mirror<'_> {
                 return self.note(address, None, Outcome::Failed(Failure::refused(reason)));
             }
         };
+        let mut is_anywhere = chosen.is_empty();
         for version in chosen {
             if !self.has_platforms(wanted, version) {
                 continue;
             }
+            is_anywhere = true;
             let outcome = if self.endurance.is_over() {
                 Outcome::NotTried
             } else {
                 self.try_version(wanted, &service, version)
             };
             self.note(address.clone(), Some(version.version.to_string()), outcome);
+        }
+        if self.is_one && !is_anywhere {
+            let reason = "no version that was asked for has any of these platforms";
+            self.note(address, None, Outcome::Failed(Failure::refused(reason)));
         }
     }
 

@@ -129,7 +129,11 @@ impl Report {
             Some(url) if !self.dry_run => format!("at {url}"),
             _ => "in a dry run: nothing was sent".to_owned(),
         };
-        text.push_str(&format!("{} {place}", counts.join(", ")));
+        let counts = match counts.as_slice() {
+            [] => "nothing".to_owned(),
+            counts => counts.join(", "),
+        };
+        text.push_str(&format!("{counts} {place}"));
         text
     }
 

@@ -212,9 +212,6 @@ fn platforms_and_versions_can_be_named() {
         report["warnings"].to_string().contains("plan9_386"),
         "{report}"
     );
-    let arguments = ["--platform", "plan9_386"];
-    let report = add(&origin, &registry, &arguments).expect(0).json();
-    assert_eq!(statuses(&report), ["1.2.3 skipped"]);
     let none = add(&origin, &registry, &["--versions", "> 5"]).expect(3);
     assert!(
         none.errors().contains("newest version is 2.0.0-rc.1"),
@@ -762,4 +759,12 @@ fn the_registrys_own_hostname_is_asked_of_nobody() {
     ))
     .expect(3);
     assert!(ended.errors().contains("the registry itself"), "{ended:?}");
+}
+
+#[test]
+fn a_platform_that_no_version_has_is_a_failure_of_who_named_it() {
+    let (origin, registry) = (Origin::start(), Registry::start());
+    let ended = add(&origin, &registry, &["--platform", "plan9_386"]).expect(3);
+    assert_eq!(statuses(&ended.json()), ["1.2.3 skipped", " refused"]);
+    assert!(ended.errors().contains("these platforms"), "{ended:?}");
 }
