@@ -1,0 +1,226 @@
+//! Answers that hold signed URLs: of packages, in the registry and in the mirror, and of modules.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use serde::Serialize;
+
+use super::FinishError;
+use crate::address::MirroredAddress;
+use crate::archive_url::ArchiveUrls;
+use crate::index::{IndexedPackage, PackagesIndex, ProviderVersionIndex};
+use crate::key::{ArchiveKey, ArchiveKind, Package};
+use crate::package_hash::PackageHash;
+use crate::platform::Platform;
+use crate::problem::Problem;
+use crate::release::ModuleArchiveDocument;
+use crate::reply::{CachePolicy, Reply};
+use crate::signed_path::PulledPackage;
+use crate::time::UnixTime;
+use crate::version::Version;
+
+/// What is needed to sign URLs now.
+pub(super) struct Urls<'a> {
+    urls: &'a ArchiveUrls,
+    origin: &'a str,
+    now: UnixTime,
+}
+
+impl<'a> Urls<'a> {
+    pub(super) fn new(
+        urls: Option<&'a ArchiveUrls>,
+        origin: &'a str,
+        now: UnixTime,
+    ) -> Result<Self, FinishError> {
+        let urls = urls.ok_or_else(|| {
+            let message = "no secret is set that could sign download URLs: \
+                           set TERRACE_ADMIN_TOKEN, TERRACE_URL_SECRET or the TERRACE_S3_… variables";
+            FinishError::Problem(Problem::Misconfigured(message.to_owned()))
+        })?;
+        Ok(Self { urls, origin, now })
+    }
+
+    pub(super) fn of(&self, archive: ArchiveKey) -> String {
+        self.urls.download(self.origin, archive, self.now)
+    }
+}
+
+/// The answer of the provider registry protocol's "Find a Provider Package".
+#[derive(Serialize)]
+struct ProviderDownload<'a> {
+    protocols: &'a [crate::protocol_version::ProtocolVersion],
+    os: &'a str,
+    arch: &'a str,
+    filename: &'a str,
+    download_url: String,
+    shasums_url: String,
+    shasums_signature_url: String,
+    shasum: crate::digest::Sha256,
+    signing_keys: SigningKeys<'a>,
+    packages: BTreeMap<String, DownloadPackage>,
+}
+
+/// What OpenTofu 1.12 checks besides (clients.md 2.4). Of the hashes only `zh:` is told: that and
+/// the size are what this registry has itself verified; `h1:` is its publisher's word.
+#[derive(Serialize)]
+struct DownloadPackage {
+    hashes: [PackageHash; 1],
+    package_size: u64,
+}
+
+#[derive(Serialize)]
+struct SigningKeys<'a> {
+    gpg_public_keys: [GpgPublicKey<'a>; 1],
+}
+
+#[derive(Serialize)]
+struct GpgPublicKey<'a> {
+    key_id: &'a str,
+    ascii_armor: &'a str,
+}
+
+pub(super) fn provider_download<S>(
+    index: ProviderVersionIndex,
+    package: &Package,
+    version: &Version,
+    platform: &Platform,
+    urls: &Urls<'_>,
+) -> Result<Reply<S>, FinishError> {
+    let found = index
+        .packages
+        .iter()
+        .find(|candidate| candidate.platform == *platform);
+    let Some(IndexedPackage {
+        filename, sha256, ..
+    }) = found
+    else {
+        let known: Vec<String> = index
+            .packages
+            .iter()
+            .map(|p| p.platform.to_string())
+            .collect();
+        return Err(FinishError::Problem(Problem::NotFound(format!(
+            "version {version} of {} has no package for {platform}; it has {}",
+            package.address(),
+            known.join(", ")
+        ))));
+    };
+    let zip = ArchiveKind::Archive(crate::archive::ArchiveFormat::Zip);
+    let key = |digest, kind| ArchiveKey { digest, kind };
+    let answer = ProviderDownload {
+        protocols: &index.protocols,
+        os: platform.os(),
+        arch: platform.arch(),
+        filename,
+        download_url: urls.of(key(*sha256, zip)),
+        shasums_url: urls.of(key(index.shasums, ArchiveKind::Shasums)),
+        shasums_signature_url: urls.of(key(index.signature, ArchiveKind::Signature)),
+        shasum: *sha256,
+        signing_keys: SigningKeys {
+            gpg_public_keys: [GpgPublicKey {
+                key_id: &index.signing_key.key_id,
+                ascii_armor: &index.signing_key.ascii_armor,
+            }],
+        },
+        packages: index.packages.iter().map(download_package).collect(),
+    };
+    let text = serde_json::to_string(&answer).map_err(|_| FinishError::Corrupt)?;
+    Ok(Reply::json(200, CachePolicy::NoStore, text))
+}
+
+fn download_package(package: &IndexedPackage) -> (String, DownloadPackage) {
+    let verified = DownloadPackage {
+        hashes: [PackageHash::zh(package.sha256)],
+        package_size: package.size,
+    };
+    (package.platform.to_string(), verified)
+}
+
+/// The answer of the network mirror protocol's "List Available Installation Packages", in one piece:
+/// `{"archives":{"linux_amd64":{"url":"…","hashes":["zh:…","h1:…"]}}}` (clients.md 5.4, 5.8); `None` if
+/// there is none.
+pub(super) fn mirror_packages<S>(
+    index: PackagesIndex,
+    offerer: Option<(&MirroredAddress, &Version)>,
+    urls: &Urls<'_>,
+) -> Result<Option<Reply<S>>, FinishError> {
+    let offered = index.offered.into_iter().filter_map(|offer| {
+        let (address, version) = offerer?;
+        let name = offer.platform.to_string();
+        let package = PulledPackage {
+            address: address.clone(),
+            version: version.clone(),
+            platform: offer.platform,
+        };
+        let archive = MirrorArchive {
+            url: urls.urls.pull(urls.origin, package, urls.now)?,
+            hashes: vec![PackageHash::zh(offer.sha256)],
+        };
+        Some((name, archive))
+    });
+    let archives = index.packages.into_iter().map(|package| {
+        let zip = ArchiveKind::Archive(crate::archive::ArchiveFormat::Zip);
+        let key = ArchiveKey {
+            digest: package.sha256,
+            kind: zip,
+        };
+        let hashes = [Some(PackageHash::zh(package.sha256)), package.h1];
+        let archive = MirrorArchive {
+            url: urls.of(key),
+            hashes: hashes.into_iter().flatten().collect(),
+        };
+        (package.platform.to_string(), archive)
+    });
+    let answer = MirrorArchives {
+        archives: archives.chain(offered).collect(),
+    };
+    if answer.archives.is_empty() {
+        return Ok(None);
+    }
+    let text = serde_json::to_string(&answer).map_err(|_| FinishError::Corrupt)?;
+    Ok(Some(Reply::json(200, CachePolicy::NoStore, text)))
+}
+
+#[derive(Serialize)]
+struct MirrorArchives {
+    archives: BTreeMap<String, MirrorArchive>,
+}
+
+#[derive(Serialize)]
+struct MirrorArchive {
+    url: String,
+    hashes: Vec<PackageHash>,
+}
+
+/// The answer of the module registry protocol's "Download Source Code".
+#[derive(Serialize)]
+struct ModuleLocation<'a> {
+    location: &'a str,
+}
+
+/// The location both in the body, which OpenTofu reads, and in the header, which Terraform reads
+/// (clients.md 3.4). The checksum is appended behind the signature: go-getter verifies it and
+/// takes it off before it asks (4.7).
+pub(super) fn module_download<S>(
+    index: &ModuleArchiveDocument,
+    urls: &Urls<'_>,
+) -> Result<Reply<S>, FinishError> {
+    let url = urls.of(index.archive_key());
+    let (path, query) = url.split_once('?').unwrap_or((url.as_str(), ""));
+    let mut location = path.to_owned();
+    if let Some(subdir) = &index.subdir {
+        location.push_str("//");
+        location.push_str(subdir.as_str());
+    }
+    location.push('?');
+    if !query.is_empty() {
+        location.push_str(query);
+        location.push('&');
+    }
+    write!(location, "checksum=sha256:{}", index.sha256).map_err(|_| FinishError::Corrupt)?;
+    let body = ModuleLocation {
+        location: &location,
+    };
+    let text = serde_json::to_string(&body).map_err(|_| FinishError::Corrupt)?;
+    Ok(Reply::json(200, CachePolicy::NoStore, text).with("x-terraform-get", location))
+}

@@ -1,0 +1,177 @@
+//! Reads by OCI clients: tags, manifests, and where blobs are.
+
+use super::download::Urls;
+use super::{Begun, FinishError, Found, IndexForm, Lookup, Wanted, sized};
+use crate::archive::ArchiveFormat;
+use crate::index::IndexMetadata;
+use crate::key::{ArchiveKey, ArchiveKind, IndexKey, Package};
+use crate::limits;
+use crate::oci::{
+    self, Digest, MediaType, OciCode, OciError, OciPath, Reference, Repository, TagPage,
+};
+use crate::problem::Problem;
+use crate::reply::{Body, CachePolicy, Reply};
+use crate::route::{Method, OCI_PREFIX};
+
+/// What the digest of an answer is told by.
+const CONTENT_DIGEST: &str = "docker-content-digest";
+
+/// Whether the error of this path is read by an OCI client.
+pub(super) fn is_oci(path: &str) -> bool {
+    path == "/v2" || path.starts_with(OCI_PREFIX)
+}
+
+pub(super) fn begin_oci<S>(
+    package: Package,
+    path: OciPath,
+    page: Option<TagPage>,
+    method: Method,
+    if_none_match: Option<String>,
+) -> Begun<S> {
+    let changes = !matches!(package, Package::Provider(_) | Package::Module(_));
+    let (key, form, cache_seconds, wanted) = match path {
+        OciPath::Tags => {
+            let form = match page {
+                Some(_) => IndexForm::Text,
+                None => IndexForm::Stream,
+            };
+            let wanted = Wanted::Tags(page, Repository::of(&package));
+            let key = IndexKey::Tags(package);
+            (key, form, limits::LIST_CACHE_SECONDS, wanted)
+        }
+        OciPath::Manifest(Reference::Tag(version)) => {
+            let seconds = if changes {
+                limits::LIST_CACHE_SECONDS
+            } else {
+                limits::VERSION_CACHE_SECONDS
+            };
+            let key = IndexKey::Tag(package, version);
+            (key, IndexForm::Stream, seconds, Wanted::Manifest)
+        }
+        OciPath::Manifest(Reference::Digest(digest)) => (
+            IndexKey::Content(package, digest),
+            IndexForm::Stream,
+            limits::CONTENT_CACHE_SECONDS,
+            Wanted::Manifest,
+        ),
+        OciPath::Blob(digest) if digest == oci::empty_config() => {
+            return Begun::Answer(sized(empty_config(), method));
+        }
+        OciPath::Blob(digest) => (
+            IndexKey::Content(package, digest),
+            IndexForm::Stream,
+            limits::CONTENT_CACHE_SECONDS,
+            Wanted::Blob,
+        ),
+        OciPath::Referrers(_) => return Begun::Answer(sized(no_referrers(), method)),
+    };
+    Begun::Read(Box::new(Lookup {
+        key,
+        form,
+        cache_seconds,
+        wanted,
+        method,
+        if_none_match,
+    }))
+}
+
+impl Lookup {
+    /// A manifest, with every header that is fatal to miss (clients.md 6.5).
+    pub(super) fn manifest<S>(&self, found: Found<S>) -> Result<Reply<S>, FinishError> {
+        let IndexMetadata { etag, content, .. } = found.metadata;
+        let content = content.ok_or(FinishError::Corrupt)?;
+        let Some(media_type) = content.media_type else {
+            return Err(self.unknown());
+        };
+        if self.is_unchanged(&etag) {
+            return Ok(Reply::new(304, CachePolicy::Revalidate).with("etag", etag));
+        }
+        Ok(Reply::new(200, CachePolicy::Revalidate)
+            .with("content-type", media_type.as_str())
+            .with("content-length", content.size.to_string())
+            .with(CONTENT_DIGEST, Digest(content.sha256).to_string())
+            .with("etag", etag)
+            .with_body(found.body))
+    }
+
+    /// Where a zip is. Its URL is good for GET alone, so HEAD is answered here.
+    pub(super) fn blob<S>(
+        &self,
+        found: &Found<S>,
+        urls: &Urls<'_>,
+    ) -> Result<Reply<S>, FinishError> {
+        let content = found.metadata.content.as_ref();
+        let content = content.ok_or(FinishError::Corrupt)?;
+        if content.media_type.is_some() {
+            return Err(self.unknown());
+        }
+        let digest = Digest(content.sha256).to_string();
+        if self.method == Method::Head {
+            return Ok(Reply::new(200, CachePolicy::NoStore)
+                .with("content-type", "application/octet-stream")
+                .with("content-length", content.size.to_string())
+                .with(CONTENT_DIGEST, digest));
+        }
+        let zip = ArchiveKey {
+            digest: content.sha256,
+            kind: ArchiveKind::Archive(ArchiveFormat::Zip),
+        };
+        Ok(Reply::new(307, CachePolicy::NoStore)
+            .with("location", urls.of(zip))
+            .with(CONTENT_DIGEST, digest))
+    }
+
+    /// What was found is of another kind than what was asked for.
+    fn unknown(&self) -> FinishError {
+        let (code, told) = match self.wanted {
+            Wanted::Blob => (OciCode::BlobUnknown, "this is a manifest"),
+            _ => (OciCode::ManifestUnknown, "this is a blob"),
+        };
+        FinishError::Problem(Problem::Oci(OciError::new(code, told)))
+    }
+}
+
+/// "Determining Support" of OCI Distribution; OpenTofu asks it first (clients.md 6.1).
+pub(super) fn oci_base<S>() -> Reply<S> {
+    Reply::json(200, CachePolicy::Short, "{}".to_owned())
+        .with("docker-distribution-api-version", "registry/2.0")
+}
+
+/// The config that all manifests of all repositories share.
+fn empty_config<S>() -> Reply<S> {
+    let text = oci::EMPTY_CONFIG.to_owned();
+    Reply::new(200, CachePolicy::Short)
+        .with("content-type", "application/octet-stream")
+        .with(CONTENT_DIGEST, Digest(oci::empty_config()).to_string())
+        .with_body(Body::Text(text))
+}
+
+/// Nothing refers to what is published. The type is exact (clients.md 11.7).
+fn no_referrers<S>() -> Reply<S> {
+    let media_type = MediaType::Index.as_str();
+    let text = format!(r#"{{"schemaVersion":2,"mediaType":"{media_type}","manifests":[]}}"#);
+    Reply::new(200, CachePolicy::NoStore)
+        .with("content-type", media_type)
+        .with_body(Body::Text(text))
+}
+
+/// A part of a list of tags. The next part is named by a path, which is of this origin whatever that
+/// is called (clients.md 6.3).
+pub(super) fn tags<S>(
+    page: &TagPage,
+    name: &str,
+    found: &Found<S>,
+) -> Result<Reply<S>, FinishError> {
+    let Body::Text(text) = &found.body else {
+        return Err(FinishError::Corrupt);
+    };
+    let (text, next) = page.of(text).map_err(|_| FinishError::Corrupt)?;
+    let reply = Reply::json(200, CachePolicy::Revalidate, text);
+    Ok(match (page.n, next) {
+        (Some(n), Some(last)) => {
+            let next = format!("<{OCI_PREFIX}{name}/tags/list?n={n}&last={last}>; rel=\"next\"");
+            reply.with("link", next)
+        }
+        _ => reply,
+    })
+}
