@@ -2,6 +2,7 @@
 
 mod archives;
 mod keys;
+mod oci;
 mod publish;
 mod pull;
 mod read;
@@ -45,6 +46,10 @@ pub enum Task<S> {
     Refresh(MirroredAddress),
     /// Store what a client is being sent.
     Store(Box<Pulled<S>>),
+    /// Remove an upload that is complete, with its chunks, by their names.
+    Discard(Vec<String>),
+    /// Remove some of the uploads that nobody will complete.
+    Sweep,
 }
 
 /// A package on its way from its origin.
@@ -106,6 +111,8 @@ impl<'a, P: Platform> App<'a, P> {
             Task::Mend(key) => self.mend(&key).await,
             Task::Refresh(address) => self.refresh_list(address).await,
             Task::Store(pulled) => self.store_pulled(*pulled).await,
+            Task::Discard(names) => self.discard_upload(names).await,
+            Task::Sweep => self.sweep_uploads().await,
         };
         if let Err(failure) = performed {
             self.problem(failure);
@@ -132,7 +139,13 @@ impl<'a, P: Platform> App<'a, P> {
         );
         match begun {
             Begun::Answer(reply) => reply,
-            Begun::Read(lookup) => self.read(&lookup, request.origin()).await,
+            Begun::Read(mut lookup) => {
+                if lookup.leads_to_bytes() {
+                    lookup.set_range(request.header("range"));
+                }
+                self.read(&lookup, request.origin()).await
+            }
+            Begun::Other(route, method) if route.is_oci() => self.oci(route, method, request).await,
             Begun::Other(route, method) => match self.write(route, method, request).await {
                 Ok(reply) => reply,
                 Err(failure) => self.problem(failure).reply(),
@@ -183,7 +196,7 @@ impl<'a, P: Platform> App<'a, P> {
             (Route::SigningKey(namespace, key_id), _) => {
                 self.remove_signing_key(&namespace, key_id).await
             }
-            // Reads and archives have been answered above.
+            // Reads, archives and OCI clients have been answered above.
             (
                 Route::Home
                 | Route::Discovery
@@ -195,7 +208,9 @@ impl<'a, P: Platform> App<'a, P> {
                 | Route::MirrorVersions(..)
                 | Route::MirrorPackages(..)
                 | Route::OciBase
+                | Route::OciToken
                 | Route::Oci(..)
+                | Route::Pushed(..)
                 | Route::Archive(..)
                 | Route::Pull(..),
                 _,

@@ -5,6 +5,7 @@ mod fork;
 mod http;
 mod kv;
 mod r2;
+mod uploads;
 mod upstream;
 
 use std::cell::OnceCell;
@@ -137,6 +138,7 @@ impl Platform for Cloudflare {
     type Stream = web_sys::ReadableStream;
     type Facts = r2::Bucket;
     type Archives = r2::Bucket;
+    type Uploads = r2::Bucket;
     type Indices = kv::Namespace;
     type Upstream = upstream::Internet;
     type Clock = clock::SystemClock;
@@ -146,6 +148,10 @@ impl Platform for Cloudflare {
     }
 
     fn archives(&self) -> &r2::Bucket {
+        &self.bucket
+    }
+
+    fn uploads(&self) -> &r2::Bucket {
         &self.bucket
     }
 
@@ -159,6 +165,18 @@ impl Platform for Cloudflare {
 
     fn clock(&self) -> &clock::SystemClock {
         &self.clock
+    }
+
+    fn random(&self) -> [u8; 16] {
+        let mut bytes = [0; 16];
+        let global: web_sys::WorkerGlobalScope = js_sys::global().unchecked_into();
+        let filled = global
+            .crypto()
+            .and_then(|crypto| crypto.get_random_values_with_u8_array(&mut bytes));
+        if filled.is_err() {
+            console_error!("the platform has no random numbers");
+        }
+        bytes
     }
 
     fn log(&self, line: &str) {

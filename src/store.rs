@@ -4,7 +4,8 @@
 
 use terrace_core::digest::Sha256;
 use terrace_core::index::{IndexDocument, ListedRelease};
-use terrace_core::key::{ArchiveKey, FactKey, IndexKey, Package};
+use terrace_core::key::{ArchiveKey, BytesKey, ChunkKey, FactKey, IndexKey, Package};
+use terrace_core::oci::Digest;
 use terrace_core::origin::{Fetch, Fetched, Guard};
 use terrace_core::read::{Found, IndexForm};
 use terrace_core::time::UnixTime;
@@ -63,6 +64,24 @@ pub struct ReleasePage {
     pub cursor: Option<String>,
 }
 
+/// A page of a listing of any documents.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct FactPage {
+    /// Each document, ascending by its name.
+    pub facts: Vec<ListedFact>,
+    /// Whether there are more behind the last of these.
+    pub is_cut: bool,
+}
+
+/// A document of a listing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListedFact {
+    /// What follows the prefix in its key.
+    pub name: String,
+    /// The metadata that it was written with.
+    pub metadata: Vec<(String, String)>,
+}
+
 /// The documents that are the truth. Strongly consistent: when an operation has returned, every
 /// later one sees its effect.
 #[expect(
@@ -92,6 +111,17 @@ pub trait Facts {
         package: &Package,
         cursor: Option<String>,
     ) -> Result<ReleasePage, StoreError>;
+
+    /// Up to `most` documents whose keys begin with `prefix`, behind the one with this name.
+    async fn list(
+        &self,
+        prefix: &str,
+        behind: Option<&str>,
+        most: u32,
+    ) -> Result<FactPage, StoreError>;
+
+    /// Removes a document; one that is not there is removed.
+    async fn delete(&self, key: &FactKey) -> Result<(), StoreError>;
 }
 
 /// What is known about stored bytes without reading them.
@@ -132,8 +162,8 @@ pub trait Archives {
     /// The platform's own stream of bytes.
     type Stream;
 
-    /// What is known about an archive; `None` when it is not stored.
-    async fn head(&self, key: ArchiveKey) -> Result<Option<ArchiveHead>, StoreError>;
+    /// What is known about an object; `None` when it is not stored.
+    async fn head(&self, key: BytesKey) -> Result<Option<ArchiveHead>, StoreError>;
 
     /// `length` bytes from `offset` on, or as many as there are.
     async fn read(&self, key: ArchiveKey, offset: u64, length: u64) -> Result<Vec<u8>, StoreError>;
@@ -141,18 +171,63 @@ pub trait Archives {
     /// The digest of what is really stored, computed without bringing the bytes into wasm.
     async fn digest(&self, key: ArchiveKey) -> Result<Option<Sha256>, StoreError>;
 
-    /// The whole archive and its length; `None` when it is not stored.
-    async fn open(&self, key: ArchiveKey) -> Result<Option<(u64, Self::Stream)>, StoreError>;
+    /// The whole object and its length; `None` when it is not stored.
+    async fn open(&self, key: BytesKey) -> Result<Option<(u64, Self::Stream)>, StoreError>;
+
+    /// `length` bytes from `offset` on, all of which must be there; `None` when it is not stored.
+    async fn open_part(
+        &self,
+        key: BytesKey,
+        offset: u64,
+        length: u64,
+    ) -> Result<Option<Self::Stream>, StoreError>;
 
     /// Stores bytes whose digest the store itself verifies against the key.
     async fn store(
         &self,
-        key: ArchiveKey,
+        key: BytesKey,
         payload: Payload<Self::Stream>,
     ) -> Result<Stored, StoreError>;
 
     /// Removes bytes that are not what their key says.
     async fn discard(&self, key: ArchiveKey) -> Result<(), StoreError>;
+}
+
+/// The chunks of uploads that are not complete.
+#[expect(
+    async_fn_in_trait,
+    reason = "a Worker has one thread, and so have the tests"
+)]
+pub trait Uploads {
+    /// The platform's own stream of bytes.
+    type Stream;
+
+    /// Stores a chunk whose length is known.
+    async fn store_chunk(
+        &self,
+        key: ChunkKey,
+        payload: Payload<Self::Stream>,
+    ) -> Result<(), StoreError>;
+
+    /// Stores a stream whose length nobody knows as chunks one behind the other, of which the first has
+    /// this key; tells their lengths. It is held in memory piece by piece, and never in wasm.
+    async fn store_pieces(
+        &self,
+        first: ChunkKey,
+        stream: Self::Stream,
+    ) -> Result<Vec<u64>, StoreError>;
+
+    /// Stores chunks, whose lengths are told, one behind the other as a blob whose digest the store
+    /// itself verifies. The bytes never enter wasm.
+    async fn assemble(
+        &self,
+        chunks: &[(ChunkKey, u64)],
+        digest: Digest,
+    ) -> Result<Stored, StoreError>;
+
+    /// Removes objects by what follows [`UPLOADS`](terrace_core::key::UPLOADS) in their keys, at most
+    /// 1,000 of them.
+    async fn remove(&self, names: Vec<String>) -> Result<(), StoreError>;
 }
 
 /// The indices: eventually consistent, one write a second for each key.
@@ -175,6 +250,9 @@ pub trait Indices {
 
     /// Writes an index. The last write wins.
     async fn put(&self, key: &IndexKey, document: &IndexDocument) -> Result<(), StoreError>;
+
+    /// Removes an index; one that is not there is removed. It counts as a write.
+    async fn delete(&self, key: &IndexKey) -> Result<(), StoreError>;
 }
 
 /// Why another registry could not be asked.
@@ -268,6 +346,9 @@ pub trait Request {
     /// The body as bytes. Only for bodies whose length is known to be small.
     async fn bytes(&mut self) -> Result<Vec<u8>, BodyError>;
 
+    /// The body as bytes, of which nobody knows how many there are; at most one more than `most`.
+    async fn bytes_up_to(&mut self, most: u64) -> Result<Vec<u8>, BodyError>;
+
     /// The body as a stream; `None` when there is none.
     fn stream(&mut self) -> Option<Self::Stream>;
 }
@@ -280,6 +361,8 @@ pub trait Platform {
     type Facts: Facts;
     /// Where archives are kept.
     type Archives: Archives<Stream = Self::Stream>;
+    /// Where uploads are kept.
+    type Uploads: Uploads<Stream = Self::Stream>;
     /// Where indices are kept.
     type Indices: Indices<Stream = Self::Stream>;
     /// Other registries.
@@ -291,12 +374,16 @@ pub trait Platform {
     fn facts(&self) -> &Self::Facts;
     /// The archives.
     fn archives(&self) -> &Self::Archives;
+    /// The uploads.
+    fn uploads(&self) -> &Self::Uploads;
     /// The indices.
     fn indices(&self) -> &Self::Indices;
     /// Other registries.
     fn upstream(&self) -> &Self::Upstream;
     /// The clock.
     fn clock(&self) -> &Self::Clock;
+    /// Bytes that nobody can foretell.
+    fn random(&self) -> [u8; 16];
     /// Writes a line for the operator. Never a secret.
     fn log(&self, line: &str);
 }

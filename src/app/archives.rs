@@ -3,6 +3,8 @@
 use terrace_core::limits;
 use terrace_core::presign::SignedMethod;
 use terrace_core::problem::Problem;
+use terrace_core::range::{self, Wanted};
+use terrace_core::read::CONTENT_DIGEST;
 use terrace_core::reply::{Body, CachePolicy, Reply};
 use terrace_core::route::Method;
 use terrace_core::signed_path::SignedPath;
@@ -24,17 +26,47 @@ impl<P: Platform> App<'_, P> {
             Method::Put => self.receive(path, request).await,
             Method::Head => {
                 self.check(path, SignedMethod::Get, 0)?;
-                let head = self.platform.archives().head(path.archive).await?;
+                let head = self.platform.archives().head(path.object).await?;
                 let head = head.ok_or_else(gone)?;
                 Ok(described(path, head.size))
             }
-            Method::Get | Method::Delete => {
+            Method::Get => {
                 self.check(path, SignedMethod::Get, 0)?;
-                let opened = self.platform.archives().open(path.archive).await?;
+                if let Some(range) = request.header("range") {
+                    return self.part(path, &range).await;
+                }
+                let opened = self.platform.archives().open(path.object).await?;
                 let (size, stream) = opened.ok_or_else(gone)?;
                 Ok(described(path, size).with_body(Body::Stream(stream)))
             }
+            Method::Delete | Method::Patch | Method::Post => Err(gone().into()),
         }
+    }
+
+    /// What a client asks for that goes on with a download.
+    async fn part(&self, path: &SignedPath, range: &str) -> Result<Reply<P::Stream>, Failure> {
+        let archives = self.platform.archives();
+        let size = archives.head(path.object).await?.ok_or_else(gone)?.size;
+        let (first, last) = match range::wanted(range, size) {
+            Wanted::Nothing => {
+                let reply = Reply::new(416, CachePolicy::NoStore);
+                return Ok(reply.with("content-range", format!("bytes */{size}")));
+            }
+            Wanted::Part { first, last } => (first, last),
+            Wanted::Whole => {
+                let opened = archives.open(path.object).await?;
+                let (size, stream) = opened.ok_or_else(gone)?;
+                return Ok(described(path, size).with_body(Body::Stream(stream)));
+            }
+        };
+        let length = last - first + 1;
+        let opened = archives.open_part(path.object, first, length).await?;
+        let stream = opened.ok_or_else(gone)?;
+        Ok(Reply::new(206, CachePolicy::NoStore)
+            .with("content-type", path.object.content_type())
+            .with("content-length", length.to_string())
+            .with("content-range", format!("bytes {first}-{last}/{size}"))
+            .with_body(Body::Stream(stream)))
     }
 
     async fn receive<R>(
@@ -54,14 +86,11 @@ impl<P: Platform> App<'_, P> {
             return Err(Problem::BadRequest("the body is missing".to_owned()).into());
         };
         let archives = self.platform.archives();
-        match archives
-            .store(path.archive, Payload::Stream(stream))
-            .await?
-        {
+        match archives.store(path.object, Payload::Stream(stream)).await? {
             Stored::Yes => Ok(Reply::new(201, CachePolicy::NoStore)),
             Stored::DigestMismatch => Err(Problem::Invalid(vec![format!(
-                "the body does not have the sha256 {}",
-                path.archive.digest
+                "the body does not have the digest {}",
+                path.object.digest()
             )])
             .into()),
         }
@@ -82,6 +111,8 @@ fn gone() -> Problem {
 
 fn described<S>(path: &SignedPath, size: u64) -> Reply<S> {
     Reply::new(200, CachePolicy::NoStore)
-        .with("content-type", path.archive.kind.content_type())
+        .with("content-type", path.object.content_type())
         .with("content-length", size.to_string())
+        .with("accept-ranges", "bytes")
+        .with(CONTENT_DIGEST, path.object.digest().to_string())
 }

@@ -3,7 +3,8 @@
 use serde::de::DeserializeOwned;
 use terrace_core::address::{MirroredAddress, ModuleAddress, ProviderAddress};
 use terrace_core::admin::{
-    MirrorBody, MissingArchive, ModuleBody, ProviderBody, PublishAnswer, Published, UploadRequest,
+    MirrorBody, MissingArchive, ModuleBody, ProviderBody, PublishAnswer,
+    Published as PublishedBody, UploadRequest,
 };
 use terrace_core::archive::limits::READ_BYTES;
 use terrace_core::archive::{ArchiveFormat, Entry, Step as ZipStep, TarGzInspector};
@@ -30,6 +31,19 @@ pub(super) enum Executed {
     All,
     /// Another publisher wrote the release first.
     WrittenByAnother,
+}
+
+/// How a publish ended.
+pub(super) enum Published {
+    /// Everything is stored.
+    Whole {
+        /// Whether it was not before.
+        creates: bool,
+        /// What the publisher should know.
+        warnings: Vec<String>,
+    },
+    /// These archives are missing.
+    Lacks(Vec<ExpectedArchive>),
 }
 
 impl Executed {
@@ -119,18 +133,28 @@ impl<P: Platform> App<'_, P> {
         publication: &Publication,
         origin: &str,
     ) -> Result<Reply<P::Stream>, Failure> {
+        match self.try_publish(publication).await? {
+            Published::Whole { creates, warnings } => Ok(published(publication, creates, warnings)),
+            Published::Lacks(missing) => self.ask_for(&missing, origin),
+        }
+    }
+
+    pub(super) async fn try_publish(
+        &self,
+        publication: &Publication,
+    ) -> Result<Published, Failure> {
         loop {
             let seen = self.look(publication).await?;
             match publication.plan(seen, self.platform.clock().now()) {
                 Plan::Conflict(reasons) => return Err(Problem::Conflict(reasons).into()),
                 Plan::Invalid(reasons) => return Err(Problem::Invalid(reasons).into()),
-                Plan::Upload(missing) => return self.ask_for(&missing, origin),
+                Plan::Upload(missing) => return Ok(Published::Lacks(missing)),
                 Plan::Execute {
                     steps,
                     creates,
                     warnings,
                 } => match self.execute(steps).await? {
-                    Executed::All => return Ok(published(publication, creates, warnings)),
+                    Executed::All => return Ok(Published::Whole { creates, warnings }),
                     // A release is never removed and never loses anything, so this ends.
                     Executed::WrittenByAnother => {}
                 },
@@ -174,7 +198,7 @@ impl<P: Platform> App<'_, P> {
         expected: &ExpectedArchive,
     ) -> Result<ArchiveState, Failure> {
         let archives = self.platform.archives();
-        let Some(head) = archives.head(expected.key).await? else {
+        let Some(head) = archives.head(expected.key.into()).await? else {
             return Ok(ArchiveState::Missing);
         };
         let digest = match head.sha256 {
@@ -185,7 +209,7 @@ impl<P: Platform> App<'_, P> {
             self.platform
                 .log(&format!("{} holds other bytes: discarded", expected.key));
             // Unless somebody has sent the right ones while these were being hashed.
-            let now = archives.head(expected.key).await?;
+            let now = archives.head(expected.key.into()).await?;
             if now.is_some_and(|now| now.revision == head.revision) {
                 archives.discard(expected.key).await?;
             }
@@ -304,7 +328,13 @@ impl<P: Platform> App<'_, P> {
         match step {
             Step::StoreArchive(key, bytes) => {
                 let payload = Payload::Bytes(bytes.clone());
-                if self.platform.archives().store(*key, payload).await? == Stored::DigestMismatch {
+                if self
+                    .platform
+                    .archives()
+                    .store((*key).into(), payload)
+                    .await?
+                    == Stored::DigestMismatch
+                {
                     return Err(Failure::Corrupt(format!("{key} on its way to storage")));
                 }
             }
@@ -351,7 +381,7 @@ fn parse_json<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
 }
 
 fn published<S>(publication: &Publication, creates: bool, warnings: Vec<String>) -> Reply<S> {
-    let published = Published {
+    let published = PublishedBody {
         address: publication.address(),
         version: publication.version().to_string(),
         warnings,

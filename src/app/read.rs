@@ -141,6 +141,7 @@ impl<P: Platform> App<'_, P> {
                 }
             }
             IndexKey::Content(package, digest) => self.content(package, *digest).await?,
+            IndexKey::Pushed(index) => self.pushed_index(index).await?,
         };
         let Some(document) = document else {
             return Ok(lookup.not_found());
@@ -189,6 +190,7 @@ impl<P: Platform> App<'_, P> {
                     None => Ok(()),
                 }
             }
+            IndexKey::Pushed(index) => self.index_pushed(index).await,
         }
     }
 

@@ -3,7 +3,7 @@
 use terrace_core::reply::Body;
 use worker::{js_sys, web_sys};
 
-use super::PlatformReply;
+use super::{PlatformReply, upstream};
 use crate::store::{BodyError, Request};
 
 /// A request of the fetch event. Headers cross into wasm one by one, when asked for.
@@ -67,6 +67,16 @@ impl Request for Incoming {
             .await
             .map_err(failed)?;
         Ok(js_sys::Uint8Array::new(&buffer).to_vec())
+    }
+
+    async fn bytes_up_to(&mut self, most: u64) -> Result<Vec<u8>, BodyError> {
+        match self.request.body() {
+            Some(body) => {
+                let read = upstream::read(&body, most).await;
+                read.map_err(|error| BodyError(error.to_string()))
+            }
+            None => Ok(Vec::new()),
+        }
     }
 
     fn stream(&mut self) -> Option<Self::Stream> {

@@ -62,6 +62,11 @@ impl Indices for Namespace {
             .await
             .map_err(failed)
     }
+
+    async fn delete(&self, key: &IndexKey) -> Result<(), StoreError> {
+        let deleted = self.kv.delete(&key.to_string()).await;
+        deleted.map_err(|error| failure("delete", key, error))
+    }
 }
 
 fn failure(operation: &str, key: &IndexKey, error: KvError) -> StoreError {

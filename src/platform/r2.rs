@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use terrace_core::digest::Sha256;
 use terrace_core::index::ListedRelease;
-use terrace_core::key::{ArchiveKey, FactKey, Package};
+use terrace_core::key::{ArchiveKey, BytesKey, FactKey, Package};
+use terrace_core::oci::Digest;
 use terrace_core::version::Version;
 use worker::crypto::{DigestStream, DigestStreamAlgorithm};
 use worker::{
@@ -12,8 +13,8 @@ use worker::{
 };
 
 use crate::store::{
-    ArchiveHead, Archives, Condition, Fact, Facts, Payload, ReleasePage, Revision, StoreError,
-    Stored,
+    ArchiveHead, Archives, Condition, Fact, FactPage, Facts, ListedFact, Payload, ReleasePage,
+    Revision, StoreError, Stored,
 };
 
 /// What R2 says when the bytes do not have the digest that was promised
@@ -25,7 +26,7 @@ const TOO_OFTEN: &str = "(10058)";
 
 /// An R2 bucket.
 pub(super) struct Bucket {
-    bucket: worker::Bucket,
+    pub(super) bucket: worker::Bucket,
 }
 
 impl Bucket {
@@ -125,6 +126,41 @@ impl Facts for Bucket {
         let cursor = page.truncated().then(|| page.cursor()).flatten();
         Ok(ReleasePage { releases, cursor })
     }
+
+    async fn list(
+        &self,
+        prefix: &str,
+        behind: Option<&str>,
+        most: u32,
+    ) -> Result<FactPage, StoreError> {
+        let failed = |error| failure("list", prefix, &error);
+        let list = self
+            .bucket
+            .list()
+            .prefix(prefix)
+            .limit(most)
+            .include(vec![Include::CustomMetadata]);
+        let list = match behind {
+            Some(behind) => list.start_after(format!("{prefix}{behind}")),
+            None => list,
+        };
+        let page = list.execute().await.map_err(failed)?;
+        let listed = |object: &Object| {
+            let name = object.key().strip_prefix(prefix)?.to_owned();
+            let metadata = object.custom_metadata().unwrap_or_default();
+            let metadata = metadata.into_iter().collect();
+            Some(ListedFact { name, metadata })
+        };
+        Ok(FactPage {
+            facts: page.objects().iter().filter_map(listed).collect(),
+            is_cut: page.truncated(),
+        })
+    }
+
+    async fn delete(&self, key: &FactKey) -> Result<(), StoreError> {
+        let deleted = self.bucket.delete(key.to_string()).await;
+        deleted.map_err(|error| failure("delete", key, &error))
+    }
 }
 
 fn listed(package: &Package, version: Version, object: &Object) -> Option<ListedRelease> {
@@ -137,7 +173,7 @@ fn listed(package: &Package, version: Version, object: &Object) -> Option<Listed
 impl Archives for Bucket {
     type Stream = web_sys::ReadableStream;
 
-    async fn head(&self, key: ArchiveKey) -> Result<Option<ArchiveHead>, StoreError> {
+    async fn head(&self, key: BytesKey) -> Result<Option<ArchiveHead>, StoreError> {
         let object = self.bucket.head(key.to_string()).await;
         let object = object.map_err(|error| failure("head", key, &error))?;
         Ok(object.map(|object| ArchiveHead {
@@ -162,7 +198,7 @@ impl Archives for Bucket {
 
     async fn digest(&self, key: ArchiveKey) -> Result<Option<Sha256>, StoreError> {
         let failed = |error| failure("digest", key, &error);
-        let Some((_, stream)) = self.open(key).await? else {
+        let Some((_, stream)) = self.open(key.into()).await? else {
             return Ok(None);
         };
         let hasher = DigestStream::new(DigestStreamAlgorithm::Sha256);
@@ -172,7 +208,7 @@ impl Archives for Bucket {
         Ok(digest(bytes.to_vec()))
     }
 
-    async fn open(&self, key: ArchiveKey) -> Result<Option<(u64, Self::Stream)>, StoreError> {
+    async fn open(&self, key: BytesKey) -> Result<Option<(u64, Self::Stream)>, StoreError> {
         let failed = |error| failure("open", key, &error);
         let object = self
             .bucket
@@ -194,18 +230,41 @@ impl Archives for Bucket {
         }
     }
 
+    async fn open_part(
+        &self,
+        key: BytesKey,
+        offset: u64,
+        length: u64,
+    ) -> Result<Option<Self::Stream>, StoreError> {
+        let failed = |error| failure("open", key, &error);
+        let get = self
+            .bucket
+            .get(key.to_string())
+            .range(Range::OffsetWithLength { offset, length });
+        let object = get.execute().await.map_err(failed)?;
+        let body = object.as_ref().and_then(Object::body);
+        match body.map(|body| body.response_body()).transpose() {
+            Ok(Some(ResponseBody::Stream(stream))) => Ok(Some(stream)),
+            Ok(_) => Ok(None),
+            Err(error) => Err(failed(error)),
+        }
+    }
+
     async fn store(
         &self,
-        key: ArchiveKey,
+        key: BytesKey,
         payload: Payload<Self::Stream>,
     ) -> Result<Stored, StoreError> {
         let put = match payload {
             Payload::Bytes(bytes) => self.bucket.put(key.to_string(), bytes),
             Payload::Stream(stream) => self.bucket.put(key.to_string(), stream),
         };
+        let put = match key.digest() {
+            Digest::Sha256(digest) => put.sha256(digest.as_bytes().to_vec()),
+            Digest::Sha512(digest) => put.sha512(digest.as_bytes().to_vec()),
+        };
         let stored = put
-            .sha256(key.digest.as_bytes().to_vec())
-            .http_metadata(content_type(key.kind.content_type()))
+            .http_metadata(content_type(key.content_type()))
             .execute()
             .await;
         match stored {
@@ -232,7 +291,11 @@ fn content_type(content_type: &str) -> HttpMetadata {
     }
 }
 
-fn failure(operation: &str, key: impl std::fmt::Display, error: &worker::Error) -> StoreError {
+pub(super) fn failure(
+    operation: &str,
+    key: impl std::fmt::Display,
+    error: &worker::Error,
+) -> StoreError {
     let cause = error.to_string();
     let operation = format!("R2 {operation} {key}");
     if cause.contains(TOO_OFTEN) {

@@ -182,7 +182,10 @@ fn check(url: &web_sys::Url, guard: &Guard) -> Result<(), UpstreamError> {
 }
 
 /// The bytes of a body, at most one more than `max`.
-async fn read(body: &web_sys::ReadableStream, max: u64) -> Result<Vec<u8>, UpstreamError> {
+pub(super) async fn read(
+    body: &web_sys::ReadableStream,
+    max: u64,
+) -> Result<Vec<u8>, UpstreamError> {
     let reader: web_sys::ReadableStreamDefaultReader = body.get_reader().unchecked_into();
     let mut bytes = Vec::new();
     while bytes.len() as u64 <= max {

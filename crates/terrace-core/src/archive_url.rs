@@ -1,6 +1,6 @@
 //! Where archives are fetched from and sent to: time-limited URLs that need no credential.
 
-use crate::key::ArchiveKey;
+use crate::key::{ArchiveKey, BytesKey};
 use crate::limits;
 use crate::presign::{Presigner, SignedMethod};
 use crate::signed_path::{PathSigner, PulledPackage};
@@ -58,18 +58,19 @@ impl ArchiveUrls {
         self.paths.as_ref()
     }
 
-    /// The URL to fetch `archive` from. `origin` is the registry's own, as in `https://host`.
-    pub fn download(&self, origin: &str, archive: ArchiveKey, now: UnixTime) -> String {
+    /// The URL to fetch an object from. `origin` is the registry's own, as in `https://host`.
+    pub fn download(&self, origin: &str, object: impl Into<BytesKey>, now: UnixTime) -> String {
+        let object = object.into();
         match &self.signer {
             ArchiveSigner::Bucket(presigner) => presigner.presign(
                 SignedMethod::Get,
-                &archive.to_string(),
+                &object.to_string(),
                 &[],
                 now,
                 self.lifetime,
             ),
             ArchiveSigner::Worker(signer) => {
-                let path = signer.download(archive, now.plus(self.lifetime));
+                let path = signer.download(object, now.plus(self.lifetime));
                 format!("{origin}{path}")
             }
         }

@@ -3,6 +3,7 @@
 use crate::archive_url::{ArchiveSigner, ArchiveUrls};
 use crate::limits;
 use crate::name::{Hostname, NameError};
+use crate::oci::pushed::ProviderRepositories;
 use crate::presign::{Endpoint, Presigner};
 use crate::pull::{ProviderPattern, PullPolicy, PullRules, VersionPattern};
 use crate::secret::Secret;
@@ -40,6 +41,10 @@ pub const PULL_MINIMUM_AGE: &str = "TERRACE_PULL_MINIMUM_AGE";
 /// separated by commas or spaces. These hosts, and no others, may be private.
 pub const PULL_ORIGINS: &str = "TERRACE_PULL_ORIGINS";
 
+/// Which OCI repositories hold providers, and of which registry: `prefix=hostname`, separated by commas or
+/// spaces; [`ProviderRepositories::NONE`] for none, and `opentofu-providers=registry.opentofu.org` unless set.
+pub const OCI_PROVIDERS: &str = "TERRACE_OCI_PROVIDERS";
+
 /// A deployment's settings.
 #[derive(Debug, Clone)]
 pub struct Config {
@@ -51,6 +56,8 @@ pub struct Config {
     pub hostnames: Vec<Hostname>,
     /// What is mirrored when somebody asks for it, and what is not served.
     pub pull: PullPolicy,
+    /// Which pushed repositories hold providers.
+    pub oci_providers: ProviderRepositories,
 }
 
 /// A variable that cannot be used, with its name and the rule. Never its value, if it is a secret.
@@ -95,6 +102,7 @@ impl Config {
             archive_urls: signer.map(|signer| ArchiveUrls::new(signer, paths, lifetime)),
             hostnames: hostnames(var(HOSTNAMES))?,
             pull,
+            oci_providers: provider_repositories(&var)?,
         })
     }
 }
@@ -141,6 +149,19 @@ fn pull_policy(var: &impl Fn(&'static str) -> Option<String>) -> Result<PullPoli
         },
         origins: words(var, PULL_ORIGINS, origin)?,
     }))
+}
+
+fn provider_repositories(
+    var: &impl Fn(&'static str) -> Option<String>,
+) -> Result<ProviderRepositories, ConfigError> {
+    match var(OCI_PROVIDERS).as_deref() {
+        None => Ok(ProviderRepositories::default()),
+        Some(ProviderRepositories::NONE) => Ok(ProviderRepositories::new(Vec::new())),
+        Some(_) => {
+            let all = words(var, OCI_PROVIDERS, ProviderRepositories::parse_one)?;
+            Ok(ProviderRepositories::new(all))
+        }
+    }
 }
 
 /// `hostname=https://host[:port]`.
@@ -275,6 +296,8 @@ mod tests {
             ),
             (vec![(PULL_THROUGH, "a.b/*/*")], PULL_THROUGH, URL_SECRET),
             (vec![(PULL_BLOCK, "a.b/c/d@one")], PULL_BLOCK, "one"),
+            (vec![(OCI_PROVIDERS, "a/b")], OCI_PROVIDERS, "form"),
+            (vec![(OCI_PROVIDERS, "none,a=b.c")], OCI_PROVIDERS, "form"),
             (vec![(PULL_MINIMUM_AGE, "3d")], PULL_MINIMUM_AGE, "3d"),
             (vec![(PULL_ORIGINS, "a.b")], PULL_ORIGINS, "hostname="),
             (

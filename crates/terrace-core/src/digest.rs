@@ -1,4 +1,4 @@
-//! SHA-256, the one digest that names archives.
+//! SHA-256, the digest that names archives, and SHA-512, which OCI clients may choose instead.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,6 +10,10 @@ use sha2::Digest as _;
 /// A SHA-256 digest. Its text is 64 lower-case hexadecimal digits (clients.md 2.2.5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Sha256([u8; 32]);
+
+/// A SHA-512 digest. Its text is 128 lower-case hexadecimal digits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Sha512([u8; 64]);
 
 /// Why a text is not a SHA-256 digest.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -49,23 +53,49 @@ impl FromStr for Sha256 {
 
     /// Reads hexadecimal of either case.
     fn from_str(text: &str) -> Result<Self, DigestError> {
-        let error = || DigestError(text.chars().take(80).collect());
-        let digit = |byte: u8| char::from(byte).to_digit(16);
-        if text.len() != 64 {
-            return Err(error());
-        }
         let mut bytes = [0u8; 32];
-        for (target, pair) in bytes.iter_mut().zip(text.as_bytes().chunks_exact(2)) {
-            *target = match pair {
-                [high, low] => digit(*high)
-                    .zip(digit(*low))
-                    .and_then(|(high, low)| u8::try_from(high * 16 + low).ok())
-                    .ok_or_else(error)?,
-                _ => return Err(error()),
-            };
+        match decode(text, &mut bytes) {
+            Some(()) => Ok(Self(bytes)),
+            None => Err(DigestError(text.chars().take(80).collect())),
         }
-        Ok(Self(bytes))
     }
+}
+
+impl Sha512 {
+    /// The digest of `bytes`.
+    pub fn of(bytes: &[u8]) -> Self {
+        Self(sha2::Sha512::digest(bytes).into())
+    }
+
+    /// Reads hexadecimal of either case.
+    pub fn parse(text: &str) -> Option<Self> {
+        let mut bytes = [0u8; 64];
+        decode(text, &mut bytes).map(|()| Self(bytes))
+    }
+
+    /// The 64 bytes themselves.
+    pub fn as_bytes(&self) -> &[u8; 64] {
+        &self.0
+    }
+}
+
+impl fmt::Display for Sha512 {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+/// Fills `bytes` with what `text` says in hexadecimal, if it says exactly as many.
+fn decode(text: &str, bytes: &mut [u8]) -> Option<()> {
+    let digit = |byte: u8| char::from(byte).to_digit(16);
+    if text.len() != bytes.len() * 2 {
+        return None;
+    }
+    for (target, pair) in bytes.iter_mut().zip(text.as_bytes().chunks_exact(2)) {
+        let [high, low] = pair else { return None };
+        *target = u8::try_from(digit(*high)? * 16 + digit(*low)?).ok()?;
+    }
+    Some(())
 }
 
 #[cfg(test)]

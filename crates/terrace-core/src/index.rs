@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 use crate::address::MirroredAddress;
 use crate::digest::Sha256;
 use crate::key::{IndexKey, Package};
-use crate::oci::{self, Artifact, Content, Digest, MediaType, Repository};
+use crate::oci::{self, Artifact, Content, Digest, Repository};
 use crate::package_hash::PackageHash;
 use crate::platform::Platform;
 use crate::protocol_version::ProtocolVersion;
@@ -73,15 +73,16 @@ fn is_false(value: &bool) -> bool {
 /// What is known about something in an OCI repository.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ContentMetadata {
-    /// Of a manifest; a zip has none.
+    /// Of a manifest; a blob has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub media_type: Option<MediaType>,
+    pub media_type: Option<String>,
     /// Its digest.
-    pub sha256: Sha256,
+    pub digest: Digest,
     /// Its length in bytes.
     pub size: u64,
-    /// Of which version it is.
-    pub version: Version,
+    /// Of which version it is, where it is published and not pushed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<Version>,
 }
 
 /// What a version list says about one release. It rides in the release object's metadata, so
@@ -111,7 +112,19 @@ const NO_CONTENTS: &str = "-";
 const CONTENT_CHARS: usize = 10;
 
 impl IndexDocument {
-    fn new(text: String) -> Self {
+    /// What has a digest.
+    pub(crate) fn of_content(content: ContentMetadata, text: String) -> Self {
+        Self {
+            metadata: IndexMetadata {
+                etag: format!("\"{}\"", content.digest),
+                content: Some(content),
+                pull: None,
+            },
+            text,
+        }
+    }
+
+    pub(crate) fn new(text: String) -> Self {
         let digest = Sha256::of(text.as_bytes()).to_string();
         let short: String = digest.chars().take(32).collect();
         Self {
@@ -347,25 +360,21 @@ fn contents(release: &Release) -> Result<Vec<(IndexKey, IndexDocument)>, serde_j
 }
 
 fn content_document(content: Content, version: Version) -> IndexDocument {
-    let sha256 = content.digest();
+    let digest = Digest::Sha256(content.digest());
     let (media_type, size, text) = match content {
         Content::Manifest(media_type, text) => (Some(media_type), text.len() as u64, text),
         // KV wants a value.
         Content::Zip(_, size) => (None, size, "zip".to_owned()),
     };
-    IndexDocument {
-        metadata: IndexMetadata {
-            etag: format!("\"{}\"", Digest(sha256)),
-            content: Some(ContentMetadata {
-                media_type,
-                sha256,
-                size,
-                version,
-            }),
-            pull: None,
+    IndexDocument::of_content(
+        ContentMetadata {
+            media_type: media_type.map(|media_type| media_type.as_str().to_owned()),
+            digest,
+            size,
+            version: Some(version),
         },
         text,
-    }
+    )
 }
 
 /// `{"versions":{"1.0.0":{}}}` (clients.md 5.3). No character of a version needs an escape.

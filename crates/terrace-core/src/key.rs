@@ -14,7 +14,16 @@
 //! ├── changes/modules/{namespace}/{name}/{system}
 //! ├── origins/{hostname}/{namespace}/{type}                     what was seen of a pulled provider, by compare-and-swap
 //! ├── leases/…                                                  who fetches from an origin, until when
-//! └── keys/{namespace}                                          signing keys, by compare-and-swap
+//! ├── keys/{namespace}                                          signing keys, by compare-and-swap
+//! └── oci/                                                      what is pushed; `:` cannot be in a repository's name
+//!     ├── blobs/{algorithm}/{digits}                            immutable bytes, shared by all repositories
+//!     ├── links/{repository}:{digest}                           that a repository has a blob, and its length
+//!     ├── manifests/{repository}:{digest}                       a manifest, byte for byte
+//!     ├── tags/{repository}:{tag}                               the digest of a manifest
+//!     ├── referrers/{repository}:{subject}:{digest}             the descriptor of a manifest with this subject
+//!     ├── changes/{repository}                                  rewritten after each change of a tag
+//!     └── uploads/{id}                                          an upload, by compare-and-swap
+//!         └── {offset}                                          a chunk of it
 //!
 //! KV (the indices; each a pure function of the facts)
 //! ├── providers/hosted/{namespace}/{type}/versions              the response itself, streamed
@@ -24,10 +33,14 @@
 //! ├── providers/{hostname}/{namespace}/{type}/version/{version}
 //! ├── modules/{namespace}/{name}/{system}/versions
 //! ├── modules/{namespace}/{name}/{system}/version/{version}
-//! └── of each of these, as OCI clients ask for it:
-//!     ├── …/tags                                                the list of tags, streamed
-//!     ├── …/tag/{version}                                       the manifest of a version, streamed
-//!     └── …/sha256/{digest}                                     a manifest, streamed; of a zip, that it is there
+//! ├── of each of these, as OCI clients ask for it:
+//! │   ├── …/tags                                                the list of tags, streamed
+//! │   ├── …/tag/{version}                                       the manifest of a version, streamed
+//! │   └── …/sha256/{digest}                                     a manifest, streamed; of a zip, that it is there
+//! ├── oci/{repository}:tags                                     the same of what is pushed
+//! ├── oci/{repository}:tag:{tag}
+//! ├── oci/{repository}:manifest:{digest}
+//! └── oci/{repository}:blob:{digest}
 //! ```
 //!
 //! `hosted` stands where a mirrored provider has its hostname; a hostname has a dot.
@@ -39,6 +52,8 @@ use crate::address::{MirroredAddress, ModuleAddress, ProviderAddress};
 use crate::archive::ArchiveFormat;
 use crate::digest::Sha256;
 use crate::name::Namespace;
+use crate::oci::pushed::UploadId;
+use crate::oci::{Digest, RepositoryName, Tag};
 use crate::signed_path::PulledPackage;
 use crate::version::Version;
 
@@ -66,6 +81,25 @@ pub enum FactKey {
     Origin(MirroredAddress),
     /// Who is fetching something from an origin, so that nobody else does.
     Lease(Lease),
+    /// Something about a repository that clients push to.
+    Pushed(PushedFact),
+}
+
+/// A key in R2 that holds a document about what was pushed.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum PushedFact {
+    /// That a repository has a blob.
+    Link(RepositoryName, Digest),
+    /// A manifest.
+    Manifest(RepositoryName, Digest),
+    /// Which manifest a tag names.
+    Tag(RepositoryName, Tag),
+    /// That a manifest (the second) has the first as its subject.
+    Referrer(RepositoryName, Digest, Digest),
+    /// What changed last about the tags of a repository.
+    Change(RepositoryName),
+    /// An upload that is not complete.
+    Upload(UploadId),
 }
 
 /// What is fetched from an origin by one at a time.
@@ -87,6 +121,24 @@ pub struct ArchiveKey {
     pub digest: Sha256,
     /// What the bytes are.
     pub kind: ArchiveKind,
+}
+
+/// A key in R2 that holds bytes for clients: a published archive, or a blob that was pushed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum BytesKey {
+    /// Published.
+    Archive(ArchiveKey),
+    /// Pushed.
+    Blob(Digest),
+}
+
+/// A chunk of an upload: the bytes from `offset` on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct ChunkKey {
+    /// Of which upload.
+    pub upload: UploadId,
+    /// Where it begins.
+    pub offset: u64,
 }
 
 /// What content-addressed bytes are. It decides the extension, which clients read meaning from.
@@ -115,6 +167,21 @@ pub enum IndexKey {
     Tag(Package, Version),
     /// Something in it that has a digest.
     Content(Package, Sha256),
+    /// Something of a repository that clients push to.
+    Pushed(PushedIndex),
+}
+
+/// A key in KV about what was pushed.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum PushedIndex {
+    /// The tags of a repository.
+    Tags(RepositoryName),
+    /// The manifest that a tag names.
+    Tag(RepositoryName, Tag),
+    /// A manifest.
+    Manifest(RepositoryName, Digest),
+    /// That there is a blob.
+    Blob(RepositoryName, Digest),
 }
 
 impl Package {
@@ -140,6 +207,44 @@ impl FactKey {
     }
 }
 
+/// Under which all uploads lie, and nothing else. Their ids begin with their time, so the oldest
+/// come first.
+pub const UPLOADS: &str = "oci/uploads/";
+
+impl PushedFact {
+    /// The prefix under which all tags of a repository lie, and nothing else.
+    pub fn tags_of(repository: &RepositoryName) -> String {
+        format!("oci/tags/{repository}:")
+    }
+
+    /// The prefix under which all referrers of a manifest lie, and nothing else.
+    pub fn referrers_of(repository: &RepositoryName, subject: &Digest) -> String {
+        format!("oci/referrers/{repository}:{subject}:")
+    }
+}
+
+impl PushedIndex {
+    /// The fact that it has to follow: when that changes, so does this.
+    pub fn fact(&self) -> FactKey {
+        FactKey::Pushed(match self.clone() {
+            Self::Tags(repository) => PushedFact::Change(repository),
+            Self::Tag(repository, tag) => PushedFact::Tag(repository, tag),
+            Self::Manifest(repository, digest) => PushedFact::Manifest(repository, digest),
+            Self::Blob(repository, digest) => PushedFact::Link(repository, digest),
+        })
+    }
+
+    /// Of which repository it is.
+    pub fn repository(&self) -> &RepositoryName {
+        match self {
+            Self::Tags(repository)
+            | Self::Tag(repository, _)
+            | Self::Manifest(repository, _)
+            | Self::Blob(repository, _) => repository,
+        }
+    }
+}
+
 impl fmt::Display for Package {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -162,6 +267,35 @@ impl fmt::Display for FactKey {
                 write!(f, "leases/releases/{address}/{version}")
             }
             Self::Lease(Lease::Package(package)) => write!(f, "leases/packages/{package}"),
+            Self::Pushed(fact) => fact.fmt(f),
+        }
+    }
+}
+
+impl fmt::Display for PushedFact {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Link(repository, digest) => write!(f, "oci/links/{repository}:{digest}"),
+            Self::Manifest(repository, digest) => {
+                write!(f, "oci/manifests/{repository}:{digest}")
+            }
+            Self::Tag(repository, tag) => write!(f, "{}{tag}", Self::tags_of(repository)),
+            Self::Referrer(repository, subject, digest) => {
+                write!(f, "{}{digest}", Self::referrers_of(repository, subject))
+            }
+            Self::Change(repository) => write!(f, "oci/changes/{repository}"),
+            Self::Upload(id) => write!(f, "{UPLOADS}{id}"),
+        }
+    }
+}
+
+impl fmt::Display for PushedIndex {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tags(repository) => write!(f, "oci/{repository}:tags"),
+            Self::Tag(repository, tag) => write!(f, "oci/{repository}:tag:{tag}"),
+            Self::Manifest(repository, digest) => write!(f, "oci/{repository}:manifest:{digest}"),
+            Self::Blob(repository, digest) => write!(f, "oci/{repository}:blob:{digest}"),
         }
     }
 }
@@ -175,6 +309,7 @@ impl fmt::Display for IndexKey {
             Self::Tags(package) => write!(f, "{package}/tags"),
             Self::Tag(package, version) => write!(f, "{package}/tag/{version}"),
             Self::Content(package, digest) => write!(f, "{package}/sha256/{digest}"),
+            Self::Pushed(index) => index.fmt(f),
         }
     }
 }
@@ -224,6 +359,70 @@ impl ArchiveKey {
 impl fmt::Display for ArchiveKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "archives/{}.{}", self.digest, self.kind.extension())
+    }
+}
+
+impl BytesKey {
+    /// The last part of a signed path: the digest in hexadecimal and what the bytes are.
+    pub fn file_name(&self) -> String {
+        match self {
+            Self::Archive(archive) => archive.file_name(),
+            Self::Blob(digest) => format!("{}{BLOB}", digest.hex()),
+        }
+    }
+
+    /// The content type the object is stored and served with.
+    pub fn content_type(&self) -> &'static str {
+        match self {
+            Self::Archive(archive) => archive.kind.content_type(),
+            Self::Blob(_) => "application/octet-stream",
+        }
+    }
+
+    /// The digest of the bytes.
+    pub fn digest(&self) -> Digest {
+        match self {
+            Self::Archive(archive) => Digest::Sha256(archive.digest),
+            Self::Blob(digest) => *digest,
+        }
+    }
+}
+
+/// What the name of a blob ends in.
+const BLOB: &str = ".blob";
+
+impl From<ArchiveKey> for BytesKey {
+    fn from(archive: ArchiveKey) -> Self {
+        Self::Archive(archive)
+    }
+}
+
+impl fmt::Display for BytesKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Archive(archive) => archive.fmt(f),
+            Self::Blob(digest) => write!(f, "oci/blobs/{}/{}", digest.algorithm(), digest.hex()),
+        }
+    }
+}
+
+impl fmt::Display for ChunkKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{UPLOADS}{}/{}", self.upload, self.offset)
+    }
+}
+
+impl FromStr for BytesKey {
+    type Err = ArchiveNameError;
+
+    /// Reads [`BytesKey::file_name`], in its canonical form only.
+    fn from_str(text: &str) -> Result<Self, ArchiveNameError> {
+        match text.strip_suffix(BLOB) {
+            Some(digits) => Digest::from_hex(digits)
+                .map(Self::Blob)
+                .ok_or(ArchiveNameError),
+            None => text.parse().map(Self::Archive),
+        }
     }
 }
 
@@ -327,6 +526,79 @@ mod tests {
     }
 
     #[test]
+    fn the_layout_of_what_is_pushed_is_pinned() {
+        let repository = RepositoryName::parse("team/app").unwrap();
+        let tag = Tag::parse("v1.0").unwrap();
+        let digest = Digest::Sha256(Sha256::of(b""));
+        let id = UploadId::new(crate::time::UnixTime(1_800_000_000), [7; 16]);
+        let empty = "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+        let digits = empty.trim_start_matches("sha256:");
+        for (fact, text) in [
+            (
+                PushedFact::Link(repository.clone(), digest),
+                format!("oci/links/team/app:{empty}"),
+            ),
+            (
+                PushedFact::Manifest(repository.clone(), digest),
+                format!("oci/manifests/team/app:{empty}"),
+            ),
+            (
+                PushedFact::Tag(repository.clone(), tag.clone()),
+                "oci/tags/team/app:v1.0".to_owned(),
+            ),
+            (
+                PushedFact::Referrer(repository.clone(), digest, digest),
+                format!("oci/referrers/team/app:{empty}:{empty}"),
+            ),
+            (
+                PushedFact::Change(repository.clone()),
+                "oci/changes/team/app".to_owned(),
+            ),
+            (PushedFact::Upload(id), format!("oci/uploads/{id}")),
+        ] {
+            assert_eq!(FactKey::Pushed(fact).to_string(), text);
+        }
+        for (index, text) in [
+            (
+                PushedIndex::Tags(repository.clone()),
+                "oci/team/app:tags".to_owned(),
+            ),
+            (
+                PushedIndex::Tag(repository.clone(), tag),
+                "oci/team/app:tag:v1.0".to_owned(),
+            ),
+            (
+                PushedIndex::Manifest(repository.clone(), digest),
+                format!("oci/team/app:manifest:{empty}"),
+            ),
+            (
+                PushedIndex::Blob(repository, digest),
+                format!("oci/team/app:blob:{empty}"),
+            ),
+        ] {
+            assert_eq!(IndexKey::Pushed(index).to_string(), text);
+        }
+        let blob = BytesKey::Blob(digest);
+        assert_eq!(blob.to_string(), format!("oci/blobs/sha256/{digits}"));
+        let chunk = ChunkKey {
+            upload: id,
+            offset: 5,
+        };
+        assert_eq!(chunk.to_string(), format!("oci/uploads/{id}/5"));
+    }
+
+    #[test]
+    fn the_longest_key_of_what_is_pushed_fits_kv_and_r2() {
+        let name = "a".repeat(limits::REPOSITORY_BYTES);
+        let repository = RepositoryName::parse(&name).unwrap();
+        let digest = Digest::Sha512(crate::digest::Sha512::of(b""));
+        let index = IndexKey::Pushed(PushedIndex::Manifest(repository.clone(), digest));
+        assert!(index.to_string().len() <= 512);
+        let fact = FactKey::Pushed(PushedFact::Referrer(repository, digest, digest));
+        assert!(fact.to_string().len() <= 1_024);
+    }
+
+    #[test]
     fn the_longest_key_fits_kv() {
         let part = "a".repeat(limits::NAME_BYTES);
         let version = format!("1.0.0-{}", "a".repeat(limits::VERSION_BYTES - 6));
@@ -339,6 +611,22 @@ mod tests {
         let mirrored = format!("{hostname}/{label}/{label}").parse().unwrap();
         let key = IndexKey::Version(Package::Mirrored(mirrored), version.parse().unwrap());
         assert!(key.to_string().len() <= 512);
+    }
+
+    #[test]
+    fn the_name_of_a_blob_reads_back_and_nothing_else_does() {
+        for digest in [
+            Digest::Sha256(Sha256::of(b"x")),
+            Digest::Sha512(crate::digest::Sha512::of(b"x")),
+        ] {
+            let key = BytesKey::Blob(digest);
+            assert_eq!(key.file_name().parse(), Ok(key));
+            let upper = digest.hex().to_ascii_uppercase();
+            assert!(format!("{upper}.blob").parse::<BytesKey>().is_err());
+        }
+        for text in [".blob", "0.blob", "blob"] {
+            assert!(text.parse::<BytesKey>().is_err(), "{text}");
+        }
     }
 
     #[test]

@@ -31,6 +31,7 @@ pub mod problem;
 pub mod protocol_version;
 pub mod publish;
 pub mod pull;
+pub mod range;
 pub mod read;
 pub mod release;
 pub mod reply;

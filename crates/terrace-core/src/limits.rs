@@ -128,3 +128,47 @@ pub const ORIGIN_TEXT_CHARS: usize = 120;
 
 /// The text of version constraints: far more than anyone writes.
 pub const CONSTRAINTS_BYTES: usize = 1_000;
+
+/// The name of a repository that is pushed to. Many clients take at most 255 bytes together with the
+/// hostname (OCI Distribution 1.1, "Pulling manifests"); with a tag or digest it fits every key.
+pub const REPOSITORY_BYTES: usize = 255;
+
+/// A tag (OCI Distribution 1.1, "Pulling manifests").
+pub const TAG_BYTES: usize = 128;
+
+/// A media type: two names of 127 bytes (RFC 6838, section 4.2) and a slash.
+pub const MEDIA_TYPE_BYTES: usize = 255;
+
+/// A manifest: what every registry should take (OCI Distribution 1.1, "Pushing Manifests"), and the
+/// most that OpenTofu reads (clients.md 6.8). It is held in wasm memory, which never shrinks.
+pub const MANIFEST_BYTES: u64 = 4 * 1024 * 1024;
+
+/// What a manifest may refer to. Each is looked for in storage when the manifest is pushed, and a Worker
+/// may make 1,000 requests to storage (<https://developers.cloudflare.com/workers/platform/limits/>).
+pub const MANIFEST_REFERENCES: usize = 500;
+
+/// Tags that are pushed with one manifest by its digest. The specification asks for ten.
+pub const TAGS_AT_ONCE: usize = 16;
+
+/// Chunks of one upload. Each is read once when the upload is completed, which is one request; the rest
+/// of the 1,000 is for everything else.
+pub const UPLOAD_CHUNKS: usize = 800;
+
+/// Chunks that a body of unknown length is stored in, in bytes: what is held in memory.
+pub const UPLOAD_PIECE_BYTES: u32 = 4 * 1024 * 1024;
+
+/// How old an upload that nobody has completed is before it is removed, in seconds.
+pub const UPLOAD_ABANDONED_SECONDS: u64 = 86_400;
+
+/// Objects of abandoned uploads that are removed at once.
+pub const UPLOADS_SWEPT: u32 = 100;
+
+/// How long a token is good that was given for the admin token, in seconds. A client that gets it before
+/// a large blob must still have it for the manifest (clients.md 11.3).
+pub const PUSH_TOKEN_SECONDS: u32 = 3_600;
+
+/// Descriptors in one answer that lists referrers; each is read from storage.
+pub const REFERRERS_AT_ONCE: u32 = 100;
+
+/// Their text, in bytes: what clients read of a manifest (clients.md 6.8).
+pub const REFERRERS_BYTES: usize = 4 * 1024 * 1024;

@@ -6,13 +6,26 @@
 //! module's is `modules/{namespace}/{name}/{system}`. The tags are the versions, with `_` for `+`
 //! (clients.md 6.3). Manifests are functions of the release and nothing else, in the form that
 //! OpenTofu demands (clients.md 6.6, 6.7), so they are written once, as indices.
+//!
+//! # Pushed repositories
+//! Every other name is a repository that clients push to: [`pushed`].
 
 mod artifact;
+mod auth;
+mod digest;
 mod error;
+mod name;
+pub mod pushed;
+mod query;
 mod repository;
 mod tag;
 
 pub use artifact::{Artifact, Content, EMPTY_CONFIG, MediaType, artifact, empty_config};
+pub use auth::{Caller, PushTokens, TokenAnswer, challenge, unauthorized};
+pub use digest::Digest;
 pub use error::{OciCode, OciError};
-pub use repository::{Digest, OciPath, OciRequest, Reference, Repository};
+pub(crate) use name::is_virtual;
+pub use name::{RepositoryName, Tag};
+pub use query::{Query, encoded};
+pub use repository::{OciPath, OciRequest, Reference, Repository};
 pub use tag::{TagPage, tags};

@@ -37,7 +37,7 @@ pub enum Problem {
     TooLarge(u64),
     /// 401: the token is missing or wrong.
     Unauthorized,
-    /// 404, 400 or 405 to an OCI client.
+    /// What an OCI client is told.
     Oci(OciError),
     /// 502: another registry, from which something is to be pulled, gave nothing of use.
     Origin(String),
@@ -137,6 +137,10 @@ impl Problem {
             Self::MethodNotAllowed(allowed) => reply.with("allow", Method::names(allowed)),
             Self::Unauthorized => reply.with("www-authenticate", "Bearer realm=\"terrace\""),
             Self::Unavailable(_) => reply.with("retry-after", "2"),
+            Self::Oci(error) => {
+                let headers = error.headers().iter();
+                headers.fold(reply, |reply, (name, value)| reply.with(name, value))
+            }
             _ => reply,
         }
     }

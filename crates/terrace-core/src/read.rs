@@ -15,8 +15,9 @@ mod oci;
 use crate::address::MirroredAddress;
 use crate::archive_url::ArchiveUrls;
 use crate::index::IndexMetadata;
-use crate::key::{IndexKey, Package};
+use crate::key::{IndexKey, Package, PushedIndex};
 use crate::limits;
+use crate::oci::pushed::PushedRequest;
 use crate::oci::{Digest, OciCode, OciError, OciRequest, TagPage};
 use crate::own_hosts::OwnHosts;
 use crate::platform::Platform;
@@ -27,7 +28,8 @@ use crate::route::{Method, Route};
 use crate::time::UnixTime;
 use crate::version::Version;
 use download::{Urls, mirror_packages, module_download, provider_download};
-use oci::{begin_oci, is_oci, oci_base, tags};
+pub use oci::{CONTENT_DIGEST, oci_base, referrers};
+use oci::{begin_oci, begin_pushed, is_oci, tags};
 
 /// What [`begin`] makes of a request.
 #[derive(Debug)]
@@ -52,6 +54,7 @@ pub struct Lookup {
     wanted: Wanted,
     method: Method,
     if_none_match: Option<String>,
+    range: Option<String>,
 }
 
 /// How an index is wanted.
@@ -147,7 +150,10 @@ pub fn begin<S>(
             Some(version),
             Wanted::ModuleDownload,
         ),
-        Route::OciBase => return Begun::Answer(sized(oci_base(), method)),
+        Route::Pushed(PushedRequest { repository, path }) => {
+            let page = TagPage::parse(query);
+            return begin_pushed(repository, path, page, method, if_none_match);
+        }
         Route::Oci(OciRequest { repository, path }) => {
             let package = repository.package(own);
             let page = TagPage::parse(query);
@@ -155,6 +161,8 @@ pub fn begin<S>(
         }
         other @ (Route::Archive(..)
         | Route::Pull(..)
+        | Route::OciBase
+        | Route::OciToken
         | Route::PublishProvider(..)
         | Route::MirroredRelease(..)
         | Route::PublishModule(..)
@@ -188,6 +196,7 @@ pub fn begin<S>(
         wanted,
         method,
         if_none_match,
+        range: None,
     }))
 }
 
@@ -198,6 +207,16 @@ fn is_module_download(path: &str) -> bool {
 }
 
 impl Lookup {
+    /// Whether the answer leads to bytes, of which a part may be asked for.
+    pub fn leads_to_bytes(&self) -> bool {
+        matches!(self.wanted, Wanted::Blob)
+    }
+
+    /// The same for a request with this `Range` header.
+    pub fn set_range(&mut self, range: Option<String>) {
+        self.range = range;
+    }
+
     /// Makes the answer of what was read.
     ///
     /// `origin` is the registry's own, as the client reached it: `https://host`; `policy` says whose
@@ -253,7 +272,7 @@ impl Lookup {
             IndexKey::Version(Package::Mirrored(address), version)
             | IndexKey::Tag(Package::Mirrored(address), version) => (address, version),
             IndexKey::Content(Package::Mirrored(address), _) => {
-                (address, &metadata?.content.as_ref()?.version)
+                (address, metadata?.content.as_ref()?.version.as_ref()?)
             }
             _ => return None,
         };
@@ -320,8 +339,20 @@ impl Lookup {
                 format!("this registry has no version {version} of {kind} {address}")
             }
             IndexKey::Content(package, digest) => {
-                let (kind, address, digest) = (kind(package), package.address(), Digest(*digest));
+                let (kind, address) = (kind(package), package.address());
+                let digest = Digest::Sha256(*digest);
                 format!("this registry has nothing with the digest {digest} of {kind} {address}")
+            }
+            IndexKey::Pushed(index) => {
+                let repository = index.repository();
+                match index {
+                    PushedIndex::Tags(_) => format!("there is no repository {repository}"),
+                    PushedIndex::Tag(_, tag) => format!("{repository} has no tag {tag}"),
+                    PushedIndex::Manifest(_, digest) => {
+                        format!("{repository} has no manifest {digest}")
+                    }
+                    PushedIndex::Blob(_, digest) => format!("{repository} has no blob {digest}"),
+                }
             }
         };
         match &self.wanted {
@@ -366,7 +397,8 @@ fn matches_etag(header: &str, etag: &str) -> bool {
     })
 }
 
-fn sized<S>(reply: Reply<S>, method: Method) -> Reply<S> {
+/// The answer to this method: without its body to HEAD.
+pub fn sized<S>(reply: Reply<S>, method: Method) -> Reply<S> {
     if method == Method::Head {
         reply.into_head()
     } else {

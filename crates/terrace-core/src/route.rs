@@ -6,7 +6,8 @@
 use crate::address::{MirroredAddress, ModuleAddress, ProviderAddress};
 use crate::limits;
 use crate::name::Namespace;
-use crate::oci::OciRequest;
+use crate::oci::pushed::PushedRequest;
+use crate::oci::{self, OciRequest};
 use crate::openpgp::KeyId;
 use crate::platform::Platform;
 use crate::problem::Problem;
@@ -42,8 +43,12 @@ pub enum Route {
     MirrorPackages(MirroredAddress, Version),
     /// `/v2/`
     OciBase,
-    /// `/v2/{repository}/…`
+    /// `/v2/token`
+    OciToken,
+    /// `/v2/{repository}/…` of a repository that is made of what is published.
     Oci(OciRequest),
+    /// `/v2/{repository}/…` of a repository that clients push to.
+    Pushed(PushedRequest),
     /// `/archives/{expires}/{hmac}/{sha256}.{extension}`
     Archive(SignedPath),
     /// `/pull/{expires}/{hmac}/{hostname}/{namespace}/{type}/{version}/{os}_{arch}.zip`
@@ -69,6 +74,10 @@ pub enum Method {
     Get,
     /// Read the headers only.
     Head,
+    /// Go on with an upload.
+    Patch,
+    /// Begin an upload.
+    Post,
     /// Create or publish.
     Put,
 }
@@ -80,6 +89,8 @@ impl Method {
             "DELETE" => Some(Self::Delete),
             "GET" => Some(Self::Get),
             "HEAD" => Some(Self::Head),
+            "PATCH" => Some(Self::Patch),
+            "POST" => Some(Self::Post),
             "PUT" => Some(Self::Put),
             _ => None,
         }
@@ -97,6 +108,8 @@ impl Method {
             Self::Delete => "DELETE",
             Self::Get => "GET",
             Self::Head => "HEAD",
+            Self::Patch => "PATCH",
+            Self::Post => "POST",
             Self::Put => "PUT",
         }
     }
@@ -124,6 +137,14 @@ impl Route {
         }
     }
 
+    /// Whether OCI clients ask for it, who read errors of their own.
+    pub fn is_oci(&self) -> bool {
+        matches!(
+            self,
+            Self::OciBase | Self::OciToken | Self::Oci(_) | Self::Pushed(_)
+        )
+    }
+
     /// The methods this route answers.
     pub fn methods(&self) -> &'static [Method] {
         match self {
@@ -137,7 +158,9 @@ impl Route {
             | Self::MirrorVersions(..)
             | Self::MirrorPackages(..)
             | Self::OciBase
+            | Self::OciToken
             | Self::Oci(..) => &[Method::Get, Method::Head],
+            Self::Pushed(request) => request.methods(),
             Self::Archive(..) => &[Method::Get, Method::Head, Method::Put],
             // A length that is not known yet must not be told wrong (clients.md 2.2.8).
             Self::Pull(..) => &[Method::Get],
@@ -257,8 +280,12 @@ fn oci(path: &str) -> Result<Route, Problem> {
     match path.strip_prefix(OCI_PREFIX) {
         // The base, with or without its final slash.
         None | Some("") => Ok(Route::OciBase),
-        Some(rest) => OciRequest::parse(rest)
+        Some("token") => Ok(Route::OciToken),
+        Some(rest) if oci::is_virtual(rest) => OciRequest::parse(rest)
             .map(Route::Oci)
+            .map_err(Problem::Oci),
+        Some(rest) => PushedRequest::parse(rest)
+            .map(Route::Pushed)
             .map_err(Problem::Oci),
     }
 }

@@ -10,7 +10,7 @@ use hmac::Mac as _;
 
 use crate::address::{MirroredAddress, ProviderAddress};
 use crate::digest::Sha256;
-use crate::key::ArchiveKey;
+use crate::key::{ArchiveKey, BytesKey};
 use crate::platform::Platform;
 use crate::presign::{SignedMethod, hmac, keyed};
 use crate::secret::Secret;
@@ -33,7 +33,7 @@ pub struct PathSigner {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SignedPath {
     /// The object.
-    pub archive: ArchiveKey,
+    pub object: BytesKey,
     expires: UnixTime,
     mac: Sha256,
 }
@@ -79,14 +79,14 @@ impl PathSigner {
         }
     }
 
-    /// The path that allows downloading `archive` (GET and HEAD).
-    pub fn download(&self, archive: ArchiveKey, expires: UnixTime) -> String {
-        self.path(SignedMethod::Get, archive, 0, expires)
+    /// The path that allows downloading an object (GET and HEAD).
+    pub fn download(&self, object: impl Into<BytesKey>, expires: UnixTime) -> String {
+        self.path(SignedMethod::Get, object.into(), 0, expires)
     }
 
     /// The path that allows uploading exactly `size` bytes as `archive`.
     pub fn upload(&self, archive: ArchiveKey, size: u64, expires: UnixTime) -> String {
-        self.path(SignedMethod::Put, archive, size, expires)
+        self.path(SignedMethod::Put, archive.into(), size, expires)
     }
 
     /// Whether `path` allows `method` now. `size` is the length of an upload, 0 for a download.
@@ -100,7 +100,7 @@ impl PathSigner {
         size: u64,
         now: UnixTime,
     ) -> Result<(), SignedPathError> {
-        let message = message(method, path.archive, size, path.expires);
+        let message = message(method, path.object, size, path.expires);
         self.verify(&message, path.mac, path.expires, now)
     }
 
@@ -141,25 +141,19 @@ impl PathSigner {
         Ok(())
     }
 
-    fn path(
-        &self,
-        method: SignedMethod,
-        archive: ArchiveKey,
-        size: u64,
-        expires: UnixTime,
-    ) -> String {
-        let message = message(method, archive, size, expires);
+    fn path(&self, method: SignedMethod, object: BytesKey, size: u64, expires: UnixTime) -> String {
+        let message = message(method, object, size, expires);
         let mac = Sha256::from_bytes(hmac(self.key.expose().as_bytes(), message.as_bytes()));
-        format!("{PREFIX}{}/{mac}/{}", expires.0, archive.file_name())
+        format!("{PREFIX}{}/{mac}/{}", expires.0, object.file_name())
     }
 }
 
-fn message(method: SignedMethod, archive: ArchiveKey, size: u64, expires: UnixTime) -> String {
+fn message(method: SignedMethod, object: BytesKey, size: u64, expires: UnixTime) -> String {
     let method = match method {
         SignedMethod::Get => "GET",
         SignedMethod::Put => "PUT",
     };
-    format!("{method}\n{archive}\n{size}\n{}", expires.0)
+    format!("{method}\n{object}\n{size}\n{}", expires.0)
 }
 
 impl fmt::Display for PulledPackage {
@@ -214,7 +208,7 @@ impl SignedPath {
     /// Reads the three segments behind [`PREFIX`]; `None` when they have another shape.
     pub fn parse(expires: &str, mac: &str, file_name: &str) -> Option<Self> {
         Some(Self {
-            archive: file_name.parse().ok()?,
+            object: file_name.parse().ok()?,
             expires: parse_expires(expires)?,
             mac: parse_mac(mac)?,
         })
@@ -263,7 +257,7 @@ mod tests {
             Err(SignedPathError::Signature)
         );
         let other = SignedPath {
-            archive: archive(b"b"),
+            object: archive(b"b").into(),
             ..path
         };
         assert_eq!(

@@ -201,7 +201,8 @@ impl<P: Platform> App<'_, P> {
         let lease = Lease::Package(Box::new(package.clone()));
         self.renew(&lease).await;
         let archives = self.platform.archives();
-        let mut storing = pin!(archives.store(zip_key(offer.sha256), Payload::Stream(stream)));
+        let mut storing =
+            pin!(archives.store(zip_key(offer.sha256).into(), Payload::Stream(stream)));
         let stored = loop {
             let pause = pin!(self.platform.clock().sleep(RENEWAL_SECONDS));
             match select(storing.as_mut(), pause).await {
@@ -234,7 +235,7 @@ impl<P: Platform> App<'_, P> {
         offer: &OfferedPackage,
     ) -> Result<Committed, Failure> {
         let key = zip_key(offer.sha256);
-        let Some(head) = self.platform.archives().head(key).await? else {
+        let Some(head) = self.platform.archives().head(key.into()).await? else {
             return Ok(Committed::NotStored);
         };
         let PulledPackage {

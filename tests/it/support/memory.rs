@@ -9,12 +9,13 @@ use std::rc::Rc;
 use std::task::Poll;
 
 use terrace::store::{
-    ArchiveHead, Archives, Clock, Condition, Download, Fact, Facts, Indices, Payload, Platform,
-    ReleasePage, Revision, StoreError, Stored, Upstream, UpstreamError,
+    ArchiveHead, Archives, Clock, Condition, Download, Fact, FactPage, Facts, Indices, ListedFact,
+    Payload, Platform, ReleasePage, Revision, StoreError, Stored, Uploads, Upstream, UpstreamError,
 };
 use terrace_core::digest::Sha256;
 use terrace_core::index::{IndexDocument, IndexMetadata, ListedRelease};
-use terrace_core::key::{ArchiveKey, FactKey, IndexKey, Package};
+use terrace_core::key::{ArchiveKey, BytesKey, ChunkKey, FactKey, IndexKey, Package, UPLOADS};
+use terrace_core::oci::Digest;
 use terrace_core::origin::{Fetch, Fetched, Guard, UrlParts};
 use terrace_core::read::{Found, IndexForm};
 use terrace_core::reply::Body;
@@ -22,6 +23,9 @@ use terrace_core::time::UnixTime;
 use url::Url;
 
 use super::registry::Response;
+
+/// What a body of unknown length is stored in.
+const PIECE: usize = 1_000;
 
 /// What R2 lists at once.
 const PAGE: usize = 1_000;
@@ -425,12 +429,100 @@ impl Facts for Memory {
         }
         Ok(page)
     }
+
+    async fn list(
+        &self,
+        prefix: &str,
+        behind: Option<&str>,
+        most: u32,
+    ) -> Result<FactPage, StoreError> {
+        self.note("R2 list", prefix);
+        let objects = self.0.objects.borrow();
+        let most = usize::try_from(most).unwrap();
+        let all = objects
+            .range(prefix.to_owned()..)
+            .take_while(|(key, _)| key.starts_with(prefix))
+            .map(|(key, object)| ListedFact {
+                name: key.strip_prefix(prefix).unwrap().to_owned(),
+                metadata: object.metadata.clone(),
+            })
+            .filter(|fact| behind.is_none_or(|behind| fact.name.as_str() > behind));
+        let mut facts: Vec<ListedFact> = all.take(most + 1).collect();
+        let is_cut = facts.len() > most;
+        facts.truncate(most);
+        Ok(FactPage { facts, is_cut })
+    }
+
+    async fn delete(&self, key: &FactKey) -> Result<(), StoreError> {
+        let key = key.to_string();
+        self.write("R2 delete", &key, || {
+            self.0.objects.borrow_mut().remove(&key);
+        })
+    }
+}
+
+impl Uploads for Memory {
+    type Stream = Vec<u8>;
+
+    async fn store_chunk(
+        &self,
+        key: ChunkKey,
+        payload: Payload<Vec<u8>>,
+    ) -> Result<(), StoreError> {
+        let (Payload::Bytes(bytes) | Payload::Stream(bytes)) = payload;
+        self.write("R2 put", &key.to_string(), || {
+            self.insert(&key.to_string(), &bytes, &[], None);
+        })
+    }
+
+    async fn store_pieces(&self, first: ChunkKey, stream: Vec<u8>) -> Result<Vec<u64>, StoreError> {
+        let mut key = first;
+        let mut lengths = Vec::new();
+        for piece in stream.chunks(PIECE) {
+            let bytes = Payload::Bytes(piece.to_vec());
+            self.store_chunk(key, bytes).await?;
+            lengths.push(piece.len() as u64);
+            key.offset += piece.len() as u64;
+        }
+        Ok(lengths)
+    }
+
+    async fn assemble(
+        &self,
+        chunks: &[(ChunkKey, u64)],
+        digest: Digest,
+    ) -> Result<Stored, StoreError> {
+        let mut whole = Vec::new();
+        for (key, length) in chunks {
+            self.note("R2 open", &key.to_string());
+            let object = self.object(&key.to_string()).expect("a chunk");
+            assert_eq!(object.bytes.len() as u64, *length);
+            whole.extend(object.bytes);
+        }
+        self.store(BytesKey::Blob(digest), Payload::Bytes(whole))
+            .await
+    }
+
+    async fn remove(&self, names: Vec<String>) -> Result<(), StoreError> {
+        self.write(
+            "R2 delete",
+            &format!("{} of {UPLOADS}", names.len()),
+            || {
+                for name in &names {
+                    self.0
+                        .objects
+                        .borrow_mut()
+                        .remove(&format!("{UPLOADS}{name}"));
+                }
+            },
+        )
+    }
 }
 
 impl Archives for Memory {
     type Stream = Vec<u8>;
 
-    async fn head(&self, key: ArchiveKey) -> Result<Option<ArchiveHead>, StoreError> {
+    async fn head(&self, key: BytesKey) -> Result<Option<ArchiveHead>, StoreError> {
         self.pause().await;
         let key = key.to_string();
         self.note("R2 head", &key);
@@ -458,7 +550,23 @@ impl Archives for Memory {
         Ok(self.object(&key).map(|object| Sha256::of(&object.bytes)))
     }
 
-    async fn open(&self, key: ArchiveKey) -> Result<Option<(u64, Vec<u8>)>, StoreError> {
+    async fn open_part(
+        &self,
+        key: BytesKey,
+        offset: u64,
+        length: u64,
+    ) -> Result<Option<Vec<u8>>, StoreError> {
+        let key = key.to_string();
+        self.note("R2 open", &key);
+        let (offset, length) = (
+            usize::try_from(offset).unwrap(),
+            usize::try_from(length).unwrap(),
+        );
+        let object = self.object(&key);
+        Ok(object.map(|object| object.bytes[offset..offset + length].to_vec()))
+    }
+
+    async fn open(&self, key: BytesKey) -> Result<Option<(u64, Vec<u8>)>, StoreError> {
         let key = key.to_string();
         self.note("R2 open", &key);
         Ok(self
@@ -466,17 +574,17 @@ impl Archives for Memory {
             .map(|object| (object.bytes.len() as u64, object.bytes)))
     }
 
-    async fn store(
-        &self,
-        key: ArchiveKey,
-        payload: Payload<Vec<u8>>,
-    ) -> Result<Stored, StoreError> {
+    async fn store(&self, key: BytesKey, payload: Payload<Vec<u8>>) -> Result<Stored, StoreError> {
         let (Payload::Bytes(bytes) | Payload::Stream(bytes)) = payload;
         self.write("R2 put", &key.to_string(), || {
-            if Sha256::of(&bytes) != key.digest {
+            if key.digest().of_same_kind(&bytes) != key.digest() {
                 return Stored::DigestMismatch;
             }
-            self.insert(&key.to_string(), &bytes, &[], Some(key.digest));
+            let checksum = match key.digest() {
+                Digest::Sha256(digest) => Some(digest),
+                Digest::Sha512(_) => None,
+            };
+            self.insert(&key.to_string(), &bytes, &[], checksum);
             Stored::Yes
         })
     }
@@ -529,6 +637,13 @@ impl Indices for Memory {
                 .indices
                 .borrow_mut()
                 .insert(key.clone(), document.clone());
+        })
+    }
+
+    async fn delete(&self, key: &IndexKey) -> Result<(), StoreError> {
+        let key = key.to_string();
+        self.write("KV delete", &key, || {
+            self.0.indices.borrow_mut().remove(&key);
         })
     }
 }
@@ -593,6 +708,7 @@ impl Platform for Memory {
     type Stream = Vec<u8>;
     type Facts = Self;
     type Archives = Self;
+    type Uploads = Self;
     type Indices = Self;
     type Upstream = Self;
     type Clock = Self;
@@ -602,6 +718,10 @@ impl Platform for Memory {
     }
 
     fn archives(&self) -> &Self {
+        self
+    }
+
+    fn uploads(&self) -> &Self {
         self
     }
 
@@ -615,6 +735,12 @@ impl Platform for Memory {
 
     fn clock(&self) -> &Self {
         self
+    }
+
+    fn random(&self) -> [u8; 16] {
+        let count = self.0.revision.get() + 1;
+        self.0.revision.set(count);
+        u128::from(count).to_be_bytes()
     }
 
     fn log(&self, line: &str) {

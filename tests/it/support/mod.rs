@@ -1,6 +1,7 @@
 pub mod fixtures;
 pub mod memory;
 pub mod mirrored;
+pub mod pushed;
 pub mod raw;
 pub mod registry;
 

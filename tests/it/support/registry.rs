@@ -79,6 +79,8 @@ pub struct Sent {
     pub target: String,
     pub headers: Vec<(String, String)>,
     pub body: Option<Vec<u8>>,
+    /// Whether the length of the body is not told.
+    pub is_unsized: bool,
 }
 
 impl Sent {
@@ -88,12 +90,19 @@ impl Sent {
             target: target.to_owned(),
             headers: Vec::new(),
             body: None,
+            is_unsized: false,
         }
     }
 
     pub fn header(mut self, name: &str, value: &str) -> Self {
         self.headers.push((name.to_owned(), value.to_owned()));
         self
+    }
+
+    /// A body whose length is not told.
+    pub fn unsized_body(mut self, body: impl Into<Vec<u8>>) -> Self {
+        self.is_unsized = true;
+        self.body(body)
     }
 
     pub fn body(mut self, body: impl Into<Vec<u8>>) -> Self {
@@ -229,7 +238,9 @@ async fn in_memory(memory: &Memory, config: &Config, sent: &Sent) -> Response {
         .unwrap_or(&sent.target);
     let (path, query) = target.split_once('?').unwrap_or((target, ""));
     let mut headers = sent.headers.clone();
-    if let Some(body) = &sent.body {
+    if let Some(body) = &sent.body
+        && !sent.is_unsized
+    {
         headers.push(("content-length".to_owned(), body.len().to_string()));
     }
     let request = MemoryRequest {
@@ -298,6 +309,12 @@ impl RequestSeam for MemoryRequest {
         Ok(self.body.take().unwrap_or_default())
     }
 
+    async fn bytes_up_to(&mut self, most: u64) -> Result<Vec<u8>, BodyError> {
+        let mut bytes = self.body.take().unwrap_or_default();
+        bytes.truncate(usize::try_from(most).unwrap() + 1);
+        Ok(bytes)
+    }
+
     fn stream(&mut self) -> Option<Vec<u8>> {
         self.body.take()
     }
@@ -315,10 +332,17 @@ fn over_http(authority: &str, sent: &Sent) -> Response {
     for (name, value) in &sent.headers {
         head.push_str(&format!("{name}: {value}\r\n"));
     }
-    if let Some(body) = &sent.body {
+    let mut body = sent.body.clone().unwrap_or_default();
+    if sent.is_unsized {
+        head.push_str("transfer-encoding: chunked\r\n");
+        let pieces = body.chunks(1_000).map(|piece| {
+            let length = format!("{:x}\r\n", piece.len());
+            [length.as_bytes(), piece, b"\r\n"].concat()
+        });
+        body = [pieces.collect::<Vec<_>>().concat(), b"0\r\n\r\n".to_vec()].concat();
+    } else if sent.body.is_some() {
         head.push_str(&format!("content-length: {}\r\n", body.len()));
     }
     head.push_str("\r\n");
-    let body = sent.body.as_deref().unwrap_or_default();
-    raw::exchange(authority, head.as_bytes(), body, sent.method == "HEAD").expect("a response")
+    raw::exchange(authority, head.as_bytes(), &body, sent.method == "HEAD").expect("a response")
 }

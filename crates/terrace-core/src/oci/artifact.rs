@@ -8,10 +8,10 @@ use crate::digest::Sha256;
 use crate::platform::Platform;
 use crate::release::{ModuleRelease, PackageDocument, Release};
 
-const PROVIDER: &str = "application/vnd.opentofu.provider";
-const PROVIDER_TARGET: &str = "application/vnd.opentofu.provider-target";
+pub(super) const PROVIDER: &str = "application/vnd.opentofu.provider";
+pub(super) const PROVIDER_TARGET: &str = "application/vnd.opentofu.provider-target";
 const MODULE: &str = "application/vnd.opentofu.modulepkg";
-const ZIP: &str = "archive/zip";
+pub(super) const ZIP: &str = "archive/zip";
 
 /// The config of every manifest: the empty JSON object (OCI Image 1.1, "Guidance for an Empty
 /// Descriptor").
@@ -215,7 +215,7 @@ impl<'a> Descriptor<'a> {
     fn of(media_type: &'a str, digest: Sha256, size: u64) -> Self {
         Self {
             media_type,
-            digest: Digest(digest).to_string(),
+            digest: Digest::Sha256(digest).to_string(),
             size,
             data: None,
             artifact_type: None,

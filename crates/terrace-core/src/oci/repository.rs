@@ -7,6 +7,7 @@ use crate::limits;
 use crate::own_hosts::OwnHosts;
 use crate::version::Version;
 
+use super::name::is_name;
 use super::tag;
 use super::{OciCode, OciError};
 
@@ -51,10 +52,6 @@ pub enum Reference {
     /// By its digest.
     Digest(Sha256),
 }
-
-/// A digest as OCI writes it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Digest(pub Sha256);
 
 impl OciRequest {
     /// Reads what follows `/v2/`.
@@ -142,20 +139,6 @@ fn repository(name: &[&str]) -> Result<Repository, OciError> {
     }
 }
 
-/// `[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*(\/…)*` (OCI Distribution 1.1, "Pulling manifests").
-fn is_name(text: &str) -> bool {
-    let is_part = |part: &str| {
-        let is_alphanumeric = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit();
-        let ends = part.bytes().next().zip(part.bytes().last());
-        let separators = part.split(|c: char| c.is_ascii_lowercase() || c.is_ascii_digit());
-        ends.is_some_and(|(first, last)| is_alphanumeric(first) && is_alphanumeric(last))
-            && separators.into_iter().all(|separator| {
-                matches!(separator, "" | "." | "_" | "__") || separator.bytes().all(|b| b == b'-')
-            })
-    };
-    text.split('/').all(is_part)
-}
-
 fn manifest(reference: &str) -> Result<OciPath, OciError> {
     if reference.contains(':') {
         return Ok(OciPath::Manifest(Reference::Digest(parse_digest(
@@ -204,28 +187,10 @@ fn read_only() -> OciError {
     )
 }
 
-impl std::fmt::Display for Digest {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "sha256:{}", self.0)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
-
-    #[test]
-    fn names_are_those_of_the_specification() {
-        for name in ["a", "a/b", "a.b/c_d/e__f/g-h/i---j", "0"] {
-            assert!(is_name(name), "{name}");
-        }
-        for name in [
-            "", "/", "a/", "/a", "a//b", "A", "a_", "-a", "a___b", "a.-b", "a..b", "ä",
-        ] {
-            assert!(!is_name(name), "{name}");
-        }
-    }
 
     #[test]
     fn the_name_of_a_repository_reads_back() {

@@ -37,7 +37,11 @@ pub(crate) fn parse(tag: &str) -> Option<Version> {
 /// # Errors
 /// Never for these types; serde cannot know that.
 pub fn tags(name: &str, versions: &[&Version]) -> Result<String, serde_json::Error> {
-    let mut tags: Vec<String> = versions.iter().map(|version| of(version)).collect();
+    list(name, versions.iter().map(|version| of(version)).collect())
+}
+
+/// The list of these tags.
+pub(crate) fn list(name: &str, mut tags: Vec<String>) -> Result<String, serde_json::Error> {
     tags.sort_unstable();
     let name = name.to_owned();
     serde_json::to_string(&Tags { name, tags })

@@ -9,7 +9,7 @@ use super::FinishError;
 use crate::address::MirroredAddress;
 use crate::archive_url::ArchiveUrls;
 use crate::index::{IndexedPackage, PackagesIndex, ProviderVersionIndex};
-use crate::key::{ArchiveKey, ArchiveKind, Package};
+use crate::key::{ArchiveKey, ArchiveKind, BytesKey, Package};
 use crate::package_hash::PackageHash;
 use crate::platform::Platform;
 use crate::problem::Problem;
@@ -40,8 +40,8 @@ impl<'a> Urls<'a> {
         Ok(Self { urls, origin, now })
     }
 
-    pub(super) fn of(&self, archive: ArchiveKey) -> String {
-        self.urls.download(self.origin, archive, self.now)
+    pub(super) fn of(&self, object: impl Into<BytesKey>) -> String {
+        self.urls.download(self.origin, object, self.now)
     }
 }
 

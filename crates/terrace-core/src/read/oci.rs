@@ -4,17 +4,20 @@ use super::download::Urls;
 use super::{Begun, FinishError, Found, IndexForm, Lookup, Wanted, sized};
 use crate::archive::ArchiveFormat;
 use crate::index::IndexMetadata;
-use crate::key::{ArchiveKey, ArchiveKind, IndexKey, Package};
+use crate::key::{ArchiveKey, ArchiveKind, BytesKey, IndexKey, Package, PushedIndex};
 use crate::limits;
+use crate::oci::pushed::{ManifestName, PushedPath, PushedRequest};
 use crate::oci::{
-    self, Digest, MediaType, OciCode, OciError, OciPath, Reference, Repository, TagPage,
+    self, Digest, MediaType, OciCode, OciError, OciPath, Reference, Repository, RepositoryName,
+    TagPage,
 };
 use crate::problem::Problem;
+use crate::range;
 use crate::reply::{Body, CachePolicy, Reply};
-use crate::route::{Method, OCI_PREFIX};
+use crate::route::{Method, OCI_PREFIX, Route};
 
 /// What the digest of an answer is told by.
-const CONTENT_DIGEST: &str = "docker-content-digest";
+pub const CONTENT_DIGEST: &str = "docker-content-digest";
 
 /// Whether the error of this path is read by an OCI client.
 pub(super) fn is_oci(path: &str) -> bool {
@@ -72,6 +75,59 @@ pub(super) fn begin_oci<S>(
         wanted,
         method,
         if_none_match,
+        range: None,
+    }))
+}
+
+pub(super) fn begin_pushed<S>(
+    repository: RepositoryName,
+    path: PushedPath,
+    page: Option<TagPage>,
+    method: Method,
+    if_none_match: Option<String>,
+) -> Begun<S> {
+    let is_read = matches!(method, Method::Get | Method::Head);
+    let (key, form, cache_seconds, wanted) = match path {
+        PushedPath::Tags if is_read => {
+            let form = match page {
+                Some(_) => IndexForm::Text,
+                None => IndexForm::Stream,
+            };
+            let wanted = Wanted::Tags(page, repository.to_string());
+            let key = PushedIndex::Tags(repository);
+            (key, form, limits::LIST_CACHE_SECONDS, wanted)
+        }
+        PushedPath::Manifest(ManifestName::Tag(tag)) if is_read => (
+            PushedIndex::Tag(repository, tag),
+            IndexForm::Stream,
+            limits::LIST_CACHE_SECONDS,
+            Wanted::Manifest,
+        ),
+        PushedPath::Manifest(ManifestName::Digest(digest)) if is_read => (
+            PushedIndex::Manifest(repository, digest),
+            IndexForm::Stream,
+            limits::CONTENT_CACHE_SECONDS,
+            Wanted::Manifest,
+        ),
+        PushedPath::Blob(digest) if is_read => (
+            PushedIndex::Blob(repository, digest),
+            IndexForm::Stream,
+            limits::CONTENT_CACHE_SECONDS,
+            Wanted::Blob,
+        ),
+        path => {
+            let request = PushedRequest { repository, path };
+            return Begun::Other(Route::Pushed(request), method);
+        }
+    };
+    Begun::Read(Box::new(Lookup {
+        key: IndexKey::Pushed(key),
+        form,
+        cache_seconds,
+        wanted,
+        method,
+        if_none_match,
+        range: None,
     }))
 }
 
@@ -87,9 +143,9 @@ impl Lookup {
             return Ok(Reply::new(304, CachePolicy::Revalidate).with("etag", etag));
         }
         Ok(Reply::new(200, CachePolicy::Revalidate)
-            .with("content-type", media_type.as_str())
+            .with("content-type", media_type)
             .with("content-length", content.size.to_string())
-            .with(CONTENT_DIGEST, Digest(content.sha256).to_string())
+            .with(CONTENT_DIGEST, content.digest.to_string())
             .with("etag", etag)
             .with_body(found.body))
     }
@@ -105,19 +161,30 @@ impl Lookup {
         if content.media_type.is_some() {
             return Err(self.unknown());
         }
-        let digest = Digest(content.sha256).to_string();
+        let digest = content.digest.to_string();
         if self.method == Method::Head {
             return Ok(Reply::new(200, CachePolicy::NoStore)
                 .with("content-type", "application/octet-stream")
                 .with("content-length", content.size.to_string())
                 .with(CONTENT_DIGEST, digest));
         }
-        let zip = ArchiveKey {
-            digest: content.sha256,
-            kind: ArchiveKind::Archive(ArchiveFormat::Zip),
+        // Storage would be less exact about what is not there.
+        let size = content.size;
+        let range = self.range.as_deref().map(|it| range::wanted(it, size));
+        if range == Some(range::Wanted::Nothing) {
+            let reply = Reply::new(416, CachePolicy::NoStore);
+            return Ok(reply.with("content-range", format!("bytes */{size}")));
+        }
+        let object = match (&self.key, content.digest) {
+            (IndexKey::Pushed(_), digest) => BytesKey::Blob(digest),
+            (_, Digest::Sha256(digest)) => BytesKey::Archive(ArchiveKey {
+                digest,
+                kind: ArchiveKind::Archive(ArchiveFormat::Zip),
+            }),
+            (_, Digest::Sha512(_)) => return Err(FinishError::Corrupt),
         };
         Ok(Reply::new(307, CachePolicy::NoStore)
-            .with("location", urls.of(zip))
+            .with("location", urls.of(object))
             .with(CONTENT_DIGEST, digest))
     }
 
@@ -131,8 +198,9 @@ impl Lookup {
     }
 }
 
-/// "Determining Support" of OCI Distribution; OpenTofu asks it first (clients.md 6.1).
-pub(super) fn oci_base<S>() -> Reply<S> {
+/// "Determining Support" of OCI Distribution; OpenTofu asks it first, and has to be answered without a
+/// challenge that it would have to follow (clients.md 6.1).
+pub fn oci_base<S>() -> Reply<S> {
     Reply::json(200, CachePolicy::Short, "{}".to_owned())
         .with("docker-distribution-api-version", "registry/2.0")
 }
@@ -142,14 +210,24 @@ fn empty_config<S>() -> Reply<S> {
     let text = oci::EMPTY_CONFIG.to_owned();
     Reply::new(200, CachePolicy::Short)
         .with("content-type", "application/octet-stream")
-        .with(CONTENT_DIGEST, Digest(oci::empty_config()).to_string())
+        .with(
+            CONTENT_DIGEST,
+            Digest::Sha256(oci::empty_config()).to_string(),
+        )
         .with_body(Body::Text(text))
 }
 
-/// Nothing refers to what is published. The type is exact (clients.md 11.7).
+/// Nothing refers to what is published.
 fn no_referrers<S>() -> Reply<S> {
+    referrers(&[])
+}
+
+/// A list of referrers, of descriptors as they are stored. The type is exact (clients.md 11.7).
+pub fn referrers<S>(descriptors: &[String]) -> Reply<S> {
     let media_type = MediaType::Index.as_str();
-    let text = format!(r#"{{"schemaVersion":2,"mediaType":"{media_type}","manifests":[]}}"#);
+    let descriptors = descriptors.join(",");
+    let text =
+        format!(r#"{{"schemaVersion":2,"mediaType":"{media_type}","manifests":[{descriptors}]}}"#);
     Reply::new(200, CachePolicy::NoStore)
         .with("content-type", media_type)
         .with_body(Body::Text(text))

@@ -1,0 +1,148 @@
+//! Names of repositories and tags, as OCI Distribution has them.
+
+use std::fmt;
+
+use crate::limits;
+
+use super::{OciCode, OciError};
+
+/// The name of a repository that clients push to: none of `providers/…` and `modules/…`, which are
+/// made of what is published.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct RepositoryName(String);
+
+/// A tag.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Tag(String);
+
+impl RepositoryName {
+    /// Reads a name.
+    ///
+    /// # Errors
+    /// That it is none, is too long, or is one that nobody can push to.
+    pub fn parse(text: &str) -> Result<Self, OciError> {
+        if !is_name(text) {
+            return Err(OciError::new(
+                OciCode::NameInvalid,
+                "the name of a repository has lower-case letters and digits, with single separators . _ - between them",
+            ));
+        }
+        let most = limits::REPOSITORY_BYTES;
+        if text.len() > most {
+            return Err(OciError::new(
+                OciCode::NameInvalid,
+                format!("the name of a repository has at most {most} bytes"),
+            ));
+        }
+        if is_virtual(text) {
+            return Err(OciError::new(
+                OciCode::NameUnknown,
+                "this repository is made of what is published",
+            ));
+        }
+        Ok(Self(text.to_owned()))
+    }
+
+    /// As it is written.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl Tag {
+    /// Reads a tag: `[a-zA-Z0-9_][a-zA-Z0-9._-]{0,127}`.
+    pub fn parse(text: &str) -> Option<Self> {
+        let is_word = |b: u8| b.is_ascii_alphanumeric() || b == b'_';
+        let mut bytes = text.bytes();
+        let is_tag = bytes.next().is_some_and(is_word)
+            && bytes.all(|b| is_word(b) || matches!(b, b'.' | b'-'))
+            && text.len() <= limits::TAG_BYTES;
+        is_tag.then(|| Self(text.to_owned()))
+    }
+
+    /// As it is written.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// Whether what a path says of repositories is about those that are made of what is published.
+pub(crate) fn is_virtual(path: &str) -> bool {
+    matches!(path.split('/').next(), Some("providers" | "modules"))
+}
+
+/// `[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*(\/…)*` (OCI Distribution 1.1, "Pulling manifests").
+pub(super) fn is_name(text: &str) -> bool {
+    let is_part = |part: &str| {
+        let is_alphanumeric = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit();
+        let ends = part.bytes().next().zip(part.bytes().last());
+        let separators = part.split(|c: char| c.is_ascii_lowercase() || c.is_ascii_digit());
+        ends.is_some_and(|(first, last)| is_alphanumeric(first) && is_alphanumeric(last))
+            && separators.into_iter().all(|separator| {
+                matches!(separator, "" | "." | "_" | "__") || separator.bytes().all(|b| b == b'-')
+            })
+    };
+    text.split('/').all(is_part)
+}
+
+impl fmt::Display for RepositoryName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Display for Tag {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn names_are_those_of_the_specification() {
+        for name in ["a", "a/b", "a.b/c_d/e__f/g-h/i---j", "0"] {
+            assert!(is_name(name), "{name}");
+        }
+        for name in [
+            "", "/", "a/", "/a", "a//b", "A", "a_", "-a", "a___b", "a.-b", "a..b", "ä",
+        ] {
+            assert!(!is_name(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn what_is_published_cannot_be_pushed_to() {
+        for name in ["providers/a/b", "modules/a", "providers"] {
+            assert!(RepositoryName::parse(name).is_err(), "{name}");
+        }
+        assert!(RepositoryName::parse("opentofu-providers/a/b").is_ok());
+        assert!(RepositoryName::parse(&"a".repeat(255)).is_ok());
+        assert!(RepositoryName::parse(&"a".repeat(256)).is_err());
+    }
+
+    #[test]
+    fn tags_are_those_of_the_specification() {
+        let longest = "a".repeat(128);
+        for tag in ["a", "1.0", "_", "v1.0.0-rc_1", "latest", &longest] {
+            assert!(Tag::parse(tag).is_some(), "{tag}");
+        }
+        let long = "a".repeat(129);
+        for tag in ["", ".a", "-a", "a+b", "a:b", "a b", "ä", &long] {
+            assert!(Tag::parse(tag).is_none(), "{tag}");
+        }
+    }
+
+    proptest! {
+        /// `:` separates names from what is in them, in every key.
+        #[test]
+        fn no_name_has_a_colon(text in "[a-z0-9:/._-]{1,20}") {
+            if let Ok(name) = RepositoryName::parse(&text) {
+                prop_assert!(!name.as_str().contains(':'));
+            }
+        }
+    }
+}

@@ -1,0 +1,215 @@
+//! Providers that are pushed as OpenTofu's documentation says (clients.md 6.6): what is in one, and
+//! whose it is.
+
+use crate::address::MirroredAddress;
+use crate::admin::{MirrorBody, PackageBody};
+use crate::digest::Sha256;
+use crate::limits;
+use crate::name::Hostname;
+use crate::oci::artifact::{PROVIDER, PROVIDER_TARGET, ZIP};
+use crate::oci::name::{RepositoryName, Tag, is_name};
+use crate::oci::{Digest, OciError, tag};
+use crate::platform::Platform;
+use crate::publish::package_filename;
+use crate::version::Version;
+
+use super::manifest::{Descriptor, ManifestType, PushedManifest, invalid};
+
+/// Which repositories hold providers, and of which registry: below `prefix`, as
+/// `{prefix}/{namespace}/{type}`, those of `hostname`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProviderRepositories(Vec<(String, Hostname)>);
+
+impl Default for ProviderRepositories {
+    /// `opentofu-providers/{namespace}/{type}` is of OpenTofu's registry.
+    fn default() -> Self {
+        let hostname = "registry.opentofu.org".parse().ok();
+        let all = hostname.map(|hostname| ("opentofu-providers".to_owned(), hostname));
+        Self(all.into_iter().collect())
+    }
+}
+
+impl ProviderRepositories {
+    /// What stands for no repositories at all.
+    pub const NONE: &str = "none";
+
+    /// These.
+    pub fn new(all: Vec<(String, Hostname)>) -> Self {
+        Self(all)
+    }
+
+    /// Reads `{prefix}={hostname}`.
+    ///
+    /// # Errors
+    /// What it should look like.
+    pub fn parse_one(text: &str) -> Result<(String, Hostname), String> {
+        let shape = || format!("{text:?} is not of the form repository/prefix=hostname");
+        let (prefix, hostname) = text.split_once('=').ok_or_else(shape)?;
+        if !is_name(prefix) || RepositoryName::parse(prefix).is_err() {
+            return Err(shape());
+        }
+        Ok((prefix.to_owned(), hostname.parse().map_err(|_| shape())?))
+    }
+
+    /// Whose provider a repository holds, if it holds one.
+    pub fn address(&self, repository: &RepositoryName) -> Option<MirroredAddress> {
+        self.0.iter().find_map(|(prefix, hostname)| {
+            let rest = repository.as_str().strip_prefix(prefix.as_str())?;
+            let provider = rest.strip_prefix('/')?;
+            format!("{hostname}/{provider}").parse().ok()
+        })
+    }
+}
+
+/// The version that OpenTofu reads a tag as, where it reads all of it (clients.md 14.1 on 6.3).
+pub(super) fn version_of(tag: &Tag) -> Option<Version> {
+    tag::parse(tag.as_str())
+}
+
+/// Whether OpenTofu can install what is tagged. What else has a tag that looks like a version breaks
+/// every install that looks for a version (clients.md 14.1 on 6.3).
+pub(super) fn is_provider(media_type: &str, artifact_type: Option<&str>) -> bool {
+    media_type == ManifestType::Index.as_str() && artifact_type == Some(PROVIDER)
+}
+
+impl PushedManifest<'_> {
+    /// The version that this becomes of a provider, if it is one and a whole version is its tag.
+    pub fn provider_version(&self, tag: &Tag) -> Option<Version> {
+        is_provider(self.kind().as_str(), self.artifact_type())
+            .then(|| version_of(tag))
+            .flatten()
+    }
+
+    /// The manifests of an index that OpenTofu would choose from, with their platforms.
+    ///
+    /// # Errors
+    /// When one of them is for no platform.
+    pub fn provider_targets(&self) -> Result<Vec<(Digest, Platform)>, OciError> {
+        let is_target = |descriptor: &&Descriptor<'_>| {
+            descriptor.artifact_type.as_deref() == Some(PROVIDER_TARGET)
+                && descriptor.media_type == ManifestType::Manifest.as_str()
+        };
+        let targets = self.manifests().iter().filter(is_target);
+        let targets = targets.map(|descriptor| {
+            let digest = descriptor.digest()?;
+            let told = || {
+                invalid(format!(
+                    "{digest} needs a platform with os and architecture"
+                ))
+            };
+            let platform = descriptor.platform.as_ref().ok_or_else(told)?;
+            if platform.os_version.is_some() {
+                return Err(invalid(format!(
+                    "the platform of {digest} has os.version, which OpenTofu does not choose"
+                )));
+            }
+            let platform = Platform::new(&platform.os, &platform.architecture);
+            Ok((
+                digest,
+                platform.map_err(|error| invalid(error.to_string()))?,
+            ))
+        });
+        targets.collect()
+    }
+
+    /// The zip of one platform.
+    fn package(&self) -> Result<(Sha256, u64), String> {
+        if self.artifact_type() != Some(PROVIDER_TARGET) {
+            return Err(format!("its artifactType is not {PROVIDER_TARGET}"));
+        }
+        let is_zip = |layer: &&Descriptor<'_>| layer.media_type == ZIP;
+        let mut zips = self.layers().iter().filter(is_zip);
+        let (Some(zip), None) = (zips.next(), zips.next()) else {
+            return Err(format!("it needs exactly one layer of the type {ZIP}"));
+        };
+        match zip.digest() {
+            Ok(Digest::Sha256(digest)) => Ok((digest, zip.size)),
+            _ => Err("the digest of its zip must be a sha256".to_owned()),
+        }
+    }
+}
+
+/// A version of a provider as the network mirror takes it, of its platforms' manifests.
+///
+/// # Errors
+/// What OpenTofu would refuse about one of them.
+pub fn pushed_packages(
+    address: &MirroredAddress,
+    version: &Version,
+    targets: &[(Platform, PushedManifest<'_>)],
+) -> Result<MirrorBody, OciError> {
+    let mut packages = Vec::new();
+    for (platform, manifest) in targets {
+        let (sha256, size) = manifest
+            .package()
+            .map_err(|reason| invalid(format!("the manifest for {platform}: {reason}")))?;
+        packages.push(PackageBody {
+            os: platform.os().to_owned(),
+            arch: platform.arch().to_owned(),
+            filename: package_filename(&address.provider, version, platform),
+            sha256: sha256.to_string(),
+            size,
+            h1: None,
+        });
+    }
+    if packages.is_empty() || packages.len() > limits::PLATFORMS {
+        let most = limits::PLATFORMS;
+        return Err(invalid(format!(
+            "a provider has 1 to {most} manifests of the artifactType {PROVIDER_TARGET}"
+        )));
+    }
+    Ok(MirrorBody {
+        protocols: Vec::new(),
+        signed: None,
+        packages,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn repository(name: &str) -> RepositoryName {
+        RepositoryName::parse(name).unwrap()
+    }
+
+    #[test]
+    fn a_repository_below_a_prefix_holds_a_provider() {
+        let all = ProviderRepositories::default();
+        let address = |name| all.address(&repository(name)).map(|it| it.to_string());
+        assert_eq!(
+            address("opentofu-providers/acme/widget").as_deref(),
+            Some("registry.opentofu.org/acme/widget")
+        );
+        for name in [
+            "opentofu-providers",
+            "opentofu-providers/acme",
+            "opentofu-providers/acme/widget/more",
+            "opentofu-providers/acme/wid_get",
+            "opentofu-providersx/acme/widget",
+            "acme/widget",
+        ] {
+            assert_eq!(address(name), None, "{name}");
+        }
+        let deep = ProviderRepositories::parse_one("a/b=registry.example.com").unwrap();
+        let all = ProviderRepositories::new(vec![deep]);
+        let found = all.address(&repository("a/b/acme/widget")).unwrap();
+        assert_eq!(found.to_string(), "registry.example.com/acme/widget");
+        for wrong in ["", "a", "=a.b", "a=", "A=a.b", "providers=a.b", "a=b"] {
+            assert!(ProviderRepositories::parse_one(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn only_a_whole_version_of_an_index_is_a_version_14_1() {
+        let index = br#"{"schemaVersion":2,"artifactType":"application/vnd.opentofu.provider","manifests":[]}"#;
+        let index = PushedManifest::parse(index).unwrap();
+        let version = |tag| index.provider_version(&Tag::parse(tag).unwrap());
+        assert!(version("1.2.3").is_some() && version("1.2.3-rc.1_b.2").is_some());
+        for tag in ["latest", "1", "1.0", "v1.0.0", "20240101", "01.2.3"] {
+            assert_eq!(version(tag), None, "{tag}");
+        }
+        let plain = PushedManifest::parse(br#"{"schemaVersion":2,"manifests":[]}"#).unwrap();
+        assert_eq!(plain.provider_version(&Tag::parse("1.2.3").unwrap()), None);
+    }
+}

@@ -1,0 +1,187 @@
+//! What is asked of a repository that clients push to.
+
+use crate::limits;
+use crate::oci::name::{RepositoryName, Tag};
+use crate::oci::{Digest, OciCode, OciError};
+use crate::route::{Method, OCI_PREFIX};
+
+use super::UploadId;
+
+/// A path below `/v2/`, of a repository that clients push to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PushedRequest {
+    /// Where.
+    pub repository: RepositoryName,
+    /// What.
+    pub path: PushedPath,
+}
+
+/// What is asked of a repository.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PushedPath {
+    /// `tags/list`
+    Tags,
+    /// `manifests/{reference}`
+    Manifest(ManifestName),
+    /// `blobs/{digest}`
+    Blob(Digest),
+    /// `referrers/{digest}`
+    Referrers(Digest),
+    /// `blobs/uploads/`
+    Uploads,
+    /// `blobs/uploads/{id}`
+    Upload(UploadId),
+}
+
+/// How a manifest is named.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ManifestName {
+    /// By a tag.
+    Tag(Tag),
+    /// By its digest.
+    Digest(Digest),
+}
+
+impl PushedRequest {
+    /// Reads what follows `/v2/`.
+    ///
+    /// # Errors
+    /// The error of the specification, told with the rule.
+    pub fn parse(path: &str) -> Result<Self, OciError> {
+        if path.len() > limits::PATH_BYTES {
+            let most = limits::PATH_BYTES;
+            let told = format!("a path has at most {most} bytes");
+            return Err(OciError::new(OciCode::NameInvalid, told));
+        }
+        let segments: Vec<&str> = path.split('/').collect();
+        let (name, path) = match segments.as_slice() {
+            [name @ .., "tags", "list"] => (name, Ok(PushedPath::Tags)),
+            [name @ .., "manifests", reference] => (name, manifest(reference)),
+            [name @ .., "blobs", "uploads", ""] | [name @ .., "blobs", "uploads"] => {
+                (name, Ok(PushedPath::Uploads))
+            }
+            [name @ .., "blobs", "uploads", id] => (name, upload(id)),
+            [name @ .., "blobs", digest] => (name, Digest::parse(digest).map(PushedPath::Blob)),
+            [name @ .., "referrers", digest] => {
+                (name, Digest::parse(digest).map(PushedPath::Referrers))
+            }
+            _ => {
+                let told = "this is no path of OCI Distribution";
+                return Err(OciError::new(OciCode::NameUnknown, told));
+            }
+        };
+        Ok(Self {
+            repository: RepositoryName::parse(&name.join("/"))?,
+            path: path?,
+        })
+    }
+
+    /// The methods that are answered here.
+    pub fn methods(&self) -> &'static [Method] {
+        match self.path {
+            PushedPath::Tags | PushedPath::Referrers(_) => &[Method::Get, Method::Head],
+            PushedPath::Manifest(_) => &[Method::Get, Method::Head, Method::Put, Method::Delete],
+            PushedPath::Blob(_) => &[Method::Get, Method::Head, Method::Delete],
+            PushedPath::Uploads => &[Method::Post],
+            PushedPath::Upload(_) => &[
+                Method::Get,
+                Method::Head,
+                Method::Patch,
+                Method::Put,
+                Method::Delete,
+            ],
+        }
+    }
+}
+
+impl PushedPath {
+    /// Where this is, as a path: it is on the host that was asked, however that is called
+    /// (clients.md 11.1).
+    pub fn location(&self, repository: &RepositoryName) -> String {
+        let rest = match self {
+            Self::Tags => "tags/list".to_owned(),
+            Self::Manifest(ManifestName::Tag(tag)) => format!("manifests/{tag}"),
+            Self::Manifest(ManifestName::Digest(digest)) => format!("manifests/{digest}"),
+            Self::Blob(digest) => format!("blobs/{digest}"),
+            Self::Referrers(digest) => format!("referrers/{digest}"),
+            Self::Uploads => "blobs/uploads/".to_owned(),
+            Self::Upload(id) => format!("blobs/uploads/{id}"),
+        };
+        format!("{OCI_PREFIX}{repository}/{rest}")
+    }
+}
+
+fn manifest(reference: &str) -> Result<PushedPath, OciError> {
+    if reference.contains(':') {
+        let digest = Digest::parse(reference)?;
+        return Ok(PushedPath::Manifest(ManifestName::Digest(digest)));
+    }
+    match Tag::parse(reference) {
+        Some(tag) => Ok(PushedPath::Manifest(ManifestName::Tag(tag))),
+        None => Err(OciError::new(
+            OciCode::ManifestUnknown,
+            "a tag has 1 to 128 letters, digits and _ . -, and begins with none of the last two",
+        )),
+    }
+}
+
+fn upload(id: &str) -> Result<PushedPath, OciError> {
+    UploadId::parse(id)
+        .map(PushedPath::Upload)
+        .ok_or_else(UploadId::unknown)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::time::UnixTime;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_location_reads_back() {
+        let repository = RepositoryName::parse("a/blobs/uploads").unwrap();
+        let digest = Digest::Sha256(crate::digest::Sha256::of(b"x"));
+        let tag = Tag::parse("latest").unwrap();
+        for path in [
+            PushedPath::Tags,
+            PushedPath::Manifest(ManifestName::Tag(tag)),
+            PushedPath::Manifest(ManifestName::Digest(digest)),
+            PushedPath::Blob(digest),
+            PushedPath::Referrers(digest),
+            PushedPath::Uploads,
+            PushedPath::Upload(UploadId::new(UnixTime(1_800_000_000), [9; 16])),
+        ] {
+            let location = path.location(&repository);
+            let rest = location.strip_prefix(OCI_PREFIX).unwrap();
+            let repository = repository.clone();
+            let read = PushedRequest::parse(rest);
+            assert_eq!(read, Ok(PushedRequest { repository, path }), "{rest}");
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_by_its_code() {
+        let status = |path: &str| PushedRequest::parse(path).unwrap_err().status();
+        assert_eq!(status("a/manifests/sha256:baddigeststring"), 400);
+        assert_eq!(status("a/referrers/latest"), 400);
+        assert_eq!(status("a/blobs/md5:00"), 400);
+        assert_eq!(status("a/manifests/-x"), 404);
+        assert_eq!(status("A/manifests/x"), 404);
+        assert_eq!(status("a/blobs/uploads/x"), 404);
+        assert_eq!(status("a"), 404);
+    }
+
+    proptest! {
+        #[test]
+        fn no_path_panics(path in "\\PC{0,200}") {
+            let _ = PushedRequest::parse(&path);
+        }
+
+        #[test]
+        fn near_misses_do_not_panic(
+            path in "((a|blobs|uploads|manifests|tags|list|referrers|sha256:0|\\.\\.|)/?){0,8}"
+        ) {
+            let _ = PushedRequest::parse(&path);
+        }
+    }
+}

@@ -1,0 +1,271 @@
+//! An upload that is not complete.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::key::ChunkKey;
+use crate::limits;
+use crate::oci::name::RepositoryName;
+use crate::oci::{OciCode, OciError};
+use crate::time::UnixTime;
+
+/// Names an upload: a UUID that begins with its time (RFC 9562, version 7), so that those which nobody
+/// has completed are the first of a listing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct UploadId(u128);
+
+/// What has come of an upload. Its chunks lie one after another.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UploadSession {
+    repository: String,
+    lengths: Vec<u64>,
+}
+
+/// `{first}-{last}`, both included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ContentRange {
+    first: u64,
+    last: u64,
+}
+
+impl UploadId {
+    /// A new one.
+    pub fn new(now: UnixTime, random: [u8; 16]) -> Self {
+        let time = u128::from(now.0.saturating_mul(1_000)) << 80;
+        let rest = u128::from_be_bytes(random) & (u128::MAX >> 48);
+        let version = 7 << 76;
+        let variant = 2 << 62;
+        let fixed = (0xf << 76) | (3 << 62);
+        Self(time | (rest & !fixed) | version | variant)
+    }
+
+    /// Reads an id in its canonical form only.
+    pub fn parse(text: &str) -> Option<Self> {
+        let digits: String = text.split('-').collect();
+        let id = Self(u128::from_str_radix(&digits, 16).ok()?);
+        (id.to_string() == text).then_some(id)
+    }
+
+    /// When it began.
+    pub fn began(self) -> UnixTime {
+        let milliseconds = u64::try_from(self.0 >> 80).unwrap_or(u64::MAX);
+        UnixTime(milliseconds / 1_000)
+    }
+
+    /// Whether nobody will complete it any more.
+    pub fn is_abandoned(self, now: UnixTime) -> bool {
+        now.0.saturating_sub(self.began().0) > limits::UPLOAD_ABANDONED_SECONDS
+    }
+
+    /// That there is no such upload.
+    pub fn unknown() -> OciError {
+        OciError::new(
+            OciCode::BlobUploadUnknown,
+            "there is no such upload in this repository: it is complete, was cancelled or is too old",
+        )
+    }
+}
+
+impl UploadSession {
+    /// One to which nothing has come yet.
+    pub fn new(repository: &RepositoryName) -> Self {
+        Self {
+            repository: repository.to_string(),
+            lengths: Vec::new(),
+        }
+    }
+
+    /// Whether it is of this repository.
+    pub fn is_of(&self, repository: &RepositoryName) -> bool {
+        self.repository == repository.as_str()
+    }
+
+    /// How many bytes have come.
+    pub fn size(&self) -> u64 {
+        self.lengths.iter().sum()
+    }
+
+    /// Whether nothing has come.
+    pub fn is_empty(&self) -> bool {
+        self.lengths.is_empty()
+    }
+
+    /// The chunks that have come, with their lengths.
+    pub fn chunks(&self, upload: UploadId) -> Vec<(ChunkKey, u64)> {
+        let mut offset = 0;
+        let chunk = |length: &u64| {
+            let key = ChunkKey { upload, offset };
+            offset += length;
+            (key, *length)
+        };
+        self.lengths.iter().map(chunk).collect()
+    }
+
+    /// Adds chunks behind those that have come.
+    ///
+    /// # Errors
+    /// When there are too many.
+    pub fn add(&mut self, lengths: &[u64]) -> Result<(), OciError> {
+        let lengths = lengths.iter().filter(|length| **length > 0);
+        self.lengths.extend(lengths);
+        let most = limits::UPLOAD_CHUNKS;
+        if self.lengths.len() > most {
+            let told = format!("an upload has at most {most} chunks: send larger ones");
+            return Err(OciError::new(OciCode::SizeInvalid, told).with_status(413));
+        }
+        Ok(())
+    }
+
+    /// Whether a chunk goes on where the upload is. Without a range it does.
+    ///
+    /// # Errors
+    /// 416 for one that does not; 400 for a range that is none, or of another length than the body.
+    pub fn accepts(&self, range: Option<&str>, length: Option<u64>) -> Result<(), OciError> {
+        let Some(range) = range else { return Ok(()) };
+        let range = ContentRange::parse(range).ok_or_else(|| {
+            let told = "Content-Range is the first and the last byte of the chunk, as in 0-1023";
+            OciError::new(OciCode::BlobUploadInvalid, told)
+        })?;
+        if range.first != self.size() {
+            let told = format!("the next byte of this upload is {}", self.size());
+            return Err(OciError::new(OciCode::BlobUploadInvalid, told).with_status(416));
+        }
+        if length.is_some_and(|length| length != range.length()) {
+            let told = "Content-Range and Content-Length contradict each other";
+            return Err(OciError::new(OciCode::SizeInvalid, told));
+        }
+        Ok(())
+    }
+
+    /// What has come, as the header `Range` tells it; of nothing it cannot tell that.
+    pub fn range(&self) -> String {
+        format!("0-{}", self.size().saturating_sub(1))
+    }
+}
+
+impl ContentRange {
+    fn parse(text: &str) -> Option<Self> {
+        // Some clients write it as HTTP does.
+        let text = text.strip_prefix("bytes ").unwrap_or(text);
+        let text = text.split('/').next()?;
+        let (first, last) = text.split_once('-')?;
+        let number = |text: &str| {
+            let is_number = text.bytes().all(|byte| byte.is_ascii_digit());
+            is_number.then(|| text.parse::<u64>().ok())?
+        };
+        let (first, last) = (number(first)?, number(last)?);
+        (first <= last && last < u64::MAX).then_some(Self { first, last })
+    }
+
+    fn length(self) -> u64 {
+        self.last - self.first + 1
+    }
+}
+
+impl fmt::Display for UploadId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let part = |shift: u32, digits: u32| (self.0 >> shift) & ((1 << (digits * 4)) - 1);
+        write!(
+            f,
+            "{:08x}-{:04x}-{:04x}-{:04x}-{:012x}",
+            part(96, 8),
+            part(80, 4),
+            part(64, 4),
+            part(48, 4),
+            part(0, 12)
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const NOW: UnixTime = UnixTime(1_800_000_000);
+
+    fn session(lengths: &[u64]) -> UploadSession {
+        let mut session = UploadSession::new(&RepositoryName::parse("a/b").unwrap());
+        session.add(lengths).unwrap();
+        session
+    }
+
+    #[test]
+    fn an_id_is_a_uuid_of_its_time() {
+        let id = UploadId::new(NOW, [0xff; 16]);
+        assert_eq!(id.to_string(), "01a3185c-5000-7fff-bfff-ffffffffffff");
+        assert_eq!(id.began(), NOW);
+        assert!(!id.is_abandoned(NOW.plus(86_400)));
+        assert!(id.is_abandoned(NOW.plus(86_401)));
+    }
+
+    #[test]
+    fn the_document_is_pinned() {
+        let text = serde_json::to_string(&session(&[3, 4])).unwrap();
+        assert_eq!(text, r#"{"repository":"a/b","lengths":[3,4]}"#);
+    }
+
+    #[test]
+    fn chunks_lie_one_after_another() {
+        let upload = UploadId::new(NOW, [1; 16]);
+        let session = session(&[3, 0, 4]);
+        let chunks: Vec<(u64, u64)> = session
+            .chunks(upload)
+            .iter()
+            .map(|(key, length)| (key.offset, *length))
+            .collect();
+        assert_eq!((session.size(), chunks), (7, vec![(0, 3), (3, 4)]));
+        assert_eq!(session.range(), "0-6");
+    }
+
+    #[test]
+    fn a_chunk_goes_on_where_the_upload_is() {
+        let session = session(&[10]);
+        let status = |range, length| session.accepts(range, length).map_err(|e| e.status());
+        assert_eq!(status(None, Some(5)), Ok(()));
+        assert_eq!(status(Some("10-14"), Some(5)), Ok(()));
+        assert_eq!(status(Some("bytes 10-14/15"), Some(5)), Ok(()));
+        assert_eq!(status(Some("10-14"), None), Ok(()));
+        assert_eq!(status(Some("10-14"), Some(4)), Err(400));
+        for range in ["0-4", "9-13", "11-15", "20-24"] {
+            assert_eq!(status(Some(range), Some(5)), Err(416), "{range}");
+        }
+        for range in [
+            "",
+            "10",
+            "10-",
+            "-14",
+            "14-10",
+            "+10-14",
+            "10-99999999999999999999",
+        ] {
+            assert_eq!(status(Some(range), Some(5)), Err(400), "{range}");
+        }
+    }
+
+    #[test]
+    fn there_are_not_more_chunks_than_can_be_put_together() {
+        let mut session = session(&[1; limits::UPLOAD_CHUNKS]);
+        assert_eq!(session.add(&[1]).unwrap_err().status(), 413);
+    }
+
+    proptest! {
+        #[test]
+        fn an_id_reads_back(random in any::<[u8; 16]>()) {
+            let id = UploadId::new(NOW, random);
+            prop_assert_eq!(UploadId::parse(&id.to_string()), Some(id));
+        }
+
+        #[test]
+        fn later_ids_come_later(random in any::<[u8; 16]>(), other in any::<[u8; 16]>()) {
+            let earlier = UploadId::new(NOW, random).to_string();
+            prop_assert!(earlier < UploadId::new(NOW.plus(1), other).to_string());
+        }
+
+        #[test]
+        fn no_text_panics(text in "\\PC{0,60}") {
+            let _ = (UploadId::parse(&text), ContentRange::parse(&text));
+        }
+    }
+}

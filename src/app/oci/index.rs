@@ -1,0 +1,168 @@
+//! The indices of what was pushed: each follows one fact.
+
+use std::cell::Cell;
+
+use serde::de::DeserializeOwned;
+use terrace_core::index::IndexDocument;
+use terrace_core::key::{FactKey, IndexKey, PushedFact, PushedIndex};
+use terrace_core::limits;
+use terrace_core::oci::pushed::{
+    LinkDocument, ListedTag, TagDocument, blob_index, manifest_index, tags_index,
+};
+use terrace_core::oci::{Digest, RepositoryName, Tag};
+
+use super::corrupt;
+use crate::app::{App, Failure};
+use crate::store::{Clock as _, Facts as _, Indices as _, Platform, StoreError};
+
+/// How many documents a page of a listing has.
+const PAGE: u32 = 1_000;
+
+impl<P: Platform> App<'_, P> {
+    /// Makes an index what its fact says, and again as long as that changes meanwhile; why this ends
+    /// with the newest is told in [`terrace_core::index`].
+    pub(in crate::app) async fn index_pushed(&self, index: &PushedIndex) -> Result<(), Failure> {
+        let (facts, fact) = (self.platform.facts(), index.fact());
+        for _ in 0..limits::REFRESH_ROUNDS {
+            let before = facts.revision(&fact).await?;
+            let document = self.pushed_index(index).await?;
+            match self.write_pushed(index, document.as_ref()).await {
+                // Waiting coalesces.
+                Err(StoreError::Busy(_)) => self.platform.clock().sleep(1).await,
+                Err(error) => return Err(error.into()),
+                Ok(()) => {
+                    if facts.revision(&fact).await? == before {
+                        return Ok(());
+                    }
+                }
+            }
+        }
+        Err(StoreError::Busy(index.to_string()).into())
+    }
+
+    async fn write_pushed(
+        &self,
+        index: &PushedIndex,
+        document: Option<&IndexDocument>,
+    ) -> Result<(), StoreError> {
+        let key = IndexKey::Pushed(index.clone());
+        match document {
+            Some(document) => self.platform.indices().put(&key, document).await,
+            None => self.platform.indices().delete(&key).await,
+        }
+    }
+
+    /// What an index should be; `None` when there is nothing of this name.
+    pub(in crate::app) async fn pushed_index(
+        &self,
+        index: &PushedIndex,
+    ) -> Result<Option<IndexDocument>, Failure> {
+        match index {
+            PushedIndex::Tags(repository) => {
+                let tags = self.list_tags(repository).await?;
+                let holds = self.config.oci_providers.address(repository).is_some();
+                tags_index(repository, holds, &tags).map_err(corrupt)
+            }
+            PushedIndex::Tag(repository, tag) => match self.tag(repository, tag).await? {
+                Some(TagDocument { digest, .. }) => self.manifest_index(repository, digest).await,
+                None => Ok(None),
+            },
+            PushedIndex::Manifest(repository, digest) => {
+                self.manifest_index(repository, *digest).await
+            }
+            PushedIndex::Blob(repository, digest) => {
+                let link = self.link(repository, *digest).await?;
+                Ok(link.map(|link| blob_index(&link, *digest)))
+            }
+        }
+    }
+
+    async fn manifest_index(
+        &self,
+        repository: &RepositoryName,
+        digest: Digest,
+    ) -> Result<Option<IndexDocument>, Failure> {
+        let Some(text) = self.manifest(repository, digest).await? else {
+            return Ok(None);
+        };
+        let index = manifest_index(text, digest);
+        index.map(Some).map_err(|error| corrupt(error.message()))
+    }
+
+    /// A manifest as it was pushed.
+    pub(super) async fn manifest(
+        &self,
+        repository: &RepositoryName,
+        digest: Digest,
+    ) -> Result<Option<String>, Failure> {
+        let key = FactKey::Pushed(PushedFact::Manifest(repository.clone(), digest));
+        let fact = self.platform.facts().get(&key).await?;
+        let text = fact.map(|fact| String::from_utf8(fact.bytes));
+        text.transpose()
+            .map_err(|error| Failure::Corrupt(format!("{key}: {error}")))
+    }
+
+    pub(super) async fn tag(
+        &self,
+        repository: &RepositoryName,
+        tag: &Tag,
+    ) -> Result<Option<TagDocument>, Failure> {
+        self.document(PushedFact::Tag(repository.clone(), tag.clone()))
+            .await
+    }
+
+    pub(super) async fn link(
+        &self,
+        repository: &RepositoryName,
+        digest: Digest,
+    ) -> Result<Option<LinkDocument>, Failure> {
+        self.document(PushedFact::Link(repository.clone(), digest))
+            .await
+    }
+
+    async fn document<T: DeserializeOwned>(&self, fact: PushedFact) -> Result<Option<T>, Failure> {
+        let key = FactKey::Pushed(fact);
+        let Some(fact) = self.platform.facts().get(&key).await? else {
+            return Ok(None);
+        };
+        let read = serde_json::from_slice(&fact.bytes);
+        read.map(Some)
+            .map_err(|error| Failure::Corrupt(format!("{key}: {error}")))
+    }
+
+    /// All tags of a repository. Where a copy of the bucket has lost an object's metadata, its document
+    /// tells.
+    pub(super) async fn list_tags(
+        &self,
+        repository: &RepositoryName,
+    ) -> Result<Vec<ListedTag>, Failure> {
+        let prefix = PushedFact::tags_of(repository);
+        let behind: Cell<Option<String>> = Cell::default();
+        let mut tags = Vec::new();
+        loop {
+            let last = behind.take();
+            let facts = self.platform.facts();
+            let page = facts.list(&prefix, last.as_deref(), PAGE).await?;
+            behind.set(page.facts.last().map(|fact| fact.name.clone()));
+            for fact in page.facts {
+                let Some(tag) = Tag::parse(&fact.name) else {
+                    self.platform
+                        .log(&format!("{prefix}{} is no tag: passed over", fact.name));
+                    continue;
+                };
+                let told = TagDocument::from_metadata(|name| {
+                    let found = fact.metadata.iter().find(|(known, _)| known == name);
+                    found.map(|(_, value)| value.as_str())
+                });
+                let document = match told {
+                    Some(document) => Some(document),
+                    None => self.tag(repository, &tag).await?,
+                };
+                tags.extend(document.map(|document| ListedTag { tag, document }));
+            }
+            if !page.is_cut {
+                return Ok(tags);
+            }
+        }
+    }
+}

@@ -1,0 +1,249 @@
+//! Manifests and tags, pushed and deleted.
+
+use futures_util::future::{join_all, try_join_all};
+use terrace_core::digest::Sha256;
+use terrace_core::key::{FactKey, PushedFact, PushedIndex};
+use terrace_core::limits;
+use terrace_core::oci::pushed::{
+    ManifestName, ManifestReference, PushedManifest, PushedPath, TagDocument,
+};
+use terrace_core::oci::{Digest, OciCode, OciError, Query, RepositoryName, Tag};
+use terrace_core::problem::Problem;
+use terrace_core::read::CONTENT_DIGEST;
+use terrace_core::reply::{CachePolicy, Reply};
+
+use super::{corrupt, denied};
+use crate::app::{App, Failure, content_length};
+use crate::store::{BodyError, Facts as _, Platform, Request};
+
+/// How many digests an error names.
+const NAMED: usize = 5;
+
+impl<P: Platform> App<'_, P> {
+    pub(super) async fn push_manifest<R>(
+        &self,
+        repository: RepositoryName,
+        name: ManifestName,
+        mut request: R,
+    ) -> Result<Reply<P::Stream>, Failure>
+    where
+        R: Request<Stream = P::Stream>,
+    {
+        let bytes = manifest_body(&mut request).await?;
+        let (digest, tags) = match name {
+            ManifestName::Tag(tag) => (Digest::Sha256(Sha256::of(&bytes)), vec![tag]),
+            ManifestName::Digest(digest) => {
+                let tags = tags_in(Query(request.query())).map_err(denied)?;
+                if digest.of_same_kind(&bytes) != digest {
+                    let told = format!("what was sent does not have the digest {digest}");
+                    return Err(denied(OciError::new(OciCode::DigestInvalid, told)));
+                }
+                (digest, tags)
+            }
+        };
+        let content_type = request.header("content-type");
+        let text = String::from_utf8(bytes).map_err(|_| {
+            denied(OciError::new(
+                OciCode::ManifestInvalid,
+                "the body is no text",
+            ))
+        })?;
+        let manifest = PushedManifest::pushed(text.as_bytes(), content_type.as_deref());
+        let manifest = manifest.map_err(denied)?;
+        self.check_references(&repository, manifest.references())
+            .await?;
+        // What contradicts a mirrored release is not tagged.
+        for tag in &tags {
+            self.mirror_pushed(&repository, tag, &manifest, request.origin())
+                .await?;
+        }
+        self.store_manifest(&repository, digest, &text, &manifest, &tags)
+            .await?;
+        let by_digest = PushedPath::Manifest(ManifestName::Digest(digest));
+        let mut reply = Reply::new(201, CachePolicy::NoStore)
+            .with("location", by_digest.location(&repository))
+            .with(CONTENT_DIGEST, digest.to_string());
+        if let Some(subject) = manifest.subject() {
+            reply = reply.with("oci-subject", subject.to_string());
+        }
+        if !tags.is_empty() {
+            let tags: Vec<&str> = tags.iter().map(Tag::as_str).collect();
+            reply = reply.with("oci-tag", tags.join(", "));
+        }
+        Ok(reply)
+    }
+
+    /// Everything that a manifest needs must be in its repository, or it could not be pulled.
+    async fn check_references(
+        &self,
+        repository: &RepositoryName,
+        references: &[ManifestReference],
+    ) -> Result<(), Failure> {
+        let looked_for = references.iter().map(async |reference| {
+            let (digest, fact) = match *reference {
+                ManifestReference::Blob(digest) => {
+                    (digest, PushedFact::Link(repository.clone(), digest))
+                }
+                ManifestReference::Manifest(digest) => {
+                    (digest, PushedFact::Manifest(repository.clone(), digest))
+                }
+            };
+            let revision = self.platform.facts().revision(&FactKey::Pushed(fact)).await;
+            revision.map(|revision| revision.is_none().then_some(digest))
+        });
+        let found = try_join_all(looked_for).await?;
+        let missing: Vec<String> = found.iter().flatten().map(Digest::to_string).collect();
+        if missing.is_empty() {
+            return Ok(());
+        }
+        let named = missing.iter().take(NAMED).map(String::as_str);
+        let named: Vec<&str> = named.collect();
+        let (count, named) = (missing.len(), named.join(", "));
+        let told = format!("{repository} does not have {count} of what this refers to: {named}");
+        Err(denied(OciError::new(OciCode::ManifestBlobUnknown, told)))
+    }
+
+    /// The manifest before what names it. The same again does no harm.
+    async fn store_manifest(
+        &self,
+        repository: &RepositoryName,
+        digest: Digest,
+        text: &str,
+        manifest: &PushedManifest<'_>,
+        tags: &[Tag],
+    ) -> Result<(), Failure> {
+        let fact = PushedFact::Manifest(repository.clone(), digest);
+        self.put_pushed(fact, text, &[]).await?;
+        if let Some(subject) = manifest.subject() {
+            let descriptor = manifest.referrer(text.as_bytes(), digest);
+            let fact = PushedFact::Referrer(repository.clone(), subject, digest);
+            let descriptor = descriptor.map_err(corrupt)?;
+            self.put_pushed(fact, &descriptor, &[]).await?;
+        }
+        let document = TagDocument::of(digest, manifest);
+        let metadata = document.to_metadata();
+        let document = serde_json::to_string(&document).map_err(corrupt)?;
+        for tag in tags {
+            let fact = PushedFact::Tag(repository.clone(), tag.clone());
+            self.put_pushed(fact, &document, &metadata).await?;
+        }
+        if !tags.is_empty() {
+            self.mark_tags(repository).await?;
+        }
+        self.index_manifests(repository, Some(digest), tags).await
+    }
+
+    /// Makes the indices of a manifest and of tags what the facts say; if there are tags, their list, too.
+    async fn index_manifests(
+        &self,
+        repository: &RepositoryName,
+        digest: Option<Digest>,
+        tags: &[Tag],
+    ) -> Result<(), Failure> {
+        let manifest = digest.map(|digest| PushedIndex::Manifest(repository.clone(), digest));
+        let list = (!tags.is_empty()).then(|| PushedIndex::Tags(repository.clone()));
+        let tags = tags.iter();
+        let tags = tags.map(|tag| PushedIndex::Tag(repository.clone(), tag.clone()));
+        let all: Vec<PushedIndex> = manifest.into_iter().chain(tags).chain(list).collect();
+        let written = join_all(all.iter().map(|index| self.index_pushed(index))).await;
+        written.into_iter().collect()
+    }
+
+    pub(super) async fn delete_manifest(
+        &self,
+        repository: RepositoryName,
+        name: ManifestName,
+    ) -> Result<Reply<P::Stream>, Failure> {
+        match name {
+            ManifestName::Tag(tag) => self.delete_tag(&repository, tag).await?,
+            ManifestName::Digest(digest) => self.delete_by_digest(&repository, digest).await?,
+        }
+        Ok(Reply::new(202, CachePolicy::NoStore))
+    }
+
+    async fn delete_tag(&self, repository: &RepositoryName, tag: Tag) -> Result<(), Failure> {
+        if self.tag(repository, &tag).await?.is_none() {
+            return Err(unknown(format!("{repository} has no tag {tag}")));
+        }
+        self.remove_tags(repository, std::slice::from_ref(&tag))
+            .await?;
+        self.index_manifests(repository, None, &[tag]).await
+    }
+
+    /// What names a manifest goes before it, so that what is broken off can be done again.
+    async fn delete_by_digest(
+        &self,
+        repository: &RepositoryName,
+        digest: Digest,
+    ) -> Result<(), Failure> {
+        let Some(text) = self.manifest(repository, digest).await? else {
+            return Err(unknown(format!("{repository} has no manifest {digest}")));
+        };
+        let listed = self.list_tags(repository).await?.into_iter();
+        let tags = listed.filter(|listed| listed.document.digest == digest);
+        let tags: Vec<Tag> = tags.map(|listed| listed.tag).collect();
+        self.remove_tags(repository, &tags).await?;
+        let facts = self.platform.facts();
+        let manifest = PushedManifest::parse(text.as_bytes()).ok();
+        if let Some(subject) = manifest.and_then(|manifest| manifest.subject()) {
+            let fact = PushedFact::Referrer(repository.clone(), subject, digest);
+            facts.delete(&FactKey::Pushed(fact)).await?;
+        }
+        let fact = PushedFact::Manifest(repository.clone(), digest);
+        facts.delete(&FactKey::Pushed(fact)).await?;
+        self.index_manifests(repository, Some(digest), &tags).await
+    }
+
+    async fn remove_tags(&self, repository: &RepositoryName, tags: &[Tag]) -> Result<(), Failure> {
+        for tag in tags {
+            let fact = PushedFact::Tag(repository.clone(), tag.clone());
+            self.platform.facts().delete(&FactKey::Pushed(fact)).await?;
+        }
+        if !tags.is_empty() {
+            self.mark_tags(repository).await?;
+        }
+        Ok(())
+    }
+}
+
+/// The body, whether its length is told or not.
+async fn manifest_body<R: Request>(request: &mut R) -> Result<Vec<u8>, Failure> {
+    let most = limits::MANIFEST_BYTES;
+    let too_large = || Failure::from(Problem::TooLarge(most));
+    let read = match request.header("content-length") {
+        Some(_) if content_length(request)? > most => return Err(too_large()),
+        Some(_) => request.bytes().await,
+        None => request.bytes_up_to(most).await,
+    };
+    let bytes = read.map_err(|BodyError(cause)| {
+        Problem::BadRequest(format!("the body could not be read to its end: {cause}"))
+    })?;
+    if bytes.len() as u64 > most {
+        return Err(too_large());
+    }
+    Ok(bytes)
+}
+
+/// The tags that a manifest is to have which is pushed by its digest.
+fn tags_in(query: Query<'_>) -> Result<Vec<Tag>, OciError> {
+    let most = limits::TAGS_AT_ONCE;
+    let mut tags: Vec<Tag> = Vec::new();
+    for text in query.values("tag") {
+        let tag = Tag::parse(&text).ok_or_else(|| {
+            let told = "a tag has 1 to 128 letters, digits and _ . -";
+            OciError::new(OciCode::ManifestInvalid, told)
+        })?;
+        if !tags.contains(&tag) {
+            tags.push(tag);
+        }
+        if tags.len() > most {
+            let told = format!("at most {most} tags can be pushed at once");
+            return Err(OciError::new(OciCode::SizeInvalid, told).with_status(414));
+        }
+    }
+    Ok(tags)
+}
+
+fn unknown(told: String) -> Failure {
+    denied(OciError::new(OciCode::ManifestUnknown, told))
+}

@@ -1,0 +1,110 @@
+//! A pushed provider becomes a mirrored release: one upload, every protocol.
+
+use futures_util::future::try_join_all;
+use terrace_core::address::MirroredAddress;
+use terrace_core::key::BytesKey;
+use terrace_core::oci::pushed::{PushedManifest, pushed_packages};
+use terrace_core::oci::{Digest, OciCode, OciError, RepositoryName, Tag};
+use terrace_core::own_hosts::OwnHosts;
+use terrace_core::problem::Problem;
+use terrace_core::publish::{ExpectedArchive, MirrorPublication, Publication};
+use terrace_core::version::Version;
+
+use super::denied;
+use crate::app::publish::Published;
+use crate::app::{App, Failure};
+use crate::store::{Archives as _, Clock as _, Payload, Platform, Stored};
+
+/// How many zips are copied at once.
+const AT_ONCE: usize = 4;
+
+impl<P: Platform> App<'_, P> {
+    /// Mirrors what is pushed with this tag, if it is a version of a provider.
+    pub(super) async fn mirror_pushed(
+        &self,
+        repository: &RepositoryName,
+        tag: &Tag,
+        index: &PushedManifest<'_>,
+        origin: &str,
+    ) -> Result<(), Failure> {
+        let address = self.config.oci_providers.address(repository);
+        let Some((address, version)) = address.zip(index.provider_version(tag)) else {
+            return Ok(());
+        };
+        if OwnHosts::new(origin, &self.config.hostnames).include(&address.hostname) {
+            let told = format!(
+                "{} is this registry itself: publish {} with `terrace publish`",
+                address.hostname, address.provider
+            );
+            return Err(denied(OciError::new(OciCode::Denied, told)));
+        }
+        let publication = self
+            .publication(repository, address, version, index)
+            .await?;
+        let archives = publication.archives();
+        for some in archives.chunks(AT_ONCE) {
+            try_join_all(some.iter().map(|archive| self.copy_blob(archive))).await?;
+        }
+        match self.try_publish(&publication).await {
+            Ok(Published::Whole { .. }) => Ok(()),
+            Ok(Published::Lacks(missing)) => {
+                let missing = missing.first().map(|archive| archive.filename.as_str());
+                let told = format!("{} is not stored", missing.unwrap_or_default());
+                Err(denied(OciError::new(OciCode::ManifestBlobUnknown, told)))
+            }
+            Err(Failure::Problem(Problem::Conflict(reasons))) => {
+                let error = OciError::new(OciCode::Denied, reasons.join("; "));
+                Err(denied(error.with_status(409)))
+            }
+            Err(Failure::Problem(Problem::Invalid(reasons))) => Err(invalid(&reasons)),
+            Err(failure) => Err(failure),
+        }
+    }
+
+    /// What the manifests of an index make together.
+    async fn publication(
+        &self,
+        repository: &RepositoryName,
+        address: MirroredAddress,
+        version: Version,
+        index: &PushedManifest<'_>,
+    ) -> Result<Publication, Failure> {
+        let mut texts = Vec::new();
+        for (digest, platform) in index.provider_targets().map_err(denied)? {
+            let text = self.manifest(repository, digest).await?;
+            let told = || OciError::new(OciCode::ManifestBlobUnknown, digest.to_string());
+            texts.push((platform, text.ok_or_else(|| denied(told()))?));
+        }
+        let mut targets = Vec::new();
+        for (platform, text) in &texts {
+            let target = PushedManifest::parse(text.as_bytes()).map_err(denied)?;
+            targets.push((platform.clone(), target));
+        }
+        let body = pushed_packages(&address, &version, &targets).map_err(denied)?;
+        let now = self.platform.clock().now();
+        MirrorPublication::parse(address, version, &body, now)
+            .map(Publication::Mirror)
+            .map_err(|reasons| invalid(&reasons))
+    }
+
+    /// Copies a zip to where archives are, unless it is there. Its bytes do not enter wasm.
+    async fn copy_blob(&self, archive: &ExpectedArchive) -> Result<(), Failure> {
+        let archives = self.platform.archives();
+        let (to, digest) = (archive.key, Digest::Sha256(archive.key.digest));
+        if archives.head(to.into()).await?.is_some() {
+            return Ok(());
+        }
+        // What is not there is missed when the release is planned.
+        let Some((_, stream)) = archives.open(BytesKey::Blob(digest)).await? else {
+            return Ok(());
+        };
+        match archives.store(to.into(), Payload::Stream(stream)).await? {
+            Stored::Yes => Ok(()),
+            Stored::DigestMismatch => Err(Failure::Corrupt(BytesKey::Blob(digest).to_string())),
+        }
+    }
+}
+
+fn invalid(reasons: &[String]) -> Failure {
+    denied(OciError::new(OciCode::ManifestInvalid, reasons.join("; ")))
+}

@@ -1,0 +1,382 @@
+//! Blobs on their way in, and out.
+
+use terrace_core::key::{BytesKey, ChunkKey, FactKey, PushedFact, PushedIndex, UPLOADS};
+use terrace_core::limits;
+use terrace_core::oci::pushed::{LinkDocument, PushedPath, UploadId, UploadSession};
+use terrace_core::oci::{Digest, OciCode, OciError, Query, RepositoryName};
+use terrace_core::problem::Problem;
+use terrace_core::read::CONTENT_DIGEST;
+use terrace_core::reply::{CachePolicy, Reply};
+
+use super::{corrupt, denied};
+use crate::app::{App, BUSY_TRIES, Failure, Task, content_length};
+use crate::store::{
+    Archives as _, Clock as _, Condition, Facts as _, Payload, Platform, Request, StoreError,
+    Stored, Uploads as _,
+};
+
+/// A body as it comes.
+enum Incoming<S> {
+    /// There is none.
+    Nothing,
+    /// So many bytes.
+    Sized(S, u64),
+    /// Nobody knows how many.
+    Unsized(S),
+}
+
+impl<P: Platform> App<'_, P> {
+    pub(super) async fn begin_upload<R>(
+        &self,
+        repository: RepositoryName,
+        mut request: R,
+    ) -> Result<Reply<P::Stream>, Failure>
+    where
+        R: Request<Stream = P::Stream>,
+    {
+        let query = Query(request.query());
+        if let Some(mount) = query.value("mount") {
+            let digest = Digest::parse(&mount).map_err(denied)?;
+            let from = query.value("from");
+            if let Some(link) = self.mountable(from.as_deref(), digest).await? {
+                return self.link_blob(repository, digest, link.size).await;
+            }
+        }
+        // Where there is nothing to mount, the client may send it.
+        let digest = match query.value("digest") {
+            Some(digest) => Some(Digest::parse(&digest).map_err(denied)?),
+            None => None,
+        };
+        let algorithm = query.value("digest-algorithm");
+        if algorithm.is_some_and(|name| !matches!(name.as_ref(), "sha256" | "sha512")) {
+            let told = "digest-algorithm is neither sha256 nor sha512";
+            return Err(denied(OciError::new(OciCode::DigestInvalid, told)));
+        }
+        let now = self.platform.clock().now();
+        let id = UploadId::new(now, self.platform.random());
+        let session = UploadSession::new(&repository);
+        self.later(Task::Sweep);
+        if let Some(digest) = digest {
+            let body = body_of(&mut request)?;
+            return self
+                .receive_blob(repository, (id, session), digest, body)
+                .await;
+        }
+        self.put_session(id, &session, Condition::Absent).await?;
+        Ok(told(202, &repository, id, &session))
+    }
+
+    /// What is known of a blob that may be mounted. Whoever may push may read everything, so that it can
+    /// be mounted from wherever it is.
+    async fn mountable(
+        &self,
+        from: Option<&str>,
+        digest: Digest,
+    ) -> Result<Option<LinkDocument>, Failure> {
+        match from {
+            None => {
+                let head = self
+                    .platform
+                    .archives()
+                    .head(BytesKey::Blob(digest))
+                    .await?;
+                Ok(head.map(|head| LinkDocument { size: head.size }))
+            }
+            Some(from) => match RepositoryName::parse(from) {
+                Ok(from) => self.link(&from, digest).await,
+                Err(_) => Ok(None),
+            },
+        }
+    }
+
+    pub(super) async fn go_on_with_upload<R>(
+        &self,
+        repository: &RepositoryName,
+        id: UploadId,
+        mut request: R,
+    ) -> Result<Reply<P::Stream>, Failure>
+    where
+        R: Request<Stream = P::Stream>,
+    {
+        let (mut session, etag) = self.session(repository, id).await?;
+        let body = self.chunk_of(repository, id, &session, &mut request)?;
+        if self.store_body(id, &mut session, body).await? {
+            let unchanged = Condition::Unchanged(etag);
+            if !self.put_session(id, &session, unchanged).await? {
+                let told = "another chunk of this upload has come at the same time";
+                let error = OciError::new(OciCode::BlobUploadInvalid, told).with_status(416);
+                return Err(denied(error));
+            }
+        }
+        Ok(told(202, repository, id, &session))
+    }
+
+    pub(super) async fn complete_upload<R>(
+        &self,
+        repository: RepositoryName,
+        id: UploadId,
+        mut request: R,
+    ) -> Result<Reply<P::Stream>, Failure>
+    where
+        R: Request<Stream = P::Stream>,
+    {
+        let digest = Query(request.query()).value("digest").unwrap_or_default();
+        let digest = Digest::parse(&digest).map_err(denied)?;
+        let (session, _) = self.session(&repository, id).await?;
+        let body = self.chunk_of(&repository, id, &session, &mut request)?;
+        self.receive_blob(repository, (id, session), digest, body)
+            .await
+    }
+
+    /// The body of a request, if it goes on where the upload is.
+    fn chunk_of<R>(
+        &self,
+        repository: &RepositoryName,
+        id: UploadId,
+        session: &UploadSession,
+        request: &mut R,
+    ) -> Result<Incoming<P::Stream>, Failure>
+    where
+        R: Request<Stream = P::Stream>,
+    {
+        let range = request.header("content-range");
+        let body = body_of(request)?;
+        session
+            .accepts(range.as_deref(), body.length())
+            .map_err(|error| {
+                let location = PushedPath::Upload(id).location(repository);
+                let error = error.with_header("location", location);
+                denied(error.with_header("range", session.range()))
+            })?;
+        Ok(body)
+    }
+
+    pub(super) async fn describe_upload(
+        &self,
+        repository: &RepositoryName,
+        id: UploadId,
+    ) -> Result<Reply<P::Stream>, Failure> {
+        let (session, _) = self.session(repository, id).await?;
+        Ok(told(204, repository, id, &session))
+    }
+
+    pub(super) async fn cancel_upload(
+        &self,
+        repository: &RepositoryName,
+        id: UploadId,
+    ) -> Result<Reply<P::Stream>, Failure> {
+        let (session, _) = self.session(repository, id).await?;
+        self.discard_upload(names(id, &session)).await?;
+        Ok(Reply::new(204, CachePolicy::NoStore))
+    }
+
+    pub(super) async fn delete_blob(
+        &self,
+        repository: RepositoryName,
+        digest: Digest,
+    ) -> Result<Reply<P::Stream>, Failure> {
+        if self.link(&repository, digest).await?.is_none() {
+            let told = format!("{repository} has no blob {digest}");
+            return Err(denied(OciError::new(OciCode::BlobUnknown, told)));
+        }
+        let index = PushedIndex::Blob(repository, digest);
+        self.platform.facts().delete(&index.fact()).await?;
+        self.index_pushed(&index).await?;
+        Ok(Reply::new(202, CachePolicy::NoStore))
+    }
+
+    /// Stores a blob of what has come of an upload and the rest of it.
+    async fn receive_blob(
+        &self,
+        repository: RepositoryName,
+        (id, mut session): (UploadId, UploadSession),
+        digest: Digest,
+        body: Incoming<P::Stream>,
+    ) -> Result<Reply<P::Stream>, Failure> {
+        let archives = self.platform.archives();
+        let key = BytesKey::Blob(digest);
+        let (stored, size) = match body {
+            Incoming::Sized(stream, length) if session.is_empty() => {
+                (archives.store(key, Payload::Stream(stream)).await?, length)
+            }
+            body => {
+                self.store_body(id, &mut session, body).await?;
+                let chunks = session.chunks(id);
+                let stored = if chunks.is_empty() {
+                    archives.store(key, Payload::Bytes(Vec::new())).await?
+                } else {
+                    self.platform.uploads().assemble(&chunks, digest).await?
+                };
+                (stored, session.size())
+            }
+        };
+        // Whatever came of it: what is stored as chunks is not needed any more.
+        self.later(Task::Discard(names(id, &session)));
+        match stored {
+            Stored::Yes => self.link_blob(repository, digest, size).await,
+            Stored::DigestMismatch => {
+                let told = format!("what was sent does not have the digest {digest}");
+                Err(denied(OciError::new(OciCode::DigestInvalid, told)))
+            }
+        }
+    }
+
+    /// Stores what comes as chunks behind those that have come; tells whether there is more now.
+    async fn store_body(
+        &self,
+        id: UploadId,
+        session: &mut UploadSession,
+        body: Incoming<P::Stream>,
+    ) -> Result<bool, Failure> {
+        let uploads = self.platform.uploads();
+        let first = ChunkKey {
+            upload: id,
+            offset: session.size(),
+        };
+        match body {
+            Incoming::Nothing => Ok(false),
+            Incoming::Sized(stream, length) => {
+                session.add(&[length]).map_err(denied)?;
+                uploads.store_chunk(first, Payload::Stream(stream)).await?;
+                Ok(true)
+            }
+            Incoming::Unsized(stream) => {
+                let lengths = uploads.store_pieces(first, stream).await?;
+                session.add(&lengths).map_err(denied)?;
+                Ok(!lengths.is_empty())
+            }
+        }
+    }
+
+    /// **The commit** of a blob: from here on it is in the repository.
+    async fn link_blob(
+        &self,
+        repository: RepositoryName,
+        digest: Digest,
+        size: u64,
+    ) -> Result<Reply<P::Stream>, Failure> {
+        let document = serde_json::to_string(&LinkDocument { size }).map_err(corrupt)?;
+        let location = PushedPath::Blob(digest).location(&repository);
+        let fact = PushedFact::Link(repository, digest);
+        self.put_pushed(fact, &document, &[]).await?;
+        Ok(Reply::new(201, CachePolicy::NoStore)
+            .with("location", location)
+            .with(CONTENT_DIGEST, digest.to_string()))
+    }
+
+    async fn session(
+        &self,
+        repository: &RepositoryName,
+        id: UploadId,
+    ) -> Result<(UploadSession, String), Failure> {
+        let key = FactKey::Pushed(PushedFact::Upload(id));
+        let fact = self.platform.facts().get(&key).await?;
+        let fact = fact.ok_or_else(|| denied(UploadId::unknown()))?;
+        let session: UploadSession = serde_json::from_slice(&fact.bytes)
+            .map_err(|error| Failure::Corrupt(format!("{key}: {error}")))?;
+        if !session.is_of(repository) {
+            return Err(denied(UploadId::unknown()));
+        }
+        Ok((session, fact.etag))
+    }
+
+    async fn put_session(
+        &self,
+        id: UploadId,
+        session: &UploadSession,
+        condition: Condition,
+    ) -> Result<bool, Failure> {
+        let key = FactKey::Pushed(PushedFact::Upload(id));
+        let document = serde_json::to_string(session).map_err(corrupt)?;
+        let mut tries = 1;
+        loop {
+            let facts = self.platform.facts();
+            match facts.put(&key, &document, &[], condition.clone()).await {
+                // Small chunks come faster than one a second.
+                Err(StoreError::Busy(_)) if tries < BUSY_TRIES => {
+                    tries += 1;
+                    self.platform.clock().sleep(1).await;
+                }
+                written => return Ok(written?.is_some()),
+            }
+        }
+    }
+
+    pub(in crate::app) async fn discard_upload(&self, names: Vec<String>) -> Result<(), Failure> {
+        Ok(self.platform.uploads().remove(names).await?)
+    }
+
+    /// Removes what is left of uploads that nobody will complete: some of it each time another begins.
+    pub(in crate::app) async fn sweep_uploads(&self) -> Result<(), Failure> {
+        let now = self.platform.clock().now();
+        let facts = self.platform.facts();
+        let oldest = facts.list(UPLOADS, None, limits::UPLOADS_SWEPT).await?;
+        let is_abandoned = |name: &String| {
+            let id = name.split('/').next().and_then(UploadId::parse);
+            id.is_some_and(|id| id.is_abandoned(now))
+        };
+        let names = oldest.facts.into_iter().map(|fact| fact.name);
+        let abandoned: Vec<String> = names.filter(is_abandoned).collect();
+        if abandoned.is_empty() {
+            return Ok(());
+        }
+        self.discard_upload(abandoned).await
+    }
+}
+
+impl<S> Incoming<S> {
+    fn length(&self) -> Option<u64> {
+        match self {
+            Self::Nothing => Some(0),
+            Self::Sized(_, length) => Some(*length),
+            Self::Unsized(_) => None,
+        }
+    }
+}
+
+fn body_of<R: Request>(request: &mut R) -> Result<Incoming<R::Stream>, Failure> {
+    let length = match request.header("content-length") {
+        Some(_) => Some(content_length(request)?),
+        None => None,
+    };
+    let most = limits::WORKER_BODY_BYTES;
+    if length.is_some_and(|length| length > most) {
+        return Err(denied(too_large(most)));
+    }
+    Ok(match (length, request.stream()) {
+        (Some(0), _) | (None, None) => Incoming::Nothing,
+        (Some(length), Some(stream)) => Incoming::Sized(stream, length),
+        (None, Some(stream)) => Incoming::Unsized(stream),
+        (Some(_), None) => {
+            return Err(Problem::BadRequest("the body is missing".to_owned()).into());
+        }
+    })
+}
+
+fn too_large(most: u64) -> OciError {
+    let told = format!(
+        "Cloudflare takes request bodies of at most {most} bytes: send the blob in chunks, or publish \
+         it with `terrace publish`, which sends archives straight to storage"
+    );
+    OciError::new(OciCode::SizeInvalid, told).with_status(413)
+}
+
+/// Everything that is stored of an upload, by what follows [`UPLOADS`] in its key.
+fn names(id: UploadId, session: &UploadSession) -> Vec<String> {
+    let chunks = session.chunks(id).into_iter();
+    let chunks = chunks.map(|(chunk, _)| format!("{id}/{}", chunk.offset));
+    std::iter::once(id.to_string()).chain(chunks).collect()
+}
+
+/// Where an upload is, and what has come of it.
+fn told<S>(
+    status: u16,
+    repository: &RepositoryName,
+    id: UploadId,
+    session: &UploadSession,
+) -> Reply<S> {
+    Reply::new(status, CachePolicy::NoStore)
+        .with("location", PushedPath::Upload(id).location(repository))
+        .with("range", session.range())
+        .with("docker-upload-uuid", id.to_string())
+}
