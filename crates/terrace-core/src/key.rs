@@ -21,6 +21,7 @@
 //!     ├── manifests/{repository}:{digest}                       a manifest, byte for byte
 //!     ├── tags/{repository}:{tag}                               the digest of a manifest
 //!     ├── referrers/{repository}:{subject}:{digest}             the descriptor of a manifest with this subject
+//!     ├── removals/{repository}:{digest}                        which tags go with a manifest, until they are gone
 //!     ├── changes/{repository}                                  rewritten after each change of a tag
 //!     └── uploads/{id}                                          an upload, by compare-and-swap
 //!         └── {offset}                                          a chunk of it
@@ -96,6 +97,8 @@ pub enum PushedFact {
     Tag(RepositoryName, Tag),
     /// That a manifest (the second) has the first as its subject.
     Referrer(RepositoryName, Digest, Digest),
+    /// Which tags go with a manifest that is being deleted.
+    Removal(RepositoryName, Digest),
     /// What changed last about the tags of a repository.
     Change(RepositoryName),
     /// An upload that is not complete.
@@ -283,6 +286,7 @@ impl fmt::Display for PushedFact {
             Self::Referrer(repository, subject, digest) => {
                 write!(f, "{}{digest}", Self::referrers_of(repository, subject))
             }
+            Self::Removal(repository, digest) => write!(f, "oci/removals/{repository}:{digest}"),
             Self::Change(repository) => write!(f, "oci/changes/{repository}"),
             Self::Upload(id) => write!(f, "{UPLOADS}{id}"),
         }
@@ -549,6 +553,10 @@ mod tests {
             (
                 PushedFact::Referrer(repository.clone(), digest, digest),
                 format!("oci/referrers/team/app:{empty}:{empty}"),
+            ),
+            (
+                PushedFact::Removal(repository.clone(), digest),
+                format!("oci/removals/team/app:{empty}"),
             ),
             (
                 PushedFact::Change(repository.clone()),

@@ -120,7 +120,10 @@ impl<P: Platform> App<'_, P> {
             .await
     }
 
-    async fn document<T: DeserializeOwned>(&self, fact: PushedFact) -> Result<Option<T>, Failure> {
+    pub(super) async fn document<T: DeserializeOwned>(
+        &self,
+        fact: PushedFact,
+    ) -> Result<Option<T>, Failure> {
         let key = FactKey::Pushed(fact);
         let Some(fact) = self.platform.facts().get(&key).await? else {
             return Ok(None);

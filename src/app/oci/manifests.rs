@@ -162,28 +162,51 @@ impl<P: Platform> App<'_, P> {
     }
 
     async fn delete_tag(&self, repository: &RepositoryName, tag: Tag) -> Result<(), Failure> {
-        if self.tag(repository, &tag).await?.is_none() {
-            return Err(unknown(format!("{repository} has no tag {tag}")));
+        let was_there = self.tag(repository, &tag).await?.is_some();
+        let tags = [tag];
+        // Also where it is gone: what was broken off after the fact has left its index.
+        self.remove_tags(repository, &tags).await?;
+        self.mark_tags(repository).await?;
+        self.index_manifests(repository, None, &tags).await?;
+        let [tag] = tags;
+        match was_there {
+            true => Ok(()),
+            false => Err(unknown(format!("{repository} has no tag {tag}"))),
         }
-        self.remove_tags(repository, std::slice::from_ref(&tag))
-            .await?;
-        self.index_manifests(repository, None, &[tag]).await
     }
 
-    /// What names a manifest goes before it, so that what is broken off can be done again.
+    /// What names a manifest goes before it, and is written down until its indices are gone: so that what
+    /// is broken off can be done again.
     async fn delete_by_digest(
         &self,
         repository: &RepositoryName,
         digest: Digest,
     ) -> Result<(), Failure> {
-        let Some(text) = self.manifest(repository, digest).await? else {
-            return Err(unknown(format!("{repository} has no manifest {digest}")));
-        };
-        let listed = self.list_tags(repository).await?.into_iter();
-        let tags = listed.filter(|listed| listed.document.digest == digest);
-        let tags: Vec<Tag> = tags.map(|listed| listed.tag).collect();
-        self.remove_tags(repository, &tags).await?;
         let facts = self.platform.facts();
+        let removal = PushedFact::Removal(repository.clone(), digest);
+        let begun: Option<Vec<String>> = self.document(removal.clone()).await?;
+        let text = self.manifest(repository, digest).await?;
+        if text.is_none() && begun.is_none() {
+            self.index_manifests(repository, Some(digest), &[]).await?;
+            return Err(unknown(format!("{repository} has no manifest {digest}")));
+        }
+        let listed = self.list_tags(repository).await?.into_iter();
+        let named = listed.filter(|listed| listed.document.digest == digest);
+        let named: Vec<Tag> = named.map(|listed| listed.tag).collect();
+        let begun = begun.unwrap_or_default();
+        let begun = begun.iter().filter_map(|text| Tag::parse(text));
+        let gone: Vec<Tag> = begun.filter(|tag| !named.contains(tag)).collect();
+        let all: Vec<Tag> = named.iter().chain(&gone).cloned().collect();
+        if !all.is_empty() {
+            let texts: Vec<&str> = all.iter().map(Tag::as_str).collect();
+            let document = serde_json::to_string(&texts).map_err(corrupt)?;
+            self.put_pushed(removal.clone(), &document, &[]).await?;
+        }
+        self.remove_tags(repository, &named).await?;
+        if !all.is_empty() {
+            self.mark_tags(repository).await?;
+        }
+        let text = text.unwrap_or_default();
         let manifest = PushedManifest::parse(text.as_bytes()).ok();
         if let Some(subject) = manifest.and_then(|manifest| manifest.subject()) {
             let fact = PushedFact::Referrer(repository.clone(), subject, digest);
@@ -191,16 +214,17 @@ impl<P: Platform> App<'_, P> {
         }
         let fact = PushedFact::Manifest(repository.clone(), digest);
         facts.delete(&FactKey::Pushed(fact)).await?;
-        self.index_manifests(repository, Some(digest), &tags).await
+        self.index_manifests(repository, Some(digest), &all).await?;
+        if !all.is_empty() {
+            facts.delete(&FactKey::Pushed(removal)).await?;
+        }
+        Ok(())
     }
 
     async fn remove_tags(&self, repository: &RepositoryName, tags: &[Tag]) -> Result<(), Failure> {
         for tag in tags {
             let fact = PushedFact::Tag(repository.clone(), tag.clone());
             self.platform.facts().delete(&FactKey::Pushed(fact)).await?;
-        }
-        if !tags.is_empty() {
-            self.mark_tags(repository).await?;
         }
         Ok(())
     }

@@ -175,13 +175,15 @@ impl<P: Platform> App<'_, P> {
         repository: RepositoryName,
         digest: Digest,
     ) -> Result<Reply<P::Stream>, Failure> {
-        if self.link(&repository, digest).await?.is_none() {
-            let told = format!("{repository} has no blob {digest}");
-            return Err(denied(OciError::new(OciCode::BlobUnknown, told)));
-        }
+        let was_there = self.link(&repository, digest).await?.is_some();
         let index = PushedIndex::Blob(repository, digest);
+        // Also where it is gone: what was broken off after the fact has left its index.
         self.platform.facts().delete(&index.fact()).await?;
         self.index_pushed(&index).await?;
+        if !was_there {
+            let told = format!("{} has no blob {digest}", index.repository());
+            return Err(denied(OciError::new(OciCode::BlobUnknown, told)));
+        }
         Ok(Reply::new(202, CachePolicy::NoStore))
     }
 

@@ -2,6 +2,7 @@ mod config;
 mod counts;
 mod faults;
 mod oci;
+mod oci_push;
 mod presigned;
 mod pull;
 mod races;

@@ -1,0 +1,415 @@
+//! Pushing behind the scenes: what breaks, who else pushes, what heals, what is left behind.
+
+use serde_json::{Value, json};
+
+use crate::support::Registry;
+use crate::support::memory::{Memory, When};
+use crate::support::pushed::{MANIFEST, Pushed, PushedProvider, digest};
+use crate::support::registry::TOKEN;
+
+const NAME: &str = "team/app";
+
+fn in_memory() -> (Memory, Registry) {
+    let memory = Memory::new();
+    let registry = Registry::in_memory(&memory, &[]);
+    (memory, registry)
+}
+
+/// Everything that can be read of an artifact.
+fn paths(text: &str, tag: &str) -> Vec<String> {
+    let json: Value = serde_json::from_str(text).unwrap();
+    let layer = json["layers"][0]["digest"].as_str().unwrap();
+    vec![
+        "tags/list".to_owned(),
+        format!("manifests/{tag}"),
+        format!("manifests/{}", digest(text.as_bytes())),
+        format!("blobs/{layer}"),
+    ]
+}
+
+/// Breaks what `act` does at each of its writes, before the write takes effect and after it. Whatever
+/// breaks, nothing answers with a failure, and the same again finishes it: `holds` in the end.
+#[track_caller]
+fn break_everywhere<T>(
+    at_least: usize,
+    prepare: impl Fn(&Registry) -> T,
+    act: impl Fn(&Registry, &T) -> u16,
+    holds: impl Fn(&Registry, &T),
+) {
+    for when in [When::Before, When::After] {
+        for at in 0.. {
+            let (memory, registry) = in_memory();
+            let prepared = prepare(&registry);
+            memory.fail_write(at, when);
+            let status = act(&registry, &prepared);
+            if !memory.take_fault() {
+                assert!(at >= at_least, "only {at} writes were broken");
+                break;
+            }
+            // What is done after the answer may fail without being told.
+            assert!(
+                status == 503 || status < 300,
+                "{status} (write {at}, {when:?})"
+            );
+            let tags = registry.get(&format!("/v2/{NAME}/tags/list"));
+            assert!(matches!(tags.status, 200 | 404));
+            let again = act(&registry, &prepared);
+            assert!(
+                again < 300 || again == 404,
+                "{again} (write {at}, {when:?})"
+            );
+            holds(&registry, &prepared);
+            memory.lose_indices();
+            holds(&registry, &prepared);
+        }
+    }
+}
+
+#[test]
+fn a_blob_that_is_broken_at_each_write_can_be_sent_again() {
+    let bytes = b"the bytes of a blob";
+    break_everywhere(
+        2,
+        |_| (),
+        |registry, ()| {
+            let pushed = Pushed::of(registry, NAME);
+            let post = format!("blobs/uploads/?digest={}", digest(bytes));
+            let sent = pushed.request("POST", &post).body(bytes);
+            registry.send(&sent).status
+        },
+        |registry, ()| {
+            let pushed = Pushed::of(registry, NAME);
+            let path = format!("blobs/{}", digest(bytes));
+            assert_eq!(pushed.head(&path).status, 200);
+        },
+    );
+}
+
+#[test]
+fn a_chunk_that_is_broken_at_each_write_can_be_sent_again() {
+    break_everywhere(
+        2,
+        |registry| Pushed::of(registry, NAME).begin(),
+        |registry, location| {
+            let pushed = Pushed::of(registry, NAME);
+            let state = pushed.send("GET", location);
+            if state.header("range") == Some("0-4") {
+                return 202;
+            }
+            let sent = pushed.request("PATCH", location).body(b"bytes");
+            let sent = sent.header("content-range", "0-4");
+            registry.send(&sent).status
+        },
+        |registry, location| {
+            let pushed = Pushed::of(registry, NAME);
+            let state = pushed.send("GET", location).expect(204);
+            assert_eq!(state.header("range"), Some("0-4"));
+        },
+    );
+}
+
+#[test]
+fn a_manifest_that_is_broken_at_each_write_can_be_pushed_again() {
+    break_everywhere(
+        7,
+        |registry| {
+            let pushed = Pushed::of(registry, NAME);
+            let subject = pushed.artifact("subject", b"layer", json!({}));
+            let subject = json!({
+                "mediaType": MANIFEST,
+                "digest": digest(subject.as_bytes()),
+                "size": subject.len(),
+            });
+            pushed.artifact("other", b"layer", json!({ "subject": subject }))
+        },
+        |registry, text| {
+            let pushed = Pushed::of(registry, NAME);
+            pushed.put_manifest("latest", MANIFEST, text).status
+        },
+        |registry, text| {
+            let pushed = Pushed::of(registry, NAME);
+            assert_eq!(pushed.tags(), ["latest", "other", "subject"]);
+            for path in paths(text, "latest").iter().skip(1).take(2) {
+                assert_eq!(pushed.get(path).expect(200).text(), *text);
+            }
+        },
+    );
+}
+
+#[test]
+fn a_delete_that_is_broken_at_each_write_can_be_sent_again() {
+    break_everywhere(
+        5,
+        |registry| {
+            let pushed = Pushed::of(registry, NAME);
+            let text = pushed.artifact("a", b"layer", json!({}));
+            pushed.put_manifest("b", MANIFEST, &text).expect(201);
+            pushed.artifact("other", b"another", json!({}));
+            format!("manifests/{}", digest(text.as_bytes()))
+        },
+        |registry, path| {
+            let pushed = Pushed::of(registry, NAME);
+            pushed.send("DELETE", path).status
+        },
+        |registry, path| {
+            let pushed = Pushed::of(registry, NAME);
+            assert_eq!(pushed.tags(), ["other"]);
+            for path in [path.as_str(), "manifests/a", "manifests/b"] {
+                assert_eq!(pushed.get(path).status, 404, "{path}");
+            }
+        },
+    );
+    break_everywhere(
+        4,
+        |registry| {
+            let pushed = Pushed::of(registry, NAME);
+            let text = pushed.artifact("a", b"layer", json!({}));
+            pushed.put_manifest("b", MANIFEST, &text).expect(201);
+        },
+        |registry, ()| {
+            Pushed::of(registry, NAME)
+                .send("DELETE", "manifests/a")
+                .status
+        },
+        |registry, ()| {
+            let pushed = Pushed::of(registry, NAME);
+            assert_eq!(pushed.tags(), ["b"]);
+            assert_eq!(pushed.get("manifests/a").status, 404);
+        },
+    );
+    let layer = format!("blobs/{}", digest(b"layer"));
+    break_everywhere(
+        2,
+        |registry| {
+            let pushed = Pushed::of(registry, NAME);
+            pushed.blob(b"layer");
+            pushed.get(&layer).expect(307);
+        },
+        |registry, ()| Pushed::of(registry, NAME).send("DELETE", &layer).status,
+        |registry, ()| {
+            let pushed = Pushed::of(registry, NAME);
+            assert_eq!(pushed.get(&layer).status, 404);
+        },
+    );
+}
+
+#[test]
+fn a_pushed_provider_that_is_broken_at_each_write_can_be_pushed_again() {
+    break_everywhere(
+        10,
+        |registry| {
+            let provider = PushedProvider::of("acme", "1");
+            let index = provider.prepare(registry);
+            (provider, index)
+        },
+        |registry, (provider, index)| provider.tag(registry, "1.0.0", index).status,
+        |registry, (provider, index)| {
+            let pushed = Pushed::of(registry, &provider.repository());
+            assert_eq!(pushed.tags(), ["1.0.0"]);
+            assert_eq!(pushed.get("manifests/1.0.0").expect(200).json(), *index);
+            let packages = registry.get(&provider.mirror("1.0.0.json")).expect(200);
+            for archive in packages.json()["archives"].as_object().unwrap().values() {
+                registry.get(archive["url"].as_str().unwrap()).expect(200);
+            }
+            registry.get(&provider.mirror("index.json")).expect(200);
+        },
+    );
+}
+
+/// The index ends up as what the bucket says, whoever writes it last.
+#[test]
+fn of_two_who_push_one_tag_at_once_the_later_fact_is_read() {
+    let (memory, registry) = in_memory();
+    let pushed = Pushed::of(&registry, NAME);
+    let (first, second) = (
+        pushed.artifact("first", b"first", json!({})),
+        pushed.artifact("second", b"second", json!({})),
+    );
+    for (mine, other) in [(&first, &second), (&second, &first)] {
+        let (memory_of_other, other_text) = (memory.clone(), other.clone());
+        memory.before_index_write(move || {
+            let registry = Registry::in_memory(&memory_of_other, &[]);
+            let pushed = Pushed::of(&registry, NAME);
+            pushed
+                .put_manifest("latest", MANIFEST, &other_text)
+                .expect(201);
+        });
+        pushed.put_manifest("latest", MANIFEST, mine).expect(201);
+        let read = pushed.get("manifests/latest").expect(200).text();
+        memory.lose_indices();
+        assert_eq!(pushed.get("manifests/latest").expect(200).text(), read);
+        assert_eq!(read, *other);
+    }
+}
+
+#[test]
+fn of_two_who_push_two_tags_at_once_both_are_listed() {
+    let (memory, registry) = in_memory();
+    let pushed = Pushed::of(&registry, NAME);
+    let text = pushed.artifact("first", b"layer", json!({}));
+    let (memory_of_other, other_text) = (memory.clone(), text.clone());
+    memory.before_index_write(move || {
+        let registry = Registry::in_memory(&memory_of_other, &[]);
+        let pushed = Pushed::of(&registry, NAME);
+        pushed
+            .put_manifest("second", MANIFEST, &other_text)
+            .expect(201);
+    });
+    pushed.put_manifest("third", MANIFEST, &text).expect(201);
+    assert_eq!(pushed.tags(), ["first", "second", "third"]);
+}
+
+/// A reader that has missed an index must not bring back what is deleted meanwhile.
+#[test]
+fn what_is_deleted_while_a_reader_mends_stays_deleted() {
+    let (memory, registry) = in_memory();
+    let pushed = Pushed::of(&registry, NAME);
+    let text = pushed.artifact("latest", b"layer", json!({}));
+    let other = pushed.artifact("other", b"another", json!({}));
+    assert_ne!(text, other);
+    for (read, deleted) in paths(&text, "latest").into_iter().zip([
+        "manifests/latest".to_owned(),
+        "manifests/latest".to_owned(),
+        format!("manifests/{}", digest(text.as_bytes())),
+        format!("blobs/{}", digest(b"layer")),
+    ]) {
+        pushed.artifact("latest", b"layer", json!({}));
+        memory.lose_indices();
+        let (memory_of_other, path) = (memory.clone(), deleted.clone());
+        memory.before_index_write(move || {
+            let registry = Registry::in_memory(&memory_of_other, &[]);
+            Pushed::of(&registry, NAME)
+                .send("DELETE", &path)
+                .expect(202);
+        });
+        assert!(pushed.get(&read).status < 400, "{read}");
+        assert_eq!(pushed.get(&deleted).status, 404, "{deleted}");
+        assert!(!pushed.get("tags/list").text().contains("latest") || deleted.starts_with("blobs"));
+    }
+}
+
+#[test]
+fn whatever_index_is_lost_is_made_anew_and_costs_one_read_again() {
+    let (memory, registry) = in_memory();
+    let pushed = Pushed::of(&registry, NAME);
+    let text = pushed.artifact("latest", b"layer", json!({}));
+    for path in paths(&text, "latest") {
+        let before = pushed.get(&path);
+        memory.lose_indices();
+        let found = pushed.get(&path).expect(before.status);
+        assert_eq!(
+            (found.body, found.headers),
+            (before.body, before.headers),
+            "{path}"
+        );
+        for method in ["GET", "HEAD"] {
+            memory.forget_operations();
+            pushed.send(method, &path);
+            let operations = memory.operations();
+            assert_eq!(operations.len(), 1, "{method} {path}: {operations:?}");
+            assert!(operations[0].starts_with("KV get oci/"), "{operations:?}");
+        }
+    }
+}
+
+#[test]
+fn a_bucket_that_has_lost_its_metadata_has_the_same_tags() {
+    let (memory, registry) = in_memory();
+    let provider = PushedProvider::of("acme", "1");
+    let index = provider.prepare(&registry);
+    for tag in ["1.0.0", "latest"] {
+        provider.tag(&registry, tag, &index).expect(201);
+    }
+    let pushed = Pushed::of(&registry, &provider.repository());
+    memory.lose_indices();
+    memory.lose_metadata();
+    assert_eq!(pushed.tags(), ["1.0.0"]);
+}
+
+#[test]
+fn what_nobody_completes_is_removed_by_those_who_push_later() {
+    let (memory, registry) = in_memory();
+    let pushed = Pushed::of(&registry, NAME);
+    let uploads = || {
+        let keys = memory.keys().into_iter();
+        keys.filter(|key| key.starts_with("oci/uploads/")).count()
+    };
+    let location = pushed.begin();
+    let chunk = || pushed.request("PATCH", &location).body(b"bytes");
+    registry.send(&chunk()).expect(202);
+    registry.send(&chunk()).expect(202);
+    assert_eq!(uploads(), 3);
+    memory.advance(86_400);
+    pushed.blob(b"another");
+    assert_eq!(uploads(), 3, "a day is not over");
+    memory.advance(1);
+    pushed.blob(b"another");
+    assert_eq!(uploads(), 0);
+    pushed.send("GET", &location).expect(404);
+}
+
+#[test]
+fn what_is_complete_leaves_its_blob_behind_and_nothing_else() {
+    let (memory, registry) = in_memory();
+    let pushed = Pushed::of(&registry, NAME);
+    let location = pushed.begin();
+    for chunk in [&b"some "[..], b"bytes"] {
+        let sent = pushed.request("PATCH", &location).body(chunk);
+        registry.send(&sent).expect(202);
+    }
+    let own = digest(b"some bytes");
+    let put = pushed.request("PUT", &format!("{location}?digest={own}"));
+    registry.send(&put.body(b"")).expect(201);
+    let hex = own.trim_start_matches("sha256:");
+    assert_eq!(
+        memory.keys(),
+        [
+            format!("oci/blobs/sha256/{hex}"),
+            format!("oci/links/{NAME}:{own}"),
+        ]
+    );
+    let wrong = pushed.begin();
+    let put = pushed.request("PUT", &format!("{wrong}?digest={own}"));
+    registry.send(&put.body(b"other bytes")).expect(400);
+    assert_eq!(memory.keys().len(), 2);
+}
+
+#[test]
+fn too_many_writes_to_one_key_are_waited_for() {
+    let (memory, registry) = in_memory();
+    let pushed = Pushed::of(&registry, NAME);
+    let text = pushed.artifact("latest", b"layer", json!({}));
+    memory.busy_fact_writes(3);
+    memory.busy_index_writes(3);
+    pushed.put_manifest("other", MANIFEST, &text).expect(201);
+    assert_eq!(pushed.tags(), ["latest", "other"]);
+}
+
+#[test]
+fn where_there_is_no_admin_token_nobody_can_push() {
+    let memory = Memory::new();
+    let vars = [("TERRACE_ADMIN_TOKEN", ""), ("TERRACE_URL_SECRET", TOKEN)];
+    let registry = Registry::in_memory(&memory, &vars);
+    let pushed = Pushed::of(&registry, NAME);
+    let refused = pushed.send("POST", "blobs/uploads/").expect(403);
+    assert!(refused.text().contains("TERRACE_ADMIN_TOKEN"));
+    registry.get("/v2/").expect(200);
+}
+
+#[test]
+fn repositories_hold_the_providers_that_the_configuration_says() {
+    let memory = Memory::new();
+    let provider = PushedProvider::of("acme", "1");
+    let tag = |providers: &str| {
+        let registry = Registry::in_memory(&memory, &[("TERRACE_OCI_PROVIDERS", providers)]);
+        let index = provider.prepare(&registry);
+        let tagged = provider.tag(&registry, "1.0.0", &index);
+        let list = registry.get("/mirror/registry.example.com/acme/widget/index.json");
+        (tagged.status, list.status)
+    };
+    assert_eq!(tag("none"), (201, 404));
+    assert_eq!(tag("elsewhere=registry.example.com"), (201, 404));
+    let own = "opentofu-providers=registry.test";
+    assert_eq!(tag(own), (403, 404));
+    assert_eq!(tag("opentofu-providers=registry.example.com"), (201, 200));
+}
