@@ -8,7 +8,9 @@ mod pull;
 mod read;
 
 use std::cell::{Cell, RefCell};
+use std::pin::Pin;
 
+use futures_util::future::join_all;
 use terrace_core::address::MirroredAddress;
 use terrace_core::config::Config;
 use terrace_core::key::{IndexKey, Package};
@@ -58,6 +60,14 @@ pub struct Pulled<S> {
     package: PulledPackage,
     offer: OfferedPackage,
     stream: S,
+}
+
+/// Something to do at the same time as others, all in one type: code for each would be large.
+type Boxed<'a> = Pin<Box<dyn Future<Output = Result<(), Failure>> + 'a>>;
+
+/// Does all of it, and tells the first failure.
+async fn all(actions: Vec<Boxed<'_>>) -> Result<(), Failure> {
+    join_all(actions).await.into_iter().collect()
 }
 
 /// Why a handler has no reply of its own.

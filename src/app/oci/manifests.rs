@@ -1,6 +1,7 @@
 //! Manifests and tags, pushed and deleted.
 
-use futures_util::future::{join_all, try_join_all};
+use std::cell::RefCell;
+
 use terrace_core::digest::Sha256;
 use terrace_core::key::{FactKey, PushedFact, PushedIndex};
 use terrace_core::limits;
@@ -13,7 +14,7 @@ use terrace_core::read::CONTENT_DIGEST;
 use terrace_core::reply::{CachePolicy, Reply};
 
 use super::{corrupt, denied};
-use crate::app::{App, Failure, content_length};
+use crate::app::{App, Boxed, Failure, all, content_length};
 use crate::store::{BodyError, Facts as _, Platform, Request};
 
 /// How many digests an error names.
@@ -79,7 +80,9 @@ impl<P: Platform> App<'_, P> {
         repository: &RepositoryName,
         references: &[ManifestReference],
     ) -> Result<(), Failure> {
-        let looked_for = references.iter().map(async |reference| {
+        let missing = RefCell::new(Vec::new());
+        let missing_here = &missing;
+        let look = |reference: &ManifestReference| -> Boxed<'_> {
             let (digest, fact) = match *reference {
                 ManifestReference::Blob(digest) => {
                     (digest, PushedFact::Link(repository.clone(), digest))
@@ -88,11 +91,16 @@ impl<P: Platform> App<'_, P> {
                     (digest, PushedFact::Manifest(repository.clone(), digest))
                 }
             };
-            let revision = self.platform.facts().revision(&FactKey::Pushed(fact)).await;
-            revision.map(|revision| revision.is_none().then_some(digest))
-        });
-        let found = try_join_all(looked_for).await?;
-        let missing: Vec<String> = found.iter().flatten().map(Digest::to_string).collect();
+            Box::pin(async move {
+                let facts = self.platform.facts();
+                if facts.revision(&FactKey::Pushed(fact)).await?.is_none() {
+                    missing_here.borrow_mut().push(digest.to_string());
+                }
+                Ok(())
+            })
+        };
+        all(references.iter().map(look).collect()).await?;
+        let missing = missing.into_inner();
         if missing.is_empty() {
             return Ok(());
         }
@@ -109,7 +117,7 @@ impl<P: Platform> App<'_, P> {
         repository: &RepositoryName,
         digest: Digest,
         text: &str,
-        manifest: &PushedManifest<'_>,
+        manifest: &PushedManifest,
         tags: &[Tag],
     ) -> Result<(), Failure> {
         let fact = PushedFact::Manifest(repository.clone(), digest);
@@ -144,9 +152,10 @@ impl<P: Platform> App<'_, P> {
         let list = (!tags.is_empty()).then(|| PushedIndex::Tags(repository.clone()));
         let tags = tags.iter();
         let tags = tags.map(|tag| PushedIndex::Tag(repository.clone(), tag.clone()));
-        let all: Vec<PushedIndex> = manifest.into_iter().chain(tags).chain(list).collect();
-        let written = join_all(all.iter().map(|index| self.index_pushed(index))).await;
-        written.into_iter().collect()
+        let indices = manifest.into_iter().chain(tags).chain(list);
+        let write =
+            |index| -> Boxed<'_> { Box::pin(async move { self.index_pushed(&index).await }) };
+        all(indices.map(write).collect()).await
     }
 
     pub(super) async fn delete_manifest(
@@ -196,14 +205,14 @@ impl<P: Platform> App<'_, P> {
         let begun = begun.unwrap_or_default();
         let begun = begun.iter().filter_map(|text| Tag::parse(text));
         let gone: Vec<Tag> = begun.filter(|tag| !named.contains(tag)).collect();
-        let all: Vec<Tag> = named.iter().chain(&gone).cloned().collect();
-        if !all.is_empty() {
-            let texts: Vec<&str> = all.iter().map(Tag::as_str).collect();
+        let tags: Vec<Tag> = named.iter().chain(&gone).cloned().collect();
+        if !tags.is_empty() {
+            let texts: Vec<&str> = tags.iter().map(Tag::as_str).collect();
             let document = serde_json::to_string(&texts).map_err(corrupt)?;
             self.put_pushed(removal.clone(), &document, &[]).await?;
         }
         self.remove_tags(repository, &named).await?;
-        if !all.is_empty() {
+        if !tags.is_empty() {
             self.mark_tags(repository).await?;
         }
         let text = text.unwrap_or_default();
@@ -214,8 +223,9 @@ impl<P: Platform> App<'_, P> {
         }
         let fact = PushedFact::Manifest(repository.clone(), digest);
         facts.delete(&FactKey::Pushed(fact)).await?;
-        self.index_manifests(repository, Some(digest), &all).await?;
-        if !all.is_empty() {
+        self.index_manifests(repository, Some(digest), &tags)
+            .await?;
+        if !tags.is_empty() {
             facts.delete(&FactKey::Pushed(removal)).await?;
         }
         Ok(())

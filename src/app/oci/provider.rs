@@ -1,6 +1,5 @@
 //! A pushed provider becomes a mirrored release: one upload, every protocol.
 
-use futures_util::future::try_join_all;
 use terrace_core::address::MirroredAddress;
 use terrace_core::key::BytesKey;
 use terrace_core::oci::pushed::{PushedManifest, pushed_packages};
@@ -12,7 +11,7 @@ use terrace_core::version::Version;
 
 use super::denied;
 use crate::app::publish::Published;
-use crate::app::{App, Failure};
+use crate::app::{App, Boxed, Failure, all};
 use crate::store::{Archives as _, Clock as _, Payload, Platform, Stored};
 
 /// How many zips are copied at once.
@@ -24,7 +23,7 @@ impl<P: Platform> App<'_, P> {
         &self,
         repository: &RepositoryName,
         tag: &Tag,
-        index: &PushedManifest<'_>,
+        index: &PushedManifest,
         origin: &str,
     ) -> Result<(), Failure> {
         let address = self.config.oci_providers.address(repository);
@@ -43,7 +42,8 @@ impl<P: Platform> App<'_, P> {
             .await?;
         let archives = publication.archives();
         for some in archives.chunks(AT_ONCE) {
-            try_join_all(some.iter().map(|archive| self.copy_blob(archive))).await?;
+            let copy = |archive| -> Boxed<'_> { Box::pin(self.copy_blob(archive)) };
+            all(some.iter().map(copy).collect()).await?;
         }
         match self.try_publish(&publication).await {
             Ok(Published::Whole { .. }) => Ok(()),
@@ -67,7 +67,7 @@ impl<P: Platform> App<'_, P> {
         repository: &RepositoryName,
         address: MirroredAddress,
         version: Version,
-        index: &PushedManifest<'_>,
+        index: &PushedManifest,
     ) -> Result<Publication, Failure> {
         let mut texts = Vec::new();
         for (digest, platform) in index.provider_targets().map_err(denied)? {

@@ -1,6 +1,7 @@
 //! What refers to a manifest: listed from the facts, so that it is always the newest.
 
-use futures_util::future::try_join_all;
+use std::cell::RefCell;
+
 use serde::Deserialize;
 use terrace_core::key::{FactKey, PushedFact};
 use terrace_core::limits;
@@ -10,7 +11,7 @@ use terrace_core::read::referrers;
 use terrace_core::reply::Reply;
 
 use super::corrupt;
-use crate::app::{App, Failure};
+use crate::app::{App, Boxed, Failure, all};
 use crate::store::{Facts as _, Platform};
 
 /// How many descriptors are read at once. One may be as long as a manifest, and all of them lie in
@@ -49,12 +50,21 @@ impl<P: Platform> App<'_, P> {
                 cut = true;
                 break;
             }
-            let descriptors = digests.iter().map(async |digest| {
+            let texts = RefCell::new(vec![None; digests.len()]);
+            let texts_here = &texts;
+            let get = |(at, digest): (usize, &Digest)| -> Boxed<'_> {
                 let fact = PushedFact::Referrer(repository.clone(), subject, *digest);
-                facts.get(&FactKey::Pushed(fact)).await
-            });
-            for fact in try_join_all(descriptors).await?.into_iter().flatten() {
-                let text = String::from_utf8(fact.bytes).map_err(corrupt)?;
+                Box::pin(async move {
+                    let fact = facts.get(&FactKey::Pushed(fact)).await?;
+                    let text = fact.map(|fact| String::from_utf8(fact.bytes));
+                    if let Some(place) = texts_here.borrow_mut().get_mut(at) {
+                        *place = text.transpose().map_err(corrupt)?;
+                    }
+                    Ok(())
+                })
+            };
+            all(digests.iter().enumerate().map(get).collect()).await?;
+            for text in texts.into_inner().into_iter().flatten() {
                 if is_wanted(&text, filter.as_deref())? {
                     bytes += text.len();
                     shown.push(text);
@@ -83,6 +93,6 @@ fn is_wanted(descriptor: &str, filter: Option<&str>) -> Result<bool, Failure> {
     let Some(filter) = filter else {
         return Ok(true);
     };
-    let read: Filtered = serde_json::from_str(descriptor).map_err(corrupt)?;
+    let read: Filtered = serde_json::from_slice(descriptor.as_bytes()).map_err(corrupt)?;
     Ok(read.artifact_type.as_deref() == Some(filter))
 }

@@ -44,7 +44,7 @@ const ARTIFACT_TYPE: &str = "artifact-type";
 
 impl TagDocument {
     /// What a tag of this manifest says.
-    pub fn of(digest: Digest, manifest: &PushedManifest<'_>) -> Self {
+    pub fn of(digest: Digest, manifest: &PushedManifest) -> Self {
         Self {
             digest,
             media_type: manifest.kind().as_str().to_owned(),

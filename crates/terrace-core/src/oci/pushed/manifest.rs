@@ -1,6 +1,5 @@
 //! Manifests, as far as a registry has to understand them: what they are, and to what they refer.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
@@ -23,9 +22,9 @@ pub enum ManifestType {
 
 /// A manifest that was understood.
 #[derive(Debug)]
-pub struct PushedManifest<'a> {
+pub struct PushedManifest {
     kind: ManifestType,
-    document: Document<'a>,
+    document: Document,
     references: Vec<Reference>,
     subject: Option<Digest>,
 }
@@ -41,20 +40,20 @@ pub enum Reference {
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Document<'a> {
+struct Document {
     schema_version: u64,
-    #[serde(borrow, default)]
-    media_type: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
-    artifact_type: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
-    config: Option<Descriptor<'a>>,
-    #[serde(borrow, default)]
-    layers: Option<Vec<Descriptor<'a>>>,
-    #[serde(borrow, default)]
-    manifests: Option<Vec<Descriptor<'a>>>,
-    #[serde(borrow, default)]
-    subject: Option<Descriptor<'a>>,
+    #[serde(default)]
+    media_type: Option<String>,
+    #[serde(default)]
+    artifact_type: Option<String>,
+    #[serde(default)]
+    config: Option<Descriptor>,
+    #[serde(default)]
+    layers: Option<Vec<Descriptor>>,
+    #[serde(default)]
+    manifests: Option<Vec<Descriptor>>,
+    #[serde(default)]
+    subject: Option<Descriptor>,
     #[serde(default)]
     annotations: Option<BTreeMap<String, String>>,
 }
@@ -62,28 +61,24 @@ struct Document<'a> {
 /// What a manifest says of something else.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Descriptor<'a> {
-    #[serde(borrow)]
-    pub(super) media_type: Cow<'a, str>,
-    #[serde(borrow)]
-    digest: Cow<'a, str>,
+pub(super) struct Descriptor {
+    pub(super) media_type: String,
+    digest: String,
     pub(super) size: u64,
-    #[serde(borrow, default)]
-    pub(super) artifact_type: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
-    pub(super) platform: Option<PlatformObject<'a>>,
-    #[serde(borrow, default)]
-    urls: Option<Vec<Cow<'a, str>>>,
+    #[serde(default)]
+    pub(super) artifact_type: Option<String>,
+    #[serde(default)]
+    pub(super) platform: Option<PlatformObject>,
+    #[serde(default)]
+    urls: Option<Vec<String>>,
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct PlatformObject<'a> {
-    #[serde(borrow)]
-    pub(super) os: Cow<'a, str>,
-    #[serde(borrow)]
-    pub(super) architecture: Cow<'a, str>,
-    #[serde(borrow, default, rename = "os.version")]
-    pub(super) os_version: Option<Cow<'a, str>>,
+pub(super) struct PlatformObject {
+    pub(super) os: String,
+    pub(super) architecture: String,
+    #[serde(default, rename = "os.version")]
+    pub(super) os_version: Option<String>,
 }
 
 /// A descriptor as a list of referrers has it.
@@ -126,12 +121,12 @@ impl ManifestType {
     }
 }
 
-impl<'a> PushedManifest<'a> {
+impl PushedManifest {
     /// Reads what is pushed. `content_type` is the header of that name.
     ///
     /// # Errors
     /// In what way it is no manifest, or another than is announced.
-    pub fn pushed(bytes: &'a [u8], content_type: Option<&str>) -> Result<Self, OciError> {
+    pub fn pushed(bytes: &[u8], content_type: Option<&str>) -> Result<Self, OciError> {
         let manifest = Self::parse(bytes)?;
         let announced = content_type.unwrap_or_default();
         let announced = announced.split(';').next().unwrap_or_default().trim();
@@ -149,8 +144,8 @@ impl<'a> PushedManifest<'a> {
     ///
     /// # Errors
     /// In what way it is no manifest.
-    pub fn parse(bytes: &'a [u8]) -> Result<Self, OciError> {
-        let document: Document<'_> = serde_json::from_slice(bytes)
+    pub fn parse(bytes: &[u8]) -> Result<Self, OciError> {
+        let document: Document = serde_json::from_slice(bytes)
             .map_err(|error| invalid(format!("the body is no manifest: {error}")))?;
         if document.schema_version != 2 {
             return Err(invalid("schemaVersion must be 2"));
@@ -219,20 +214,20 @@ impl<'a> PushedManifest<'a> {
     /// the type of its config (OCI Distribution 1.1, "Listing Referrers").
     pub fn referrer_type(&self) -> Option<&str> {
         let config = self.document.config.as_ref();
-        let config = config.map(|config| config.media_type.as_ref());
+        let config = config.map(|config| config.media_type.as_str());
         self.artifact_type().or(config)
     }
 
-    pub(super) fn layers(&self) -> &[Descriptor<'a>] {
+    pub(super) fn layers(&self) -> &[Descriptor] {
         self.document.layers.as_deref().unwrap_or_default()
     }
 
-    pub(super) fn manifests(&self) -> &[Descriptor<'a>] {
+    pub(super) fn manifests(&self) -> &[Descriptor] {
         self.document.manifests.as_deref().unwrap_or_default()
     }
 }
 
-impl Descriptor<'_> {
+impl Descriptor {
     pub(super) fn digest(&self) -> Result<Digest, OciError> {
         Digest::parse(&self.digest).map_err(|_| {
             invalid("the digest of a descriptor is neither sha256 nor sha512 in lower case")
@@ -247,7 +242,7 @@ impl Descriptor<'_> {
     }
 }
 
-fn references(document: &Document<'_>, kind: ManifestType) -> Result<Vec<Reference>, OciError> {
+fn references(document: &Document, kind: ManifestType) -> Result<Vec<Reference>, OciError> {
     let Document {
         config,
         layers,

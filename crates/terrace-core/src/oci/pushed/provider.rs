@@ -72,7 +72,7 @@ pub(super) fn is_provider(media_type: &str, artifact_type: Option<&str>) -> bool
     media_type == ManifestType::Index.as_str() && artifact_type == Some(PROVIDER)
 }
 
-impl PushedManifest<'_> {
+impl PushedManifest {
     /// The version that this becomes of a provider, if it is one and a whole version is its tag.
     pub fn provider_version(&self, tag: &Tag) -> Option<Version> {
         is_provider(self.kind().as_str(), self.artifact_type())
@@ -85,7 +85,7 @@ impl PushedManifest<'_> {
     /// # Errors
     /// When one of them is for no platform.
     pub fn provider_targets(&self) -> Result<Vec<(Digest, Platform)>, OciError> {
-        let is_target = |descriptor: &&Descriptor<'_>| {
+        let is_target = |descriptor: &&Descriptor| {
             descriptor.artifact_type.as_deref() == Some(PROVIDER_TARGET)
                 && descriptor.media_type == ManifestType::Manifest.as_str()
         };
@@ -117,7 +117,7 @@ impl PushedManifest<'_> {
         if self.artifact_type() != Some(PROVIDER_TARGET) {
             return Err(format!("its artifactType is not {PROVIDER_TARGET}"));
         }
-        let is_zip = |layer: &&Descriptor<'_>| layer.media_type == ZIP;
+        let is_zip = |layer: &&Descriptor| layer.media_type == ZIP;
         let mut zips = self.layers().iter().filter(is_zip);
         let (Some(zip), None) = (zips.next(), zips.next()) else {
             return Err(format!("it needs exactly one layer of the type {ZIP}"));
@@ -136,7 +136,7 @@ impl PushedManifest<'_> {
 pub fn pushed_packages(
     address: &MirroredAddress,
     version: &Version,
-    targets: &[(Platform, PushedManifest<'_>)],
+    targets: &[(Platform, PushedManifest)],
 ) -> Result<MirrorBody, OciError> {
     let mut packages = Vec::new();
     for (platform, manifest) in targets {
