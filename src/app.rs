@@ -1,30 +1,36 @@
 //! The registry: a request goes in, a reply comes out.
 
+mod access;
 mod archives;
+mod follow;
 mod keys;
 mod oci;
 mod publish;
 mod pull;
 mod read;
+mod tokens;
 
 use std::cell::{Cell, RefCell};
 use std::pin::Pin;
 
 use futures_util::future::join_all;
+use terrace_core::access::{BadCredentials, Owner};
 use terrace_core::address::MirroredAddress;
 use terrace_core::config::Config;
 use terrace_core::key::{IndexKey, Package};
 use terrace_core::limits;
 use terrace_core::own_hosts::OwnHosts;
 use terrace_core::problem::Problem;
-use terrace_core::read::{Begun, begin};
+use terrace_core::read::{Asked, Begun, begin, refused};
 use terrace_core::release::OfferedPackage;
 use terrace_core::reply::Reply;
 use terrace_core::route::{Method, Route};
 use terrace_core::signed_path::PulledPackage;
 use terrace_core::time::UnixTime;
 
-use crate::store::{BodyError, Platform, Request, StoreError};
+use access::Need;
+
+use crate::store::{BodyError, Clock as _, Platform, Request, StoreError};
 
 /// How often a write is tried while its key is written too often, a second apart.
 const BUSY_TRIES: u32 = 10;
@@ -48,6 +54,8 @@ pub enum Task<S> {
     Refresh(MirroredAddress),
     /// Store what a client is being sent.
     Store(Box<Pulled<S>>),
+    /// Read which tokens are revoked.
+    Revocations,
     /// Remove an upload that is complete, with its chunks, by their names.
     Discard(Vec<String>),
     /// Remove some of the uploads that nobody will complete.
@@ -121,6 +129,7 @@ impl<'a, P: Platform> App<'a, P> {
             Task::Mend(key) => self.mend(&key).await,
             Task::Refresh(address) => self.refresh_list(address).await,
             Task::Store(pulled) => self.store_pulled(*pulled).await,
+            Task::Revocations => self.read_revocations().await.map(drop),
             Task::Discard(names) => self.discard_upload(names).await,
             Task::Sweep => self.sweep_uploads().await,
         };
@@ -139,17 +148,33 @@ impl<'a, P: Platform> App<'a, P> {
         R: Request<Stream = P::Stream>,
     {
         let if_none_match = request.header("if-none-match");
-        let own = OwnHosts::new(request.origin(), &self.config.hostnames);
-        let begun = begin(
-            request.method(),
-            request.path(),
-            request.query(),
-            if_none_match.as_deref(),
-            &own,
-        );
+        let guards = self.config.access.guards_reads();
+        let authorization = guards.then(|| request.header("authorization")).flatten();
+        let asked = Asked {
+            method: request.method(),
+            origin: request.origin(),
+            path: request.path(),
+            query: request.query(),
+            if_none_match: if_none_match.as_deref(),
+            authorization: authorization.as_deref(),
+        };
+        let begun = begin(&asked, self.config, || self.platform.clock().now());
         match begun {
             Begun::Answer(reply) => reply,
+            Begun::Refused(bad, reply) => match self.refuse(&request, bad) {
+                BadCredentials::TooMany => refused(&asked, BadCredentials::TooMany),
+                _ => reply,
+            },
+            Begun::AnswerTo(token, reply) => match self.revoked(token, &request, &asked).await {
+                Some(refused) => refused,
+                None => reply,
+            },
             Begun::Read(mut lookup) => {
+                if let Some(token) = lookup.token
+                    && let Some(refused) = self.revoked(token, &request, &asked).await
+                {
+                    return refused;
+                }
                 if lookup.leads_to_bytes() {
                     lookup.set_range(request.header("range"));
                 }
@@ -178,11 +203,28 @@ impl<'a, P: Platform> App<'a, P> {
         if let Route::Pull(path) = route {
             return self.pull_archive(&path, request.origin()).await;
         }
-        self.authorize(&request)?;
+        let need = match &route {
+            Route::PublishProvider(address, _) => {
+                Need::Publish(Owner::of(&Package::Provider(address.clone())))
+            }
+            Route::PublishModule(address, _) => {
+                Need::Publish(Owner::of(&Package::Module(address.clone())))
+            }
+            Route::MirroredRelease(address, _) => {
+                let own = OwnHosts::new(request.origin(), &self.config.hostnames);
+                Need::Publish(Owner::of(&own.package(address.clone())))
+            }
+            Route::SigningKeys(namespace) if method == Method::Get => {
+                Need::Publish(Owner::of_namespace(namespace.as_str()))
+            }
+            _ => Need::Admin,
+        };
+        let caller = self.authorize(&request, &need).await?;
+        let origin = request.origin().to_owned();
         match (route, method) {
             (Route::PublishProvider(address, version), _) => {
                 let body = admin_body(&mut request).await?;
-                self.publish_provider(address, version, &body, request.origin())
+                self.publish_provider(address, version, &body, &origin)
                     .await
             }
             (Route::MirroredRelease(address, version), Method::Get) => {
@@ -190,13 +232,12 @@ impl<'a, P: Platform> App<'a, P> {
             }
             (Route::MirroredRelease(address, version), _) => {
                 let body = admin_body(&mut request).await?;
-                self.publish_mirrored(address, version, &body, request.origin())
+                self.publish_mirrored(address, version, &body, &origin)
                     .await
             }
             (Route::PublishModule(address, version), _) => {
                 let body = admin_body(&mut request).await?;
-                self.publish_module(address, version, &body, request.origin())
-                    .await
+                self.publish_module(address, version, &body, &origin).await
             }
             (Route::SigningKeys(namespace), Method::Put) => {
                 let body = admin_body(&mut request).await?;
@@ -206,10 +247,21 @@ impl<'a, P: Platform> App<'a, P> {
             (Route::SigningKey(namespace, key_id), _) => {
                 self.remove_signing_key(&namespace, key_id).await
             }
+            (Route::Tokens, Method::Post) => {
+                let body = admin_body(&mut request).await?;
+                self.create_token(&caller, &body).await
+            }
+            (Route::Tokens, _) => self.list_tokens(request.query()).await,
+            (Route::Token(id), _) => self.revoke_token(id).await,
+            (Route::TokenRotation(id), _) => {
+                let body = admin_body(&mut request).await?;
+                self.rotate_token(&caller, id, &body).await
+            }
             // Reads, archives and OCI clients have been answered above.
             (
                 Route::Home
                 | Route::Discovery
+                | Route::Health
                 | Route::ProviderVersions(..)
                 | Route::ProviderDownload(..)
                 | Route::ModuleVersions(..)
@@ -225,22 +277,6 @@ impl<'a, P: Platform> App<'a, P> {
                 | Route::Pull(..),
                 _,
             ) => Err(Problem::NotFound("there is nothing here".to_owned()).into()),
-        }
-    }
-
-    fn authorize<R: Request>(&self, request: &R) -> Result<(), Problem> {
-        let Some(token) = &self.config.admin_token else {
-            let message = "this registry has no admin routes: TERRACE_ADMIN_TOKEN is not set";
-            return Err(Problem::NotFound(message.to_owned()));
-        };
-        let header = request.header("authorization").unwrap_or_default();
-        let presented = header
-            .split_once(' ')
-            .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"))
-            .map(|(_, presented)| presented.trim());
-        match presented {
-            Some(presented) if token.matches(presented) => Ok(()),
-            _ => Err(Problem::Unauthorized),
         }
     }
 

@@ -4,6 +4,7 @@
 //! Cloudflare Workers. Only this file and `platform` name the platform's crate.
 
 pub mod app;
+pub mod isolate;
 mod platform;
 pub mod store;
 

@@ -21,6 +21,7 @@ use worker::wasm_bindgen_futures::{JsFuture, future_to_promise};
 use worker::{Context, Env, console_error, console_warn, js_sys, web_sys};
 
 use crate::app::App;
+use crate::isolate::Isolate;
 use crate::store::Platform;
 
 /// The binding of the KV namespace that holds the indices.
@@ -31,6 +32,8 @@ const FACTS: &str = "FACTS";
 thread_local! {
     /// Variables and secrets are constant for the life of an isolate, so they are read once.
     static CONFIG: OnceCell<Result<&'static Config, String>> = const { OnceCell::new() };
+    /// One for each isolate, and as long as it lives.
+    static ISOLATE: &'static Isolate = Box::leak(Box::default());
 }
 
 /// Answers one request. What writes is carried through even when its client has gone, a publish as
@@ -165,6 +168,10 @@ impl Platform for Cloudflare {
 
     fn clock(&self) -> &clock::SystemClock {
         &self.clock
+    }
+
+    fn isolate(&self) -> &Isolate {
+        ISOLATE.with(|isolate| *isolate)
     }
 
     fn random(&self) -> [u8; 16] {

@@ -11,6 +11,8 @@ use terrace_core::read::{Found, IndexForm};
 use terrace_core::time::UnixTime;
 use terrace_core::version::Version;
 
+use crate::isolate::Isolate;
+
 /// Why storage did not do what it was asked to. Whether the operation took effect is unknown.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum StoreError {
@@ -382,6 +384,8 @@ pub trait Platform {
     fn upstream(&self) -> &Self::Upstream;
     /// The clock.
     fn clock(&self) -> &Self::Clock;
+    /// What is remembered from one request to the next.
+    fn isolate(&self) -> &Isolate;
     /// Bytes that nobody can foretell.
     fn random(&self) -> [u8; 16];
     /// Writes a line for the operator. Never a secret.

@@ -6,16 +6,18 @@ mod provider;
 mod referrers;
 mod uploads;
 
+use terrace_core::access::{Caller, Owner, Sight};
 use terrace_core::key::{FactKey, PushedFact};
 use terrace_core::oci::pushed::{PushedPath, PushedRequest};
 use terrace_core::oci::{
-    Caller, OciCode, OciError, PushTokens, Query, RepositoryName, challenge, unauthorized,
+    Digest, OciError, Query, RepositoryName, TokenAnswer, challenge, unauthorized,
 };
 use terrace_core::problem::Problem;
 use terrace_core::read::{oci_base, sized};
 use terrace_core::reply::{CachePolicy, Reply};
 use terrace_core::route::{Method, Route};
 
+use super::access::Need;
 use super::{App, BUSY_TRIES, Failure};
 use crate::store::{Clock as _, Condition, Facts as _, Platform, Request, StoreError};
 
@@ -24,40 +26,49 @@ impl<P: Platform> App<'_, P> {
     where
         R: Request<Stream = P::Stream>,
     {
+        let origin = request.origin().to_owned();
         let answered = match route {
-            Route::OciBase => self.base(&request),
-            Route::OciToken => self.token(&request),
+            Route::OciBase => self.base(&request).await,
+            Route::OciToken => self.token(&request).await,
             Route::Pushed(pushed) => self.pushed(pushed, method, request).await,
             _ => Err(Problem::NotFound("there is nothing here".to_owned()).into()),
         };
-        let reply = answered.unwrap_or_else(|failure| self.problem(failure).oci_reply());
+        let reply = answered.unwrap_or_else(|failure| match self.problem(failure) {
+            // Clients go by the challenge, which names where they came to.
+            Problem::Unauthorized(told) => Problem::Oci(unauthorized(&origin, &told)).oci_reply(),
+            problem => problem.oci_reply(),
+        });
         sized(reply, method)
     }
 
-    /// Anybody may ask whether this is a registry; but who says who they are wants to know whether
-    /// that is right. Some clients look here for the challenge and nowhere else.
-    fn base<R: Request>(&self, request: &R) -> Result<Reply<P::Stream>, Failure> {
-        match self.caller(request) {
-            Caller::Anonymous | Caller::Publisher => {
-                let challenge = challenge(request.origin());
-                Ok(oci_base().with("www-authenticate", challenge))
-            }
-            Caller::Unknown => Err(denied(unauthorized(request.origin()))),
+    /// Where reading is free, anybody may ask whether this is a registry; but who says who they are wants
+    /// to know whether that is right. Some clients look here for the challenge and nowhere else.
+    async fn base<R: Request>(&self, request: &R) -> Result<Reply<P::Stream>, Failure> {
+        let access = &self.config.access;
+        let caller = self.caller(request).await?;
+        let is_bare = request.header("authorization").is_none();
+        if caller == Caller::Anonymous && (access.is_closed() || access.is_private() && is_bare) {
+            return Err(Problem::no_token().into());
         }
+        let challenge = challenge(request.origin());
+        let reply = oci_base().with("www-authenticate", challenge);
+        Ok(match access.is_private() {
+            true => reply.made_private(),
+            false => reply,
+        })
     }
 
-    fn token<R: Request>(&self, request: &R) -> Result<Reply<P::Stream>, Failure> {
-        let tokens = PushTokens::new(self.config.admin_token.as_ref());
-        let answer = tokens.answer(self.caller(request), self.platform.clock().now());
-        let answer = answer.ok_or_else(|| denied(unauthorized(request.origin())))?;
+    async fn token<R: Request>(&self, request: &R) -> Result<Reply<P::Stream>, Failure> {
+        let access = &self.config.access;
+        let caller = self.caller(request).await?;
+        if caller == Caller::Anonymous && access.is_closed() {
+            return Err(Problem::no_token().into());
+        }
+        let now = self.platform.clock().now();
+        let answer = TokenAnswer::new(&caller, access.keys(), self.platform.random(), now);
+        let answer = answer.ok_or_else(Problem::no_token)?;
         let text = serde_json::to_string(&answer).map_err(corrupt)?;
         Ok(Reply::json(200, CachePolicy::NoStore, text))
-    }
-
-    fn caller<R: Request>(&self, request: &R) -> Caller {
-        let tokens = PushTokens::new(self.config.admin_token.as_ref());
-        let header = request.header("authorization");
-        tokens.caller(header.as_deref(), self.platform.clock().now())
     }
 
     async fn pushed<R>(
@@ -70,12 +81,16 @@ impl<P: Platform> App<'_, P> {
         R: Request<Stream = P::Stream>,
     {
         if let PushedPath::Referrers(subject) = path {
-            let query = Query(request.query());
-            return self.referrers(&repository, subject, query).await;
+            return self.visible_referrers(repository, subject, &request).await;
         }
-        self.authorize_push(&request)?;
+        if !self.config.access.has_root() {
+            let told = "nobody can push to this registry: TERRACE_ADMIN_TOKEN is not set";
+            return Err(Problem::Forbidden(told.to_owned()).into());
+        }
+        let owner = Owner::of_repository(&repository, &self.config.oci_providers);
+        let caller = self.authorize(&request, &Need::Publish(owner)).await?;
         match (path, method) {
-            (PushedPath::Uploads, _) => self.begin_upload(repository, request).await,
+            (PushedPath::Uploads, _) => self.begin_upload(&caller, repository, request).await,
             (PushedPath::Upload(id), Method::Patch) => {
                 self.go_on_with_upload(&repository, id, request).await
             }
@@ -95,15 +110,36 @@ impl<P: Platform> App<'_, P> {
         }
     }
 
-    fn authorize_push<R: Request>(&self, request: &R) -> Result<(), Failure> {
-        if self.config.admin_token.is_none() {
-            let told = "nobody can push to this registry: TERRACE_ADMIN_TOKEN is not set";
-            return Err(denied(OciError::new(OciCode::Denied, told)));
+    /// Those of what the caller may read; of anything else, as if it were not there.
+    async fn visible_referrers<R: Request>(
+        &self,
+        repository: RepositoryName,
+        subject: Digest,
+        request: &R,
+    ) -> Result<Reply<P::Stream>, Failure> {
+        let caller = match self.config.access.guards_reads() {
+            true => self.caller(request).await?,
+            false => Caller::Anonymous,
+        };
+        let query = Query(request.query());
+        match self.sight(&caller, &repository) {
+            Sight::Closed => Err(Problem::no_token().into()),
+            Sight::Public => self.referrers(&repository, subject, query).await,
+            Sight::Private => {
+                let reply = self.referrers(&repository, subject, query).await?;
+                Ok(reply.made_private())
+            }
+            Sight::Hidden => {
+                let nowhere = RepositoryName::hidden();
+                self.referrers(&nowhere, subject, query).await
+            }
         }
-        match self.caller(request) {
-            Caller::Publisher => Ok(()),
-            Caller::Anonymous | Caller::Unknown => Err(denied(unauthorized(request.origin()))),
-        }
+    }
+
+    /// What a caller gets to read of a repository.
+    fn sight(&self, caller: &Caller, repository: &RepositoryName) -> Sight {
+        let owner = Owner::of_repository(repository, &self.config.oci_providers);
+        self.config.access.sight(caller, &owner)
     }
 
     /// Writes a document, however often its key is written at the moment.

@@ -11,7 +11,7 @@ use terrace_core::release::Release;
 use terrace_core::reply::{Body, Reply};
 use terrace_core::version::Version;
 
-use super::{App, Failure, Task};
+use super::{App, Boxed, Failure, Task};
 use crate::store::{Clock as _, Fact, Facts as _, Indices as _, Platform, Revision, StoreError};
 
 /// Indices, each with the key it is written to.
@@ -142,6 +142,8 @@ impl<P: Platform> App<'_, P> {
             }
             IndexKey::Content(package, digest) => self.content(package, *digest).await?,
             IndexKey::Pushed(index) => self.pushed_index(index).await?,
+            // No route leads here.
+            IndexKey::Revocations => None,
         };
         let Some(document) = document else {
             return Ok(lookup.not_found());
@@ -191,6 +193,7 @@ impl<P: Platform> App<'_, P> {
                 }
             }
             IndexKey::Pushed(index) => self.index_pushed(index).await,
+            IndexKey::Revocations => self.index_revocations().await,
         }
     }
 
@@ -287,8 +290,10 @@ impl<P: Platform> App<'_, P> {
     /// # Errors
     /// When a list may not be the newest one: the same request again will see to it.
     pub(super) async fn index_versions(&self, package: &Package) -> Result<(), Failure> {
-        self.write_newest(package, async || self.versions(package).await)
-            .await
+        let write = || -> Boxed<'_> {
+            Box::pin(async { Ok(self.write_all(&self.versions(package).await?).await?) })
+        };
+        self.catch_up(package, &write).await
     }
 
     /// Writes the indices of a version; of one that may grow, as long as it does.
@@ -300,34 +305,29 @@ impl<P: Platform> App<'_, P> {
         if !release.may_grow() {
             return Ok(self.write_all(&indices_of(release)?).await?);
         }
-        self.write_newest(&package, async || {
-            match self.release(&package, version).await? {
-                Some(release) => indices_of(&release),
-                None => Ok(Vec::new()),
-            }
-        })
-        .await
+        let write = || -> Boxed<'_> {
+            Box::pin(async {
+                match self.release(&package, version).await? {
+                    Some(release) => Ok(self.write_all(&indices_of(&release)?).await?),
+                    None => Ok(()),
+                }
+            })
+        };
+        self.catch_up(&package, &write).await
     }
 
-    async fn write_newest(
+    async fn catch_up<'w>(
         &self,
         package: &Package,
-        indices: impl AsyncFn() -> Result<Indexed, Failure>,
+        write: &dyn Fn() -> Boxed<'w>,
     ) -> Result<(), Failure> {
-        for _ in 0..limits::REFRESH_ROUNDS {
-            let before = self.change(package).await?;
-            match self.write_all(&indices().await?).await {
-                // Waiting coalesces: what others commit meanwhile is in the next ones.
-                Err(StoreError::Busy(_)) => self.platform.clock().sleep(1).await,
-                Err(error) => return Err(error.into()),
-                Ok(()) => {
-                    if self.change(package).await? == before {
-                        return Ok(());
-                    }
-                }
-            }
+        match self
+            .follow(&FactKey::Change(package.clone()), write)
+            .await?
+        {
+            true => Ok(()),
+            false => Err(Failure::Outrun(package.clone())),
         }
-        Err(Failure::Outrun(package.clone()))
     }
 
     async fn write_all(&self, indices: &Indexed) -> Result<(), StoreError> {

@@ -4,6 +4,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::access::{TokenDocument, TokenId};
+use crate::time::UnixTime;
+
 /// The body of `PUT /admin/v1/providers/{namespace}/{type}/{version}`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -156,6 +159,79 @@ pub struct UploadRequest {
     pub url: String,
     /// Exactly these headers must be sent.
     pub headers: std::collections::BTreeMap<String, String>,
+}
+
+/// The body of `POST /admin/v1/tokens`.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TokenBody {
+    /// What it is called.
+    pub name: String,
+    /// What it is good for: `admin`, `read`, `read:acme`, `publish:acme`.
+    pub scopes: Vec<String>,
+    /// For how long, in seconds; for ever if that is not said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_in: Option<u64>,
+}
+
+/// The body of `POST /admin/v1/tokens/{id}/rotation`.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RotationBody {
+    /// How long the old one stays good, in seconds.
+    #[serde(default)]
+    pub overlap: u64,
+}
+
+/// A token as it is listed, or, with its text, as it was just made.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct TokenAnswer {
+    /// By which it is revoked.
+    pub id: String,
+    /// What it is called.
+    pub name: String,
+    /// What it is good for.
+    pub scopes: Vec<String>,
+    /// When it was made (RFC 3339).
+    pub created: String,
+    /// By whom.
+    pub created_by: String,
+    /// When it stops being good, if it does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires: Option<String>,
+    /// From when on it is revoked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub revoked: Option<String>,
+    /// The token itself, which is told once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub token: Option<String>,
+}
+
+impl TokenAnswer {
+    /// What is told of a token.
+    pub fn new(id: TokenId, document: &TokenDocument, token: Option<String>) -> Self {
+        let time = |seconds: u64| UnixTime(seconds).to_string();
+        Self {
+            id: id.to_string(),
+            name: document.name.to_string(),
+            scopes: document.scopes.iter().map(ToString::to_string).collect(),
+            created: time(document.created),
+            created_by: document.by.clone(),
+            expires: document.expires.map(time),
+            revoked: document.revoked.map(time),
+            token,
+        }
+    }
+}
+
+/// The answer of `GET /admin/v1/tokens`.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct TokenPage {
+    /// Ascending by their ids.
+    pub tokens: Vec<TokenAnswer>,
+    /// If there are more: `?behind=` this id gets them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<String>,
 }
 
 /// The signing keys of a namespace, as stored and as answered.

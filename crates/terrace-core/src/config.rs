@@ -1,5 +1,6 @@
 //! The configuration of a deployment: every variable, read once, in this one place.
 
+use crate::access::{Access, OwnerPattern, PREFIX, Visibility};
 use crate::archive_url::{ArchiveSigner, ArchiveUrls};
 use crate::limits;
 use crate::name::{Hostname, NameError};
@@ -11,6 +12,16 @@ use crate::signed_path::PathSigner;
 
 /// The secret that opens the admin routes; at least 16 characters. Without it there are none.
 pub const ADMIN_TOKEN: &str = "TERRACE_ADMIN_TOKEN";
+/// The admin secret that [`ADMIN_TOKEN`] replaces, as long as it shall still be good, with the tokens that
+/// were made under it.
+pub const ADMIN_TOKEN_PREVIOUS: &str = "TERRACE_ADMIN_TOKEN_PREVIOUS";
+/// Who may read: `public`, which is everybody, unless it is `private`, which is those with a token.
+pub const ACCESS: &str = "TERRACE_ACCESS";
+/// For whose things it is the other way round: namespaces, hostnames of mirrored providers, or
+/// `hostname/namespace`, separated by commas or spaces.
+pub const ACCESS_EXCEPT: &str = "TERRACE_ACCESS_EXCEPT";
+/// Requests with wrong credentials from one address in a minute, after which each is answered by 429.
+pub const FAILURES_A_MINUTE: &str = "TERRACE_FAILURES_A_MINUTE";
 /// The S3 endpoint of the bucket, such as `https://<account>.r2.cloudflarestorage.com`; may have a path.
 pub const S3_ENDPOINT: &str = "TERRACE_S3_ENDPOINT";
 /// The bucket's name.
@@ -48,8 +59,10 @@ pub const OCI_PROVIDERS: &str = "TERRACE_OCI_PROVIDERS";
 /// A deployment's settings.
 #[derive(Debug, Clone)]
 pub struct Config {
-    /// What opens the admin routes; without it there are none.
-    pub admin_token: Option<Secret>,
+    /// Who may do what.
+    pub access: Access,
+    /// Requests with wrong credentials from one address in a minute, after which each is a 429.
+    pub failures_a_minute: u32,
     /// How archives are reached; `None` when no secret is set that could sign their URLs.
     pub archive_urls: Option<ArchiveUrls>,
     /// The registry's hostnames, apart from the one a request comes in under.
@@ -83,10 +96,11 @@ impl Config {
             let value = lookup(name)?.trim().to_owned();
             Some(value).filter(|value| !value.is_empty())
         };
-        let admin_token = secret(&var, ADMIN_TOKEN)?;
+        let admin_token = admin_token(&var, ADMIN_TOKEN)?;
+        let access = access(&var, admin_token.clone())?;
         let url_secret = secret(&var, URL_SECRET)?;
         let lifetime = lifetime(var(URL_LIFETIME))?;
-        let secret = url_secret.or_else(|| admin_token.clone());
+        let secret = url_secret.or(admin_token);
         let paths = secret.map(|secret| PathSigner::new(&secret));
         let pull = pull_policy(&var)?;
         if pull.pulls_any() && paths.is_none() {
@@ -98,7 +112,8 @@ impl Config {
             None => paths.clone().map(ArchiveSigner::Worker),
         };
         Ok(Self {
-            admin_token,
+            access,
+            failures_a_minute: failures(var(FAILURES_A_MINUTE))?,
             archive_urls: signer.map(|signer| ArchiveUrls::new(signer, paths, lifetime)),
             hostnames: hostnames(var(HOSTNAMES))?,
             pull,
@@ -121,6 +136,56 @@ fn secret(
         }
         text => Ok(text.map(Secret::new)),
     }
+}
+
+fn admin_token(
+    var: &impl Fn(&'static str) -> Option<String>,
+    name: &'static str,
+) -> Result<Option<Secret>, ConfigError> {
+    let secret = secret(var, name)?;
+    if secret
+        .as_ref()
+        .is_some_and(|it| it.expose().starts_with(PREFIX))
+    {
+        return Err(error(
+            name,
+            format!("begins with {PREFIX:?}, as the tokens made with it do"),
+        ));
+    }
+    Ok(secret)
+}
+
+fn access(
+    var: &impl Fn(&'static str) -> Option<String>,
+    newest: Option<Secret>,
+) -> Result<Access, ConfigError> {
+    let previous = admin_token(var, ADMIN_TOKEN_PREVIOUS)?;
+    let visibility = Visibility {
+        is_private: match var(ACCESS).as_deref() {
+            None | Some("public") => false,
+            Some("private") => true,
+            Some(other) => {
+                let rule = format!("is {other:?}: it must be public or private");
+                return Err(error(ACCESS, rule));
+            }
+        },
+        exceptions: words(var, ACCESS_EXCEPT, str::parse::<OwnerPattern>)?,
+    };
+    if newest.is_none() {
+        let needs = |name| {
+            Err(error(
+                name,
+                format!("needs {ADMIN_TOKEN}, which makes tokens"),
+            ))
+        };
+        if previous.is_some() {
+            return needs(ADMIN_TOKEN_PREVIOUS);
+        }
+        if visibility != Visibility::default() {
+            return needs(ACCESS);
+        }
+    }
+    Ok(Access::new(newest, previous, visibility))
 }
 
 fn hostnames(value: Option<String>) -> Result<Vec<Hostname>, ConfigError> {
@@ -188,6 +253,16 @@ fn words<T, E: ToString>(
         .filter(|word| !word.is_empty())
         .map(|word| parse(word).map_err(|e| error(name, format!("is wrong: {}", e.to_string()))))
         .collect()
+}
+
+fn failures(value: Option<String>) -> Result<u32, ConfigError> {
+    match value {
+        None => Ok(limits::FAILURES_A_MINUTE),
+        Some(text) => text.parse().map_err(|_| {
+            let rule = format!("is {text:?}: it must be a number");
+            error(FAILURES_A_MINUTE, rule)
+        }),
+    }
 }
 
 fn lifetime(value: Option<String>) -> Result<u32, ConfigError> {
@@ -269,7 +344,7 @@ mod tests {
     #[test]
     fn nothing_set_is_a_registry_without_admin_routes() {
         let config = read(&[]).unwrap();
-        assert!(config.admin_token.is_none() && config.archive_urls.is_none());
+        assert!(!config.access.has_root() && config.archive_urls.is_none());
     }
 
     #[test]
@@ -284,6 +359,29 @@ mod tests {
     fn a_wrong_variable_is_named_with_the_rule() {
         for (vars, name, rule) in [
             (vec![(ADMIN_TOKEN, "short")], ADMIN_TOKEN, "at least 16"),
+            (
+                vec![(ADMIN_TOKEN, "terrace_9012345678")],
+                ADMIN_TOKEN,
+                "begins with",
+            ),
+            (
+                vec![TOKEN, (ADMIN_TOKEN_PREVIOUS, "short")],
+                ADMIN_TOKEN_PREVIOUS,
+                "at least 16",
+            ),
+            (
+                vec![(ADMIN_TOKEN_PREVIOUS, TOKEN.1)],
+                ADMIN_TOKEN_PREVIOUS,
+                "needs",
+            ),
+            (
+                vec![TOKEN, (ACCESS, "Private")],
+                ACCESS,
+                "public or private",
+            ),
+            (vec![(ACCESS, "private")], ACCESS, ADMIN_TOKEN),
+            (vec![(ACCESS_EXCEPT, "acme")], ACCESS, ADMIN_TOKEN),
+            (vec![TOKEN, (ACCESS_EXCEPT, "a/b")], ACCESS_EXCEPT, "a/b"),
             (vec![(URL_SECRET, "short")], URL_SECRET, "at least 16"),
             (vec![(URL_LIFETIME, "0")], URL_LIFETIME, "1 to 604800"),
             (vec![(URL_LIFETIME, "604801")], URL_LIFETIME, "1 to 604800"),

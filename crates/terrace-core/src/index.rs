@@ -18,6 +18,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::access::Revocations;
 use crate::address::MirroredAddress;
 use crate::digest::Sha256;
 use crate::key::{IndexKey, Package};
@@ -122,6 +123,14 @@ impl IndexDocument {
             },
             text,
         }
+    }
+
+    /// All revoked tokens.
+    ///
+    /// # Errors
+    /// Never, as far as is known.
+    pub fn of_revocations(revocations: &Revocations) -> serde_json::Result<Self> {
+        Ok(Self::new(serde_json::to_string(revocations)?))
     }
 
     pub(crate) fn new(text: String) -> Self {

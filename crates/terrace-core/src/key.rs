@@ -14,6 +14,9 @@
 //! ├── changes/modules/{namespace}/{name}/{system}
 //! ├── origins/{hostname}/{namespace}/{type}                     what was seen of a pulled provider, by compare-and-swap
 //! ├── leases/…                                                  who fetches from an origin, until when
+//! ├── tokens/{id}                                               what is known of an API token, never the token
+//! ├── revocations/{id}                                          that one is revoked; metadata: from when
+//! ├── changes/revocations
 //! ├── keys/{namespace}                                          signing keys, by compare-and-swap
 //! └── oci/                                                      what is pushed; `:` cannot be in a repository's name
 //!     ├── blobs/{algorithm}/{digits}                            immutable bytes, shared by all repositories
@@ -41,7 +44,8 @@
 //! ├── oci/{repository}:tags                                     the same of what is pushed
 //! ├── oci/{repository}:tag:{tag}
 //! ├── oci/{repository}:manifest:{digest}
-//! └── oci/{repository}:blob:{digest}
+//! ├── oci/{repository}:blob:{digest}
+//! └── revocations                                               all revoked tokens
 //! ```
 //!
 //! `hosted` stands where a mirrored provider has its hostname; a hostname has a dot.
@@ -49,10 +53,11 @@
 use std::fmt;
 use std::str::FromStr;
 
+use crate::access::TokenId;
 use crate::address::{MirroredAddress, ModuleAddress, ProviderAddress};
 use crate::archive::ArchiveFormat;
 use crate::digest::Sha256;
-use crate::name::Namespace;
+use crate::name::{Hostname, ModuleNamespace, Namespace};
 use crate::oci::pushed::UploadId;
 use crate::oci::{Digest, RepositoryName, Tag};
 use crate::signed_path::PulledPackage;
@@ -82,6 +87,12 @@ pub enum FactKey {
     Origin(MirroredAddress),
     /// Who is fetching something from an origin, so that nobody else does.
     Lease(Lease),
+    /// What is known of a token.
+    Token(TokenId),
+    /// That a token is revoked.
+    Revocation(TokenId),
+    /// What changed last about revocations.
+    RevocationChange,
     /// Something about a repository that clients push to.
     Pushed(PushedFact),
 }
@@ -172,6 +183,8 @@ pub enum IndexKey {
     Content(Package, Sha256),
     /// Something of a repository that clients push to.
     Pushed(PushedIndex),
+    /// All revoked tokens.
+    Revocations,
 }
 
 /// A key in KV about what was pushed.
@@ -188,12 +201,50 @@ pub enum PushedIndex {
 }
 
 impl Package {
+    fn hidden(mut self) -> Self {
+        match &mut self {
+            Self::Provider(address) => address.namespace = Namespace::hidden(),
+            Self::Module(address) => address.namespace = ModuleNamespace::hidden(),
+            Self::Mirrored(address) => address.hostname = Hostname::hidden(),
+        }
+        self
+    }
+
     /// The address as people write it; `Display` is the way it is stored.
     pub fn address(&self) -> String {
         match self {
             Self::Provider(address) => address.to_string(),
             Self::Mirrored(address) => address.to_string(),
             Self::Module(address) => address.to_string(),
+        }
+    }
+}
+
+impl IndexKey {
+    /// A key of the same kind that nothing has: whoever may not know whether there is something is
+    /// answered in the same time as if there were nothing.
+    pub(crate) fn hidden(&self) -> Self {
+        match self.clone() {
+            Self::Versions(package) => Self::Versions(package.hidden()),
+            Self::MirrorVersions(package) => Self::MirrorVersions(package.hidden()),
+            Self::Version(package, version) => Self::Version(package.hidden(), version),
+            Self::Tags(package) => Self::Tags(package.hidden()),
+            Self::Tag(package, version) => Self::Tag(package.hidden(), version),
+            Self::Content(package, digest) => Self::Content(package.hidden(), digest),
+            Self::Pushed(index) => Self::Pushed(index.hidden()),
+            Self::Revocations => Self::Revocations,
+        }
+    }
+}
+
+impl PushedIndex {
+    fn hidden(self) -> Self {
+        let nowhere = RepositoryName::hidden();
+        match self {
+            Self::Tags(_) => Self::Tags(nowhere),
+            Self::Tag(_, tag) => Self::Tag(nowhere, tag),
+            Self::Manifest(_, digest) => Self::Manifest(nowhere, digest),
+            Self::Blob(_, digest) => Self::Blob(nowhere, digest),
         }
     }
 }
@@ -209,6 +260,12 @@ impl FactKey {
         key.rsplit('/').next()?.parse().ok()
     }
 }
+
+/// Under which all tokens lie, and nothing else.
+pub const TOKENS: &str = "tokens/";
+
+/// Under which all revocations lie, and nothing else.
+pub const REVOCATIONS: &str = "revocations/";
 
 /// Under which all uploads lie, and nothing else. Their ids begin with their time, so the oldest
 /// come first.
@@ -270,6 +327,9 @@ impl fmt::Display for FactKey {
                 write!(f, "leases/releases/{address}/{version}")
             }
             Self::Lease(Lease::Package(package)) => write!(f, "leases/packages/{package}"),
+            Self::Token(id) => write!(f, "{TOKENS}{id}"),
+            Self::Revocation(id) => write!(f, "{REVOCATIONS}{id}"),
+            Self::RevocationChange => f.write_str("changes/revocations"),
             Self::Pushed(fact) => fact.fmt(f),
         }
     }
@@ -313,6 +373,7 @@ impl fmt::Display for IndexKey {
             Self::Tags(package) => write!(f, "{package}/tags"),
             Self::Tag(package, version) => write!(f, "{package}/tag/{version}"),
             Self::Content(package, digest) => write!(f, "{package}/sha256/{digest}"),
+            Self::Revocations => f.write_str("revocations"),
             Self::Pushed(index) => index.fmt(f),
         }
     }

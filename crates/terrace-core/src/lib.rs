@@ -10,6 +10,7 @@
 //! connection, awaits, or names a platform; time, keys and bytes are arguments.
 //! That is what lets native tests, the Worker and the `terrace` command share it.
 
+pub mod access;
 pub mod address;
 pub mod admin;
 pub mod archive;

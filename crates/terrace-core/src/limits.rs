@@ -55,6 +55,37 @@ pub const UPLOAD_LIFETIME_SECONDS: u32 = 3_600;
 /// The shortest admin secret: 16 characters of base64 are 96 bits.
 pub const ADMIN_TOKEN_BYTES: usize = 16;
 
+/// Scopes of one token: it travels in a header.
+pub const SCOPES: usize = 20;
+
+/// The name of a token, in bytes.
+pub const TOKEN_NAME_BYTES: usize = 100;
+
+/// A whole token, in bytes: 20 scopes with the longest hostnames and namespaces, in base64.
+pub const TOKEN_BYTES: usize = 12_288;
+
+/// How long a token may be good that does not last for ever, in seconds: a minute to ten years.
+pub const TOKEN_LIFETIME_SECONDS: std::ops::RangeInclusive<u64> = 60..=315_360_000;
+
+/// How long a token may stay good that another replaces, in seconds: 90 days.
+pub const TOKEN_OVERLAP_SECONDS: u64 = 7_776_000;
+
+/// Tokens of one listing; each is read from storage.
+pub const TOKENS_AT_ONCE: u32 = 100;
+
+/// How long an isolate keeps the list of revoked tokens, in seconds. With the 30 seconds of the edge
+/// ([`LIST_CACHE_SECONDS`]) a revoked token is dead everywhere within a minute.
+pub const REVOCATIONS_SECONDS: u64 = 25;
+
+/// After how many seconds an isolate looks for a newer list, while it still goes by the one it has.
+pub const REVOCATIONS_FRESH_SECONDS: u64 = 10;
+
+/// Requests with wrong credentials from one address in a minute, unless it is configured.
+pub const FAILURES_A_MINUTE: u32 = 20;
+
+/// Addresses whose wrong credentials an isolate counts.
+pub const THROTTLED_ADDRESSES: usize = 1_000;
+
 /// Signing keys of one namespace. Clients try them one after another.
 pub const KEYS: usize = 16;
 
@@ -165,7 +196,7 @@ pub const UPLOADS_SWEPT: u32 = 100;
 
 /// How long a token is good that was given for the admin token, in seconds. A client that gets it before
 /// a large blob must still have it for the manifest (clients.md 11.3).
-pub const PUSH_TOKEN_SECONDS: u32 = 3_600;
+pub const OCI_TOKEN_SECONDS: u32 = 3_600;
 
 /// Descriptors in one answer that lists referrers; each is read from storage.
 pub const REFERRERS_AT_ONCE: u32 = 100;

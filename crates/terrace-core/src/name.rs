@@ -96,6 +96,28 @@ name! {
     System, "target system", system
 }
 
+/// A name that nothing has, for the keys of what is hidden: whether there is such a thing is looked up
+/// the same way, and never found.
+const HIDDEN: &str = ".hidden";
+
+impl Namespace {
+    pub(crate) fn hidden() -> Self {
+        Self(HIDDEN.to_owned())
+    }
+}
+
+impl ModuleNamespace {
+    pub(crate) fn hidden() -> Self {
+        Self(HIDDEN.to_owned())
+    }
+}
+
+impl Hostname {
+    pub(crate) fn hidden() -> Self {
+        Self(HIDDEN.to_owned())
+    }
+}
+
 fn hostname(text: &str) -> Result<String, &'static str> {
     if text.len() > limits::HOSTNAME_BYTES {
         return Err("is longer than 253 characters");

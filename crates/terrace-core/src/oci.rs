@@ -21,7 +21,7 @@ mod repository;
 mod tag;
 
 pub use artifact::{Artifact, Content, EMPTY_CONFIG, MediaType, artifact, empty_config};
-pub use auth::{Caller, PushTokens, TokenAnswer, challenge, unauthorized};
+pub use auth::{TokenAnswer, challenge, unauthorized};
 pub use digest::Digest;
 pub use error::{OciCode, OciError};
 pub(crate) use name::is_virtual;

@@ -5,6 +5,7 @@
 
 use serde::Serialize;
 
+use crate::access::BadCredentials;
 use crate::address::MirroredAddress;
 use crate::limits;
 use crate::oci::OciError;
@@ -35,8 +36,10 @@ pub enum Problem {
     NotFound(String),
     /// 413: the body is larger than the limit, in bytes.
     TooLarge(u64),
-    /// 401: the token is missing or wrong.
-    Unauthorized,
+    /// 401: a token is missing or wrong, and why.
+    Unauthorized(String),
+    /// 429: too many requests came with wrong ones.
+    TooManyFailures,
     /// What an OCI client is told.
     Oci(OciError),
     /// 502: another registry, from which something is to be pulled, gave nothing of use.
@@ -54,6 +57,21 @@ struct ErrorBody {
 }
 
 impl Problem {
+    /// Credentials that are of no use.
+    pub fn credentials(bad: BadCredentials) -> Self {
+        match bad {
+            BadCredentials::TooMany => Self::TooManyFailures,
+            bad => Self::Unauthorized(bad.to_string()),
+        }
+    }
+
+    /// A token is needed.
+    pub fn no_token() -> Self {
+        let told =
+            "this needs the header \"Authorization: Bearer <token>\" with a token of this registry";
+        Self::Unauthorized(told.to_owned())
+    }
+
     /// A mirrored version that the operator does not want to be served. A 404, as for everything that
     /// a mirror does not have (clients.md 5.5).
     pub fn blocked(address: &MirroredAddress, version: &Version) -> Self {
@@ -66,7 +84,7 @@ impl Problem {
     pub fn status(&self) -> u16 {
         match self {
             Self::BadRequest(_) => 400,
-            Self::Unauthorized => 401,
+            Self::Unauthorized(_) => 401,
             Self::Forbidden(_) => 403,
             Self::NotFound(_) => 404,
             Self::MethodNotAllowed(_) => 405,
@@ -74,6 +92,7 @@ impl Problem {
             Self::LengthRequired => 411,
             Self::TooLarge(_) => 413,
             Self::Invalid(_) => 422,
+            Self::TooManyFailures => 429,
             Self::Corrupt(_) | Self::Misconfigured(_) => 500,
             Self::Oci(error) => error.status(),
             Self::Origin(_) => 502,
@@ -91,6 +110,7 @@ impl Problem {
             | Self::Misconfigured(message)
             | Self::NotFound(message)
             | Self::Origin(message)
+            | Self::Unauthorized(message)
             | Self::Unavailable(message) => vec![message.clone()],
             Self::Oci(error) => vec![error.message().to_owned()],
             Self::LengthRequired => {
@@ -101,10 +121,7 @@ impl Problem {
                 vec![format!("this route answers {allowed} only")]
             }
             Self::TooLarge(limit) => vec![format!("the body may be at most {limit} bytes long")],
-            Self::Unauthorized => vec![
-                "this route needs the header \"Authorization: Bearer <token>\" with a valid token"
-                    .to_owned(),
-            ],
+            Self::TooManyFailures => vec![BadCredentials::TooMany.to_string()],
         }
     }
 
@@ -135,8 +152,9 @@ impl Problem {
     pub(crate) fn with_headers<S>(&self, reply: Reply<S>) -> Reply<S> {
         match self {
             Self::MethodNotAllowed(allowed) => reply.with("allow", Method::names(allowed)),
-            Self::Unauthorized => reply.with("www-authenticate", "Bearer realm=\"terrace\""),
+            Self::Unauthorized(_) => reply.with("www-authenticate", "Bearer realm=\"terrace\""),
             Self::Unavailable(_) => reply.with("retry-after", "2"),
+            Self::TooManyFailures => reply.with("retry-after", "60"),
             Self::Oci(error) => {
                 let headers = error.headers().iter();
                 headers.fold(reply, |reply, (name, value)| reply.with(name, value))

@@ -10,15 +10,20 @@
 //! download, one for each platform in the mirror.
 
 mod download;
+mod gate;
 mod oci;
+mod plan;
 
+#[cfg(doc)]
+use crate::access::Access;
+use crate::access::{BadCredentials, TokenId};
 use crate::address::MirroredAddress;
 use crate::archive_url::ArchiveUrls;
+use crate::config::Config;
 use crate::index::IndexMetadata;
 use crate::key::{IndexKey, Package, PushedIndex};
 use crate::limits;
-use crate::oci::pushed::PushedRequest;
-use crate::oci::{Digest, OciCode, OciError, OciRequest, TagPage};
+use crate::oci::{Digest, OciCode, OciError, TagPage};
 use crate::own_hosts::OwnHosts;
 use crate::platform::Platform;
 use crate::problem::Problem;
@@ -28,14 +33,20 @@ use crate::route::{Method, Route};
 use crate::time::UnixTime;
 use crate::version::Version;
 use download::{Urls, mirror_packages, module_download, provider_download};
+pub use gate::{refusal, refused};
 pub use oci::{CONTENT_DIGEST, oci_base, referrers};
-use oci::{begin_oci, begin_pushed, is_oci, tags};
+use oci::{is_oci, tags};
+use plan::plan;
 
 /// What [`begin`] makes of a request.
 #[derive(Debug)]
 pub enum Begun<S> {
     /// The answer is known.
     Answer(Reply<S>),
+    /// The answer is known, unless this token has been revoked.
+    AnswerTo(TokenId, Reply<S>),
+    /// The credentials are of no use, and this is the answer.
+    Refused(BadCredentials, Reply<S>),
     /// Read this, then [`Lookup::finish`].
     Read(Box<Lookup>),
     /// Not a read.
@@ -51,6 +62,11 @@ pub struct Lookup {
     pub form: IndexForm,
     /// How long the edge may keep it, in seconds.
     pub cache_seconds: u32,
+    /// Which token must not have been revoked.
+    pub token: Option<TokenId>,
+    /// What was asked for, where that is hidden from the caller, and [`Lookup::key`] leads to nothing.
+    told: Option<IndexKey>,
+    is_private: bool,
     wanted: Wanted,
     method: Method,
     if_none_match: Option<String>,
@@ -106,98 +122,45 @@ pub enum FinishError {
     Problem(Problem),
 }
 
-/// Begins to answer a request.
-///
-/// `path` and `query` are those sent; `if_none_match` is that header; `own` are the registry's
-/// hostnames.
-pub fn begin<S>(
-    method: &str,
-    path: &str,
-    query: &str,
-    if_none_match: Option<&str>,
-    own: &OwnHosts<'_>,
-) -> Begun<S> {
+/// A request, as far as a read depends on it.
+#[derive(Debug, Clone, Copy)]
+pub struct Asked<'a> {
+    /// The method as sent.
+    pub method: &'a str,
+    /// The registry's origin as the client reached it: `https://host[:port]`.
+    pub origin: &'a str,
+    /// The path as sent.
+    pub path: &'a str,
+    /// The query as sent, without its `?`.
+    pub query: &'a str,
+    /// The header `If-None-Match`.
+    pub if_none_match: Option<&'a str>,
+    /// The header `Authorization`, where [`Access::guards_reads`].
+    pub authorization: Option<&'a str>,
+}
+
+/// Begins to answer a request. `now` is asked only for one with a token.
+pub fn begin<S>(asked: &Asked<'_>, config: &Config, now: impl FnOnce() -> UnixTime) -> Begun<S> {
+    let path = asked.path;
     let route = match Route::parse(path) {
         Ok(route) => route,
         Err(problem) if is_module_download(path) => return Begun::Answer(problem.text_reply()),
         Err(problem) if is_oci(path) => return Begun::Answer(problem.oci_reply()),
         Err(problem) => return Begun::Answer(problem.reply()),
     };
-    let method = match route.method(method) {
+    let method = match route.method(asked.method) {
         Ok(method) => method,
         Err(problem) if is_oci(path) => return Begun::Answer(problem.oci_reply()),
         Err(problem) => return Begun::Answer(problem.reply()),
     };
-    let is_mirror = matches!(route, Route::MirrorVersions(_));
-    let if_none_match = if_none_match.map(str::to_owned);
-    let (package, version, wanted) = match route {
-        Route::Home => return Begun::Answer(sized(home(), method)),
-        Route::Discovery => return Begun::Answer(sized(discovery(), method)),
-        Route::ProviderVersions(address) => (Package::Provider(address), None, Wanted::Versions),
-        Route::MirrorHome => return Begun::Answer(sized(mirror_home(), method)),
-        Route::MirrorVersions(address) => (own.package(address), None, Wanted::Versions),
-        Route::MirrorPackages(address, version) => {
-            (own.package(address), Some(version), Wanted::MirrorPackages)
-        }
-        Route::ModuleVersions(address) => (Package::Module(address), None, Wanted::Versions),
-        Route::ProviderDownload(address, version, platform) => {
-            let package = Package::Provider(address);
-            let wanted = Wanted::ProviderDownload(package.clone(), version.clone(), platform);
-            (package, Some(version), wanted)
-        }
-        Route::ModuleDownload(address, version) => (
-            Package::Module(address),
-            Some(version),
-            Wanted::ModuleDownload,
-        ),
-        Route::Pushed(PushedRequest { repository, path }) => {
-            let page = TagPage::parse(query);
-            return begin_pushed(repository, path, page, method, if_none_match);
-        }
-        Route::Oci(OciRequest { repository, path }) => {
-            let package = repository.package(own);
-            let page = TagPage::parse(query);
-            return begin_oci(package, path, page, method, if_none_match);
-        }
-        other @ (Route::Archive(..)
-        | Route::Pull(..)
-        | Route::OciBase
-        | Route::OciToken
-        | Route::PublishProvider(..)
-        | Route::MirroredRelease(..)
-        | Route::PublishModule(..)
-        | Route::SigningKeys(..)
-        | Route::SigningKey(..)) => return Begun::Other(other, method),
-    };
-    let (key, form, cache_seconds) = match version {
-        None => (
-            if is_mirror {
-                IndexKey::MirrorVersions(package)
-            } else {
-                IndexKey::Versions(package)
-            },
-            IndexForm::Stream,
-            limits::LIST_CACHE_SECONDS,
-        ),
-        Some(version) => {
-            let cache_seconds = match package {
-                // It may gain platforms.
-                Package::Mirrored(_) => limits::LIST_CACHE_SECONDS,
-                Package::Provider(_) | Package::Module(_) => limits::VERSION_CACHE_SECONDS,
-            };
-            let key = IndexKey::Version(package, version);
-            (key, IndexForm::Text, cache_seconds)
-        }
-    };
-    Begun::Read(Box::new(Lookup {
-        key,
-        form,
-        cache_seconds,
-        wanted,
+    let own = OwnHosts::new(asked.origin, &config.hostnames);
+    gate::pass(
+        plan(route, method, asked.query, &own),
         method,
-        if_none_match,
-        range: None,
-    }))
+        asked,
+        config,
+        now,
+    )
 }
 
 /// Whether the error of this path is read by a person (clients.md 3.7), although the path is no
@@ -258,7 +221,12 @@ impl Lookup {
                 module_download(&index, &Urls::new(urls, origin, now)?)?
             }
         };
-        Ok(sized(reply, self.method))
+        let reply = sized(reply, self.method);
+        Ok(if self.is_private {
+            reply.made_private()
+        } else {
+            reply
+        })
     }
 
     /// The answer for a mirrored version that the operator does not want to be served. Of which
@@ -327,7 +295,7 @@ impl Lookup {
             Package::Provider(_) | Package::Mirrored(_) => "provider",
             Package::Module(_) => "module",
         };
-        let told = match &self.key {
+        let told = match self.told.as_ref().unwrap_or(&self.key) {
             IndexKey::Versions(package)
             | IndexKey::MirrorVersions(package)
             | IndexKey::Tags(package) => {
@@ -343,6 +311,7 @@ impl Lookup {
                 let digest = Digest::Sha256(*digest);
                 format!("this registry has nothing with the digest {digest} of {kind} {address}")
             }
+            IndexKey::Revocations => "there is nothing here".to_owned(),
             IndexKey::Pushed(index) => {
                 let repository = index.repository();
                 match index {
@@ -404,35 +373,6 @@ pub fn sized<S>(reply: Reply<S>, method: Method) -> Reply<S> {
     } else {
         reply
     }
-}
-
-fn home<S>() -> Reply<S> {
-    Reply::text(
-        200,
-        CachePolicy::Short,
-        "This is a Terrace registry for Terraform and OpenTofu.\n\
-         Use its hostname in a source address: <hostname>/<namespace>/<type> for a provider, \
-         <hostname>/<namespace>/<name>/<system> for a module.\n"
-            .to_owned(),
-    )
-}
-
-fn mirror_home<S>() -> Reply<S> {
-    Reply::text(
-        200,
-        CachePolicy::Short,
-        "This is the provider network mirror of a Terrace registry. Name it in the CLI configuration \
-         (.terraformrc or .tofurc), with https and the slash at its end:\n\n\
-         provider_installation {\n  network_mirror {\n    url = \"https://<this registry>/mirror/\"\n  }\n}\n"
-            .to_owned(),
-    )
-}
-
-/// The services of this registry. Absolute paths with a final slash work for every client and are
-/// the same under every hostname (clients.md 1.3, 1.4).
-fn discovery<S>() -> Reply<S> {
-    let text = r#"{"providers.v1":"/v1/providers/","modules.v1":"/v1/modules/"}"#;
-    Reply::json(200, CachePolicy::Short, text.to_owned())
 }
 
 fn parse<S, T: serde::de::DeserializeOwned>(found: &Found<S>) -> Result<T, FinishError> {

@@ -77,6 +77,21 @@ impl<S> Reply<S> {
         self
     }
 
+    /// The same for one caller: no cache that others share may keep it.
+    #[must_use]
+    pub fn made_private(mut self) -> Self {
+        for (name, value) in &mut self.headers {
+            if *name == "cache-control" {
+                *value = match value.as_str() {
+                    "no-cache" => "private, no-cache",
+                    _ => "no-store",
+                }
+                .to_owned();
+            }
+        }
+        self
+    }
+
     /// The same with this body.
     #[must_use]
     pub fn with_body(mut self, body: Body<S>) -> Self {

@@ -3,6 +3,7 @@
 //! Segments are validated as they are read, byte for byte: no percent escape is ever decoded, so
 //! no two spellings of a path mean the same thing.
 
+use crate::access::TokenId;
 use crate::address::{MirroredAddress, ModuleAddress, ProviderAddress};
 use crate::limits;
 use crate::name::Namespace;
@@ -27,6 +28,8 @@ pub enum Route {
     Home,
     /// `/.well-known/terraform.json`
     Discovery,
+    /// `/healthz`
+    Health,
     /// `/v1/providers/{namespace}/{type}/versions`
     ProviderVersions(ProviderAddress),
     /// `/v1/providers/{namespace}/{type}/{version}/download/{os}/{arch}`
@@ -59,6 +62,12 @@ pub enum Route {
     PublishModule(ModuleAddress, Version),
     /// `/admin/v1/mirror/{hostname}/{namespace}/{type}/{version}`
     MirroredRelease(MirroredAddress, Version),
+    /// `/admin/v1/tokens`
+    Tokens,
+    /// `/admin/v1/tokens/{id}`
+    Token(TokenId),
+    /// `/admin/v1/tokens/{id}/rotation`
+    TokenRotation(TokenId),
     /// `/admin/v1/namespaces/{namespace}/keys`
     SigningKeys(Namespace),
     /// `/admin/v1/namespaces/{namespace}/keys/{key_id}`
@@ -150,6 +159,7 @@ impl Route {
         match self {
             Self::Home
             | Self::Discovery
+            | Self::Health
             | Self::ProviderVersions(..)
             | Self::ProviderDownload(..)
             | Self::ModuleVersions(..)
@@ -167,7 +177,9 @@ impl Route {
             Self::PublishProvider(..) | Self::PublishModule(..) => &[Method::Put],
             Self::MirroredRelease(..) => &[Method::Get, Method::Put],
             Self::SigningKeys(..) => &[Method::Get, Method::Put],
-            Self::SigningKey(..) => &[Method::Delete],
+            Self::SigningKey(..) | Self::Token(..) => &[Method::Delete],
+            Self::Tokens => &[Method::Get, Method::Post],
+            Self::TokenRotation(..) => &[Method::Post],
         }
     }
 
@@ -206,6 +218,7 @@ fn read(path: &str) -> Result<Route, Problem> {
     let segments = collect(path.strip_prefix('/').unwrap_or(path).split('/'));
     match segments.as_slice() {
         [""] => Ok(Route::Home),
+        ["healthz"] => Ok(Route::Health),
         [".well-known", "terraform.json"] => Ok(Route::Discovery),
         ["v1", "providers", namespace, provider_type, "versions"] => Ok(Route::ProviderVersions(
             provider(namespace, provider_type).map_err(missing)?,
@@ -301,6 +314,16 @@ fn mirror_file(path: &str, address: MirroredAddress, file: &str) -> Result<Route
     }
 }
 
+fn token_id(text: &str) -> Result<TokenId, Problem> {
+    let told = || {
+        format!(
+            "{:?} is no token's id: 16 hexadecimal digits in lower case",
+            shown(text)
+        )
+    };
+    text.parse().map_err(|()| Problem::BadRequest(told()))
+}
+
 fn admin(path: &str, segments: &[&str]) -> Result<Route, Problem> {
     let bad = |error: &dyn ToString| Problem::BadRequest(error.to_string());
     match segments {
@@ -318,6 +341,9 @@ fn admin(path: &str, segments: &[&str]) -> Result<Route, Problem> {
             module(namespace, name, system).map_err(|error| bad(&error))?,
             version.parse().map_err(|error| bad(&error))?,
         )),
+        ["v1", "tokens"] => Ok(Route::Tokens),
+        ["v1", "tokens", id] => Ok(Route::Token(token_id(id)?)),
+        ["v1", "tokens", id, "rotation"] => Ok(Route::TokenRotation(token_id(id)?)),
         ["v1", "namespaces", namespace, "keys"] => Ok(Route::SigningKeys(
             namespace.parse().map_err(|error| bad(&error))?,
         )),

@@ -20,6 +20,8 @@ macro_rules! text_serde {
 }
 
 text_serde!(
+    crate::access::Scopes,
+    crate::access::TokenName,
     crate::address::MirroredAddress,
     crate::address::ModuleAddress,
     crate::address::ProviderAddress,

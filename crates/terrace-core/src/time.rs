@@ -3,7 +3,7 @@
 use std::fmt;
 
 /// Seconds since 1970-01-01T00:00:00Z.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct UnixTime(pub u64);
 
 /// A moment broken into the parts of the Gregorian calendar, in UTC.

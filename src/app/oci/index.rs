@@ -5,39 +5,31 @@ use std::cell::Cell;
 use serde::de::DeserializeOwned;
 use terrace_core::index::IndexDocument;
 use terrace_core::key::{FactKey, IndexKey, PushedFact, PushedIndex};
-use terrace_core::limits;
 use terrace_core::oci::pushed::{
     LinkDocument, ListedTag, TagDocument, blob_index, manifest_index, tags_index,
 };
 use terrace_core::oci::{Digest, RepositoryName, Tag};
 
 use super::corrupt;
-use crate::app::{App, Failure};
-use crate::store::{Clock as _, Facts as _, Indices as _, Platform, StoreError};
+use crate::app::{App, Boxed, Failure};
+use crate::store::{Facts as _, Indices as _, Platform, StoreError};
 
 /// How many documents a page of a listing has.
 const PAGE: u32 = 1_000;
 
 impl<P: Platform> App<'_, P> {
-    /// Makes an index what its fact says, and again as long as that changes meanwhile; why this ends
-    /// with the newest is told in [`terrace_core::index`].
+    /// Makes an index what its fact says.
     pub(in crate::app) async fn index_pushed(&self, index: &PushedIndex) -> Result<(), Failure> {
-        let (facts, fact) = (self.platform.facts(), index.fact());
-        for _ in 0..limits::REFRESH_ROUNDS {
-            let before = facts.revision(&fact).await?;
-            let document = self.pushed_index(index).await?;
-            match self.write_pushed(index, document.as_ref()).await {
-                // Waiting coalesces.
-                Err(StoreError::Busy(_)) => self.platform.clock().sleep(1).await,
-                Err(error) => return Err(error.into()),
-                Ok(()) => {
-                    if facts.revision(&fact).await? == before {
-                        return Ok(());
-                    }
-                }
-            }
+        let write = || -> Boxed<'_> {
+            Box::pin(async {
+                let document = self.pushed_index(index).await?;
+                Ok(self.write_pushed(index, document.as_ref()).await?)
+            })
+        };
+        match self.follow(&index.fact(), &write).await? {
+            true => Ok(()),
+            false => Err(StoreError::Busy(index.to_string()).into()),
         }
-        Err(StoreError::Busy(index.to_string()).into())
     }
 
     async fn write_pushed(

@@ -1,5 +1,6 @@
 //! Blobs on their way in, and out.
 
+use terrace_core::access::{Caller, Sight};
 use terrace_core::key::{BytesKey, ChunkKey, FactKey, PushedFact, PushedIndex, UPLOADS};
 use terrace_core::limits;
 use terrace_core::oci::pushed::{LinkDocument, PushedPath, UploadId, UploadSession};
@@ -28,6 +29,7 @@ enum Incoming<S> {
 impl<P: Platform> App<'_, P> {
     pub(super) async fn begin_upload<R>(
         &self,
+        caller: &Caller,
         repository: RepositoryName,
         mut request: R,
     ) -> Result<Reply<P::Stream>, Failure>
@@ -38,7 +40,7 @@ impl<P: Platform> App<'_, P> {
         if let Some(mount) = query.value("mount") {
             let digest = Digest::parse(&mount).map_err(denied)?;
             let from = query.value("from");
-            if let Some(link) = self.mountable(from.as_deref(), digest).await? {
+            if let Some(link) = self.mountable(caller, from.as_deref(), digest).await? {
                 return self.link_blob(repository, digest, link.size).await;
             }
         }
@@ -66,14 +68,15 @@ impl<P: Platform> App<'_, P> {
         Ok(told(202, &repository, id, &session))
     }
 
-    /// What is known of a blob that may be mounted. Whoever may push may read everything, so that it can
-    /// be mounted from wherever it is.
+    /// What is known of a blob that the caller may mount, since it may read it.
     async fn mountable(
         &self,
+        caller: &Caller,
         from: Option<&str>,
         digest: Digest,
     ) -> Result<Option<LinkDocument>, Failure> {
         match from {
+            None if !self.config.access.lets_read_all(caller) => Ok(None),
             None => {
                 let head = self
                     .platform
@@ -83,8 +86,10 @@ impl<P: Platform> App<'_, P> {
                 Ok(head.map(|head| LinkDocument { size: head.size }))
             }
             Some(from) => match RepositoryName::parse(from) {
-                Ok(from) => self.link(&from, digest).await,
-                Err(_) => Ok(None),
+                Ok(from) if matches!(self.sight(caller, &from), Sight::Public | Sight::Private) => {
+                    self.link(&from, digest).await
+                }
+                _ => Ok(None),
             },
         }
     }

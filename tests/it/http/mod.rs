@@ -2,7 +2,6 @@ mod admin;
 mod archives;
 mod discovery;
 mod hostile;
-
 mod keys;
 mod mirror;
 mod modules;
@@ -12,3 +11,4 @@ mod providers;
 mod publish_mirrored;
 mod publish_module;
 mod publish_provider;
+mod tokens;

@@ -1,3 +1,4 @@
+mod access;
 mod config;
 mod counts;
 mod faults;

@@ -8,6 +8,7 @@ use std::mem::replace;
 use std::rc::Rc;
 use std::task::Poll;
 
+use terrace::isolate::Isolate;
 use terrace::store::{
     ArchiveHead, Archives, Clock, Condition, Download, Fact, FactPage, Facts, Indices, ListedFact,
     Payload, Platform, ReleasePage, Revision, StoreError, Stored, Uploads, Upstream, UpstreamError,
@@ -83,13 +84,18 @@ struct Object {
 
 /// The platform in memory. Clones share their state.
 #[derive(Clone, Default)]
-pub struct Memory(Rc<State>);
+pub struct Memory(Rc<State>, Rc<Isolate>);
 
 impl Memory {
     pub fn new() -> Self {
         let memory = Self::default();
         memory.0.now.set(1_800_000_000);
         memory
+    }
+
+    /// The same storage, as another isolate sees it.
+    pub fn elsewhere(&self) -> Self {
+        Self(Rc::clone(&self.0), Rc::default())
     }
 
     /// Fails the `at`th write from now on, once.
@@ -735,6 +741,10 @@ impl Platform for Memory {
 
     fn clock(&self) -> &Self {
         self
+    }
+
+    fn isolate(&self) -> &Isolate {
+        &self.1
     }
 
     fn random(&self) -> [u8; 16] {

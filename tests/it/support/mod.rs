@@ -4,6 +4,7 @@ pub mod mirrored;
 pub mod pushed;
 pub mod raw;
 pub mod registry;
+pub mod tokens;
 
 pub use fixtures::{ModuleFixture, ProviderFixture};
 pub use mirrored::MirrorFixture;

@@ -43,6 +43,11 @@ impl RepositoryName {
         Ok(Self(text.to_owned()))
     }
 
+    /// The name of none: what is hidden is looked up there.
+    pub fn hidden() -> Self {
+        Self(".hidden".to_owned())
+    }
+
     /// As it is written.
     pub fn as_str(&self) -> &str {
         &self.0

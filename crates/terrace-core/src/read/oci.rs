@@ -1,15 +1,15 @@
 //! Reads by OCI clients: tags, manifests, and where blobs are.
 
 use super::download::Urls;
-use super::{Begun, FinishError, Found, IndexForm, Lookup, Wanted, sized};
+use super::plan::{Index, Plan};
+use super::{FinishError, Found, IndexForm, Lookup, Wanted};
 use crate::archive::ArchiveFormat;
 use crate::index::IndexMetadata;
 use crate::key::{ArchiveKey, ArchiveKind, BytesKey, IndexKey, Package, PushedIndex};
 use crate::limits;
 use crate::oci::pushed::{ManifestName, PushedPath, PushedRequest};
 use crate::oci::{
-    self, Digest, MediaType, OciCode, OciError, OciPath, Reference, Repository, RepositoryName,
-    TagPage,
+    self, Digest, MediaType, OciCode, OciError, OciPath, Reference, Repository, TagPage,
 };
 use crate::problem::Problem;
 use crate::range;
@@ -24,23 +24,13 @@ pub(super) fn is_oci(path: &str) -> bool {
     path == "/v2" || path.starts_with(OCI_PREFIX)
 }
 
-pub(super) fn begin_oci<S>(
-    package: Package,
-    path: OciPath,
-    page: Option<TagPage>,
-    method: Method,
-    if_none_match: Option<String>,
-) -> Begun<S> {
+/// What answers requests for a repository that is made of what is published.
+pub(super) fn plan_virtual<S>(package: Package, path: OciPath, page: Option<TagPage>) -> Plan<S> {
     let changes = !matches!(package, Package::Provider(_) | Package::Module(_));
-    let (key, form, cache_seconds, wanted) = match path {
+    match path {
         OciPath::Tags => {
-            let form = match page {
-                Some(_) => IndexForm::Text,
-                None => IndexForm::Stream,
-            };
-            let wanted = Wanted::Tags(page, Repository::of(&package));
-            let key = IndexKey::Tags(package);
-            (key, form, limits::LIST_CACHE_SECONDS, wanted)
+            let name = Repository::of(&package);
+            tag_list(IndexKey::Tags(package), page, name)
         }
         OciPath::Manifest(Reference::Tag(version)) => {
             let seconds = if changes {
@@ -49,86 +39,75 @@ pub(super) fn begin_oci<S>(
                 limits::VERSION_CACHE_SECONDS
             };
             let key = IndexKey::Tag(package, version);
-            (key, IndexForm::Stream, seconds, Wanted::Manifest)
+            content(key, seconds, Wanted::Manifest)
         }
-        OciPath::Manifest(Reference::Digest(digest)) => (
-            IndexKey::Content(package, digest),
-            IndexForm::Stream,
-            limits::CONTENT_CACHE_SECONDS,
-            Wanted::Manifest,
-        ),
+        OciPath::Manifest(Reference::Digest(digest)) => {
+            let key = IndexKey::Content(package, digest);
+            content(key, limits::CONTENT_CACHE_SECONDS, Wanted::Manifest)
+        }
         OciPath::Blob(digest) if digest == oci::empty_config() => {
-            return Begun::Answer(sized(empty_config(), method));
+            Plan::AnswerFor(package, empty_config())
         }
-        OciPath::Blob(digest) => (
-            IndexKey::Content(package, digest),
-            IndexForm::Stream,
-            limits::CONTENT_CACHE_SECONDS,
-            Wanted::Blob,
-        ),
-        OciPath::Referrers(_) => return Begun::Answer(sized(no_referrers(), method)),
-    };
-    Begun::Read(Box::new(Lookup {
-        key,
-        form,
-        cache_seconds,
-        wanted,
-        method,
-        if_none_match,
-        range: None,
-    }))
+        OciPath::Blob(digest) => {
+            let key = IndexKey::Content(package, digest);
+            content(key, limits::CONTENT_CACHE_SECONDS, Wanted::Blob)
+        }
+        OciPath::Referrers(_) => Plan::AnswerFor(package, no_referrers()),
+    }
 }
 
-pub(super) fn begin_pushed<S>(
-    repository: RepositoryName,
-    path: PushedPath,
-    page: Option<TagPage>,
+/// What answers requests for a repository that clients push to, if they are reads of an index.
+pub(super) fn plan_pushed<S>(
+    request: PushedRequest,
     method: Method,
-    if_none_match: Option<String>,
-) -> Begun<S> {
-    let is_read = matches!(method, Method::Get | Method::Head);
-    let (key, form, cache_seconds, wanted) = match path {
-        PushedPath::Tags if is_read => {
-            let form = match page {
-                Some(_) => IndexForm::Text,
-                None => IndexForm::Stream,
-            };
-            let wanted = Wanted::Tags(page, repository.to_string());
-            let key = PushedIndex::Tags(repository);
-            (key, form, limits::LIST_CACHE_SECONDS, wanted)
+    page: Option<TagPage>,
+) -> Plan<S> {
+    if !matches!(method, Method::Get | Method::Head) {
+        return Plan::Other(Route::Pushed(request));
+    }
+    let PushedRequest { repository, path } = request;
+    match path {
+        PushedPath::Tags => {
+            let name = repository.to_string();
+            tag_list(IndexKey::Pushed(PushedIndex::Tags(repository)), page, name)
         }
-        PushedPath::Manifest(ManifestName::Tag(tag)) if is_read => (
-            PushedIndex::Tag(repository, tag),
-            IndexForm::Stream,
-            limits::LIST_CACHE_SECONDS,
-            Wanted::Manifest,
-        ),
-        PushedPath::Manifest(ManifestName::Digest(digest)) if is_read => (
-            PushedIndex::Manifest(repository, digest),
-            IndexForm::Stream,
-            limits::CONTENT_CACHE_SECONDS,
-            Wanted::Manifest,
-        ),
-        PushedPath::Blob(digest) if is_read => (
-            PushedIndex::Blob(repository, digest),
-            IndexForm::Stream,
-            limits::CONTENT_CACHE_SECONDS,
-            Wanted::Blob,
-        ),
-        path => {
-            let request = PushedRequest { repository, path };
-            return Begun::Other(Route::Pushed(request), method);
+        PushedPath::Manifest(ManifestName::Tag(tag)) => {
+            let key = IndexKey::Pushed(PushedIndex::Tag(repository, tag));
+            content(key, limits::LIST_CACHE_SECONDS, Wanted::Manifest)
         }
-    };
-    Begun::Read(Box::new(Lookup {
-        key: IndexKey::Pushed(key),
-        form,
+        PushedPath::Manifest(ManifestName::Digest(digest)) => {
+            let key = IndexKey::Pushed(PushedIndex::Manifest(repository, digest));
+            content(key, limits::CONTENT_CACHE_SECONDS, Wanted::Manifest)
+        }
+        PushedPath::Blob(digest) => {
+            let key = IndexKey::Pushed(PushedIndex::Blob(repository, digest));
+            content(key, limits::CONTENT_CACHE_SECONDS, Wanted::Blob)
+        }
+        path @ (PushedPath::Referrers(_) | PushedPath::Uploads | PushedPath::Upload(_)) => {
+            Plan::Other(Route::Pushed(PushedRequest { repository, path }))
+        }
+    }
+}
+
+fn tag_list<S>(key: IndexKey, page: Option<TagPage>, name: String) -> Plan<S> {
+    Plan::Read(Index {
+        key,
+        form: match page {
+            Some(_) => IndexForm::Text,
+            None => IndexForm::Stream,
+        },
+        cache_seconds: limits::LIST_CACHE_SECONDS,
+        wanted: Wanted::Tags(page, name),
+    })
+}
+
+fn content<S>(key: IndexKey, cache_seconds: u32, wanted: Wanted) -> Plan<S> {
+    Plan::Read(Index {
+        key,
+        form: IndexForm::Stream,
         cache_seconds,
         wanted,
-        method,
-        if_none_match,
-        range: None,
-    }))
+    })
 }
 
 impl Lookup {

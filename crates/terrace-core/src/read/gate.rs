@@ -1,0 +1,99 @@
+//! Who gets to see what is read.
+
+use super::oci::is_oci;
+use super::plan::Plan;
+use super::{Asked, Begun, Lookup, is_module_download, sized};
+use crate::access::{BadCredentials, Caller, Owner, Sight};
+use crate::config::Config;
+use crate::oci::unauthorized;
+use crate::problem::Problem;
+use crate::reply::Reply;
+use crate::route::Method;
+use crate::time::UnixTime;
+
+/// Lets a plan through, or answers what those get who have no access.
+pub(super) fn pass<S>(
+    plan: Plan<S>,
+    method: Method,
+    asked: &Asked<'_>,
+    config: &Config,
+    now: impl FnOnce() -> UnixTime,
+) -> Begun<S> {
+    let owner = match &plan {
+        Plan::Other(_) | Plan::Answer(_) => None,
+        _ if !config.access.guards_reads() => None,
+        Plan::AnswerFor(package, _) => Some(Owner::of(package)),
+        Plan::Read(index) => Some(Owner::of_index(&index.key, &config.oci_providers)),
+    };
+    let (caller, sight) = match owner {
+        None => (Caller::Anonymous, Sight::Public),
+        Some(owner) => match config.access.caller(asked.authorization, now) {
+            Err(bad) => return Begun::Refused(bad, refused(asked, bad)),
+            Ok(caller) => {
+                let sight = config.access.sight(&caller, &owner);
+                (caller, sight)
+            }
+        },
+    };
+    match (plan, sight) {
+        (Plan::Other(route), _) => Begun::Other(route, method),
+        (_, Sight::Closed) => Begun::Answer(closed(asked)),
+        (Plan::Answer(reply), _) => Begun::Answer(sized(reply, method)),
+        (Plan::AnswerFor(_, reply), sight) => {
+            let reply = sized(reply, method);
+            let reply = match sight {
+                Sight::Private => reply.made_private(),
+                _ => reply,
+            };
+            match caller.token() {
+                Some(token) => Begun::AnswerTo(token, reply),
+                None => Begun::Answer(reply),
+            }
+        }
+        (Plan::Read(index), sight) => {
+            let (key, told) = match sight {
+                Sight::Hidden => (index.key.hidden(), Some(index.key)),
+                _ => (index.key, None),
+            };
+            Begun::Read(Box::new(Lookup {
+                key,
+                form: index.form,
+                cache_seconds: index.cache_seconds,
+                token: caller.token(),
+                told,
+                is_private: sight == Sight::Private,
+                wanted: index.wanted,
+                method,
+                if_none_match: asked.if_none_match.map(str::to_owned),
+                range: None,
+            }))
+        }
+    }
+}
+
+/// The answer to somebody whose credentials are of no use.
+pub fn refused<S>(asked: &Asked<'_>, bad: BadCredentials) -> Reply<S> {
+    refusal(asked, &Problem::credentials(bad))
+}
+
+/// The answer to somebody who has none.
+fn closed<S>(asked: &Asked<'_>) -> Reply<S> {
+    refusal(asked, &Problem::no_token())
+}
+
+/// The answer to somebody who is not let through, in the form that the client of the path shows.
+pub fn refusal<S>(asked: &Asked<'_>, problem: &Problem) -> Reply<S> {
+    let reply = match problem {
+        Problem::Unauthorized(told) if is_oci(asked.path) => {
+            Problem::Oci(unauthorized(asked.origin, told)).oci_reply()
+        }
+        problem if is_oci(asked.path) => problem.oci_reply(),
+        // The one error whose words a client shows to its user (clients.md 3.7).
+        problem if is_module_download(asked.path) => problem.text_reply(),
+        problem => problem.reply(),
+    };
+    match asked.method {
+        "HEAD" => reply.into_head(),
+        _ => reply,
+    }
+}

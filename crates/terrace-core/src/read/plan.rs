@@ -1,0 +1,139 @@
+//! Which index answers a route.
+
+use super::oci::{plan_pushed, plan_virtual};
+use super::{IndexForm, Wanted};
+use crate::key::{IndexKey, Package};
+use crate::limits;
+use crate::oci::{OciRequest, TagPage};
+use crate::own_hosts::OwnHosts;
+use crate::reply::{CachePolicy, Reply};
+use crate::route::{Method, Route};
+use crate::version::Version;
+
+/// What has to be done for a request.
+pub(super) enum Plan<S> {
+    /// This is the answer to everybody.
+    Answer(Reply<S>),
+    /// This is the answer to whoever may read from the package's repository.
+    AnswerFor(Package, Reply<S>),
+    /// An index has to be read.
+    Read(Index),
+    /// It is not a read.
+    Other(Route),
+}
+
+/// An index, and what for.
+pub(super) struct Index {
+    pub(super) key: IndexKey,
+    pub(super) form: IndexForm,
+    pub(super) cache_seconds: u32,
+    pub(super) wanted: Wanted,
+}
+
+pub(super) fn plan<S>(route: Route, method: Method, query: &str, own: &OwnHosts<'_>) -> Plan<S> {
+    match route {
+        Route::Home => Plan::Answer(home()),
+        Route::Discovery => Plan::Answer(discovery()),
+        Route::Health => Plan::Answer(health()),
+        Route::MirrorHome => Plan::Answer(mirror_home()),
+        Route::ProviderVersions(address) => list(
+            IndexKey::Versions(Package::Provider(address)),
+            Wanted::Versions,
+        ),
+        Route::ModuleVersions(address) => list(
+            IndexKey::Versions(Package::Module(address)),
+            Wanted::Versions,
+        ),
+        Route::MirrorVersions(address) => list(
+            IndexKey::MirrorVersions(own.package(address)),
+            Wanted::Versions,
+        ),
+        Route::MirrorPackages(address, version) => {
+            one(own.package(address), version, Wanted::MirrorPackages)
+        }
+        Route::ProviderDownload(address, version, platform) => {
+            let package = Package::Provider(address);
+            let wanted = Wanted::ProviderDownload(package.clone(), version.clone(), platform);
+            one(package, version, wanted)
+        }
+        Route::ModuleDownload(address, version) => {
+            one(Package::Module(address), version, Wanted::ModuleDownload)
+        }
+        Route::Oci(OciRequest { repository, path }) => {
+            plan_virtual(repository.package(own), path, TagPage::parse(query))
+        }
+        Route::Pushed(request) => plan_pushed(request, method, TagPage::parse(query)),
+        other @ (Route::Archive(..)
+        | Route::Pull(..)
+        | Route::OciBase
+        | Route::OciToken
+        | Route::PublishProvider(..)
+        | Route::MirroredRelease(..)
+        | Route::PublishModule(..)
+        | Route::SigningKeys(..)
+        | Route::SigningKey(..)
+        | Route::Tokens
+        | Route::Token(..)
+        | Route::TokenRotation(..)) => Plan::Other(other),
+    }
+}
+
+/// A list, which is passed on as it is stored.
+fn list<S>(key: IndexKey, wanted: Wanted) -> Plan<S> {
+    Plan::Read(Index {
+        key,
+        form: IndexForm::Stream,
+        cache_seconds: limits::LIST_CACHE_SECONDS,
+        wanted,
+    })
+}
+
+/// What is known of one version.
+fn one<S>(package: Package, version: Version, wanted: Wanted) -> Plan<S> {
+    let cache_seconds = match package {
+        // It may gain platforms.
+        Package::Mirrored(_) => limits::LIST_CACHE_SECONDS,
+        Package::Provider(_) | Package::Module(_) => limits::VERSION_CACHE_SECONDS,
+    };
+    Plan::Read(Index {
+        key: IndexKey::Version(package, version),
+        form: IndexForm::Text,
+        cache_seconds,
+        wanted,
+    })
+}
+
+fn home<S>() -> Reply<S> {
+    Reply::text(
+        200,
+        CachePolicy::Short,
+        "This is a Terrace registry for Terraform and OpenTofu.\n\
+         Use its hostname in a source address: <hostname>/<namespace>/<type> for a provider, \
+         <hostname>/<namespace>/<name>/<system> for a module.\n"
+            .to_owned(),
+    )
+}
+
+fn mirror_home<S>() -> Reply<S> {
+    Reply::text(
+        200,
+        CachePolicy::Short,
+        "This is the provider network mirror of a Terrace registry. Name it in the CLI configuration \
+         (.terraformrc or .tofurc), with https and the slash at its end:\n\n\
+         provider_installation {\n  network_mirror {\n    url = \"https://<this registry>/mirror/\"\n  }\n}\n"
+            .to_owned(),
+    )
+}
+
+/// The services of this registry. Absolute paths with a final slash work for every client and are
+/// the same under every hostname (clients.md 1.3, 1.4).
+fn discovery<S>() -> Reply<S> {
+    let text = r#"{"providers.v1":"/v1/providers/","modules.v1":"/v1/modules/"}"#;
+    Reply::json(200, CachePolicy::Short, text.to_owned())
+}
+
+/// That the Worker runs and can read its configuration. It asks no storage, so that whoever looks
+/// every second costs nothing.
+fn health<S>() -> Reply<S> {
+    Reply::text(200, CachePolicy::NoStore, "ok\n".to_owned())
+}

@@ -1,0 +1,188 @@
+//! Who is asking, and whether they may.
+
+use terrace_core::access::{
+    BadCredentials, Caller, Owner, RevocationDocument, Revocations, TokenId,
+};
+use terrace_core::key::{FactKey, IndexKey, REVOCATIONS};
+use terrace_core::limits;
+use terrace_core::problem::Problem;
+use terrace_core::read::{Asked, IndexForm, refusal, refused};
+use terrace_core::reply::{Body, Reply};
+
+use super::{App, Failure, Task};
+use crate::isolate::Remembered;
+use crate::store::{Clock as _, Facts as _, Indices as _, Platform, Request};
+
+/// By which header the platform tells where a request comes from
+/// (<https://developers.cloudflare.com/fundamentals/reference/http-headers/>).
+const ADDRESS: &str = "cf-connecting-ip";
+
+/// How many documents a page of a listing has.
+const PAGE: u32 = 1_000;
+
+/// What a request needs.
+#[derive(Debug, Clone)]
+pub(super) enum Need {
+    /// To be allowed everything.
+    Admin,
+    /// To be allowed to publish for an owner.
+    Publish(Owner),
+}
+
+impl<P: Platform> App<'_, P> {
+    /// The caller of a request that changes something.
+    ///
+    /// # Errors
+    /// Why it may not.
+    pub(super) async fn authorize<R: Request>(
+        &self,
+        request: &R,
+        need: &Need,
+    ) -> Result<Caller, Failure> {
+        if !self.config.access.has_root() {
+            let told = "this registry has no admin routes: TERRACE_ADMIN_TOKEN is not set";
+            return Err(Problem::NotFound(told.to_owned()).into());
+        }
+        let caller = self.caller(request).await?;
+        let is_allowed = match need {
+            Need::Admin => caller.is_admin(),
+            Need::Publish(owner) => caller.may_publish(owner),
+        };
+        match (is_allowed, &caller) {
+            (true, _) => Ok(caller),
+            (false, Caller::Anonymous) => Err(Problem::no_token().into()),
+            (false, _) => Err(Problem::Forbidden(lacking(&caller, need)).into()),
+        }
+    }
+
+    /// Who sends a request.
+    ///
+    /// # Errors
+    /// That its credentials are of no use.
+    pub(super) async fn caller<R: Request>(&self, request: &R) -> Result<Caller, Failure> {
+        let header = request.header("authorization");
+        let now = || self.platform.clock().now();
+        let caller = self.config.access.caller(header.as_deref(), now);
+        let bad = match caller {
+            Err(bad) => bad,
+            Ok(caller) => match caller.token() {
+                Some(token) if self.is_revoked(token).await? => BadCredentials::Revoked,
+                _ => return Ok(caller),
+            },
+        };
+        Err(Problem::credentials(self.refuse(request, bad)).into())
+    }
+
+    /// Writes down that credentials were of no use: to the log why, never what they were. Tells what to
+    /// answer, which is something else where too many come from one address. Right ones always pass:
+    /// nobody shall lock out their neighbours.
+    pub(super) fn refuse<R: Request>(&self, request: &R, bad: BadCredentials) -> BadCredentials {
+        let address = request.header(ADDRESS).unwrap_or_default();
+        let (method, path) = (request.method(), request.path());
+        let line = format!("access: {method} {path:?} from {address:?}: {bad}");
+        self.platform.log(&line);
+        // Only this may be a guess.
+        if bad == BadCredentials::Unknown && !address.is_empty() {
+            let most = self.config.failures_a_minute;
+            let now = self.platform.clock().now();
+            let throttle = self.platform.isolate().throttle();
+            if throttle.borrow_mut().count(&address, most, now) {
+                return BadCredentials::TooMany;
+            }
+        }
+        bad
+    }
+
+    /// The answer to whoever reads with a token that is revoked, or may be.
+    pub(super) async fn revoked<R: Request>(
+        &self,
+        token: TokenId,
+        request: &R,
+        asked: &Asked<'_>,
+    ) -> Option<Reply<P::Stream>> {
+        match self.is_revoked(token).await {
+            Ok(false) => None,
+            Ok(true) => {
+                self.refuse(request, BadCredentials::Revoked);
+                Some(refused(asked, BadCredentials::Revoked))
+            }
+            Err(failure) => Some(refusal(asked, &self.problem(failure))),
+        }
+    }
+
+    /// Whether a token is revoked. As long as the isolate remembers, nothing is read.
+    pub(super) async fn is_revoked(&self, token: TokenId) -> Result<bool, Failure> {
+        let now = self.platform.clock().now();
+        match self.platform.isolate().recall(token, now) {
+            Remembered::Revoked(is_revoked) => Ok(is_revoked),
+            Remembered::Aging(is_revoked) => {
+                self.later(Task::Revocations);
+                Ok(is_revoked)
+            }
+            Remembered::Nothing => Ok(self.read_revocations().await?.include(token, now)),
+        }
+    }
+
+    /// Reads which tokens are revoked, for all requests that follow.
+    pub(super) async fn read_revocations(&self) -> Result<Revocations, Failure> {
+        let began = self.platform.clock().now();
+        let key = IndexKey::Revocations;
+        let seconds = limits::LIST_CACHE_SECONDS;
+        let found = self.platform.indices().get(&key, IndexForm::Text, seconds);
+        let read = match found.await {
+            Ok(Some(found)) => match found.body {
+                Body::Text(text) => serde_json::from_str(&text).ok(),
+                Body::Empty | Body::Stream(_) => None,
+            },
+            Ok(None) => None,
+            Err(error) => {
+                self.platform.log(&format!("storage: {error}"));
+                None
+            }
+        };
+        let revocations = match read {
+            Some(revocations) => revocations,
+            None => {
+                self.later(Task::Mend(key));
+                self.revocations().await?
+            }
+        };
+        let isolate = self.platform.isolate();
+        isolate.remember(Revocations::clone(&revocations), began);
+        Ok(revocations)
+    }
+
+    /// Which tokens are revoked, by the facts.
+    pub(super) async fn revocations(&self) -> Result<Revocations, Failure> {
+        let mut all = Vec::new();
+        let mut behind: Option<String> = None;
+        loop {
+            let facts = self.platform.facts();
+            let page = facts.list(REVOCATIONS, behind.as_deref(), PAGE).await?;
+            behind = page.facts.last().map(|fact| fact.name.clone());
+            for fact in page.facts {
+                let Ok(id) = fact.name.parse() else { continue };
+                let document = match RevocationDocument::from_metadata(&fact.metadata) {
+                    Some(document) => Some(document),
+                    None => self.read_document(&FactKey::Revocation(id)).await?,
+                };
+                all.extend(document.map(|document| (id, document)));
+            }
+            if !page.is_cut {
+                return Ok(Revocations::of(all, self.platform.clock().now()));
+            }
+        }
+    }
+}
+
+fn lacking(caller: &Caller, need: &Need) -> String {
+    let takes = match need {
+        Need::Admin => "admin".to_owned(),
+        Need::Publish(owner) => format!("publish:{owner} or admin"),
+    };
+    let has = match caller {
+        Caller::Bearer(token) => token.scopes.to_string(),
+        Caller::Anonymous | Caller::Root => String::new(),
+    };
+    format!("this takes the scope {takes}; the token has {has}")
+}

@@ -1,0 +1,241 @@
+//! API tokens: made, listed, revoked and rotated. What is stored of one cannot be used as one.
+
+use futures_util::future::join_all;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use terrace_core::access::{
+    Caller, RevocationDocument, Scopes, Token, TokenDocument, TokenId, TokenName,
+};
+use terrace_core::admin::{RotationBody, TokenAnswer, TokenBody, TokenPage};
+use terrace_core::index::IndexDocument;
+use terrace_core::key::{FactKey, IndexKey, TOKENS};
+use terrace_core::limits;
+use terrace_core::oci::Query;
+use terrace_core::problem::Problem;
+use terrace_core::reply::{CachePolicy, Reply};
+use terrace_core::time::UnixTime;
+
+use super::{App, BUSY_TRIES, Boxed, Failure};
+use crate::store::{Clock as _, Condition, Facts as _, Indices as _, Platform, StoreError};
+
+impl<P: Platform> App<'_, P> {
+    pub(super) async fn create_token(
+        &self,
+        caller: &Caller,
+        body: &[u8],
+    ) -> Result<Reply<P::Stream>, Failure> {
+        let TokenBody {
+            name,
+            scopes,
+            expires_in,
+        } = parse(body)?;
+        let invalid = |error: String| Problem::Invalid(vec![error]);
+        let name: TokenName = name.parse().map_err(|e| invalid(format!("{e}")))?;
+        let scopes: Scopes = scopes
+            .join(" ")
+            .parse()
+            .map_err(|e| invalid(format!("{e}")))?;
+        let now = self.platform.clock().now();
+        let expires = match expires_in {
+            None => None,
+            Some(seconds) if limits::TOKEN_LIFETIME_SECONDS.contains(&seconds) => {
+                Some(now.0 + seconds)
+            }
+            Some(seconds) => {
+                let range = limits::TOKEN_LIFETIME_SECONDS;
+                let (least, most) = (range.start(), range.end());
+                let told = format!("expires_in is {seconds}: it must be {least} to {most} seconds");
+                return Err(invalid(told).into());
+            }
+        };
+        let document = TokenDocument {
+            name,
+            scopes,
+            created: now.0,
+            by: caller.name(),
+            expires,
+            revoked: None,
+        };
+        self.issue(document).await
+    }
+
+    /// Stores what is known of a token before anybody has it, so that each can be revoked.
+    async fn issue(&self, document: TokenDocument) -> Result<Reply<P::Stream>, Failure> {
+        let id = TokenId::new(self.platform.random());
+        self.put_document(&FactKey::Token(id), &document, &[], Condition::Absent)
+            .await?;
+        let token = Token {
+            id,
+            name: document.name.clone(),
+            scopes: document.scopes.clone(),
+            expires: document.expires.map(UnixTime),
+        };
+        let Some(keys) = self.config.access.keys() else {
+            return Err(Problem::no_token().into());
+        };
+        let text = keys.write(&token);
+        json(201, &TokenAnswer::new(id, &document, Some(text)))
+    }
+
+    /// The tokens that were made here, by their ids.
+    pub(super) async fn list_tokens(&self, query: &str) -> Result<Reply<P::Stream>, Failure> {
+        let behind = Query(query).value("behind");
+        let facts = self.platform.facts();
+        let page = facts
+            .list(TOKENS, behind.as_deref(), limits::TOKENS_AT_ONCE)
+            .await?;
+        let ids = page.facts.iter().filter_map(|fact| fact.name.parse().ok());
+        let read = ids.map(async |id| Ok::<_, Failure>((id, self.token_document(id).await?)));
+        let mut tokens = Vec::new();
+        for read in join_all(read).await {
+            let (id, document) = read?;
+            tokens.extend(document.map(|document| TokenAnswer::new(id, &document, None)));
+        }
+        let last = page.facts.into_iter().next_back().map(|fact| fact.name);
+        let next = last.filter(|_| page.is_cut);
+        json(200, &TokenPage { tokens, next })
+    }
+
+    pub(super) async fn revoke_token(&self, id: TokenId) -> Result<Reply<P::Stream>, Failure> {
+        let document = self.token_document(id).await?;
+        let now = self.platform.clock().now();
+        self.revoke(id, document.as_ref(), now.0).await?;
+        Ok(Reply::new(204, CachePolicy::NoStore))
+    }
+
+    /// Makes a token of the same name, rights and lifetime, and revokes the old one after a while.
+    pub(super) async fn rotate_token(
+        &self,
+        caller: &Caller,
+        id: TokenId,
+        body: &[u8],
+    ) -> Result<Reply<P::Stream>, Failure> {
+        let RotationBody { overlap } = parse(body)?;
+        let unknown = || Problem::NotFound(format!("there is no token {id}"));
+        let old = self.token_document(id).await?.ok_or_else(unknown)?;
+        let now = self.platform.clock().now().0;
+        let is_dead = |time: Option<u64>| time.is_some_and(|time| time <= now);
+        if is_dead(old.revoked) || is_dead(old.expires) {
+            let told = format!("token {id} is not good any more: make a new one");
+            return Err(Problem::Conflict(vec![told]).into());
+        }
+        if overlap > limits::TOKEN_OVERLAP_SECONDS {
+            let most = limits::TOKEN_OVERLAP_SECONDS;
+            let told = format!("overlap is {overlap}: it may be at most {most} seconds");
+            return Err(Problem::Invalid(vec![told]).into());
+        }
+        let lifetime = old
+            .expires
+            .map(|expires| expires.saturating_sub(old.created));
+        let made = self
+            .issue(TokenDocument {
+                created: now,
+                by: caller.name(),
+                expires: lifetime.map(|lifetime| now + lifetime),
+                revoked: None,
+                ..old.clone()
+            })
+            .await?;
+        self.revoke(id, Some(&old), now.saturating_add(overlap))
+            .await?;
+        Ok(made)
+    }
+
+    /// Revokes a token, whether it was made here or given to somebody for an hour. The fact comes first;
+    /// what follows from it can be made again by the same request.
+    async fn revoke(
+        &self,
+        id: TokenId,
+        document: Option<&TokenDocument>,
+        from: u64,
+    ) -> Result<(), Failure> {
+        let key = FactKey::Revocation(id);
+        let known: Option<RevocationDocument> = self.read_document(&key).await?;
+        // Once dead it stays so.
+        let from = known.map_or(from, |known| known.from.min(from));
+        let revocation = RevocationDocument {
+            from,
+            expires: document.and_then(|document| document.expires),
+        };
+        let metadata = revocation.to_metadata();
+        self.put_document(&key, &revocation, &metadata, Condition::Any)
+            .await?;
+        self.put_document(&FactKey::RevocationChange, &from, &[], Condition::Any)
+            .await?;
+        self.index_revocations().await?;
+        if let Some(document) = document {
+            let revoked = TokenDocument {
+                revoked: Some(from),
+                ..document.clone()
+            };
+            self.put_document(&FactKey::Token(id), &revoked, &[], Condition::Any)
+                .await?;
+        }
+        Ok(())
+    }
+
+    pub(super) async fn index_revocations(&self) -> Result<(), Failure> {
+        let write = || -> Boxed<'_> {
+            Box::pin(async {
+                let revocations = self.revocations().await?;
+                let index = IndexDocument::of_revocations(&revocations);
+                let index = index.map_err(|error| Failure::Corrupt(error.to_string()))?;
+                let key = IndexKey::Revocations;
+                Ok(self.platform.indices().put(&key, &index).await?)
+            })
+        };
+        match self.follow(&FactKey::RevocationChange, &write).await? {
+            true => Ok(()),
+            false => Err(StoreError::Busy(IndexKey::Revocations.to_string()).into()),
+        }
+    }
+
+    async fn token_document(&self, id: TokenId) -> Result<Option<TokenDocument>, Failure> {
+        self.read_document(&FactKey::Token(id)).await
+    }
+
+    pub(super) async fn read_document<T: DeserializeOwned>(
+        &self,
+        key: &FactKey,
+    ) -> Result<Option<T>, Failure> {
+        let Some(fact) = self.platform.facts().get(key).await? else {
+            return Ok(None);
+        };
+        let read = serde_json::from_slice(&fact.bytes);
+        read.map(Some)
+            .map_err(|error| Failure::Corrupt(format!("{key}: {error}")))
+    }
+
+    /// Writes a document, however often its key is written at the moment.
+    async fn put_document<T: Serialize>(
+        &self,
+        key: &FactKey,
+        document: &T,
+        metadata: &[(&str, String)],
+        condition: Condition,
+    ) -> Result<(), Failure> {
+        let text = serde_json::to_string(document);
+        let text = text.map_err(|error| Failure::Corrupt(error.to_string()))?;
+        let facts = self.platform.facts();
+        let mut tries = 1;
+        loop {
+            match facts.put(key, &text, metadata, condition.clone()).await {
+                Err(StoreError::Busy(_)) if tries < BUSY_TRIES => {
+                    tries += 1;
+                    self.platform.clock().sleep(1).await;
+                }
+                written => return Ok(written.map(drop)?),
+            }
+        }
+    }
+}
+
+fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
+    serde_json::from_slice(body).map_err(|error| Problem::BadRequest(format!("the body: {error}")))
+}
+
+fn json<S, T: Serialize>(status: u16, answer: &T) -> Result<Reply<S>, Failure> {
+    let text = serde_json::to_string(answer);
+    let text = text.map_err(|error| Failure::Corrupt(error.to_string()))?;
+    Ok(Reply::json(status, CachePolicy::NoStore, text))
+}

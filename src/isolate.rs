@@ -1,0 +1,84 @@
+//! What an isolate remembers from one request to the next. Nothing depends on it but speed, and how
+//! soon a revoked token is dead and a guesser has to wait.
+
+use std::cell::{Cell, RefCell};
+
+use terrace_core::access::{Revocations, Throttle, TokenId};
+use terrace_core::limits;
+use terrace_core::time::UnixTime;
+
+/// The memory of one isolate, or of one test.
+#[derive(Debug, Default)]
+pub struct Isolate {
+    revocations: RefCell<Option<Revocations>>,
+    /// When they were read.
+    read: Cell<UnixTime>,
+    /// When somebody last went to read them.
+    asked: Cell<UnixTime>,
+    throttle: RefCell<Throttle>,
+}
+
+/// What is remembered of a token.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Remembered {
+    /// Whether it is revoked.
+    Revoked(bool),
+    /// The same, and that it is time to look for news after the answer.
+    Aging(bool),
+    /// Nothing that may be gone by.
+    Nothing,
+}
+
+impl Isolate {
+    /// Whether a token is revoked, as far as is remembered.
+    pub fn recall(&self, token: TokenId, now: UnixTime) -> Remembered {
+        let revocations = self.revocations.borrow();
+        let Some(revocations) = revocations.as_ref() else {
+            return Remembered::Nothing;
+        };
+        let is_revoked = revocations.include(token, now);
+        match now.0.saturating_sub(self.read.get().0) {
+            age if age < limits::REVOCATIONS_FRESH_SECONDS => Remembered::Revoked(is_revoked),
+            age if age < limits::REVOCATIONS_SECONDS => {
+                if now.0.saturating_sub(self.asked.get().0) < limits::REVOCATIONS_FRESH_SECONDS {
+                    return Remembered::Revoked(is_revoked);
+                }
+                self.asked.set(now);
+                Remembered::Aging(is_revoked)
+            }
+            _ => Remembered::Nothing,
+        }
+    }
+
+    /// Remembers all revoked tokens as they were at this time, which is when reading them began.
+    pub fn remember(&self, revocations: Revocations, began: UnixTime) {
+        self.revocations.replace(Some(revocations));
+        self.read.set(began);
+    }
+
+    /// Whoever sends wrong credentials, by the address they come from.
+    pub fn throttle(&self) -> &RefCell<Throttle> {
+        &self.throttle
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: UnixTime = UnixTime(1_800_000_000);
+
+    #[test]
+    fn what_is_remembered_is_gone_by_for_25_seconds_and_looked_after_from_the_tenth_on() {
+        let isolate = Isolate::default();
+        let id = "0000000000000001".parse().unwrap();
+        assert_eq!(isolate.recall(id, NOW), Remembered::Nothing);
+        isolate.remember(Revocations::default(), NOW);
+        assert_eq!(isolate.recall(id, NOW.plus(9)), Remembered::Revoked(false));
+        assert_eq!(isolate.recall(id, NOW.plus(10)), Remembered::Aging(false));
+        // One looks for all.
+        assert_eq!(isolate.recall(id, NOW.plus(11)), Remembered::Revoked(false));
+        assert_eq!(isolate.recall(id, NOW.plus(20)), Remembered::Aging(false));
+        assert_eq!(isolate.recall(id, NOW.plus(25)), Remembered::Nothing);
+    }
+}

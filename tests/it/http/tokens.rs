@@ -1,0 +1,201 @@
+//! API tokens: made, listed, used, rotated and revoked.
+
+use serde_json::{Value, json};
+
+use crate::support::registry::{Sent, unique};
+use crate::support::tokens::{create, post, revoke};
+use crate::support::{ModuleFixture, ProviderFixture, Registry};
+
+/// All tokens with this id.
+fn listed(registry: &Registry, id: &str) -> Vec<Value> {
+    let mut found = Vec::new();
+    let mut path = "/admin/v1/tokens".to_owned();
+    loop {
+        let page = registry.admin("GET", &path, None).expect(200).json();
+        let tokens = page["tokens"].as_array().unwrap().clone();
+        found.extend(tokens.into_iter().filter(|token| token["id"] == id));
+        match page["next"].as_str() {
+            Some(next) => path = format!("/admin/v1/tokens?behind={next}"),
+            None => return found,
+        }
+    }
+}
+
+/// The status of a publish that says nothing, by whoever has this token.
+fn publishing(registry: &Registry, token: &str, namespace: &str) -> u16 {
+    let path = format!("/admin/v1/modules/{namespace}/vpc/aws/1.0.0");
+    let sent = Sent::new("PUT", &path).bearing(token).body("{}");
+    registry.send(&sent).status
+}
+
+#[test]
+fn a_token_says_what_it_is_and_is_told_once() {
+    let registry = Registry::start();
+    let body =
+        json!({ "name": "Ana's laptop", "scopes": ["publish:Acme", "read"], "expires_in": 3600 });
+    let made = post(&registry, "/admin/v1/tokens", &body).expect(201);
+    assert_eq!(made.header("cache-control"), Some("no-store"));
+    let made = made.json();
+    let id = made["id"].as_str().unwrap();
+    let token = made["token"].as_str().unwrap();
+    assert!(token.starts_with(&format!("terrace_{id}.")), "{token}");
+    assert_eq!(made["scopes"], json!(["read", "publish:acme"]));
+    assert_eq!(made["created_by"], "root");
+    let [shown] = &listed(&registry, id)[..] else {
+        panic!()
+    };
+    assert_eq!(shown["name"], "Ana's laptop");
+    assert_eq!(
+        (&shown["expires"], &shown["token"]),
+        (&made["expires"], &Value::Null)
+    );
+}
+
+#[test]
+fn a_token_publishes_where_its_scope_names_the_namespace_and_nowhere_else() {
+    let registry = Registry::start();
+    let fixture = ModuleFixture::new("1.0.0");
+    let namespace = fixture.address.split('/').next().unwrap();
+    let token = create(&registry, &[&format!("publish:{namespace}")], Some(3_600)).1;
+    // It is let through, and then the body is wrong.
+    assert_eq!(publishing(&registry, &token, namespace), 400);
+    assert_eq!(publishing(&registry, &token, &unique("other")), 403);
+    let path = "/admin/v1/tokens";
+    registry
+        .send(&Sent::new("GET", path).bearing(&token))
+        .expect(403);
+    let provider = ProviderFixture::of(namespace, "widget", "1.0.0");
+    provider.add_key(&registry);
+    let sent = Sent::new("PUT", &provider.admin_path()).bearing(&token);
+    let sent = sent.body(provider.description().to_string());
+    registry.send(&sent).expect(202);
+    let keys = format!("/admin/v1/namespaces/{namespace}/keys");
+    registry
+        .send(&Sent::new("GET", &keys).bearing(&token))
+        .expect(200);
+    let refused = registry
+        .send(&Sent::new("PUT", &keys).bearing(&token).body("x"))
+        .expect(403);
+    assert!(
+        refused.errors().contains("takes the scope admin"),
+        "{}",
+        refused.text()
+    );
+}
+
+#[test]
+fn a_token_that_may_do_everything_makes_others_and_is_named_as_who_made_them() {
+    let registry = Registry::start();
+    let (id, admin) = create(&registry, &["admin"], Some(3_600));
+    let body = json!({ "name": "x", "scopes": ["read"] }).to_string();
+    let sent = Sent::new("POST", "/admin/v1/tokens")
+        .bearing(&admin)
+        .body(body);
+    let made = registry.send(&sent).expect(201).json();
+    let by = made["created_by"].as_str().unwrap();
+    assert!(by.contains(&id) && by.contains("a test"), "{by}");
+}
+
+#[test]
+fn a_revoked_token_is_listed_as_such_and_revoking_it_again_changes_nothing() {
+    let registry = Registry::start();
+    let (id, _) = create(&registry, &["read"], None);
+    revoke(&registry, &id).expect(204);
+    let first = listed(&registry, &id);
+    assert!(first[0]["revoked"].is_string(), "{first:?}");
+    revoke(&registry, &id).expect(204);
+    assert_eq!(listed(&registry, &id), first);
+}
+
+#[test]
+fn a_token_is_rotated_with_an_overlap() {
+    let registry = Registry::start();
+    let namespace = unique("n");
+    let (id, old) = create(&registry, &[&format!("publish:{namespace}")], Some(3_600));
+    let path = format!("/admin/v1/tokens/{id}/rotation");
+    let made = post(&registry, &path, &json!({ "overlap": 600 }))
+        .expect(201)
+        .json();
+    let new = made["token"].as_str().unwrap();
+    assert_ne!(made["id"], id.as_str());
+    assert_eq!(made["name"], "a test");
+    for token in [&old, new] {
+        assert_eq!(publishing(&registry, token, &namespace), 400);
+    }
+    let shown = listed(&registry, &id);
+    assert!(shown[0]["revoked"].is_string(), "{shown:?}");
+    // At once, it cannot be done a second time.
+    let path = format!("/admin/v1/tokens/{}/rotation", made["id"].as_str().unwrap());
+    post(&registry, &path, &json!({})).expect(201);
+    let again = post(&registry, &path, &json!({})).expect(409);
+    assert!(
+        again.errors().contains("make a new one"),
+        "{}",
+        again.text()
+    );
+}
+
+#[test]
+fn what_is_wrong_with_a_token_that_is_asked_for_is_told() {
+    let registry = Registry::start();
+    for (body, status, told) in [
+        (json!({}), 400, "name"),
+        (json!({ "name": "x", "scopes": [] }), 422, "needs a scope"),
+        (json!({ "name": "", "scopes": ["read"] }), 422, "one line"),
+        (
+            json!({ "name": "a\nb", "scopes": ["read"] }),
+            422,
+            "one line",
+        ),
+        (
+            json!({ "name": "x", "scopes": ["publish"] }),
+            422,
+            "publish:<namespace>",
+        ),
+        (
+            json!({ "name": "x", "scopes": ["publish:*"] }),
+            422,
+            "\"*\"",
+        ),
+        (
+            json!({ "name": "x", "scopes": ["read"], "expires_in": 1 }),
+            422,
+            "60 to",
+        ),
+        (
+            json!({ "name": "x", "scopes": ["read"], "expires_in": u64::MAX }),
+            422,
+            "60 to",
+        ),
+        (
+            json!({ "name": "x", "scopes": ["read"], "expires_in": -1 }),
+            400,
+            "-1",
+        ),
+        (
+            json!({ "name": "x", "scopes": ["read"], "token": "x" }),
+            400,
+            "token",
+        ),
+    ] {
+        let refused = post(&registry, "/admin/v1/tokens", &body).expect(status);
+        assert!(refused.errors().contains(told), "{}", refused.text());
+    }
+    for id in ["x", "0123456789ABCDEF", "0123456789abcdef0"] {
+        revoke(&registry, id).expect(400);
+    }
+    // What was given to somebody for an hour is nowhere written down, and can be revoked.
+    revoke(&registry, "0123456789abcdef").expect(204);
+    let path = "/admin/v1/tokens/fedcba9876543210/rotation";
+    post(&registry, path, &json!({})).expect(404);
+    let (id, _) = create(&registry, &["read"], None);
+    let path = format!("/admin/v1/tokens/{id}/rotation");
+    let refused = post(&registry, &path, &json!({ "overlap": u64::MAX })).expect(422);
+    assert!(refused.errors().contains("at most"), "{}", refused.text());
+}
+
+#[test]
+fn the_worker_says_that_it_is_well() {
+    let registry = Registry::start();
+    assert_eq!(registry.get("/healthz").expect(200).text(), "ok\n");
+}

@@ -1,0 +1,524 @@
+//! Every route, every kind of caller, public and private.
+
+use terrace_core::access::PREFIX;
+use terrace_core::route::{Method, Route};
+
+use crate::support::memory::{Memory, When};
+use crate::support::pushed::Pushed;
+use crate::support::registry::{Response, Sent, TOKEN};
+use crate::support::tokens::{create, post, revoke};
+use crate::support::{MirrorFixture, ModuleFixture, ProviderFixture, Registry};
+
+/// The namespace of everything here, mirrored providers too, and one of somebody else.
+const NAMESPACE: &str = "acme";
+const MIRRORED: &str = "registry.example.com/acme";
+
+const ZERO: &str = "sha256:0000000000000000000000000000000000000000000000000000000000000000";
+
+/// Who is let through.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Rule {
+    /// Everybody, whatever they show.
+    Everybody,
+    /// Who has a signed URL.
+    Signed,
+    /// Who may read the namespace.
+    Readers,
+    /// The same, but of what is missing nobody learns that it is: an empty list.
+    ReadersOfLists,
+    /// Who may publish for the namespace.
+    Publishers,
+    /// Who may do everything.
+    Admins,
+    /// Everybody, unless they show something wrong.
+    Known,
+}
+
+/// Every route has a rule: one without does not compile.
+fn rule(route: &Route, method: Method) -> Rule {
+    let is_read = matches!(method, Method::Get | Method::Head);
+    match route {
+        Route::Home | Route::Discovery | Route::Health | Route::MirrorHome => Rule::Everybody,
+        Route::Archive(_) | Route::Pull(_) => Rule::Signed,
+        Route::ProviderVersions(_)
+        | Route::ProviderDownload(..)
+        | Route::ModuleVersions(_)
+        | Route::ModuleDownload(..)
+        | Route::MirrorVersions(_)
+        | Route::MirrorPackages(..) => Rule::Readers,
+        Route::Oci(request) => match request.path {
+            terrace_core::oci::OciPath::Referrers(_) => Rule::ReadersOfLists,
+            _ => Rule::Readers,
+        },
+        Route::Pushed(request) => match request.path {
+            terrace_core::oci::pushed::PushedPath::Referrers(_) => Rule::ReadersOfLists,
+            terrace_core::oci::pushed::PushedPath::Upload(_)
+            | terrace_core::oci::pushed::PushedPath::Uploads => Rule::Publishers,
+            _ if is_read => Rule::Readers,
+            _ => Rule::Publishers,
+        },
+        Route::OciBase | Route::OciToken => Rule::Known,
+        Route::PublishProvider(..) | Route::PublishModule(..) | Route::MirroredRelease(..) => {
+            Rule::Publishers
+        }
+        Route::SigningKeys(_) if is_read => Rule::Publishers,
+        Route::SigningKeys(_)
+        | Route::SigningKey(..)
+        | Route::Tokens
+        | Route::Token(_)
+        | Route::TokenRotation(_) => Rule::Admins,
+    }
+}
+
+/// A path of every route, of things that are there.
+fn paths() -> Vec<String> {
+    let [provider, module] = ["/v1/providers/acme/widget", "/v1/modules/acme/vpc/aws"];
+    let mirror = format!("/mirror/{MIRRORED}/widget");
+    let admin = "/admin/v1";
+    let zeros = "0".repeat(64);
+    let upload = "01a3185c-5000-7fff-bfff-ffffffffffff";
+    [
+        "/".to_owned(),
+        "/healthz".to_owned(),
+        "/.well-known/terraform.json".to_owned(),
+        format!("{provider}/versions"),
+        format!("{provider}/1.0.0/download/linux/amd64"),
+        format!("{module}/versions"),
+        format!("{module}/1.0.0/download"),
+        "/mirror/".to_owned(),
+        format!("{mirror}/index.json"),
+        format!("{mirror}/1.0.0.json"),
+        "/v2/".to_owned(),
+        "/v2/token".to_owned(),
+        "/v2/providers/acme/widget/tags/list".to_owned(),
+        "/v2/providers/acme/widget/manifests/1.0.0".to_owned(),
+        format!("/v2/providers/{MIRRORED}/widget/tags/list"),
+        "/v2/modules/acme/vpc/aws/tags/list?n=1".to_owned(),
+        format!("/v2/providers/acme/widget/referrers/{ZERO}"),
+        "/v2/acme/tools/tags/list".to_owned(),
+        "/v2/acme/tools/manifests/latest".to_owned(),
+        format!("/v2/acme/tools/manifests/{ZERO}"),
+        format!("/v2/acme/tools/blobs/{ZERO}"),
+        format!("/v2/acme/tools/referrers/{ZERO}"),
+        "/v2/acme/tools/blobs/uploads/".to_owned(),
+        format!("/v2/acme/tools/blobs/uploads/{upload}"),
+        format!("/archives/1/{zeros}/{zeros}.zip"),
+        format!("/pull/1/{zeros}/{MIRRORED}/widget/1.0.0/linux_amd64.zip"),
+        format!("{admin}/providers/acme/widget/1.0.0"),
+        format!("{admin}/modules/acme/vpc/aws/1.0.0"),
+        format!("{admin}/mirror/{MIRRORED}/widget/1.0.0"),
+        format!("{admin}/namespaces/acme/keys"),
+        format!("{admin}/namespaces/acme/keys/0123456789ABCDEF"),
+        format!("{admin}/tokens"),
+        format!("{admin}/tokens/0123456789abcdef"),
+        format!("{admin}/tokens/0123456789abcdef/rotation"),
+    ]
+    .to_vec()
+}
+
+/// What a caller shows, and what follows.
+struct Caller {
+    name: &'static str,
+    shows: Option<String>,
+    is_known: bool,
+    reads: bool,
+    publishes: bool,
+    is_admin: bool,
+}
+
+fn callers(registry: &Registry, memory: &Memory) -> Vec<Caller> {
+    let token = |scopes: &[&str]| create(registry, scopes, None).1;
+    let here =
+        ["acme", MIRRORED].map(|owner| [format!("read:{owner}"), format!("publish:{owner}")]);
+    let [reading, publishing] = [0, 1].map(|n| [here[0][n].as_str(), here[1][n].as_str()]);
+    let expired = create(registry, &["admin"], Some(60)).1;
+    memory.advance(61);
+    let (id, revoked) = create(registry, &["admin"], None);
+    revoke(registry, &id).expect(204);
+    let caller = |name, shows: &str, [is_known, reads, publishes, is_admin]: [bool; 4]| Caller {
+        name,
+        shows: Some(shows.to_owned()).filter(|shows| !shows.is_empty()),
+        is_known,
+        reads,
+        publishes,
+        is_admin,
+    };
+    let read = token(&["read"]);
+    let typo = read.replace(PREFIX, "terrace_x");
+    vec![
+        caller("none", "", [true, false, false, false]),
+        caller("wrong", "wrong", [false; 4]),
+        caller("mistyped", &typo, [false; 4]),
+        caller("expired", &expired, [false; 4]),
+        caller("revoked", &revoked, [false; 4]),
+        caller("read", &read, [true, true, false, false]),
+        caller("read here", &token(&reading), [true, true, false, false]),
+        caller(
+            "read elsewhere",
+            &token(&["read:globex"]),
+            [true, false, false, false],
+        ),
+        caller("publish", &token(&publishing), [true, true, true, false]),
+        caller(
+            "publish elsewhere",
+            &token(&["publish:globex"]),
+            [true, false, false, false],
+        ),
+        caller("admin", &token(&["admin"]), [true; 4]),
+        caller("root", TOKEN, [true; 4]),
+    ]
+}
+
+struct Visibility {
+    vars: &'static [(&'static str, &'static str)],
+    /// Whether anything is not for everybody.
+    guards: bool,
+    /// Whether what is asked for is.
+    is_private: bool,
+    /// Whether everything else is.
+    is_closed: bool,
+}
+
+const VISIBILITIES: [Visibility; 4] = [
+    Visibility {
+        vars: &[],
+        guards: false,
+        is_private: false,
+        is_closed: false,
+    },
+    Visibility {
+        vars: &[("TERRACE_ACCESS", "private")],
+        guards: true,
+        is_private: true,
+        is_closed: true,
+    },
+    Visibility {
+        vars: &[("TERRACE_ACCESS_EXCEPT", "acme registry.example.com/acme")],
+        guards: true,
+        is_private: true,
+        is_closed: false,
+    },
+    Visibility {
+        vars: &[
+            ("TERRACE_ACCESS", "private"),
+            ("TERRACE_ACCESS_EXCEPT", "acme registry.example.com"),
+        ],
+        guards: true,
+        is_private: false,
+        is_closed: true,
+    },
+];
+
+/// The status that a caller gets, where `open` is the one of the root in a public registry.
+fn expected(rule: Rule, caller: &Caller, seen: &Visibility, open: u16) -> u16 {
+    let shows_nothing = caller.shows.is_none();
+    match rule {
+        Rule::Everybody | Rule::Signed => open,
+        Rule::Readers | Rule::ReadersOfLists => {
+            if !seen.guards {
+                open
+            } else if !caller.is_known {
+                401
+            } else if !seen.is_private || caller.reads {
+                open
+            } else if shows_nothing && seen.is_closed {
+                401
+            } else if rule == Rule::ReadersOfLists {
+                200
+            } else {
+                404
+            }
+        }
+        Rule::Publishers | Rule::Admins => {
+            let is_allowed = match rule {
+                Rule::Admins => caller.is_admin,
+                _ => caller.publishes,
+            };
+            match is_allowed {
+                true => open,
+                false if shows_nothing || !caller.is_known => 401,
+                false => 403,
+            }
+        }
+        Rule::Known if !caller.is_known => 401,
+        Rule::Known if shows_nothing && seen.is_closed => 401,
+        Rule::Known => open,
+    }
+}
+
+fn filled() -> (Memory, Registry) {
+    let memory = Memory::new();
+    let registry = Registry::in_memory(&memory, &[]);
+    ProviderFixture::of(NAMESPACE, "widget", "1.0.0").publish(&registry);
+    ModuleFixture::of(NAMESPACE, "1.0.0").publish(&registry);
+    let origin = ProviderFixture::of(NAMESPACE, "widget", "1.0.0");
+    // Its zips are stored already.
+    MirrorFixture::of(origin).put(&registry).expect(201);
+    let pushed = Pushed::of(&registry, "acme/tools");
+    pushed.artifact("latest", b"a layer", serde_json::json!({}));
+    (memory, registry)
+}
+
+#[test]
+fn every_route_lets_every_caller_do_what_its_rule_says() {
+    let (memory, registry) = filled();
+    let callers = callers(&registry, &memory);
+    let mut routes = Vec::new();
+    for path in paths() {
+        let route = Route::parse(path.split('?').next().unwrap()).unwrap();
+        for &method in route.methods() {
+            let rule = rule(&route, method);
+            // Nothing is removed that the next caller asks for.
+            let path = match method {
+                Method::Delete => path.replace("latest", "absent"),
+                _ => path.clone(),
+            };
+            let sent = || Sent::new(method.as_str(), &path).body("{}");
+            let open = registry.send(&sent().bearing(TOKEN)).status;
+            for seen in &VISIBILITIES {
+                let registry = Registry::in_memory(&memory, seen.vars);
+                for caller in &callers {
+                    // At its own base a client shows what it was given as nothing, too.
+                    let sent = match &caller.shows {
+                        Some(token) => sent().bearing(token),
+                        None => sent(),
+                    };
+                    let is_base = rule == Rule::Known;
+                    let wanted = match expected(rule, caller, seen, open) {
+                        // Where something is public, anybody gets the token that opens nothing.
+                        401 if is_base
+                            && path == "/v2/token"
+                            && caller.shows.is_none()
+                            && !seen.is_private =>
+                        {
+                            open
+                        }
+                        wanted => wanted,
+                    };
+                    let status = registry.send(&sent).status;
+                    let (name, vars) = (caller.name, seen.vars);
+                    assert_eq!(status, wanted, "{method:?} {path} by {name} with {vars:?}");
+                }
+            }
+        }
+        routes.push(std::mem::discriminant(&route));
+    }
+    routes.dedup();
+    let count = routes
+        .iter()
+        .enumerate()
+        .filter(|(at, route)| !routes[..*at].contains(route))
+        .count();
+    assert_eq!(count, ROUTES, "a route has no path here");
+}
+
+/// How many routes there are; `rule` is where to look when this is wrong.
+const ROUTES: usize = 24;
+
+/// What tells one answer from another.
+fn told(response: &Response, name: &str) -> (u16, Vec<(String, String)>, String) {
+    let text = response.text().replace(name, "NAME");
+    (response.status, response.headers.clone(), text)
+}
+
+#[test]
+fn a_private_thing_is_answered_as_a_missing_one_by_the_same_operations() {
+    let (memory, registry) = filled();
+    let reader = create(&registry, &["read:globex"], None).1;
+    let vars = [("TERRACE_ACCESS_EXCEPT", "acme registry.example.com/acme")];
+    let registry = Registry::in_memory(&memory, &vars);
+    registry.get_as(&reader, "/v1/providers/acme/widget/versions");
+    let mut compared = 0;
+    for path in paths() {
+        let route = Route::parse(path.split('?').next().unwrap()).unwrap();
+        let is_read = matches!(
+            rule(&route, Method::Get),
+            Rule::Readers | Rule::ReadersOfLists
+        );
+        if !is_read || !route.methods().contains(&Method::Get) {
+            continue;
+        }
+        for token in [None, Some(&reader)] {
+            let ask = |path: &str, name: &str| {
+                memory.forget_operations();
+                let sent = Sent::new("GET", path);
+                let response = registry.send(&match token {
+                    Some(token) => sent.bearing(token),
+                    None => sent,
+                });
+                let kinds = memory.operations().into_iter();
+                let kinds = kinds.map(|it| it.split(' ').take(2).collect::<Vec<_>>().join(" "));
+                (told(&response, name), kinds.collect::<Vec<_>>())
+            };
+            let missing = path.replace("/acme/", "/emca/");
+            assert_ne!(missing, path);
+            assert_eq!(
+                ask(&path, "acme"),
+                ask(&missing, "emca"),
+                "{path} {token:?}"
+            );
+            compared += 1;
+        }
+    }
+    assert!(compared > 20, "{compared}");
+}
+
+#[test]
+fn what_is_private_is_kept_by_no_shared_cache() {
+    let (memory, registry) = filled();
+    let reader = create(&registry, &["read"], None).1;
+    let private = Registry::in_memory(&memory, &[("TERRACE_ACCESS", "private")]);
+    for path in paths() {
+        let sent = Sent::new("GET", &path).bearing(&reader);
+        let route = Route::parse(path.split('?').next().unwrap()).unwrap();
+        if rule(&route, Method::Get) == Rule::Everybody || !route.methods().contains(&Method::Get) {
+            continue;
+        }
+        let response = private.send(&sent);
+        let cached = response.header("cache-control").unwrap();
+        assert!(
+            ["no-store", "private, no-cache"].contains(&cached),
+            "{path} {cached}"
+        );
+        let Some(etag) = response.header("etag") else {
+            continue;
+        };
+        let unchanged = private
+            .send(&sent.header("if-none-match", etag))
+            .expect(304);
+        assert_eq!(
+            unchanged.header("cache-control"),
+            Some("private, no-cache"),
+            "{path}"
+        );
+    }
+}
+
+#[test]
+fn a_token_costs_no_read_while_the_isolate_remembers_and_is_dead_within_a_minute() {
+    let (memory, registry) = filled();
+    let (id, reader) = create(&registry, &["read"], None);
+    let private = Registry::in_memory(&memory, &[("TERRACE_ACCESS", "private")]);
+    let path = "/v1/providers/acme/widget/versions";
+    let operations = |status: u16| {
+        memory.forget_operations();
+        private.get_as(&reader, path).expect(status);
+        memory.operations().len()
+    };
+    // First there is no list of revoked tokens, then it is written, read and remembered.
+    assert!(operations(200) > 1);
+    for _ in 0..9 {
+        memory.advance(1);
+        assert_eq!(operations(200), 1);
+    }
+    // Then somebody looks after the answer.
+    memory.advance(1);
+    assert_eq!(operations(200), 2);
+    assert_eq!(operations(200), 1);
+    // Another isolate has revoked it.
+    let elsewhere = memory.elsewhere();
+    revoke(&Registry::in_memory(&elsewhere, &[]), &id).expect(204);
+    assert_eq!(operations(200), 1);
+    memory.advance(25);
+    private.get_as(&reader, path).expect(401);
+}
+
+#[test]
+fn credentials_that_are_of_no_use_are_logged_with_the_reason_and_never_shown() {
+    let (memory, registry) = filled();
+    let (_, token) = create(&registry, &["read"], Some(60));
+    memory.advance(61);
+    let private = Registry::in_memory(&memory, &[("TERRACE_ACCESS", "private")]);
+    let path = "/v1/providers/acme/widget/versions";
+    for (shown, reason) in [
+        (token.as_str(), "expired"),
+        ("hunter2hunter2hunter2", "no token of this registry"),
+        ("terrace_0123456789abcdef.x.y.z", "mistyped"),
+    ] {
+        let response = private.get_as(shown, path).expect(401);
+        assert!(response.errors().contains(reason), "{}", response.text());
+        let log = memory.log().join("\n");
+        assert!(log.contains(reason) && log.contains(path), "{log}");
+        assert!(!log.contains(shown), "{log}");
+    }
+}
+
+#[test]
+fn whoever_guesses_often_is_told_to_wait_and_locks_nobody_out() {
+    let (memory, registry) = filled();
+    let reader = create(&registry, &["read"], None).1;
+    let private = Registry::in_memory(&memory, &[("TERRACE_ACCESS", "private")]);
+    let path = "/v1/providers/acme/widget/versions";
+    let from = |address: &str, token: &str| {
+        let sent = Sent::new("GET", path).bearing(token);
+        let sent = sent.header("cf-connecting-ip", address);
+        private.send(&sent).status
+    };
+    for _ in 0..20 {
+        assert_eq!(from("192.0.2.1", "a guess"), 401);
+    }
+    assert_eq!(from("192.0.2.1", "a guess"), 429);
+    assert_eq!(from("192.0.2.1", TOKEN), 200);
+    assert_eq!(from("192.0.2.1", &reader), 200);
+    assert_eq!(from("192.0.2.2", "a guess"), 401);
+    memory.advance(60);
+    assert_eq!(from("192.0.2.1", "a guess"), 401);
+}
+
+#[test]
+fn a_revocation_that_is_broken_off_anywhere_is_finished_by_the_same_request() {
+    for when in [When::Before, When::After] {
+        for at in 0.. {
+            let (memory, registry) = filled();
+            let (id, token) = create(&registry, &["read"], None);
+            memory.fail_write(at, when);
+            let first = revoke(&registry, &id).status;
+            let was_hit = memory.take_fault();
+            revoke(&registry, &id).expect(204);
+            let private = [("TERRACE_ACCESS", "private")];
+            let elsewhere = Registry::in_memory(&memory.elsewhere(), &private);
+            let path = "/v1/providers/acme/widget/versions";
+            elsewhere.get_as(&token, path).expect(401);
+            let path = format!("/admin/v1/tokens/{id}/rotation");
+            post(&registry, &path, &serde_json::json!({})).expect(409);
+            if !was_hit {
+                assert_eq!(first, 204);
+                assert!(at >= 4, "{at} writes");
+                break;
+            }
+            assert_eq!(first, 503);
+        }
+    }
+}
+
+#[test]
+fn lost_indices_revive_no_token() {
+    let (memory, registry) = filled();
+    let (id, token) = create(&registry, &["read"], None);
+    revoke(&registry, &id).expect(204);
+    memory.lose_indices();
+    memory.lose_metadata();
+    let private = [("TERRACE_ACCESS", "private")];
+    let elsewhere = Registry::in_memory(&memory.elsewhere(), &private);
+    elsewhere
+        .get_as(&token, "/v1/providers/acme/widget/versions")
+        .expect(401);
+    assert!(memory.index("revocations").text.contains(&id));
+}
+
+#[test]
+fn two_who_revoke_at_once_revoke_both() {
+    let (memory, registry) = filled();
+    let [first, second] = [(); 2].map(|()| create(&registry, &["read"], None));
+    let (other, id) = (memory.clone(), second.0.clone());
+    memory.before_index_write(move || {
+        let registry = Registry::in_memory(&other, &[]);
+        revoke(&registry, &id).expect(204);
+    });
+    revoke(&registry, &first.0).expect(204);
+    let index = memory.index("revocations").text;
+    assert!(
+        index.contains(&first.0) && index.contains(&second.0),
+        "{index}"
+    );
+}
