@@ -1,8 +1,11 @@
 //! The command line, as data.
 
 use std::path::PathBuf;
+use std::str::FromStr;
+use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
+use terrace_core::access::{Scope, TokenId, TokenName};
 use terrace_core::address::{MirroredAddress, ModuleAddress};
 use terrace_core::name::{Hostname, Namespace};
 use terrace_core::openpgp::KeyId;
@@ -84,6 +87,9 @@ pub(crate) enum Command {
     /// Manage the keys that may sign a namespace's providers
     #[command(subcommand)]
     Key(KeyCommand),
+    /// Make, list, revoke and replace API tokens
+    #[command(subcommand)]
+    Token(TokenCommand),
     /// Keep copies of other registries' providers
     #[command(subcommand)]
     Mirror(MirrorCommand),
@@ -252,6 +258,77 @@ pub(crate) enum KeyCommand {
         /// The ID of the key: 16 hexadecimal digits, as `terrace key list` shows it
         key_id: KeyId,
     },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum TokenCommand {
+    /// Make a token, and print it; it cannot be found again
+    #[command(after_help = EXIT_CODES)]
+    Create {
+        /// What it is called, for whoever reads the list
+        #[arg(long)]
+        name: TokenName,
+        /// What it is good for: read, read:<namespace>, publish:<namespace> or admin; once for each. The
+        /// namespace of mirrored providers is <hostname>/<namespace>, or <hostname> for all of them
+        #[arg(long = "scope", required = true)]
+        scopes: Vec<Scope>,
+        /// For how long it is good, such as 90d, 12h or 1y; `never` is for ever
+        #[arg(long)]
+        expires: Expiry,
+    },
+    /// Show all tokens that were made with this command, and who made them
+    #[command(after_help = EXIT_CODES)]
+    List,
+    /// Revoke tokens; they are dead everywhere within a minute
+    #[command(after_help = EXIT_CODES)]
+    Revoke {
+        /// Their IDs, as `terrace token list` shows them: what stands between `terrace_` and the first dot
+        #[arg(required = true, value_parser = token_id)]
+        ids: Vec<TokenId>,
+    },
+    /// Make a token with the same name, scopes and lifetime, and revoke the old one
+    #[command(after_help = EXIT_CODES)]
+    Rotate {
+        /// The ID of the old one
+        #[arg(value_parser = token_id)]
+        id: TokenId,
+        /// How long the old one stays good, such as 24h
+        #[arg(long, default_value = "0s", value_parser = humantime::parse_duration)]
+        overlap: Duration,
+    },
+}
+
+/// For how long a token is good.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Expiry {
+    Never,
+    After(Duration),
+}
+
+impl Expiry {
+    /// For how long, if not for ever.
+    pub(crate) fn limit(self) -> Option<Duration> {
+        match self {
+            Self::Never => None,
+            Self::After(duration) => Some(duration),
+        }
+    }
+}
+
+impl FromStr for Expiry {
+    type Err = humantime::DurationError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "never" => Ok(Self::Never),
+            text => humantime::parse_duration(text).map(Self::After),
+        }
+    }
+}
+
+fn token_id(text: &str) -> Result<TokenId, String> {
+    let told = "a token's ID has 16 hexadecimal digits in lower case";
+    text.parse().map_err(|()| told.to_owned())
 }
 
 #[cfg(test)]

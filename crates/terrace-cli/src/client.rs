@@ -3,8 +3,12 @@
 use std::thread;
 use std::time::Duration;
 
+use terrace_core::access::TokenId;
 use terrace_core::address::MirroredAddress;
-use terrace_core::admin::{ErrorBody, MirroredBody, PublishAnswer, SigningKeysDocument};
+use terrace_core::admin::{
+    ErrorBody, MirroredBody, PublishAnswer, RotationBody, SigningKeysDocument, TokenAnswer,
+    TokenBody, TokenPage,
+};
 use terrace_core::name::Namespace;
 use terrace_core::openpgp::KeyId;
 use terrace_core::secret::Secret;
@@ -148,6 +152,54 @@ impl<'a> Client<'a> {
         }
     }
 
+    pub(crate) fn create_token(&self, body: &TokenBody) -> Result<TokenAnswer, Failure> {
+        self.post(TOKENS.to_owned(), body)
+    }
+
+    pub(crate) fn rotate_token(
+        &self,
+        id: TokenId,
+        body: &RotationBody,
+    ) -> Result<TokenAnswer, Failure> {
+        self.post(format!("{TOKENS}/{id}/rotation"), body)
+    }
+
+    /// Some of the tokens, those behind this id.
+    pub(crate) fn tokens(&self, behind: Option<&str>) -> Result<TokenPage, Failure> {
+        let query = behind.map(|id| format!("?behind={id}"));
+        self.ask(Call {
+            method: Method::GET,
+            path: format!("{TOKENS}{}", query.unwrap_or_default()),
+            body: None,
+        })
+    }
+
+    pub(crate) fn revoke_token(&self, id: TokenId) -> Result<(), Failure> {
+        let answer = self.send(&Call {
+            method: Method::DELETE,
+            path: format!("{TOKENS}/{id}"),
+            body: None,
+        })?;
+        match answer.is_success() {
+            true => Ok(()),
+            false => Err(answer.into_failure(&self.url)),
+        }
+    }
+
+    fn post<T: serde::de::DeserializeOwned>(
+        &self,
+        path: String,
+        body: &impl serde::Serialize,
+    ) -> Result<T, Failure> {
+        let text = serde_json::to_string(body);
+        let text = text.map_err(|error| Failure::Unexpected(error.to_string()))?;
+        self.ask(Call {
+            method: Method::POST,
+            path,
+            body: Some((&text, "application/json")),
+        })
+    }
+
     /// Asks, and reads the JSON of a success.
     fn ask<T: serde::de::DeserializeOwned>(&self, call: Call<'_>) -> Result<T, Failure> {
         self.read(self.send(&call)?)
@@ -252,7 +304,7 @@ impl Answer {
                 location.unwrap_or_else(|| "somewhere else".to_owned())
             )),
             401 | 403 => Failure::NotAllowed(format!(
-                "the registry refuses the token: {joined}. TERRACE_TOKEN must be its admin token"
+                "the registry refuses the token: {joined}. TERRACE_TOKEN must be its admin token, or a token with this scope"
             )),
             404 => Failure::NotAllowed(format!(
                 "{url} has nothing to publish to: {joined}. Is it a Terrace registry, and is its \
@@ -315,6 +367,8 @@ fn is_in_the_clear(url: &str) -> bool {
     let local = host == "localhost" || host.starts_with("127.") || host == "[::1]";
     uri.scheme_str() == Some("http") && !local
 }
+
+const TOKENS: &str = "/admin/v1/tokens";
 
 fn keys_path(namespace: &Namespace) -> String {
     format!("/admin/v1/namespaces/{namespace}/keys")

@@ -28,13 +28,15 @@ mod provider;
 mod publish;
 mod reference;
 mod retry;
+mod tokens;
 mod upload;
 
 use std::process::ExitCode;
 
 use clap::Parser as _;
+use terrace_core::access::Scopes;
 
-use crate::args::{Arguments, Command, KeyCommand, MirrorCommand, PublishCommand};
+use crate::args::{Arguments, Command, KeyCommand, MirrorCommand, PublishCommand, TokenCommand};
 use crate::error::Failure;
 use crate::output::Output;
 
@@ -84,6 +86,20 @@ fn run(arguments: &Arguments, output: &Output) -> Result<(), Failure> {
         Command::Key(KeyCommand::List { namespace }) => keys::list(namespace, registry, output),
         Command::Key(KeyCommand::Remove { namespace, key_id }) => {
             keys::remove(namespace, *key_id, registry, output)
+        }
+        Command::Token(TokenCommand::Create {
+            name,
+            scopes,
+            expires,
+        }) => {
+            let scopes = Scopes::new(scopes.clone());
+            let scopes = scopes.map_err(|error| Failure::Usage(error.to_string()))?;
+            tokens::create(name, &scopes, expires.limit(), registry, output)
+        }
+        Command::Token(TokenCommand::List) => tokens::list(registry, output),
+        Command::Token(TokenCommand::Revoke { ids }) => tokens::revoke(ids, registry, output),
+        Command::Token(TokenCommand::Rotate { id, overlap }) => {
+            tokens::rotate(*id, *overlap, registry, output)
         }
     }
 }

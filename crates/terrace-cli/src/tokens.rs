@@ -1,0 +1,124 @@
+//! `terrace token`.
+
+use std::time::Duration;
+
+use terrace_core::access::{Scopes, TokenId, TokenName};
+use terrace_core::admin::{RotationBody, TokenAnswer, TokenBody};
+
+use crate::args::RegistryArguments;
+use crate::client::Client;
+use crate::error::Failure;
+use crate::output::Output;
+
+/// Makes a token, and prints it alone.
+pub(crate) fn create(
+    name: &TokenName,
+    scopes: &Scopes,
+    expires: Option<Duration>,
+    registry: &RegistryArguments,
+    output: &Output,
+) -> Result<(), Failure> {
+    let body = TokenBody {
+        name: name.to_string(),
+        scopes: scopes.iter().map(ToString::to_string).collect(),
+        expires_in: expires.map(|expires| expires.as_secs()),
+    };
+    let made = Client::new(registry, output)?.create_token(&body)?;
+    print_new(&made, output)
+}
+
+/// Shows all tokens.
+pub(crate) fn list(registry: &RegistryArguments, output: &Output) -> Result<(), Failure> {
+    let client = Client::new(registry, output)?;
+    let mut tokens = Vec::new();
+    let mut behind = None;
+    loop {
+        let page = client.tokens(behind.as_deref())?;
+        tokens.extend(page.tokens);
+        match page.next {
+            Some(next) if behind.as_ref() != Some(&next) => behind = Some(next),
+            _ => break,
+        }
+    }
+    tokens.sort_by(|one, other| one.created.cmp(&other.created));
+    let lines: Vec<String> = tokens.iter().map(line).collect();
+    let text = match lines.as_slice() {
+        [] => "no tokens; make one with: terrace token create --name NAME --scope SCOPE".to_owned(),
+        lines => lines.join("\n"),
+    };
+    output.result(
+        &text,
+        &serde_json::json!({ "status": "ok", "tokens": tokens }),
+    );
+    Ok(())
+}
+
+/// Revokes tokens by their ids.
+pub(crate) fn revoke(
+    ids: &[TokenId],
+    registry: &RegistryArguments,
+    output: &Output,
+) -> Result<(), Failure> {
+    let client = Client::new(registry, output)?;
+    for id in ids {
+        client.revoke_token(*id)?;
+    }
+    let ids: Vec<String> = ids.iter().map(ToString::to_string).collect();
+    let text = format!(
+        "{} revoked: dead everywhere within a minute",
+        ids.join(", ")
+    );
+    output.result(
+        &text,
+        &serde_json::json!({ "status": "ok", "revoked": ids }),
+    );
+    Ok(())
+}
+
+/// Makes a token that replaces another, and prints it alone.
+pub(crate) fn rotate(
+    id: TokenId,
+    overlap: Duration,
+    registry: &RegistryArguments,
+    output: &Output,
+) -> Result<(), Failure> {
+    let body = RotationBody {
+        overlap: overlap.as_secs(),
+    };
+    let made = Client::new(registry, output)?.rotate_token(id, &body)?;
+    let seconds = overlap.as_secs();
+    output.progress(&match seconds {
+        0 => format!("{id} is revoked"),
+        seconds => format!("{id} stays good for {seconds} s"),
+    });
+    print_new(&made, output)
+}
+
+/// The token goes to standard output and what it is to standard error, so that a script can keep it.
+fn print_new(made: &TokenAnswer, output: &Output) -> Result<(), Failure> {
+    let Some(token) = &made.token else {
+        let told = "the registry answered without a token".to_owned();
+        return Err(Failure::Unexpected(told));
+    };
+    output.progress(&line(made));
+    output.progress("this is shown once, and cannot be found again:");
+    output.result(token, &serde_json::json!({ "status": "ok", "token": made }));
+    Ok(())
+}
+
+fn line(token: &TokenAnswer) -> String {
+    let TokenAnswer {
+        id,
+        name,
+        scopes,
+        expires,
+        revoked,
+        ..
+    } = token;
+    let until = match (revoked, expires) {
+        (Some(revoked), _) => format!("revoked {revoked}"),
+        (None, Some(expires)) => format!("expires {expires}"),
+        (None, None) => "does not expire".to_owned(),
+    };
+    format!("{id}  {}  {until}  {name}", scopes.join(" "))
+}
