@@ -1,0 +1,132 @@
+// A private registry by OCI: OpenTofu with credentials of its own, and other people's clients that log in.
+import assert from "node:assert/strict";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { before, describe, test } from "node:test";
+import tls from "node:tls";
+
+import { usingModule, usingProvider, withEachClient } from "./support/client.mjs";
+import { run, runs, unlessOnPath } from "./support/programs.mjs";
+import { useRegistry } from "./support/registry.mjs";
+import { ELSEWHERE, HERE, mirrored, module, provider, saying } from "./support/releases.mjs";
+import { scratch } from "./support/scratch.mjs";
+import { newKey } from "./support/signing.mjs";
+import { createToken } from "./support/tokens.mjs";
+
+/** SSL_CERT_FILE is Go's way to name a CA on Linux; elsewhere Go asks the system. */
+const onlyLinux = process.platform === "linux" ? false : "SSL_CERT_FILE works on Linux only";
+
+const ORIGIN = "origin.invalid";
+
+function usePrivateRegistry(vars) {
+  const registry = useRegistry({ mode: "worker", https: true, vars: { TERRACE_ACCESS: "private", ...vars } });
+  const directory = scratch();
+  before(async () => {
+    tls.setDefaultCACertificates([await readFile(registry.env.SSL_CERT_FILE, "utf8")]);
+    const key = await newKey(directory);
+    await registry.trusts("open", key);
+    await registry.publishes(
+      mirrored(ORIGIN, key, provider({ address: "acme/widget", version: "1.0.0", key })),
+      provider({ address: "open/hello", version: "1.0.0", key }),
+      module({ address: "acme/greeting/local", version: "1.0.0", files: saying("hello") }),
+    );
+    registry.host = new URL(registry.url).host;
+    const { token } = await createToken(registry, "read:acme", `read:${ORIGIN}`);
+    registry.reader = token;
+  });
+  return registry;
+}
+
+withEachClient((client) => {
+  if (client.name !== "tofu") return;
+  describe("a private registry by oci_mirror", { skip: onlyLinux }, () => {
+    const registry = usePrivateRegistry({ TERRACE_ACCESS_EXCEPT: "open" });
+
+    const files = { "main.tf": usingProvider(`${ORIGIN}/acme/widget`, "1.0.0") };
+
+    function work(t, files, credentials = "") {
+      const template = `${registry.host}/providers/$\{hostname}/$\{namespace}/$\{type}`;
+      const mirror = `provider_installation {\n oci_mirror {\n repository_template = "${template}"\n include = ["*/*/*"]\n }\n}\n`;
+      const config = `${mirror}oci_default_credentials {\n discover_ambient_credentials = false\n}\n${credentials}`;
+      return client.workspace(t, registry, files, { config, env: { SSL_CERT_FILE: registry.env.SSL_CERT_FILE } });
+    }
+
+    const withPassword = (password) => `oci_credentials "${registry.host}" {\n username = "anybody"\n password = "${password}"\n}\n`;
+
+    test("a token as the password installs a provider and a module (6.10, 6.12)", async (t) => {
+      await (await work(t, files, withPassword(registry.reader))).runs("init");
+      const source = `oci://${registry.host}/modules/acme/greeting/local?tag=1.0.0`;
+      const found = await work(t, { "main.tf": usingModule(source).replace(/ {2}version.*\n/, "") }, withPassword(registry.reader));
+      await found.runs("init");
+      assert.deepEqual(await found.outputs(), { says: "hello" });
+    });
+
+    test("a lock file that the network mirror made for two platforms is what OCI is installed by (5.11, 14.1)", async (t) => {
+      const found = await work(t, files, `${withPassword(registry.reader)}credentials "${registry.host}" {\n token = "${registry.reader}"\n}\n`);
+      const platforms = [HERE, ELSEWHERE].map((platform) => `-platform=${platform}`);
+      await found.runs("providers", "lock", `-net-mirror=${registry.url}/mirror/`, ...platforms);
+      assert.equal((await found.lockedHashes()).zh.length, 2);
+      await found.runs("init", "-lockfile=readonly");
+    });
+
+    test("what is public there needs no password, although nothing else is (6.1)", async (t) => {
+      await (await work(t, { "main.tf": usingProvider("127.0.0.1/open/hello", "1.0.0") })).runs("init");
+    });
+
+    test("without a password, with a wrong one and with a token for others the user reads why (6.4)", async (t) => {
+      assert.match(await (await work(t, files)).fails("init"), /needs the header|401|unauthorized/i);
+      assert.match(await (await work(t, files, withPassword("wrong"))).fails("init"), /no token of this registry/);
+      const { token } = await createToken(registry, "read:globex");
+      assert.match(await (await work(t, files, withPassword(token))).fails("init"), /does not have a provider|not.* found|no available/i);
+    });
+  });
+});
+
+describe("other people's clients at a private registry", { skip: onlyLinux }, () => {
+  const registry = usePrivateRegistry();
+
+  /** A home with this password in Docker's configuration. */
+  async function home(t, password) {
+    const directory = scratch(t);
+    const auth = Buffer.from(`anybody:${password}`).toString("base64");
+    await mkdir(join(directory, "docker"));
+    await writeFile(join(directory, "docker", "config.json"), JSON.stringify({ auths: password ? { [registry.host]: { auth } } : {} }));
+    const env = { ...process.env, HOME: directory, DOCKER_CONFIG: join(directory, "docker"), SSL_CERT_FILE: registry.env.SSL_CERT_FILE };
+    delete env.XDG_RUNTIME_DIR;
+    return { env, cwd: directory };
+  }
+
+  for (const [program, ...args] of [
+    ["crane", "ls"],
+    ["regctl", "tag", "ls"],
+    ["oras", "repo", "tags"],
+    ["skopeo", "list-tags"],
+  ]) {
+    test(`${program} lists with a token as the password, and not without (6.10)`, { skip: unlessOnPath(program) }, async (t) => {
+      const repository = `${program === "skopeo" ? "docker://" : ""}${registry.host}/modules/acme/greeting/local`;
+      const { stdout } = await runs(program, [...args, repository], await home(t, registry.reader));
+      assert.match(stdout.toString(), /1\.0\.0/);
+      for (const password of [null, "wrong"]) {
+        const { code, output } = await run(program, [...args, repository], await home(t, password));
+        assert.notEqual(code, 0, output);
+      }
+    });
+  }
+
+  test("oras logs in with the right password only", { skip: unlessOnPath("oras") }, async (t) => {
+    const login = async (password) => run("oras", ["login", registry.host, "--username", "x", "--password", password], await home(t));
+    assert.equal((await login(registry.reader)).code, 0);
+    const { code, output } = await login("wrong");
+    assert.notEqual(code, 0, output);
+    assert.match(output, /no token of this registry|unauthorized|401/i);
+  });
+
+  test("a token that may read cannot push, and one for a namespace only there", { skip: unlessOnPath("crane") }, async (t) => {
+    const { token: publisher } = await createToken(registry, "publish:acme");
+    const source = `${registry.host}/modules/acme/greeting/local:1.0.0`;
+    const copy = async (password, to) => run("crane", ["copy", source, `${registry.host}/${to}`], await home(t, password));
+    assert.match((await copy(registry.reader, "acme/copy:1")).output, /takes the scope publish:acme/);
+    assert.equal((await copy(publisher, "acme/copy:1")).code, 0);
+    assert.match((await copy(publisher, "globex/copy:1")).output, /takes the scope publish:globex/);
+  });
+});
