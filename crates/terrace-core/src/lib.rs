@@ -15,6 +15,7 @@ pub mod address;
 pub mod admin;
 pub mod archive;
 pub mod archive_url;
+mod arithmetic;
 pub mod config;
 pub mod digest;
 pub mod index;

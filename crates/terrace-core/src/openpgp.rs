@@ -23,7 +23,6 @@
 //!
 //! [go-crypto]: https://github.com/ProtonMail/go-crypto
 
-mod arithmetic;
 mod armor;
 mod bytes;
 mod certificate;

@@ -4,9 +4,10 @@
 use sha1::Sha1;
 use sha2::{Digest as _, Sha256};
 
-use super::arithmetic;
 use super::bytes::Bytes;
+use super::limits;
 use super::packet::Fault;
+use crate::arithmetic::{self, Curve};
 
 /// A primary key or a subkey.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,13 +44,6 @@ pub(super) enum Material {
     },
     /// Clients can check its signatures, this crate cannot.
     Unverifiable(&'static str),
-}
-
-/// The curves ECDSA signatures are checked on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Curve {
-    P256,
-    P384,
 }
 
 /// Algorithm numbers (RFC 9580, section 9.1).
@@ -248,7 +242,7 @@ fn rsa(bytes: &mut Bytes<'_>) -> Result<Material, Fault> {
             "clients know no RSA exponent of more than 24 bits".to_owned(),
         ));
     }
-    if !arithmetic::is_rsa_size(n) {
+    if !(limits::RSA_MIN_BITS..=limits::RSA_MAX_BITS).contains(&arithmetic::bits(n)) {
         return Ok(Material::Unverifiable("RSA of an unusual size"));
     }
     Ok(Material::Rsa {

@@ -1,11 +1,8 @@
 //! Whether a key made a signature over some data (`PublicKey.VerifySignature`).
 
-use sha1::Sha1;
-use sha2::{Digest, Sha224, Sha256, Sha384, Sha512};
-
-use super::arithmetic;
 use super::public_key::{Material, PublicKey, algorithm};
 use super::signature::{HashAlgorithm, Signature, Values};
+use crate::arithmetic::{self, Hash};
 
 /// Why a signature does not count.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,7 +21,8 @@ pub(super) fn verify(
     signature: &Signature,
     parts: &[&[u8]],
 ) -> Result<(), Refusal> {
-    let digest = digest(signature, parts).ok_or(Refusal::Unverifiable("SHA-3"))?;
+    let hash = hash(signature.hash).ok_or(Refusal::Unverifiable("SHA-3"))?;
+    let digest = digest(signature, hash, parts);
     // Clients leave the tag of version 4 signatures unread.
     if signature.version == 6 && !digest.starts_with(&signature.hash_tag) {
         return Err(Refusal::Wrong);
@@ -35,18 +33,23 @@ pub(super) fn verify(
             signature: signature.algorithm,
         });
     }
-    if fits(key, signature, &digest)? {
+    if fits(key, signature, hash, &digest)? {
         Ok(())
     } else {
         Err(Refusal::Wrong)
     }
 }
 
-fn fits(key: &PublicKey, signature: &Signature, digest: &[u8]) -> Result<bool, Refusal> {
+fn fits(
+    key: &PublicKey,
+    signature: &Signature,
+    hash: Hash,
+    digest: &[u8],
+) -> Result<bool, Refusal> {
     use arithmetic::{dsa, ecdsa, ed25519, ed25519_signature, rsa};
     Ok(match (&key.material, &signature.values) {
         (Material::Unverifiable(name), _) => return Err(Refusal::Unverifiable(name)),
-        (Material::Rsa { n, e }, Values::One(s)) => rsa(n, e, signature.hash, digest, s),
+        (Material::Rsa { n, e }, Values::One(s)) => rsa(n, e, hash, digest, s),
         (Material::Dsa { p, q, g, y }, Values::Two(r, s)) => dsa([p, q, g, y], digest, [r, s]),
         (Material::Ecdsa { curve, point }, Values::Two(r, s)) => ecdsa(*curve, point, digest, r, s),
         (Material::Ed25519(point), Values::One(raw)) if key.algorithm == algorithm::ED25519 => {
@@ -59,28 +62,20 @@ fn fits(key: &PublicKey, signature: &Signature, digest: &[u8]) -> Result<bool, R
     })
 }
 
-/// The digest of what was signed; `None` for SHA-3, which gpg does not make and whose code would
-/// be in every deployment.
-fn digest(signature: &Signature, parts: &[&[u8]]) -> Option<Vec<u8>> {
-    let parts = || {
-        std::iter::once(signature.salt.as_slice())
-            .chain(parts.iter().copied())
-            .chain(std::iter::once(signature.hash_suffix.as_slice()))
-    };
-    Some(match signature.hash {
-        HashAlgorithm::Sha1 => hash::<Sha1>(parts()),
-        HashAlgorithm::Sha224 => hash::<Sha224>(parts()),
-        HashAlgorithm::Sha256 => hash::<Sha256>(parts()),
-        HashAlgorithm::Sha384 => hash::<Sha384>(parts()),
-        HashAlgorithm::Sha512 => hash::<Sha512>(parts()),
-        HashAlgorithm::Sha3_256 | HashAlgorithm::Sha3_512 => return None,
-    })
+/// The digest of what was signed.
+fn digest(signature: &Signature, hash: Hash, parts: &[&[u8]]) -> Vec<u8> {
+    let (salt, suffix) = (signature.salt.as_slice(), signature.hash_suffix.as_slice());
+    hash.digest(&[&[salt], parts, &[suffix]].concat())
 }
 
-fn hash<'a, D: Digest>(parts: impl Iterator<Item = &'a [u8]>) -> Vec<u8> {
-    let mut hasher = D::new();
-    for part in parts {
-        hasher.update(part);
+/// `None` for SHA-3, which gpg does not make and whose code would be in every deployment.
+fn hash(algorithm: HashAlgorithm) -> Option<Hash> {
+    match algorithm {
+        HashAlgorithm::Sha1 => Some(Hash::Sha1),
+        HashAlgorithm::Sha224 => Some(Hash::Sha224),
+        HashAlgorithm::Sha256 => Some(Hash::Sha256),
+        HashAlgorithm::Sha384 => Some(Hash::Sha384),
+        HashAlgorithm::Sha512 => Some(Hash::Sha512),
+        HashAlgorithm::Sha3_256 | HashAlgorithm::Sha3_512 => None,
     }
-    hasher.finalize().to_vec()
 }

@@ -1,17 +1,24 @@
-//! The numbers behind a signature. What is compared with what is decided elsewhere; here a digest
-//! and a signature fit a key, or do not.
+//! The numbers behind a signature, for OpenPGP and JSON Web Signatures alike. What is compared with
+//! what is decided there; here a digest and a signature fit a key, or do not.
 //!
 //! Everything here is public, so nothing has to hide how long it takes. RSA and DSA are two
 //! formulas over big integers once there is no secret key; the crates of these names would bring
 //! secret keys, random numbers and DER along, and `dsa` takes four times as long.
 
+mod hash;
+
 use crypto_bigint::modular::{BoxedMontyForm, BoxedMontyParams};
 use crypto_bigint::{BoxedUint, Odd};
 use p256::ecdsa::signature::hazmat::PrehashVerifier;
 
-use super::limits;
-use super::public_key::Curve;
-use super::signature::HashAlgorithm;
+pub(crate) use hash::Hash;
+
+/// The curves ECDSA signatures are checked on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Curve {
+    P256,
+    P384,
+}
 
 /// Leading zero octets mean nothing in an MPI.
 fn trim(number: &[u8]) -> &[u8] {
@@ -28,7 +35,8 @@ fn pad<const N: usize>(number: &[u8]) -> Option<[u8; N]> {
     Some(padded)
 }
 
-fn bits(number: &[u8]) -> u32 {
+/// How many bits the number has.
+pub(crate) fn bits(number: &[u8]) -> u32 {
     let number = trim(number);
     let zeros = number.first().map_or(0, |byte| byte.leading_zeros());
     u32::try_from(number.len() * 8).map_or(u32::MAX, |bits| bits - zeros)
@@ -37,14 +45,9 @@ fn bits(number: &[u8]) -> u32 {
 /// PKCS #1 v1.5 (RFC 8017, section 8.2.2), with Go's demands on the key (`checkPublicKey`).
 ///
 /// The expected message is built and compared as a whole, so there is no padding to parse.
-pub(super) fn rsa(n: &[u8], e: &[u8], hash: HashAlgorithm, digest: &[u8], s: &[u8]) -> bool {
+pub(crate) fn rsa(n: &[u8], e: &[u8], hash: Hash, digest: &[u8], s: &[u8]) -> bool {
     rsa_message(n, e, s)
         .is_some_and(|message| expected_rsa_message(hash, digest, message.len()) == Some(message))
-}
-
-/// Whether RSA is done with a modulus of this size.
-pub(super) fn is_rsa_size(n: &[u8]) -> bool {
-    (limits::RSA_MIN_BITS..=limits::RSA_MAX_BITS).contains(&bits(n))
 }
 
 /// `s^e mod n`, as long as the modulus.
@@ -71,9 +74,9 @@ fn rsa_message(n: &[u8], e: &[u8], s: &[u8]) -> Option<Vec<u8>> {
 }
 
 /// `00 01 ff … ff 00`, then the digest behind the DER prefix of its hash function.
-fn expected_rsa_message(hash: HashAlgorithm, digest: &[u8], length: usize) -> Option<Vec<u8>> {
-    let prefix = digest_info_prefix(hash)?;
-    // At least the eight octets that are demanded, since the modulus has 128 octets or more.
+fn expected_rsa_message(hash: Hash, digest: &[u8], length: usize) -> Option<Vec<u8>> {
+    let prefix = hash.digest_info_prefix();
+    // At least the eight octets that are demanded, where the modulus has 128 octets or more.
     let padding = length.checked_sub(prefix.len() + digest.len() + 3)?;
     Some(
         [
@@ -87,35 +90,8 @@ fn expected_rsa_message(hash: HashAlgorithm, digest: &[u8], length: usize) -> Op
     )
 }
 
-/// RFC 8017, section 9.2, note 1.
-fn digest_info_prefix(hash: HashAlgorithm) -> Option<&'static [u8]> {
-    Some(match hash {
-        HashAlgorithm::Sha1 => &[
-            0x30, 0x21, 0x30, 0x09, 0x06, 0x05, 0x2b, 0x0e, 0x03, 0x02, 0x1a, 0x05, 0x00, 0x04,
-            0x14,
-        ],
-        HashAlgorithm::Sha224 => &[
-            0x30, 0x2d, 0x30, 0x0d, 0x06, 0x09, 0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x02,
-            0x04, 0x05, 0x00, 0x04, 0x1c,
-        ],
-        HashAlgorithm::Sha256 => &[
-            0x30, 0x31, 0x30, 0x0d, 0x06, 0x09, 0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x02,
-            0x01, 0x05, 0x00, 0x04, 0x20,
-        ],
-        HashAlgorithm::Sha384 => &[
-            0x30, 0x41, 0x30, 0x0d, 0x06, 0x09, 0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x02,
-            0x02, 0x05, 0x00, 0x04, 0x30,
-        ],
-        HashAlgorithm::Sha512 => &[
-            0x30, 0x51, 0x30, 0x0d, 0x06, 0x09, 0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x02,
-            0x03, 0x05, 0x00, 0x04, 0x40,
-        ],
-        HashAlgorithm::Sha3_256 | HashAlgorithm::Sha3_512 => return None,
-    })
-}
-
 /// Whether DSA is done with numbers of these sizes (FIPS 186-4, section 4.2).
-pub(super) fn is_dsa_size(p: &[u8], q: &[u8]) -> bool {
+pub(crate) fn is_dsa_size(p: &[u8], q: &[u8]) -> bool {
     matches!(
         (bits(p), bits(q)),
         (1024, 160) | (2048, 224 | 256) | (3072, 256)
@@ -123,7 +99,7 @@ pub(super) fn is_dsa_size(p: &[u8], q: &[u8]) -> bool {
 }
 
 /// FIPS 186-4, section 4.7.
-pub(super) fn dsa(key: [&[u8]; 4], digest: &[u8], signature: [&[u8]; 2]) -> bool {
+pub(crate) fn dsa(key: [&[u8]; 4], digest: &[u8], signature: [&[u8]; 2]) -> bool {
     dsa_fits(key, digest, signature) == Some(true)
 }
 
@@ -160,7 +136,7 @@ fn number(number: &[u8], size: u32) -> Option<BoxedUint> {
 }
 
 /// Whether `point` is one that Go's `elliptic.Unmarshal` takes: uncompressed and on the curve.
-pub(super) fn is_on_curve(curve: Curve, point: &[u8]) -> bool {
+pub(crate) fn is_on_curve(curve: Curve, point: &[u8]) -> bool {
     point.first() == Some(&4)
         && match curve {
             Curve::P256 => p256::ecdsa::VerifyingKey::from_sec1_bytes(point).is_ok(),
@@ -169,7 +145,7 @@ pub(super) fn is_on_curve(curve: Curve, point: &[u8]) -> bool {
 }
 
 /// FIPS 186-5, section 6.4.2.
-pub(super) fn ecdsa(curve: Curve, point: &[u8], digest: &[u8], r: &[u8], s: &[u8]) -> bool {
+pub(crate) fn ecdsa(curve: Curve, point: &[u8], digest: &[u8], r: &[u8], s: &[u8]) -> bool {
     match curve {
         Curve::P256 => ecdsa_p256(point, digest, r, s),
         Curve::P384 => ecdsa_p384(point, digest, r, s),
@@ -191,16 +167,16 @@ fn ecdsa_p384(point: &[u8], digest: &[u8], r: &[u8], s: &[u8]) -> Option<()> {
     key.verify_prehash(digest, &signature).ok()
 }
 
-/// RFC 8032, without the weak keys that would fit anything.
-pub(super) fn ed25519(key: &[u8; 32], digest: &[u8], signature: &[u8; 64]) -> bool {
+/// RFC 8032, without the weak keys that would fit anything. What OpenPGP signs is a digest.
+pub(crate) fn ed25519(key: &[u8; 32], message: &[u8], signature: &[u8; 64]) -> bool {
     let signature = ed25519_dalek::Signature::from_bytes(signature);
     ed25519_dalek::VerifyingKey::from_bytes(key)
-        .is_ok_and(|key| key.verify_strict(digest, &signature).is_ok())
+        .is_ok_and(|key| key.verify_strict(message, &signature).is_ok())
 }
 
 /// An EdDSA signature in two MPIs, which lost their leading zeros
 /// (`UnmarshalSignature` in `internal/ecc/ed25519.go`).
-pub(super) fn ed25519_signature(r: &[u8], s: &[u8]) -> Option<[u8; 64]> {
+pub(crate) fn ed25519_signature(r: &[u8], s: &[u8]) -> Option<[u8; 64]> {
     if r.len() > 32 || s.len() > 32 {
         return None;
     }
