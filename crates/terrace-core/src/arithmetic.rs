@@ -20,8 +20,8 @@ pub(crate) enum Curve {
     P384,
 }
 
-/// Leading zero octets mean nothing in an MPI.
-fn trim(number: &[u8]) -> &[u8] {
+/// The number without leading zero octets, which mean nothing.
+pub(crate) fn trim(number: &[u8]) -> &[u8] {
     let zeros = number.iter().take_while(|byte| **byte == 0).count();
     number.get(zeros..).unwrap_or_default()
 }

@@ -23,6 +23,7 @@ pub mod key;
 pub mod limits;
 pub mod name;
 pub mod oci;
+pub mod oidc;
 pub mod openpgp;
 pub mod origin;
 pub mod own_hosts;

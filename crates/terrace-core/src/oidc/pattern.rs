@@ -1,0 +1,206 @@
+//! What a rule asks of a claim: a text, or a text with gaps.
+
+use std::fmt;
+use std::str::FromStr;
+
+use super::limits;
+
+/// A pattern for the value of a claim. It is compared byte for byte, so `Acme` is not `acme`: names
+/// that a forge takes in either case (GitHub's repositories) stand in its tokens as their owner has
+/// written them. A `*` stands for any run of characters, also none, but for `/` and control characters.
+/// Nothing else is special.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClaimPattern(String);
+
+/// Why a text is no pattern.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum PatternError {
+    /// It is empty.
+    #[error("it is empty")]
+    Empty,
+    /// It is longer than the limit.
+    #[error("it is {0} bytes long, at most {max} are allowed", max = limits::PATTERN_BYTES)]
+    TooLong(usize),
+    /// It holds a control character, which no claim may.
+    #[error("it holds a control character")]
+    Control,
+    /// It has two stars in a row, which elsewhere stand for what has slashes.
+    #[error("`**` has no meaning: a `*` never stands for a `/`, write one for each part")]
+    DoubleStar,
+}
+
+impl ClaimPattern {
+    /// Whether this is what the pattern asks for.
+    pub fn matches(&self, text: &str) -> bool {
+        let mut literals = self.0.split('*');
+        let first = literals.next().unwrap_or_default();
+        let Some(mut rest) = text.strip_prefix(first) else {
+            return false;
+        };
+        let Some(last) = literals.next_back() else {
+            return rest.is_empty();
+        };
+        // The first place of each literal will do: whatever keeps a star from reaching it keeps it
+        // from all later ones.
+        for literal in literals {
+            match rest.split_once(literal) {
+                Some((run, after)) if is_run(run) => rest = after,
+                _ => return false,
+            }
+        }
+        rest.strip_suffix(last).is_some_and(is_run)
+    }
+
+    /// Whether it leaves the first part of a path, or all of what is no path, to nobody else: with
+    /// `acme*/widget` whoever takes a name that begins so would be let in.
+    pub(super) fn pins_first_part(&self) -> bool {
+        let first = self.0.split('/').next().unwrap_or_default();
+        !first.is_empty() && !first.contains('*')
+    }
+}
+
+/// What a `*` may stand for.
+fn is_run(text: &str) -> bool {
+    !text.contains(|c: char| c == '/' || c.is_control())
+}
+
+impl FromStr for ClaimPattern {
+    type Err = PatternError;
+
+    fn from_str(text: &str) -> Result<Self, PatternError> {
+        if text.is_empty() {
+            return Err(PatternError::Empty);
+        }
+        if text.len() > limits::PATTERN_BYTES {
+            return Err(PatternError::TooLong(text.len()));
+        }
+        if text.contains(char::is_control) {
+            return Err(PatternError::Control);
+        }
+        if text.contains("**") {
+            return Err(PatternError::DoubleStar);
+        }
+        Ok(Self(text.to_owned()))
+    }
+}
+
+impl fmt::Display for ClaimPattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn matches(pattern: &str, text: &str) -> bool {
+        pattern.parse::<ClaimPattern>().unwrap().matches(text)
+    }
+
+    #[test]
+    fn without_a_star_only_the_same_bytes_match() {
+        assert!(matches("acme/widget", "acme/widget"));
+        for other in [
+            "Acme/widget",
+            "acme/widget ",
+            "acme/widge",
+            "acme/widgets",
+            "",
+        ] {
+            assert!(!matches("acme/widget", other), "{other:?}");
+        }
+        assert!(!matches("v?", "v1"));
+        assert!(!matches("v[0-9]", "v1"));
+        assert!(matches("v?[.]", "v?[.]"));
+    }
+
+    #[test]
+    fn a_star_is_any_run_within_one_part() {
+        for text in ["refs/tags/v", "refs/tags/v1.2.3-rc.1", "refs/tags/v*"] {
+            assert!(matches("refs/tags/v*", text), "{text:?}");
+        }
+        for text in [
+            "refs/tags/v1/x",
+            "refs/tags/v1/../x",
+            "refs/tags/v1\n",
+            "refs/tags/v1\0",
+            "refs/tags/w1",
+            "refs/heads/v1",
+            "xrefs/tags/v1",
+        ] {
+            assert!(!matches("refs/tags/v*", text), "{text:?}");
+        }
+        assert!(matches(
+            "acme/*/.github/*@refs/tags/*",
+            "acme/x/.github/y.yml@refs/tags/v1"
+        ));
+        assert!(matches("a*a", "aa"));
+        assert!(!matches("a*a", "a"));
+    }
+
+    #[test]
+    fn what_is_no_pattern_is_refused() {
+        let parse = |text: &str| text.parse::<ClaimPattern>().unwrap_err();
+        assert_eq!(parse(""), PatternError::Empty);
+        assert_eq!(parse("a\n"), PatternError::Control);
+        assert_eq!(parse("acme/**"), PatternError::DoubleStar);
+        let long = "a".repeat(limits::PATTERN_BYTES + 1);
+        assert_eq!(parse(&long), PatternError::TooLong(long.len()));
+    }
+
+    #[test]
+    fn only_a_whole_first_part_says_who_it_is() {
+        let pins = |text: &str| text.parse::<ClaimPattern>().unwrap().pins_first_part();
+        for text in [
+            "acme",
+            "acme/*",
+            "acme/widget-*",
+            "repo:acme/widget:ref:refs/tags/v*",
+        ] {
+            assert!(pins(text), "{text}");
+        }
+        for text in [
+            "*",
+            "*/widget",
+            "acme*",
+            "acme*/widget",
+            "a*/*",
+            "repo:*",
+            "/acme",
+        ] {
+            assert!(!pins(text), "{text}");
+        }
+    }
+
+    /// Every way to fill each star.
+    fn naive(pattern: &[char], text: &[char]) -> bool {
+        match (pattern.split_first(), text.split_first()) {
+            (None, text) => text.is_none(),
+            (Some(('*', rest)), after) => {
+                naive(rest, text)
+                    || after.is_some_and(|(c, after)| {
+                        *c != '/' && !c.is_control() && naive(pattern, after)
+                    })
+            }
+            (Some((p, rest)), Some((c, after))) => p == c && naive(rest, after),
+            (Some(_), None) => false,
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(4_000))]
+        #[test]
+        fn it_matches_as_trying_everything_does(
+            pattern in "[ab/*\u{430}]{1,8}",
+            text in "[ab/\n\u{430}]{0,10}",
+        ) {
+            if let Ok(parsed) = pattern.parse::<ClaimPattern>() {
+                let pattern: Vec<char> = pattern.chars().collect();
+                let chars: Vec<char> = text.chars().collect();
+                prop_assert_eq!(parsed.matches(&text), naive(&pattern, &chars));
+            }
+        }
+    }
+}

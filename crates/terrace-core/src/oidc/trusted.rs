@@ -1,0 +1,158 @@
+//! Trusted publishing: which jobs may publish what, with no secret but the token that their CI gives
+//! them.
+
+use std::str::FromStr;
+
+use serde_json::{Map, Value};
+
+use super::rule::{Difference, Lists, Rule, parse_rules, take, union};
+use super::{
+    Claims, Expected, Grant, IssuerKeys, IssuerUrl, Quoted, Refusal, RuleFault, RulesError,
+    UnverifiedToken, limits,
+};
+use crate::time::UnixTime;
+
+/// The rules of a deployment: a JSON list such as
+///
+/// ```json
+/// [{"scopes": ["publish:acme"],
+///   "issuer": "https://token.actions.githubusercontent.com",
+///   "claims": {"repository": "acme/terraform-provider-widget", "ref": "refs/tags/v*"}}]
+/// ```
+///
+/// A rule may have an `audience`, which takes the place of the registry's own.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TrustedPublishers {
+    rules: Vec<TrustedPublisher>,
+}
+
+/// One rule: the jobs of which it is true are granted its scopes. A claim that is a list is never
+/// what it asks for, since a job is of one repository.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TrustedPublisher {
+    issuer: IssuerUrl,
+    audience: Option<String>,
+    rule: Rule,
+}
+
+impl TrustedPublishers {
+    /// The issuers that any rule trusts, each once.
+    pub fn issuers(&self) -> Vec<&IssuerUrl> {
+        let mut issuers: Vec<&IssuerUrl> = Vec::new();
+        for rule in &self.rules {
+            if !issuers.contains(&&rule.issuer) {
+                issuers.push(&rule.issuer);
+            }
+        }
+        issuers
+    }
+
+    /// The issuer whose keys a token is to be verified with.
+    ///
+    /// # Errors
+    /// When the token is of none that is trusted.
+    pub fn issuer_of(&self, token: &UnverifiedToken<'_>) -> Result<&IssuerUrl, Refusal> {
+        let claimed = token.claimed_issuer();
+        let mut issuers = self.rules.iter().map(|rule| &rule.issuer);
+        issuers
+            .find(|issuer| issuer.as_str() == claimed)
+            .ok_or_else(|| Refusal::Issuer(Quoted::text(claimed)))
+    }
+
+    /// What is granted to whoever presents this token, where rules without an audience mean `audience`.
+    ///
+    /// # Errors
+    /// Why nothing is.
+    pub fn grant(
+        &self,
+        token: &UnverifiedToken<'_>,
+        keys: &IssuerKeys,
+        audience: &str,
+        now: UnixTime,
+    ) -> Result<Grant, Refusal> {
+        let of_issuer = self.rules.iter().filter(|r| r.issuer == *keys.issuer());
+        let audiences: Vec<&str> = of_issuer.map(|rule| rule.audience(audience)).collect();
+        let expected = Expected {
+            audiences: &audiences,
+            now,
+            longest_life: Some(limits::JOB_TOKEN_SECONDS),
+        };
+        let claims = token.verify(keys, &expected)?;
+        let scopes = self.scopes(&claims, audience)?;
+        Ok(Grant { claims, scopes })
+    }
+
+    /// The scopes of all rules that are for these claims.
+    fn scopes(&self, claims: &Claims, audience: &str) -> Result<Vec<String>, Refusal> {
+        let numbered = self.rules.iter().zip(1..);
+        let verdicts = numbered
+            .filter(|(rule, _)| rule.issuer == *claims.issuer())
+            .map(|(rule, place)| (place, &rule.rule, rule.compare(claims, audience)));
+        let no_rule = || Refusal::Issuer(Quoted::text(claims.issuer().as_str()));
+        union(verdicts).unwrap_or_else(|| Err(no_rule()))
+    }
+}
+
+impl TrustedPublisher {
+    fn audience<'a>(&'a self, default: &'a str) -> &'a str {
+        self.audience.as_deref().unwrap_or(default)
+    }
+
+    fn compare(&self, claims: &Claims, default: &str) -> Result<(), Difference> {
+        self.rule.compare(claims, Lists::Refused)?;
+        let audience = self.audience(default);
+        if claims.is_for(audience) {
+            return Ok(());
+        }
+        Err(Difference {
+            matched: limits::RULE_CLAIMS,
+            claim: Quoted::text("aud"),
+            wanted: Quoted::text(audience),
+            found: Quoted::value(claims.get("aud")),
+        })
+    }
+
+    fn take(members: &mut Map<String, Value>) -> Result<Self, RuleFault> {
+        let rule = Rule::take(members)?;
+        let issuer = read_issuer(&take(members, "issuer")?)?;
+        let audience = members.remove("audience");
+        let audience = audience.as_ref().map(read_audience).transpose()?;
+        if !rule.names_somebody() {
+            return Err(RuleFault::Anybody);
+        }
+        Ok(Self {
+            issuer,
+            audience,
+            rule,
+        })
+    }
+}
+
+fn read_issuer(value: &Value) -> Result<IssuerUrl, RuleFault> {
+    let parsed = value.as_str().unwrap_or_default().parse();
+    parsed.map_err(|cause| RuleFault::Issuer {
+        found: Quoted::value(Some(value)),
+        cause,
+    })
+}
+
+fn read_audience(value: &Value) -> Result<String, RuleFault> {
+    let is_audience = |text: &&str| {
+        (1..=limits::AUDIENCE_BYTES).contains(&text.len()) && !text.contains(char::is_control)
+    };
+    let audience = value.as_str().filter(is_audience).map(str::to_owned);
+    audience.ok_or_else(|| RuleFault::Shape {
+        name: "audience",
+        found: Quoted::value(Some(value)),
+        wanted: "a text, as the job asks for",
+    })
+}
+
+impl FromStr for TrustedPublishers {
+    type Err = RulesError;
+
+    fn from_str(text: &str) -> Result<Self, RulesError> {
+        let rules = parse_rules(text, TrustedPublisher::take)?;
+        Ok(Self { rules })
+    }
+}
