@@ -22,6 +22,7 @@
 //! A [`Refusal`] is for the log alone. Who presents a token learns only that it was refused.
 
 mod base64url;
+mod circumstance;
 mod claims;
 mod discovery;
 mod issuer;

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 
+use super::circumstance::is_circumstance;
 use super::{ClaimPattern, Claims, Quoted, Refusal, RuleFault, RulesError, json, limits};
 
 /// What is granted to whoever has presented a token.
@@ -238,56 +239,4 @@ fn read_pattern(name: &str, value: &Value) -> Result<ClaimPattern, RuleFault> {
         }),
         None => Err(RuleFault::NoText { claim, found }),
     }
-}
-
-/// Claims that say in which circumstances a token was issued, or by whom something was set off, and
-/// that a stranger's job can have as well: everybody has a `refs/tags/v1`, may name an environment
-/// `release`, may call a public workflow (`job_workflow_ref`), and can be helped by somebody
-/// (`actor`, `user_login`).
-fn is_circumstance(name: &str) -> bool {
-    const STANDARD: &[&str] = &["acr", "amr", "auth_time", "azp", EMAIL_VERIFIED, "typ"];
-    const GITHUB: &[&str] = &[
-        "actor",
-        "actor_id",
-        "base_ref",
-        "check_run_id",
-        "environment",
-        "environment_node_id",
-        "event_name",
-        "head_ref",
-        "job_workflow_ref",
-        "job_workflow_sha",
-        "ref",
-        "ref_protected",
-        "ref_type",
-        "repository_visibility",
-        "run_attempt",
-        "run_id",
-        "run_number",
-        "runner_environment",
-        "sha",
-        "workflow",
-        "workflow_sha",
-    ];
-    const GITLAB: &[&str] = &[
-        "ci_config_ref_uri",
-        "ci_config_sha",
-        "deployment_action",
-        "deployment_tier",
-        "environment_action",
-        "environment_protected",
-        "job_id",
-        "pipeline_id",
-        "pipeline_source",
-        "project_visibility",
-        "ref_path",
-        "runner_id",
-        "user_access_level",
-        "user_email",
-        "user_id",
-        "user_login",
-    ];
-    [STANDARD, GITHUB, GITLAB]
-        .into_iter()
-        .any(|names| names.contains(&name))
 }
