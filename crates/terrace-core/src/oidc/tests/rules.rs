@@ -1,0 +1,286 @@
+//! What operators write, and what it opens.
+
+use super::forge::*;
+use crate::oidc::{LoginRules, TrustedPublishers, UnverifiedToken, limits};
+use serde_json::{Map, Value, json};
+
+fn rule() -> Value {
+    json!({
+        "scopes": ["publish:acme"],
+        "issuer": GITHUB,
+        "claims": { "repository": "acme/terraform-provider-widget" },
+    })
+}
+
+fn changed(name: &str, value: impl Into<Value>) -> Value {
+    let mut rule = rule();
+    rule[name] = value.into();
+    rule
+}
+
+fn parse(rules: &Value) -> Result<TrustedPublishers, String> {
+    let parsed: Result<TrustedPublishers, _> = rules.to_string().parse();
+    parsed.map_err(|error| error.to_string())
+}
+
+/// What these rules grant to a job of GitHub's with these claims.
+fn scopes(rules: &Value, claims: &Map<String, Value>) -> Result<Vec<String>, String> {
+    let text = genuine(claims);
+    let token = UnverifiedToken::parse(&text).unwrap();
+    let granted = parse(rules)
+        .unwrap()
+        .grant(&token, &keys(GITHUB), AUDIENCE, NOW);
+    match granted {
+        Ok(grant) => Ok(grant.scopes),
+        Err(refusal) => Err(refusal.to_string()),
+    }
+}
+
+#[test]
+fn all_rules_that_are_for_a_job_count_together() {
+    let rules = json!([
+        rule(),
+        changed("scopes", ["publish:acme", "publish:tools"]),
+        changed("claims", json!({ "repository_owner": "acme", "environment": "staging" })),
+        {
+            "scopes": ["publish:gitlab"],
+            "issuer": GITLAB,
+            "claims": { "repository": "acme/terraform-provider-widget" },
+        },
+    ]);
+    let granted = scopes(&rules, &github()).unwrap();
+    assert_eq!(granted, ["publish:acme", "publish:tools"]);
+}
+
+#[test]
+fn a_rule_with_an_audience_is_for_tokens_of_that_audience_alone() {
+    let other = "https://other.example";
+    let mut special = changed("audience", other);
+    special["scopes"] = json!(["publish:special"]);
+    let rules = json!([rule(), special]);
+    assert_eq!(scopes(&rules, &github()).unwrap(), ["publish:acme"]);
+    let claims = with(github(), "aud", other);
+    assert_eq!(scopes(&rules, &claims).unwrap(), ["publish:special"]);
+    let claims = with(github(), "aud", json!([other, AUDIENCE]));
+    assert_eq!(
+        scopes(&rules, &claims).unwrap(),
+        ["publish:acme", "publish:special"]
+    );
+    let refusal = scopes(&json!([changed("audience", other)]), &github()).unwrap_err();
+    assert_eq!(
+        refusal,
+        format!("its audience is {AUDIENCE:?}, not {other:?}")
+    );
+}
+
+#[test]
+fn the_refusal_tells_of_the_rule_that_comes_nearest() {
+    let rules = json!([
+        changed(
+            "claims",
+            json!({ "repository": "acme/other", "ref": "refs/heads/main" })
+        ),
+        changed(
+            "claims",
+            json!({
+                "repository": "acme/terraform-provider-widget",
+                "environment": "release",
+                "ref": "refs/heads/main",
+            })
+        ),
+    ]);
+    let refusal = scopes(&rules, &github()).unwrap_err();
+    assert_eq!(
+        refusal,
+        "no rule is for it: in the nearest, rule 2, \"ref\" is \"refs/heads/main\", and here \"refs/tags/v1.2.3\""
+    );
+}
+
+#[test]
+fn without_rules_nobody_is_trusted() {
+    let text = genuine(&github());
+    let token = UnverifiedToken::parse(&text).unwrap();
+    let none = TrustedPublishers::default();
+    assert!(none.issuers().is_empty());
+    assert!(none.issuer_of(&token).is_err());
+    assert!(none.grant(&token, &keys(GITHUB), AUDIENCE, NOW).is_err());
+}
+
+#[test]
+fn each_issuer_is_named_once() {
+    let rules = parse(&json!([rule(), rule()])).unwrap();
+    let issuers: Vec<_> = rules.issuers().iter().map(|i| i.as_str()).collect();
+    assert_eq!(issuers, [GITHUB]);
+}
+
+#[test]
+fn a_rule_that_names_nobody_is_refused() {
+    for claims in [
+        json!({ "ref": "refs/tags/v1" }),
+        json!({ "environment": "release", "ref_type": "tag", "event_name": "push" }),
+        json!({ "job_workflow_ref": "acme/workflows/.github/workflows/publish.yml@refs/heads/main" }),
+        json!({ "actor": "ann" }),
+        json!({ "user_login": "ann" }),
+        json!({ "repository": "*" }),
+        json!({ "repository": "*/terraform-provider-widget" }),
+        json!({ "repository": "acme*/terraform-provider-widget" }),
+        json!({ "repository_owner": "acme*" }),
+        json!({ "repository_id": "2*" }),
+        json!({ "sub": "repo:*" }),
+        json!({ "email": "*@acme.example" }),
+    ] {
+        let error = parse(&json!([changed("claims", claims.clone())])).unwrap_err();
+        assert!(
+            error.starts_with("rule 1 does not say whom it trusts"),
+            "{claims}: {error}"
+        );
+    }
+    for claims in [
+        json!({ "repository": "acme/*", "ref": "refs/tags/v*" }),
+        json!({ "repository_owner_id": "1001" }),
+        json!({ "sub": "repo:acme/*" }),
+        json!({ "namespace_path": "acme" }),
+        json!({ "organization_slug": "acme", "pipeline_slug": "*" }),
+        json!({ "email": "ci@acme.iam.gserviceaccount.com" }),
+    ] {
+        let parsed = parse(&json!([changed("claims", claims.clone())]));
+        assert!(parsed.is_ok(), "{claims}: {parsed:?}");
+    }
+}
+
+#[test]
+fn an_error_names_the_rule_and_what_is_wrong_with_it() {
+    let long = "a".repeat(limits::PATTERN_BYTES + 1);
+    let many: Map<String, Value> = (0..=limits::RULE_CLAIMS)
+        .map(|n| (format!("claim{n}"), json!("a")))
+        .collect();
+    for (wrong, complaint) in [
+        (json!("acme"), "rule 2 is \"acme\", not an object"),
+        (json!([]), "rule 2 is a list, not an object"),
+        (
+            changed("scope", "read"),
+            "rule 2 has a member \"scope\", which is not known",
+        ),
+        (
+            changed("Claims", json!({})),
+            "rule 2 has a member \"Claims\", which is not known",
+        ),
+        (json!({}), "rule 2 has no scopes"),
+        (json!({ "scopes": ["read"] }), "rule 2 has no claims"),
+        (
+            json!({ "scopes": ["read"], "claims": { "sub": "a" } }),
+            "rule 2 has no issuer",
+        ),
+        (
+            changed("scopes", "read"),
+            "rule 2 has \"read\" as its scopes: it must be a list",
+        ),
+        (
+            changed("scopes", json!([])),
+            "rule 2 has 0 scopes: it must have 1 to 32",
+        ),
+        (changed("scopes", [""]), "rule 2 has \"\" as its scopes"),
+        (
+            changed("scopes", ["read all"]),
+            "rule 2 has \"read all\" as its scopes",
+        ),
+        (changed("scopes", [1]), "rule 2 has 1 as its scopes"),
+        (
+            changed("claims", json!([])),
+            "rule 2 has a list as its claims",
+        ),
+        (
+            changed("claims", json!({})),
+            "rule 2 has 0 claims: it must have 1 to 16",
+        ),
+        (changed("claims", many), "rule 2 has 17 claims"),
+        (
+            changed("claims", json!({ "iss": "a" })),
+            "rule 2 asks for the claim \"iss\": write it",
+        ),
+        (
+            changed("claims", json!({ "aud": "a" })),
+            "rule 2 asks for the claim \"aud\": write it",
+        ),
+        (
+            changed("claims", json!({ "exp": "1" })),
+            "rule 2 asks for the claim \"exp\"",
+        ),
+        (
+            changed("claims", json!({ "": "1" })),
+            "rule 2 asks for the claim \"\"",
+        ),
+        (
+            changed("claims", json!({ "sub": 1 })),
+            "rule 2 asks for \"sub\" to be 1: write a text",
+        ),
+        (
+            changed("claims", json!({ "sub": ["a"] })),
+            "rule 2 asks for \"sub\" to be a list",
+        ),
+        (
+            changed("claims", json!({ "sub": "" })),
+            "rule 2 asks for \"sub\" to be \"\": it is empty",
+        ),
+        (
+            changed("claims", json!({ "sub": "a/**" })),
+            "rule 2 asks for \"sub\" to be \"a/**\": `**`",
+        ),
+        (
+            changed("claims", json!({ "sub": long })),
+            "rule 2 asks for \"sub\" to be",
+        ),
+        (
+            changed("issuer", "http://a.example"),
+            "rule 2 has \"http://a.example\" as its issuer",
+        ),
+        (changed("issuer", 1), "rule 2 has 1 as its issuer"),
+        (changed("audience", ""), "rule 2 has \"\" as its audience"),
+        (
+            changed("audience", Value::Null),
+            "rule 2 has null as its audience",
+        ),
+    ] {
+        let error = parse(&json!([rule(), wrong])).unwrap_err();
+        assert!(error.starts_with(complaint), "{error}");
+        assert!(error.len() < 400, "{error}");
+    }
+}
+
+#[test]
+fn what_is_no_list_of_rules_is_refused() {
+    let parse = |text: &str| text.parse::<TrustedPublishers>().unwrap_err().to_string();
+    for text in ["[]", "{}", "null", "\"acme\""] {
+        assert!(
+            parse(text).contains("must be a list of one object or more"),
+            "{text}"
+        );
+    }
+    for text in ["", "[", "[{\"scopes\":[],\"scopes\":[]}]", "[]x"] {
+        assert!(parse(text).contains("no JSON that is read"), "{text}");
+    }
+    let twice = rule().to_string();
+    let twice = twice.replace("\"repository\":", "\"repository\":\"a/b\",\"repository\":");
+    assert!(parse(&format!("[{twice}]")).contains("\"repository\" is there twice"));
+    let many = format!("[{}]", vec!["{}"; limits::RULES + 1].join(","));
+    assert!(parse(&many).starts_with("there are 129 rules"));
+    assert!(parse(&" ".repeat(limits::RULES_BYTES + 1)).contains("bytes long"));
+}
+
+#[test]
+fn rules_for_people_have_no_issuer_and_may_be_for_everybody() {
+    let parse = |rules: Value| {
+        rules
+            .to_string()
+            .parse::<LoginRules>()
+            .map_err(|e| e.to_string())
+    };
+    assert!(parse(json!([{ "scopes": ["read"], "claims": { "sub": "*" } }])).is_ok());
+    assert!(
+        parse(json!([{ "scopes": ["read"], "claims": { "email": "*@acme.example" } }])).is_ok()
+    );
+    let error = parse(json!([rule()])).unwrap_err();
+    assert_eq!(error, "rule 1 has a member \"issuer\", which is not known");
+    let error = parse(json!([{ "scopes": ["read"], "claims": {} }])).unwrap_err();
+    assert!(error.starts_with("rule 1 has 0 claims"), "{error}");
+}
