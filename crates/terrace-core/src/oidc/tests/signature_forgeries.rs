@@ -342,6 +342,29 @@ fn signatures_that_are_none_are_refused() {
 }
 
 #[test]
+fn zeros_before_a_number_are_counted() {
+    let es256 = json!({ "alg": "ES256", "kid": "p256" });
+    let longer = |s: Vec<u8>| [&s[..32], &[0], &s[32..]].concat();
+    let shorter = |signature: Vec<u8>| {
+        assert_eq!(signature[0], 0, "look for another run_id");
+        signature[1..].to_vec()
+    };
+    // One of 256 RSA signatures begins with a zero: that of this run does.
+    let claims = Value::from(with(github(), "run_id", 316)).to_string();
+    let rsa = compact(&header().to_string(), &claims, |message| {
+        shorter(RSA.sign("RS256", message))
+    });
+    assert_refused(&[
+        ("RS256, without its first zero", rsa, "Signature"),
+        (
+            "ES256, with a zero before s",
+            resigned(&P256, &es256, longer),
+            "Signature",
+        ),
+    ]);
+}
+
+#[test]
 fn a_small_order_key_signs_nothing() {
     let mut identity = [0; 32];
     identity[0] = 1;
