@@ -5,6 +5,7 @@ use std::cell::{Cell, RefCell};
 
 use terrace_core::access::{Revocations, Throttle, TokenId};
 use terrace_core::limits;
+use terrace_core::oidc::{IssuerKeys, IssuerUrl};
 use terrace_core::time::UnixTime;
 
 /// The memory of one isolate, or of one test.
@@ -16,6 +17,8 @@ pub struct Isolate {
     /// When somebody last went to read them.
     asked: Cell<UnixTime>,
     throttle: RefCell<Throttle>,
+    /// The keys of each issuer, and when they were read.
+    issuers: RefCell<Vec<(IssuerKeys, UnixTime)>>,
 }
 
 /// What is remembered of a token.
@@ -54,6 +57,22 @@ impl Isolate {
     pub fn remember(&self, revocations: Revocations, began: UnixTime) {
         self.revocations.replace(Some(revocations));
         self.read.set(began);
+    }
+
+    /// The keys of an issuer, with when they were read.
+    pub fn issuer_keys(&self, issuer: &IssuerUrl) -> Option<(IssuerKeys, UnixTime)> {
+        let known = self.issuers.borrow();
+        known
+            .iter()
+            .find(|(keys, _)| keys.issuer() == issuer)
+            .cloned()
+    }
+
+    /// Remembers the keys of an issuer. Only issuers of the configuration come here, which are few.
+    pub fn remember_issuer(&self, keys: IssuerKeys, read: UnixTime) {
+        let mut known = self.issuers.borrow_mut();
+        known.retain(|(other, _)| other.issuer() != keys.issuer());
+        known.push((keys, read));
     }
 
     /// Whoever sends wrong credentials, by the address they come from.

@@ -273,6 +273,20 @@ pub struct Download<S> {
     pub stream: Option<S>,
 }
 
+/// One request to a provider of identities. It is not redirected: what such a provider says comes from
+/// where it says that it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Inquiry {
+    /// Where to, absolute.
+    pub url: String,
+    /// The form to send, encoded; without one it is a GET.
+    pub form: Option<String>,
+    /// The header `Authorization`, where the deployment is known there.
+    pub authorization: Option<String>,
+    /// The longest body in bytes that is of use.
+    pub max_bytes: u64,
+}
+
 /// Other registries. Requests have bounds in time, go where the guard lets them, after each
 /// redirect too, and carry nothing of the client's.
 #[expect(
@@ -288,6 +302,15 @@ pub trait Upstream {
     async fn fetch(
         &self,
         fetch: &Fetch,
+        guard: &Guard,
+        seconds: u32,
+    ) -> Result<Fetched, UpstreamError>;
+
+    /// The answer to an inquiry within so many seconds, whole, whatever its status: at most one byte longer
+    /// than it may be.
+    async fn inquire(
+        &self,
+        inquiry: &Inquiry,
         guard: &Guard,
         seconds: u32,
     ) -> Result<Fetched, UpstreamError>;

@@ -14,7 +14,7 @@ use worker::wasm_bindgen_futures::JsFuture;
 use worker::{Delay, js_sys, web_sys};
 
 use super::fork;
-use crate::store::{Download, Upstream, UpstreamError};
+use crate::store::{Download, Inquiry, Upstream, UpstreamError};
 
 /// How long a long answer may take to begin, redirects included, in seconds.
 const OPEN_SECONDS: u32 = 15;
@@ -47,6 +47,31 @@ impl Upstream for Internet {
             Ok(Fetched {
                 status,
                 final_url,
+                content_type: header(&response, "content-type"),
+                body,
+            })
+        })
+        .await
+    }
+
+    async fn inquire(
+        &self,
+        inquiry: &Inquiry,
+        guard: &Guard,
+        seconds: u32,
+    ) -> Result<Fetched, UpstreamError> {
+        in_time(seconds, async |signal| {
+            let url = resolve(&inquiry.url, None)?;
+            check(&url, guard)?;
+            let response = ask(&url.href(), Some(inquiry), signal).await;
+            let response = response.map_err(|error| unreachable_host(&url, &error))?;
+            let body = match response.body() {
+                Some(body) => read(&body, inquiry.max_bytes).await?,
+                None => Vec::new(),
+            };
+            Ok(Fetched {
+                status: response.status(),
+                final_url: url.href(),
                 content_type: header(&response, "content-type"),
                 body,
             })
@@ -114,7 +139,7 @@ async fn follow(
     let mut url = resolve(&fetch.reference, fetch.base.as_deref())?;
     for _ in 0..=limits::ORIGIN_REDIRECTS {
         check(&url, guard)?;
-        let response = ask(&url.href(), signal).await;
+        let response = ask(&url.href(), None, signal).await;
         let response = response.map_err(|error| unreachable_host(&url, &error))?;
         if !matches!(response.status(), 301 | 302 | 303 | 307 | 308) {
             return Ok((response, url.href()));
@@ -128,15 +153,29 @@ async fn follow(
     Err(UpstreamError(format!("more than {most} redirects")))
 }
 
-async fn ask(url: &str, signal: &web_sys::AbortSignal) -> Result<web_sys::Response, UpstreamError> {
+async fn ask(
+    url: &str,
+    inquiry: Option<&Inquiry>,
+    signal: &web_sys::AbortSignal,
+) -> Result<web_sys::Response, UpstreamError> {
     let init = web_sys::RequestInit::new();
     init.set_redirect(web_sys::RequestRedirect::Manual);
     init.set_cache(web_sys::RequestCache::NoStore);
     init.set_signal(Some(signal));
     let headers = web_sys::Headers::new().map_err(|error| failed(&error))?;
-    headers
-        .set("user-agent", USER_AGENT)
-        .map_err(|error| failed(&error))?;
+    let set = |name, value: &str| headers.set(name, value).map_err(|error| failed(&error));
+    set("user-agent", USER_AGENT)?;
+    if let Some(authorization) = inquiry.and_then(|it| it.authorization.as_ref()) {
+        set("authorization", authorization)?;
+    }
+    if let Some(inquiry) = inquiry {
+        set("accept", "application/json")?;
+        if let Some(form) = &inquiry.form {
+            set("content-type", "application/x-www-form-urlencoded")?;
+            init.set_method("POST");
+            init.set_body(&form.as_str().into());
+        }
+    }
     init.set_headers(&headers);
     let global: web_sys::WorkerGlobalScope = js_sys::global().unchecked_into();
     let response = JsFuture::from(global.fetch_with_str_and_init(url, &init)).await;

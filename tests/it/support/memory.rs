@@ -10,8 +10,9 @@ use std::task::Poll;
 
 use terrace::isolate::Isolate;
 use terrace::store::{
-    ArchiveHead, Archives, Clock, Condition, Download, Fact, FactPage, Facts, Indices, ListedFact,
-    Payload, Platform, ReleasePage, Revision, StoreError, Stored, Uploads, Upstream, UpstreamError,
+    ArchiveHead, Archives, Clock, Condition, Download, Fact, FactPage, Facts, Indices, Inquiry,
+    ListedFact, Payload, Platform, ReleasePage, Revision, StoreError, Stored, Uploads, Upstream,
+    UpstreamError,
 };
 use terrace_core::digest::Sha256;
 use terrace_core::index::{IndexDocument, IndexMetadata, ListedRelease};
@@ -668,6 +669,33 @@ impl Upstream for Memory {
             return Err(UpstreamError("no answer in time".to_owned()));
         }
         let (final_url, response) = self.ask(fetch, guard)?;
+        Ok(Fetched {
+            status: response.status,
+            final_url,
+            content_type: response.header("content-type").map(str::to_owned),
+            body: response.body,
+        })
+    }
+
+    async fn inquire(
+        &self,
+        inquiry: &Inquiry,
+        guard: &Guard,
+        _seconds: u32,
+    ) -> Result<Fetched, UpstreamError> {
+        self.pause().await;
+        let fetch = Fetch {
+            base: None,
+            // A test tells a form from a GET by what follows the URL.
+            reference: match &inquiry.form {
+                Some(form) => format!("{}#{form}", inquiry.url),
+                None => inquiry.url.clone(),
+            },
+            max_bytes: inquiry.max_bytes,
+            with_token: false,
+            what: "an inquiry",
+        };
+        let (final_url, response) = self.ask(&fetch, guard)?;
         Ok(Fetched {
             status: response.status,
             final_url,

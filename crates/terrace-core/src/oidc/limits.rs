@@ -39,12 +39,6 @@ pub const RULES: usize = 128;
 /// Claims that one rule looks at. GitHub's tokens have 30, of which a rule pins three or four.
 pub const RULE_CLAIMS: usize = 16;
 
-/// Scopes that one rule grants.
-pub const RULE_SCOPES: usize = 32;
-
-/// A scope: a word and the name of a namespace, with room.
-pub const SCOPE_BYTES: usize = 128;
-
 /// The name of a claim. URLs as those of Auth0's own claims are the longest.
 pub const CLAIM_NAME_BYTES: usize = 128;
 

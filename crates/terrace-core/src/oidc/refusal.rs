@@ -2,6 +2,7 @@
 
 use super::jws::Algorithm;
 use super::{Quoted, limits};
+use crate::access::ScopeError;
 use crate::time::UnixTime;
 
 /// Why a token is refused, for the log. Neither the token nor its signature is in it, and what it
@@ -77,6 +78,9 @@ pub enum Refusal {
     /// It names nobody.
     #[error("its claim sub names nobody")]
     NoSubject,
+    /// The rules that are for it grant too much together.
+    #[error(transparent)]
+    Scopes(ScopeError),
     /// It is genuine, and no rule is for it. This is what the rule that comes nearest asks for.
     #[error(
         "no rule is for it: in the nearest, rule {rule}, {claim} is {wanted}, and here {found}"

@@ -4,6 +4,8 @@ use serde_json::{Map, Value};
 
 use super::circumstance::is_circumstance;
 use super::{ClaimPattern, Claims, Quoted, Refusal, RuleFault, RulesError, json, limits};
+use crate::access::{Scope, Scopes};
+use crate::limits as access_limits;
 
 /// What is granted to whoever has presented a token.
 #[derive(Debug, Clone, PartialEq)]
@@ -11,13 +13,13 @@ pub struct Grant {
     /// What the token says.
     pub claims: Claims,
     /// The scopes of all rules that are for it, each once.
-    pub scopes: Vec<String>,
+    pub scopes: Scopes,
 }
 
 /// What every rule has: to whom it grants what.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Rule {
-    scopes: Vec<String>,
+    scopes: Vec<Scope>,
     claims: Vec<(String, ClaimPattern)>,
 }
 
@@ -77,18 +79,12 @@ pub(super) fn parse_rules<R>(
 /// rule at all.
 pub(super) fn union<'r>(
     verdicts: impl Iterator<Item = (usize, &'r Rule, Result<(), Difference>)>,
-) -> Option<Result<Vec<String>, Refusal>> {
-    let mut granted: Vec<String> = Vec::new();
+) -> Option<Result<Scopes, Refusal>> {
+    let mut granted: Vec<Scope> = Vec::new();
     let mut nearest: Option<(usize, Difference)> = None;
     for (place, rule, verdict) in verdicts {
         match verdict {
-            Ok(()) => {
-                for scope in &rule.scopes {
-                    if !granted.contains(scope) {
-                        granted.push(scope.clone());
-                    }
-                }
-            }
+            Ok(()) => granted.extend(rule.scopes.iter().cloned()),
             Err(difference) => {
                 let so_far = nearest.as_ref().map(|(_, nearest)| nearest.matched);
                 if so_far.is_none_or(|matched| difference.matched > matched) {
@@ -98,7 +94,7 @@ pub(super) fn union<'r>(
         }
     }
     if !granted.is_empty() {
-        return Some(Ok(granted));
+        return Some(Scopes::new(granted).map_err(Refusal::Scopes));
     }
     let (rule, difference) = nearest?;
     Some(Err(Refusal::NoRule {
@@ -167,22 +163,18 @@ pub(super) fn take(
     members.remove(name).ok_or(RuleFault::Missing(name))
 }
 
-fn read_scopes(value: &Value) -> Result<Vec<String>, RuleFault> {
+fn read_scopes(value: &Value) -> Result<Vec<Scope>, RuleFault> {
     let wrong = |found: &Value| RuleFault::Shape {
         name: "scopes",
         found: Quoted::value(Some(found)),
         wanted: "a list of scopes such as \"publish:acme\"",
     };
     let list = value.as_array().ok_or_else(|| wrong(value))?;
-    check_count("scopes", list.len(), limits::RULE_SCOPES)?;
-    let is_scope = |text: &&str| {
-        (1..=limits::SCOPE_BYTES).contains(&text.len())
-            && text.bytes().all(|b| b.is_ascii_graphic())
-    };
+    check_count("scopes", list.len(), access_limits::SCOPES)?;
     list.iter()
         .map(|one| {
-            let scope = one.as_str().filter(is_scope);
-            scope.map(str::to_owned).ok_or_else(|| wrong(one))
+            let scope = one.as_str().ok_or_else(|| wrong(one))?;
+            scope.parse().map_err(RuleFault::Scope)
         })
         .collect()
 }

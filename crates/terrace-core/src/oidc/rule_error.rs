@@ -1,6 +1,7 @@
 //! Every way in which a list of rules is wrong.
 
 use super::{PatternError, Quoted, UrlError, limits};
+use crate::access::ScopeError;
 
 /// Why a text is no list of rules.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -61,6 +62,9 @@ pub enum RuleFault {
         /// The limit.
         most: usize,
     },
+    /// A scope is none.
+    #[error("has in its scopes what is none: {0}")]
+    Scope(ScopeError),
     /// Its issuer is none.
     #[error("has {found} as its issuer: {cause}")]
     Issuer {

@@ -10,6 +10,7 @@ use super::{
     Claims, Expected, Grant, IssuerKeys, IssuerUrl, Quoted, Refusal, RuleFault, RulesError,
     UnverifiedToken, limits,
 };
+use crate::access::Scopes;
 use crate::time::UnixTime;
 
 /// The rules of a deployment: a JSON list such as
@@ -83,7 +84,7 @@ impl TrustedPublishers {
     }
 
     /// The scopes of all rules that are for these claims.
-    fn scopes(&self, claims: &Claims, audience: &str) -> Result<Vec<String>, Refusal> {
+    fn scopes(&self, claims: &Claims, audience: &str) -> Result<Scopes, Refusal> {
         let numbered = self.rules.iter().zip(1..);
         let verdicts = numbered
             .filter(|(rule, _)| rule.issuer == *claims.issuer())

@@ -44,7 +44,7 @@ fn sign_in(claims: &Map<String, Value>, nonce: &str) -> Result<Vec<String>, Stri
         now: NOW,
     };
     match rules().grant(&token, &keys(PROVIDER), &sign_in) {
-        Ok(grant) => Ok(grant.scopes),
+        Ok(grant) => Ok(grant.scopes.iter().map(ToString::to_string).collect()),
         Err(refusal) => {
             let debug = format!("{refusal:?}");
             Err(debug.split([' ', '(']).next().unwrap().to_owned())

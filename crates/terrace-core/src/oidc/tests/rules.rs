@@ -31,7 +31,7 @@ fn scopes(rules: &Value, claims: &Map<String, Value>) -> Result<Vec<String>, Str
         .unwrap()
         .grant(&token, &keys(GITHUB), AUDIENCE, NOW);
     match granted {
-        Ok(grant) => Ok(grant.scopes),
+        Ok(grant) => Ok(grant.scopes.iter().map(ToString::to_string).collect()),
         Err(refusal) => Err(refusal.to_string()),
     }
 }
@@ -177,12 +177,15 @@ fn an_error_names_the_rule_and_what_is_wrong_with_it() {
         ),
         (
             changed("scopes", json!([])),
-            "rule 2 has 0 scopes: it must have 1 to 32",
+            "rule 2 has 0 scopes: it must have 1 to 20",
         ),
-        (changed("scopes", [""]), "rule 2 has \"\" as its scopes"),
+        (
+            changed("scopes", [""]),
+            "rule 2 has in its scopes what is none: \"\"",
+        ),
         (
             changed("scopes", ["read all"]),
-            "rule 2 has \"read all\" as its scopes",
+            "rule 2 has in its scopes what is none: \"read all\"",
         ),
         (changed("scopes", [1]), "rule 2 has 1 as its scopes"),
         (

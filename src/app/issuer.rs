@@ -1,0 +1,86 @@
+//! Providers of identities: what they say about themselves, and the keys that they sign with.
+
+use terrace_core::oidc::{Discovery, HttpsUrl, IssuerKeys, IssuerUrl, limits};
+use terrace_core::time::UnixTime;
+
+use super::{App, Failure};
+use crate::store::{Clock as _, Inquiry, Platform, Upstream as _};
+
+/// How long an answer may take, in seconds.
+const SECONDS: u32 = 8;
+
+/// How long keys are gone by, in seconds. Providers announce new keys before they use them, and take old
+/// ones back when nothing that they have signed is good any more.
+const KEYS_SECONDS: u64 = 3_600;
+
+/// How soon they are asked for again after a token that they do not fit, in seconds.
+const RENEWAL_SECONDS: u64 = 60;
+
+impl<P: Platform> App<'_, P> {
+    /// The keys of an issuer. What fits none of them may be signed with a new one: then they are asked
+    /// for again if they are not `newer_than` this, and that was a while ago.
+    pub(super) async fn issuer_keys(
+        &self,
+        issuer: &IssuerUrl,
+        newer_than: Option<UnixTime>,
+    ) -> Result<(IssuerKeys, UnixTime), Failure> {
+        let now = self.platform.clock().now();
+        let isolate = self.platform.isolate();
+        if let Some((keys, read)) = isolate.issuer_keys(issuer) {
+            let age = now.0.saturating_sub(read.0);
+            let is_wanted = match newer_than {
+                Some(known) => read > known || age < RENEWAL_SECONDS,
+                None => age < KEYS_SECONDS,
+            };
+            if is_wanted {
+                return Ok((keys, read));
+            }
+        }
+        let discovery = self.discovery(issuer).await?;
+        let body = self
+            .read_from(issuer, &discovery.jwks_uri, limits::KEYS_BYTES)
+            .await?;
+        let keys = IssuerKeys::parse(issuer, &body);
+        let keys = keys.map_err(|error| Failure::Origin(format!("{issuer}: {error}")))?;
+        isolate.remember_issuer(keys.clone(), now);
+        Ok((keys, now))
+    }
+
+    /// What an issuer says about itself.
+    pub(super) async fn discovery(&self, issuer: &IssuerUrl) -> Result<Discovery, Failure> {
+        let url = issuer.discovery_url();
+        let url: HttpsUrl = url.parse().map_err(|error| failed(issuer, error))?;
+        let body = self
+            .read_from(issuer, &url, limits::DISCOVERY_BYTES)
+            .await?;
+        Discovery::parse(issuer, &body).map_err(|error| failed(issuer, error))
+    }
+
+    async fn read_from(
+        &self,
+        issuer: &IssuerUrl,
+        url: &HttpsUrl,
+        most: usize,
+    ) -> Result<Vec<u8>, Failure> {
+        let inquiry = Inquiry {
+            url: url.to_string(),
+            form: None,
+            authorization: None,
+            max_bytes: most as u64,
+        };
+        let upstream = self.platform.upstream();
+        let answer = upstream.inquire(&inquiry, &issuer.guard(), SECONDS).await;
+        let answer = answer.map_err(|error| failed(issuer, error))?;
+        match answer.status {
+            200 => Ok(answer.body),
+            status => Err(failed(
+                issuer,
+                format!("{url} answers with status {status}"),
+            )),
+        }
+    }
+}
+
+fn failed(issuer: &IssuerUrl, error: impl ToString) -> Failure {
+    Failure::Origin(format!("{issuer}: {}", error.to_string()))
+}
