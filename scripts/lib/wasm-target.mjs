@@ -11,6 +11,7 @@ import { chmod, copyFile, mkdir, mkdtemp, readdir, rename, rm, symlink, writeFil
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
+import { aptInstall, aptOffers } from "./apt.mjs";
 import { atLeast, neededRust } from "./rust.mjs";
 import { cacheDir } from "./paths.mjs";
 import { ask, run } from "./run.mjs";
@@ -25,8 +26,8 @@ const SYSTEM = { cargo: "/usr/bin/cargo", rustc: "/usr/bin/rustc", rustlib: "/us
 
 export async function ensureWasmTarget() {
   if ((await environment()) !== null) return;
-  if (await aptOffersPackages()) {
-    await step(`installing ${PACKAGES.join(", ")}`, installPackages);
+  if (!(await systemRustIsUsable()) && (await aptOffers(PACKAGES))) {
+    await step(`installing ${PACKAGES.join(", ")}`, (log) => aptInstall(PACKAGES, log));
   }
   if (await systemRustIsUsable()) {
     await step(`compiling Rust's library for ${TARGET}`, buildToolchain);
@@ -63,32 +64,6 @@ async function hasLibrary(directory) {
 }
 
 // --- the distribution's Rust
-
-async function aptOffersPackages() {
-  if (process.platform !== "linux" || process.getuid() !== 0) return false;
-  if (await systemRustIsUsable()) return false;
-  if ((await ask("apt-get", ["--version"])) === null) return false;
-  if (await aptKnowsPackages()) return true;
-  // A fresh container has no package lists yet.
-  await step("apt-get update", (log) => run("apt-get", ["update"], { log }));
-  return aptKnowsPackages();
-}
-
-async function aptKnowsPackages() {
-  const known = await ask("apt-cache", ["policy", ...PACKAGES]);
-  const candidates = known?.match(/Candidate: (?!\(none\))/g) ?? [];
-  return candidates.length === PACKAGES.length;
-}
-
-async function installPackages(log) {
-  const install = ["install", "-y", "--no-install-recommends", "--no-remove", ...PACKAGES];
-  const options = { log, env: { ...process.env, DEBIAN_FRONTEND: "noninteractive" } };
-  const { code } = await run("apt-get", install, { ...options, check: false });
-  if (code === 0) return;
-  // Old package lists name versions that the mirror has replaced.
-  await run("apt-get", ["update"], options);
-  await run("apt-get", install, options);
-}
 
 async function systemRustIsUsable() {
   const version = (await ask(SYSTEM.rustc, ["--version"]))?.split(" ")[1];
