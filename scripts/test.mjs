@@ -7,6 +7,7 @@ import { delimiter, join } from "node:path";
 import { buildCli, buildWorker, cliDir } from "./build.mjs";
 import { endWithParent } from "./lib/lifetime.mjs";
 import { continueUnderNewNode, nodeForWrangler } from "./lib/npm.mjs";
+import { ensureOciClients } from "./lib/oci-clients.mjs";
 import { npmFile, root } from "./lib/paths.mjs";
 import { ask, run } from "./lib/run.mjs";
 import { say } from "./lib/step.mjs";
@@ -113,7 +114,12 @@ async function testWithClients() {
     ? (await readdir(directory)).filter((file) => file.endsWith(".test.mjs")).sort()
     : [];
   const paths = files.map((file) => join("tests", "clients", file));
-  const env = { ...process.env, PATH: [cliDir, process.env.PATH].join(delimiter) };
+  const { directories, reasons } = await ensureOciClients();
+  const env = {
+    ...process.env,
+    PATH: [cliDir, ...directories, process.env.PATH].join(delimiter),
+    TERRACE_TEST_ABSENT: JSON.stringify(reasons),
+  };
   await tally.suite(
     "tests with real clients",
     nodeForWrangler(),

@@ -1,11 +1,11 @@
 // The one place that starts other programs.
 import { spawn } from "node:child_process";
-import { createWriteStream } from "node:fs";
+import { accessSync, constants, createWriteStream } from "node:fs";
 import { mkdir } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { delimiter, dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 
-import { isWindows, root } from "./paths.mjs";
+import { exe, isWindows, root } from "./paths.mjs";
 
 /** A program that could not be started or did not succeed; `output` is what it printed. */
 export class CommandFailed extends Error {
@@ -21,9 +21,10 @@ export class CommandFailed extends Error {
  * Runs a program to its end and returns what it printed.
  *
  * - `log`: a file that keeps the output; without it the output is only kept in memory.
- * - `check`: reject when the exit code is not 0 (the default).
+ * - `check`: reject when the exit code is not 0 (the default);
+ * - `timeout`: end it after so many milliseconds.
  */
-export async function run(command, args, { cwd = root, env = process.env, log, check = true } = {}) {
+export async function run(command, args, { cwd = root, env = process.env, log, check = true, timeout } = {}) {
   const commandLine = [command, ...args].join(" ");
   const file = log && (await openLog(log, commandLine));
   const chunks = [];
@@ -34,7 +35,7 @@ export async function run(command, args, { cwd = root, env = process.env, log, c
   };
 
   const code = await new Promise((done) => {
-    const child = spawn(command, args, { cwd, env: withoutColour(env), stdio: ["ignore", "pipe", "pipe"] });
+    const child = spawn(command, args, { cwd, env: withoutColour(env), stdio: ["ignore", "pipe", "pipe"], timeout });
     child.stdout.on("data", (chunk) => {
       stdout.push(chunk);
       keep(chunk);
@@ -57,6 +58,18 @@ export async function run(command, args, { cwd = root, env = process.env, log, c
 export async function ask(command, args, options = {}) {
   const { code, stdout } = await run(command, args, { ...options, check: false });
   return code === 0 ? stdout.trim() : null;
+}
+
+/** Whether there is such a program. */
+export const isOnPath = (name) => process.env.PATH.split(delimiter).some((directory) => isProgram(join(directory, exe(name))));
+
+function isProgram(file) {
+  try {
+    accessSync(file, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /**

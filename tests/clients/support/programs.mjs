@@ -1,26 +1,18 @@
 // Programs that may be on this machine or not, and running them.
 import { execFile } from "node:child_process";
-import { accessSync, constants } from "node:fs";
-import { delimiter, join } from "node:path";
 
-import { exe } from "../../../scripts/lib/paths.mjs";
+import { isOnPath } from "../../../scripts/lib/run.mjs";
+
+export { isOnPath };
 
 const PATIENCE_MS = 120_000;
 const OUTPUT_BYTES = 64 * 1024 * 1024;
 
-export const isOnPath = (name) => process.env.PATH.split(delimiter).some((directory) => isProgram(join(directory, exe(name))));
-
-function isProgram(file) {
-  try {
-    accessSync(file, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
-}
+/** What `npm test` found out about programs that it could not bring, by their names. */
+const REASONS = JSON.parse(process.env.TERRACE_TEST_ABSENT ?? "{}");
 
 /** The `skip` option of a test that needs a program: false, or why it is skipped. */
-export const unlessOnPath = (name) => (isOnPath(name) ? false : `${name} is not on PATH`);
+export const unlessOnPath = (name) => (isOnPath(name) ? false : (REASONS[name] ?? `${name} is not on PATH`));
 
 /** Runs a program to its end, and ends it when that takes too long. `output` is all that it printed. */
 export function run(command, args, { cwd, env, input } = {}) {
