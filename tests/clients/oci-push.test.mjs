@@ -3,18 +3,15 @@
 import assert from "node:assert/strict";
 import { mkdir, mkdtemp, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { before, describe, test } from "node:test";
-import tls from "node:tls";
+import { describe, test } from "node:test";
 
 import { sha256, zip } from "./support/archives.mjs";
 import { usingProvider, withEachClient } from "./support/client.mjs";
-import { run, runs, unlessOnPath } from "./support/programs.mjs";
+import { onlyLinux, unlessUsable, useTlsRegistryToPush } from "./support/oci.mjs";
+import { run, runs } from "./support/programs.mjs";
 import { MODES, useRegistry } from "./support/registry.mjs";
 import { ELSEWHERE, HERE } from "./support/releases.mjs";
 import { scratch } from "./support/scratch.mjs";
-
-/** SSL_CERT_FILE is Go's way to name a CA on Linux; elsewhere Go asks the system. */
-const onlyLinux = process.platform === "linux" ? false : "SSL_CERT_FILE works on Linux only";
 
 /** The program of the conformance suite of the OCI distribution specification, built from its `conformance` folder. */
 const { OCI_CONFORMANCE } = process.env;
@@ -28,19 +25,6 @@ const EVERYTHING = {
 
 const INDEX = "application/vnd.oci.image.index.v1+json";
 const VERSION = "4.0.6";
-
-/**
- * A registry over TLS. Its Worker signs URLs: locally R2's S3 endpoint has the registry's own host and port, so clients
- * would send it the registry's credentials too, which it refuses.
- */
-function useHost() {
-  const registry = useRegistry({ mode: "worker", https: true });
-  before(async () => {
-    tls.setDefaultCACertificates([await readFile(registry.env.SSL_CERT_FILE, "utf8")]);
-    registry.host = new URL(registry.url).host;
-  });
-  return registry;
-}
 
 /** A user of these programs, with a home of their own; `logIn` with the admin token as the password. */
 async function user(t, registry) {
@@ -69,8 +53,8 @@ async function downloads(home, type = "tls") {
   return names;
 }
 
-describe("oras", { skip: onlyLinux || unlessOnPath("oras") }, () => {
-  const registry = useHost();
+describe("oras", { skip: unlessUsable("oras") }, () => {
+  const registry = useTlsRegistryToPush();
 
   /** Pushes a provider the way OpenTofu's page says, command by command. */
   async function walkThrough(t, repository) {
@@ -186,8 +170,7 @@ describe("oras", { skip: onlyLinux || unlessOnPath("oras") }, () => {
 });
 
 describe("other people's clients", () => {
-  const registry = useHost();
-  const skip = (program) => onlyLinux || unlessOnPath(program);
+  const registry = useTlsRegistryToPush();
 
   /** An image of one layer in a directory, which every client can copy. */
   async function image(home) {
@@ -212,7 +195,7 @@ describe("other people's clients", () => {
     return { digest: described.digest, layer };
   }
 
-  test("crane pushes, copies, tags, pulls and deletes", { skip: skip("crane") }, async (t) => {
+  test("crane pushes, copies, tags, pulls and deletes", { skip: unlessUsable("crane") }, async (t) => {
     const { home, calls, password } = await user(t, registry);
     const crane = calls("crane");
     const { digest, layer } = await image(home);
@@ -230,7 +213,7 @@ describe("other people's clients", () => {
     assert.notEqual(code, 0);
   });
 
-  test("regctl pushes in chunks, copies, pulls and deletes", { skip: skip("regctl") }, async (t) => {
+  test("regctl pushes in chunks, copies, pulls and deletes", { skip: unlessUsable("regctl") }, async (t) => {
     const { home, calls, password } = await user(t, registry);
     const regctl = calls("regctl");
     await regctl("registry", "login", registry.host, "--user", "anybody", "--pass", password);
@@ -248,7 +231,7 @@ describe("other people's clients", () => {
     await regctl("manifest", "delete", `${registry.host}/regctl/app@${digest}`);
   });
 
-  test("skopeo copies to and from, and deletes", { skip: skip("skopeo") }, async (t) => {
+  test("skopeo copies to and from, and deletes", { skip: unlessUsable("skopeo") }, async (t) => {
     const { home, calls, password } = await user(t, registry);
     const skopeo = calls("skopeo");
     const { digest } = await image(home);

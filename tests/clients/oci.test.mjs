@@ -1,14 +1,14 @@
 // OCI Distribution, by OpenTofu and by other people's clients: what is published is an artifact.
 import assert from "node:assert/strict";
-import { mkdtemp, readFile } from "node:fs/promises";
+import { mkdtemp } from "node:fs/promises";
 import { join } from "node:path";
 import { before, describe, test } from "node:test";
-import tls from "node:tls";
 
 import { sha256 } from "./support/archives.mjs";
 import { usingModule, usingProvider, withEachClient } from "./support/client.mjs";
-import { runs, unlessOnPath } from "./support/programs.mjs";
-import { inBothModes, useRegistry } from "./support/registry.mjs";
+import { onlyLinux, unlessUsable, useTlsRegistry } from "./support/oci.mjs";
+import { runs } from "./support/programs.mjs";
+import { inBothModes } from "./support/registry.mjs";
 import { ELSEWHERE, HERE, mirrored, module, provider, saying } from "./support/releases.mjs";
 import { scratch } from "./support/scratch.mjs";
 import { newKey } from "./support/signing.mjs";
@@ -16,14 +16,10 @@ import { newKey } from "./support/signing.mjs";
 /** A registry that nobody can reach: whatever is installed from it comes from here. */
 const ORIGIN = "origin.invalid";
 
-/** SSL_CERT_FILE is Go's way to name a CA on Linux; elsewhere Go asks the system. */
-const onlyLinux = process.platform === "linux" ? false : "SSL_CERT_FILE works on Linux only";
-
 function useArtifacts(mode) {
   const directory = scratch();
-  const registry = useRegistry({ mode, https: true });
+  const registry = useTlsRegistry(mode);
   before(async () => {
-    tls.setDefaultCACertificates([await readFile(registry.env.SSL_CERT_FILE, "utf8")]);
     const key = await newKey(directory);
     await registry.trusts("acme", key);
     await registry.publishes(
@@ -32,7 +28,6 @@ function useArtifacts(mode) {
       module({ address: "acme/greeting/local", version: "1.0.0", files: saying("hello") }),
       module({ address: "acme/greeting/local", version: "1.1.0", files: { "sub/main.tf": saying("sub")["main.tf"] }, subdir: "sub" }),
     );
-    registry.host = new URL(registry.url).host;
   });
   return registry;
 }
@@ -88,7 +83,6 @@ describe("other people's clients", () => {
   inBothModes((mode) => {
     const registry = useArtifacts(mode);
     const env = () => ({ ...process.env, SSL_CERT_FILE: registry.env.SSL_CERT_FILE });
-    const skip = (program) => onlyLinux || unlessOnPath(program);
     const here = (index) => index.manifests.find(({ platform: { os, architecture } }) => `${os}_${architecture}` === HERE);
 
     /** What the provider's zip for this platform must be. */
@@ -98,7 +92,7 @@ describe("other people's clients", () => {
       return archives[HERE].hashes[0].replace("zh:", "");
     }
 
-    test("crane lists, describes and pulls", { skip: skip("crane") }, async () => {
+    test("crane lists, describes and pulls", { skip: unlessUsable("crane") }, async () => {
       const repository = `${registry.host}/providers/acme/hello`;
       const crane = async (...args) => (await runs("crane", args, { env: env() })).stdout;
       assert.deepEqual((await crane("ls", repository)).toString().trim().split("\n"), ["1.0.0", "1.2.0_b.1"]);
@@ -109,7 +103,7 @@ describe("other people's clients", () => {
       await crane("validate", "--remote", `${repository}:1.0.0`, "--fast");
     });
 
-    test("regctl lists, describes and pulls", { skip: skip("regctl") }, async (t) => {
+    test("regctl lists, describes and pulls", { skip: unlessUsable("regctl") }, async (t) => {
       const repository = `${registry.host}/providers/acme/hello`;
       const home = await mkdtemp(join(scratch(t), "home-"));
       const regctl = async (...args) => (await runs("regctl", args, { env: { ...env(), HOME: home } })).stdout;
@@ -119,7 +113,7 @@ describe("other people's clients", () => {
       assert.equal(sha256(zip), await expected());
     });
 
-    test("skopeo lists and describes", { skip: skip("skopeo") }, async () => {
+    test("skopeo lists and describes", { skip: unlessUsable("skopeo") }, async () => {
       const repository = `docker://${registry.host}/modules/acme/greeting/local`;
       const skopeo = async (...args) => JSON.parse((await runs("skopeo", args, { env: env() })).stdout);
       assert.deepEqual((await skopeo("list-tags", repository)).Tags, ["1.0.0", "1.1.0"]);

@@ -38,7 +38,7 @@ func refer(ctx context.Context, registry *registry, args []string) (any, error) 
 	if err != nil {
 		return nil, err
 	}
-	seen := referred{Subject: subject.Digest, Referrer: note.Digest}
+	seen := referred{Subject: subject.Digest, Referrer: note.Digest, OfType: digests(nil), OfOther: digests(nil)}
 	predecessors, err := repository.Predecessors(ctx, subject)
 	if err != nil {
 		return nil, err

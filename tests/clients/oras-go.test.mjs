@@ -1,0 +1,239 @@
+// OCI Distribution by the library that is inside OpenTofu and ORAS: exactly what they ask for and send, in every test run,
+// whether they are on this machine or not. The program is tests/clients/oras-go.
+import assert from "node:assert/strict";
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { before, describe, test } from "node:test";
+
+import { sha256, zip } from "./support/archives.mjs";
+import { usingProvider, withEachClient } from "./support/client.mjs";
+import { onlyLinux, unlessUsable, useTlsRegistry, useTlsRegistryToPush } from "./support/oci.mjs";
+import { run, runs } from "./support/programs.mjs";
+import { inBothModes } from "./support/registry.mjs";
+import { ELSEWHERE, HERE, mirrored, module, provider, saying } from "./support/releases.mjs";
+import { scratch } from "./support/scratch.mjs";
+import { newKey } from "./support/signing.mjs";
+
+const PROGRAM = "oras-go-client";
+const skip = unlessUsable(PROGRAM);
+
+/** A registry that nobody can reach: whatever is installed from it comes from here. */
+const ORIGIN = "origin.invalid";
+
+/** The program as somebody with this password, or as anybody. */
+function client(registry, password) {
+  const { SSL_CERT_FILE } = registry.env;
+  const env = { ...process.env, SSL_CERT_FILE, REGISTRY_PASSWORD: password };
+  const args = ([command, ...rest]) => [command, registry.host, ...rest];
+  return {
+    runs: async (...words) => JSON.parse((await runs(PROGRAM, args(words), { env })).stdout),
+    fails: async (...words) => {
+      const { code, output } = await run(PROGRAM, args(words), { env });
+      assert.equal(code, 1, output);
+      return output;
+    },
+  };
+}
+
+/** What was asked, without what differs from run to run: where archives are, the names of uploads, and digests. */
+const shape = (requests) =>
+  requests.map((request) =>
+    request
+      .replace(/^(\w+) (?!\/v2\/).* (\d+)$/, "$1 archive $2")
+      .replace(/(\/uploads\/)[^?\s]+/, "$1ID")
+      .replace(/^(\S+ \/v2\/)\S*\/((tags|manifests|blobs|referrers)\/)/, "$1…/$2")
+      .replace(/sha256(:|%3A)[0-9a-f]{64}/g, "sha256$1…"),
+  );
+
+/** The same without what was only asked to get a token. */
+const answered = (requests) => shape(requests).filter((request) => !/ 401$|^GET \/v2\/token/.test(request));
+
+const zipOf = ({ body, archives }, platform) =>
+  archives.get(body.packages.find(({ os, arch }) => `${os}_${arch}` === platform).sha256);
+
+describe("installing as OpenTofu does", { skip }, () => {
+  inBothModes((mode) => {
+    const directory = scratch();
+    const registry = useTlsRegistry(mode);
+    const published = {};
+    before(async () => {
+      const key = await newKey(directory);
+      await registry.trusts("acme", key);
+      published.hosted = await provider({ address: "acme/hello", version: "1.2.0+b.1", key });
+      published.mirrored = await mirrored(ORIGIN, key, provider({ address: "acme/widget", version: "1.0.0", key }));
+      published.module = module({ address: "acme/greeting/local", version: "1.0.0", files: saying("hello") });
+      await registry.publishes(...Object.values(published));
+    });
+
+    for (const [what, repository, tag, mirror] of [
+      ["hosted", "providers/acme/hello", "1.2.0_b.1", "127.0.0.1/acme/hello/1.2.0+b.1.json"],
+      ["mirrored", `providers/${ORIGIN}/acme/widget`, "1.0.0", `${ORIGIN}/acme/widget/1.0.0.json`],
+    ]) {
+      test(`a ${what} provider is what was published, byte for byte, for each platform (6.1, 6.3, 6.5, 6.6, 6.9)`, async () => {
+        for (const platform of [HERE, ELSEWHERE]) {
+          const file = join(directory, `${what}-${platform}.zip`);
+          const { seen, requests } = await client(registry).runs("provider", repository, tag, platform, file);
+          assert.deepEqual(seen.tags, [tag]);
+          assert.deepEqual(await readFile(file), zipOf(published[what], platform));
+          const { archives } = await registry.json(`/mirror/${mirror}`);
+          assert.ok(archives[platform].hashes.includes(seen.blob.replace("sha256:", "zh:")));
+          assert.deepEqual(shape(requests), [
+            "GET /v2/ 200",
+            "GET /v2/…/tags/list 200",
+            `HEAD /v2/…/manifests/${tag} 200`,
+            "GET /v2/…/manifests/sha256:… 200",
+            "GET /v2/…/manifests/sha256:… 200",
+            "GET /v2/…/blobs/sha256:… 307",
+            "GET archive 200",
+          ]);
+        }
+      });
+    }
+
+    test("a module is what was published, byte for byte, by its tag and by its digest (6.7)", async () => {
+      const repository = "modules/acme/greeting/local";
+      const file = join(directory, "module.zip");
+      const [bytes] = published.module.archives.values();
+      const byTag = await client(registry).runs("module", repository, "1.0.0", file);
+      assert.deepEqual(await readFile(file), bytes);
+      assert.deepEqual(shape(byTag.requests), [
+        "GET /v2/ 200",
+        "HEAD /v2/…/manifests/1.0.0 200",
+        "GET /v2/…/manifests/sha256:… 200",
+        "GET /v2/…/blobs/sha256:… 307",
+        "GET archive 200",
+      ]);
+      await writeFile(file, "");
+      const byDigest = await client(registry).runs("module", repository, byTag.seen.digest, file);
+      assert.deepEqual(await readFile(file), bytes);
+      assert.equal(byDigest.seen.digest, byTag.seen.digest);
+    });
+
+    test("what is not there is told as OpenTofu takes it for not there (6.4)", async () => {
+      const file = join(directory, "nothing.zip");
+      const { fails } = client(registry);
+      assert.match(await fails("provider", "providers/acme/nothing", "1.0.0", HERE, file), /404: name unknown/);
+      assert.match(await fails("provider", "providers/acme/hello", "9.0.0", HERE, file), /not found/);
+      assert.match(await fails("module", "modules/acme/nothing/local", "1.0.0", file), /not found/);
+    });
+  });
+});
+
+describe("pushing as ORAS does", { skip }, () => {
+  const VERSION = "4.0.6";
+  const registry = useTlsRegistryToPush();
+  const me = () => client(registry, registry.secrets.adminToken);
+
+  /** A directory of zips named by their platform, and their bytes. */
+  async function downloads(t, type) {
+    const directory = scratch(t);
+    const zips = {};
+    for (const platform of [HERE, ELSEWHERE]) {
+      zips[platform] = zip({ [`terraform-provider-${type}_v${VERSION}`]: `#!/bin/sh\n# ${type} for ${platform}\n` }, 0o755);
+      await writeFile(join(directory, `${platform}.zip`), zips[platform]);
+    }
+    return { directory, zips };
+  }
+
+  /** Pushes a provider to where the registry takes it for one of the public registry. */
+  async function push(t, type) {
+    const { directory, zips } = await downloads(t, type);
+    const repository = `opentofu-providers/pushed/${type}`;
+    return { repository, zips, ...(await me().runs("push", repository, VERSION, directory)) };
+  }
+
+  test("a provider, and everything is sent as the library sends it (11.1, 11.2, 11.4, 11.6, 11.8)", async (t) => {
+    const { requests } = await push(t, "tls");
+    const sent = shape(requests);
+    const count = (text) => sent.filter((request) => request === text).length;
+    const [zips, configs, targets] = [2, 2, 2];
+    assert.equal(count("HEAD /v2/…/manifests/sha256:… 404"), targets + 1, sent.join("\n"));
+    assert.equal(count("HEAD /v2/…/blobs/sha256:… 404"), zips + configs);
+    assert.equal(count("POST /v2/…/blobs/uploads/ 202"), zips + configs);
+    assert.equal(count("PUT /v2/…/blobs/uploads/ID?digest=sha256%3A… 201"), zips + configs);
+    assert.equal(count("PUT /v2/…/manifests/sha256:… 201"), targets);
+    assert.equal(sent.at(-1), `PUT /v2/…/manifests/${VERSION} 201`);
+  });
+
+  test("the same again sends no blob", async (t) => {
+    const first = await push(t, "again");
+    const second = await push(t, "again");
+    assert.equal(second.seen.digest, first.seen.digest);
+    assert.deepEqual(answered(second.requests).filter((request) => /POST|PUT .*blobs/.test(request)), []);
+  });
+
+  test("what was pushed is pulled, byte for byte, and lies in the network mirror", async (t) => {
+    const { repository, zips, seen } = await push(t, "whole");
+    const file = join(scratch(t), "pulled.zip");
+    for (const name of [repository, "providers/registry.opentofu.org/pushed/whole"]) {
+      for (const [platform, bytes] of Object.entries(zips)) {
+        const pulled = await client(registry).runs("provider", name, VERSION, platform, file);
+        assert.deepEqual(await readFile(file), bytes);
+        assert.deepEqual(pulled.seen.tags, [VERSION]);
+        if (name === repository) assert.equal(pulled.seen.digest, seen.digest);
+      }
+    }
+    const mirror = "/mirror/registry.opentofu.org/pushed/whole";
+    assert.deepEqual(await registry.json(`${mirror}/index.json`), { versions: { [VERSION]: {} } });
+    const { archives } = await registry.json(`${mirror}/${VERSION}.json`);
+    assert.deepEqual(Object.keys(archives).sort(), Object.keys(zips).sort());
+    for (const [platform, { url, hashes }] of Object.entries(archives)) {
+      assert.deepEqual(hashes, [`zh:${sha256(zips[platform])}`]);
+      const response = await fetch(new URL(url, `${registry.url}${mirror}/`));
+      assert.deepEqual(Buffer.from(await response.arrayBuffer()), zips[platform]);
+    }
+  });
+
+  withEachClient((installer) => {
+    test("what was pushed is installed from the network mirror", { skip: onlyLinux }, async (t) => {
+      const type = `by-${installer.name}`;
+      await push(t, type);
+      const config = `provider_installation {\n  network_mirror {\n    url = "${registry.url}/mirror/"\n  }\n}\n`;
+      const files = { "main.tf": usingProvider(`registry.opentofu.org/pushed/${type}`, VERSION) };
+      const options = { config, env: { SSL_CERT_FILE: registry.env.SSL_CERT_FILE } };
+      const found = await installer.workspace(t, registry, files, options);
+      assert.match((await found.runs("init")).said, new RegExp(`Installed \\S*pushed/${type} v${VERSION}`));
+    });
+  });
+
+  test("blobs are mounted from another repository, and not sent (11.5)", async (t) => {
+    const { repository, seen } = await push(t, "mounted");
+    const copied = await me().runs("mount", repository, "copies/mounted", VERSION);
+    assert.deepEqual(copied.seen, { digest: seen.digest, mounted: 4, copied: 0 });
+    const posts = answered(copied.requests).filter((request) => request.startsWith("POST"));
+    assert.deepEqual(posts, Array(4).fill(`POST /v2/…/blobs/uploads/?mount=sha256:…&from=${repository} 201`));
+  });
+
+  test("what refers to a manifest is discovered, filtered and deleted, without a tag for it (11.6, 11.7)", async (t) => {
+    const { repository, seen: subject } = await push(t, "noted");
+    const { seen, requests } = await me().runs("refer", repository, VERSION);
+    const note = seen.referrer;
+    assert.deepEqual(seen, { subject: subject.digest, referrer: note, all: [note], ofType: [note], ofOther: [], deleted: [] });
+    const asked = shape(requests);
+    assert.ok(asked.includes("GET /v2/…/referrers/sha256:… 200"), asked.join("\n"));
+    assert.deepEqual(asked.filter((request) => request.includes("manifests/sha256-")), []);
+  });
+
+  test("manifests and blobs are deleted", async () => {
+    const { requests } = await me().runs("delete", "team/deleted", "latest");
+    assert.deepEqual(answered(requests).slice(-4), [
+      "DELETE /v2/…/manifests/sha256:… 202",
+      "HEAD /v2/…/manifests/sha256:… 404",
+      "DELETE /v2/…/blobs/sha256:… 202",
+      "HEAD /v2/…/blobs/sha256:… 404",
+    ]);
+    assert.match(await client(registry).fails("module", "team/deleted", "latest", "unused"), /not found/);
+  });
+
+  test("who has no token, or a wrong one, is told so", async (t) => {
+    const { directory } = await downloads(t, "refused");
+    const push = ["push", "opentofu-providers/pushed/refused", VERSION, directory];
+    assert.match(await client(registry).fails(...push), /401|credential/);
+    assert.match(await client(registry, "a-wrong-password").fails(...push), /401/);
+    await client(registry).fails("module", "opentofu-providers/pushed/refused", VERSION, "unused");
+  });
+
+  test("an upper-case repository is refused before anything is sent (6.2)", async () => {
+    assert.match(await me().fails("refer", "team/Upper", "latest"), /invalid repository/);
+  });
+});

@@ -1,0 +1,29 @@
+// What the tests with OCI clients share: a registry over TLS, which most of them insist on.
+import { readFile } from "node:fs/promises";
+import { before } from "node:test";
+import tls from "node:tls";
+
+import { unlessOnPath } from "./programs.mjs";
+import { useRegistry } from "./registry.mjs";
+
+/** SSL_CERT_FILE is Go's way to name a CA on Linux; elsewhere Go asks the system. */
+export const onlyLinux = process.platform === "linux" ? false : "SSL_CERT_FILE works on Linux only";
+
+/** The `skip` option of a test that needs a client. */
+export const unlessUsable = (program) => onlyLinux || unlessOnPath(program);
+
+/** A registry over TLS, which this process trusts, too; its `host` is the one that clients know it by. */
+export function useTlsRegistry(mode) {
+  const registry = useRegistry({ mode, https: true });
+  before(async () => {
+    tls.setDefaultCACertificates([await readFile(registry.env.SSL_CERT_FILE, "utf8")]);
+    registry.host = new URL(registry.url).host;
+  });
+  return registry;
+}
+
+/**
+ * The same for clients that push. Its Worker signs URLs: locally R2's S3 endpoint has the registry's own host and port, so
+ * clients would send it the registry's credentials too, which it refuses.
+ */
+export const useTlsRegistryToPush = () => useTlsRegistry("worker");
