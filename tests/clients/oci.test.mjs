@@ -1,6 +1,6 @@
 // OCI Distribution, by OpenTofu and by other people's clients: what is published is an artifact.
 import assert from "node:assert/strict";
-import { mkdtemp } from "node:fs/promises";
+import { mkdtemp, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { before, describe, test } from "node:test";
 
@@ -113,12 +113,29 @@ describe("other people's clients", () => {
       assert.equal(sha256(zip), await expected());
     });
 
-    test("skopeo lists and describes", { skip: unlessUsable("skopeo") }, async () => {
-      const repository = `docker://${registry.host}/modules/acme/greeting/local`;
-      const skopeo = async (...args) => JSON.parse((await runs("skopeo", args, { env: env() })).stdout);
-      assert.deepEqual((await skopeo("list-tags", repository)).Tags, ["1.0.0", "1.1.0"]);
-      const manifest = await skopeo("inspect", "--raw", `${repository}:1.0.0`);
-      assert.equal(manifest.artifactType, "application/vnd.opentofu.modulepkg");
+    // Debian's is older than OCI 1.1: it copies manifests and blobs as they are, but no index that has an `artifactType`.
+    test("skopeo lists, describes and pulls", { skip: unlessUsable("skopeo") }, async (t) => {
+      // It has a token even where it needs none.
+      const host = registry.host.replace("127.0.0.1", "localhost");
+      const [module, provider] = ["modules/acme/greeting/local", "providers/acme/hello"].map((name) => `docker://${host}/${name}`);
+      const skopeo = async (...args) => (await runs("skopeo", args, { env: env() })).stdout;
+      assert.deepEqual(JSON.parse(await skopeo("list-tags", module)).Tags, ["1.0.0", "1.1.0"]);
+      const index = JSON.parse(await skopeo("inspect", "--raw", `${provider}:1.0.0`));
+      assert.equal(index.artifactType, "application/vnd.opentofu.provider");
+      for (const [reference, artifactType] of [
+        [`${module}:1.0.0`, "application/vnd.opentofu.modulepkg"],
+        [`${provider}@${here(index).digest}`, "application/vnd.opentofu.provider-target"],
+      ]) {
+        const pulled = scratch(t);
+        await skopeo("--insecure-policy", "copy", "--preserve-digests", reference, `dir:${pulled}`);
+        const text = await readFile(join(pulled, "manifest.json"));
+        assert.deepEqual(text, await skopeo("inspect", "--raw", reference));
+        const manifest = JSON.parse(text);
+        assert.equal(manifest.artifactType, artifactType);
+        const layer = manifest.layers[0].digest.replace("sha256:", "");
+        assert.equal(sha256(await readFile(join(pulled, layer))), layer);
+        if (reference.startsWith(provider)) assert.equal(layer, await expected());
+      }
     });
   });
 });

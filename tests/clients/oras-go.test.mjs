@@ -7,7 +7,7 @@ import { before, describe, test } from "node:test";
 
 import { sha256, zip } from "./support/archives.mjs";
 import { usingProvider, withEachClient } from "./support/client.mjs";
-import { onlyLinux, unlessUsable, useTlsRegistry, useTlsRegistryToPush } from "./support/oci.mjs";
+import { onlyLinux, unlessUsable, useTlsRegistry } from "./support/oci.mjs";
 import { run, runs } from "./support/programs.mjs";
 import { inBothModes } from "./support/registry.mjs";
 import { ELSEWHERE, HERE, mirrored, module, provider, saying } from "./support/releases.mjs";
@@ -19,6 +19,9 @@ const skip = unlessUsable(PROGRAM);
 
 /** A registry that nobody can reach: whatever is installed from it comes from here. */
 const ORIGIN = "origin.invalid";
+
+/** The version that is pushed. */
+const VERSION = "4.0.6";
 
 /** The program as somebody with this password, or as anybody. */
 function client(registry, password) {
@@ -120,120 +123,122 @@ describe("installing as OpenTofu does", { skip }, () => {
 });
 
 describe("pushing as ORAS does", { skip }, () => {
-  const VERSION = "4.0.6";
-  const registry = useTlsRegistryToPush();
-  const me = () => client(registry, registry.secrets.adminToken);
+  inBothModes((mode) => {
+    const registry = useTlsRegistry(mode, "localhost");
+    const me = () => client(registry, registry.secrets.adminToken);
 
-  /** A directory of zips named by their platform, and their bytes. */
-  async function downloads(t, type) {
-    const directory = scratch(t);
-    const zips = {};
-    for (const platform of [HERE, ELSEWHERE]) {
-      zips[platform] = zip({ [`terraform-provider-${type}_v${VERSION}`]: `#!/bin/sh\n# ${type} for ${platform}\n` }, 0o755);
-      await writeFile(join(directory, `${platform}.zip`), zips[platform]);
-    }
-    return { directory, zips };
-  }
-
-  /** Pushes a provider to where the registry takes it for one of the public registry. */
-  async function push(t, type) {
-    const { directory, zips } = await downloads(t, type);
-    const repository = `opentofu-providers/pushed/${type}`;
-    return { repository, zips, ...(await me().runs("push", repository, VERSION, directory)) };
-  }
-
-  test("a provider, and everything is sent as the library sends it (11.1, 11.2, 11.4, 11.6, 11.8)", async (t) => {
-    const { requests } = await push(t, "tls");
-    const sent = shape(requests);
-    const count = (text) => sent.filter((request) => request === text).length;
-    const [zips, configs, targets] = [2, 2, 2];
-    assert.equal(count("HEAD /v2/…/manifests/sha256:… 404"), targets + 1, sent.join("\n"));
-    assert.equal(count("HEAD /v2/…/blobs/sha256:… 404"), zips + configs);
-    assert.equal(count("POST /v2/…/blobs/uploads/ 202"), zips + configs);
-    assert.equal(count("PUT /v2/…/blobs/uploads/ID?digest=sha256%3A… 201"), zips + configs);
-    assert.equal(count("PUT /v2/…/manifests/sha256:… 201"), targets);
-    assert.equal(sent.at(-1), `PUT /v2/…/manifests/${VERSION} 201`);
-  });
-
-  test("the same again sends no blob", async (t) => {
-    const first = await push(t, "again");
-    const second = await push(t, "again");
-    assert.equal(second.seen.digest, first.seen.digest);
-    assert.deepEqual(answered(second.requests).filter((request) => /POST|PUT .*blobs/.test(request)), []);
-  });
-
-  test("what was pushed is pulled, byte for byte, and lies in the network mirror", async (t) => {
-    const { repository, zips, seen } = await push(t, "whole");
-    const file = join(scratch(t), "pulled.zip");
-    for (const name of [repository, "providers/registry.opentofu.org/pushed/whole"]) {
-      for (const [platform, bytes] of Object.entries(zips)) {
-        const pulled = await client(registry).runs("provider", name, VERSION, platform, file);
-        assert.deepEqual(await readFile(file), bytes);
-        assert.deepEqual(pulled.seen.tags, [VERSION]);
-        if (name === repository) assert.equal(pulled.seen.digest, seen.digest);
+    /** A directory of zips named by their platform, and their bytes. */
+    async function downloads(t, type) {
+      const directory = scratch(t);
+      const zips = {};
+      for (const platform of [HERE, ELSEWHERE]) {
+        zips[platform] = zip({ [`terraform-provider-${type}_v${VERSION}`]: `#!/bin/sh\n# ${type} for ${platform}\n` }, 0o755);
+        await writeFile(join(directory, `${platform}.zip`), zips[platform]);
       }
+      return { directory, zips };
     }
-    const mirror = "/mirror/registry.opentofu.org/pushed/whole";
-    assert.deepEqual(await registry.json(`${mirror}/index.json`), { versions: { [VERSION]: {} } });
-    const { archives } = await registry.json(`${mirror}/${VERSION}.json`);
-    assert.deepEqual(Object.keys(archives).sort(), Object.keys(zips).sort());
-    for (const [platform, { url, hashes }] of Object.entries(archives)) {
-      assert.deepEqual(hashes, [`zh:${sha256(zips[platform])}`]);
-      const response = await fetch(new URL(url, `${registry.url}${mirror}/`));
-      assert.deepEqual(Buffer.from(await response.arrayBuffer()), zips[platform]);
-    }
-  });
 
-  withEachClient((installer) => {
-    test("what was pushed is installed from the network mirror", { skip: onlyLinux }, async (t) => {
-      const type = `by-${installer.name}`;
-      await push(t, type);
-      const config = `provider_installation {\n  network_mirror {\n    url = "${registry.url}/mirror/"\n  }\n}\n`;
-      const files = { "main.tf": usingProvider(`registry.opentofu.org/pushed/${type}`, VERSION) };
-      const options = { config, env: { SSL_CERT_FILE: registry.env.SSL_CERT_FILE } };
-      const found = await installer.workspace(t, registry, files, options);
-      assert.match((await found.runs("init")).said, new RegExp(`Installed \\S*pushed/${type} v${VERSION}`));
+    /** Pushes a provider to where the registry takes it for one of the public registry. */
+    async function push(t, type) {
+      const { directory, zips } = await downloads(t, type);
+      const repository = `opentofu-providers/pushed/${type}`;
+      return { repository, zips, ...(await me().runs("push", repository, VERSION, directory)) };
+    }
+
+    test("a provider, and everything is sent as the library sends it (11.1, 11.2, 11.4, 11.6, 11.8)", async (t) => {
+      const { requests } = await push(t, "tls");
+      const sent = shape(requests);
+      const count = (text) => sent.filter((request) => request === text).length;
+      const [zips, configs, targets] = [2, 2, 2];
+      assert.equal(count("HEAD /v2/…/manifests/sha256:… 404"), targets + 1, sent.join("\n"));
+      assert.equal(count("HEAD /v2/…/blobs/sha256:… 404"), zips + configs);
+      assert.equal(count("POST /v2/…/blobs/uploads/ 202"), zips + configs);
+      assert.equal(count("PUT /v2/…/blobs/uploads/ID?digest=sha256%3A… 201"), zips + configs);
+      assert.equal(count("PUT /v2/…/manifests/sha256:… 201"), targets);
+      assert.equal(sent.at(-1), `PUT /v2/…/manifests/${VERSION} 201`);
     });
-  });
 
-  test("blobs are mounted from another repository, and not sent (11.5)", async (t) => {
-    const { repository, seen } = await push(t, "mounted");
-    const copied = await me().runs("mount", repository, "copies/mounted", VERSION);
-    assert.deepEqual(copied.seen, { digest: seen.digest, mounted: 4, copied: 0 });
-    const posts = answered(copied.requests).filter((request) => request.startsWith("POST"));
-    assert.deepEqual(posts, Array(4).fill(`POST /v2/…/blobs/uploads/?mount=sha256:…&from=${repository} 201`));
-  });
+    test("the same again sends no blob", async (t) => {
+      const first = await push(t, "again");
+      const second = await push(t, "again");
+      assert.equal(second.seen.digest, first.seen.digest);
+      assert.deepEqual(answered(second.requests).filter((request) => /POST|PUT .*blobs/.test(request)), []);
+    });
 
-  test("what refers to a manifest is discovered, filtered and deleted, without a tag for it (11.6, 11.7)", async (t) => {
-    const { repository, seen: subject } = await push(t, "noted");
-    const { seen, requests } = await me().runs("refer", repository, VERSION);
-    const note = seen.referrer;
-    assert.deepEqual(seen, { subject: subject.digest, referrer: note, all: [note], ofType: [note], ofOther: [], deleted: [] });
-    const asked = shape(requests);
-    assert.ok(asked.includes("GET /v2/…/referrers/sha256:… 200"), asked.join("\n"));
-    assert.deepEqual(asked.filter((request) => request.includes("manifests/sha256-")), []);
-  });
+    test("what was pushed is pulled, byte for byte, and lies in the network mirror", async (t) => {
+      const { repository, zips, seen } = await push(t, "whole");
+      const file = join(scratch(t), "pulled.zip");
+      const names = [repository, "providers/registry.opentofu.org/pushed/whole"];
+      for (const [somebody, name] of [client(registry), me()].flatMap((somebody) => names.map((name) => [somebody, name]))) {
+        for (const [platform, bytes] of Object.entries(zips)) {
+          const pulled = await somebody.runs("provider", name, VERSION, platform, file);
+          assert.deepEqual(await readFile(file), bytes);
+          assert.deepEqual(pulled.seen.tags, [VERSION]);
+          if (name === repository) assert.equal(pulled.seen.digest, seen.digest);
+        }
+      }
+      const mirror = "/mirror/registry.opentofu.org/pushed/whole";
+      assert.deepEqual(await registry.json(`${mirror}/index.json`), { versions: { [VERSION]: {} } });
+      const { archives } = await registry.json(`${mirror}/${VERSION}.json`);
+      assert.deepEqual(Object.keys(archives).sort(), Object.keys(zips).sort());
+      for (const [platform, { url, hashes }] of Object.entries(archives)) {
+        assert.deepEqual(hashes, [`zh:${sha256(zips[platform])}`]);
+        const response = await fetch(new URL(url, `${registry.url}${mirror}/`));
+        assert.deepEqual(Buffer.from(await response.arrayBuffer()), zips[platform]);
+      }
+    });
 
-  test("manifests and blobs are deleted", async () => {
-    const { requests } = await me().runs("delete", "team/deleted", "latest");
-    assert.deepEqual(answered(requests).slice(-4), [
-      "DELETE /v2/…/manifests/sha256:… 202",
-      "HEAD /v2/…/manifests/sha256:… 404",
-      "DELETE /v2/…/blobs/sha256:… 202",
-      "HEAD /v2/…/blobs/sha256:… 404",
-    ]);
-    assert.match(await client(registry).fails("module", "team/deleted", "latest", "unused"), /not found/);
-  });
+    withEachClient((installer) => {
+      test("what was pushed is installed from the network mirror", { skip: onlyLinux }, async (t) => {
+        const type = `by-${installer.name}`;
+        await push(t, type);
+        const config = `provider_installation {\n  network_mirror {\n    url = "${registry.url}/mirror/"\n  }\n}\n`;
+        const files = { "main.tf": usingProvider(`registry.opentofu.org/pushed/${type}`, VERSION) };
+        const options = { config, env: { SSL_CERT_FILE: registry.env.SSL_CERT_FILE } };
+        const found = await installer.workspace(t, registry, files, options);
+        assert.match((await found.runs("init")).said, new RegExp(`Installed \\S*pushed/${type} v${VERSION}`));
+      });
+    });
 
-  test("who has no token, or a wrong one, is told so", async (t) => {
-    const { directory } = await downloads(t, "refused");
-    const push = ["push", "opentofu-providers/pushed/refused", VERSION, directory];
-    assert.match(await client(registry).fails(...push), /401|credential/);
-    assert.match(await client(registry, "a-wrong-password").fails(...push), /401/);
-    await client(registry).fails("module", "opentofu-providers/pushed/refused", VERSION, "unused");
-  });
+    test("blobs are mounted from another repository, and not sent (11.5)", async (t) => {
+      const { repository, seen } = await push(t, "mounted");
+      const copied = await me().runs("mount", repository, "copies/mounted", VERSION);
+      assert.deepEqual(copied.seen, { digest: seen.digest, mounted: 4, copied: 0 });
+      const posts = answered(copied.requests).filter((request) => request.startsWith("POST"));
+      assert.deepEqual(posts, Array(4).fill(`POST /v2/…/blobs/uploads/?mount=sha256:…&from=${repository} 201`));
+    });
 
-  test("an upper-case repository is refused before anything is sent (6.2)", async () => {
-    assert.match(await me().fails("refer", "team/Upper", "latest"), /invalid repository/);
+    test("what refers to a manifest is discovered, filtered and deleted, without a tag for it (11.6, 11.7)", async (t) => {
+      const { repository, seen: subject } = await push(t, "noted");
+      const { seen, requests } = await me().runs("refer", repository, VERSION);
+      const note = seen.referrer;
+      assert.deepEqual(seen, { subject: subject.digest, referrer: note, all: [note], ofType: [note], ofOther: [], deleted: [] });
+      const asked = shape(requests);
+      assert.ok(asked.includes("GET /v2/…/referrers/sha256:… 200"), asked.join("\n"));
+      assert.deepEqual(asked.filter((request) => request.includes("manifests/sha256-")), []);
+    });
+
+    test("manifests and blobs are deleted", async () => {
+      const { requests } = await me().runs("delete", "team/deleted", "latest");
+      assert.deepEqual(answered(requests).slice(-4), [
+        "DELETE /v2/…/manifests/sha256:… 202",
+        "HEAD /v2/…/manifests/sha256:… 404",
+        "DELETE /v2/…/blobs/sha256:… 202",
+        "HEAD /v2/…/blobs/sha256:… 404",
+      ]);
+      assert.match(await client(registry).fails("module", "team/deleted", "latest", "unused"), /not found/);
+    });
+
+    test("who has no token, or a wrong one, is told so", async (t) => {
+      const { directory } = await downloads(t, "refused");
+      const push = ["push", "opentofu-providers/pushed/refused", VERSION, directory];
+      assert.match(await client(registry).fails(...push), /401|credential/);
+      assert.match(await client(registry, "a-wrong-password").fails(...push), /401/);
+      await client(registry).fails("module", "opentofu-providers/pushed/refused", VERSION, "unused");
+    });
+
+    test("an upper-case repository is refused before anything is sent (6.2)", async () => {
+      assert.match(await me().fails("refer", "team/Upper", "latest"), /invalid repository/);
+    });
   });
 });
