@@ -17,11 +17,13 @@ import { scratch } from "./support/scratch.mjs";
 const { OCI_CONFORMANCE } = process.env;
 
 /** What of the suite is not asked for unless one says so. */
-const EVERYTHING = {
+const EVERYTHING = (mode) => ({
+  // With presigned URLs it is R2 that answers a blob in the end, and R2 has no such header.
+  OCI_API_BLOBS_DIGEST_HEADER: String(mode === "worker"),
   OCI_API_BLOBS_UPLOAD_CANCEL: "true",
   OCI_API_MANIFESTS_DIGEST_HEADER: "true",
   OCI_API_MANIFESTS_TAG_PARAM: "true",
-};
+});
 
 const INDEX = "application/vnd.oci.image.index.v1+json";
 const VERSION = "4.0.6";
@@ -246,18 +248,19 @@ describe("other people's clients", () => {
   });
 });
 
-describe("the conformance suite of OCI Distribution 1.1", () => {
+const noSuite = OCI_CONFORMANCE ? false : "OCI_CONFORMANCE does not name its program";
+
+describe("the conformance suite of OCI Distribution 1.1", { skip: noSuite }, () => {
   for (const mode of MODES) {
     const registry = useRegistry({ mode });
-    const skip = OCI_CONFORMANCE ? false : "OCI_CONFORMANCE does not name its program";
 
-    test(`everything passes, ${mode} URLs`, { skip }, async (t) => {
+    test(`everything passes, ${mode} URLs`, async (t) => {
       const results = scratch(t);
       // By another name than that of R2's local S3 endpoint, so that this does not get the registry's credentials.
       const host = new URL(registry.url).host.replace("127.0.0.1", "localhost");
       const env = {
         ...process.env,
-        ...EVERYTHING,
+        ...EVERYTHING(mode),
         OCI_REGISTRY: host,
         OCI_TLS: "disabled",
         OCI_VERSION: "1.1",
