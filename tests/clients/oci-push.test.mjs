@@ -23,6 +23,7 @@ const EVERYTHING = (mode) => ({
   OCI_API_BLOBS_UPLOAD_CANCEL: "true",
   OCI_API_MANIFESTS_DIGEST_HEADER: "true",
   OCI_API_MANIFESTS_TAG_PARAM: "true",
+  OCI_DATA_SPARSE: "true",
 });
 
 const INDEX = "application/vnd.oci.image.index.v1+json";
@@ -274,6 +275,8 @@ describe("the conformance suite of OCI Distribution 1.1", { skip: noSuite }, () 
       assert.equal(code, 0, output.slice(-8_000));
       const count = (name) => Number(output.match(new RegExp(`^ *${name}\\.+: *(\\d+)$`, "m"))[1]);
       assert.deepEqual([count("FAIL"), count("Error"), count("Skip"), count("Disabled")], [0, 0, 0, 0]);
+      // Kinds of data that are switched off are in none of these counts.
+      assert.doesNotMatch(output, /\.: +Disabled$/m);
       assert.ok(count("Pass") > 900, output.slice(-8_000));
     });
   }

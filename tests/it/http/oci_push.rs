@@ -2,7 +2,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::support::pushed::{INDEX, MANIFEST, Pushed, PushedProvider, code, digest};
 use crate::support::registry::{Sent, unique};
@@ -327,25 +327,53 @@ fn tags_come_in_parts_where_that_is_asked_for() {
 }
 
 #[test]
-fn what_a_manifest_refers_to_must_be_in_its_repository() {
+fn what_a_manifest_of_a_provider_refers_to_must_be_in_its_repository() {
     let registry = Registry::start();
-    let pushed = Pushed::new(&registry);
-    let config = |digest: &str| json!({ "mediaType": "a/b", "digest": digest, "size": 2 });
-    let manifest = |digest: &str| {
-        json!({ "schemaVersion": 2, "config": config(digest), "layers": [] }).to_string()
-    };
-    let refused = pushed
-        .put_manifest("a", MANIFEST, &manifest(NOTHING))
-        .expect(400);
+    let provider = PushedProvider::new("whole");
+    let pushed = Pushed::of(&registry, &provider.repository());
+    let manifest = referring_to(NOTHING);
+    let refused = pushed.put_manifest("a", MANIFEST, &manifest).expect(400);
     assert_eq!(code(&refused), "MANIFEST_BLOB_UNKNOWN");
     assert!(refused.text().contains(NOTHING));
     let elsewhere = Pushed::new(&registry).blob(&unique("elsewhere").into_bytes());
-    let refused = pushed.put_manifest("a", MANIFEST, &manifest(&elsewhere));
+    let refused = pushed.put_manifest("a", MANIFEST, &referring_to(&elsewhere));
     assert_eq!(code(&refused.expect(400)), "MANIFEST_BLOB_UNKNOWN");
-    let index = json!({ "schemaVersion": 2, "manifests": [config(NOTHING)] }).to_string();
-    let refused = pushed.put_manifest("a", INDEX, &index).expect(400);
-    assert_eq!(code(&refused), "MANIFEST_BLOB_UNKNOWN");
+    let refused = pushed.put_manifest("a", INDEX, &index_of(NOTHING));
+    assert_eq!(code(&refused.expect(400)), "MANIFEST_BLOB_UNKNOWN");
     pushed.get("tags/list").expect(404);
+}
+
+#[test]
+fn elsewhere_parts_of_a_manifest_may_be_missing_or_come_later() {
+    let registry = Registry::start();
+    let pushed = Pushed::new(&registry);
+    let layer = unique("later").into_bytes();
+    let manifest = referring_to(&digest(&layer));
+    for (tag, media_type, text) in [("a", MANIFEST, &manifest), ("b", INDEX, &index_of(NOTHING))] {
+        pushed.put_manifest(tag, media_type, text).expect(201);
+        assert_eq!(
+            &pushed.get(&format!("manifests/{tag}")).expect(200).text(),
+            text
+        );
+    }
+    assert_eq!(pushed.tags(), ["a", "b"]);
+    let blob = format!("blobs/{}", digest(&layer));
+    pushed.get(&blob).expect(404);
+    pushed.blob(&layer);
+    pushed.head(&blob).expect(200);
+    pushed.get(&format!("manifests/{NOTHING}")).expect(404);
+}
+
+fn described(digest: &str) -> Value {
+    json!({ "mediaType": "a/b", "digest": digest, "size": 2 })
+}
+
+fn referring_to(digest: &str) -> String {
+    json!({ "schemaVersion": 2, "config": described(digest), "layers": [] }).to_string()
+}
+
+fn index_of(digest: &str) -> String {
+    json!({ "schemaVersion": 2, "manifests": [described(digest)] }).to_string()
 }
 
 #[test]
@@ -681,7 +709,7 @@ fn what_opentofu_could_not_install_is_no_version() {
     let registry = Registry::start();
     let provider = PushedProvider::new("1");
     let index = provider.prepare(&registry);
-    let refused = |change: &dyn Fn(&mut serde_json::Value)| {
+    let refused = |change: &dyn Fn(&mut Value)| {
         let mut index = index.clone();
         change(&mut index);
         let refused = provider.tag(&registry, "1.0.0", &index).expect(400);

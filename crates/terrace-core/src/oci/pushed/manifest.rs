@@ -29,7 +29,7 @@ pub struct PushedManifest {
     subject: Option<Digest>,
 }
 
-/// Something that a manifest needs in its repository.
+/// Something that a manifest needs in its repository to be whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reference {
     /// A config or a layer.
@@ -185,8 +185,8 @@ impl PushedManifest {
         text.filter(|text| !text.is_empty())
     }
 
-    /// Everything that must be in its repository. Layers that are not distributed need not, and
-    /// neither need its subject.
+    /// Everything that must be in its repository for it to be whole. Layers that are not distributed need
+    /// not, and neither need its subject.
     pub fn references(&self) -> &[Reference] {
         &self.references
     }
