@@ -1,5 +1,4 @@
-// Pushing by OCI Distribution, with other people's clients: the walk-through of OpenTofu's page, and the specification's
-// own conformance suite.
+// Pushing by OCI Distribution, with other people's clients: among it the walk-through of OpenTofu's page.
 import assert from "node:assert/strict";
 import { mkdir, mkdtemp, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -9,22 +8,8 @@ import { sha256, zip } from "./support/archives.mjs";
 import { usingProvider, withEachClient } from "./support/client.mjs";
 import { onlyLinux, unlessUsable, useTlsRegistryToPush } from "./support/oci.mjs";
 import { run, runs } from "./support/programs.mjs";
-import { MODES, useRegistry } from "./support/registry.mjs";
 import { ELSEWHERE, HERE } from "./support/releases.mjs";
 import { scratch } from "./support/scratch.mjs";
-
-/** The program of the conformance suite of the OCI distribution specification, built from its `conformance` folder. */
-const { OCI_CONFORMANCE } = process.env;
-
-/** What of the suite is not asked for unless one says so. */
-const EVERYTHING = (mode) => ({
-  // With presigned URLs it is R2 that answers a blob in the end, and R2 has no such header.
-  OCI_API_BLOBS_DIGEST_HEADER: String(mode === "worker"),
-  OCI_API_BLOBS_UPLOAD_CANCEL: "true",
-  OCI_API_MANIFESTS_DIGEST_HEADER: "true",
-  OCI_API_MANIFESTS_TAG_PARAM: "true",
-  OCI_DATA_SPARSE: "true",
-});
 
 const INDEX = "application/vnd.oci.image.index.v1+json";
 const VERSION = "4.0.6";
@@ -247,37 +232,4 @@ describe("other people's clients", () => {
     assert.equal(manifests[0].digest, digest);
     await skopeo(...policy, "delete", "--creds", `anybody:${password}`, target);
   });
-});
-
-const noSuite = OCI_CONFORMANCE ? false : "OCI_CONFORMANCE does not name its program";
-
-describe("the conformance suite of OCI Distribution 1.1", { skip: noSuite }, () => {
-  for (const mode of MODES) {
-    const registry = useRegistry({ mode });
-
-    test(`everything passes, ${mode} URLs`, async (t) => {
-      const results = scratch(t);
-      // By another name than that of R2's local S3 endpoint, so that this does not get the registry's credentials.
-      const host = new URL(registry.url).host.replace("127.0.0.1", "localhost");
-      const env = {
-        ...process.env,
-        ...EVERYTHING(mode),
-        OCI_REGISTRY: host,
-        OCI_TLS: "disabled",
-        OCI_VERSION: "1.1",
-        OCI_REPO1: "conformance/repo1",
-        OCI_REPO2: "conformance/repo2",
-        OCI_USERNAME: "anybody",
-        OCI_PASSWORD: registry.secrets.adminToken,
-        OCI_RESULTS_DIR: results,
-      };
-      const { code, output } = await run(OCI_CONFORMANCE, [], { env, cwd: results });
-      assert.equal(code, 0, output.slice(-8_000));
-      const count = (name) => Number(output.match(new RegExp(`^ *${name}\\.+: *(\\d+)$`, "m"))[1]);
-      assert.deepEqual([count("FAIL"), count("Error"), count("Skip"), count("Disabled")], [0, 0, 0, 0]);
-      // Kinds of data that are switched off are in none of these counts.
-      assert.doesNotMatch(output, /\.: +Disabled$/m);
-      assert.ok(count("Pass") > 900, output.slice(-8_000));
-    });
-  }
 });
