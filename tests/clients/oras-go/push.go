@@ -85,6 +85,8 @@ func pack(ctx context.Context, layout *memory.Store, file string) (zip, target o
 	target, err = oras.PackManifest(ctx, layout, oras.PackManifestVersion1_1, providerTargetType, oras.PackManifestOptions{
 		Layers:           []ocispec.Descriptor{zip},
 		ConfigDescriptor: &config,
+		// Otherwise it would be another manifest each second.
+		ManifestAnnotations: map[string]string{ocispec.AnnotationCreated: "2000-01-01T00:00:00Z"},
 	})
 	target.Platform = &platform
 	return zip, target, err
