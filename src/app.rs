@@ -10,6 +10,7 @@ mod oci;
 mod publish;
 mod pull;
 mod read;
+mod standing;
 mod tokens;
 
 use std::cell::{Cell, RefCell};
@@ -216,6 +217,7 @@ impl<'a, P: Platform> App<'a, P> {
                 let own = OwnHosts::new(request.origin(), &self.config.hostnames);
                 Need::Publish(Owner::of(&own.package(address.clone())))
             }
+            Route::Standing(package, _) => Need::Publish(Owner::of(package)),
             Route::SigningKeys(namespace) if method == Method::Get => {
                 Need::Publish(Owner::of_namespace(namespace.as_str()))
             }
@@ -248,6 +250,11 @@ impl<'a, P: Platform> App<'a, P> {
             (Route::SigningKeys(namespace), _) => self.list_signing_keys(&namespace).await,
             (Route::SigningKey(namespace, key_id), _) => {
                 self.remove_signing_key(&namespace, key_id).await
+            }
+            (Route::Standing(package, _), Method::Get) => self.describe_standings(&package).await,
+            (Route::Standing(package, version), _) => {
+                let body = admin_body(&mut request).await?;
+                self.change_standing(&caller, package, version, &body).await
             }
             (Route::Tokens, Method::Post) => {
                 let body = admin_body(&mut request).await?;

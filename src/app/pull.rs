@@ -72,7 +72,9 @@ impl<P: Platform> App<'_, P> {
         let mut lists = if listed.is_empty() && metadata.is_some() {
             index::empty_versions(address).map_err(|error| Failure::Corrupt(error.to_string()))?
         } else {
-            versions_of(&Package::Mirrored(address.clone()), listed)?
+            let package = Package::Mirrored(address.clone());
+            let standings = self.standings(&package).await?;
+            versions_of(&package, listed, &standings)?
         };
         for (_, list) in &mut lists {
             list.metadata.pull.clone_from(&metadata);

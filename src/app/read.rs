@@ -9,6 +9,7 @@ use terrace_core::publish::StoredRelease;
 use terrace_core::read::{FinishError, Found, Freshness, IndexForm, Lookup};
 use terrace_core::release::Release;
 use terrace_core::reply::{Body, Reply};
+use terrace_core::standing::Standings;
 use terrace_core::version::Version;
 
 use super::{App, Boxed, Failure, Task};
@@ -20,12 +21,10 @@ pub(super) type Indexed = Vec<(IndexKey, IndexDocument)>;
 pub(super) fn versions_of(
     package: &Package,
     releases: Vec<ListedRelease>,
+    standings: &Standings,
 ) -> Result<Indexed, Failure> {
-    index::versions(package, releases).map_err(|error| Failure::Corrupt(error.to_string()))
-}
-
-fn indices_of(release: &Release) -> Result<Indexed, Failure> {
-    index::of_version(release).map_err(|error| Failure::Corrupt(error.to_string()))
+    let lists = index::versions(package, releases, standings);
+    lists.map_err(|error| Failure::Corrupt(error.to_string()))
 }
 
 fn find(key: &IndexKey, indices: Indexed) -> Option<IndexDocument> {
@@ -136,7 +135,7 @@ impl<P: Platform> App<'_, P> {
                     None => self.release_at_origin(package, version).await?,
                 };
                 match release {
-                    Some(release) => find(&lookup.key, indices_of(&release)?),
+                    Some(release) => find(&lookup.key, self.indices_of(&release).await?),
                     None => None,
                 }
             }
@@ -202,7 +201,7 @@ impl<P: Platform> App<'_, P> {
         // looks again, and there may be nothing to write.
         let seconds = limits::LIST_CACHE_SECONDS;
         let found = self.platform.indices().get(key, IndexForm::Stream, seconds);
-        let wanted = find(key, indices_of(release)?).map(|wanted| wanted.metadata);
+        let wanted = find(key, self.indices_of(release).await?).map(|wanted| wanted.metadata);
         if matches!(found.await, Ok(Some(found)) if Some(&found.metadata) == wanted.as_ref()) {
             return Ok(());
         }
@@ -226,7 +225,7 @@ impl<P: Platform> App<'_, P> {
     }
 
     /// The release of a version, if it was published.
-    async fn release(
+    pub(super) async fn release(
         &self,
         package: &Package,
         version: &Version,
@@ -245,7 +244,7 @@ impl<P: Platform> App<'_, P> {
             return Ok(None);
         };
         let key = IndexKey::Content(package.clone(), digest);
-        Ok(find(&key, indices_of(&release)?))
+        Ok(find(&key, self.indices_of(&release).await?))
     }
 
     /// The release whose artifact has something with this digest.
@@ -261,7 +260,7 @@ impl<P: Platform> App<'_, P> {
             }
             // Another may begin alike.
             if let Some(release) = self.release(package, &listed.version).await?
-                && find(&key, indices_of(&release)?).is_some()
+                && find(&key, self.indices_of(&release).await?).is_some()
             {
                 return Ok(Some(release));
             }
@@ -296,24 +295,30 @@ impl<P: Platform> App<'_, P> {
         self.catch_up(package, &write).await
     }
 
-    /// Writes the indices of a version; of one that may grow, as long as it does.
+    /// Writes the indices of a version: the release may grow, and more may be said of it.
     ///
     /// # Errors
     /// As [`App::index_versions`].
     pub(super) async fn index_version(&self, release: &Release) -> Result<(), Failure> {
         let (package, version) = (release.package(), release.version());
-        if !release.may_grow() {
-            return Ok(self.write_all(&indices_of(release)?).await?);
-        }
         let write = || -> Boxed<'_> {
             Box::pin(async {
-                match self.release(&package, version).await? {
-                    Some(release) => Ok(self.write_all(&indices_of(&release)?).await?),
-                    None => Ok(()),
-                }
+                let grown = match release.may_grow() {
+                    true => self.release(&package, version).await?,
+                    false => None,
+                };
+                let indices = self.indices_of(grown.as_ref().unwrap_or(release)).await?;
+                Ok(self.write_all(&indices).await?)
             })
         };
         self.catch_up(&package, &write).await
+    }
+
+    /// Every index of one version.
+    async fn indices_of(&self, release: &Release) -> Result<Indexed, Failure> {
+        let standings = self.standings(&release.package()).await?;
+        let indices = index::of_version(release, &standings);
+        indices.map_err(|error| Failure::Corrupt(error.to_string()))
     }
 
     async fn catch_up<'w>(
@@ -345,7 +350,10 @@ impl<P: Platform> App<'_, P> {
         let releases = self.list_releases(package).await?;
         match package {
             Package::Mirrored(address) => self.mirrored_versions(address, releases).await,
-            Package::Provider(_) | Package::Module(_) => versions_of(package, releases),
+            Package::Provider(_) | Package::Module(_) if releases.is_empty() => Ok(Vec::new()),
+            Package::Provider(_) | Package::Module(_) => {
+                versions_of(package, releases, &self.standings(package).await?)
+            }
         }
     }
 

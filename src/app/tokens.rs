@@ -207,7 +207,7 @@ impl<P: Platform> App<'_, P> {
     }
 
     /// Writes a document, however often its key is written at the moment.
-    async fn put_document<T: Serialize>(
+    pub(super) async fn put_document<T: Serialize>(
         &self,
         key: &FactKey,
         document: &T,
@@ -230,11 +230,11 @@ impl<P: Platform> App<'_, P> {
     }
 }
 
-fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
+pub(super) fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
     serde_json::from_slice(body).map_err(|error| Problem::BadRequest(format!("the body: {error}")))
 }
 
-fn json<S, T: Serialize>(status: u16, answer: &T) -> Result<Reply<S>, Failure> {
+pub(super) fn json<S, T: Serialize>(status: u16, answer: &T) -> Result<Reply<S>, Failure> {
     let text = serde_json::to_string(answer);
     let text = text.map_err(|error| Failure::Corrupt(error.to_string()))?;
     Ok(Reply::json(status, CachePolicy::NoStore, text))

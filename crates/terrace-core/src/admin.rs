@@ -161,6 +161,16 @@ pub struct UploadRequest {
     pub headers: std::collections::BTreeMap<String, String>,
 }
 
+/// The body of `PUT /admin/v1/…/standing`.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StandingBody {
+    /// `deprecated`, `withdrawn`, `revoked`, or `active`, which takes back what was said.
+    pub state: String,
+    /// Why: one line.
+    pub reason: String,
+}
+
 /// The body of `POST /admin/v1/tokens`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

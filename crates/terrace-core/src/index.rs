@@ -30,6 +30,7 @@ use crate::release::{
     ModuleArchiveDocument, OfferedPackage, PackageDocument, ProviderRelease, Release,
     SigningKeyDocument,
 };
+use crate::standing::{Reason, Standings};
 use crate::version::Version;
 
 /// A value for KV: the bytes and what a read must know without looking into them.
@@ -46,6 +47,9 @@ pub struct IndexDocument {
 pub struct IndexMetadata {
     /// The entity tag of the bytes, with its quotes.
     pub etag: String,
+    /// Of what must not be handed out any more: why.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gone: Option<String>,
     /// Of a manifest or a zip of an OCI repository: what it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content: Option<ContentMetadata>,
@@ -118,6 +122,7 @@ impl IndexDocument {
         Self {
             metadata: IndexMetadata {
                 etag: format!("\"{}\"", content.digest),
+                gone: None,
                 content: Some(content),
                 pull: None,
             },
@@ -133,12 +138,25 @@ impl IndexDocument {
         Ok(Self::new(serde_json::to_string(revocations)?))
     }
 
+    /// What must not be handed out any more. KV wants a value.
+    fn gone(reason: &Reason) -> Self {
+        let mut document = Self::new("gone".to_owned());
+        document.metadata.gone = Some(reason.to_string());
+        document
+    }
+
+    fn is_zip(&self) -> bool {
+        let content = self.metadata.content.as_ref();
+        content.is_some_and(|content| content.media_type.is_none())
+    }
+
     pub(crate) fn new(text: String) -> Self {
         let digest = Sha256::of(text.as_bytes()).to_string();
         let short: String = digest.chars().take(32).collect();
         Self {
             metadata: IndexMetadata {
                 etag: format!("\"{short}\""),
+                gone: None,
                 content: None,
                 pull: None,
             },
@@ -235,6 +253,9 @@ fn split<T: std::str::FromStr>(text: &str) -> Option<Vec<T>> {
 #[derive(Serialize)]
 struct ProviderVersions {
     versions: Vec<ProviderVersion>,
+    /// What both clients print on every init (clients.md 2.1.2).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    warnings: Vec<String>,
 }
 
 #[derive(Serialize)]
@@ -265,17 +286,20 @@ struct ModuleVersion {
     version: Version,
 }
 
-/// Every version list of a package, ascending by version; none when it has no versions.
+/// Every version list of a package, ascending by version and without those that are revoked; none when
+/// it has no versions at all.
 ///
 /// # Errors
 /// Never for these types; serde cannot know that.
 pub fn versions(
     package: &Package,
     mut releases: Vec<ListedRelease>,
+    standings: &Standings,
 ) -> Result<Vec<(IndexKey, IndexDocument)>, serde_json::Error> {
     if releases.is_empty() {
         return Ok(Vec::new());
     }
+    releases.retain(|release| standings.revoked(&release.version).is_none());
     // The order of versions is total, so a stable sort, twice as large in wasm, gives the same.
     releases.sort_unstable_by(|a, b| a.version.cmp(&b.version));
     let versions = || IndexKey::Versions(package.clone());
@@ -286,6 +310,7 @@ pub fn versions(
             let mirrored = mirror_versions(&releases);
             let registry = serde_json::to_string(&ProviderVersions {
                 versions: releases.into_iter().map(provider_version).collect(),
+                warnings: standings.warnings(&package.address()),
             })?;
             vec![
                 (versions(), IndexDocument::new(registry)),
@@ -339,10 +364,21 @@ fn tags(package: &Package, releases: &[ListedRelease]) -> Result<IndexDocument, 
 ///
 /// # Errors
 /// Never for these types; serde cannot know that.
-pub fn of_version(release: &Release) -> Result<Vec<(IndexKey, IndexDocument)>, serde_json::Error> {
+pub fn of_version(
+    release: &Release,
+    standings: &Standings,
+) -> Result<Vec<(IndexKey, IndexDocument)>, serde_json::Error> {
     let key = IndexKey::Version(release.package(), release.version().clone());
     let mut documents = vec![(key, version(release)?)];
     documents.extend(contents(release)?);
+    if let Some(reason) = standings.revoked(release.version()) {
+        for (_, document) in &mut documents {
+            // The bytes of a zip may be those of another version, too; nobody is led to them from here.
+            if !document.is_zip() {
+                *document = IndexDocument::gone(reason);
+            }
+        }
+    }
     Ok(documents)
 }
 
@@ -517,7 +553,7 @@ mod tests {
             listed("1.10.0", "5.0,6.0", "linux_amd64,darwin_arm64"),
             listed("1.2.0", "5.0", "linux_amd64"),
         ];
-        let lists = versions(&provider(), releases).unwrap();
+        let lists = versions(&provider(), releases, &Standings::default()).unwrap();
         assert_eq!(
             lists[0].1.text,
             r#"{"versions":[{"version":"1.2.0","protocols":["5.0"],"platforms":[{"os":"linux","arch":"amd64"}]},{"version":"1.10.0","protocols":["5.0","6.0"],"platforms":[{"os":"linux","arch":"amd64"},{"os":"darwin","arch":"arm64"}]}]}"#
@@ -528,7 +564,12 @@ mod tests {
     #[test]
     fn a_mirrored_provider_has_the_lists_of_the_mirror_and_of_tags_only_5_3_6_3() {
         let package = Package::Mirrored("registry.example.com/acme/widget".parse().unwrap());
-        let lists = versions(&package, vec![listed("1.0.0+b", "", "")]).unwrap();
+        let lists = versions(
+            &package,
+            vec![listed("1.0.0+b", "", "")],
+            &Standings::default(),
+        )
+        .unwrap();
         assert_eq!(lists.len(), 2);
         assert_eq!(lists[0].0, IndexKey::MirrorVersions(package.clone()));
         assert_eq!(lists[0].1.text, r#"{"versions":{"1.0.0+b":{}}}"#);
@@ -542,7 +583,7 @@ mod tests {
     fn a_module_list_is_what_the_protocol_wants_3_1() {
         let package = Package::Module("acme/vpc/aws".parse().unwrap());
         let releases = vec![listed("1.0.0", "", ""), listed("0.9.0", "", "")];
-        let lists = versions(&package, releases).unwrap();
+        let lists = versions(&package, releases, &Standings::default()).unwrap();
         assert_eq!(
             lists[0].1.text,
             r#"{"modules":[{"versions":[{"version":"0.9.0"},{"version":"1.0.0"}]}]}"#
@@ -551,7 +592,10 @@ mod tests {
 
     #[test]
     fn a_package_without_releases_has_no_list_2_1_6() {
-        assert_eq!(versions(&provider(), Vec::new()).unwrap(), []);
+        assert_eq!(
+            versions(&provider(), Vec::new(), &Standings::default()).unwrap(),
+            []
+        );
     }
 
     #[test]
@@ -581,7 +625,7 @@ mod tests {
             numbers.dedup();
             let of = |numbers: &[(u8, u8, u8)]| {
                 let releases = numbers.iter().map(|(a, b, c)| listed(&format!("{a}.{b}.{c}"), "5.0", "linux_amd64")).collect();
-                versions(&provider(), releases).unwrap()
+                versions(&provider(), releases, &Standings::default()).unwrap()
             };
             let sorted = of(&numbers);
             let middle = usize::try_from(seed % numbers.len() as u64).unwrap();

@@ -14,6 +14,9 @@
 //! ├── changes/modules/{namespace}/{name}/{system}
 //! ├── origins/{hostname}/{namespace}/{type}                     what was seen of a pulled provider, by compare-and-swap
 //! ├── leases/…                                                  who fetches from an origin, until when
+//! ├── standings/providers/hosted/{namespace}/{type}             what is deprecated, withdrawn or revoked, by compare-and-swap
+//! ├── standings/providers/{hostname}/{namespace}/{type}
+//! ├── standings/modules/{namespace}/{name}/{system}
 //! ├── tokens/{id}                                               what is known of an API token, never the token
 //! ├── revocations/{id}                                          that one is revoked; metadata: from when
 //! ├── changes/revocations
@@ -87,6 +90,8 @@ pub enum FactKey {
     Origin(MirroredAddress),
     /// Who is fetching something from an origin, so that nobody else does.
     Lease(Lease),
+    /// What is said of a package and its versions after their publish.
+    Standings(Package),
     /// What is known of a token.
     Token(TokenId),
     /// That a token is revoked.
@@ -327,6 +332,7 @@ impl fmt::Display for FactKey {
                 write!(f, "leases/releases/{address}/{version}")
             }
             Self::Lease(Lease::Package(package)) => write!(f, "leases/packages/{package}"),
+            Self::Standings(package) => write!(f, "standings/{package}"),
             Self::Token(id) => write!(f, "{TOKENS}{id}"),
             Self::Revocation(id) => write!(f, "{REVOCATIONS}{id}"),
             Self::RevocationChange => f.write_str("changes/revocations"),

@@ -42,6 +42,7 @@ pub mod route;
 pub mod secret;
 pub mod shasums;
 pub mod signed_path;
+pub mod standing;
 pub mod subdir;
 mod text_serde;
 pub mod time;

@@ -55,6 +55,16 @@ pub const UPLOAD_LIFETIME_SECONDS: u32 = 3_600;
 /// The shortest admin secret: 16 characters of base64 are 96 bits.
 pub const ADMIN_TOKEN_BYTES: usize = 16;
 
+/// The reason of a statement about a release, in bytes: with all of its characters escaped it fits the
+/// metadata of a KV key, 1,024 bytes (<https://developers.cloudflare.com/kv/platform/limits/>).
+pub const REASON_BYTES: usize = 400;
+
+/// Versions of a package of which something is said: their document is read for each list.
+pub const STANDINGS: usize = 1_000;
+
+/// Warnings in one list: they are printed on every init (clients.md 14.1 on 2.1.2).
+pub const WARNINGS: usize = 10;
+
 /// Scopes of one token: it travels in a header.
 pub const SCOPES: usize = 20;
 
@@ -93,8 +103,9 @@ pub const KEYS: usize = 16;
 /// (<https://developers.cloudflare.com/changelog/post/2026-01-30-kv-reduced-minimum-cachettl/>).
 pub const LIST_CACHE_SECONDS: u32 = 30;
 
-/// The cache time of the documents of one immutable version, in seconds: a day.
-pub const VERSION_CACHE_SECONDS: u32 = 86_400;
+/// The cache time of the documents of one immutable version, in seconds: how long a version that is
+/// revoked may still be handed out somewhere.
+pub const VERSION_CACHE_SECONDS: u32 = 300;
 
 /// Reasons given at once for a refusal; a hostile archive could have thousands.
 pub const REASONS: usize = 50;

@@ -24,6 +24,8 @@ pub enum Problem {
     Forbidden(String),
     /// 422: understood, and refused; every reason at once.
     Invalid(Vec<String>),
+    /// 410: it was there, and must not be used any more; why.
+    Gone(String),
     /// 411: the length must be known before the body.
     LengthRequired,
     /// 405: this route has other methods.
@@ -89,6 +91,7 @@ impl Problem {
             Self::NotFound(_) => 404,
             Self::MethodNotAllowed(_) => 405,
             Self::Conflict(_) => 409,
+            Self::Gone(_) => 410,
             Self::LengthRequired => 411,
             Self::TooLarge(_) => 413,
             Self::Invalid(_) => 422,
@@ -107,6 +110,7 @@ impl Problem {
             Self::BadRequest(message)
             | Self::Corrupt(message)
             | Self::Forbidden(message)
+            | Self::Gone(message)
             | Self::Misconfigured(message)
             | Self::NotFound(message)
             | Self::Origin(message)

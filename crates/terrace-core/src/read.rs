@@ -195,6 +195,9 @@ impl Lookup {
         policy: &PullPolicy,
         now: UnixTime,
     ) -> Result<Reply<S>, FinishError> {
+        if let Some(reason) = &found.metadata.gone {
+            return Err(FinishError::Problem(self.gone(reason)));
+        }
         let pull = found.metadata.pull.as_ref();
         if pull.is_some_and(|pull| pull.is_empty) {
             return Err(FinishError::Problem(self.missing()));
@@ -283,6 +286,15 @@ impl Lookup {
             }
             _ => None,
         }
+    }
+
+    fn gone(&self, reason: &str) -> Problem {
+        Problem::Gone(match &self.key {
+            IndexKey::Version(package, version) | IndexKey::Tag(package, version) => {
+                format!("{} {version} is revoked: {reason}", package.address())
+            }
+            _ => format!("this is revoked: {reason}"),
+        })
     }
 
     /// The answer when there is nothing of this name.

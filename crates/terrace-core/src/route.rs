@@ -5,6 +5,7 @@
 
 use crate::access::TokenId;
 use crate::address::{MirroredAddress, ModuleAddress, ProviderAddress};
+use crate::key::Package;
 use crate::limits;
 use crate::name::Namespace;
 use crate::oci::pushed::PushedRequest;
@@ -62,6 +63,9 @@ pub enum Route {
     PublishModule(ModuleAddress, Version),
     /// `/admin/v1/mirror/{hostname}/{namespace}/{type}/{version}`
     MirroredRelease(MirroredAddress, Version),
+    /// `/admin/v1/{kind}/{address}/standing`, of a version `/admin/v1/{kind}/{address}/{version}/standing`,
+    /// where the kind is `providers`, `modules` or `mirror`.
+    Standing(Package, Option<Version>),
     /// `/admin/v1/tokens`
     Tokens,
     /// `/admin/v1/tokens/{id}`
@@ -179,6 +183,8 @@ impl Route {
             Self::SigningKeys(..) => &[Method::Get, Method::Put],
             Self::SigningKey(..) | Self::Token(..) => &[Method::Delete],
             Self::Tokens => &[Method::Get, Method::Post],
+            Self::Standing(_, None) => &[Method::Get, Method::Put],
+            Self::Standing(_, Some(_)) => &[Method::Put],
             Self::TokenRotation(..) => &[Method::Post],
         }
     }
@@ -314,6 +320,36 @@ fn mirror_file(path: &str, address: MirroredAddress, file: &str) -> Result<Route
     }
 }
 
+fn standing(path: &str, kind: &str, address: &[&str]) -> Result<Route, Problem> {
+    let bad = |error: &dyn ToString| Problem::BadRequest(error.to_string());
+    let (package, version) = match (kind, address) {
+        ("providers", [namespace, provider_type, version @ ..]) => {
+            let address = provider(namespace, provider_type).map_err(|error| bad(&error))?;
+            (Package::Provider(address), version)
+        }
+        ("modules", [namespace, name, system, version @ ..]) => {
+            let address = module(namespace, name, system).map_err(|error| bad(&error))?;
+            (Package::Module(address), version)
+        }
+        ("mirror", [hostname, namespace, provider_type, version @ ..]) => {
+            let address = mirrored(hostname, namespace, provider_type);
+            (
+                Package::Mirrored(address.map_err(|error| bad(&error))?),
+                version,
+            )
+        }
+        _ => return Err(no_such_route(path)),
+    };
+    match version {
+        [] => Ok(Route::Standing(package, None)),
+        [version] => {
+            let version = version.parse().map_err(|error| bad(&error))?;
+            Ok(Route::Standing(package, Some(version)))
+        }
+        _ => Err(no_such_route(path)),
+    }
+}
+
 fn token_id(text: &str) -> Result<TokenId, Problem> {
     let told = || {
         format!(
@@ -327,6 +363,12 @@ fn token_id(text: &str) -> Result<TokenId, Problem> {
 fn admin(path: &str, segments: &[&str]) -> Result<Route, Problem> {
     let bad = |error: &dyn ToString| Problem::BadRequest(error.to_string());
     match segments {
+        [
+            "v1",
+            kind @ ("providers" | "modules" | "mirror"),
+            address @ ..,
+            "standing",
+        ] => standing(path, kind, address),
         ["v1", "providers", namespace, provider_type, version] => Ok(Route::PublishProvider(
             provider(namespace, provider_type).map_err(|error| bad(&error))?,
             version.parse().map_err(|error| bad(&error))?,

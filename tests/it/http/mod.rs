@@ -11,4 +11,5 @@ mod providers;
 mod publish_mirrored;
 mod publish_module;
 mod publish_provider;
+mod standing;
 mod tokens;

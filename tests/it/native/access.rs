@@ -58,9 +58,10 @@ fn rule(route: &Route, method: Method) -> Rule {
             _ => Rule::Publishers,
         },
         Route::OciBase | Route::OciToken => Rule::Known,
-        Route::PublishProvider(..) | Route::PublishModule(..) | Route::MirroredRelease(..) => {
-            Rule::Publishers
-        }
+        Route::PublishProvider(..)
+        | Route::PublishModule(..)
+        | Route::MirroredRelease(..)
+        | Route::Standing(..) => Rule::Publishers,
         Route::SigningKeys(_) if is_read => Rule::Publishers,
         Route::SigningKeys(_)
         | Route::SigningKey(..)
@@ -107,6 +108,8 @@ fn paths() -> Vec<String> {
         format!("{admin}/providers/acme/widget/1.0.0"),
         format!("{admin}/modules/acme/vpc/aws/1.0.0"),
         format!("{admin}/mirror/{MIRRORED}/widget/1.0.0"),
+        format!("{admin}/providers/acme/widget/standing"),
+        format!("{admin}/mirror/{MIRRORED}/widget/1.0.0/standing"),
         format!("{admin}/namespaces/acme/keys"),
         format!("{admin}/namespaces/acme/keys/0123456789ABCDEF"),
         format!("{admin}/tokens"),
@@ -313,7 +316,7 @@ fn every_route_lets_every_caller_do_what_its_rule_says() {
 }
 
 /// How many routes there are; `rule` is where to look when this is wrong.
-const ROUTES: usize = 24;
+const ROUTES: usize = 25;
 
 /// What tells one answer from another.
 fn told(response: &Response, name: &str) -> (u16, Vec<(String, String)>, String) {

@@ -49,7 +49,7 @@ fn each_read_makes_one_kv_read_and_no_r2_operation() {
     }
 }
 
-/// What never changes is kept for a day; a list, and a mirrored version that may gain platforms, for
+/// What may be revoked is kept for five minutes; a list, and a mirrored version that may gain platforms, for
 /// half a minute.
 #[test]
 fn an_index_is_kept_at_the_edge_for_as_long_as_it_may_be_old() {
@@ -63,12 +63,12 @@ fn an_index_is_kept_at_the_edge_for_as_long_as_it_may_be_old() {
         (format!("{own}/index.json"), 30),
         (mirrored.index(), 30),
         (mirrored.packages(), 30),
-        (format!("{own}/1.0.0.json"), 86_400),
+        (format!("{own}/1.0.0.json"), 300),
         (
             format!("{}/1.0.0/download/linux/amd64", provider.path()),
-            86_400,
+            300,
         ),
-        (format!("{}/1.0.0/download", module.path()), 86_400),
+        (format!("{}/1.0.0/download", module.path()), 300),
     ] {
         registry.get(&path);
         assert_eq!(memory.cache_seconds(), seconds, "{path}");

@@ -8,3 +8,4 @@ mod presigned;
 mod pull;
 mod races;
 mod rings;
+mod standing;

@@ -234,6 +234,7 @@ impl Memory {
     /// Writes an index past the registry.
     pub fn put_index(&self, key: &str, text: &str) {
         let metadata = IndexMetadata {
+            gone: None,
             etag: "\"x\"".to_owned(),
             content: None,
             pull: None,

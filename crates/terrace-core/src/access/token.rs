@@ -22,6 +22,7 @@ use crate::digest::Sha256;
 use crate::limits;
 use crate::presign::{hmac, keyed};
 use crate::secret::Secret;
+use crate::standing::is_unprintable;
 use crate::time::UnixTime;
 
 /// What every token begins with, for scanners that look for leaked ones.
@@ -157,12 +158,6 @@ fn checksum(text: &str) -> String {
     let mut digest = Sha256::of(text.as_bytes()).to_string();
     digest.truncate(8);
     digest
-}
-
-/// What a terminal would act on, or show in another order than it stands.
-fn is_unprintable(c: char) -> bool {
-    c.is_control()
-        || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 impl TokenId {

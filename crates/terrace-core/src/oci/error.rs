@@ -145,7 +145,7 @@ impl Problem {
             Self::NotFound(_) => OciCode::NameUnknown.as_str(),
             Self::MethodNotAllowed(_) => OciCode::Unsupported.as_str(),
             Self::Unauthorized(_) => OciCode::Unauthorized.as_str(),
-            Self::Forbidden(_) => OciCode::Denied.as_str(),
+            Self::Forbidden(_) | Self::Gone(_) => OciCode::Denied.as_str(),
             Self::TooLarge(_) | Self::LengthRequired => OciCode::SizeInvalid.as_str(),
             _ => "UNKNOWN",
         };

@@ -72,6 +72,7 @@ pub(super) fn plan<S>(route: Route, method: Method, query: &str, own: &OwnHosts<
         | Route::PublishModule(..)
         | Route::SigningKeys(..)
         | Route::SigningKey(..)
+        | Route::Standing(..)
         | Route::Tokens
         | Route::Token(..)
         | Route::TokenRotation(..)) => Plan::Other(other),

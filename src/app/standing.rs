@@ -1,0 +1,162 @@
+//! What is said of releases after their publish, and what follows for what is handed out.
+
+use terrace_core::access::Caller;
+use terrace_core::admin::StandingBody;
+use terrace_core::key::{FactKey, Package};
+use terrace_core::limits;
+use terrace_core::problem::Problem;
+use terrace_core::reply::Reply;
+use terrace_core::standing::{Reason, Standings, State, Statement};
+use terrace_core::version::Version;
+
+use super::tokens::{json, parse};
+use super::{App, BUSY_TRIES, Failure};
+use crate::store::{Clock as _, Condition, Facts as _, Platform, StoreError};
+
+/// What restores a version or a package.
+const ACTIVE: &str = "active";
+
+impl<P: Platform> App<'_, P> {
+    pub(super) async fn describe_standings(
+        &self,
+        package: &Package,
+    ) -> Result<Reply<P::Stream>, Failure> {
+        json(200, &self.standings(package).await?)
+    }
+
+    /// Says something of a package, or of one of its versions. The fact comes first; what follows from it
+    /// is made again by the same request.
+    pub(super) async fn change_standing(
+        &self,
+        caller: &Caller,
+        package: Package,
+        version: Option<Version>,
+        body: &[u8],
+    ) -> Result<Reply<P::Stream>, Failure> {
+        let StandingBody { state, reason } = parse(body)?;
+        let invalid = |error: &dyn ToString| Problem::Invalid(vec![error.to_string()]);
+        let reason: Reason = reason.parse().map_err(|error| invalid(&error))?;
+        let state: Option<State> = match state.as_str() {
+            ACTIVE => None,
+            state => Some(state.parse().map_err(|error| invalid(&error))?),
+        };
+        if version.is_none() && state.is_some_and(|state| state != State::Deprecated) {
+            let told = "a package can be deprecated; withdraw or revoke its versions";
+            return Err(invalid(&told).into());
+        }
+        let release = match &version {
+            None => {
+                let page = self.platform.facts().releases(&package, None).await?;
+                if page.releases.is_empty() {
+                    let told = format!("there is no {}", package.address());
+                    return Err(Problem::NotFound(told).into());
+                }
+                None
+            }
+            Some(version) => match self.release(&package, version).await? {
+                Some(release) => Some(release),
+                None => {
+                    let told = format!("there is no version {version} of {}", package.address());
+                    return Err(Problem::NotFound(told).into());
+                }
+            },
+        };
+        let statement = state.map(|state| Statement {
+            state,
+            reason,
+            at: self.platform.clock().now().0,
+            by: caller.name(),
+        });
+        let said = (version.as_ref(), statement);
+        let standings = self.put_standing(caller, &package, said).await?;
+        let change = FactKey::Change(package.clone());
+        self.put_document(&change, &"", &[], Condition::Any).await?;
+        if let Some(release) = &release {
+            self.index_version(release).await?;
+        }
+        self.index_versions(&package).await?;
+        json(200, &standings)
+    }
+
+    /// Reads, changes and writes until nobody else wrote in between.
+    async fn put_standing(
+        &self,
+        caller: &Caller,
+        package: &Package,
+        (version, statement): (Option<&Version>, Option<Statement>),
+    ) -> Result<Standings, Failure> {
+        let key = FactKey::Standings(package.clone());
+        let mut tries = 1;
+        loop {
+            let fact = self.platform.facts().get(&key).await?;
+            let condition = match &fact {
+                Some(fact) => Condition::Unchanged(fact.etag.clone()),
+                None => Condition::Absent,
+            };
+            let mut standings = self.standings_in(&key, fact.map(|fact| fact.bytes))?;
+            let before = say(&mut standings, version, statement.clone())?;
+            let is_revoked = |it: &Statement| it.state == State::Revoked;
+            let of_security = before.iter().any(is_revoked) || statement.iter().any(is_revoked);
+            if of_security && !caller.is_admin() {
+                let told = "revoking a version, and taking that back, takes the scope admin";
+                return Err(Problem::Forbidden(told.to_owned()).into());
+            }
+            let said = |it: &Statement| (it.state, it.reason.clone());
+            if before.as_ref().map(said) == statement.as_ref().map(said) {
+                // Said before; what follows from it may be missing.
+                return Ok(standings);
+            }
+            let text = serde_json::to_string(&standings).map_err(corrupt)?;
+            match self.platform.facts().put(&key, &text, &[], condition).await {
+                Ok(Some(_)) => return Ok(standings),
+                Ok(None) => {}
+                Err(StoreError::Busy(_)) if tries < BUSY_TRIES => {
+                    tries += 1;
+                    self.platform.clock().sleep(1).await;
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    /// What is said of a package.
+    pub(super) async fn standings(&self, package: &Package) -> Result<Standings, Failure> {
+        let key = FactKey::Standings(package.clone());
+        let fact = self.platform.facts().get(&key).await?;
+        self.standings_in(&key, fact.map(|fact| fact.bytes))
+    }
+
+    fn standings_in(&self, key: &FactKey, bytes: Option<Vec<u8>>) -> Result<Standings, Failure> {
+        match bytes {
+            None => Ok(Standings::default()),
+            Some(bytes) => serde_json::from_slice(&bytes)
+                .map_err(|error| Failure::Corrupt(format!("{key}: {error}"))),
+        }
+    }
+}
+
+/// Puts a statement where it belongs, and gives back the one that was there.
+fn say(
+    standings: &mut Standings,
+    version: Option<&Version>,
+    statement: Option<Statement>,
+) -> Result<Option<Statement>, Problem> {
+    let Some(version) = version else {
+        return Ok(std::mem::replace(&mut standings.package, statement));
+    };
+    let version = version.to_string();
+    let before = match statement {
+        Some(statement) => standings.versions.insert(version, statement),
+        None => standings.versions.remove(&version),
+    };
+    if standings.versions.len() > limits::STANDINGS {
+        let most = limits::STANDINGS;
+        let told = format!("something is said of {most} versions already: deprecate the package");
+        return Err(Problem::Invalid(vec![told]));
+    }
+    Ok(before)
+}
+
+fn corrupt(error: impl ToString) -> Failure {
+    Failure::Corrupt(error.to_string())
+}

@@ -1,0 +1,98 @@
+//! What is said of releases, broken off and at the same time as others.
+
+use serde_json::json;
+
+use crate::support::memory::{Memory, When};
+use crate::support::{ModuleFixture, Registry, Response};
+
+fn say(registry: &Registry, fixture: &ModuleFixture, version: &str, state: &str) -> Response {
+    let body = json!({ "state": state, "reason": "a test" }).to_string();
+    let path = format!("/admin/v1/modules/{}/{version}/standing", fixture.address);
+    registry.admin("PUT", &path, Some(body.as_bytes()))
+}
+
+/// A module with two versions, the first of which is the one that something is said of.
+fn published() -> (Memory, Registry, ModuleFixture) {
+    let memory = Memory::new();
+    let registry = Registry::in_memory(&memory, &[]);
+    let fixture = ModuleFixture::new("1.0.0");
+    fixture.publish(&registry);
+    let namespace = fixture.address.split('/').next().unwrap();
+    ModuleFixture::of(namespace, "1.1.0").publish(&registry);
+    (memory, registry, fixture)
+}
+
+/// What clients get of the first version: the status of its download, and whether it is listed.
+fn seen(registry: &Registry, fixture: &ModuleFixture) -> (u16, bool) {
+    let download = registry.get(&format!("{}/1.0.0/download", fixture.path()));
+    let list = registry
+        .get(&format!("{}/versions", fixture.path()))
+        .expect(200);
+    (download.status, list.text().contains("1.0.0"))
+}
+
+#[test]
+fn a_statement_that_is_broken_off_anywhere_is_finished_by_the_same_request() {
+    for (from, to, wanted) in [
+        ("active", "revoked", (410, false)),
+        ("revoked", "active", (200, true)),
+    ] {
+        for when in [When::Before, When::After] {
+            for at in 0.. {
+                let (memory, registry, fixture) = published();
+                say(&registry, &fixture, "1.0.0", from).expect(200);
+                memory.fail_write(at, when);
+                let first = say(&registry, &fixture, "1.0.0", to).status;
+                let was_hit = memory.take_fault();
+                assert_eq!(first, if was_hit { 503 } else { 200 }, "{to} {when:?} {at}");
+                say(&registry, &fixture, "1.0.0", to).expect(200);
+                assert_eq!(seen(&registry, &fixture), wanted, "{to} {when:?} {at}");
+                memory.lose_indices();
+                assert_eq!(seen(&registry, &fixture), wanted, "{to} {when:?} {at}");
+                if !was_hit {
+                    assert!(at >= 6, "{at} writes");
+                    break;
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_reader_that_mends_an_index_does_not_bring_back_what_is_revoked_meanwhile() {
+    let (memory, registry, fixture) = published();
+    memory.lose_indices();
+    let (other, address) = (memory.clone(), fixture.address.clone());
+    memory.before_index_write(move || {
+        let registry = Registry::in_memory(&other, &[]);
+        let body = json!({ "state": "revoked", "reason": "a test" }).to_string();
+        let path = format!("/admin/v1/modules/{address}/1.0.0/standing");
+        registry
+            .admin("PUT", &path, Some(body.as_bytes()))
+            .expect(200);
+    });
+    // It began before: it may still be answered.
+    registry
+        .get(&format!("{}/1.0.0/download", fixture.path()))
+        .expect(200);
+    assert_eq!(seen(&registry, &fixture), (410, false));
+}
+
+#[test]
+fn of_two_who_say_something_at_once_both_are_heard() {
+    let (memory, registry, fixture) = published();
+    let (other, address) = (memory.clone(), fixture.address.clone());
+    memory.before_commit(move || {
+        let registry = Registry::in_memory(&other, &[]);
+        let body = json!({ "state": "revoked", "reason": "a test" }).to_string();
+        let path = format!("/admin/v1/modules/{address}/1.1.0/standing");
+        registry
+            .admin("PUT", &path, Some(body.as_bytes()))
+            .expect(200);
+    });
+    say(&registry, &fixture, "1.0.0", "withdrawn").expect(200);
+    let path = format!("/admin/v1/modules/{}/standing", fixture.address);
+    let said = registry.admin("GET", &path, None).expect(200).json();
+    let states = ["1.0.0", "1.1.0"].map(|version| said["versions"][version]["state"].clone());
+    assert_eq!(states, [json!("withdrawn"), json!("revoked")]);
+}
