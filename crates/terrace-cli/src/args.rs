@@ -11,10 +11,12 @@ use terrace_core::name::{Hostname, Namespace};
 use terrace_core::openpgp::KeyId;
 use terrace_core::origin::Constraints;
 use terrace_core::platform::Platform;
+use terrace_core::standing::Reason;
 use terrace_core::subdir::Subdir;
 use terrace_core::version::Version;
 
 use crate::origin::Place;
+use crate::release::Subject;
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -87,6 +89,9 @@ pub(crate) enum Command {
     /// Manage the keys that may sign a namespace's providers
     #[command(subcommand)]
     Key(KeyCommand),
+    /// Deprecate, withdraw or revoke what is published, and take that back
+    #[command(subcommand)]
+    Release(ReleaseCommand),
     /// Make, list, revoke and replace API tokens
     #[command(subcommand)]
     Token(TokenCommand),
@@ -258,6 +263,47 @@ pub(crate) enum KeyCommand {
         /// The ID of the key: 16 hexadecimal digits, as `terrace key list` shows it
         key_id: KeyId,
     },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ReleaseCommand {
+    /// Warn the users of a package or a version: something else is better
+    ///
+    /// It stays as it is. Both clients print the reason on every init, of a provider; of a module there
+    /// is no such thing.
+    #[command(after_help = EXIT_CODES)]
+    Deprecate(Saying),
+    /// Warn the users of a version that should not have been published
+    ///
+    /// It stays in the lists, since lock files that name it would break: the reason, which both clients
+    /// print of a provider, should name the version to use instead.
+    #[command(after_help = EXIT_CODES)]
+    Withdraw(Saying),
+    /// Let nobody install a version any more
+    ///
+    /// It leaves every list and is answered 410 with the reason. Whoever has it in a lock file cannot
+    /// install it again. Takes the scope admin.
+    #[command(after_help = EXIT_CODES)]
+    Revoke(Saying),
+    /// Take back what was said
+    #[command(after_help = EXIT_CODES)]
+    Restore(Saying),
+    /// Show what is said of a package
+    #[command(after_help = EXIT_CODES)]
+    Show {
+        /// The package, as in `deprecate`
+        address: Subject,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Saying {
+    /// <namespace>/<type> for a provider, <namespace>/<name>/<system> for a module,
+    /// <hostname>/<namespace>/<type> for a mirrored provider, with @<version> behind it
+    pub(crate) address: Subject,
+    /// Why: one line, which users read
+    #[arg(long)]
+    pub(crate) reason: Reason,
 }
 
 #[derive(Debug, Subcommand)]

@@ -6,12 +6,13 @@ use std::time::Duration;
 use terrace_core::access::TokenId;
 use terrace_core::address::MirroredAddress;
 use terrace_core::admin::{
-    ErrorBody, MirroredBody, PublishAnswer, RotationBody, SigningKeysDocument, TokenAnswer,
-    TokenBody, TokenPage,
+    ErrorBody, MirroredBody, PublishAnswer, RotationBody, SigningKeysDocument, StandingBody,
+    TokenAnswer, TokenBody, TokenPage,
 };
 use terrace_core::name::Namespace;
 use terrace_core::openpgp::KeyId;
 use terrace_core::secret::Secret;
+use terrace_core::standing::Standings;
 use terrace_core::version::Version;
 use ureq::Agent;
 use ureq::http::{Method, Request, Uri};
@@ -150,6 +151,26 @@ impl<'a> Client<'a> {
         } else {
             Err(answer.into_failure(&self.url))
         }
+    }
+
+    /// Says something of a package or a version; all that is said of the package then.
+    pub(crate) fn say(&self, path: &str, body: &StandingBody) -> Result<Standings, Failure> {
+        let text = serde_json::to_string(body);
+        let text = text.map_err(|error| Failure::Unexpected(error.to_string()))?;
+        self.ask(Call {
+            method: Method::PUT,
+            path: path.to_owned(),
+            body: Some((&text, "application/json")),
+        })
+    }
+
+    /// All that is said of a package.
+    pub(crate) fn standings(&self, path: &str) -> Result<Standings, Failure> {
+        self.ask(Call {
+            method: Method::GET,
+            path: path.to_owned(),
+            body: None,
+        })
     }
 
     pub(crate) fn create_token(&self, body: &TokenBody) -> Result<TokenAnswer, Failure> {

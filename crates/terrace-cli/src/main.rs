@@ -27,6 +27,7 @@ mod parallel;
 mod provider;
 mod publish;
 mod reference;
+mod release;
 mod retry;
 mod tokens;
 mod upload;
@@ -36,7 +37,10 @@ use std::process::ExitCode;
 use clap::Parser as _;
 use terrace_core::access::Scopes;
 
-use crate::args::{Arguments, Command, KeyCommand, MirrorCommand, PublishCommand, TokenCommand};
+use crate::args::{
+    Arguments, Command, KeyCommand, MirrorCommand, PublishCommand, RegistryArguments,
+    ReleaseCommand, TokenCommand,
+};
 use crate::error::Failure;
 use crate::output::Output;
 
@@ -87,6 +91,7 @@ fn run(arguments: &Arguments, output: &Output) -> Result<(), Failure> {
         Command::Key(KeyCommand::Remove { namespace, key_id }) => {
             keys::remove(namespace, *key_id, registry, output)
         }
+        Command::Release(release) => say(release, registry, output),
         Command::Token(TokenCommand::Create {
             name,
             scopes,
@@ -102,4 +107,24 @@ fn run(arguments: &Arguments, output: &Output) -> Result<(), Failure> {
             tokens::rotate(*id, *overlap, registry, output)
         }
     }
+}
+
+fn say(
+    command: &ReleaseCommand,
+    registry: &RegistryArguments,
+    output: &Output,
+) -> Result<(), Failure> {
+    let (state, saying) = match command {
+        ReleaseCommand::Show { address } => return release::show(address, registry, output),
+        ReleaseCommand::Deprecate(saying) => ("deprecated", saying),
+        ReleaseCommand::Withdraw(saying) => ("withdrawn", saying),
+        ReleaseCommand::Revoke(saying) => ("revoked", saying),
+        ReleaseCommand::Restore(saying) => ("active", saying),
+    };
+    let takes_version = matches!(state, "withdrawn" | "revoked");
+    if takes_version && !saying.address.is_version() {
+        let told = format!("{0}: name a version, as in {0}@1.2.0", saying.address);
+        return Err(Failure::Usage(told));
+    }
+    release::say(&saying.address, state, &saying.reason, registry, output)
 }
