@@ -2,6 +2,7 @@
 
 mod access;
 mod archives;
+mod audit;
 mod follow;
 #[expect(dead_code, reason = "what signs people and jobs in follows")]
 mod issuer;
@@ -17,7 +18,7 @@ use std::cell::{Cell, RefCell};
 use std::pin::Pin;
 
 use futures_util::future::join_all;
-use terrace_core::access::{BadCredentials, Owner};
+use terrace_core::access::{BadCredentials, Caller};
 use terrace_core::address::MirroredAddress;
 use terrace_core::config::Config;
 use terrace_core::key::{IndexKey, Package};
@@ -32,6 +33,7 @@ use terrace_core::signed_path::PulledPackage;
 use terrace_core::time::UnixTime;
 
 use access::Need;
+use audit::Change;
 
 use crate::store::{BodyError, Clock as _, Platform, Request, StoreError};
 
@@ -206,46 +208,57 @@ impl<'a, P: Platform> App<'a, P> {
         if let Route::Pull(path) = route {
             return self.pull_archive(&path, request.origin()).await;
         }
-        let need = match &route {
-            Route::PublishProvider(address, _) => {
-                Need::Publish(Owner::of(&Package::Provider(address.clone())))
-            }
-            Route::PublishModule(address, _) => {
-                Need::Publish(Owner::of(&Package::Module(address.clone())))
-            }
-            Route::MirroredRelease(address, _) => {
-                let own = OwnHosts::new(request.origin(), &self.config.hostnames);
-                Need::Publish(Owner::of(&own.package(address.clone())))
-            }
-            Route::Standing(package, _) => Need::Publish(Owner::of(package)),
-            Route::SigningKeys(namespace) if method == Method::Get => {
-                Need::Publish(Owner::of_namespace(namespace.as_str()))
-            }
-            _ => Need::Admin,
-        };
+        let own = OwnHosts::new(request.origin(), &self.config.hostnames);
+        let need = Need::of(&route, method, &own);
         let caller = self.authorize(&request, &need).await?;
-        let origin = request.origin().to_owned();
+        let body = match method {
+            Method::Put | Method::Post => admin_body(&mut request).await?,
+            _ => Vec::new(),
+        };
+        if matches!(method, Method::Get | Method::Head) {
+            return self
+                .administer(route, method, &caller, &body, &request)
+                .await;
+        }
+        let change = Change::new(caller.name(), &request, &body);
+        let reply = self
+            .administer(route, method, &caller, &body, &request)
+            .await?;
+        // What is described first and sent later is a change then.
+        if reply.status != 202 {
+            self.record(change, reply.status).await?;
+        }
+        Ok(reply)
+    }
+
+    /// What the admin routes do, for whoever may.
+    async fn administer<R>(
+        &self,
+        route: Route,
+        method: Method,
+        caller: &Caller,
+        body: &[u8],
+        request: &R,
+    ) -> Result<Reply<P::Stream>, Failure>
+    where
+        R: Request<Stream = P::Stream>,
+    {
+        let origin = request.origin();
         match (route, method) {
             (Route::PublishProvider(address, version), _) => {
-                let body = admin_body(&mut request).await?;
-                self.publish_provider(address, version, &body, &origin)
-                    .await
+                self.publish_provider(address, version, body, origin).await
             }
             (Route::MirroredRelease(address, version), Method::Get) => {
                 self.describe_mirrored(address, version).await
             }
             (Route::MirroredRelease(address, version), _) => {
-                let body = admin_body(&mut request).await?;
-                self.publish_mirrored(address, version, &body, &origin)
-                    .await
+                self.publish_mirrored(address, version, body, origin).await
             }
             (Route::PublishModule(address, version), _) => {
-                let body = admin_body(&mut request).await?;
-                self.publish_module(address, version, &body, &origin).await
+                self.publish_module(address, version, body, origin).await
             }
             (Route::SigningKeys(namespace), Method::Put) => {
-                let body = admin_body(&mut request).await?;
-                self.add_signing_keys(&namespace, &body).await
+                self.add_signing_keys(&namespace, body).await
             }
             (Route::SigningKeys(namespace), _) => self.list_signing_keys(&namespace).await,
             (Route::SigningKey(namespace, key_id), _) => {
@@ -253,20 +266,14 @@ impl<'a, P: Platform> App<'a, P> {
             }
             (Route::Standing(package, _), Method::Get) => self.describe_standings(&package).await,
             (Route::Standing(package, version), _) => {
-                let body = admin_body(&mut request).await?;
-                self.change_standing(&caller, package, version, &body).await
+                self.change_standing(caller, package, version, body).await
             }
-            (Route::Tokens, Method::Post) => {
-                let body = admin_body(&mut request).await?;
-                self.create_token(&caller, &body).await
-            }
+            (Route::Audit, _) => self.list_audit(request.query()).await,
+            (Route::Tokens, Method::Post) => self.create_token(caller, body).await,
             (Route::Tokens, _) => self.list_tokens(request.query()).await,
             (Route::Token(id), _) => self.revoke_token(id).await,
-            (Route::TokenRotation(id), _) => {
-                let body = admin_body(&mut request).await?;
-                self.rotate_token(&caller, id, &body).await
-            }
-            // Reads, archives and OCI clients have been answered above.
+            (Route::TokenRotation(id), _) => self.rotate_token(caller, id, body).await,
+            // Everything else has been answered before.
             (
                 Route::Home
                 | Route::Discovery

@@ -3,11 +3,13 @@
 use terrace_core::access::{
     BadCredentials, Caller, Owner, RevocationDocument, Revocations, TokenId,
 };
-use terrace_core::key::{FactKey, IndexKey, REVOCATIONS};
+use terrace_core::key::{FactKey, IndexKey, Package, REVOCATIONS};
 use terrace_core::limits;
+use terrace_core::own_hosts::OwnHosts;
 use terrace_core::problem::Problem;
 use terrace_core::read::{Asked, IndexForm, refusal, refused};
 use terrace_core::reply::{Body, Reply};
+use terrace_core::route::{Method, Route};
 
 use super::{App, Failure, Task};
 use crate::isolate::Remembered;
@@ -15,7 +17,7 @@ use crate::store::{Clock as _, Facts as _, Indices as _, Platform, Request};
 
 /// By which header the platform tells where a request comes from
 /// (<https://developers.cloudflare.com/fundamentals/reference/http-headers/>).
-const ADDRESS: &str = "cf-connecting-ip";
+pub(super) const ADDRESS: &str = "cf-connecting-ip";
 
 /// How many documents a page of a listing has.
 const PAGE: u32 = 1_000;
@@ -27,6 +29,23 @@ pub(super) enum Need {
     Admin,
     /// To be allowed to publish for an owner.
     Publish(Owner),
+}
+
+impl Need {
+    /// What an admin route needs.
+    pub(super) fn of(route: &Route, method: Method, own: &OwnHosts<'_>) -> Self {
+        let publish = |package| Self::Publish(Owner::of(&package));
+        match route {
+            Route::PublishProvider(address, _) => publish(Package::Provider(address.clone())),
+            Route::PublishModule(address, _) => publish(Package::Module(address.clone())),
+            Route::MirroredRelease(address, _) => publish(own.package(address.clone())),
+            Route::Standing(package, _) => Self::Publish(Owner::of(package)),
+            Route::SigningKeys(namespace) if method == Method::Get => {
+                Self::Publish(Owner::of_namespace(namespace.as_str()))
+            }
+            _ => Self::Admin,
+        }
+    }
 }
 
 impl<P: Platform> App<'_, P> {

@@ -13,11 +13,12 @@ use terrace_core::oci::{
     Digest, OciError, Query, RepositoryName, TokenAnswer, challenge, unauthorized,
 };
 use terrace_core::problem::Problem;
-use terrace_core::read::{oci_base, sized};
+use terrace_core::read::{CONTENT_DIGEST, oci_base, sized};
 use terrace_core::reply::{CachePolicy, Reply};
 use terrace_core::route::{Method, Route};
 
 use super::access::Need;
+use super::audit::Change;
 use super::{App, BUSY_TRIES, Failure};
 use crate::store::{Clock as _, Condition, Facts as _, Platform, Request, StoreError};
 
@@ -89,8 +90,37 @@ impl<P: Platform> App<'_, P> {
         }
         let owner = Owner::of_repository(&repository, &self.config.oci_providers);
         let caller = self.authorize(&request, &Need::Publish(owner)).await?;
+        let is_change = matches!(
+            (&path, method),
+            (PushedPath::Manifest(_), _) | (PushedPath::Blob(_), Method::Delete)
+        );
+        let change = Change::new(caller.name(), &request, &[]);
+        let reply = self
+            .change_pushed(&caller, repository, path, method, request)
+            .await?;
+        if is_change {
+            let told = reply
+                .header(CONTENT_DIGEST)
+                .and_then(|it| Digest::parse(it).ok());
+            self.record(change.of_content(told), reply.status).await?;
+        }
+        Ok(reply)
+    }
+
+    /// Uploads, pushes and deletes, for whoever may.
+    async fn change_pushed<R>(
+        &self,
+        caller: &Caller,
+        repository: RepositoryName,
+        path: PushedPath,
+        method: Method,
+        request: R,
+    ) -> Result<Reply<P::Stream>, Failure>
+    where
+        R: Request<Stream = P::Stream>,
+    {
         match (path, method) {
-            (PushedPath::Uploads, _) => self.begin_upload(&caller, repository, request).await,
+            (PushedPath::Uploads, _) => self.begin_upload(caller, repository, request).await,
             (PushedPath::Upload(id), Method::Patch) => {
                 self.go_on_with_upload(&repository, id, request).await
             }

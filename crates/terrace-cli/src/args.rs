@@ -92,6 +92,9 @@ pub(crate) enum Command {
     /// Deprecate, withdraw or revoke what is published, and take that back
     #[command(subcommand)]
     Release(ReleaseCommand),
+    /// Look after a registry
+    #[command(subcommand)]
+    Admin(AdminCommand),
     /// Make, list, revoke and replace API tokens
     #[command(subcommand)]
     Token(TokenCommand),
@@ -262,6 +265,23 @@ pub(crate) enum KeyCommand {
         namespace: Namespace,
         /// The ID of the key: 16 hexadecimal digits, as `terrace key list` shows it
         key_id: KeyId,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum AdminCommand {
+    /// Show who changed what, when and from where
+    ///
+    /// Each entry holds the digest of the one before: one that was changed or taken out is found. Ends with
+    /// 3 if so.
+    #[command(after_help = EXIT_CODES)]
+    Audit {
+        /// Only what happened in this time, such as 24h
+        #[arg(long, value_parser = humantime::parse_duration)]
+        since: Option<Duration>,
+        /// Check that no entry is missing and none was changed
+        #[arg(long)]
+        verify: bool,
     },
 }
 

@@ -6,8 +6,8 @@ use std::time::Duration;
 use terrace_core::access::TokenId;
 use terrace_core::address::MirroredAddress;
 use terrace_core::admin::{
-    ErrorBody, MirroredBody, PublishAnswer, RotationBody, SigningKeysDocument, StandingBody,
-    TokenAnswer, TokenBody, TokenPage,
+    AuditPage, ErrorBody, MirroredBody, PublishAnswer, RotationBody, SigningKeysDocument,
+    StandingBody, TokenAnswer, TokenBody, TokenPage,
 };
 use terrace_core::name::Namespace;
 use terrace_core::openpgp::KeyId;
@@ -169,6 +169,15 @@ impl<'a> Client<'a> {
         self.ask(Call {
             method: Method::GET,
             path: path.to_owned(),
+            body: None,
+        })
+    }
+
+    /// Some entries of the audit log: those behind this number, from this time on.
+    pub(crate) fn audit(&self, behind: u64, since: u64) -> Result<AuditPage, Failure> {
+        self.ask(Call {
+            method: Method::GET,
+            path: format!("/admin/v1/audit?behind={behind}&since={since}"),
             body: None,
         })
     }

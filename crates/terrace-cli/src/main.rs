@@ -10,6 +10,7 @@
 
 mod archive;
 mod args;
+mod audit;
 mod client;
 mod clock;
 mod dist;
@@ -38,7 +39,7 @@ use clap::Parser as _;
 use terrace_core::access::Scopes;
 
 use crate::args::{
-    Arguments, Command, KeyCommand, MirrorCommand, PublishCommand, RegistryArguments,
+    AdminCommand, Arguments, Command, KeyCommand, MirrorCommand, PublishCommand, RegistryArguments,
     ReleaseCommand, TokenCommand,
 };
 use crate::error::Failure;
@@ -90,6 +91,9 @@ fn run(arguments: &Arguments, output: &Output) -> Result<(), Failure> {
         Command::Key(KeyCommand::List { namespace }) => keys::list(namespace, registry, output),
         Command::Key(KeyCommand::Remove { namespace, key_id }) => {
             keys::remove(namespace, *key_id, registry, output)
+        }
+        Command::Admin(AdminCommand::Audit { since, verify }) => {
+            audit::audit(*since, *verify, registry, output)
         }
         Command::Release(release) => say(release, registry, output),
         Command::Token(TokenCommand::Create {

@@ -234,6 +234,18 @@ impl TokenAnswer {
     }
 }
 
+/// The answer of `GET /admin/v1/audit`.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct AuditPage {
+    /// Each as it is stored, byte for byte: the chain is made of their digests.
+    pub entries: Vec<String>,
+    /// If there are more: `?behind=` this number gets them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<u64>,
+    /// The number of the newest entry, as far as is known.
+    pub newest: u64,
+}
+
 /// The answer of `GET /admin/v1/tokens`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct TokenPage {

@@ -17,6 +17,8 @@
 //! ├── standings/providers/hosted/{namespace}/{type}             what is deprecated, withdrawn or revoked, by compare-and-swap
 //! ├── standings/providers/{hostname}/{namespace}/{type}
 //! ├── standings/modules/{namespace}/{name}/{system}
+//! ├── audit/{number}                                            who changed what, append-only; each holds the digest of the one before
+//! ├── audit-head                                                which of them is about the newest
 //! ├── tokens/{id}                                               what is known of an API token, never the token
 //! ├── revocations/{id}                                          that one is revoked; metadata: from when
 //! ├── changes/revocations
@@ -92,6 +94,10 @@ pub enum FactKey {
     Lease(Lease),
     /// What is said of a package and its versions after their publish.
     Standings(Package),
+    /// One entry of the audit log, by its number.
+    Audit(u64),
+    /// Which entry is the newest.
+    AuditHead,
     /// What is known of a token.
     Token(TokenId),
     /// That a token is revoked.
@@ -266,6 +272,9 @@ impl FactKey {
     }
 }
 
+/// Under which all entries of the audit log lie, and nothing else.
+pub const AUDIT: &str = "audit/";
+
 /// Under which all tokens lie, and nothing else.
 pub const TOKENS: &str = "tokens/";
 
@@ -333,6 +342,8 @@ impl fmt::Display for FactKey {
             }
             Self::Lease(Lease::Package(package)) => write!(f, "leases/packages/{package}"),
             Self::Standings(package) => write!(f, "standings/{package}"),
+            Self::Audit(number) => write!(f, "{AUDIT}{number:012}"),
+            Self::AuditHead => f.write_str("audit-head"),
             Self::Token(id) => write!(f, "{TOKENS}{id}"),
             Self::Revocation(id) => write!(f, "{REVOCATIONS}{id}"),
             Self::RevocationChange => f.write_str("changes/revocations"),

@@ -16,6 +16,7 @@ pub mod admin;
 pub mod archive;
 pub mod archive_url;
 mod arithmetic;
+pub mod audit;
 pub mod config;
 pub mod digest;
 pub mod index;

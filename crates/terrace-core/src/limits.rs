@@ -80,6 +80,9 @@ pub const TOKEN_LIFETIME_SECONDS: std::ops::RangeInclusive<u64> = 60..=315_360_0
 /// How long a token may stay good that another replaces, in seconds: 90 days.
 pub const TOKEN_OVERLAP_SECONDS: u64 = 7_776_000;
 
+/// Entries of the audit log in one answer; each is read from storage.
+pub const AUDIT_AT_ONCE: u32 = 200;
+
 /// Tokens of one listing; each is read from storage.
 pub const TOKENS_AT_ONCE: u32 = 100;
 

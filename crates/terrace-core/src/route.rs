@@ -66,6 +66,8 @@ pub enum Route {
     /// `/admin/v1/{kind}/{address}/standing`, of a version `/admin/v1/{kind}/{address}/{version}/standing`,
     /// where the kind is `providers`, `modules` or `mirror`.
     Standing(Package, Option<Version>),
+    /// `/admin/v1/audit`
+    Audit,
     /// `/admin/v1/tokens`
     Tokens,
     /// `/admin/v1/tokens/{id}`
@@ -182,6 +184,7 @@ impl Route {
             Self::MirroredRelease(..) => &[Method::Get, Method::Put],
             Self::SigningKeys(..) => &[Method::Get, Method::Put],
             Self::SigningKey(..) | Self::Token(..) => &[Method::Delete],
+            Self::Audit => &[Method::Get],
             Self::Tokens => &[Method::Get, Method::Post],
             Self::Standing(_, None) => &[Method::Get, Method::Put],
             Self::Standing(_, Some(_)) => &[Method::Put],
@@ -383,6 +386,7 @@ fn admin(path: &str, segments: &[&str]) -> Result<Route, Problem> {
             module(namespace, name, system).map_err(|error| bad(&error))?,
             version.parse().map_err(|error| bad(&error))?,
         )),
+        ["v1", "audit"] => Ok(Route::Audit),
         ["v1", "tokens"] => Ok(Route::Tokens),
         ["v1", "tokens", id] => Ok(Route::Token(token_id(id)?)),
         ["v1", "tokens", id, "rotation"] => Ok(Route::TokenRotation(token_id(id)?)),

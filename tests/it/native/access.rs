@@ -65,6 +65,7 @@ fn rule(route: &Route, method: Method) -> Rule {
         Route::SigningKeys(_) if is_read => Rule::Publishers,
         Route::SigningKeys(_)
         | Route::SigningKey(..)
+        | Route::Audit
         | Route::Tokens
         | Route::Token(_)
         | Route::TokenRotation(_) => Rule::Admins,
@@ -112,6 +113,7 @@ fn paths() -> Vec<String> {
         format!("{admin}/mirror/{MIRRORED}/widget/1.0.0/standing"),
         format!("{admin}/namespaces/acme/keys"),
         format!("{admin}/namespaces/acme/keys/0123456789ABCDEF"),
+        format!("{admin}/audit"),
         format!("{admin}/tokens"),
         format!("{admin}/tokens/0123456789abcdef"),
         format!("{admin}/tokens/0123456789abcdef/rotation"),
@@ -316,7 +318,7 @@ fn every_route_lets_every_caller_do_what_its_rule_says() {
 }
 
 /// How many routes there are; `rule` is where to look when this is wrong.
-const ROUTES: usize = 25;
+const ROUTES: usize = 26;
 
 /// What tells one answer from another.
 fn told(response: &Response, name: &str) -> (u16, Vec<(String, String)>, String) {

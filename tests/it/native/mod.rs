@@ -1,4 +1,5 @@
 mod access;
+mod audit;
 mod config;
 mod counts;
 mod faults;

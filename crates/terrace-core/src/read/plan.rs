@@ -73,6 +73,7 @@ pub(super) fn plan<S>(route: Route, method: Method, query: &str, own: &OwnHosts<
         | Route::SigningKeys(..)
         | Route::SigningKey(..)
         | Route::Standing(..)
+        | Route::Audit
         | Route::Tokens
         | Route::Token(..)
         | Route::TokenRotation(..)) => Plan::Other(other),

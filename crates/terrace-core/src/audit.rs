@@ -1,0 +1,162 @@
+//! Who changed what: an append-only chain of entries, each of which holds the digest of the one before.
+//!
+//! An entry that is changed or taken out breaks the chain behind it. Taking the newest ones away does
+//! not: that shows only against a copy, or against the [`AuditHead`], which whoever may delete entries
+//! may write, too.
+
+use serde::{Deserialize, Serialize};
+
+use crate::digest::Sha256;
+
+/// One change. Its text, byte for byte, is what the next entry holds the digest of.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AuditEntry {
+    /// Counts from 1.
+    pub number: u64,
+    /// When, in seconds since 1970.
+    pub at: u64,
+    /// Who: `root`, or a token by its id and name.
+    pub by: String,
+    /// The address it came from, as the platform tells it; empty where it does not.
+    pub from: String,
+    /// The method and the path.
+    pub what: String,
+    /// The status of the answer.
+    pub status: u16,
+    /// The digest of what was sent, if anything was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sent: Option<Sha256>,
+    /// The digest of the entry before; of the first, that of nothing.
+    pub previous: Sha256,
+}
+
+/// Which entry was the newest a while ago, to find the end without a walk.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AuditHead {
+    /// Its number; 0 for none.
+    pub number: u64,
+}
+
+/// Where a chain breaks.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum AuditFault {
+    /// An entry cannot be read.
+    #[error("entry {0} cannot be read: it was changed")]
+    Unreadable(u64),
+    /// An entry is missing.
+    #[error("entry {0} is missing")]
+    Missing(u64),
+    /// An entry does not follow from the one before.
+    #[error("entry {0} does not follow from entry {prev}: one of them was changed", prev = .0 - 1)]
+    Broken(u64),
+}
+
+/// Walks a chain from its beginning.
+#[derive(Debug)]
+pub struct AuditChain {
+    next: u64,
+    previous: Sha256,
+}
+
+impl Default for AuditChain {
+    fn default() -> Self {
+        Self {
+            next: 1,
+            previous: Sha256::of(b""),
+        }
+    }
+}
+
+impl AuditChain {
+    /// Goes one entry on, given by its text.
+    ///
+    /// # Errors
+    /// Where the chain breaks.
+    pub fn follow(&mut self, text: &str) -> Result<AuditEntry, AuditFault> {
+        let unreadable = |_| AuditFault::Unreadable(self.next);
+        let entry: AuditEntry = serde_json::from_str(text).map_err(unreadable)?;
+        if entry.number != self.next {
+            return Err(AuditFault::Missing(self.next));
+        }
+        if entry.previous != self.previous {
+            return Err(AuditFault::Broken(self.next));
+        }
+        self.next += 1;
+        self.previous = Sha256::of(text.as_bytes());
+        Ok(entry)
+    }
+
+    /// How many entries have been walked.
+    pub fn length(&self) -> u64 {
+        self.next - 1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chain(length: u64) -> Vec<String> {
+        let mut previous = Sha256::of(b"");
+        let mut texts = Vec::new();
+        for number in 1..=length {
+            let entry = AuditEntry {
+                number,
+                at: number,
+                by: "root".to_owned(),
+                from: "192.0.2.1".to_owned(),
+                what: "DELETE /admin/v1/tokens/0123456789abcdef".to_owned(),
+                status: 204,
+                sent: None,
+                previous,
+            };
+            let text = serde_json::to_string(&entry).unwrap();
+            previous = Sha256::of(text.as_bytes());
+            texts.push(text);
+        }
+        texts
+    }
+
+    fn walk(texts: &[String]) -> Result<u64, AuditFault> {
+        let mut chain = AuditChain::default();
+        for text in texts {
+            chain.follow(text)?;
+        }
+        Ok(chain.length())
+    }
+
+    #[test]
+    fn a_chain_is_walked_to_its_end() {
+        assert_eq!(walk(&chain(5)), Ok(5));
+        assert_eq!(walk(&[]), Ok(0));
+    }
+
+    #[test]
+    fn an_entry_that_is_changed_taken_out_or_moved_is_found() {
+        let whole = chain(5);
+        let mut changed = whole.clone();
+        changed[2] = changed[2].replace("192.0.2.1", "192.0.2.2");
+        assert_eq!(walk(&changed), Err(AuditFault::Broken(4)));
+        let mut missing = whole.clone();
+        missing.remove(1);
+        assert_eq!(walk(&missing), Err(AuditFault::Missing(2)));
+        let mut moved = whole.clone();
+        moved.swap(1, 2);
+        assert_eq!(walk(&moved), Err(AuditFault::Missing(2)));
+        let mut unreadable = whole;
+        unreadable[0] = "{".to_owned();
+        assert_eq!(walk(&unreadable), Err(AuditFault::Unreadable(1)));
+    }
+
+    #[test]
+    fn the_documents_are_pinned() {
+        let first = chain(1).remove(0);
+        let empty = Sha256::of(b"");
+        let text = format!(
+            r#"{{"number":1,"at":1,"by":"root","from":"192.0.2.1","what":"DELETE /admin/v1/tokens/0123456789abcdef","status":204,"previous":"{empty}"}}"#
+        );
+        assert_eq!(first, text);
+        let head = serde_json::to_string(&AuditHead { number: 7 }).unwrap();
+        assert_eq!(head, r#"{"number":7}"#);
+    }
+}

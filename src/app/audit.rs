@@ -1,0 +1,138 @@
+//! Writes down every change that was let through.
+
+use terrace_core::admin::AuditPage;
+use terrace_core::audit::{AuditEntry, AuditHead};
+use terrace_core::digest::Sha256;
+use terrace_core::key::{AUDIT, FactKey};
+use terrace_core::limits;
+use terrace_core::oci::{Digest, Query};
+use terrace_core::reply::Reply;
+
+use super::access::ADDRESS;
+use super::tokens::json;
+use super::{App, Failure};
+use crate::store::{Clock as _, Condition, Facts as _, Platform, Request, StoreError};
+
+/// The name of the metadata that tells when an entry was written.
+const AT: &str = "at";
+
+/// A change, as far as it is known before it is made.
+pub(super) struct Change {
+    by: String,
+    from: String,
+    what: String,
+    sent: Option<Sha256>,
+}
+
+impl Change {
+    /// The one that a request makes with this body.
+    pub(super) fn new<R: Request>(by: String, request: &R, body: &[u8]) -> Self {
+        Self {
+            by,
+            from: request.header(ADDRESS).unwrap_or_default(),
+            what: format!("{} {}", request.method(), request.path()),
+            sent: (!body.is_empty()).then(|| Sha256::of(body)),
+        }
+    }
+}
+
+impl Change {
+    /// The same of what has a digest of its own.
+    pub(super) fn of_content(mut self, digest: Option<Digest>) -> Self {
+        if let Some(Digest::Sha256(digest)) = digest {
+            self.sent = Some(digest);
+        }
+        self
+    }
+}
+
+impl<P: Platform> App<'_, P> {
+    /// Appends an entry for a change that was made. Whoever is answered 503 because this fails sends the
+    /// same again, and then it is written.
+    pub(super) async fn record(&self, change: Change, status: u16) -> Result<(), Failure> {
+        let facts = self.platform.facts();
+        let head: Option<AuditHead> = self.read_document(&FactKey::AuditHead).await?;
+        let mut number = head.unwrap_or_default().number;
+        let mut entry = AuditEntry {
+            number,
+            at: self.platform.clock().now().0,
+            by: change.by,
+            from: change.from,
+            what: change.what,
+            status,
+            sent: change.sent,
+            previous: Sha256::of(b""),
+        };
+        loop {
+            if number > 0 {
+                let newest = facts.get(&FactKey::Audit(number)).await?;
+                // Where it was taken away the chain breaks, and the log goes on.
+                entry.previous = Sha256::of(&newest.map(|fact| fact.bytes).unwrap_or_default());
+            }
+            entry.number = number + 1;
+            let text = serde_json::to_string(&entry);
+            let text = text.map_err(|error| Failure::Corrupt(error.to_string()))?;
+            let key = FactKey::Audit(entry.number);
+            let at = [(AT, entry.at.to_string())];
+            if facts
+                .put(&key, &text, &at, Condition::Absent)
+                .await?
+                .is_some()
+            {
+                break;
+            }
+            // Somebody else was faster, or the head is behind.
+            number += 1;
+        }
+        let head = AuditHead {
+            number: entry.number,
+        };
+        let text = serde_json::to_string(&head);
+        let text = text.map_err(|error| Failure::Corrupt(error.to_string()))?;
+        match facts
+            .put(&FactKey::AuditHead, &text, &[], Condition::Any)
+            .await
+        {
+            // It is a hint: the next walks a few steps more.
+            Err(StoreError::Busy(_)) => Ok(()),
+            written => Ok(written.map(drop)?),
+        }
+    }
+
+    /// Entries as they are stored, ascending, behind the one with this number.
+    pub(super) async fn list_audit(&self, query: &str) -> Result<Reply<P::Stream>, Failure> {
+        let query = Query(query);
+        let number = |name| query.value(name).and_then(|text| text.parse::<u64>().ok());
+        let behind = number("behind").map(|number| format!("{number:012}"));
+        let since = number("since").unwrap_or_default();
+        let facts = self.platform.facts();
+        let most = limits::AUDIT_AT_ONCE;
+        let page = facts.list(AUDIT, behind.as_deref(), most).await?;
+        let mut entries = Vec::new();
+        for fact in &page.facts {
+            let at = fact.metadata.iter().find(|(name, _)| name == AT);
+            let at = at.and_then(|(_, at)| at.parse::<u64>().ok());
+            if at.is_some_and(|at| at < since) {
+                continue;
+            }
+            let Ok(number) = fact.name.parse() else {
+                continue;
+            };
+            let text = facts.get(&FactKey::Audit(number)).await?;
+            let text = text.map(|fact| String::from_utf8_lossy(&fact.bytes).into_owned());
+            entries.push(text.unwrap_or_default());
+        }
+        let last = page.facts.last().filter(|_| page.is_cut);
+        let next = last.and_then(|fact| fact.name.parse().ok());
+        let head: Option<AuditHead> = self.read_document(&FactKey::AuditHead).await?;
+        let newest = head.unwrap_or_default().number;
+        json(
+            200,
+            &AuditPage {
+                entries,
+                next,
+                newest,
+            },
+        )
+    }
+}

@@ -1,0 +1,196 @@
+//! Who changed what, written down.
+
+use terrace_core::audit::{AuditChain, AuditEntry, AuditFault};
+
+use crate::support::memory::{Memory, When};
+use crate::support::pushed::Pushed;
+use crate::support::registry::{Sent, TOKEN};
+use crate::support::tokens::{create, revoke};
+use crate::support::{ModuleFixture, ProviderFixture, Registry};
+
+fn start() -> (Memory, Registry) {
+    let memory = Memory::new();
+    let registry = Registry::in_memory(&memory, &[]);
+    (memory, registry)
+}
+
+/// The texts of all entries, page by page.
+fn texts(registry: &Registry) -> Vec<String> {
+    let mut texts = Vec::new();
+    let mut path = "/admin/v1/audit".to_owned();
+    loop {
+        let page = registry.admin("GET", &path, None).expect(200).json();
+        let entries = page["entries"].as_array().unwrap().iter();
+        texts.extend(entries.map(|text| text.as_str().unwrap().to_owned()));
+        match page["next"].as_u64() {
+            Some(next) => path = format!("/admin/v1/audit?behind={next}"),
+            None => return texts,
+        }
+    }
+}
+
+fn walk(texts: &[String]) -> Result<Vec<AuditEntry>, AuditFault> {
+    let mut chain = AuditChain::default();
+    texts.iter().map(|text| chain.follow(text)).collect()
+}
+
+#[test]
+fn every_change_is_an_entry_with_who_what_when_and_from_where() {
+    let (_, registry) = start();
+    let module = ModuleFixture::of("acme", "1.0.0");
+    let (id, token) = create(&registry, &["publish:acme"], None);
+    let body = module.description().to_string();
+    let send = || {
+        let sent = Sent::new("PUT", &module.admin_path()).bearing(&token);
+        registry.send(
+            &sent
+                .header("cf-connecting-ip", "192.0.2.1")
+                .body(body.clone()),
+        )
+    };
+    // What is described and not yet sent is no change.
+    send().expect(202);
+    module.upload(&registry);
+    send().expect(201);
+    send().expect(200);
+    revoke(&registry, &id).expect(204);
+    let entries = walk(&texts(&registry)).unwrap();
+    let told: Vec<_> = entries
+        .iter()
+        .map(|it| (it.what.as_str(), it.status))
+        .collect();
+    let put = format!("PUT {}", module.admin_path());
+    let delete = format!("DELETE /admin/v1/tokens/{id}");
+    assert_eq!(
+        told,
+        [
+            ("POST /admin/v1/tokens", 201),
+            (put.as_str(), 201),
+            (put.as_str(), 200),
+            (delete.as_str(), 204)
+        ]
+    );
+    assert_eq!(
+        (entries[0].by.as_str(), entries[0].at),
+        ("root", 1_800_000_000)
+    );
+    assert_eq!(
+        (entries[1].by.as_str(), entries[1].from.as_str()),
+        (&*format!("token {id} (a test)"), "192.0.2.1")
+    );
+    assert_eq!(
+        entries[1].sent,
+        Some(terrace_core::digest::Sha256::of(body.as_bytes()))
+    );
+    assert_eq!(entries[1].sent, entries[2].sent);
+    assert_eq!(entries[3].sent, None);
+}
+
+#[test]
+fn what_clients_push_and_delete_by_oci_is_written_down() {
+    let (_, registry) = start();
+    let pushed = Pushed::of(&registry, "acme/tools");
+    pushed.artifact("latest", b"a layer", serde_json::json!({}));
+    let latest = pushed.get("manifests/latest").expect(200);
+    let digest = latest.header("docker-content-digest").unwrap();
+    pushed
+        .send("DELETE", &format!("manifests/{digest}"))
+        .expect(202);
+    let entries = walk(&texts(&registry)).unwrap();
+    let told: Vec<&str> = entries.iter().map(|it| it.what.as_str()).collect();
+    let deleted = format!("DELETE /v2/acme/tools/manifests/{digest}");
+    assert_eq!(
+        told,
+        ["PUT /v2/acme/tools/manifests/latest", deleted.as_str()]
+    );
+    assert_eq!(format!("sha256:{}", entries[0].sent.unwrap()), *digest);
+}
+
+#[test]
+fn what_is_refused_or_only_read_is_no_change() {
+    let (_, registry) = start();
+    registry.admin("GET", "/admin/v1/tokens", None).expect(200);
+    registry
+        .admin("POST", "/admin/v1/tokens", Some(b"{}"))
+        .expect(400);
+    let sent = Sent::new("DELETE", "/admin/v1/tokens/0123456789abcdef");
+    registry.send(&sent.bearing("wrong")).expect(401);
+    assert_eq!(texts(&registry), Vec::<String>::new());
+}
+
+#[test]
+fn no_secret_is_in_it() {
+    let (memory, registry) = start();
+    let (_, token) = create(&registry, &["admin"], None);
+    let provider = ProviderFixture::of("acme", "widget", "1.0.0");
+    provider.publish(&registry);
+    let all = texts(&registry).join("\n");
+    assert!(!all.contains(&token) && !all.contains(TOKEN), "{all}");
+    for key in memory.keys() {
+        let bytes = memory.object_bytes(&key);
+        let text = String::from_utf8_lossy(&bytes);
+        assert!(!text.contains(&token) && !text.contains(TOKEN), "{key}");
+    }
+}
+
+#[test]
+fn an_entry_that_is_changed_or_taken_away_is_found_and_the_log_goes_on() {
+    let (memory, registry) = start();
+    for _ in 0..5 {
+        create(&registry, &["read"], None);
+    }
+    let key = "audit/000000000003";
+    let text = String::from_utf8(memory.object_bytes(key)).unwrap();
+    memory.put_object(key, text.replace("root", "toor").as_bytes());
+    assert_eq!(walk(&texts(&registry)), Err(AuditFault::Broken(4)));
+    memory.put_object(key, text.as_bytes());
+    assert_eq!(walk(&texts(&registry)).unwrap().len(), 5);
+    create(&registry, &["read"], None);
+    assert_eq!(walk(&texts(&registry)).unwrap().len(), 6);
+}
+
+#[test]
+fn an_entry_that_cannot_be_written_is_written_when_the_same_is_sent_again() {
+    for when in [When::Before, When::After] {
+        for at in 0.. {
+            let (memory, registry) = start();
+            let (id, _) = create(&registry, &["read"], None);
+            memory.fail_write(at, when);
+            let first = revoke(&registry, &id).status;
+            let was_hit = memory.take_fault();
+            revoke(&registry, &id).expect(204);
+            let entries = walk(&texts(&registry)).unwrap();
+            assert!(entries.len() >= 2, "{when:?} {at}");
+            if !was_hit {
+                assert_eq!(first, 204);
+                break;
+            }
+        }
+    }
+}
+
+#[test]
+fn of_two_changes_at_once_each_has_an_entry() {
+    let (memory, registry) = start();
+    let other = memory.clone();
+    memory.before_commit(move || {
+        create(&Registry::in_memory(&other, &[]), &["read"], None);
+    });
+    create(&registry, &["read"], None);
+    assert_eq!(walk(&texts(&registry)).unwrap().len(), 2);
+}
+
+#[test]
+fn a_long_log_is_listed_in_parts_and_from_a_time_on() {
+    let (memory, registry) = start();
+    let path = "/admin/v1/tokens/0123456789abcdef";
+    for _ in 0..201 {
+        registry.admin("DELETE", path, None).expect(204);
+        memory.advance(1);
+    }
+    assert_eq!(walk(&texts(&registry)).unwrap().len(), 201);
+    let since = format!("/admin/v1/audit?behind=150&since={}", 1_800_000_000 + 199);
+    let page = registry.admin("GET", &since, None).expect(200).json();
+    assert_eq!(page["entries"].as_array().unwrap().len(), 2);
+    assert_eq!(page["newest"], 201);
+}
