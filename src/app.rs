@@ -23,6 +23,7 @@ use terrace_core::address::MirroredAddress;
 use terrace_core::config::Config;
 use terrace_core::key::{IndexKey, Package};
 use terrace_core::limits;
+use terrace_core::oci::Query;
 use terrace_core::own_hosts::OwnHosts;
 use terrace_core::problem::Problem;
 use terrace_core::read::{Asked, Begun, begin, refused};
@@ -261,6 +262,12 @@ impl<'a, P: Platform> App<'a, P> {
                 self.add_signing_keys(&namespace, body).await
             }
             (Route::SigningKeys(namespace), _) => self.list_signing_keys(&namespace).await,
+            (Route::SigningKey(namespace, key_id), Method::Put) => {
+                let behind = Query(request.query()).value("behind");
+                let key = (&namespace, key_id);
+                self.change_signing_key(caller, key, body, behind.as_deref())
+                    .await
+            }
             (Route::SigningKey(namespace, key_id), _) => {
                 self.remove_signing_key(&namespace, key_id).await
             }

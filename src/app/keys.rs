@@ -1,14 +1,21 @@
 //! The signing keys of a namespace: one small document, changed by compare-and-swap.
 
-use terrace_core::admin::SigningKeysDocument;
-use terrace_core::key::FactKey;
+use std::collections::BTreeMap;
+
+use terrace_core::access::Caller;
+use terrace_core::admin::{KeyChangeAnswer, SigningKeysDocument, StandingBody};
+use terrace_core::index::ListedRelease;
+use terrace_core::key::{FactKey, Package};
 use terrace_core::limits;
 use terrace_core::name::Namespace;
 use terrace_core::openpgp::{KeyId, SigningKey, parse_signing_keys};
 use terrace_core::problem::Problem;
-use terrace_core::release::SigningKeyDocument;
+use terrace_core::release::{Release, SigningKeyDocument};
 use terrace_core::reply::{CachePolicy, Reply};
+use terrace_core::standing::{KeyState, KeyStatement, Reason, Standings};
 
+use super::standing::ACTIVE;
+use super::tokens::{json, parse};
 use super::{App, BUSY_TRIES, Failure};
 use crate::store::{Clock as _, Condition, Facts as _, Platform, StoreError};
 
@@ -59,11 +66,133 @@ impl<P: Platform> App<'_, P> {
         .await
     }
 
-    /// The namespace's keys, ready to verify with.
+    /// Says that a key is retired or revoked, or takes that back, and makes the indices of what it has
+    /// signed what follows: some of them, and the answer tells where to go on.
+    pub(super) async fn change_signing_key(
+        &self,
+        caller: &Caller,
+        (namespace, key_id): (&Namespace, KeyId),
+        body: &[u8],
+        behind: Option<&str>,
+    ) -> Result<Reply<P::Stream>, Failure> {
+        let StandingBody { state, reason } = parse(body)?;
+        let invalid = |error: &dyn ToString| Problem::Invalid(vec![error.to_string()]);
+        let reason: Reason = reason.parse().map_err(|error| invalid(&error))?;
+        let state: Option<KeyState> = match state.as_str() {
+            ACTIVE => None,
+            state => Some(state.parse().map_err(|error| invalid(&error))?),
+        };
+        let key_id = key_id.to_string();
+        let statement = state.map(|state| KeyStatement {
+            state,
+            reason,
+            at: self.platform.clock().now().0,
+            by: caller.name(),
+        });
+        self.change_keys(namespace, &|document| {
+            let is_known = document.keys.iter().any(|key| key.key_id == key_id);
+            let before = document.statements.get(&key_id);
+            if !is_known && before.is_none() {
+                let message = format!("namespace {namespace} has no signing key {key_id}");
+                return Err(Problem::NotFound(message));
+            }
+            let said = |it: &KeyStatement| (it.state, it.reason.clone());
+            let changes = before.map(said) != statement.as_ref().map(said);
+            if changes {
+                match statement.clone() {
+                    Some(statement) => document.statements.insert(key_id.clone(), statement),
+                    None => document.statements.remove(&key_id),
+                };
+            }
+            Ok(changes)
+        })
+        .await?;
+        let next = self.index_signed_by(namespace, &key_id, behind).await?;
+        let (keys, _) = self.keys_document(namespace).await?;
+        json(200, &KeyChangeAnswer { keys, next })
+    }
+
+    /// Makes the indices of what a key has signed anew; the name of the last release looked at, if there
+    /// are more.
+    async fn index_signed_by(
+        &self,
+        namespace: &Namespace,
+        key_id: &str,
+        behind: Option<&str>,
+    ) -> Result<Option<String>, Failure> {
+        let prefix = FactKey::releases_in(namespace);
+        let most = limits::SIGNED_RELEASES_AT_ONCE;
+        let page = self.platform.facts().list(&prefix, behind, most).await?;
+        let mut packages: Vec<Package> = Vec::new();
+        for fact in &page.facts {
+            let named = fact.name.split_once('/');
+            let named = named.and_then(|(provider_type, version)| {
+                let address = format!("{namespace}/{provider_type}").parse().ok()?;
+                Some((Package::Provider(address), version.parse().ok()?))
+            });
+            let Some((package, version)) = named else {
+                continue;
+            };
+            let Some(release) = self.release(&package, &version).await? else {
+                continue;
+            };
+            if !matches!(&release, Release::Provider(it) if it.signing_key.key_id == key_id) {
+                continue;
+            }
+            if !packages.contains(&package) {
+                let change = FactKey::Change(package.clone());
+                self.put_document(&change, &"", &[], Condition::Any).await?;
+                packages.push(package);
+            }
+            self.index_version(&release).await?;
+        }
+        for package in &packages {
+            self.index_versions(package).await?;
+        }
+        let last = page.facts.into_iter().next_back().map(|fact| fact.name);
+        Ok(last.filter(|_| page.is_cut))
+    }
+
+    /// What is said of a hosted provider's versions because of the keys that signed them.
+    pub(super) async fn judge(
+        &self,
+        package: &Package,
+        releases: &[ListedRelease],
+        standings: &mut Standings,
+    ) -> Result<(), Failure> {
+        let Package::Provider(address) = package else {
+            return Ok(());
+        };
+        let (document, _) = self.keys_document(&address.namespace).await?;
+        if document
+            .statements
+            .values()
+            .all(|it| it.state != KeyState::Revoked)
+        {
+            return Ok(());
+        }
+        for listed in releases {
+            let key_id = match &listed.signing_key {
+                Some(key_id) => Some(key_id.clone()),
+                // It was published before objects told.
+                None => match self.release(package, &listed.version).await? {
+                    Some(Release::Provider(it)) => Some(it.signing_key.key_id),
+                    _ => None,
+                },
+            };
+            let said = key_id.as_ref().and_then(|id| document.statements.get(id));
+            if let (Some(key_id), Some(said)) = (&key_id, said) {
+                standings.judge(&listed.version, key_id, said);
+            }
+        }
+        Ok(())
+    }
+
+    /// The namespace's keys, ready to verify with, and what is said of them.
     pub(super) async fn signing_keys(
         &self,
         namespace: &Namespace,
-    ) -> Result<Vec<SigningKey>, Failure> {
+    ) -> Result<(Vec<SigningKey>, BTreeMap<String, KeyStatement>), Failure> {
         let (document, _) = self.keys_document(namespace).await?;
         let mut keys = Vec::new();
         for key in &document.keys {
@@ -71,7 +200,7 @@ impl<P: Platform> App<'_, P> {
                 .map_err(|error| Failure::Corrupt(format!("key {}: {error}", key.key_id)))?;
             keys.extend(parsed);
         }
-        Ok(keys)
+        Ok((keys, document.statements))
     }
 
     /// Reads, changes and writes until nobody else wrote in between.

@@ -1,5 +1,7 @@
 //! Publishing: look at what is stored, let the core plan, take the steps.
 
+use std::collections::BTreeMap;
+
 use serde::de::DeserializeOwned;
 use terrace_core::address::{MirroredAddress, ModuleAddress, ProviderAddress};
 use terrace_core::admin::{
@@ -171,14 +173,15 @@ impl<P: Platform> App<'_, P> {
             return Ok(Seen {
                 existing,
                 keys: Vec::new(),
+                statements: BTreeMap::new(),
                 archives: Vec::new(),
             });
         }
-        let keys = match publication {
+        let (keys, statements) = match publication {
             Publication::Provider(provider) => {
                 self.signing_keys(&provider.address.namespace).await?
             }
-            Publication::Mirror(_) | Publication::Module(_) => Vec::new(),
+            Publication::Mirror(_) | Publication::Module(_) => Default::default(),
         };
         let mut archives = Vec::new();
         for expected in publication.archives() {
@@ -187,6 +190,7 @@ impl<P: Platform> App<'_, P> {
         Ok(Seen {
             existing,
             keys,
+            statements,
             archives,
         })
     }

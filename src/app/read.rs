@@ -316,7 +316,13 @@ impl<P: Platform> App<'_, P> {
 
     /// Every index of one version.
     async fn indices_of(&self, release: &Release) -> Result<Indexed, Failure> {
-        let standings = self.standings(&release.package()).await?;
+        let package = release.package();
+        let mut standings = self.standings(&package).await?;
+        if let Release::Provider(_) = release {
+            let listed = ListedRelease::of(release);
+            let listed = listed.map_err(|error| Failure::Corrupt(error.to_string()))?;
+            self.judge(&package, &[listed], &mut standings).await?;
+        }
         let indices = index::of_version(release, &standings);
         indices.map_err(|error| Failure::Corrupt(error.to_string()))
     }
@@ -352,7 +358,9 @@ impl<P: Platform> App<'_, P> {
             Package::Mirrored(address) => self.mirrored_versions(address, releases).await,
             Package::Provider(_) | Package::Module(_) if releases.is_empty() => Ok(Vec::new()),
             Package::Provider(_) | Package::Module(_) => {
-                versions_of(package, releases, &self.standings(package).await?)
+                let mut standings = self.standings(package).await?;
+                self.judge(package, &releases, &mut standings).await?;
+                versions_of(package, releases, &standings)
             }
         }
     }

@@ -13,8 +13,8 @@ use super::tokens::{json, parse};
 use super::{App, BUSY_TRIES, Failure};
 use crate::store::{Clock as _, Condition, Facts as _, Platform, StoreError};
 
-/// What restores a version or a package.
-const ACTIVE: &str = "active";
+/// What restores a version, a package or a key.
+pub(super) const ACTIVE: &str = "active";
 
 impl<P: Platform> App<'_, P> {
     pub(super) async fn describe_standings(

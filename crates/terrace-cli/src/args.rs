@@ -258,6 +258,17 @@ pub(crate) enum KeyCommand {
         /// The namespace
         namespace: Namespace,
     },
+    /// Let a key sign nothing new; what it signed stays, and whoever tries reads the reason
+    #[command(after_help = EXIT_CODES)]
+    Retire(KeySaying),
+    /// Let nobody install what a key has signed
+    ///
+    /// Every version that it signed leaves the lists and is answered 410 with the reason.
+    #[command(after_help = EXIT_CODES)]
+    Revoke(KeySaying),
+    /// Take back that a key is retired or revoked
+    #[command(after_help = EXIT_CODES)]
+    Restore(KeySaying),
     /// Stop a key from signing new versions; what it signed stays published
     #[command(after_help = EXIT_CODES)]
     Remove {
@@ -362,6 +373,17 @@ pub(crate) enum TokenCommand {
         #[arg(long, default_value = "0s", value_parser = humantime::parse_duration)]
         overlap: Duration,
     },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct KeySaying {
+    /// The namespace
+    pub(crate) namespace: Namespace,
+    /// The ID of the key: 16 hexadecimal digits, as `terrace key list` shows it
+    pub(crate) key_id: KeyId,
+    /// Why: one line, which users read
+    #[arg(long)]
+    pub(crate) reason: Reason,
 }
 
 /// For how long a token is good.

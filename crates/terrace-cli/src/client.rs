@@ -6,8 +6,8 @@ use std::time::Duration;
 use terrace_core::access::TokenId;
 use terrace_core::address::MirroredAddress;
 use terrace_core::admin::{
-    AuditPage, ErrorBody, MirroredBody, PublishAnswer, RotationBody, SigningKeysDocument,
-    StandingBody, TokenAnswer, TokenBody, TokenPage,
+    AuditPage, ErrorBody, KeyChangeAnswer, MirroredBody, PublishAnswer, RotationBody,
+    SigningKeysDocument, StandingBody, TokenAnswer, TokenBody, TokenPage,
 };
 use terrace_core::name::Namespace;
 use terrace_core::openpgp::KeyId;
@@ -135,6 +135,28 @@ impl<'a> Client<'a> {
             method: Method::PUT,
             path: keys_path(namespace),
             body: Some((armored, "application/pgp-keys")),
+        })
+    }
+
+    /// Says something of a key; some of what follows is done then.
+    pub(crate) fn say_of_key(
+        &self,
+        namespace: &Namespace,
+        key_id: KeyId,
+        body: &StandingBody,
+        behind: Option<&str>,
+    ) -> Result<KeyChangeAnswer, Failure> {
+        let text = serde_json::to_string(body);
+        let text = text.map_err(|error| Failure::Unexpected(error.to_string()))?;
+        let query = behind.map(|name| format!("?behind={}", name.replace('+', "%2B")));
+        self.ask(Call {
+            method: Method::PUT,
+            path: format!(
+                "{}/{key_id}{}",
+                keys_path(namespace),
+                query.unwrap_or_default()
+            ),
+            body: Some((&text, "application/json")),
         })
     }
 

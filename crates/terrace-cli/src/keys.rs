@@ -4,12 +4,12 @@ use std::io::Read as _;
 use std::path::Path;
 
 use serde_json::json;
-use terrace_core::admin::SigningKeysDocument;
+use terrace_core::admin::{SigningKeysDocument, StandingBody};
 use terrace_core::name::Namespace;
 use terrace_core::openpgp::{KeyId, SigningKey, parse_signing_keys};
 use terrace_core::release::SigningKeyDocument;
 
-use crate::args::RegistryArguments;
+use crate::args::{KeySaying, RegistryArguments};
 use crate::client::Client;
 use crate::error::Failure;
 use crate::output::Output;
@@ -70,6 +70,40 @@ pub(crate) fn remove(
     Ok(())
 }
 
+/// Says something of a key, or takes it back. The registry does a part of what follows at once, and
+/// tells where to go on.
+pub(crate) fn say(
+    saying: &KeySaying,
+    state: &str,
+    registry: &RegistryArguments,
+    output: &Output,
+) -> Result<(), Failure> {
+    let KeySaying {
+        namespace,
+        key_id,
+        reason,
+    } = saying;
+    let body = StandingBody {
+        state: state.to_owned(),
+        reason: reason.to_string(),
+    };
+    let client = Client::new(registry, output)?;
+    let mut behind = None;
+    let document = loop {
+        let answer = client.say_of_key(namespace, *key_id, &body, behind.as_deref())?;
+        match answer.next {
+            Some(next) if behind.as_ref() != Some(&next) => {
+                output.progress(&format!("releases up to {next} are done"));
+                behind = Some(next);
+            }
+            _ => break answer.keys,
+        }
+    };
+    let told = format!("{key_id} is {state} for {namespace}: {reason}");
+    output.result(&told, &report(namespace, &document));
+    Ok(())
+}
+
 /// The keys of a namespace, ready to verify with.
 pub(crate) fn signing_keys(
     client: &Client<'_>,
@@ -92,13 +126,23 @@ fn table(namespace: &Namespace, document: &SigningKeysDocument) -> String {
     if document.keys.is_empty() {
         return format!("no keys; add one with: terrace key add {namespace} FILE");
     }
-    let line = |key: &SigningKeyDocument| format!("{}  {}", key.key_id, key.fingerprint);
+    let line = |key: &SigningKeyDocument| {
+        let said = document.statements.get(&key.key_id);
+        let said = said.map(|it| format!("  {}: {}", it.state, it.reason));
+        let said = said.unwrap_or_default();
+        format!("{}  {}{said}", key.key_id, key.fingerprint)
+    };
     let lines: Vec<String> = document.keys.iter().map(line).collect();
     lines.join("\n")
 }
 
 fn report(namespace: &Namespace, document: &SigningKeysDocument) -> serde_json::Value {
-    json!({ "status": "ok", "namespace": namespace.as_str(), "keys": document.keys })
+    json!({
+        "status": "ok",
+        "namespace": namespace.as_str(),
+        "keys": document.keys,
+        "statements": document.statements,
+    })
 }
 
 fn read(file: &Path) -> std::io::Result<Vec<u8>> {

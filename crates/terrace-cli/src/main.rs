@@ -89,6 +89,9 @@ fn run(arguments: &Arguments, output: &Output) -> Result<(), Failure> {
             keys::add(namespace, file, registry, output)
         }
         Command::Key(KeyCommand::List { namespace }) => keys::list(namespace, registry, output),
+        Command::Key(KeyCommand::Retire(saying)) => keys::say(saying, "retired", registry, output),
+        Command::Key(KeyCommand::Revoke(saying)) => keys::say(saying, "revoked", registry, output),
+        Command::Key(KeyCommand::Restore(saying)) => keys::say(saying, "active", registry, output),
         Command::Key(KeyCommand::Remove { namespace, key_id }) => {
             keys::remove(namespace, *key_id, registry, output)
         }

@@ -2,9 +2,12 @@
 //!
 //! Wire types only: they hold what was sent. [`crate::publish`] makes sense of them.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::access::{TokenDocument, TokenId};
+use crate::standing::KeyStatement;
 use crate::time::UnixTime;
 
 /// The body of `PUT /admin/v1/providers/{namespace}/{type}/{version}`.
@@ -171,6 +174,16 @@ pub struct StandingBody {
     pub reason: String,
 }
 
+/// The answer of `PUT /admin/v1/namespaces/{namespace}/keys/{key_id}`.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct KeyChangeAnswer {
+    /// The keys of the namespace now.
+    pub keys: SigningKeysDocument,
+    /// If there are more releases to look at: the same request with `?behind=` this goes on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<String>,
+}
+
 /// The body of `POST /admin/v1/tokens`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -261,6 +274,9 @@ pub struct TokenPage {
 pub struct SigningKeysDocument {
     /// One element for each key, in the order they were added.
     pub keys: Vec<crate::release::SigningKeyDocument>,
+    /// What is said of keys, by their ids; also of those that were removed.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub statements: BTreeMap<String, KeyStatement>,
 }
 
 /// Any other error.

@@ -102,12 +102,16 @@ pub struct ListedRelease {
     pub platforms: Vec<Platform>,
     /// The beginnings of the digests of everything that its artifact has; none if it is none.
     pub contents: Vec<String>,
+    /// Of a hosted provider: the id of the key that signed it, where the object tells.
+    pub signing_key: Option<String>,
 }
 
 /// The name of the metadata that holds the protocols, separated by commas.
 const PROTOCOLS: &str = "protocols";
 /// The name of the metadata that holds the platforms, separated by commas.
 const PLATFORMS: &str = "platforms";
+/// The name of the metadata that holds the id of the signing key.
+const SIGNING_KEY: &str = "key";
 /// The name of the metadata that holds the beginnings of digests, separated by commas.
 const CONTENTS: &str = "contents";
 /// What stands there for none.
@@ -184,6 +188,10 @@ impl ListedRelease {
             protocols,
             platforms,
             contents: contents.iter().map(|it| beginning(it.digest())).collect(),
+            signing_key: match release {
+                Release::Provider(it) => Some(it.signing_key.key_id.clone()),
+                Release::Mirrored(_) | Release::Module(_) => None,
+            },
         })
     }
 
@@ -203,6 +211,7 @@ impl ListedRelease {
             metadata.push((PROTOCOLS, joined(&self.protocols)));
             metadata.push((PLATFORMS, joined(&self.platforms)));
         }
+        metadata.extend(self.signing_key.iter().map(|id| (SIGNING_KEY, id.clone())));
         metadata
     }
 
@@ -226,6 +235,7 @@ impl ListedRelease {
             protocols,
             platforms,
             contents,
+            signing_key: metadata(SIGNING_KEY).map(str::to_owned),
         })
     }
 }
@@ -536,6 +546,7 @@ mod tests {
 
     fn listed(version: &str, protocols: &str, platforms: &str) -> ListedRelease {
         ListedRelease {
+            signing_key: None,
             version: version.parse().unwrap(),
             protocols: split(protocols).unwrap_or_default(),
             platforms: split(platforms).unwrap_or_default(),

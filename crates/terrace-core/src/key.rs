@@ -266,6 +266,11 @@ impl FactKey {
         format!("releases/{package}/")
     }
 
+    /// The prefix under which all releases of a namespace's hosted providers lie, and nothing else.
+    pub fn releases_in(namespace: &Namespace) -> String {
+        format!("releases/providers/hosted/{namespace}/")
+    }
+
     /// The version in a key that starts with [`FactKey::releases_of`].
     pub fn version_in(key: &str) -> Option<Version> {
         key.rsplit('/').next()?.parse().ok()

@@ -83,6 +83,11 @@ pub const TOKEN_OVERLAP_SECONDS: u64 = 7_776_000;
 /// Entries of the audit log in one answer; each is read from storage.
 pub const AUDIT_AT_ONCE: u32 = 200;
 
+/// Releases that are looked at when something is said of the key that signed them: each takes about a
+/// dozen storage operations, of which a request may have 1,000
+/// (<https://developers.cloudflare.com/workers/platform/limits/#subrequests>).
+pub const SIGNED_RELEASES_AT_ONCE: u32 = 40;
+
 /// Tokens of one listing; each is read from storage.
 pub const TOKENS_AT_ONCE: u32 = 100;
 

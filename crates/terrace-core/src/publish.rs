@@ -10,6 +10,8 @@ mod mirror;
 mod module;
 mod provider;
 
+use std::collections::BTreeMap;
+
 use crate::archive::{
     ArchiveFormat, ArchiveWarning, Entry, ZipInspector, check_module_archive,
     check_provider_package, module_archive_warnings, provider_package_warnings,
@@ -22,6 +24,7 @@ use crate::name::ProviderType;
 use crate::openpgp::SigningKey;
 use crate::platform::Platform;
 use crate::release::Release;
+use crate::standing::KeyStatement;
 use crate::subdir::Subdir;
 use crate::time::UnixTime;
 use crate::version::Version;
@@ -86,6 +89,8 @@ pub struct Seen {
     pub existing: Option<StoredRelease>,
     /// The signing keys of the namespace; none for what is not signed by one of them.
     pub keys: Vec<SigningKey>,
+    /// What is said of them, by their ids.
+    pub statements: BTreeMap<String, KeyStatement>,
     /// One for each of [`Publication::archives`], in that order.
     pub archives: Vec<ArchiveState>,
 }
@@ -309,7 +314,7 @@ impl Publication {
                 }
             }
         }
-        let release = match self.release(&seen.keys, now) {
+        let release = match self.release((&seen.keys, &seen.statements), now) {
             Ok(release) => Some(release),
             Err(reason) => {
                 reasons.insert(0, reason);
@@ -344,12 +349,12 @@ impl Publication {
 
     fn release(
         &self,
-        keys: &[SigningKey],
+        (keys, statements): (&[SigningKey], &BTreeMap<String, KeyStatement>),
         now: UnixTime,
     ) -> Result<(Release, Vec<String>), String> {
         match self {
             Self::Provider(provider) => provider
-                .release(keys, now)
+                .release(keys, statements, now)
                 .map(|(release, warnings)| (Release::Provider(release), warnings)),
             Self::Mirror(mirror) => {
                 let (release, warnings) = mirror.release(now);

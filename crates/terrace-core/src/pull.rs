@@ -116,6 +116,7 @@ impl PullPolicy {
             .flat_map(|seen| seen.admitted(self, address))
             .filter(|version| !stored.contains(version))
             .map(|version| ListedRelease {
+                signing_key: None,
                 version: version.clone(),
                 protocols: Vec::new(),
                 platforms: Vec::new(),
@@ -260,6 +261,7 @@ mod tests {
         let policy = policy("a.test/*/*", "a.test/acme/widget@1.1.0");
         let address = "a.test/acme/widget".parse().unwrap();
         let release = |version: &str| ListedRelease {
+            signing_key: None,
             version: version.parse().unwrap(),
             protocols: Vec::new(),
             platforms: Vec::new(),

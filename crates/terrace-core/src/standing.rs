@@ -54,9 +54,33 @@ pub struct Standings {
     pub versions: BTreeMap<String, Statement>,
 }
 
+/// What is said of a signing key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeyState {
+    /// It signs nothing new; what it has signed stays.
+    Retired,
+    /// Nothing that it has signed is to be installed.
+    Revoked,
+}
+
+/// What somebody has said of a signing key.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeyStatement {
+    /// What.
+    pub state: KeyState,
+    /// Why.
+    pub reason: Reason,
+    /// When, in seconds since 1970.
+    pub at: u64,
+    /// Who.
+    pub by: String,
+}
+
 /// Why a text is no state.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is no state: there are deprecated, withdrawn, revoked and active")]
+#[error(
+    "{0:?} is no state: a release is deprecated, withdrawn, revoked or active, a signing key retired, revoked or active"
+)]
 pub struct StateError(String);
 
 /// Why a text is no reason.
@@ -68,6 +92,21 @@ pub struct StateError(String);
 pub struct ReasonError;
 
 impl Standings {
+    /// The same where a version is signed by a key of which this is said.
+    pub fn judge(&mut self, version: &Version, key_id: &str, said: &KeyStatement) {
+        if said.state != KeyState::Revoked {
+            return;
+        }
+        let told = format!("its signing key {key_id} is revoked: {}", said.reason);
+        let statement = Statement {
+            state: State::Revoked,
+            reason: Reason(told),
+            at: said.at,
+            by: said.by.clone(),
+        };
+        self.versions.insert(version.to_string(), statement);
+    }
+
     /// Why a version must not be installed, if so.
     pub fn revoked(&self, version: &Version) -> Option<&Reason> {
         let statement = self.versions.get(&version.to_string());
@@ -113,6 +152,18 @@ impl FromStr for State {
     }
 }
 
+impl FromStr for KeyState {
+    type Err = StateError;
+
+    fn from_str(text: &str) -> Result<Self, StateError> {
+        match text {
+            "retired" => Ok(Self::Retired),
+            "revoked" => Ok(Self::Revoked),
+            _ => Err(StateError(text.chars().take(limits::NAME_BYTES).collect())),
+        }
+    }
+}
+
 impl FromStr for Reason {
     type Err = ReasonError;
 
@@ -135,6 +186,15 @@ impl fmt::Display for State {
         f.write_str(match self {
             Self::Deprecated => "deprecated",
             Self::Withdrawn => "withdrawn",
+            Self::Revoked => "revoked",
+        })
+    }
+}
+
+impl fmt::Display for KeyState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Retired => "retired",
             Self::Revoked => "revoked",
         })
     }

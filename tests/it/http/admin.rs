@@ -84,7 +84,7 @@ fn another_method_is_405_and_says_which_are_answered() {
     for (path, allowed) in [
         (ROUTES[0].1, "PUT"),
         (ROUTES[2].1, "GET, PUT"),
-        (ROUTES[4].1, "DELETE"),
+        (ROUTES[4].1, "DELETE, PUT"),
         ("/.well-known/terraform.json", "GET, HEAD"),
         ("/v1/providers/acme/widget/versions", "GET, HEAD"),
     ] {

@@ -1,5 +1,8 @@
+use serde_json::json;
+
 use crate::support::ProviderFixture;
 use crate::support::Registry;
+use crate::support::Response;
 use crate::support::fixtures::{Signer, add_key};
 use crate::support::registry::unique;
 
@@ -67,4 +70,123 @@ fn a_release_outlives_the_removal_of_its_key() {
     fixture.put(&registry).expect(200);
     let next = ProviderFixture::of(&fixture.namespace, "widget", "1.0.1");
     next.put(&registry).expect(422);
+}
+
+fn say(registry: &Registry, namespace: &str, signer: &Signer, state: &str) -> Response {
+    let body = json!({ "state": state, "reason": "a laptop was stolen" }).to_string();
+    let path = format!("/admin/v1/namespaces/{namespace}/keys/{}", signer.key_id());
+    registry.admin("PUT", &path, Some(body.as_bytes()))
+}
+
+/// A version that is signed by a key which is registered for it.
+fn signed(registry: &Registry, namespace: &str, version: &str, signer: &Signer) -> ProviderFixture {
+    let mut fixture = ProviderFixture::of(namespace, "widget", version);
+    fixture.sign(signer);
+    add_key(registry, namespace, signer);
+    fixture
+}
+
+/// What clients get of two versions: which are listed, and the status of each download.
+fn seen(registry: &Registry, path: &str) -> (Vec<bool>, Vec<u16>) {
+    let list = registry.get(&format!("{path}/versions")).expect(200).text();
+    let versions = ["1.0.0", "1.1.0"];
+    let listed = versions.map(|version| list.contains(&format!("\"version\":\"{version}\"")));
+    let statuses = versions.map(|version| {
+        let download = registry.get(&format!("{path}/{version}/download/linux/amd64"));
+        download.status
+    });
+    (listed.to_vec(), statuses.to_vec())
+}
+
+#[test]
+fn what_a_retired_key_has_signed_stays_and_nothing_new_by_it_is_taken() {
+    let registry = Registry::start();
+    let old = ProviderFixture::new("1.0.0");
+    old.publish(&registry);
+    let namespace = old.namespace.clone();
+    let new = ProviderFixture::of(&namespace, "widget", "1.1.0");
+    new.upload(&registry);
+    say(&registry, &namespace, Signer::usual(), "retired").expect(200);
+    registry
+        .get(&format!("{}/1.0.0/download/linux/amd64", old.path()))
+        .expect(200);
+    old.put(&registry).expect(200);
+    let refused = new.put(&registry).expect(422);
+    assert!(
+        refused.errors().contains("is retired for namespace"),
+        "{}",
+        refused.text()
+    );
+    assert!(
+        refused.errors().contains("a laptop was stolen"),
+        "{}",
+        refused.text()
+    );
+    say(&registry, &namespace, Signer::usual(), "active").expect(200);
+    new.put(&registry).expect(201);
+}
+
+#[test]
+fn what_a_revoked_key_has_signed_is_410_with_the_reason_and_all_else_stays() {
+    let registry = Registry::start();
+    let first = ProviderFixture::new("1.0.0");
+    first.publish(&registry);
+    let namespace = first.namespace.clone();
+    let second = signed(&registry, &namespace, "1.1.0", Signer::other());
+    second.upload(&registry);
+    second.put(&registry).expect(201);
+    assert_eq!(
+        seen(&registry, &first.path()),
+        (vec![true, true], vec![200, 200])
+    );
+    say(&registry, &namespace, Signer::usual(), "revoked").expect(200);
+    assert_eq!(
+        seen(&registry, &first.path()),
+        (vec![false, true], vec![410, 200])
+    );
+    let gone = registry
+        .get(&format!("{}/1.0.0/download/linux/amd64", first.path()))
+        .expect(410);
+    let told = format!(
+        "its signing key {} is revoked: a laptop was stolen",
+        Signer::usual().key_id()
+    );
+    assert!(gone.errors().contains(&told), "{}", gone.text());
+    let list = registry
+        .get(&format!("{}/versions", first.path()))
+        .expect(200)
+        .json();
+    assert!(
+        list["warnings"][0].as_str().unwrap().contains(&told),
+        "{list}"
+    );
+    // Removing it does not bring anything back, for what is said of it stays.
+    let path = format!(
+        "/admin/v1/namespaces/{namespace}/keys/{}",
+        Signer::usual().key_id()
+    );
+    registry.admin("DELETE", &path, None).expect(200);
+    assert_eq!(
+        seen(&registry, &first.path()),
+        (vec![false, true], vec![410, 200])
+    );
+    say(&registry, &namespace, Signer::usual(), "active").expect(200);
+    assert_eq!(
+        seen(&registry, &first.path()),
+        (vec![true, true], vec![200, 200])
+    );
+}
+
+#[test]
+fn what_cannot_be_said_of_a_key_is_refused() {
+    let registry = Registry::start();
+    let namespace = unique("k");
+    say(&registry, &namespace, Signer::usual(), "revoked").expect(404);
+    add_key(&registry, &namespace, Signer::usual());
+    let refused = say(&registry, &namespace, Signer::usual(), "withdrawn").expect(422);
+    assert!(
+        refused.errors().contains("retired, revoked or active"),
+        "{}",
+        refused.text()
+    );
 }

@@ -2,8 +2,9 @@
 
 use serde_json::json;
 
+use crate::support::fixtures::Signer;
 use crate::support::memory::{Memory, When};
-use crate::support::{ModuleFixture, Registry, Response};
+use crate::support::{ModuleFixture, ProviderFixture, Registry, Response};
 
 fn say(registry: &Registry, fixture: &ModuleFixture, version: &str, state: &str) -> Response {
     let body = json!({ "state": state, "reason": "a test" }).to_string();
@@ -95,4 +96,45 @@ fn of_two_who_say_something_at_once_both_are_heard() {
     let said = registry.admin("GET", &path, None).expect(200).json();
     let states = ["1.0.0", "1.1.0"].map(|version| said["versions"][version]["state"].clone());
     assert_eq!(states, [json!("withdrawn"), json!("revoked")]);
+}
+
+#[test]
+fn a_revoked_key_reaches_what_was_published_before_objects_told_their_key_and_goes_on_where_it_stopped()
+ {
+    let memory = Memory::new();
+    let registry = Registry::in_memory(&memory, &[]);
+    let first = ProviderFixture::of("acme", "widget", "1.0.0");
+    first.publish(&registry);
+    for minor in 1..45 {
+        let fixture = ProviderFixture::of("acme", "widget", &format!("1.{minor}.0"));
+        fixture.publish(&registry);
+    }
+    memory.lose_metadata();
+    let body = json!({ "state": "revoked", "reason": "stolen" }).to_string();
+    let mut path = format!(
+        "/admin/v1/namespaces/acme/keys/{}",
+        Signer::usual().key_id()
+    );
+    let mut requests = 0;
+    loop {
+        requests += 1;
+        let answer = registry
+            .admin("PUT", &path, Some(body.as_bytes()))
+            .expect(200)
+            .json();
+        match answer["next"].as_str() {
+            Some(next) => path = format!("{}?behind={next}", path.split('?').next().unwrap()),
+            None => break,
+        }
+    }
+    assert_eq!(requests, 2);
+    let list = registry
+        .get("/v1/providers/acme/widget/versions")
+        .expect(200)
+        .json();
+    assert_eq!(list["versions"], json!([]));
+    for minor in [0, 44] {
+        let path = format!("/v1/providers/acme/widget/1.{minor}.0/download/linux/amd64");
+        registry.get(&path).expect(410);
+    }
 }

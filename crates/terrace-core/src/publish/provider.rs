@@ -17,6 +17,7 @@ use crate::platform::Platform;
 use crate::protocol_version::ProtocolVersion;
 use crate::release::{PackageDocument, ProviderContents, ProviderRelease, SigningKeyDocument};
 use crate::shasums::Shasums;
+use crate::standing::KeyStatement;
 use crate::time::UnixTime;
 use crate::version::Version;
 
@@ -94,6 +95,7 @@ impl ProviderPublication {
     pub(super) fn release(
         &self,
         keys: &[SigningKey],
+        statements: &BTreeMap<String, KeyStatement>,
         now: UnixTime,
     ) -> Result<(ProviderRelease, Vec<String>), String> {
         if keys.is_empty() {
@@ -107,6 +109,12 @@ impl ProviderPublication {
         let verified = openpgp::verify_detached(keys, signed, &self.signature, now.0)
             .map_err(|error| format!("signature of SHA256SUMS: {error}"))?;
         let key = SigningKeyDocument::from(verified.key);
+        if let Some(KeyStatement { state, reason, .. }) = statements.get(&key.key_id) {
+            let (namespace, key_id) = (&self.address.namespace, &key.key_id);
+            return Err(format!(
+                "the signing key {key_id} is {state} for namespace {namespace}: {reason}"
+            ));
+        }
         let (address, version) = (self.address.clone(), self.version.clone());
         let release = ProviderRelease::new(address, version, self.contents(), key, now.0);
         Ok((release, verified.warnings))
