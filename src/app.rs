@@ -3,6 +3,7 @@
 mod access;
 mod archives;
 mod audit;
+mod documents;
 mod follow;
 #[expect(dead_code, reason = "what signs people and jobs in follows")]
 mod issuer;
@@ -37,9 +38,6 @@ use access::Need;
 use audit::Change;
 
 use crate::store::{BodyError, Clock as _, Platform, Request, StoreError};
-
-/// How often a write is tried while its key is written too often, a second apart.
-const BUSY_TRIES: u32 = 10;
 
 /// The registry over a platform.
 #[derive(Debug)]
@@ -79,9 +77,21 @@ pub struct Pulled<S> {
 /// Something to do at the same time as others, all in one type: code for each would be large.
 type Boxed<'a> = Pin<Box<dyn Future<Output = Result<(), Failure>> + 'a>>;
 
-/// Does all of it, and tells the first failure.
+/// How many of these are done at once. Each may hold a manifest, and a Worker has six connections
+/// (<https://developers.cloudflare.com/workers/platform/limits/#simultaneous-open-connections>).
+const AT_ONCE: usize = 4;
+
+/// Does all of it, a few at a time, until one fails.
 async fn all(actions: Vec<Boxed<'_>>) -> Result<(), Failure> {
-    join_all(actions).await.into_iter().collect()
+    let mut actions = actions.into_iter();
+    loop {
+        let some: Vec<Boxed<'_>> = actions.by_ref().take(AT_ONCE).collect();
+        if some.is_empty() {
+            return Ok(());
+        }
+        let done = join_all(some).await.into_iter();
+        done.collect::<Result<(), Failure>>()?;
+    }
 }
 
 /// Why a handler has no reply of its own.

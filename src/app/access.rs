@@ -13,14 +13,11 @@ use terrace_core::route::{Method, Route};
 
 use super::{App, Failure, Task};
 use crate::isolate::Remembered;
-use crate::store::{Clock as _, Facts as _, Indices as _, Platform, Request};
+use crate::store::{Clock as _, Indices as _, Platform, Request};
 
 /// By which header the platform tells where a request comes from
 /// (<https://developers.cloudflare.com/fundamentals/reference/http-headers/>).
 pub(super) const ADDRESS: &str = "cf-connecting-ip";
-
-/// How many documents a page of a listing has.
-const PAGE: u32 = 1_000;
 
 /// What a request needs.
 #[derive(Debug, Clone)]
@@ -174,23 +171,15 @@ impl<P: Platform> App<'_, P> {
     /// Which tokens are revoked, by the facts.
     pub(super) async fn revocations(&self) -> Result<Revocations, Failure> {
         let mut all = Vec::new();
-        let mut behind: Option<String> = None;
-        loop {
-            let facts = self.platform.facts();
-            let page = facts.list(REVOCATIONS, behind.as_deref(), PAGE).await?;
-            behind = page.facts.last().map(|fact| fact.name.clone());
-            for fact in page.facts {
-                let Ok(id) = fact.name.parse() else { continue };
-                let document = match RevocationDocument::from_metadata(&fact.metadata) {
-                    Some(document) => Some(document),
-                    None => self.read_document(&FactKey::Revocation(id)).await?,
-                };
-                all.extend(document.map(|document| (id, document)));
-            }
-            if !page.is_cut {
-                return Ok(Revocations::of(all, self.platform.clock().now()));
-            }
+        for fact in self.list_all(REVOCATIONS).await? {
+            let Ok(id) = fact.name.parse() else { continue };
+            let document = match RevocationDocument::from_metadata(&fact.metadata) {
+                Some(document) => Some(document),
+                None => self.document(&FactKey::Revocation(id)).await?,
+            };
+            all.extend(document.map(|document| (id, document)));
         }
+        Ok(Revocations::of(all, self.platform.clock().now()))
     }
 }
 

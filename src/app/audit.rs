@@ -51,7 +51,7 @@ impl<P: Platform> App<'_, P> {
     /// same again, and then it is written.
     pub(super) async fn record(&self, change: Change, status: u16) -> Result<(), Failure> {
         let facts = self.platform.facts();
-        let head: Option<AuditHead> = self.read_document(&FactKey::AuditHead).await?;
+        let head: Option<AuditHead> = self.document(&FactKey::AuditHead).await?;
         let mut number = head.unwrap_or_default().number;
         let mut entry = AuditEntry {
             number,
@@ -124,7 +124,7 @@ impl<P: Platform> App<'_, P> {
         }
         let last = page.facts.last().filter(|_| page.is_cut);
         let next = last.and_then(|fact| fact.name.parse().ok());
-        let head: Option<AuditHead> = self.read_document(&FactKey::AuditHead).await?;
+        let head: Option<AuditHead> = self.document(&FactKey::AuditHead).await?;
         let newest = head.unwrap_or_default().number;
         json(
             200,

@@ -16,8 +16,8 @@ use terrace_core::standing::{KeyState, KeyStatement, Reason, Standings};
 
 use super::standing::ACTIVE;
 use super::tokens::{json, parse};
-use super::{App, BUSY_TRIES, Failure};
-use crate::store::{Clock as _, Condition, Facts as _, Platform, StoreError};
+use super::{App, Failure};
+use crate::store::{Clock as _, Condition, Facts as _, Platform};
 
 /// A change of the document: whether it changes anything, or why it cannot be made.
 type Change<'a> = &'a dyn Fn(&mut SigningKeysDocument) -> Result<bool, Problem>;
@@ -141,7 +141,7 @@ impl<P: Platform> App<'_, P> {
             }
             if !packages.contains(&package) {
                 let change = FactKey::Change(package.clone());
-                self.put_document(&change, &"", &[], Condition::Any).await?;
+                self.put(&change, &"", &[], Condition::Any).await?;
                 packages.push(package);
             }
             self.index_version(&release).await?;
@@ -209,7 +209,6 @@ impl<P: Platform> App<'_, P> {
         namespace: &Namespace,
         change: Change<'_>,
     ) -> Result<Reply<P::Stream>, Failure> {
-        let mut tries = 1;
         loop {
             let (mut document, condition) = self.keys_document(namespace).await?;
             if !change(&mut document)? {
@@ -218,15 +217,9 @@ impl<P: Platform> App<'_, P> {
             let text = serde_json::to_string(&document)
                 .map_err(|error| Failure::Corrupt(error.to_string()))?;
             let key = FactKey::SigningKeys(namespace.clone());
-            let written = self.platform.facts().put(&key, &text, &[], condition).await;
-            match written {
-                Ok(Some(_)) => return Ok(answer(200, &document)),
-                Ok(None) => {}
-                Err(StoreError::Busy(_)) if tries < BUSY_TRIES => {
-                    tries += 1;
-                    self.platform.clock().sleep(1).await;
-                }
-                Err(error) => return Err(error.into()),
+            let written = self.put_document(&key, &text, &[], condition).await?;
+            if written.is_some() {
+                return Ok(answer(200, &document));
             }
         }
     }

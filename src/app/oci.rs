@@ -19,8 +19,8 @@ use terrace_core::route::{Method, Route};
 
 use super::access::Need;
 use super::audit::Change;
-use super::{App, BUSY_TRIES, Failure};
-use crate::store::{Clock as _, Condition, Facts as _, Platform, Request, StoreError};
+use super::{App, Failure};
+use crate::store::{Clock as _, Condition, Platform, Request};
 
 impl<P: Platform> App<'_, P> {
     pub(super) async fn oci<R>(&self, route: Route, method: Method, request: R) -> Reply<P::Stream>
@@ -172,24 +172,15 @@ impl<P: Platform> App<'_, P> {
         self.config.access.sight(caller, &owner)
     }
 
-    /// Writes a document, however often its key is written at the moment.
     async fn put_pushed(
         &self,
         fact: PushedFact,
         document: &str,
         metadata: &[(&str, String)],
     ) -> Result<(), Failure> {
-        let (facts, key) = (self.platform.facts(), FactKey::Pushed(fact));
-        let mut tries = 1;
-        loop {
-            match facts.put(&key, document, metadata, Condition::Any).await {
-                Err(StoreError::Busy(_)) if tries < BUSY_TRIES => {
-                    tries += 1;
-                    self.platform.clock().sleep(1).await;
-                }
-                written => return Ok(written.map(|_| ())?),
-            }
-        }
+        let key = FactKey::Pushed(fact);
+        let put = self.put_document(&key, document, metadata, Condition::Any);
+        put.await.map(drop)
     }
 
     /// Tells whoever is writing the list of tags that it has changed.

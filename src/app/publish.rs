@@ -22,7 +22,7 @@ use terrace_core::release::Release;
 use terrace_core::reply::{CachePolicy, Reply};
 use terrace_core::version::Version;
 
-use super::{App, BUSY_TRIES, Failure};
+use super::{App, Failure};
 use crate::store::{
     Archives as _, Clock as _, Condition, Facts as _, Payload, Platform, StoreError, Stored,
 };
@@ -310,16 +310,7 @@ impl<P: Platform> App<'_, P> {
 
     pub(super) async fn execute(&self, steps: Vec<Step>) -> Result<Executed, Failure> {
         for step in steps {
-            let mut tries = 1;
-            let executed = loop {
-                match self.take(&step).await {
-                    Err(Failure::Store(StoreError::Busy(_))) if tries < BUSY_TRIES => {
-                        tries += 1;
-                        self.platform.clock().sleep(1).await;
-                    }
-                    other => break other?,
-                }
-            };
+            let executed = self.patiently(async || self.take(&step).await).await?;
             if let Executed::WrittenByAnother = executed {
                 return Ok(executed);
             }

@@ -10,8 +10,8 @@ use terrace_core::standing::{Reason, Standings, State, Statement};
 use terrace_core::version::Version;
 
 use super::tokens::{json, parse};
-use super::{App, BUSY_TRIES, Failure};
-use crate::store::{Clock as _, Condition, Facts as _, Platform, StoreError};
+use super::{App, Failure};
+use crate::store::{Clock as _, Condition, Facts as _, Platform};
 
 /// What restores a version, a package or a key.
 pub(super) const ACTIVE: &str = "active";
@@ -70,7 +70,7 @@ impl<P: Platform> App<'_, P> {
         let said = (version.as_ref(), statement);
         let standings = self.put_standing(caller, &package, said).await?;
         let change = FactKey::Change(package.clone());
-        self.put_document(&change, &"", &[], Condition::Any).await?;
+        self.put(&change, &"", &[], Condition::Any).await?;
         if let Some(release) = &release {
             self.index_version(release).await?;
         }
@@ -86,7 +86,6 @@ impl<P: Platform> App<'_, P> {
         (version, statement): (Option<&Version>, Option<Statement>),
     ) -> Result<Standings, Failure> {
         let key = FactKey::Standings(package.clone());
-        let mut tries = 1;
         loop {
             let fact = self.platform.facts().get(&key).await?;
             let condition = match &fact {
@@ -107,14 +106,9 @@ impl<P: Platform> App<'_, P> {
                 return Ok(standings);
             }
             let text = serde_json::to_string(&standings).map_err(corrupt)?;
-            match self.platform.facts().put(&key, &text, &[], condition).await {
-                Ok(Some(_)) => return Ok(standings),
-                Ok(None) => {}
-                Err(StoreError::Busy(_)) if tries < BUSY_TRIES => {
-                    tries += 1;
-                    self.platform.clock().sleep(1).await;
-                }
-                Err(error) => return Err(error.into()),
+            let written = self.put_document(&key, &text, &[], condition).await?;
+            if written.is_some() {
+                return Ok(standings);
             }
         }
     }

@@ -15,7 +15,7 @@ use terrace_core::problem::Problem;
 use terrace_core::reply::{CachePolicy, Reply};
 use terrace_core::time::UnixTime;
 
-use super::{App, BUSY_TRIES, Boxed, Failure};
+use super::{App, Boxed, Failure};
 use crate::store::{Clock as _, Condition, Facts as _, Indices as _, Platform, StoreError};
 
 impl<P: Platform> App<'_, P> {
@@ -62,7 +62,7 @@ impl<P: Platform> App<'_, P> {
     /// Stores what is known of a token before anybody has it, so that each can be revoked.
     async fn issue(&self, document: TokenDocument) -> Result<Reply<P::Stream>, Failure> {
         let id = TokenId::new(self.platform.random());
-        self.put_document(&FactKey::Token(id), &document, &[], Condition::Absent)
+        self.put(&FactKey::Token(id), &document, &[], Condition::Absent)
             .await?;
         let token = Token {
             id,
@@ -150,7 +150,7 @@ impl<P: Platform> App<'_, P> {
         from: u64,
     ) -> Result<(), Failure> {
         let key = FactKey::Revocation(id);
-        let known: Option<RevocationDocument> = self.read_document(&key).await?;
+        let known: Option<RevocationDocument> = self.document(&key).await?;
         // Once dead it stays so.
         let from = known.map_or(from, |known| known.from.min(from));
         let revocation = RevocationDocument {
@@ -158,9 +158,9 @@ impl<P: Platform> App<'_, P> {
             expires: document.and_then(|document| document.expires),
         };
         let metadata = revocation.to_metadata();
-        self.put_document(&key, &revocation, &metadata, Condition::Any)
+        self.put(&key, &revocation, &metadata, Condition::Any)
             .await?;
-        self.put_document(&FactKey::RevocationChange, &from, &[], Condition::Any)
+        self.put(&FactKey::RevocationChange, &from, &[], Condition::Any)
             .await?;
         self.index_revocations().await?;
         if let Some(document) = document {
@@ -168,7 +168,7 @@ impl<P: Platform> App<'_, P> {
                 revoked: Some(from),
                 ..document.clone()
             };
-            self.put_document(&FactKey::Token(id), &revoked, &[], Condition::Any)
+            self.put(&FactKey::Token(id), &revoked, &[], Condition::Any)
                 .await?;
         }
         Ok(())
@@ -191,42 +191,19 @@ impl<P: Platform> App<'_, P> {
     }
 
     async fn token_document(&self, id: TokenId) -> Result<Option<TokenDocument>, Failure> {
-        self.read_document(&FactKey::Token(id)).await
+        self.document(&FactKey::Token(id)).await
     }
 
-    pub(super) async fn read_document<T: DeserializeOwned>(
-        &self,
-        key: &FactKey,
-    ) -> Result<Option<T>, Failure> {
-        let Some(fact) = self.platform.facts().get(key).await? else {
-            return Ok(None);
-        };
-        let read = serde_json::from_slice(&fact.bytes);
-        read.map(Some)
-            .map_err(|error| Failure::Corrupt(format!("{key}: {error}")))
-    }
-
-    /// Writes a document, however often its key is written at the moment.
-    pub(super) async fn put_document<T: Serialize>(
+    pub(super) async fn put<T: Serialize>(
         &self,
         key: &FactKey,
         document: &T,
         metadata: &[(&str, String)],
         condition: Condition,
     ) -> Result<(), Failure> {
-        let text = serde_json::to_string(document);
-        let text = text.map_err(|error| Failure::Corrupt(error.to_string()))?;
-        let facts = self.platform.facts();
-        let mut tries = 1;
-        loop {
-            match facts.put(key, &text, metadata, condition.clone()).await {
-                Err(StoreError::Busy(_)) if tries < BUSY_TRIES => {
-                    tries += 1;
-                    self.platform.clock().sleep(1).await;
-                }
-                written => return Ok(written.map(drop)?),
-            }
-        }
+        let text = text(document)?;
+        let put = self.put_document(key, &text, metadata, condition);
+        put.await.map(drop)
     }
 }
 
@@ -235,7 +212,10 @@ pub(super) fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
 }
 
 pub(super) fn json<S, T: Serialize>(status: u16, answer: &T) -> Result<Reply<S>, Failure> {
-    let text = serde_json::to_string(answer);
-    let text = text.map_err(|error| Failure::Corrupt(error.to_string()))?;
-    Ok(Reply::json(status, CachePolicy::NoStore, text))
+    Ok(Reply::json(status, CachePolicy::NoStore, text(answer)?))
+}
+
+fn text<T: Serialize>(document: &T) -> Result<String, Failure> {
+    let text = serde_json::to_string(document);
+    text.map_err(|error| Failure::Corrupt(error.to_string()))
 }

@@ -1,8 +1,5 @@
 //! The indices of what was pushed: each follows one fact.
 
-use std::cell::Cell;
-
-use serde::de::DeserializeOwned;
 use terrace_core::index::IndexDocument;
 use terrace_core::key::{FactKey, IndexKey, PushedFact, PushedIndex};
 use terrace_core::oci::pushed::{
@@ -13,9 +10,6 @@ use terrace_core::oci::{Digest, RepositoryName, Tag};
 use super::corrupt;
 use crate::app::{App, Boxed, Failure};
 use crate::store::{Facts as _, Indices as _, Platform, StoreError};
-
-/// How many documents a page of a listing has.
-const PAGE: u32 = 1_000;
 
 impl<P: Platform> App<'_, P> {
     /// Makes an index what its fact says.
@@ -99,8 +93,8 @@ impl<P: Platform> App<'_, P> {
         repository: &RepositoryName,
         tag: &Tag,
     ) -> Result<Option<TagDocument>, Failure> {
-        self.document(PushedFact::Tag(repository.clone(), tag.clone()))
-            .await
+        let fact = PushedFact::Tag(repository.clone(), tag.clone());
+        self.document(&FactKey::Pushed(fact)).await
     }
 
     pub(super) async fn link(
@@ -108,21 +102,8 @@ impl<P: Platform> App<'_, P> {
         repository: &RepositoryName,
         digest: Digest,
     ) -> Result<Option<LinkDocument>, Failure> {
-        self.document(PushedFact::Link(repository.clone(), digest))
-            .await
-    }
-
-    pub(super) async fn document<T: DeserializeOwned>(
-        &self,
-        fact: PushedFact,
-    ) -> Result<Option<T>, Failure> {
-        let key = FactKey::Pushed(fact);
-        let Some(fact) = self.platform.facts().get(&key).await? else {
-            return Ok(None);
-        };
-        let read = serde_json::from_slice(&fact.bytes);
-        read.map(Some)
-            .map_err(|error| Failure::Corrupt(format!("{key}: {error}")))
+        let fact = PushedFact::Link(repository.clone(), digest);
+        self.document(&FactKey::Pushed(fact)).await
     }
 
     /// All tags of a repository. Where a copy of the bucket has lost an object's metadata, its document
@@ -132,32 +113,23 @@ impl<P: Platform> App<'_, P> {
         repository: &RepositoryName,
     ) -> Result<Vec<ListedTag>, Failure> {
         let prefix = PushedFact::tags_of(repository);
-        let behind: Cell<Option<String>> = Cell::default();
         let mut tags = Vec::new();
-        loop {
-            let last = behind.take();
-            let facts = self.platform.facts();
-            let page = facts.list(&prefix, last.as_deref(), PAGE).await?;
-            behind.set(page.facts.last().map(|fact| fact.name.clone()));
-            for fact in page.facts {
-                let Some(tag) = Tag::parse(&fact.name) else {
-                    self.platform
-                        .log(&format!("{prefix}{} is no tag: passed over", fact.name));
-                    continue;
-                };
-                let told = TagDocument::from_metadata(|name| {
-                    let found = fact.metadata.iter().find(|(known, _)| known == name);
-                    found.map(|(_, value)| value.as_str())
-                });
-                let document = match told {
-                    Some(document) => Some(document),
-                    None => self.tag(repository, &tag).await?,
-                };
-                tags.extend(document.map(|document| ListedTag { tag, document }));
-            }
-            if !page.is_cut {
-                return Ok(tags);
-            }
+        for fact in self.list_all(&prefix).await? {
+            let Some(tag) = Tag::parse(&fact.name) else {
+                self.platform
+                    .log(&format!("{prefix}{} is no tag: passed over", fact.name));
+                continue;
+            };
+            let told = TagDocument::from_metadata(|name| {
+                let found = fact.metadata.iter().find(|(known, _)| known == name);
+                found.map(|(_, value)| value.as_str())
+            });
+            let document = match told {
+                Some(document) => Some(document),
+                None => self.tag(repository, &tag).await?,
+            };
+            tags.extend(document.map(|document| ListedTag { tag, document }));
         }
+        Ok(tags)
     }
 }

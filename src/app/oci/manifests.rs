@@ -197,7 +197,7 @@ impl<P: Platform> App<'_, P> {
     ) -> Result<(), Failure> {
         let facts = self.platform.facts();
         let removal = PushedFact::Removal(repository.clone(), digest);
-        let begun: Option<Vec<String>> = self.document(removal.clone()).await?;
+        let begun: Option<Vec<String>> = self.document(&FactKey::Pushed(removal.clone())).await?;
         let text = self.manifest(repository, digest).await?;
         if text.is_none() && begun.is_none() {
             self.index_manifests(repository, Some(digest), &[]).await?;

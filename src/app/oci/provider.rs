@@ -14,9 +14,6 @@ use crate::app::publish::Published;
 use crate::app::{App, Boxed, Failure, all};
 use crate::store::{Archives as _, Clock as _, Payload, Platform, Stored};
 
-/// How many zips are copied at once.
-const AT_ONCE: usize = 4;
-
 impl<P: Platform> App<'_, P> {
     /// Mirrors what is pushed with this tag, if it is a version of a provider.
     pub(super) async fn mirror_pushed(
@@ -41,10 +38,8 @@ impl<P: Platform> App<'_, P> {
             .publication(repository, address, version, index)
             .await?;
         let archives = publication.archives();
-        for some in archives.chunks(AT_ONCE) {
-            let copy = |archive| -> Boxed<'_> { Box::pin(self.copy_blob(archive)) };
-            all(some.iter().map(copy).collect()).await?;
-        }
+        let copy = |archive| -> Boxed<'_> { Box::pin(self.copy_blob(archive)) };
+        all(archives.iter().map(copy).collect()).await?;
         match self.try_publish(&publication).await {
             Ok(Published::Whole { .. }) => Ok(()),
             Ok(Published::Lacks(missing)) => {

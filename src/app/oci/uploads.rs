@@ -10,10 +10,10 @@ use terrace_core::read::CONTENT_DIGEST;
 use terrace_core::reply::{CachePolicy, Reply};
 
 use super::{corrupt, denied};
-use crate::app::{App, BUSY_TRIES, Failure, Task, content_length};
+use crate::app::{App, Failure, Task, content_length};
 use crate::store::{
-    Archives as _, Clock as _, Condition, Facts as _, Payload, Platform, Request, StoreError,
-    Stored, Uploads as _,
+    Archives as _, Clock as _, Condition, Facts as _, Payload, Platform, Request, Stored,
+    Uploads as _,
 };
 
 /// A body as it comes.
@@ -295,18 +295,8 @@ impl<P: Platform> App<'_, P> {
     ) -> Result<bool, Failure> {
         let key = FactKey::Pushed(PushedFact::Upload(id));
         let document = serde_json::to_string(session).map_err(corrupt)?;
-        let mut tries = 1;
-        loop {
-            let facts = self.platform.facts();
-            match facts.put(&key, &document, &[], condition.clone()).await {
-                // Small chunks come faster than one a second.
-                Err(StoreError::Busy(_)) if tries < BUSY_TRIES => {
-                    tries += 1;
-                    self.platform.clock().sleep(1).await;
-                }
-                written => return Ok(written?.is_some()),
-            }
-        }
+        let put = self.put_document(&key, &document, &[], condition);
+        Ok(put.await?.is_some())
     }
 
     pub(in crate::app) async fn discard_upload(&self, names: Vec<String>) -> Result<(), Failure> {

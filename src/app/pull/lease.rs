@@ -8,7 +8,8 @@ use std::fmt;
 use terrace_core::key::{FactKey, Lease};
 use terrace_core::limits;
 
-use super::super::{App, BUSY_TRIES, Failure};
+use super::super::documents::BUSY_TRIES;
+use super::super::{App, Failure};
 use crate::store::{Clock as _, Condition, Facts as _, Platform, StoreError};
 
 /// How long a lease for documents is good for, in seconds: longer than all of them may take, and the

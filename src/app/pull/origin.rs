@@ -11,7 +11,8 @@ use terrace_core::pull::OriginDocument;
 use terrace_core::time::UnixTime;
 use terrace_core::version::Version;
 
-use super::super::{App, BUSY_TRIES, Failure};
+use super::super::documents::BUSY_TRIES;
+use super::super::{App, Failure};
 use crate::store::{Clock as _, Condition, Facts as _, Platform, StoreError, Upstream as _};
 
 /// A failure of the origin of something, told with what it was about.
@@ -113,12 +114,9 @@ impl<P: Platform> App<'_, P> {
             let condition = etag.map_or(Condition::Absent, Condition::Unchanged);
             let text = serde_json::to_string(&after)
                 .map_err(|error| Failure::Corrupt(error.to_string()))?;
-            let facts = self.platform.facts();
-            match facts.put(&key, &text, &[], condition).await {
-                Ok(Some(_)) => return Ok(after),
-                Ok(None) => {}
-                Err(StoreError::Busy(_)) => self.platform.clock().sleep(1).await,
-                Err(error) => return Err(error.into()),
+            let written = self.put_document(&key, &text, &[], condition).await?;
+            if written.is_some() {
+                return Ok(after);
             }
         }
         Err(StoreError::Busy(key.to_string()).into())
