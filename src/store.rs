@@ -220,12 +220,13 @@ pub trait Uploads {
     ) -> Result<Vec<u64>, StoreError>;
 
     /// Stores chunks, whose lengths are told, one behind the other as a blob whose digest the store
-    /// itself verifies. The bytes never enter wasm.
+    /// itself verifies. The bytes never enter wasm. `None` when a chunk is not there, or of another
+    /// length; nothing was stored.
     async fn assemble(
         &self,
         chunks: &[(ChunkKey, u64)],
         digest: Digest,
-    ) -> Result<Stored, StoreError>;
+    ) -> Result<Option<Stored>, StoreError>;
 
     /// Removes objects by what follows [`UPLOADS`](terrace_core::key::UPLOADS) in their keys, at most
     /// 1,000 of them.

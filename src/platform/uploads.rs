@@ -3,6 +3,9 @@
 //! R2's own multipart uploads want parts of 5 MiB and more that are all of one length, which no client
 //! of OCI Distribution promises.
 
+use std::cell::Cell;
+use std::rc::Rc;
+
 use terrace_core::key::{BytesKey, ChunkKey, UPLOADS};
 use terrace_core::limits;
 use terrace_core::oci::Digest;
@@ -61,19 +64,22 @@ impl Uploads for Bucket {
         &self,
         chunks: &[(ChunkKey, u64)],
         digest: Digest,
-    ) -> Result<Stored, StoreError> {
+    ) -> Result<Option<Stored>, StoreError> {
         let key = BytesKey::Blob(digest);
         let length: u64 = chunks.iter().map(|(_, length)| *length).sum();
         let whole = FixedLengthStream::new_big_int(BigInt::from(length))
             .map_err(|cause| failed("assemble", key, &cause))?;
-        let keys: Vec<ChunkKey> = chunks.iter().map(|(key, _)| *key).collect();
-        let bucket = self.bucket.clone();
-        let writable = whole.writable();
+        let (bucket, chunks, writable) = (self.bucket.clone(), chunks.to_vec(), whole.writable());
+        let lacks = Rc::new(Cell::new(false));
+        let lacks_chunk = Rc::clone(&lacks);
         spawn_local(async move {
             // Who reads the other end is told of a failure.
-            let _ = fill(&bucket, &keys, &writable).await;
+            let _ = fill(&bucket, &chunks, &writable, &lacks_chunk).await;
         });
-        self.store(key, Payload::Stream(whole.readable())).await
+        match self.store(key, Payload::Stream(whole.readable())).await {
+            Err(_) if lacks.get() => Ok(None),
+            stored => stored.map(Some),
+        }
     }
 
     async fn remove(&self, names: Vec<String>) -> Result<(), StoreError> {
@@ -86,16 +92,20 @@ impl Uploads for Bucket {
     }
 }
 
-/// Writes the chunks one behind the other, and closes or breaks what they are written to.
+/// Writes the chunks one behind the other, and closes or breaks what they are written to. `lacks_chunk` tells
+/// whether that was because one is not there as it should be.
 async fn fill(
     bucket: &worker::Bucket,
-    keys: &[ChunkKey],
+    chunks: &[(ChunkKey, u64)],
     writable: &web_sys::WritableStream,
+    lacks_chunk: &Cell<bool>,
 ) -> Result<(), JsValue> {
     let options = web_sys::StreamPipeOptions::new();
     options.set_prevent_close(true);
-    for key in keys {
-        let Some(stream) = open(bucket, *key).await else {
+    for (key, length) in chunks {
+        let chunk = open(bucket, *key, *length).await;
+        lacks_chunk.set(matches!(chunk, Ok(None)));
+        let Ok(Some(stream)) = chunk else {
             let missing = worker::js_sys::Error::new("a chunk is missing");
             JsFuture::from(writable.abort_with_reason(&missing)).await?;
             return Ok(());
@@ -106,16 +116,20 @@ async fn fill(
     Ok(())
 }
 
-async fn open(bucket: &worker::Bucket, key: ChunkKey) -> Option<web_sys::ReadableStream> {
-    let object = bucket.get(key.to_string()).execute().await.ok()?;
-    match object
-        .as_ref()
-        .and_then(Object::body)?
-        .response_body()
-        .ok()?
-    {
-        ResponseBody::Stream(stream) => Some(stream),
-        _ => None,
+/// A chunk, if it is there and of this length.
+async fn open(
+    bucket: &worker::Bucket,
+    key: ChunkKey,
+    length: u64,
+) -> Result<Option<web_sys::ReadableStream>, JsValue> {
+    let object = bucket.get(key.to_string()).execute().await?;
+    let object = object.filter(|object| object.size() == length);
+    match object.as_ref().and_then(Object::body) {
+        Some(body) => match body.response_body()? {
+            ResponseBody::Stream(stream) => Ok(Some(stream)),
+            _ => Ok(None),
+        },
+        None => Ok(None),
     }
 }
 
@@ -129,9 +143,8 @@ async fn piece(reader: &web_sys::ReadableStreamByobReader) -> Result<Uint8Array,
         let read = JsFuture::from(reader.read_with_array_buffer_view(&view)).await?;
         // Reading takes the buffer away, and gives it back with what was read.
         let value = Reflect::get(&read, &"value".into())?;
-        let Ok(chunk) = value.dyn_into::<Uint8Array>() else {
-            return Ok(Uint8Array::new_with_length(0));
-        };
+        // Where reading was cancelled there is neither, and what has come is gone with the buffer.
+        let chunk: Uint8Array = value.dyn_into()?;
         buffer = chunk.buffer();
         if chunk.length() == 0 {
             break;

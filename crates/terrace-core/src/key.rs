@@ -32,7 +32,7 @@
 //!     ├── removals/{repository}:{digest}                        which tags go with a manifest, until they are gone
 //!     ├── changes/{repository}                                  rewritten after each change of a tag
 //!     └── uploads/{id}                                          an upload, by compare-and-swap
-//!         └── {offset}                                          a chunk of it
+//!         └── {offset}-{writer}                                 a chunk of it, written once
 //!
 //! KV (the indices; each a pure function of the facts)
 //! ├── providers/hosted/{namespace}/{type}/versions              the response itself, streamed
@@ -164,6 +164,30 @@ pub struct ChunkKey {
     pub upload: UploadId,
     /// Where it begins.
     pub offset: u64,
+    /// Names the request that brought it: of two at once neither writes over the other's.
+    pub writer: u64,
+}
+
+impl ChunkKey {
+    /// The first chunk of a request, which is told from others by what is random.
+    pub fn new(upload: UploadId, offset: u64, random: [u8; 16]) -> Self {
+        let writer = u128::from_be_bytes(random) & u128::from(u64::MAX);
+        Self {
+            upload,
+            offset,
+            writer: u64::try_from(writer).unwrap_or_default(),
+        }
+    }
+
+    /// What follows [`UPLOADS`] in its key.
+    pub fn name(&self) -> String {
+        let Self {
+            upload,
+            offset,
+            writer,
+        } = self;
+        format!("{upload}/{offset}-{writer:016x}")
+    }
 }
 
 /// What content-addressed bytes are. It decides the extension, which clients read meaning from.
@@ -495,7 +519,7 @@ impl fmt::Display for BytesKey {
 
 impl fmt::Display for ChunkKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{UPLOADS}{}/{}", self.upload, self.offset)
+        write!(f, "{UPLOADS}{}", self.name())
     }
 }
 
@@ -674,8 +698,10 @@ mod tests {
         let chunk = ChunkKey {
             upload: id,
             offset: 5,
+            writer: 255,
         };
-        assert_eq!(chunk.to_string(), format!("oci/uploads/{id}/5"));
+        let key = format!("oci/uploads/{id}/5-00000000000000ff");
+        assert_eq!(chunk.to_string(), key);
     }
 
     #[test]

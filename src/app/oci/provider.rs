@@ -12,7 +12,7 @@ use terrace_core::version::Version;
 use super::denied;
 use crate::app::publish::Published;
 use crate::app::{App, Boxed, Failure, all};
-use crate::store::{Archives as _, Clock as _, Payload, Platform, Stored};
+use crate::store::{Archives as _, Clock as _, Payload, Platform, StoreError, Stored};
 
 impl<P: Platform> App<'_, P> {
     /// Mirrors what is pushed with this tag, if it is a version of a provider.
@@ -93,9 +93,12 @@ impl<P: Platform> App<'_, P> {
         let Some((_, stream)) = archives.open(BytesKey::Blob(digest)).await? else {
             return Ok(());
         };
-        match archives.store(to.into(), Payload::Stream(stream)).await? {
-            Stored::Yes => Ok(()),
-            Stored::DigestMismatch => Err(Failure::Corrupt(BytesKey::Blob(digest).to_string())),
+        match archives.store(to.into(), Payload::Stream(stream)).await {
+            Ok(Stored::Yes) => Ok(()),
+            Ok(Stored::DigestMismatch) => Err(Failure::Corrupt(BytesKey::Blob(digest).to_string())),
+            // Somebody else brings it.
+            Err(StoreError::Busy(_)) if archives.head(to.into()).await?.is_some() => Ok(()),
+            Err(error) => Err(error.into()),
         }
     }
 }

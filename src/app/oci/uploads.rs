@@ -1,29 +1,25 @@
-//! Blobs on their way in, and out.
+//! Uploads: blobs on their way in.
 
-use terrace_core::access::{Caller, Sight};
-use terrace_core::key::{BytesKey, ChunkKey, FactKey, PushedFact, PushedIndex, UPLOADS};
+use terrace_core::access::Caller;
+use terrace_core::key::{ChunkKey, FactKey, PushedFact, UPLOADS};
 use terrace_core::limits;
-use terrace_core::oci::pushed::{LinkDocument, PushedPath, UploadId, UploadSession};
+use terrace_core::oci::pushed::{PushedPath, UploadId, UploadSession};
 use terrace_core::oci::{Digest, OciCode, OciError, Query, RepositoryName};
 use terrace_core::problem::Problem;
-use terrace_core::read::CONTENT_DIGEST;
 use terrace_core::reply::{CachePolicy, Reply};
 
 use super::{corrupt, denied};
 use crate::app::{App, Failure, Task, content_length};
-use crate::store::{
-    Archives as _, Clock as _, Condition, Facts as _, Payload, Platform, Request, Stored,
-    Uploads as _,
-};
+use crate::store::{Clock as _, Condition, Facts as _, Payload, Platform, Request, Uploads as _};
 
 /// A body as it comes.
-enum Incoming<S> {
+pub(super) enum Incoming<S> {
     /// There is none.
     Nothing,
     /// So many bytes.
     Sized(S, u64),
-    /// Nobody knows how many.
-    Unsized(S),
+    /// Nobody knows how many; what its range says, if it has one.
+    Unsized(S, Option<u64>),
 }
 
 impl<P: Platform> App<'_, P> {
@@ -37,14 +33,14 @@ impl<P: Platform> App<'_, P> {
         R: Request<Stream = P::Stream>,
     {
         let query = Query(request.query());
-        if let Some(mount) = query.value("mount") {
-            let digest = Digest::parse(&mount).map_err(denied)?;
+        // What cannot be mounted, whatever it is called, the client may send.
+        let mount = query.value("mount");
+        if let Some(digest) = mount.and_then(|mount| Digest::parse(&mount).ok()) {
             let from = query.value("from");
             if let Some(link) = self.mountable(caller, from.as_deref(), digest).await? {
-                return self.link_blob(repository, digest, link.size).await;
+                return self.link_blob(&repository, digest, link.size).await;
             }
         }
-        // Where there is nothing to mount, the client may send it.
         let digest = match query.value("digest") {
             Some(digest) => Some(Digest::parse(&digest).map_err(denied)?),
             None => None,
@@ -60,38 +56,13 @@ impl<P: Platform> App<'_, P> {
         self.later(Task::Sweep);
         if let Some(digest) = digest {
             let body = body_of(&mut request)?;
+            let upload = (id, session);
             return self
-                .receive_blob(repository, (id, session), digest, body)
+                .receive_blob(caller, &repository, upload, digest, body)
                 .await;
         }
         self.put_session(id, &session, Condition::Absent).await?;
         Ok(told(202, &repository, id, &session))
-    }
-
-    /// What is known of a blob that the caller may mount, since it may read it.
-    async fn mountable(
-        &self,
-        caller: &Caller,
-        from: Option<&str>,
-        digest: Digest,
-    ) -> Result<Option<LinkDocument>, Failure> {
-        match from {
-            None if !self.config.access.lets_read_all(caller) => Ok(None),
-            None => {
-                let head = self
-                    .platform
-                    .archives()
-                    .head(BytesKey::Blob(digest))
-                    .await?;
-                Ok(head.map(|head| LinkDocument { size: head.size }))
-            }
-            Some(from) => match RepositoryName::parse(from) {
-                Ok(from) if matches!(self.sight(caller, &from), Sight::Public | Sight::Private) => {
-                    self.link(&from, digest).await
-                }
-                _ => Ok(None),
-            },
-        }
     }
 
     pub(super) async fn go_on_with_upload<R>(
@@ -118,7 +89,8 @@ impl<P: Platform> App<'_, P> {
 
     pub(super) async fn complete_upload<R>(
         &self,
-        repository: RepositoryName,
+        caller: &Caller,
+        repository: &RepositoryName,
         id: UploadId,
         mut request: R,
     ) -> Result<Reply<P::Stream>, Failure>
@@ -127,9 +99,14 @@ impl<P: Platform> App<'_, P> {
     {
         let digest = Query(request.query()).value("digest").unwrap_or_default();
         let digest = Digest::parse(&digest).map_err(denied)?;
-        let (session, _) = self.session(&repository, id).await?;
-        let body = self.chunk_of(&repository, id, &session, &mut request)?;
-        self.receive_blob(repository, (id, session), digest, body)
+        let Some((session, _)) = self.find_session(repository, id).await? else {
+            return self
+                .linked_before(repository, digest, UploadId::unknown())
+                .await;
+        };
+        let body = self.chunk_of(repository, id, &session, &mut request)?;
+        let upload = (id, session);
+        self.receive_blob(caller, repository, upload, digest, body)
             .await
     }
 
@@ -146,14 +123,16 @@ impl<P: Platform> App<'_, P> {
     {
         let range = request.header("content-range");
         let body = body_of(request)?;
-        session
-            .accepts(range.as_deref(), body.length())
-            .map_err(|error| {
-                let location = PushedPath::Upload(id).location(repository);
-                let error = error.with_header("location", location);
-                denied(error.with_header("range", session.range()))
-            })?;
-        Ok(body)
+        let accepted = session.accepts(range.as_deref(), body.length());
+        let said = accepted.map_err(|error| {
+            let location = PushedPath::Upload(id).location(repository);
+            let error = error.with_header("location", location);
+            denied(error.with_header("range", session.range()))
+        })?;
+        Ok(match body {
+            Incoming::Unsized(stream, _) => Incoming::Unsized(stream, said),
+            body => body,
+        })
     }
 
     pub(super) async fn describe_upload(
@@ -175,100 +154,33 @@ impl<P: Platform> App<'_, P> {
         Ok(Reply::new(204, CachePolicy::NoStore))
     }
 
-    pub(super) async fn delete_blob(
-        &self,
-        repository: RepositoryName,
-        digest: Digest,
-    ) -> Result<Reply<P::Stream>, Failure> {
-        let was_there = self.link(&repository, digest).await?.is_some();
-        let index = PushedIndex::Blob(repository, digest);
-        // Also where it is gone: what was broken off after the fact has left its index.
-        self.platform.facts().delete(&index.fact()).await?;
-        self.index_pushed(&index).await?;
-        if !was_there {
-            let told = format!("{} has no blob {digest}", index.repository());
-            return Err(denied(OciError::new(OciCode::BlobUnknown, told)));
-        }
-        Ok(Reply::new(202, CachePolicy::NoStore))
-    }
-
-    /// Stores a blob of what has come of an upload and the rest of it.
-    async fn receive_blob(
-        &self,
-        repository: RepositoryName,
-        (id, mut session): (UploadId, UploadSession),
-        digest: Digest,
-        body: Incoming<P::Stream>,
-    ) -> Result<Reply<P::Stream>, Failure> {
-        let archives = self.platform.archives();
-        let key = BytesKey::Blob(digest);
-        let (stored, size) = match body {
-            Incoming::Sized(stream, length) if session.is_empty() => {
-                (archives.store(key, Payload::Stream(stream)).await?, length)
-            }
-            body => {
-                self.store_body(id, &mut session, body).await?;
-                let chunks = session.chunks(id);
-                let stored = if chunks.is_empty() {
-                    archives.store(key, Payload::Bytes(Vec::new())).await?
-                } else {
-                    self.platform.uploads().assemble(&chunks, digest).await?
-                };
-                (stored, session.size())
-            }
-        };
-        // Whatever came of it: what is stored as chunks is not needed any more.
-        self.later(Task::Discard(names(id, &session)));
-        match stored {
-            Stored::Yes => self.link_blob(repository, digest, size).await,
-            Stored::DigestMismatch => {
-                let told = format!("what was sent does not have the digest {digest}");
-                Err(denied(OciError::new(OciCode::DigestInvalid, told)))
-            }
-        }
-    }
-
     /// Stores what comes as chunks behind those that have come; tells whether there is more now.
-    async fn store_body(
+    pub(super) async fn store_body(
         &self,
         id: UploadId,
         session: &mut UploadSession,
         body: Incoming<P::Stream>,
     ) -> Result<bool, Failure> {
         let uploads = self.platform.uploads();
-        let first = ChunkKey {
-            upload: id,
-            offset: session.size(),
-        };
+        let first = ChunkKey::new(id, session.size(), self.platform.random());
         match body {
             Incoming::Nothing => Ok(false),
             Incoming::Sized(stream, length) => {
-                session.add(&[length]).map_err(denied)?;
+                session.add(first.writer, &[length]).map_err(denied)?;
                 uploads.store_chunk(first, Payload::Stream(stream)).await?;
                 Ok(true)
             }
-            Incoming::Unsized(stream) => {
+            Incoming::Unsized(stream, said) => {
                 let lengths = uploads.store_pieces(first, stream).await?;
-                session.add(&lengths).map_err(denied)?;
+                let come: u64 = lengths.iter().sum();
+                if said.is_some_and(|said| said != come) {
+                    let told = format!("Content-Range is not of the {come} bytes that have come");
+                    return Err(denied(OciError::new(OciCode::SizeInvalid, told)));
+                }
+                session.add(first.writer, &lengths).map_err(denied)?;
                 Ok(!lengths.is_empty())
             }
         }
-    }
-
-    /// **The commit** of a blob: from here on it is in the repository.
-    async fn link_blob(
-        &self,
-        repository: RepositoryName,
-        digest: Digest,
-        size: u64,
-    ) -> Result<Reply<P::Stream>, Failure> {
-        let document = serde_json::to_string(&LinkDocument { size }).map_err(corrupt)?;
-        let location = PushedPath::Blob(digest).location(&repository);
-        let fact = PushedFact::Link(repository, digest);
-        self.put_pushed(fact, &document, &[]).await?;
-        Ok(Reply::new(201, CachePolicy::NoStore)
-            .with("location", location)
-            .with(CONTENT_DIGEST, digest.to_string()))
     }
 
     async fn session(
@@ -276,15 +188,23 @@ impl<P: Platform> App<'_, P> {
         repository: &RepositoryName,
         id: UploadId,
     ) -> Result<(UploadSession, String), Failure> {
+        let found = self.find_session(repository, id).await?;
+        found.ok_or_else(|| denied(UploadId::unknown()))
+    }
+
+    async fn find_session(
+        &self,
+        repository: &RepositoryName,
+        id: UploadId,
+    ) -> Result<Option<(UploadSession, String)>, Failure> {
         let key = FactKey::Pushed(PushedFact::Upload(id));
-        let fact = self.platform.facts().get(&key).await?;
-        let fact = fact.ok_or_else(|| denied(UploadId::unknown()))?;
+        let Some(fact) = self.platform.facts().get(&key).await? else {
+            return Ok(None);
+        };
         let session: UploadSession = serde_json::from_slice(&fact.bytes)
             .map_err(|error| Failure::Corrupt(format!("{key}: {error}")))?;
-        if !session.is_of(repository) {
-            return Err(denied(UploadId::unknown()));
-        }
-        Ok((session, fact.etag))
+        let is_here = session.is_of(repository);
+        Ok(is_here.then_some((session, fact.etag)))
     }
 
     async fn put_session(
@@ -326,7 +246,7 @@ impl<S> Incoming<S> {
         match self {
             Self::Nothing => Some(0),
             Self::Sized(_, length) => Some(*length),
-            Self::Unsized(_) => None,
+            Self::Unsized(..) => None,
         }
     }
 }
@@ -343,7 +263,7 @@ fn body_of<R: Request>(request: &mut R) -> Result<Incoming<R::Stream>, Failure> 
     Ok(match (length, request.stream()) {
         (Some(0), _) | (None, None) => Incoming::Nothing,
         (Some(length), Some(stream)) => Incoming::Sized(stream, length),
-        (None, Some(stream)) => Incoming::Unsized(stream),
+        (None, Some(stream)) => Incoming::Unsized(stream, None),
         (Some(_), None) => {
             return Err(Problem::BadRequest("the body is missing".to_owned()).into());
         }
@@ -359,9 +279,9 @@ fn too_large(most: u64) -> OciError {
 }
 
 /// Everything that is stored of an upload, by what follows [`UPLOADS`] in its key.
-fn names(id: UploadId, session: &UploadSession) -> Vec<String> {
+pub(super) fn names(id: UploadId, session: &UploadSession) -> Vec<String> {
     let chunks = session.chunks(id).into_iter();
-    let chunks = chunks.map(|(chunk, _)| format!("{id}/{}", chunk.offset));
+    let chunks = chunks.map(|(chunk, _)| chunk.name());
     std::iter::once(id.to_string()).chain(chunks).collect()
 }
 

@@ -112,6 +112,12 @@ fn a_blob_is_pushed_in_chunks_whose_length_may_be_unknown() {
         }
         let second = chunk("PATCH", 4_000, 8_000, true).expect(202);
         assert_eq!(second.header("range"), Some("0-7999"));
+        // Of another length than its range.
+        let sent = pushed.request("PATCH", &location);
+        let sent = sent.header("content-range", "8000-8999");
+        for sent in [sent.clone().unsized_body(b"short"), sent.body(b"short")] {
+            assert_eq!(code(&registry.send(&sent).expect(400)), "SIZE_INVALID");
+        }
         let status = pushed.send("GET", &location).expect(204);
         assert_eq!(status.header("range"), Some("0-7999"));
         if last_by_put {
@@ -211,6 +217,10 @@ fn a_blob_is_mounted_where_it_is_and_else_sent_11_5() {
         format!("{digest}&from=nobody/nothing"),
         format!("{digest}&from=providers/acme/widget"),
         NOTHING.to_owned(),
+        // No blob that could be here.
+        String::new(),
+        format!("sha256:00&from={source}"),
+        format!("sha384:{}&from={source}", "0".repeat(96)),
     ] {
         let begun = mount(query).expect(202);
         assert!(begun.header("location").unwrap().contains("/uploads/"));

@@ -4,8 +4,9 @@ use serde_json::{Value, json};
 
 use crate::support::Registry;
 use crate::support::memory::{Memory, When};
-use crate::support::pushed::{MANIFEST, Pushed, PushedProvider, digest};
-use crate::support::registry::TOKEN;
+use crate::support::pushed::{MANIFEST, Pushed, PushedProvider, code, digest};
+use crate::support::registry::{Sent, TOKEN};
+use crate::support::tokens;
 
 const NAME: &str = "team/app";
 
@@ -83,6 +84,40 @@ fn a_blob_that_is_broken_at_each_write_can_be_sent_again() {
             assert_eq!(pushed.head(&path).status, 200);
         },
     );
+}
+
+/// The upload is what a client has to go on with, until it knows that its blob is there.
+#[test]
+fn an_upload_that_is_broken_at_each_write_can_be_completed_again() {
+    let bytes = b"the bytes of a blob";
+    for sent_before in [0, 4] {
+        break_everywhere(
+            4,
+            |registry| {
+                let pushed = Pushed::of(registry, NAME);
+                let location = pushed.begin();
+                if sent_before > 0 {
+                    let patch = pushed.request("PATCH", &location);
+                    let patch = patch.body(&bytes[..sent_before]);
+                    registry.send(&patch).expect(202);
+                }
+                location
+            },
+            |registry, location| {
+                let pushed = Pushed::of(registry, NAME);
+                let put = format!("{location}?digest={}", digest(bytes));
+                let put = pushed.request("PUT", &put).body(&bytes[sent_before..]);
+                let status = registry.send(&put).status;
+                assert_ne!(status, 404);
+                status
+            },
+            |registry, _| {
+                let pushed = Pushed::of(registry, NAME);
+                let path = format!("blobs/{}", digest(bytes));
+                assert_eq!(pushed.head(&path).status, 200);
+            },
+        );
+    }
 }
 
 #[test]
@@ -324,6 +359,179 @@ fn a_bucket_that_has_lost_its_metadata_has_the_same_tags() {
     memory.lose_indices();
     memory.lose_metadata();
     assert_eq!(pushed.tags(), ["1.0.0"]);
+}
+
+/// What is acknowledged is kept, whatever another request has brought meanwhile.
+#[test]
+fn of_two_chunks_at_once_one_is_taken_and_the_other_told_so() {
+    let (memory, registry) = in_memory();
+    let pushed = Pushed::of(&registry, NAME);
+    let location = pushed.begin();
+    let (memory_of_other, path) = (memory.clone(), location.clone());
+    memory.before_operation("R2 put oci/uploads/", move || {
+        let other = memory_of_other.clone();
+        // Behind the chunk of the first, and before its session.
+        memory_of_other.before_operation("R2 put oci/uploads/", move || {
+            let registry = Registry::in_memory(&other, &[]);
+            let patch = Pushed::of(&registry, NAME).request("PATCH", &path);
+            registry.send(&patch.body(b"another chunk")).expect(202);
+        });
+    });
+    let patch = pushed.request("PATCH", &location).body(b"a chunk");
+    let refused = registry.send(&patch).expect(416);
+    assert_eq!(code(&refused), "BLOB_UPLOAD_INVALID");
+    let state = pushed.send("GET", &location).expect(204);
+    assert_eq!(state.header("range"), Some("0-12"));
+    let put = format!("{location}?digest={}", digest(b"another chunk"));
+    let put = pushed.request("PUT", &put).body(b"");
+    registry.send(&put).expect(201);
+}
+
+/// One of two who complete an upload removes its chunks under the other's hands.
+#[test]
+fn an_upload_that_is_completed_twice_at_once_is_complete() {
+    let (memory, registry) = in_memory();
+    let pushed = Pushed::of(&registry, NAME);
+    let location = pushed.begin();
+    let patch = pushed.request("PATCH", &location).body(b"bytes");
+    registry.send(&patch).expect(202);
+    let put = format!("{location}?digest={}", digest(b"bytes"));
+    let (memory_of_other, path) = (memory.clone(), put.clone());
+    memory.before_operation("R2 open oci/uploads/", move || {
+        let registry = Registry::in_memory(&memory_of_other, &[]);
+        let put = Pushed::of(&registry, NAME).request("PUT", &path).body(b"");
+        registry.send(&put).expect(201);
+    });
+    let put = pushed.request("PUT", &put).body(b"");
+    registry.send(&put).expect(201);
+}
+
+#[test]
+fn an_upload_that_has_lost_a_chunk_is_over() {
+    let (memory, registry) = in_memory();
+    let pushed = Pushed::of(&registry, NAME);
+    let location = pushed.begin();
+    let patch = pushed.request("PATCH", &location).body(b"bytes");
+    registry.send(&patch).expect(202);
+    let id = location.rsplit('/').next().unwrap();
+    let chunk = format!("oci/uploads/{id}/");
+    let keys = memory.keys().into_iter();
+    let chunks: Vec<String> = keys.filter(|key| key.starts_with(&chunk)).collect();
+    memory.put_object(&chunks[0], b"other bytes");
+    let put = format!("{location}?digest={}", digest(b"bytes"));
+    let put = pushed.request("PUT", &put).body(b"");
+    let refused = registry.send(&put).expect(400);
+    assert_eq!(code(&refused), "BLOB_UPLOAD_INVALID");
+    pushed.send("GET", &location).expect(404);
+}
+
+/// All repositories share the empty config, and storage takes one write of a key a second.
+#[test]
+fn a_blob_whose_key_is_busy_is_there_already() {
+    let memory = Memory::new();
+    let private = [("TERRACE_ACCESS", "private")];
+    let registry = Registry::in_memory(&memory, &private);
+    let pushed = Pushed::of(&registry, NAME);
+    let other = Pushed::of(&registry, "team/other");
+    let send = |bytes: &[u8], token: &str| {
+        let post = format!("blobs/uploads/?digest={}", digest(bytes));
+        let post = Sent::new("POST", &other.path(&post)).body(bytes);
+        registry.send(&post.bearing(token)).status
+    };
+    let (_, publisher) = tokens::create(&registry, &["publish:team"], None);
+    for bytes in [&b"{}"[..], b"bytes"] {
+        memory.busy_blob_writes(1);
+        assert_eq!(send(bytes, TOKEN), 503, "nobody has stored it yet");
+        pushed.blob(bytes);
+    }
+    memory.busy_blob_writes(1);
+    assert_eq!(send(b"{}", &publisher), 201, "it is no secret");
+    memory.busy_blob_writes(1);
+    assert_eq!(send(b"bytes", &publisher), 503, "it may be one");
+    memory.busy_blob_writes(1);
+    assert_eq!(send(b"bytes", TOKEN), 201);
+}
+
+/// Clients ask for each blob before they push it, and the edge remembers that there was none.
+#[test]
+fn a_blob_that_was_asked_for_before_it_was_pushed_is_indexed_once() {
+    let (memory, registry) = in_memory();
+    memory.at_an_edge();
+    let pushed = Pushed::of(&registry, NAME);
+    let text = pushed.artifact("latest", b"layer", json!({}));
+    let own = digest(text.as_bytes());
+    let layer = digest(b"layer");
+    let paths = [format!("blobs/{layer}"), format!("manifests/{own}")];
+    let all = |status: u16| {
+        for path in &paths {
+            assert_eq!(pushed.head(path).status, status, "{path}");
+        }
+    };
+    for path in &paths {
+        pushed.send("DELETE", path).expect(202);
+    }
+    all(404);
+    pushed.artifact("latest", b"layer", json!({}));
+    all(200);
+    memory.advance(30);
+    memory.forget_operations();
+    for _ in 0..3 {
+        all(200);
+    }
+    let operations = memory.operations();
+    assert!(
+        operations.iter().all(|it| it.starts_with("KV get ")),
+        "{operations:?}"
+    );
+}
+
+#[test]
+fn what_is_deleted_is_read_for_half_a_minute_at_most() {
+    let (memory, registry) = in_memory();
+    memory.at_an_edge();
+    let pushed = Pushed::of(&registry, NAME);
+    let text = pushed.artifact("latest", b"layer", json!({}));
+    let all = paths(&text, "latest");
+    for path in &all {
+        pushed.head(path).expect(200);
+    }
+    for path in &all[2..] {
+        pushed.send("DELETE", path).expect(202);
+    }
+    memory.advance(30);
+    for path in &all {
+        assert_eq!(pushed.head(path).status, 404, "{path}");
+    }
+}
+
+/// Cloudflare would refuse it before it comes here, in words that help nobody.
+#[test]
+fn a_body_that_cloudflare_does_not_take_is_refused_with_a_way_out() {
+    let (_, registry) = in_memory();
+    let pushed = Pushed::of(&registry, NAME);
+    let send = |length: u64| {
+        let location = pushed.begin();
+        let put = format!("{location}?digest={}", digest(b"bytes"));
+        let put = pushed.request("PUT", &put).body(b"bytes");
+        registry.send(&put.header("content-length", &length.to_string()))
+    };
+    let refused = send(100_000_001).expect(413);
+    assert_eq!(code(&refused), "SIZE_INVALID");
+    for told in ["100000000 bytes", "chunks", "`terrace publish`"] {
+        assert!(refused.text().contains(told), "{}", refused.text());
+    }
+    send(100_000_000).expect(201);
+}
+
+#[test]
+fn a_listing_that_does_not_go_on_is_a_failure() {
+    let (memory, registry) = in_memory();
+    let pushed = Pushed::of(&registry, NAME);
+    pushed.artifact("latest", b"layer", json!({}));
+    memory.lose_indices();
+    memory.list_nothing();
+    pushed.get("tags/list").expect(503);
+    assert_eq!(pushed.tags(), ["latest"]);
 }
 
 #[test]

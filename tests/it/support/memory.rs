@@ -41,6 +41,12 @@ pub enum When {
     After,
 }
 
+/// An operation by how it begins, such as `R2 put oci/tags/`, and what happens before it.
+type Interruption = (String, Box<dyn FnOnce()>);
+
+/// Indices, that there is none included, and since when.
+type Kept = BTreeMap<String, (u64, Option<IndexDocument>)>;
+
 /// Other registries: what they answer to a GET of a URL.
 type Internet = Rc<dyn Fn(&str) -> Option<Response>>;
 
@@ -64,14 +70,21 @@ pub struct State {
     before_commit: RefCell<Option<Box<dyn FnOnce()>>>,
     /// Called once, before the next write of an index.
     before_index_write: RefCell<Option<Box<dyn FnOnce()>>>,
+    /// Called once, before the next operation of this kind.
+    before_operation: RefCell<Option<Interruption>>,
     /// How long the last read index may be kept at the edge.
     cache_seconds: Cell<u32>,
+    /// What an edge keeps of KV; `None` without one.
+    edge: RefCell<Option<Kept>>,
+    /// Whether the next listing says that there is more, and not what.
+    says_nothing: Cell<bool>,
     /// What other registries answer, by URL; `None` for one that does not.
     internet: RefCell<Option<Internet>>,
     /// Whether every operation lets others go on in between.
     interleaves: Cell<bool>,
     busy_index_writes: Cell<usize>,
     busy_fact_writes: Cell<usize>,
+    busy_blob_writes: Cell<usize>,
 }
 
 #[derive(Clone)]
@@ -81,6 +94,13 @@ struct Object {
     revision: u64,
     /// R2 keeps a checksum of what came through the binding, and not always of other uploads.
     checksum: Option<Sha256>,
+}
+
+impl Object {
+    /// As of R2 it is of the bytes alone: writing them again does not change it.
+    fn etag(&self) -> String {
+        Sha256::of(&self.bytes).to_string()
+    }
 }
 
 /// The platform in memory. Clones share their state.
@@ -118,6 +138,26 @@ impl Memory {
     /// Refuses the next `count` writes of facts as too frequent.
     pub fn busy_fact_writes(&self, count: usize) {
         self.0.busy_fact_writes.set(count);
+    }
+
+    /// Refuses the next `count` writes of blobs as too frequent.
+    pub fn busy_blob_writes(&self, count: usize) {
+        self.0.busy_blob_writes.set(count);
+    }
+
+    /// Lets the next listing of documents say that there is more, and not what.
+    pub fn list_nothing(&self) {
+        self.0.says_nothing.set(true);
+    }
+
+    /// Puts an edge before KV, which keeps what is read as long as it may.
+    pub fn at_an_edge(&self) {
+        *self.0.edge.borrow_mut() = Some(BTreeMap::new());
+    }
+
+    /// Runs `action` before the next operation that begins like this.
+    pub fn before_operation(&self, start: &str, action: impl FnOnce() + 'static) {
+        *self.0.before_operation.borrow_mut() = Some((start.to_owned(), Box::new(action)));
     }
 
     /// Runs `action` after the next listing of releases.
@@ -304,10 +344,31 @@ impl Memory {
     }
 
     fn note(&self, operation: &str, key: &str) {
-        self.0
-            .operations
-            .borrow_mut()
-            .push(format!("{operation} {key}"));
+        let noted = format!("{operation} {key}");
+        let mut before = self.0.before_operation.borrow_mut();
+        let interruption = before.take_if(|(start, _)| noted.starts_with(start.as_str()));
+        drop(before);
+        if let Some((_, action)) = interruption {
+            action();
+        }
+        self.0.operations.borrow_mut().push(noted);
+    }
+
+    /// What an index is here: what the edge has kept for less than `seconds`, or else what KV says.
+    fn index_here(&self, key: &str, seconds: u32) -> Option<IndexDocument> {
+        let said = self.0.indices.borrow().get(key).cloned();
+        let mut edge = self.0.edge.borrow_mut();
+        let Some(kept) = edge.as_mut() else {
+            return said;
+        };
+        let now = self.0.now.get();
+        if let Some((since, document)) = kept.get(key)
+            && now - since < u64::from(seconds)
+        {
+            return document.clone();
+        }
+        kept.insert(key.to_owned(), (now, said.clone()));
+        said
     }
 
     /// A write: `effect` happens unless a fault comes before it, and its result is lost when one
@@ -346,8 +407,8 @@ impl Facts for Memory {
         let key = key.to_string();
         self.note("R2 get", &key);
         Ok(self.object(&key).map(|object| Fact {
+            etag: object.etag(),
             bytes: object.bytes,
-            etag: object.revision.to_string(),
         }))
     }
 
@@ -385,9 +446,7 @@ impl Facts for Memory {
             let holds = match condition {
                 Condition::Any => true,
                 Condition::Absent => there.is_none(),
-                Condition::Unchanged(etag) => {
-                    there.is_some_and(|object| object.revision.to_string() == etag)
-                }
+                Condition::Unchanged(etag) => there.is_some_and(|object| object.etag() == etag),
             };
             holds.then(|| {
                 self.insert(
@@ -445,6 +504,12 @@ impl Facts for Memory {
         most: u32,
     ) -> Result<FactPage, StoreError> {
         self.note("R2 list", prefix);
+        if self.0.says_nothing.take() {
+            return Ok(FactPage {
+                facts: Vec::new(),
+                is_cut: true,
+            });
+        }
         let objects = self.0.objects.borrow();
         let most = usize::try_from(most).unwrap();
         let all = objects
@@ -499,16 +564,20 @@ impl Uploads for Memory {
         &self,
         chunks: &[(ChunkKey, u64)],
         digest: Digest,
-    ) -> Result<Stored, StoreError> {
+    ) -> Result<Option<Stored>, StoreError> {
         let mut whole = Vec::new();
         for (key, length) in chunks {
             self.note("R2 open", &key.to_string());
-            let object = self.object(&key.to_string()).expect("a chunk");
-            assert_eq!(object.bytes.len() as u64, *length);
+            let object = self.object(&key.to_string());
+            let object = object.filter(|object| object.bytes.len() as u64 == *length);
+            let Some(object) = object else {
+                return Ok(None);
+            };
             whole.extend(object.bytes);
         }
-        self.store(BytesKey::Blob(digest), Payload::Bytes(whole))
-            .await
+        let payload = Payload::Bytes(whole);
+        let stored = self.store(BytesKey::Blob(digest), payload).await?;
+        Ok(Some(stored))
     }
 
     async fn remove(&self, names: Vec<String>) -> Result<(), StoreError> {
@@ -584,6 +653,12 @@ impl Archives for Memory {
 
     async fn store(&self, key: BytesKey, payload: Payload<Vec<u8>>) -> Result<Stored, StoreError> {
         let (Payload::Bytes(bytes) | Payload::Stream(bytes)) = payload;
+        let busy = self.0.busy_blob_writes.get();
+        if busy > 0 {
+            self.0.busy_blob_writes.set(busy - 1);
+            self.note("R2 put (10058)", &key.to_string());
+            return Err(StoreError::Busy(key.to_string()));
+        }
         self.write("R2 put", &key.to_string(), || {
             if key.digest().of_same_kind(&bytes) != key.digest() {
                 return Stored::DigestMismatch;
@@ -618,7 +693,7 @@ impl Indices for Memory {
         let key = key.to_string();
         self.note("KV get", &key);
         self.0.cache_seconds.set(cache_seconds);
-        let document = self.0.indices.borrow().get(&key).cloned();
+        let document = self.index_here(&key, cache_seconds);
         Ok(document.map(|document| Found {
             metadata: document.metadata,
             body: match form {

@@ -16,4 +16,4 @@ pub use document::{LinkDocument, ListedTag, TagDocument, blob_index, manifest_in
 pub use manifest::{ManifestType, PushedManifest, Reference as ManifestReference};
 pub use provider::{ProviderRepositories, pushed_packages};
 pub use request::{ManifestName, PushedPath, PushedRequest};
-pub use upload::{ContentRange, UploadId, UploadSession};
+pub use upload::{UploadId, UploadSession};

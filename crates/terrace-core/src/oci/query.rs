@@ -20,12 +20,6 @@ impl<'a> Query<'a> {
             .filter(move |(known, _)| *known == name)
             .filter_map(|(_, value)| decoded(value))
     }
-
-    /// Whether a name is there, with or without a value.
-    pub fn has(self, name: &str) -> bool {
-        let mut names = self.0.split('&').map(|pair| pair.split('=').next());
-        names.any(|known| known == Some(name))
-    }
 }
 
 /// A text for a query: what is not unreserved is escaped.
@@ -64,7 +58,6 @@ mod tests {
         assert_eq!(query.value("from").as_deref(), Some("a/b/c"));
         assert_eq!(query.values("tag").collect::<Vec<_>>(), ["1", "2"]);
         assert_eq!(query.value("artifactType").as_deref(), Some("a/b+json"));
-        assert!(query.has("x") && !query.has("y"));
         assert_eq!(query.value("x"), None);
         for broken in ["a=%", "a=%4", "a=%zz", "a=%ff"] {
             assert_eq!(Query(broken).value("a"), None, "{broken}");

@@ -56,7 +56,8 @@ pub(super) fn plan_virtual<S>(package: Package, path: OciPath, page: Option<TagP
     }
 }
 
-/// What answers requests for a repository that clients push to, if they are reads of an index.
+/// What answers requests for a repository that clients push to, if they are reads of an index. Everything
+/// in it can be deleted, so the edge keeps none of it for long.
 pub(super) fn plan_pushed<S>(
     request: PushedRequest,
     method: Method,
@@ -77,11 +78,11 @@ pub(super) fn plan_pushed<S>(
         }
         PushedPath::Manifest(ManifestName::Digest(digest)) => {
             let key = IndexKey::Pushed(PushedIndex::Manifest(repository, digest));
-            content(key, limits::CONTENT_CACHE_SECONDS, Wanted::Manifest)
+            content(key, limits::LIST_CACHE_SECONDS, Wanted::Manifest)
         }
         PushedPath::Blob(digest) => {
             let key = IndexKey::Pushed(PushedIndex::Blob(repository, digest));
-            content(key, limits::CONTENT_CACHE_SECONDS, Wanted::Blob)
+            content(key, limits::LIST_CACHE_SECONDS, Wanted::Blob)
         }
         path @ (PushedPath::Referrers(_) | PushedPath::Uploads | PushedPath::Upload(_)) => {
             Plan::Other(Route::Pushed(PushedRequest { repository, path }))

@@ -19,12 +19,18 @@ pub struct UploadId(u128);
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UploadSession {
     repository: String,
-    lengths: Vec<u64>,
+    chunks: Vec<Chunk>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+struct Chunk {
+    length: u64,
+    writer: u64,
 }
 
 /// `{first}-{last}`, both included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ContentRange {
+struct ContentRange {
     first: u64,
     last: u64,
 }
@@ -72,7 +78,7 @@ impl UploadSession {
     pub fn new(repository: &RepositoryName) -> Self {
         Self {
             repository: repository.to_string(),
-            lengths: Vec::new(),
+            chunks: Vec::new(),
         }
     }
 
@@ -83,46 +89,57 @@ impl UploadSession {
 
     /// How many bytes have come.
     pub fn size(&self) -> u64 {
-        self.lengths.iter().sum()
+        self.chunks.iter().map(|chunk| chunk.length).sum()
     }
 
     /// Whether nothing has come.
     pub fn is_empty(&self) -> bool {
-        self.lengths.is_empty()
+        self.chunks.is_empty()
     }
 
     /// The chunks that have come, with their lengths.
     pub fn chunks(&self, upload: UploadId) -> Vec<(ChunkKey, u64)> {
         let mut offset = 0;
-        let chunk = |length: &u64| {
-            let key = ChunkKey { upload, offset };
+        let chunk = |chunk: &Chunk| {
+            let Chunk { length, writer } = *chunk;
+            let key = ChunkKey {
+                upload,
+                offset,
+                writer,
+            };
             offset += length;
-            (key, *length)
+            (key, length)
         };
-        self.lengths.iter().map(chunk).collect()
+        self.chunks.iter().map(chunk).collect()
     }
 
-    /// Adds chunks behind those that have come.
+    /// Adds chunks of one request behind those that have come.
     ///
     /// # Errors
     /// When there are too many.
-    pub fn add(&mut self, lengths: &[u64]) -> Result<(), OciError> {
+    pub fn add(&mut self, writer: u64, lengths: &[u64]) -> Result<(), OciError> {
         let lengths = lengths.iter().filter(|length| **length > 0);
-        self.lengths.extend(lengths);
+        let chunks = lengths.map(|&length| Chunk { length, writer });
+        self.chunks.extend(chunks);
         let most = limits::UPLOAD_CHUNKS;
-        if self.lengths.len() > most {
+        if self.chunks.len() > most {
             let told = format!("an upload has at most {most} chunks: send larger ones");
             return Err(OciError::new(OciCode::SizeInvalid, told).with_status(413));
         }
         Ok(())
     }
 
-    /// Whether a chunk goes on where the upload is. Without a range it does.
+    /// Whether a chunk goes on where the upload is, and how long its range says it is. Without a range
+    /// it does.
     ///
     /// # Errors
     /// 416 for one that does not; 400 for a range that is none, or of another length than the body.
-    pub fn accepts(&self, range: Option<&str>, length: Option<u64>) -> Result<(), OciError> {
-        let Some(range) = range else { return Ok(()) };
+    pub fn accepts(
+        &self,
+        range: Option<&str>,
+        length: Option<u64>,
+    ) -> Result<Option<u64>, OciError> {
+        let Some(range) = range else { return Ok(None) };
         let range = ContentRange::parse(range).ok_or_else(|| {
             let told = "Content-Range is the first and the last byte of the chunk, as in 0-1023";
             OciError::new(OciCode::BlobUploadInvalid, told)
@@ -131,11 +148,12 @@ impl UploadSession {
             let told = format!("the next byte of this upload is {}", self.size());
             return Err(OciError::new(OciCode::BlobUploadInvalid, told).with_status(416));
         }
-        if length.is_some_and(|length| length != range.length()) {
-            let told = "Content-Range and Content-Length contradict each other";
+        let said = range.length();
+        if length.is_some_and(|length| length != said) {
+            let told = "Content-Range and the length of the body contradict each other";
             return Err(OciError::new(OciCode::SizeInvalid, told));
         }
-        Ok(())
+        Ok(Some(said))
     }
 
     /// What has come, as the header `Range` tells it; of nothing it cannot tell that.
@@ -187,7 +205,7 @@ mod tests {
 
     fn session(lengths: &[u64]) -> UploadSession {
         let mut session = UploadSession::new(&RepositoryName::parse("a/b").unwrap());
-        session.add(lengths).unwrap();
+        session.add(7, lengths).unwrap();
         session
     }
 
@@ -203,7 +221,8 @@ mod tests {
     #[test]
     fn the_document_is_pinned() {
         let text = serde_json::to_string(&session(&[3, 4])).unwrap();
-        assert_eq!(text, r#"{"repository":"a/b","lengths":[3,4]}"#);
+        let chunks = r#"[{"length":3,"writer":7},{"length":4,"writer":7}]"#;
+        assert_eq!(text, format!(r#"{{"repository":"a/b","chunks":{chunks}}}"#));
     }
 
     #[test]
@@ -223,10 +242,10 @@ mod tests {
     fn a_chunk_goes_on_where_the_upload_is() {
         let session = session(&[10]);
         let status = |range, length| session.accepts(range, length).map_err(|e| e.status());
-        assert_eq!(status(None, Some(5)), Ok(()));
-        assert_eq!(status(Some("10-14"), Some(5)), Ok(()));
-        assert_eq!(status(Some("bytes 10-14/15"), Some(5)), Ok(()));
-        assert_eq!(status(Some("10-14"), None), Ok(()));
+        assert_eq!(status(None, Some(5)), Ok(None));
+        assert_eq!(status(Some("10-14"), Some(5)), Ok(Some(5)));
+        assert_eq!(status(Some("bytes 10-14/15"), Some(5)), Ok(Some(5)));
+        assert_eq!(status(Some("10-14"), None), Ok(Some(5)));
         assert_eq!(status(Some("10-14"), Some(4)), Err(400));
         for range in ["0-4", "9-13", "11-15", "20-24"] {
             assert_eq!(status(Some(range), Some(5)), Err(416), "{range}");
@@ -247,7 +266,7 @@ mod tests {
     #[test]
     fn there_are_not_more_chunks_than_can_be_put_together() {
         let mut session = session(&[1; limits::UPLOAD_CHUNKS]);
-        assert_eq!(session.add(&[1]).unwrap_err().status(), 413);
+        assert_eq!(session.add(7, &[1]).unwrap_err().status(), 413);
     }
 
     proptest! {
