@@ -366,3 +366,52 @@ async fn admin_body<R: Request>(request: &mut R) -> Result<Vec<u8>, Failure> {
         Problem::BadRequest(message).into()
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use std::future::pending;
+    use std::pin::pin;
+    use std::task::{Context, Poll, Waker};
+
+    use futures_util::FutureExt as _;
+
+    use super::*;
+
+    #[test]
+    fn a_few_are_done_at_once() {
+        let started = Cell::new(0);
+        let start = |_| -> Boxed<'_> {
+            Box::pin(async {
+                started.set(started.get() + 1);
+                pending().await
+            })
+        };
+        let mut done = pin!(all((0..17).map(start).collect()));
+        let mut context = Context::from_waker(Waker::noop());
+        assert!(matches!(done.as_mut().poll(&mut context), Poll::Pending));
+        assert_eq!(started.get(), AT_ONCE);
+    }
+
+    #[test]
+    fn all_are_done_until_one_fails() {
+        let count = Cell::new(0);
+        let act = |number: usize| -> Boxed<'_> {
+            let count = &count;
+            Box::pin(async move {
+                count.set(count.get() + 1);
+                match number {
+                    9 => Err(Failure::Corrupt("the tenth".to_owned())),
+                    _ => Ok(()),
+                }
+            })
+        };
+        let run = |most: usize| {
+            let done = all((0..most).map(act).collect());
+            done.now_or_never().unwrap()
+        };
+        assert!(run(9).is_ok());
+        assert_eq!(count.take(), 9);
+        assert!(run(17).is_err());
+        assert_eq!(count.get(), 12);
+    }
+}

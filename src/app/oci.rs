@@ -185,6 +185,12 @@ impl<P: Platform> App<'_, P> {
         put.await.map(drop)
     }
 
+    /// A number that no other request has.
+    fn unique_number(&self) -> u64 {
+        let [.., a, b, c, d, e, f, g, h] = self.platform.random();
+        u64::from_be_bytes([a, b, c, d, e, f, g, h])
+    }
+
     /// Tells whoever is writing the list of tags that it has changed.
     async fn mark_tags(&self, repository: &RepositoryName) -> Result<(), Failure> {
         let change = PushedFact::Change(repository.clone());

@@ -27,9 +27,8 @@
 //!     ├── blobs/{algorithm}/{digits}                            immutable bytes, shared by all repositories
 //!     ├── links/{repository}:{digest}                           that a repository has a blob, and its length
 //!     ├── manifests/{repository}:{digest}                       a manifest, byte for byte
-//!     ├── tags/{repository}:{tag}                               the digest of a manifest
+//!     ├── tags/{repository}:{tag}                               the digest of a manifest, or that it is gone
 //!     ├── referrers/{repository}:{subject}:{digest}             the descriptor of a manifest with this subject
-//!     ├── removals/{repository}:{digest}                        which tags go with a manifest, until they are gone
 //!     ├── changes/{repository}                                  rewritten after each change of a tag
 //!     └── uploads/{id}                                          an upload, by compare-and-swap
 //!         └── {offset}-{writer}                                 a chunk of it, written once
@@ -119,8 +118,6 @@ pub enum PushedFact {
     Tag(RepositoryName, Tag),
     /// That a manifest (the second) has the first as its subject.
     Referrer(RepositoryName, Digest, Digest),
-    /// Which tags go with a manifest that is being deleted.
-    Removal(RepositoryName, Digest),
     /// What changed last about the tags of a repository.
     Change(RepositoryName),
     /// An upload that is not complete.
@@ -169,16 +166,6 @@ pub struct ChunkKey {
 }
 
 impl ChunkKey {
-    /// The first chunk of a request, which is told from others by what is random.
-    pub fn new(upload: UploadId, offset: u64, random: [u8; 16]) -> Self {
-        let writer = u128::from_be_bytes(random) & u128::from(u64::MAX);
-        Self {
-            upload,
-            offset,
-            writer: u64::try_from(writer).unwrap_or_default(),
-        }
-    }
-
     /// What follows [`UPLOADS`] in its key.
     pub fn name(&self) -> String {
         let Self {
@@ -392,7 +379,6 @@ impl fmt::Display for PushedFact {
             Self::Referrer(repository, subject, digest) => {
                 write!(f, "{}{digest}", Self::referrers_of(repository, subject))
             }
-            Self::Removal(repository, digest) => write!(f, "oci/removals/{repository}:{digest}"),
             Self::Change(repository) => write!(f, "oci/changes/{repository}"),
             Self::Upload(id) => write!(f, "{UPLOADS}{id}"),
         }
@@ -660,10 +646,6 @@ mod tests {
             (
                 PushedFact::Referrer(repository.clone(), digest, digest),
                 format!("oci/referrers/team/app:{empty}:{empty}"),
-            ),
-            (
-                PushedFact::Removal(repository.clone(), digest),
-                format!("oci/removals/team/app:{empty}"),
             ),
             (
                 PushedFact::Change(repository.clone()),

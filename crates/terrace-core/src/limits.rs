@@ -217,8 +217,15 @@ pub const UPLOADS_SWEPT: u32 = 100;
 /// a large blob must still have it for the manifest (clients.md 11.3).
 pub const OCI_TOKEN_SECONDS: u32 = 3_600;
 
+/// Characters of what somebody has sent that are quoted in a message.
+pub const QUOTED_CHARS: usize = 240;
+
 /// Descriptors in one answer that lists referrers; each is read from storage.
 pub const REFERRERS_AT_ONCE: u32 = 100;
 
-/// Their text, in bytes: what clients read of a manifest (clients.md 6.8).
-pub const REFERRERS_BYTES: usize = 4 * 1024 * 1024;
+/// Their text, in bytes: what clients read of a manifest (clients.md 6.8), less what is around it.
+pub const REFERRERS_BYTES: usize = 4 * 1024 * 1024 - 1024;
+
+/// One of them, with its annotations: a few are in memory before it is known whether they fit into an
+/// answer. A signature with its certificates, which some tools keep in annotations, has 10 KB.
+pub const REFERRER_BYTES: usize = 64 * 1024;

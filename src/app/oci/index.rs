@@ -88,13 +88,15 @@ impl<P: Platform> App<'_, P> {
             .map_err(|error| Failure::Corrupt(format!("{key}: {error}")))
     }
 
+    /// What a tag names, unless it is gone.
     pub(super) async fn tag(
         &self,
         repository: &RepositoryName,
         tag: &Tag,
     ) -> Result<Option<TagDocument>, Failure> {
         let fact = PushedFact::Tag(repository.clone(), tag.clone());
-        self.document(&FactKey::Pushed(fact)).await
+        let document: Option<TagDocument> = self.document(&FactKey::Pushed(fact)).await?;
+        Ok(document.filter(|document| !document.is_gone))
     }
 
     pub(super) async fn link(
@@ -106,8 +108,8 @@ impl<P: Platform> App<'_, P> {
         self.document(&FactKey::Pushed(fact)).await
     }
 
-    /// All tags of a repository. Where a copy of the bucket has lost an object's metadata, its document
-    /// tells.
+    /// All tags of a repository, with those that are gone. Where a copy of the bucket has lost an object's
+    /// metadata, its document tells.
     pub(super) async fn list_tags(
         &self,
         repository: &RepositoryName,
@@ -126,7 +128,10 @@ impl<P: Platform> App<'_, P> {
             });
             let document = match told {
                 Some(document) => Some(document),
-                None => self.tag(repository, &tag).await?,
+                None => {
+                    let fact = PushedFact::Tag(repository.clone(), tag.clone());
+                    self.document(&FactKey::Pushed(fact)).await?
+                }
             };
             tags.extend(document.map(|document| ListedTag { tag, document }));
         }

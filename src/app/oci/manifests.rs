@@ -6,7 +6,8 @@ use terrace_core::digest::Sha256;
 use terrace_core::key::{FactKey, PushedFact, PushedIndex};
 use terrace_core::limits;
 use terrace_core::oci::pushed::{
-    ManifestName, ManifestReference, PushedManifest, PushedPath, TagDocument,
+    ListedTag, ManifestName, ManifestReference, PushedManifest, PushedPath, TagDocument,
+    referrer_metadata,
 };
 use terrace_core::oci::{Digest, OciCode, OciError, Query, RepositoryName, Tag};
 use terrace_core::problem::Problem;
@@ -15,10 +16,24 @@ use terrace_core::reply::{CachePolicy, Reply};
 
 use super::{corrupt, denied};
 use crate::app::{App, Boxed, Failure, all, content_length};
-use crate::store::{BodyError, Facts as _, Platform, Request};
+use crate::store::{BodyError, Condition, Facts as _, Platform, Request, StoreError};
 
 /// How many digests an error names.
 const NAMED: usize = 5;
+
+/// How often a manifest is written that others delete at the same time.
+const WRITES: usize = 5;
+
+/// A manifest on its way in.
+struct Sent {
+    digest: Digest,
+    text: String,
+    manifest: PushedManifest,
+    /// What will name it.
+    tags: Vec<Tag>,
+    /// What it is about, and how the list of what refers to that describes it.
+    referrer: Option<(Digest, String)>,
+}
 
 impl<P: Platform> App<'_, P> {
     pub(super) async fn push_manifest<R>(
@@ -30,49 +45,28 @@ impl<P: Platform> App<'_, P> {
     where
         R: Request<Stream = P::Stream>,
     {
-        let bytes = manifest_body(&mut request).await?;
-        let (digest, tags) = match name {
-            ManifestName::Tag(tag) => (Digest::Sha256(Sha256::of(&bytes)), vec![tag]),
-            ManifestName::Digest(digest) => {
-                let tags = tags_in(Query(request.query())).map_err(denied)?;
-                if digest.of_same_kind(&bytes) != digest {
-                    let told = format!("what was sent does not have the digest {digest}");
-                    return Err(denied(OciError::new(OciCode::DigestInvalid, told)));
-                }
-                (digest, tags)
-            }
-        };
-        let content_type = request.header("content-type");
-        let text = String::from_utf8(bytes).map_err(|_| {
-            denied(OciError::new(
-                OciCode::ManifestInvalid,
-                "the body is no text",
-            ))
-        })?;
-        let manifest = PushedManifest::pushed(text.as_bytes(), content_type.as_deref());
-        let manifest = manifest.map_err(denied)?;
+        let sent = read_manifest(name, &mut request).await?;
         // What is to be installed must be whole. Elsewhere parts may be missing: of an index, say, the platforms
         // that nobody here needs, without which it would have another digest.
         if self.config.oci_providers.address(&repository).is_some() {
-            self.check_references(&repository, manifest.references())
+            self.check_references(&repository, sent.manifest.references())
                 .await?;
         }
         // What contradicts a mirrored release is not tagged.
-        for tag in &tags {
-            self.mirror_pushed(&repository, tag, &manifest, request.origin())
+        for tag in &sent.tags {
+            self.mirror_pushed(&repository, tag, &sent.manifest, request.origin())
                 .await?;
         }
-        self.store_manifest(&repository, digest, &text, &manifest, &tags)
-            .await?;
-        let by_digest = PushedPath::Manifest(ManifestName::Digest(digest));
+        self.store_manifest(&repository, &sent).await?;
+        let by_digest = PushedPath::Manifest(ManifestName::Digest(sent.digest));
         let mut reply = Reply::new(201, CachePolicy::NoStore)
             .with("location", by_digest.location(&repository))
-            .with(CONTENT_DIGEST, digest.to_string());
-        if let Some(subject) = manifest.subject() {
+            .with(CONTENT_DIGEST, sent.digest.to_string());
+        if let Some((subject, _)) = sent.referrer {
             reply = reply.with("oci-subject", subject.to_string());
         }
-        if !tags.is_empty() {
-            let tags: Vec<&str> = tags.iter().map(Tag::as_str).collect();
+        if !sent.tags.is_empty() {
+            let tags: Vec<&str> = sent.tags.iter().map(Tag::as_str).collect();
             reply = reply.with("oci-tag", tags.join(", "));
         }
         Ok(reply)
@@ -115,51 +109,71 @@ impl<P: Platform> App<'_, P> {
         Err(denied(OciError::new(OciCode::ManifestBlobUnknown, told)))
     }
 
-    /// The manifest before what names it. The same again does no harm.
+    /// Writes the facts, until those that name the manifest are known to have come before whoever deletes
+    /// it would look for them; and then the indices.
     async fn store_manifest(
         &self,
         repository: &RepositoryName,
-        digest: Digest,
-        text: &str,
-        manifest: &PushedManifest,
-        tags: &[Tag],
+        sent: &Sent,
     ) -> Result<(), Failure> {
-        let fact = PushedFact::Manifest(repository.clone(), digest);
-        self.put_pushed(fact, text, &[]).await?;
-        if let Some(subject) = manifest.subject() {
-            let descriptor = manifest.referrer(text.as_bytes(), digest);
-            let fact = PushedFact::Referrer(repository.clone(), subject, digest);
-            let descriptor = descriptor.map_err(corrupt)?;
-            self.put_pushed(fact, &descriptor, &[]).await?;
+        let fact = PushedFact::Manifest(repository.clone(), sent.digest);
+        let key = FactKey::Pushed(fact);
+        for _ in 0..WRITES {
+            self.write_manifest(repository, sent).await?;
+            if self.platform.facts().revision(&key).await?.is_some() {
+                if !sent.tags.is_empty() {
+                    self.mark_tags(repository).await?;
+                }
+                return self
+                    .index_manifests(repository, sent.digest, &sent.tags)
+                    .await;
+            }
         }
-        let document = TagDocument::of(digest, manifest);
+        Err(StoreError::Busy(key.to_string()).into())
+    }
+
+    /// The manifest before what names it. The same again does no harm.
+    async fn write_manifest(
+        &self,
+        repository: &RepositoryName,
+        sent: &Sent,
+    ) -> Result<(), Failure> {
+        let fact = PushedFact::Manifest(repository.clone(), sent.digest);
+        self.put_pushed(fact, &sent.text, &[]).await?;
+        if let Some((subject, descriptor)) = &sent.referrer {
+            let fact = PushedFact::Referrer(repository.clone(), *subject, sent.digest);
+            let metadata = referrer_metadata(&sent.manifest);
+            self.put_pushed(fact, descriptor, &metadata).await?;
+        }
+        let document = TagDocument::of(sent.digest, &sent.manifest, self.unique_number());
         let metadata = document.to_metadata();
         let document = serde_json::to_string(&document).map_err(corrupt)?;
-        for tag in tags {
+        for tag in &sent.tags {
             let fact = PushedFact::Tag(repository.clone(), tag.clone());
             self.put_pushed(fact, &document, &metadata).await?;
         }
-        if !tags.is_empty() {
-            self.mark_tags(repository).await?;
-        }
-        self.index_manifests(repository, Some(digest), tags).await
+        Ok(())
     }
 
     /// Makes the indices of a manifest and of tags what the facts say; if there are tags, their list, too.
     async fn index_manifests(
         &self,
         repository: &RepositoryName,
-        digest: Option<Digest>,
+        digest: Digest,
         tags: &[Tag],
     ) -> Result<(), Failure> {
-        let manifest = digest.map(|digest| PushedIndex::Manifest(repository.clone(), digest));
+        let manifest = PushedIndex::Manifest(repository.clone(), digest);
+        self.index_pushed(&manifest).await?;
+        self.index_tags(repository, tags).await
+    }
+
+    async fn index_tags(&self, repository: &RepositoryName, tags: &[Tag]) -> Result<(), Failure> {
         let list = (!tags.is_empty()).then(|| PushedIndex::Tags(repository.clone()));
         let tags = tags.iter();
         let tags = tags.map(|tag| PushedIndex::Tag(repository.clone(), tag.clone()));
-        let indices = manifest.into_iter().chain(tags).chain(list);
         let write =
             |index| -> Boxed<'_> { Box::pin(async move { self.index_pushed(&index).await }) };
-        all(indices.map(write).collect()).await
+        all(tags.chain(list).map(write).collect()).await
     }
 
     pub(super) async fn delete_manifest(
@@ -176,11 +190,12 @@ impl<P: Platform> App<'_, P> {
 
     async fn delete_tag(&self, repository: &RepositoryName, tag: Tag) -> Result<(), Failure> {
         let was_there = self.tag(repository, &tag).await?.is_some();
-        let tags = [tag];
+        let fact = PushedFact::Tag(repository.clone(), tag.clone());
         // Also where it is gone: what was broken off after the fact has left its index.
-        self.remove_tags(repository, &tags).await?;
+        self.platform.facts().delete(&FactKey::Pushed(fact)).await?;
         self.mark_tags(repository).await?;
-        self.index_manifests(repository, None, &tags).await?;
+        let tags = [tag];
+        self.index_tags(repository, &tags).await?;
         let [tag] = tags;
         match was_there {
             true => Ok(()),
@@ -188,60 +203,124 @@ impl<P: Platform> App<'_, P> {
         }
     }
 
-    /// What names a manifest goes before it, and is written down until its indices are gone: so that what
-    /// is broken off can be done again.
+    /// The manifest goes before the tags that name it. Who pushes it at the same time either finds that
+    /// it is gone, and writes everything again, or has written its tags before they are listed here.
     async fn delete_by_digest(
         &self,
         repository: &RepositoryName,
         digest: Digest,
     ) -> Result<(), Failure> {
-        let facts = self.platform.facts();
-        let removal = PushedFact::Removal(repository.clone(), digest);
-        let begun: Option<Vec<String>> = self.document(&FactKey::Pushed(removal.clone())).await?;
-        let text = self.manifest(repository, digest).await?;
-        if text.is_none() && begun.is_none() {
-            self.index_manifests(repository, Some(digest), &[]).await?;
-            return Err(unknown(format!("{repository} has no manifest {digest}")));
-        }
+        let was_there = self.remove_manifest(repository, digest).await?;
         let listed = self.list_tags(repository).await?.into_iter();
-        let named = listed.filter(|listed| listed.document.digest == digest);
-        let named: Vec<Tag> = named.map(|listed| listed.tag).collect();
-        let begun = begun.unwrap_or_default();
-        let begun = begun.iter().filter_map(|text| Tag::parse(text));
-        let gone: Vec<Tag> = begun.filter(|tag| !named.contains(tag)).collect();
-        let tags: Vec<Tag> = named.iter().chain(&gone).cloned().collect();
-        if !tags.is_empty() {
-            let texts: Vec<&str> = tags.iter().map(Tag::as_str).collect();
-            let document = serde_json::to_string(&texts).map_err(corrupt)?;
-            self.put_pushed(removal.clone(), &document, &[]).await?;
+        let (mut tags, mut was_named) = (Vec::new(), false);
+        // Also those that are gone already: what was broken off has left their indices.
+        for ListedTag { tag, document } in listed.filter(|it| it.document.digest == digest) {
+            if !document.is_gone {
+                was_named = true;
+                self.bury_tag(repository, &tag, digest).await?;
+            }
+            tags.push(tag);
         }
-        self.remove_tags(repository, &named).await?;
         if !tags.is_empty() {
             self.mark_tags(repository).await?;
         }
-        let text = text.unwrap_or_default();
-        let manifest = PushedManifest::parse(text.as_bytes()).ok();
-        if let Some(subject) = manifest.and_then(|manifest| manifest.subject()) {
+        self.index_manifests(repository, digest, &tags).await?;
+        match was_there || was_named {
+            true => Ok(()),
+            false => Err(unknown(format!("{repository} has no manifest {digest}"))),
+        }
+    }
+
+    /// Removes a manifest, and first that it refers to another; tells whether it was there.
+    async fn remove_manifest(
+        &self,
+        repository: &RepositoryName,
+        digest: Digest,
+    ) -> Result<bool, Failure> {
+        let facts = self.platform.facts();
+        let text = self.manifest(repository, digest).await?;
+        let manifest = text
+            .as_ref()
+            .map(|text| PushedManifest::parse(text.as_bytes()));
+        if let Some(Ok(manifest)) = manifest
+            && let Some(subject) = manifest.subject()
+        {
             let fact = PushedFact::Referrer(repository.clone(), subject, digest);
             facts.delete(&FactKey::Pushed(fact)).await?;
         }
         let fact = PushedFact::Manifest(repository.clone(), digest);
         facts.delete(&FactKey::Pushed(fact)).await?;
-        self.index_manifests(repository, Some(digest), &tags)
-            .await?;
-        if !tags.is_empty() {
-            facts.delete(&FactKey::Pushed(removal)).await?;
-        }
-        Ok(())
+        Ok(text.is_some())
     }
 
-    async fn remove_tags(&self, repository: &RepositoryName, tags: &[Tag]) -> Result<(), Failure> {
-        for tag in tags {
-            let fact = PushedFact::Tag(repository.clone(), tag.clone());
-            self.platform.facts().delete(&FactKey::Pushed(fact)).await?;
+    /// Says of a tag that it is gone with its manifest, unless one of them is there again meanwhile.
+    async fn bury_tag(
+        &self,
+        repository: &RepositoryName,
+        tag: &Tag,
+        digest: Digest,
+    ) -> Result<(), Failure> {
+        let facts = self.platform.facts();
+        let key = FactKey::Pushed(PushedFact::Tag(repository.clone(), tag.clone()));
+        let manifest = FactKey::Pushed(PushedFact::Manifest(repository.clone(), digest));
+        // Each time somebody else has written it, so this ends.
+        while let Some(fact) = facts.get(&key).await? {
+            let document = serde_json::from_slice(&fact.bytes);
+            let mut document: TagDocument = document.map_err(corrupt)?;
+            let is_other = document.is_gone || document.digest != digest;
+            if is_other || facts.revision(&manifest).await?.is_some() {
+                break;
+            }
+            document.is_gone = true;
+            let text = serde_json::to_string(&document).map_err(corrupt)?;
+            let (metadata, unchanged) = (document.to_metadata(), Condition::Unchanged(fact.etag));
+            let put = self.put_document(&key, &text, &metadata, unchanged);
+            if put.await?.is_some() {
+                break;
+            }
         }
         Ok(())
     }
+}
+
+/// What is pushed, understood as far as that goes without storage.
+async fn read_manifest<R: Request>(name: ManifestName, request: &mut R) -> Result<Sent, Failure> {
+    let bytes = manifest_body(request).await?;
+    let (digest, tags) = match name {
+        ManifestName::Tag(tag) => (Digest::Sha256(Sha256::of(&bytes)), vec![tag]),
+        ManifestName::Digest(digest) => {
+            let tags = tags_in(Query(request.query())).map_err(denied)?;
+            if digest.of_same_kind(&bytes) != digest {
+                let told = format!("what was sent does not have the digest {digest}");
+                return Err(denied(OciError::new(OciCode::DigestInvalid, told)));
+            }
+            (digest, tags)
+        }
+    };
+    let content_type = request.header("content-type");
+    let no_text = |_| {
+        denied(OciError::new(
+            OciCode::ManifestInvalid,
+            "the body is no text",
+        ))
+    };
+    let text = String::from_utf8(bytes).map_err(no_text)?;
+    let manifest = PushedManifest::pushed(text.as_bytes(), content_type.as_deref());
+    let manifest = manifest.map_err(denied)?;
+    let referrer = match manifest.subject() {
+        Some(subject) => {
+            let descriptor = manifest.referrer(text.as_bytes(), digest);
+            Some((subject, descriptor.map_err(denied)?))
+        }
+        None => None,
+    };
+    Ok(Sent {
+        digest,
+        text,
+        manifest,
+        tags,
+        referrer,
+    })
 }
 
 /// The body, whether its length is told or not.

@@ -5,18 +5,24 @@ use std::cell::RefCell;
 use serde::Deserialize;
 use terrace_core::key::{FactKey, PushedFact};
 use terrace_core::limits;
-use terrace_core::oci::pushed::PushedPath;
+use terrace_core::oci::pushed::{PushedPath, may_be_of_type};
 use terrace_core::oci::{Digest, Query, RepositoryName, encoded};
 use terrace_core::read::referrers;
 use terrace_core::reply::Reply;
 
 use super::corrupt;
-use crate::app::{App, Boxed, Failure, all};
+use crate::app::{AT_ONCE, App, Boxed, Failure, all};
 use crate::store::{Facts as _, Platform};
 
-/// How many descriptors are read at once. One may be as long as a manifest, and all of them lie in
-/// memory.
-const AT_ONCE: usize = 4;
+/// A part of a list.
+#[derive(Default)]
+struct Part {
+    descriptors: Vec<String>,
+    /// How long they are.
+    bytes: usize,
+    /// Behind which one the next part begins, if there is one.
+    behind: Option<Digest>,
+}
 
 /// What a filter looks at.
 #[derive(Deserialize)]
@@ -34,58 +40,102 @@ impl<P: Platform> App<'_, P> {
         query: Query<'_>,
     ) -> Result<Reply<P::Stream>, Failure> {
         let filter = query.value("artifactType");
-        let last = query
-            .value("last")
-            .and_then(|last| Digest::parse(&last).ok());
-        let last = last.map(|digest| digest.to_string());
-        let prefix = PushedFact::referrers_of(repository, &subject);
-        let (facts, most) = (self.platform.facts(), limits::REFERRERS_AT_ONCE);
-        let page = facts.list(&prefix, last.as_deref(), most).await?;
-        let names = page.facts.into_iter().map(|fact| fact.name);
-        let digests: Vec<Digest> = names.filter_map(|name| Digest::parse(&name).ok()).collect();
-        let (mut shown, mut bytes) = (Vec::new(), 0);
-        let (mut read, mut cut) = (None, page.is_cut);
-        for digests in digests.chunks(AT_ONCE) {
-            if bytes > limits::REFERRERS_BYTES {
-                cut = true;
-                break;
-            }
-            let texts = RefCell::new(vec![None; digests.len()]);
-            let texts_here = &texts;
-            let get = |(at, digest): (usize, &Digest)| -> Boxed<'_> {
-                let fact = PushedFact::Referrer(repository.clone(), subject, *digest);
-                Box::pin(async move {
-                    let fact = facts.get(&FactKey::Pushed(fact)).await?;
-                    let text = fact.map(|fact| String::from_utf8(fact.bytes));
-                    if let Some(place) = texts_here.borrow_mut().get_mut(at) {
-                        *place = text.transpose().map_err(corrupt)?;
-                    }
-                    Ok(())
-                })
-            };
-            all(digests.iter().enumerate().map(get).collect()).await?;
-            for text in texts.into_inner().into_iter().flatten() {
-                if is_wanted(&text, filter.as_deref())? {
-                    bytes += text.len();
-                    shown.push(text);
-                }
-            }
-            read = digests.last();
-        }
-        let mut reply = referrers(&shown);
+        let last = query.value("last");
+        let last = last.and_then(|last| Digest::parse(&last).ok());
+        let part = self
+            .part_of_referrers(repository, subject, last, filter.as_deref())
+            .await?;
+        let mut reply = referrers(&part.descriptors);
         if filter.is_some() {
             reply = reply.with("oci-filters-applied", "artifactType");
         }
-        if let Some(read) = read.filter(|_| cut) {
+        if let Some(behind) = part.behind {
             let path = PushedPath::Referrers(subject).location(repository);
             let filter = filter.map(|it| format!("&artifactType={}", encoded(&it)));
             let filter = filter.unwrap_or_default();
-            reply = reply.with(
-                "link",
-                format!("<{path}?last={read}{filter}>; rel=\"next\""),
-            );
+            let link = format!("<{path}?last={behind}{filter}>; rel=\"next\"");
+            reply = reply.with("link", link);
         }
         Ok(reply)
+    }
+
+    async fn part_of_referrers(
+        &self,
+        repository: &RepositoryName,
+        subject: Digest,
+        last: Option<Digest>,
+        filter: Option<&str>,
+    ) -> Result<Part, Failure> {
+        let prefix = PushedFact::referrers_of(repository, &subject);
+        let last = last.map(|digest| digest.to_string());
+        let most = limits::REFERRERS_AT_ONCE;
+        let facts = self.platform.facts();
+        let page = facts.list(&prefix, last.as_deref(), most).await?;
+        let (mut wanted, mut listed) = (Vec::new(), None);
+        for fact in page.facts {
+            listed = Digest::parse(&fact.name).ok();
+            if filter.is_none_or(|filter| may_be_of_type(&fact.metadata, filter)) {
+                wanted.extend(listed);
+            }
+        }
+        let mut part = Part::default();
+        for some in wanted.chunks(AT_ONCE) {
+            let texts = self.descriptors(repository, subject, some).await?;
+            for (digest, text) in some.iter().zip(texts) {
+                if let Some(text) = text
+                    && is_wanted(&text, filter)?
+                    && !part.takes(text)
+                {
+                    return Ok(part);
+                }
+                part.behind = Some(*digest);
+            }
+        }
+        part.behind = listed.filter(|_| page.is_cut);
+        Ok(part)
+    }
+
+    /// How these are described; `None` of one that is gone, and was pushed while it was deleted.
+    async fn descriptors(
+        &self,
+        repository: &RepositoryName,
+        subject: Digest,
+        digests: &[Digest],
+    ) -> Result<Vec<Option<String>>, Failure> {
+        let facts = self.platform.facts();
+        let texts = RefCell::new(vec![None; digests.len()]);
+        let texts_here = &texts;
+        let get = |(at, digest): (usize, &Digest)| -> Boxed<'_> {
+            let manifest = PushedFact::Manifest(repository.clone(), *digest);
+            let referrer = PushedFact::Referrer(repository.clone(), subject, *digest);
+            Box::pin(async move {
+                if facts.revision(&FactKey::Pushed(manifest)).await?.is_none() {
+                    return Ok(());
+                }
+                let fact = facts.get(&FactKey::Pushed(referrer)).await?;
+                let text = fact.map(|fact| String::from_utf8(fact.bytes));
+                if let Some(place) = texts_here.borrow_mut().get_mut(at) {
+                    *place = text.transpose().map_err(corrupt)?;
+                }
+                Ok(())
+            })
+        };
+        all(digests.iter().enumerate().map(get).collect()).await?;
+        Ok(texts.into_inner())
+    }
+}
+
+impl Part {
+    /// Adds a descriptor, if the list does not become too long by it.
+    fn takes(&mut self, descriptor: String) -> bool {
+        // With the comma.
+        let bytes = self.bytes + descriptor.len() + 1;
+        let fits = bytes <= limits::REFERRERS_BYTES || self.descriptors.is_empty();
+        if fits {
+            self.bytes = bytes;
+            self.descriptors.push(descriptor);
+        }
+        fits
     }
 }
 

@@ -162,7 +162,11 @@ impl<P: Platform> App<'_, P> {
         body: Incoming<P::Stream>,
     ) -> Result<bool, Failure> {
         let uploads = self.platform.uploads();
-        let first = ChunkKey::new(id, session.size(), self.platform.random());
+        let first = ChunkKey {
+            upload: id,
+            offset: session.size(),
+            writer: self.unique_number(),
+        };
         match body {
             Incoming::Nothing => Ok(false),
             Incoming::Sized(stream, length) => {

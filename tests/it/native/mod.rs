@@ -5,6 +5,8 @@ mod counts;
 mod faults;
 mod oci;
 mod oci_push;
+mod oci_push_races;
+mod oci_referrers;
 mod presigned;
 mod pull;
 mod races;

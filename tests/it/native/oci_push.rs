@@ -1,4 +1,4 @@
-//! Pushing behind the scenes: what breaks, who else pushes, what heals, what is left behind.
+//! Pushing behind the scenes: what breaks, what heals, what is left behind.
 
 use serde_json::{Value, json};
 
@@ -8,16 +8,16 @@ use crate::support::pushed::{MANIFEST, Pushed, PushedProvider, code, digest};
 use crate::support::registry::{Sent, TOKEN};
 use crate::support::tokens;
 
-const NAME: &str = "team/app";
+pub(super) const NAME: &str = "team/app";
 
-fn in_memory() -> (Memory, Registry) {
+pub(super) fn in_memory() -> (Memory, Registry) {
     let memory = Memory::new();
     let registry = Registry::in_memory(&memory, &[]);
     (memory, registry)
 }
 
 /// Everything that can be read of an artifact.
-fn paths(text: &str, tag: &str) -> Vec<String> {
+pub(super) fn paths(text: &str, tag: &str) -> Vec<String> {
     let json: Value = serde_json::from_str(text).unwrap();
     let layer = json["layers"][0]["digest"].as_str().unwrap();
     vec![
@@ -251,78 +251,6 @@ fn a_pushed_provider_that_is_broken_at_each_write_can_be_pushed_again() {
     );
 }
 
-/// The index ends up as what the bucket says, whoever writes it last.
-#[test]
-fn of_two_who_push_one_tag_at_once_the_later_fact_is_read() {
-    let (memory, registry) = in_memory();
-    let pushed = Pushed::of(&registry, NAME);
-    let (first, second) = (
-        pushed.artifact("first", b"first", json!({})),
-        pushed.artifact("second", b"second", json!({})),
-    );
-    for (mine, other) in [(&first, &second), (&second, &first)] {
-        let (memory_of_other, other_text) = (memory.clone(), other.clone());
-        memory.before_index_write(move || {
-            let registry = Registry::in_memory(&memory_of_other, &[]);
-            let pushed = Pushed::of(&registry, NAME);
-            pushed
-                .put_manifest("latest", MANIFEST, &other_text)
-                .expect(201);
-        });
-        pushed.put_manifest("latest", MANIFEST, mine).expect(201);
-        let read = pushed.get("manifests/latest").expect(200).text();
-        memory.lose_indices();
-        assert_eq!(pushed.get("manifests/latest").expect(200).text(), read);
-        assert_eq!(read, *other);
-    }
-}
-
-#[test]
-fn of_two_who_push_two_tags_at_once_both_are_listed() {
-    let (memory, registry) = in_memory();
-    let pushed = Pushed::of(&registry, NAME);
-    let text = pushed.artifact("first", b"layer", json!({}));
-    let (memory_of_other, other_text) = (memory.clone(), text.clone());
-    memory.before_index_write(move || {
-        let registry = Registry::in_memory(&memory_of_other, &[]);
-        let pushed = Pushed::of(&registry, NAME);
-        pushed
-            .put_manifest("second", MANIFEST, &other_text)
-            .expect(201);
-    });
-    pushed.put_manifest("third", MANIFEST, &text).expect(201);
-    assert_eq!(pushed.tags(), ["first", "second", "third"]);
-}
-
-/// A reader that has missed an index must not bring back what is deleted meanwhile.
-#[test]
-fn what_is_deleted_while_a_reader_mends_stays_deleted() {
-    let (memory, registry) = in_memory();
-    let pushed = Pushed::of(&registry, NAME);
-    let text = pushed.artifact("latest", b"layer", json!({}));
-    let other = pushed.artifact("other", b"another", json!({}));
-    assert_ne!(text, other);
-    for (read, deleted) in paths(&text, "latest").into_iter().zip([
-        "manifests/latest".to_owned(),
-        "manifests/latest".to_owned(),
-        format!("manifests/{}", digest(text.as_bytes())),
-        format!("blobs/{}", digest(b"layer")),
-    ]) {
-        pushed.artifact("latest", b"layer", json!({}));
-        memory.lose_indices();
-        let (memory_of_other, path) = (memory.clone(), deleted.clone());
-        memory.before_index_write(move || {
-            let registry = Registry::in_memory(&memory_of_other, &[]);
-            Pushed::of(&registry, NAME)
-                .send("DELETE", &path)
-                .expect(202);
-        });
-        assert!(pushed.get(&read).status < 400, "{read}");
-        assert_eq!(pushed.get(&deleted).status, 404, "{deleted}");
-        assert!(!pushed.get("tags/list").text().contains("latest") || deleted.starts_with("blobs"));
-    }
-}
-
 #[test]
 fn whatever_index_is_lost_is_made_anew_and_costs_one_read_again() {
     let (memory, registry) = in_memory();
@@ -359,51 +287,6 @@ fn a_bucket_that_has_lost_its_metadata_has_the_same_tags() {
     memory.lose_indices();
     memory.lose_metadata();
     assert_eq!(pushed.tags(), ["1.0.0"]);
-}
-
-/// What is acknowledged is kept, whatever another request has brought meanwhile.
-#[test]
-fn of_two_chunks_at_once_one_is_taken_and_the_other_told_so() {
-    let (memory, registry) = in_memory();
-    let pushed = Pushed::of(&registry, NAME);
-    let location = pushed.begin();
-    let (memory_of_other, path) = (memory.clone(), location.clone());
-    memory.before_operation("R2 put oci/uploads/", move || {
-        let other = memory_of_other.clone();
-        // Behind the chunk of the first, and before its session.
-        memory_of_other.before_operation("R2 put oci/uploads/", move || {
-            let registry = Registry::in_memory(&other, &[]);
-            let patch = Pushed::of(&registry, NAME).request("PATCH", &path);
-            registry.send(&patch.body(b"another chunk")).expect(202);
-        });
-    });
-    let patch = pushed.request("PATCH", &location).body(b"a chunk");
-    let refused = registry.send(&patch).expect(416);
-    assert_eq!(code(&refused), "BLOB_UPLOAD_INVALID");
-    let state = pushed.send("GET", &location).expect(204);
-    assert_eq!(state.header("range"), Some("0-12"));
-    let put = format!("{location}?digest={}", digest(b"another chunk"));
-    let put = pushed.request("PUT", &put).body(b"");
-    registry.send(&put).expect(201);
-}
-
-/// One of two who complete an upload removes its chunks under the other's hands.
-#[test]
-fn an_upload_that_is_completed_twice_at_once_is_complete() {
-    let (memory, registry) = in_memory();
-    let pushed = Pushed::of(&registry, NAME);
-    let location = pushed.begin();
-    let patch = pushed.request("PATCH", &location).body(b"bytes");
-    registry.send(&patch).expect(202);
-    let put = format!("{location}?digest={}", digest(b"bytes"));
-    let (memory_of_other, path) = (memory.clone(), put.clone());
-    memory.before_operation("R2 open oci/uploads/", move || {
-        let registry = Registry::in_memory(&memory_of_other, &[]);
-        let put = Pushed::of(&registry, NAME).request("PUT", &path).body(b"");
-        registry.send(&put).expect(201);
-    });
-    let put = pushed.request("PUT", &put).body(b"");
-    registry.send(&put).expect(201);
 }
 
 #[test]

@@ -160,6 +160,11 @@ impl Memory {
         *self.0.before_operation.borrow_mut() = Some((start.to_owned(), Box::new(action)));
     }
 
+    /// Whether what is to run before an operation has not run yet.
+    pub fn is_uninterrupted(&self) -> bool {
+        self.0.before_operation.borrow().is_some()
+    }
+
     /// Runs `action` after the next listing of releases.
     pub fn after_list(&self, action: impl FnOnce() + 'static) {
         *self.0.after_list.borrow_mut() = Some(Box::new(action));
@@ -300,6 +305,11 @@ impl Memory {
     /// Stores an object past the registry, as an S3 upload does: without a checksum.
     pub fn put_object(&self, key: &str, bytes: &[u8]) {
         self.insert(key, bytes, &[], None);
+    }
+
+    /// Removes an object past the registry.
+    pub fn remove_object(&self, key: &str) {
+        self.0.objects.borrow_mut().remove(key).expect("an object");
     }
 
     /// Stores a release of which only a listing is asked for.

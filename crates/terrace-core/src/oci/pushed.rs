@@ -12,7 +12,10 @@ mod provider;
 mod request;
 mod upload;
 
-pub use document::{LinkDocument, ListedTag, TagDocument, blob_index, manifest_index, tags_index};
+pub use document::{
+    LinkDocument, ListedTag, TagDocument, blob_index, manifest_index, may_be_of_type,
+    referrer_metadata, tags_index,
+};
 pub use manifest::{ManifestType, PushedManifest, Reference as ManifestReference};
 pub use provider::{ProviderRepositories, pushed_packages};
 pub use request::{ManifestName, PushedPath, PushedRequest};

@@ -6,7 +6,7 @@ use crate::index::{ContentMetadata, IndexDocument};
 use crate::oci::name::{RepositoryName, Tag};
 use crate::oci::{Digest, OciError, tag};
 
-use super::manifest::PushedManifest;
+use super::manifest::{PushedManifest, is_media_type};
 use super::provider::{is_provider, version_of};
 
 /// That a repository has a blob.
@@ -26,6 +26,13 @@ pub struct TagDocument {
     /// What it is for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub artifact_type: Option<String>,
+    /// Names the push that wrote it: storage tells one write from another by their bytes alone.
+    #[serde(default)]
+    pub push: u64,
+    /// Whether it went with its manifest. Storage deletes whatever is there by then, and a tag may have
+    /// been pushed meanwhile; so this is written in its place, if it is still the same.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub is_gone: bool,
 }
 
 /// A tag of a listing.
@@ -41,14 +48,17 @@ pub struct ListedTag {
 const DIGEST: &str = "digest";
 const MEDIA_TYPE: &str = "media-type";
 const ARTIFACT_TYPE: &str = "artifact-type";
+const GONE: &str = "gone";
 
 impl TagDocument {
     /// What a tag of this manifest says.
-    pub fn of(digest: Digest, manifest: &PushedManifest) -> Self {
+    pub fn of(digest: Digest, manifest: &PushedManifest, push: u64) -> Self {
         Self {
             digest,
             media_type: manifest.kind().as_str().to_owned(),
             artifact_type: manifest.artifact_type().map(str::to_owned),
+            push,
+            is_gone: false,
         }
     }
 
@@ -60,15 +70,18 @@ impl TagDocument {
             (MEDIA_TYPE, self.media_type.clone()),
         ];
         metadata.extend(artifact_type.map(|text| (ARTIFACT_TYPE, text)));
+        metadata.extend(self.is_gone.then(|| (GONE, "true".to_owned())));
         metadata
     }
 
-    /// Reads it back; `None` where a copy of the bucket has lost it.
+    /// Reads back what a listing has to know; `None` where a copy of the bucket has lost it.
     pub fn from_metadata<'a>(metadata: impl Fn(&str) -> Option<&'a str>) -> Option<Self> {
         Some(Self {
             digest: Digest::parse(metadata(DIGEST)?).ok()?,
             media_type: metadata(MEDIA_TYPE)?.to_owned(),
             artifact_type: metadata(ARTIFACT_TYPE).map(str::to_owned),
+            push: 0,
+            is_gone: metadata(GONE).is_some(),
         })
     }
 }
@@ -110,7 +123,8 @@ pub fn tags_index(
     holds_provider: bool,
     tags: &[ListedTag],
 ) -> Result<Option<IndexDocument>, serde_json::Error> {
-    if tags.is_empty() {
+    let are_there = || tags.iter().filter(|listed| !listed.document.is_gone);
+    if are_there().next().is_none() {
         return Ok(None);
     }
     let is_shown = |listed: &&ListedTag| {
@@ -123,10 +137,29 @@ pub fn tags_index(
             || (version_of(&listed.tag).is_some()
                 && is_provider(media_type, artifact_type.as_deref()))
     };
-    let shown = tags.iter().filter(is_shown);
+    let shown = are_there().filter(is_shown);
     let shown = shown.map(|listed| listed.tag.to_string()).collect();
     let text = tag::list(repository.as_str(), shown)?;
     Ok(Some(IndexDocument::new(text)))
+}
+
+/// The metadata of what refers to a manifest: by which type a list of referrers is filtered. One that
+/// is no media type is only in the document.
+pub fn referrer_metadata(manifest: &PushedManifest) -> Vec<(&'static str, String)> {
+    let artifact_type = manifest.referrer_type().filter(|text| is_media_type(text));
+    let artifact_type = artifact_type.map(|text| (ARTIFACT_TYPE, text.to_owned()));
+    artifact_type.into_iter().collect()
+}
+
+/// Whether what refers to a manifest may be of this type, by its metadata.
+pub fn may_be_of_type(metadata: &[(String, String)], artifact_type: &str) -> bool {
+    let told = metadata.iter().find(|(name, _)| name == ARTIFACT_TYPE);
+    told.is_none_or(|(_, value)| value == artifact_type)
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 #[cfg(test)]
@@ -144,18 +177,23 @@ mod tests {
                 digest: Digest::Sha256(Sha256::of(tag.as_bytes())),
                 media_type: media_type.to_owned(),
                 artifact_type: artifact_type.map(str::to_owned),
+                push: 0,
+                is_gone: false,
             },
         }
     }
 
     #[test]
     fn the_documents_are_pinned() {
-        let tag = listed("latest", "a/b", Some("c/d")).document;
+        let mut tag = listed("latest", "a/b", Some("c/d")).document;
         let digest = tag.digest;
-        assert_eq!(
-            serde_json::to_string(&tag).unwrap(),
-            format!(r#"{{"digest":"{digest}","media_type":"a/b","artifact_type":"c/d"}}"#)
-        );
+        let text =
+            format!(r#"{{"digest":"{digest}","media_type":"a/b","artifact_type":"c/d","push":0"#);
+        let pinned = format!("{text}}}");
+        assert_eq!(serde_json::to_string(&tag).unwrap(), pinned);
+        tag.is_gone = true;
+        let pinned = format!(r#"{text},"is_gone":true}}"#);
+        assert_eq!(serde_json::to_string(&tag).unwrap(), pinned);
         let link = LinkDocument { size: 7 };
         assert_eq!(serde_json::to_string(&link).unwrap(), r#"{"size":7}"#);
         let metadata = tag.to_metadata();
@@ -181,5 +219,39 @@ mod tests {
         assert!(text(true).ends_with(r#""tags":["1.0.0","1.2.0_b.1"]}"#));
         assert!(text(false).contains(r#""1.0","1.0.0","1.0.0_linux-amd64""#));
         assert_eq!(tags_index(&repository, true, &[]).unwrap(), None);
+    }
+
+    #[test]
+    fn what_is_gone_is_not_listed() {
+        let repository = RepositoryName::parse("team/app").unwrap();
+        let mut tags = [listed("a", INDEX, None), listed("b", INDEX, None)];
+        let index = |tags: &[ListedTag]| tags_index(&repository, false, tags).unwrap();
+        tags[0].document.is_gone = true;
+        assert!(index(&tags).unwrap().text.ends_with(r#""tags":["b"]}"#));
+        tags[1].document.is_gone = true;
+        assert_eq!(index(&tags), None);
+    }
+
+    #[test]
+    fn a_referrer_is_passed_over_by_its_type_if_that_is_known() {
+        let of = |text: String| {
+            let manifest = PushedManifest::parse(text.as_bytes()).unwrap();
+            let metadata = referrer_metadata(&manifest).into_iter();
+            let metadata: Vec<(String, String)> = metadata
+                .map(|(name, value)| (name.to_owned(), value))
+                .collect();
+            ["a/b", "c/d"].map(|it| may_be_of_type(&metadata, it))
+        };
+        let index = |more: &str| format!(r#"{{"schemaVersion":2,"manifests":[]{more}}}"#);
+        assert_eq!(of(index(r#","artifactType":"a/b""#)), [true, false]);
+        assert_eq!(of(index("")), [true, true]);
+        let digest = "0".repeat(64);
+        let config = |media_type: &str| {
+            format!(
+                r#"{{"schemaVersion":2,"config":{{"mediaType":"{media_type}","digest":"sha256:{digest}","size":1}},"layers":[]}}"#
+            )
+        };
+        assert_eq!(of(config("c/d")), [false, true]);
+        assert_eq!(of(config(&"a".repeat(256))), [true, true]);
     }
 }

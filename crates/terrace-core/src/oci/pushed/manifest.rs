@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::limits;
 use crate::oci::{Digest, OciCode, OciError};
@@ -48,14 +48,21 @@ struct Document {
     artifact_type: Option<String>,
     #[serde(default)]
     config: Option<Descriptor>,
-    #[serde(default)]
-    layers: Option<Vec<Descriptor>>,
-    #[serde(default)]
-    manifests: Option<Vec<Descriptor>>,
+    #[serde(default, deserialize_with = "list")]
+    layers: Option<List>,
+    #[serde(default, deserialize_with = "list")]
+    manifests: Option<List>,
     #[serde(default)]
     subject: Option<Descriptor>,
     #[serde(default)]
     annotations: Option<BTreeMap<String, String>>,
+}
+
+/// A list; Go writes an empty one as `null` where nobody has made it.
+type List = Option<Vec<Descriptor>>;
+
+fn list<'de, D: Deserializer<'de>>(list: D) -> Result<Option<List>, D::Error> {
+    List::deserialize(list).map(Some)
 }
 
 /// What a manifest says of something else.
@@ -146,7 +153,7 @@ impl PushedManifest {
     /// In what way it is no manifest.
     pub fn parse(bytes: &[u8]) -> Result<Self, OciError> {
         let document: Document = serde_json::from_slice(bytes)
-            .map_err(|error| invalid(format!("the body is no manifest: {error}")))?;
+            .map_err(|error| invalid(format!("the body is no manifest: {}", short(&error))))?;
         if document.schema_version != 2 {
             return Err(invalid("schemaVersion must be 2"));
         }
@@ -156,7 +163,7 @@ impl PushedManifest {
                 let known = known.join(", ");
                 invalid(format!("mediaType must be one of {known}"))
             })?,
-            None if document.manifests.is_some() => ManifestType::Index,
+            None if matches!(document.manifests, Some(Some(_))) => ManifestType::Index,
             None => ManifestType::Manifest,
         };
         if let Some(artifact_type) = &document.artifact_type
@@ -199,15 +206,23 @@ impl PushedManifest {
     /// How a list of referrers describes it. `bytes` are its own, and `digest` theirs.
     ///
     /// # Errors
-    /// Never for these types; serde cannot know that.
-    pub fn referrer(&self, bytes: &[u8], digest: Digest) -> Result<String, serde_json::Error> {
-        serde_json::to_string(&Referrer {
+    /// When that is too long.
+    pub fn referrer(&self, bytes: &[u8], digest: Digest) -> Result<String, OciError> {
+        let descriptor = serde_json::to_string(&Referrer {
             media_type: self.kind.as_str(),
             digest,
             size: bytes.len(),
             artifact_type: self.referrer_type(),
             annotations: self.document.annotations.as_ref(),
-        })
+        });
+        let descriptor = descriptor.map_err(|error| invalid(error.to_string()))?;
+        let most = limits::REFERRER_BYTES;
+        if descriptor.len() > most {
+            return Err(invalid(format!(
+                "the descriptor of what refers to a manifest, with its annotations, may have {most} bytes"
+            )));
+        }
+        Ok(descriptor)
     }
 
     /// The artifact type by which a list of referrers is filtered: of a manifest that has none it is
@@ -219,11 +234,11 @@ impl PushedManifest {
     }
 
     pub(super) fn layers(&self) -> &[Descriptor] {
-        self.document.layers.as_deref().unwrap_or_default()
+        descriptors(self.document.layers.as_ref()).unwrap_or_default()
     }
 
     pub(super) fn manifests(&self) -> &[Descriptor] {
-        self.document.manifests.as_deref().unwrap_or_default()
+        descriptors(self.document.manifests.as_ref()).unwrap_or_default()
     }
 }
 
@@ -243,12 +258,19 @@ impl Descriptor {
 }
 
 fn references(document: &Document, kind: ManifestType) -> Result<Vec<Reference>, OciError> {
-    let Document {
-        config,
-        layers,
-        manifests,
-        ..
-    } = document;
+    let config = &document.config;
+    let (mut layers, mut manifests) = (
+        descriptors(document.layers.as_ref()),
+        descriptors(document.manifests.as_ref()),
+    );
+    // What `null` is depends on what should be there, and that must be said.
+    if document.media_type.is_some() {
+        if kind.is_index() && matches!(document.manifests, Some(None)) {
+            manifests = Some(&[]);
+        } else if !kind.is_index() && matches!(document.layers, Some(None)) {
+            layers = Some(&[]);
+        }
+    }
     let mut references = Vec::new();
     // One text must not be two things (CVE-2021-41190).
     match (kind.is_index(), manifests, config, layers) {
@@ -288,8 +310,19 @@ fn references(document: &Document, kind: ManifestType) -> Result<Vec<Reference>,
     Ok(once)
 }
 
+/// The descriptors of a list; `None` where it is `null` or not there.
+fn descriptors(list: Option<&List>) -> Option<&[Descriptor]> {
+    list?.as_deref()
+}
+
+/// What serde says, which may repeat whatever it was given.
+fn short(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    text.chars().take(limits::QUOTED_CHARS).collect()
+}
+
 /// Whether it can stand where media types stand: in a header and in a query.
-fn is_media_type(text: &str) -> bool {
+pub(super) fn is_media_type(text: &str) -> bool {
     text.len() <= limits::MEDIA_TYPE_BYTES && text.bytes().all(|byte| byte.is_ascii_graphic())
 }
 
@@ -342,12 +375,20 @@ mod tests {
             r#"{{"mediaType":"application/vnd.oci.image.layer.nondistributable.v1.tar","digest":"{}","size":1}}"#,
             digest('c')
         );
-        let text = format!(
-            r#"{{"schemaVersion":2,"config":{},"layers":[{foreign}]}}"#,
-            descriptor('a')
-        );
-        let read = PushedManifest::parse(text.as_bytes()).unwrap();
-        assert_eq!(read.references().len(), 1);
+        let elsewhere = |urls: &str| {
+            let layer = descriptor('c');
+            let layer = layer.trim_end_matches('}');
+            format!(r#"{layer},"urls":{urls}}}"#)
+        };
+        let needed = |layer: &str| {
+            let config = descriptor('a');
+            let text = format!(r#"{{"schemaVersion":2,"config":{config},"layers":[{layer}]}}"#);
+            let read = PushedManifest::parse(text.as_bytes()).unwrap();
+            read.references().len() - 1
+        };
+        assert_eq!(needed(&foreign), 0);
+        assert_eq!(needed(&elsewhere(r#"["https://example.com/x"]"#)), 0);
+        assert_eq!(needed(&elsewhere("[]")), 1);
     }
 
     #[test]
@@ -413,6 +454,57 @@ mod tests {
             let found = refused(text);
             assert!(found.contains(told), "{found}");
         }
+        let long = format!(r#"{{"schemaVersion":"{}"}}"#, "x".repeat(100_000));
+        assert!(refused(&long).len() < 1_000);
+    }
+
+    #[test]
+    fn null_is_an_empty_list_where_it_is_clear_what_it_should_be() {
+        let config = descriptor('a');
+        let typed = |kind: ManifestType, rest: &str| {
+            let kind = kind.as_str();
+            format!(r#"{{"schemaVersion":2,"mediaType":"{kind}",{rest}}}"#)
+        };
+        let layers = format!(r#""config":{config},"layers":null"#);
+        let count = |text: &str| {
+            PushedManifest::parse(text.as_bytes())
+                .unwrap()
+                .references()
+                .len()
+        };
+        assert_eq!(count(&typed(ManifestType::Index, r#""manifests":null"#)), 0);
+        assert_eq!(
+            count(&typed(
+                ManifestType::Index,
+                r#""manifests":[],"layers":null"#
+            )),
+            0
+        );
+        assert_eq!(count(&typed(ManifestType::Manifest, &layers)), 1);
+        for unclear in [
+            r#"{"schemaVersion":2,"manifests":null}"#.to_owned(),
+            format!(r#"{{"schemaVersion":2,{layers}}}"#),
+            typed(ManifestType::Index, r#""subject":null"#),
+            typed(ManifestType::Manifest, &format!(r#""config":{config}"#)),
+        ] {
+            refused(&unclear);
+        }
+    }
+
+    #[test]
+    fn what_refers_to_a_manifest_is_described_in_few_words() {
+        let describe = |length: usize| {
+            let text = manifest(&format!(
+                r#","annotations":{{"a":"{}"}}"#,
+                "x".repeat(length)
+            ));
+            let read = PushedManifest::parse(text.as_bytes()).unwrap();
+            let own = Digest::parse(&digest('e')).unwrap();
+            read.referrer(text.as_bytes(), own)
+                .map_err(|error| error.status())
+        };
+        assert!(describe(limits::REFERRER_BYTES - 300).is_ok());
+        assert_eq!(describe(limits::REFERRER_BYTES), Err(400));
     }
 
     #[test]

@@ -1,0 +1,265 @@
+//! Pushing and deleting at the same time.
+
+use serde_json::json;
+
+use super::oci_push::{NAME, in_memory, paths};
+use crate::support::Registry;
+use crate::support::memory::Memory;
+use crate::support::pushed::{MANIFEST, Pushed, code, digest};
+
+/// Lets somebody else do something before the next operation that begins like this.
+fn meanwhile(memory: &Memory, operation: &str, act: impl FnOnce(&Pushed<'_>) + 'static) {
+    let other = memory.clone();
+    memory.before_operation(operation, move || {
+        let registry = Registry::in_memory(&other, &[]);
+        act(&Pushed::of(&registry, NAME));
+    });
+}
+
+fn manifest_path(text: &str) -> String {
+    format!("manifests/{}", digest(text.as_bytes()))
+}
+
+/// The index ends up as what the bucket says, whoever writes it last.
+#[test]
+fn of_two_who_push_one_tag_at_once_the_later_fact_is_read() {
+    let (memory, registry) = in_memory();
+    let pushed = Pushed::of(&registry, NAME);
+    let (first, second) = (
+        pushed.artifact("first", b"first", json!({})),
+        pushed.artifact("second", b"second", json!({})),
+    );
+    for (mine, other) in [(&first, &second), (&second, &first)] {
+        let (memory_of_other, other_text) = (memory.clone(), other.clone());
+        memory.before_index_write(move || {
+            let registry = Registry::in_memory(&memory_of_other, &[]);
+            let pushed = Pushed::of(&registry, NAME);
+            pushed
+                .put_manifest("latest", MANIFEST, &other_text)
+                .expect(201);
+        });
+        pushed.put_manifest("latest", MANIFEST, mine).expect(201);
+        let read = pushed.get("manifests/latest").expect(200).text();
+        memory.lose_indices();
+        assert_eq!(pushed.get("manifests/latest").expect(200).text(), read);
+        assert_eq!(read, *other);
+    }
+}
+
+#[test]
+fn of_two_who_push_two_tags_at_once_both_are_listed() {
+    let (memory, registry) = in_memory();
+    let pushed = Pushed::of(&registry, NAME);
+    let text = pushed.artifact("first", b"layer", json!({}));
+    let (memory_of_other, other_text) = (memory.clone(), text.clone());
+    memory.before_index_write(move || {
+        let registry = Registry::in_memory(&memory_of_other, &[]);
+        let pushed = Pushed::of(&registry, NAME);
+        pushed
+            .put_manifest("second", MANIFEST, &other_text)
+            .expect(201);
+    });
+    pushed.put_manifest("third", MANIFEST, &text).expect(201);
+    assert_eq!(pushed.tags(), ["first", "second", "third"]);
+}
+
+/// A reader that has missed an index must not bring back what is deleted meanwhile.
+#[test]
+fn what_is_deleted_while_a_reader_mends_stays_deleted() {
+    let (memory, registry) = in_memory();
+    let pushed = Pushed::of(&registry, NAME);
+    let text = pushed.artifact("latest", b"layer", json!({}));
+    let other = pushed.artifact("other", b"another", json!({}));
+    assert_ne!(text, other);
+    for (read, deleted) in paths(&text, "latest").into_iter().zip([
+        "manifests/latest".to_owned(),
+        "manifests/latest".to_owned(),
+        format!("manifests/{}", digest(text.as_bytes())),
+        format!("blobs/{}", digest(b"layer")),
+    ]) {
+        pushed.artifact("latest", b"layer", json!({}));
+        memory.lose_indices();
+        let (memory_of_other, path) = (memory.clone(), deleted.clone());
+        memory.before_index_write(move || {
+            let registry = Registry::in_memory(&memory_of_other, &[]);
+            Pushed::of(&registry, NAME)
+                .send("DELETE", &path)
+                .expect(202);
+        });
+        assert!(pushed.get(&read).status < 400, "{read}");
+        assert_eq!(pushed.get(&deleted).status, 404, "{deleted}");
+        assert!(!pushed.get("tags/list").text().contains("latest") || deleted.starts_with("blobs"));
+    }
+}
+
+/// What is acknowledged is kept, whatever another request has brought meanwhile.
+#[test]
+fn of_two_chunks_at_once_one_is_taken_and_the_other_told_so() {
+    let (memory, registry) = in_memory();
+    let pushed = Pushed::of(&registry, NAME);
+    let location = pushed.begin();
+    let (memory_of_other, path) = (memory.clone(), location.clone());
+    memory.before_operation("R2 put oci/uploads/", move || {
+        let other = memory_of_other.clone();
+        // Behind the chunk of the first, and before its session.
+        memory_of_other.before_operation("R2 put oci/uploads/", move || {
+            let registry = Registry::in_memory(&other, &[]);
+            let patch = Pushed::of(&registry, NAME).request("PATCH", &path);
+            registry.send(&patch.body(b"another chunk")).expect(202);
+        });
+    });
+    let patch = pushed.request("PATCH", &location).body(b"a chunk");
+    let refused = registry.send(&patch).expect(416);
+    assert_eq!(code(&refused), "BLOB_UPLOAD_INVALID");
+    let state = pushed.send("GET", &location).expect(204);
+    assert_eq!(state.header("range"), Some("0-12"));
+    let put = format!("{location}?digest={}", digest(b"another chunk"));
+    let put = pushed.request("PUT", &put).body(b"");
+    registry.send(&put).expect(201);
+}
+
+/// One of two who complete an upload removes its chunks under the other's hands.
+#[test]
+fn an_upload_that_is_completed_twice_at_once_is_complete() {
+    let (memory, registry) = in_memory();
+    let pushed = Pushed::of(&registry, NAME);
+    let location = pushed.begin();
+    let patch = pushed.request("PATCH", &location).body(b"bytes");
+    registry.send(&patch).expect(202);
+    let put = format!("{location}?digest={}", digest(b"bytes"));
+    let (memory_of_other, path) = (memory.clone(), put.clone());
+    memory.before_operation("R2 open oci/uploads/", move || {
+        let registry = Registry::in_memory(&memory_of_other, &[]);
+        let put = Pushed::of(&registry, NAME).request("PUT", &path).body(b"");
+        registry.send(&put).expect(201);
+    });
+    let put = pushed.request("PUT", &put).body(b"");
+    registry.send(&put).expect(201);
+}
+
+/// A list that was made before a delete must not be the last.
+#[test]
+fn a_tag_that_goes_with_its_manifest_while_another_is_pushed_is_not_listed() {
+    let (memory, registry) = in_memory();
+    let pushed = Pushed::of(&registry, NAME);
+    let gone = pushed.artifact("gone", b"gone", json!({}));
+    let text = pushed.artifact("first", b"layer", json!({}));
+    meanwhile(&memory, "KV put oci/team/app:tags", move |pushed| {
+        pushed.send("DELETE", &manifest_path(&gone)).expect(202);
+    });
+    pushed.put_manifest("second", MANIFEST, &text).expect(201);
+    assert!(!memory.is_uninterrupted());
+    assert_eq!(pushed.tags(), ["first", "second"]);
+}
+
+#[test]
+fn a_tag_that_moves_while_its_old_manifest_is_deleted_is_kept() {
+    for at in ["R2 list oci/tags/", "R2 put oci/tags/"] {
+        let (memory, registry) = in_memory();
+        let pushed = Pushed::of(&registry, NAME);
+        let old = pushed.artifact("latest", b"old", json!({}));
+        let new = pushed.artifact("other", b"new", json!({}));
+        let text = new.clone();
+        meanwhile(&memory, at, move |pushed| {
+            pushed.put_manifest("latest", MANIFEST, &text).expect(201);
+        });
+        pushed.send("DELETE", &manifest_path(&old)).expect(202);
+        assert!(!memory.is_uninterrupted(), "{at}");
+        pushed.get(&manifest_path(&old)).expect(404);
+        let latest = || pushed.get("manifests/latest").expect(200).text();
+        assert_eq!(latest(), new);
+        memory.lose_indices();
+        assert_eq!(latest(), new);
+        assert_eq!(pushed.tags(), ["latest", "other"]);
+    }
+}
+
+/// Whichever of the two comes last: what is listed can be read, and what can be read is listed.
+#[test]
+fn a_manifest_that_is_deleted_while_it_is_pushed_is_there_or_is_not() {
+    let pushes = [
+        "R2 put oci/manifests/",
+        "R2 put oci/referrers/",
+        "R2 put oci/tags/",
+        "R2 head oci/manifests/",
+        "R2 put oci/changes/",
+    ];
+    let deletes = [
+        "R2 get oci/manifests/",
+        "R2 delete oci/referrers/",
+        "R2 delete oci/manifests/",
+        "R2 list oci/tags/",
+        "R2 get oci/tags/",
+        "R2 head oci/manifests/",
+        "R2 put oci/tags/",
+        "R2 put oci/changes/",
+    ];
+    let at = pushes.iter().map(|at| (true, at));
+    for (interrupts_push, at) in at.chain(deletes.iter().map(|at| (false, at))) {
+        let (memory, registry) = in_memory();
+        let pushed = Pushed::of(&registry, NAME);
+        let subject = pushed.artifact("subject", b"layer", json!({}));
+        let subject = json!({
+            "mediaType": MANIFEST, "digest": digest(subject.as_bytes()), "size": subject.len(),
+        });
+        let text = pushed.artifact("latest", b"other", json!({ "subject": subject }));
+        let own = manifest_path(&text);
+        if interrupts_push {
+            let path = own.clone();
+            meanwhile(&memory, at, move |pushed| {
+                pushed.send("DELETE", &path).expect(202);
+            });
+            pushed.put_manifest("latest", MANIFEST, &text).expect(201);
+        } else {
+            let text = text.clone();
+            meanwhile(&memory, at, move |pushed| {
+                pushed.put_manifest("latest", MANIFEST, &text).expect(201);
+            });
+            pushed.send("DELETE", &own).expect(202);
+        }
+        let seen = || {
+            let referrers = format!("referrers/{}", subject["digest"].as_str().unwrap());
+            [
+                pushed.get(&own).status == 200,
+                pushed.get("manifests/latest").status == 200,
+                pushed.tags().contains(&"latest".to_owned()),
+                pushed
+                    .get(&referrers)
+                    .text()
+                    .contains(&digest(text.as_bytes())),
+            ]
+        };
+        assert!(!memory.is_uninterrupted(), "{at}");
+        let found = seen();
+        assert_eq!(found, [found[0]; 4], "{at}");
+        memory.lose_indices();
+        assert_eq!(seen(), found, "{at}");
+    }
+}
+
+/// What is left of a delete that was broken off, and of one that a push has overtaken.
+#[test]
+fn tags_of_a_manifest_that_is_gone_go_with_the_next_delete() {
+    let (memory, registry) = in_memory();
+    let pushed = Pushed::of(&registry, NAME);
+    let text = pushed.artifact("latest", b"layer", json!({}));
+    pushed.artifact("other", b"other", json!({}));
+    let own = digest(text.as_bytes());
+    memory.remove_object(&format!("oci/manifests/{NAME}:{own}"));
+    memory.lose_indices();
+    assert_eq!(pushed.tags(), ["latest", "other"]);
+    pushed.send("DELETE", &manifest_path(&text)).expect(202);
+    assert_eq!(pushed.tags(), ["other"]);
+    pushed.send("DELETE", &manifest_path(&text)).expect(404);
+    // And can be pushed again.
+    pushed.put_manifest("latest", MANIFEST, &text).expect(201);
+    assert_eq!(pushed.tags(), ["latest", "other"]);
+    memory.lose_metadata();
+    memory.lose_indices();
+    assert_eq!(pushed.tags(), ["latest", "other"]);
+    pushed.send("DELETE", &manifest_path(&text)).expect(202);
+    memory.lose_metadata();
+    memory.lose_indices();
+    assert_eq!(pushed.tags(), ["other"]);
+    pushed.send("DELETE", "manifests/latest").expect(404);
+}
