@@ -53,10 +53,8 @@ impl<P: Platform> App<'_, P> {
                 .await?;
         }
         // What contradicts a mirrored release is not tagged.
-        for tag in &sent.tags {
-            self.mirror_pushed(&repository, tag, &sent.manifest, request.origin())
-                .await?;
-        }
+        self.mirror_pushed(&repository, &sent.tags, &sent.manifest, request.origin())
+            .await?;
         self.store_manifest(&repository, &sent).await?;
         let by_digest = PushedPath::Manifest(ManifestName::Digest(sent.digest));
         let mut reply = Reply::new(201, CachePolicy::NoStore)

@@ -1,7 +1,7 @@
 //! A pushed provider becomes a mirrored release: one upload, every protocol.
 
 use terrace_core::address::MirroredAddress;
-use terrace_core::key::BytesKey;
+use terrace_core::key::{BytesKey, Package};
 use terrace_core::oci::pushed::{PushedManifest, pushed_packages};
 use terrace_core::oci::{Digest, OciCode, OciError, RepositoryName, Tag};
 use terrace_core::own_hosts::OwnHosts;
@@ -15,18 +15,26 @@ use crate::app::{App, Boxed, Failure, all};
 use crate::store::{Archives as _, Clock as _, Payload, Platform, StoreError, Stored};
 
 impl<P: Platform> App<'_, P> {
-    /// Mirrors what is pushed with this tag, if it is a version of a provider.
+    /// Mirrors what is pushed with these tags, if one of them is a version of a provider.
     pub(super) async fn mirror_pushed(
         &self,
         repository: &RepositoryName,
-        tag: &Tag,
+        tags: &[Tag],
         index: &PushedManifest,
         origin: &str,
     ) -> Result<(), Failure> {
-        let address = self.config.oci_providers.address(repository);
-        let Some((address, version)) = address.zip(index.provider_version(tag)) else {
+        let Some(address) = self.config.oci_providers.address(repository) else {
             return Ok(());
         };
+        let mut versions = tags.iter().filter_map(|tag| index.provider_version(tag));
+        let Some(version) = versions.next() else {
+            return Ok(());
+        };
+        // Of two, one could contradict what is mirrored when the other is there already.
+        if versions.next().is_some() {
+            let told = "a provider is pushed with the tag of one version at a time";
+            return Err(denied(OciError::new(OciCode::ManifestInvalid, told)));
+        }
         if OwnHosts::new(origin, &self.config.hostnames).include(&address.hostname) {
             let told = format!(
                 "{} is this registry itself: publish {} with `terrace publish`",
@@ -35,8 +43,13 @@ impl<P: Platform> App<'_, P> {
             return Err(denied(OciError::new(OciCode::Denied, told)));
         }
         let publication = self
-            .publication(repository, address, version, index)
+            .publication(repository, address.clone(), version.clone(), index)
             .await?;
+        // Where it is pulled, what its origin has signed comes first: nobody would ask for it any more.
+        let package = Package::Mirrored(address);
+        if self.stored(&package, &version).await?.is_none() {
+            self.release_at_origin(&package, &version).await?;
+        }
         let archives = publication.archives();
         let copy = |archive| -> Boxed<'_> { Box::pin(self.copy_blob(archive)) };
         all(archives.iter().map(copy).collect()).await?;
@@ -64,18 +77,16 @@ impl<P: Platform> App<'_, P> {
         version: Version,
         index: &PushedManifest,
     ) -> Result<Publication, Failure> {
-        let mut texts = Vec::new();
+        let mut packages = Vec::new();
         for (digest, platform) in index.provider_targets().map_err(denied)? {
             let text = self.manifest(repository, digest).await?;
             let told = || OciError::new(OciCode::ManifestBlobUnknown, digest.to_string());
-            texts.push((platform, text.ok_or_else(|| denied(told()))?));
-        }
-        let mut targets = Vec::new();
-        for (platform, text) in &texts {
+            let text = text.ok_or_else(|| denied(told()))?;
             let target = PushedManifest::parse(text.as_bytes()).map_err(denied)?;
-            targets.push((platform.clone(), target));
+            let package = target.package(&address, &version, &platform);
+            packages.push(package.map_err(denied)?);
         }
-        let body = pushed_packages(&address, &version, &targets).map_err(denied)?;
+        let body = pushed_packages(packages);
         let now = self.platform.clock().now();
         MirrorPublication::parse(address, version, &body, now)
             .map(Publication::Mirror)

@@ -87,10 +87,17 @@ impl MirrorPublication {
     ///
     /// # Errors
     /// What contradicts it. A package that comes without a signature must be one that the known
-    /// signature covers, and only the text of SHA256SUMS tells; so it has to be sent again.
+    /// signature covers: either it is offered, or the text of SHA256SUMS tells, which has to be sent
+    /// again.
     pub(super) fn onto(&self, existing: &MirroredRelease) -> Result<MirroredRelease, Vec<String>> {
         let grown = existing.with(&self.contents())?;
-        let gains = grown.packages.len() > existing.packages.len();
+        let is_known = |package: &PackageDocument| {
+            // Its digest has been compared above.
+            let mut stored = existing.packages.iter();
+            stored.any(|known| known.platform == package.platform)
+                || existing.offer(&package.platform).is_some()
+        };
+        let gains = !grown.packages.iter().all(is_known);
         if existing.signed.is_some() && self.signed.is_none() && gains {
             return Err(vec![
                 "its packages are those its origin signed: a platform can be added together with \

@@ -83,37 +83,54 @@ impl PushedManifest {
     /// The manifests of an index that OpenTofu would choose from, with their platforms.
     ///
     /// # Errors
-    /// When one of them is for no platform.
+    /// When there are none or too many, and when one of them is for no platform, or for another's.
     pub fn provider_targets(&self) -> Result<Vec<(Digest, Platform)>, OciError> {
         let is_target = |descriptor: &&Descriptor| {
             descriptor.artifact_type.as_deref() == Some(PROVIDER_TARGET)
                 && descriptor.media_type == ManifestType::Manifest.as_str()
         };
-        let targets = self.manifests().iter().filter(is_target);
-        let targets = targets.map(|descriptor| {
-            let digest = descriptor.digest()?;
-            let told = || {
-                invalid(format!(
-                    "{digest} needs a platform with os and architecture"
-                ))
-            };
-            let platform = descriptor.platform.as_ref().ok_or_else(told)?;
-            if platform.os_version.is_some() {
-                return Err(invalid(format!(
-                    "the platform of {digest} has os.version, which OpenTofu does not choose"
-                )));
+        let found = self.manifests().iter().filter(is_target);
+        let mut targets: Vec<(Digest, Platform)> = Vec::new();
+        for target in found.map(Descriptor::target) {
+            let (digest, platform) = target?;
+            if targets.iter().any(|(_, known)| *known == platform) {
+                return Err(invalid(format!("{platform} is listed twice")));
             }
-            let platform = Platform::new(&platform.os, &platform.architecture);
-            Ok((
-                digest,
-                platform.map_err(|error| invalid(error.to_string()))?,
-            ))
-        });
-        targets.collect()
+            targets.push((digest, platform));
+            if targets.len() > limits::PLATFORMS {
+                return Err(number_of_targets());
+            }
+        }
+        if targets.is_empty() {
+            return Err(number_of_targets());
+        }
+        Ok(targets)
     }
 
-    /// The zip of one platform.
-    fn package(&self) -> Result<(Sha256, u64), String> {
+    /// What the manifest of one platform holds, as the network mirror takes it.
+    ///
+    /// # Errors
+    /// What OpenTofu would refuse about it.
+    pub fn package(
+        &self,
+        address: &MirroredAddress,
+        version: &Version,
+        platform: &Platform,
+    ) -> Result<PackageBody, OciError> {
+        let zip = self.zip();
+        let (sha256, size) =
+            zip.map_err(|reason| invalid(format!("the manifest for {platform}: {reason}")))?;
+        Ok(PackageBody {
+            os: platform.os().to_owned(),
+            arch: platform.arch().to_owned(),
+            filename: package_filename(&address.provider, version, platform),
+            sha256: sha256.to_string(),
+            size,
+            h1: None,
+        })
+    }
+
+    fn zip(&self) -> Result<(Sha256, u64), String> {
         if self.artifact_type() != Some(PROVIDER_TARGET) {
             return Err(format!("its artifactType is not {PROVIDER_TARGET}"));
         }
@@ -129,40 +146,40 @@ impl PushedManifest {
     }
 }
 
-/// A version of a provider as the network mirror takes it, of its platforms' manifests.
-///
-/// # Errors
-/// What OpenTofu would refuse about one of them.
-pub fn pushed_packages(
-    address: &MirroredAddress,
-    version: &Version,
-    targets: &[(Platform, PushedManifest)],
-) -> Result<MirrorBody, OciError> {
-    let mut packages = Vec::new();
-    for (platform, manifest) in targets {
-        let (sha256, size) = manifest
-            .package()
-            .map_err(|reason| invalid(format!("the manifest for {platform}: {reason}")))?;
-        packages.push(PackageBody {
-            os: platform.os().to_owned(),
-            arch: platform.arch().to_owned(),
-            filename: package_filename(&address.provider, version, platform),
-            sha256: sha256.to_string(),
-            size,
-            h1: None,
-        });
+impl Descriptor {
+    fn target(&self) -> Result<(Digest, Platform), OciError> {
+        let digest = self.digest()?;
+        let told = || {
+            invalid(format!(
+                "{digest} needs a platform with os and architecture"
+            ))
+        };
+        let platform = self.platform.as_ref().ok_or_else(told)?;
+        if platform.os_version.is_some() {
+            return Err(invalid(format!(
+                "the platform of {digest} has os.version, which OpenTofu does not choose"
+            )));
+        }
+        let platform = Platform::new(&platform.os, &platform.architecture);
+        let platform = platform.map_err(|error| invalid(error.to_string()))?;
+        Ok((digest, platform))
     }
-    if packages.is_empty() || packages.len() > limits::PLATFORMS {
-        let most = limits::PLATFORMS;
-        return Err(invalid(format!(
-            "a provider has 1 to {most} manifests of the artifactType {PROVIDER_TARGET}"
-        )));
-    }
-    Ok(MirrorBody {
+}
+
+fn number_of_targets() -> OciError {
+    let most = limits::PLATFORMS;
+    invalid(format!(
+        "a provider has 1 to {most} manifests of the artifactType {PROVIDER_TARGET}"
+    ))
+}
+
+/// A version of a provider as the network mirror takes it. Nothing of it is signed.
+pub fn pushed_packages(packages: Vec<PackageBody>) -> MirrorBody {
+    MirrorBody {
         protocols: Vec::new(),
         signed: None,
         packages,
-    })
+    }
 }
 
 #[cfg(test)]
