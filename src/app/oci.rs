@@ -126,8 +126,7 @@ impl<P: Platform> App<'_, P> {
                 self.go_on_with_upload(&repository, id, request).await
             }
             (PushedPath::Upload(id), Method::Put) => {
-                self.complete_upload(&caller, &repository, id, request)
-                    .await
+                self.complete_upload(caller, &repository, id, request).await
             }
             (PushedPath::Upload(id), Method::Delete) => self.cancel_upload(&repository, id).await,
             (PushedPath::Upload(id), _) => self.describe_upload(&repository, id).await,
