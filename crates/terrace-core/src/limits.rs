@@ -204,6 +204,10 @@ pub const TAGS_AT_ONCE: usize = 16;
 /// of the 1,000 is for everything else.
 pub const UPLOAD_CHUNKS: usize = 800;
 
+/// How long chunks should be, in bytes, as clients are told that ask for it: so many of them are 4 GB. Shorter
+/// ones are taken, too, as long as they are not too many.
+pub const UPLOAD_CHUNK_BYTES: u64 = 5 * 1024 * 1024;
+
 /// Chunks that a body of unknown length is stored in, in bytes: what is held in memory.
 pub const UPLOAD_PIECE_BYTES: u32 = 4 * 1024 * 1024;
 

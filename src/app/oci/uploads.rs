@@ -62,7 +62,8 @@ impl<P: Platform> App<'_, P> {
                 .await;
         }
         self.put_session(id, &session, Condition::Absent).await?;
-        Ok(told(202, &repository, id, &session))
+        let least = limits::UPLOAD_CHUNK_BYTES.to_string();
+        Ok(told(202, &repository, id, &session).with("oci-chunk-min-length", least))
     }
 
     pub(super) async fn go_on_with_upload<R>(

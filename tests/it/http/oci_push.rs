@@ -82,7 +82,10 @@ fn a_blob_is_pushed_in_chunks_whose_length_may_be_unknown() {
     let pushed = Pushed::new(&registry);
     let bytes = unique(&"0123456789".repeat(1_000)).into_bytes();
     for last_by_put in [false, true] {
-        let location = pushed.begin();
+        let begun = pushed.request("POST", "blobs/uploads/").body(b"");
+        let begun = registry.send(&begun).expect(202);
+        assert_eq!(begun.header("oci-chunk-min-length"), Some("5242880"));
+        let location = begun.header("location").unwrap().to_owned();
         let status = pushed.send("GET", &location).expect(204);
         assert_eq!(status.header("range"), Some("0-0"));
         let chunk = |method: &str, from: usize, to: usize, is_unsized: bool| {

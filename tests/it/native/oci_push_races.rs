@@ -92,30 +92,36 @@ fn what_is_deleted_while_a_reader_mends_stays_deleted() {
     }
 }
 
-/// What is acknowledged is kept, whatever another request has brought meanwhile.
+/// What is acknowledged is kept, whenever another request brings its own.
 #[test]
 fn of_two_chunks_at_once_one_is_taken_and_the_other_told_so() {
-    let (memory, registry) = in_memory();
-    let pushed = Pushed::of(&registry, NAME);
-    let location = pushed.begin();
-    let (memory_of_other, path) = (memory.clone(), location.clone());
-    memory.before_operation("R2 put oci/uploads/", move || {
-        let other = memory_of_other.clone();
-        // Behind the chunk of the first, and before its session.
-        memory_of_other.before_operation("R2 put oci/uploads/", move || {
-            let registry = Registry::in_memory(&other, &[]);
-            let patch = Pushed::of(&registry, NAME).request("PATCH", &path);
-            registry.send(&patch.body(b"another chunk")).expect(202);
+    for before_session in [false, true] {
+        let (memory, registry) = in_memory();
+        let pushed = Pushed::of(&registry, NAME);
+        let location = pushed.begin();
+        let path = location.clone();
+        let act = move |pushed: &Pushed<'_>| {
+            let patch = pushed.request("PATCH", &path).body(b"another chunk");
+            pushed.registry.send(&patch).expect(202);
+        };
+        let other = memory.clone();
+        meanwhile(&memory, "R2 put oci/uploads/", move |pushed| {
+            if before_session {
+                // The next of these is the session.
+                meanwhile(&other, "R2 put oci/uploads/", act);
+            } else {
+                act(pushed);
+            }
         });
-    });
-    let patch = pushed.request("PATCH", &location).body(b"a chunk");
-    let refused = registry.send(&patch).expect(416);
-    assert_eq!(code(&refused), "BLOB_UPLOAD_INVALID");
-    let state = pushed.send("GET", &location).expect(204);
-    assert_eq!(state.header("range"), Some("0-12"));
-    let put = format!("{location}?digest={}", digest(b"another chunk"));
-    let put = pushed.request("PUT", &put).body(b"");
-    registry.send(&put).expect(201);
+        let patch = pushed.request("PATCH", &location).body(b"a chunk");
+        let refused = registry.send(&patch).expect(416);
+        assert_eq!(code(&refused), "BLOB_UPLOAD_INVALID");
+        let state = pushed.send("GET", &location).expect(204);
+        assert_eq!(state.header("range"), Some("0-12"));
+        let put = format!("{location}?digest={}", digest(b"another chunk"));
+        let put = pushed.request("PUT", &put).body(b"");
+        registry.send(&put).expect(201);
+    }
 }
 
 /// One of two who complete an upload removes its chunks under the other's hands.
