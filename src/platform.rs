@@ -109,8 +109,8 @@ fn config(env: &Env) -> Result<&'static Config, String> {
     })
 }
 
-/// A variable or secret as text. One that was written as a number or a boolean counts as what was
-/// written, so that no setting is passed over in silence.
+/// A variable or secret as text. One that was written as a number, a boolean or a list counts as what
+/// was written, so that no setting is passed over in silence.
 fn variable(env: &Env, name: &str) -> Option<String> {
     let value = js_sys::Reflect::get(env, &name.into()).ok()?;
     value

@@ -5,6 +5,7 @@ use crate::archive_url::{ArchiveSigner, ArchiveUrls};
 use crate::limits;
 use crate::name::{Hostname, NameError};
 use crate::oci::pushed::ProviderRepositories;
+use crate::oidc::{RulesError, TrustedPublishers};
 use crate::presign::{Endpoint, Presigner};
 use crate::pull::{ProviderPattern, PullPolicy, PullRules, VersionPattern};
 use crate::secret::Secret;
@@ -22,6 +23,9 @@ pub const ACCESS: &str = "TERRACE_ACCESS";
 pub const ACCESS_EXCEPT: &str = "TERRACE_ACCESS_EXCEPT";
 /// Requests with wrong credentials from one address in a minute, after which each is answered by 429.
 pub const FAILURES_A_MINUTE: &str = "TERRACE_FAILURES_A_MINUTE";
+/// Which jobs of a CI may publish what with the token that their CI gives them: rules as
+/// [`TrustedPublishers`] has them, as JSON text or as a JSON value.
+pub const TRUSTED_PUBLISHERS: &str = "TERRACE_TRUSTED_PUBLISHERS";
 /// The S3 endpoint of the bucket, such as `https://<account>.r2.cloudflarestorage.com`; may have a path.
 pub const S3_ENDPOINT: &str = "TERRACE_S3_ENDPOINT";
 /// The bucket's name.
@@ -63,6 +67,8 @@ pub struct Config {
     pub access: Access,
     /// Requests with wrong credentials from one address in a minute, after which each is a 429.
     pub failures_a_minute: u32,
+    /// Which jobs get tokens for what; none unless they are configured.
+    pub trusted_publishers: TrustedPublishers,
     /// How archives are reached; `None` when no secret is set that could sign their URLs.
     pub archive_urls: Option<ArchiveUrls>,
     /// The registry's hostnames, apart from the one a request comes in under.
@@ -98,6 +104,7 @@ impl Config {
         };
         let admin_token = admin_token(&var, ADMIN_TOKEN)?;
         let access = access(&var, admin_token.clone())?;
+        let trusted_publishers = trusted_publishers(var(TRUSTED_PUBLISHERS), &access)?;
         let url_secret = secret(&var, URL_SECRET)?;
         let lifetime = lifetime(var(URL_LIFETIME))?;
         let secret = url_secret.or(admin_token);
@@ -114,6 +121,7 @@ impl Config {
         Ok(Self {
             access,
             failures_a_minute: failures(var(FAILURES_A_MINUTE))?,
+            trusted_publishers,
             archive_urls: signer.map(|signer| ArchiveUrls::new(signer, paths, lifetime)),
             hostnames: hostnames(var(HOSTNAMES))?,
             pull,
@@ -186,6 +194,24 @@ fn access(
         }
     }
     Ok(Access::new(newest, previous, visibility))
+}
+
+fn trusted_publishers(
+    rules: Option<String>,
+    access: &Access,
+) -> Result<TrustedPublishers, ConfigError> {
+    let Some(rules) = rules else {
+        return Ok(TrustedPublishers::default());
+    };
+    let parsed = rules.parse();
+    let parsed = parsed
+        .map_err(|cause: RulesError| error(TRUSTED_PUBLISHERS, format!("is wrong: {cause}")))?;
+    if access.has_root() {
+        Ok(parsed)
+    } else {
+        let rule = format!("needs {ADMIN_TOKEN}, which makes tokens");
+        Err(error(TRUSTED_PUBLISHERS, rule))
+    }
 }
 
 fn hostnames(value: Option<String>) -> Result<Vec<Hostname>, ConfigError> {
@@ -341,6 +367,18 @@ mod tests {
         (S3_SECRET_ACCESS_KEY, "secret"),
     ];
 
+    const RULE: &str = r#"[{"scopes":["publish:acme"],"issuer":"https://gitlab.com","claims":{"project_path":"acme/widget"}}]"#;
+    const RULE_FOR_ANYBODY: &str =
+        r#"[{"scopes":["publish:acme"],"issuer":"https://gitlab.com","claims":{"ref":"main"}}]"#;
+    const RULE_WITH_A_TYPO: &str = r#"[{"scopes":["publish"],"issuer":"https://gitlab.com","claims":{"project_path":"acme/widget"}}]"#;
+
+    #[test]
+    fn jobs_are_trusted_by_rules_and_none_without() {
+        assert!(read(&[TOKEN]).unwrap().trusted_publishers.is_empty());
+        let config = read(&[TOKEN, (TRUSTED_PUBLISHERS, RULE)]).unwrap();
+        assert!(!config.trusted_publishers.is_empty());
+    }
+
     #[test]
     fn nothing_set_is_a_registry_without_admin_routes() {
         let config = read(&[]).unwrap();
@@ -382,6 +420,31 @@ mod tests {
             (vec![(ACCESS, "private")], ACCESS, ADMIN_TOKEN),
             (vec![(ACCESS_EXCEPT, "acme")], ACCESS, ADMIN_TOKEN),
             (vec![TOKEN, (ACCESS_EXCEPT, "a/b")], ACCESS_EXCEPT, "a/b"),
+            (
+                vec![TOKEN, (TRUSTED_PUBLISHERS, "acme/widget")],
+                TRUSTED_PUBLISHERS,
+                "no JSON",
+            ),
+            (
+                vec![TOKEN, (TRUSTED_PUBLISHERS, "true")],
+                TRUSTED_PUBLISHERS,
+                "a list of one object or more",
+            ),
+            (
+                vec![TOKEN, (TRUSTED_PUBLISHERS, RULE_FOR_ANYBODY)],
+                TRUSTED_PUBLISHERS,
+                "rule 1 does not say whom it trusts",
+            ),
+            (
+                vec![TOKEN, (TRUSTED_PUBLISHERS, RULE_WITH_A_TYPO)],
+                TRUSTED_PUBLISHERS,
+                "rule 1 has in its scopes what is none: \"publish\"",
+            ),
+            (
+                vec![(TRUSTED_PUBLISHERS, RULE)],
+                TRUSTED_PUBLISHERS,
+                ADMIN_TOKEN,
+            ),
             (vec![(URL_SECRET, "short")], URL_SECRET, "at least 16"),
             (vec![(URL_LIFETIME, "0")], URL_LIFETIME, "1 to 604800"),
             (vec![(URL_LIFETIME, "604801")], URL_LIFETIME, "1 to 604800"),

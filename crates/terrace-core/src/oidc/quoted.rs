@@ -13,7 +13,7 @@ pub struct Quoted(String);
 
 impl Quoted {
     /// A text in quotes.
-    pub(super) fn text(text: &str) -> Self {
+    pub fn text(text: &str) -> Self {
         let mut quoted = String::from("\"");
         let mut chars = text.chars();
         for char in chars.by_ref().take(limits::QUOTED_CHARS) {

@@ -122,6 +122,11 @@ impl Rule {
         claims.any(|(name, pattern)| !is_circumstance(name) && pattern.pins_first_part())
     }
 
+    /// Whether it grants everything.
+    pub(super) fn grants_all(&self) -> bool {
+        self.scopes.contains(&Scope::Admin)
+    }
+
     /// Whether the claims are those that it asks for.
     pub(super) fn compare(&self, claims: &Claims, lists: Lists) -> Result<(), Difference> {
         let is_met = |(name, pattern): &&(String, ClaimPattern)| {

@@ -62,6 +62,11 @@ pub enum RuleFault {
         /// The limit.
         most: usize,
     },
+    /// It would let a job do everything.
+    #[error(
+        "grants \"admin\", and a job never gets everything: grant what it publishes, such as \"publish:acme\""
+    )]
+    Admin,
     /// A scope is none.
     #[error("has in its scopes what is none: {0}")]
     Scope(ScopeError),

@@ -21,7 +21,8 @@ use crate::time::UnixTime;
 ///   "claims": {"repository": "acme/terraform-provider-widget", "ref": "refs/tags/v*"}}]
 /// ```
 ///
-/// A rule may have an `audience`, which takes the place of the registry's own.
+/// A rule may have an `audience`, which takes the place of the registry's own. It may grant `read`,
+/// and everything below, but never `admin`: whoever can push to a repository would own the registry.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TrustedPublishers {
     rules: Vec<TrustedPublisher>,
@@ -37,6 +38,11 @@ pub struct TrustedPublisher {
 }
 
 impl TrustedPublishers {
+    /// Whether nobody is trusted.
+    pub fn is_empty(&self) -> bool {
+        self.rules.is_empty()
+    }
+
     /// The issuers that any rule trusts, each once.
     pub fn issuers(&self) -> Vec<&IssuerUrl> {
         let mut issuers: Vec<&IssuerUrl> = Vec::new();
@@ -118,6 +124,9 @@ impl TrustedPublisher {
         let issuer = read_issuer(&take(members, "issuer")?)?;
         let audience = members.remove("audience");
         let audience = audience.as_ref().map(read_audience).transpose()?;
+        if rule.grants_all() {
+            return Err(RuleFault::Admin);
+        }
         if !rule.names_somebody() {
             return Err(RuleFault::Anybody);
         }

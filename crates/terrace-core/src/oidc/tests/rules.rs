@@ -101,7 +101,7 @@ fn without_rules_nobody_is_trusted() {
     let text = genuine(&github());
     let token = UnverifiedToken::parse(&text).unwrap();
     let none = TrustedPublishers::default();
-    assert!(none.issuers().is_empty());
+    assert!(none.is_empty() && none.issuers().is_empty());
     assert!(none.issuer_of(&token).is_err());
     assert!(none.grant(&token, &keys(GITHUB), AUDIENCE, NOW).is_err());
 }
@@ -186,6 +186,10 @@ fn an_error_names_the_rule_and_what_is_wrong_with_it() {
         (
             changed("scopes", ["read all"]),
             "rule 2 has in its scopes what is none: \"read all\"",
+        ),
+        (
+            changed("scopes", ["publish:acme", "admin"]),
+            "rule 2 grants \"admin\", and a job never gets everything",
         ),
         (changed("scopes", [1]), "rule 2 has 1 as its scopes"),
         (
@@ -282,6 +286,7 @@ fn rules_for_people_have_no_issuer_and_may_be_for_everybody() {
     assert!(
         parse(json!([{ "scopes": ["read"], "claims": { "email": "*@acme.example" } }])).is_ok()
     );
+    assert!(parse(json!([{ "scopes": ["admin"], "claims": { "sub": "ann" } }])).is_ok());
     let error = parse(json!([rule()])).unwrap_err();
     assert_eq!(error, "rule 1 has a member \"issuer\", which is not known");
     let error = parse(json!([{ "scopes": ["read"], "claims": {} }])).unwrap_err();
