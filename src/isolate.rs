@@ -19,7 +19,13 @@ pub struct Isolate {
     throttle: RefCell<Throttle>,
     /// The keys of each issuer, and when they were read.
     issuers: RefCell<Vec<(IssuerKeys, UnixTime)>>,
+    /// The issuers that could not be asked, when that was, and why.
+    silent_issuers: RefCell<Vec<(IssuerUrl, UnixTime, String)>>,
 }
+
+/// For how long an issuer that could not be asked is left alone, in seconds: each try may wait for it, and
+/// anybody can cause one. It is also when those who were sent away come again.
+const SILENCE_SECONDS: u64 = 5;
 
 /// What is remembered of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,9 +76,30 @@ impl Isolate {
 
     /// Remembers the keys of an issuer. Only issuers of the configuration come here, which are few.
     pub fn remember_issuer(&self, keys: IssuerKeys, read: UnixTime) {
+        self.hear_issuer(keys.issuer());
         let mut known = self.issuers.borrow_mut();
         known.retain(|(other, _)| other.issuer() != keys.issuer());
         known.push((keys, read));
+    }
+
+    /// Why an issuer could not be asked a moment ago.
+    pub fn silence_of(&self, issuer: &IssuerUrl, now: UnixTime) -> Option<String> {
+        let silent = self.silent_issuers.borrow();
+        let known = silent.iter().find(|(other, ..)| other == issuer);
+        let recent = known.filter(|(_, since, _)| now.0.saturating_sub(since.0) < SILENCE_SECONDS);
+        recent.map(|(.., why)| why.clone())
+    }
+
+    /// Remembers that an issuer could not be asked.
+    pub fn remember_silence(&self, issuer: &IssuerUrl, since: UnixTime, why: &str) {
+        self.hear_issuer(issuer);
+        let silence = (issuer.clone(), since, why.to_owned());
+        self.silent_issuers.borrow_mut().push(silence);
+    }
+
+    fn hear_issuer(&self, issuer: &IssuerUrl) {
+        let mut silent = self.silent_issuers.borrow_mut();
+        silent.retain(|(other, ..)| other != issuer);
     }
 
     /// Whoever sends wrong credentials, by the address they come from.

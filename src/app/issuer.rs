@@ -36,14 +36,24 @@ impl<P: Platform> App<'_, P> {
                 return Ok((keys, read));
             }
         }
+        if let Some(why) = isolate.silence_of(issuer, now) {
+            return Err(Failure::Origin(why));
+        }
+        let read = self.read_keys(issuer).await;
+        match &read {
+            Ok(keys) => isolate.remember_issuer(keys.clone(), now),
+            Err(Failure::Origin(why)) => isolate.remember_silence(issuer, now, why),
+            Err(_) => {}
+        }
+        Ok((read?, now))
+    }
+
+    async fn read_keys(&self, issuer: &IssuerUrl) -> Result<IssuerKeys, Failure> {
         let discovery = self.discovery(issuer).await?;
         let body = self
             .read_from(issuer, &discovery.jwks_uri, limits::KEYS_BYTES)
             .await?;
-        let keys = IssuerKeys::parse(issuer, &body);
-        let keys = keys.map_err(|error| Failure::Origin(format!("{issuer}: {error}")))?;
-        isolate.remember_issuer(keys.clone(), now);
-        Ok((keys, now))
+        IssuerKeys::parse(issuer, &body).map_err(|error| failed(issuer, error))
     }
 
     /// What an issuer says about itself.
