@@ -4,8 +4,8 @@ mod access;
 mod archives;
 mod audit;
 mod documents;
+mod exchange;
 mod follow;
-#[expect(dead_code, reason = "what signs people and jobs in follows")]
 mod issuer;
 mod keys;
 mod oci;
@@ -196,6 +196,7 @@ impl<'a, P: Platform> App<'a, P> {
                 }
                 self.read(&lookup, request.origin()).await
             }
+            Begun::Other(Route::Exchange, _) => Box::pin(self.exchange(request)).await,
             Begun::Other(route, method) if route.is_oci() => self.oci(route, method, request).await,
             Begun::Other(route, method) => match self.write(route, method, request).await {
                 Ok(reply) => reply,
@@ -306,6 +307,7 @@ impl<'a, P: Platform> App<'a, P> {
                 | Route::OciToken
                 | Route::Oci(..)
                 | Route::Pushed(..)
+                | Route::Exchange
                 | Route::Archive(..)
                 | Route::Pull(..),
                 _,

@@ -98,15 +98,18 @@ impl<P: Platform> App<'_, P> {
         let line = format!("access: {method} {path:?} from {address:?}: {bad}");
         self.platform.log(&line);
         // Only this may be a guess.
-        if bad == BadCredentials::Unknown && !address.is_empty() {
-            let most = self.config.failures_a_minute;
-            let now = self.platform.clock().now();
-            let throttle = self.platform.isolate().throttle();
-            if throttle.borrow_mut().count(&address, most, now) {
-                return BadCredentials::TooMany;
-            }
+        match bad == BadCredentials::Unknown && self.is_one_guess_too_many(&address) {
+            true => BadCredentials::TooMany,
+            false => bad,
         }
-        bad
+    }
+
+    /// Counts a guess, and tells whether too many came from its address.
+    pub(super) fn is_one_guess_too_many(&self, address: &str) -> bool {
+        let most = self.config.failures_a_minute;
+        let now = self.platform.clock().now();
+        let throttle = self.platform.isolate().throttle();
+        !address.is_empty() && throttle.borrow_mut().count(address, most, now)
     }
 
     /// The answer to whoever reads with a token that is revoked, or may be.

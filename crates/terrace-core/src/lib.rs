@@ -19,6 +19,7 @@ mod arithmetic;
 pub mod audit;
 pub mod config;
 pub mod digest;
+pub mod exchange;
 pub mod index;
 pub mod key;
 pub mod limits;

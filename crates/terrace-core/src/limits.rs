@@ -77,6 +77,16 @@ pub const TOKEN_BYTES: usize = 12_288;
 /// How long a token may be good that does not last for ever, in seconds: a minute to ten years.
 pub const TOKEN_LIFETIME_SECONDS: std::ops::RangeInclusive<u64> = 60..=315_360_000;
 
+/// How long a token is good at most that was given to a job, in seconds. GitHub's own are good for five
+/// minutes, which is less; a run that takes longer exchanges its token again.
+pub const EXCHANGED_TOKEN_SECONDS: u32 = 900;
+
+/// The body of a token exchange: a token of [`crate::oidc::limits::TOKEN_BYTES`], and all around it.
+pub const EXCHANGE_BYTES: u64 = 32 * 1024;
+
+/// Parameters of a token exchange. RFC 8693 knows ten.
+pub const EXCHANGE_PARAMETERS: usize = 20;
+
 /// How long a token may stay good that another replaces, in seconds: 90 days.
 pub const TOKEN_OVERLAP_SECONDS: u64 = 7_776_000;
 

@@ -57,6 +57,8 @@ pub enum Route {
     Archive(SignedPath),
     /// `/pull/{expires}/{hmac}/{hostname}/{namespace}/{type}/{version}/{os}_{arch}.zip`
     Pull(PullPath),
+    /// `/oauth/exchange`: tokens for the jobs of a CI.
+    Exchange,
     /// `/admin/v1/providers/{namespace}/{type}/{version}`
     PublishProvider(ProviderAddress, Version),
     /// `/admin/v1/modules/{namespace}/{name}/{system}/{version}`
@@ -189,7 +191,7 @@ impl Route {
             Self::Tokens => &[Method::Get, Method::Post],
             Self::Standing(_, None) => &[Method::Get, Method::Put],
             Self::Standing(_, Some(_)) => &[Method::Put],
-            Self::TokenRotation(..) => &[Method::Post],
+            Self::Exchange | Self::TokenRotation(..) => &[Method::Post],
         }
     }
 
@@ -262,6 +264,7 @@ fn read(path: &str) -> Result<Route, Problem> {
             module(namespace, name, system).map_err(missing)?,
             Version::parse_request(version).map_err(missing)?,
         )),
+        ["oauth", "exchange"] => Ok(Route::Exchange),
         ["mirror"] | ["mirror", ""] => Ok(Route::MirrorHome),
         ["mirror", hostname, namespace, provider_type, file] => {
             let address = mirrored(hostname, namespace, provider_type).map_err(missing)?;
@@ -438,6 +441,7 @@ fn module(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::exchange::EXCHANGE_PATH;
     use proptest::prelude::*;
 
     #[test]
@@ -461,6 +465,7 @@ mod tests {
             ("/mirror/a.b/acme/widget/1.0.0+x.json", "MirrorPackages"),
             ("/admin/v1/mirror/a.b/acme/widget/1.0.0", "MirroredRelease"),
             (archive.as_str(), "Archive"),
+            (EXCHANGE_PATH, "Exchange"),
             ("/admin/v1/providers/acme/widget/1.0.0", "PublishProvider"),
             ("/admin/v1/modules/acme/vpc/aws/1.0.0", "PublishModule"),
             ("/admin/v1/namespaces/acme/keys", "SigningKeys"),
@@ -490,6 +495,8 @@ mod tests {
     fn another_spelling_of_a_path_is_not_the_path() {
         for path in [
             "//",
+            "/oauth/exchange/",
+            "/OAuth/exchange",
             "/v1//providers/acme/widget/versions",
             "/v1/providers/acme/widget/versions/",
             "/v1/providers/acme/%77idget/versions",

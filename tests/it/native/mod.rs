@@ -12,3 +12,4 @@ mod pull;
 mod races;
 mod rings;
 mod standing;
+mod trusted;

@@ -1,4 +1,5 @@
 pub mod fixtures;
+pub mod issuer;
 pub mod memory;
 pub mod mirrored;
 pub mod pushed;

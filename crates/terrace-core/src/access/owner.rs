@@ -77,7 +77,16 @@ impl Owner {
 impl OwnerPattern {
     /// Whether this is one of them.
     pub fn includes(&self, owner: &Owner) -> bool {
-        let rest = owner.0.strip_prefix(&self.0);
+        self.is_at_the_beginning_of(&owner.0)
+    }
+
+    /// Whether all that another one names are among them.
+    pub fn covers(&self, other: &Self) -> bool {
+        self.is_at_the_beginning_of(&other.0)
+    }
+
+    fn is_at_the_beginning_of(&self, text: &str) -> bool {
+        let rest = text.strip_prefix(&self.0);
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     }
 }

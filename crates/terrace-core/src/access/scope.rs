@@ -82,6 +82,16 @@ impl Scopes {
         })
     }
 
+    /// Whether they allow all that this one allows.
+    pub fn cover(&self, scope: &Scope) -> bool {
+        self.0.iter().any(|own| match (own, scope) {
+            (Scope::Admin, _) | (Scope::Read, Scope::Read | Scope::ReadOf(_)) => true,
+            (Scope::ReadOf(own) | Scope::Publish(own), Scope::ReadOf(owners))
+            | (Scope::Publish(own), Scope::Publish(owners)) => own.covers(owners),
+            (Scope::Read | Scope::ReadOf(_) | Scope::Publish(_), _) => false,
+        })
+    }
+
     /// Each of them.
     pub fn iter(&self) -> impl Iterator<Item = &Scope> {
         self.0.iter()

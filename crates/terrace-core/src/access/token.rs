@@ -160,6 +160,22 @@ fn checksum(text: &str) -> String {
     digest
 }
 
+impl TokenName {
+    /// A name that begins with these words, and goes on with as much as has room of a text from
+    /// elsewhere, which may be anything.
+    pub(crate) fn shortened(words: &str, text: &str) -> Self {
+        let mut name = words.to_owned();
+        name.push(' ');
+        for c in text.chars().filter(|c| !is_unprintable(*c)) {
+            if name.len() + c.len_utf8() > limits::TOKEN_NAME_BYTES {
+                break;
+            }
+            name.push(c);
+        }
+        Self(name.trim().to_owned())
+    }
+}
+
 impl TokenId {
     /// A new one.
     pub fn new(random: [u8; 16]) -> Self {
@@ -325,6 +341,25 @@ mod tests {
     }
 
     #[test]
+    fn a_name_is_made_of_any_text() {
+        let long = "ä".repeat(100);
+        for (text, name) in [
+            (
+                "repo:acme/x:ref:refs/tags/v1",
+                "job repo:acme/x:ref:refs/tags/v1",
+            ),
+            ("", "job"),
+            (" \n\u{85}", "job"),
+            ("a\n\u{1b}[31mb\u{202e}c ", "job a[31mbc"),
+            (&long, &format!("job {}", "ä".repeat(48))),
+        ] {
+            let made = TokenName::shortened("job", text);
+            assert_eq!(made.to_string(), name);
+            assert_eq!(name.parse(), Ok(made));
+        }
+    }
+
+    #[test]
     fn an_id_is_16_hexadecimal_digits() {
         for text in [
             "",
@@ -347,6 +382,12 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn what_is_made_of_any_text_is_a_name(text in "\\PC{0,80}|(?s).{0,120}") {
+            let made = TokenName::shortened("job", &text);
+            prop_assert_eq!(made.to_string().parse(), Ok(made));
+        }
+
         #[test]
         fn no_text_panics(text in "(terrace_[0-9a-f]{16}\\.)?[A-Za-z0-9_.-]{0,80}|\\PC{0,80}") {
             let _ = keys().read(&text, || NOW);

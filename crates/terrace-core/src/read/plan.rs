@@ -67,6 +67,7 @@ pub(super) fn plan<S>(route: Route, method: Method, query: &str, own: &OwnHosts<
         | Route::Pull(..)
         | Route::OciBase
         | Route::OciToken
+        | Route::Exchange
         | Route::PublishProvider(..)
         | Route::MirroredRelease(..)
         | Route::PublishModule(..)

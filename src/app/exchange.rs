@@ -1,0 +1,124 @@
+//! Trusted publishing: a job of a CI gets a token for the one that its CI has given it.
+
+use terrace_core::exchange::{ExchangeError, ExchangeRequest, answer, token_for};
+use terrace_core::limits;
+use terrace_core::oidc::{Grant, Quoted, Refusal, UnverifiedToken};
+use terrace_core::reply::Reply;
+
+use super::access::ADDRESS;
+use super::{App, Failure};
+use crate::store::{Clock as _, Platform, Request};
+
+/// Why a job's token opens nothing.
+enum Denied {
+    /// It is not to be trusted.
+    Refused(Refusal),
+    /// Nobody can tell, since its issuer does not.
+    Unknown(Failure),
+}
+
+impl From<Refusal> for Denied {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(refusal)
+    }
+}
+
+impl From<Failure> for Denied {
+    fn from(failure: Failure) -> Self {
+        Self::Unknown(failure)
+    }
+}
+
+impl<P: Platform> App<'_, P> {
+    pub(super) async fn exchange<R: Request>(&self, mut request: R) -> Reply<P::Stream> {
+        match self.exchanged(&mut request).await {
+            Ok(reply) => reply,
+            Err(error) => error.reply(),
+        }
+    }
+
+    /// What is given is stored nowhere. Its id is in the log, by which it can be revoked.
+    async fn exchanged<R: Request>(
+        &self,
+        request: &mut R,
+    ) -> Result<Reply<P::Stream>, ExchangeError> {
+        let keys = self.config.access.keys();
+        let keys = keys.filter(|_| !self.config.trusted_publishers.is_empty());
+        let keys = keys.ok_or(ExchangeError::Off)?;
+        let asked = self.asked(request).await?;
+        let unverified = UnverifiedToken::parse(asked.subject_token());
+        let issuer = Quoted::text(match &unverified {
+            Ok(token) => token.claimed_issuer(),
+            Err(_) => "",
+        });
+        let granted = match unverified {
+            Ok(token) => self.granted(&token, request.origin()).await,
+            Err(refusal) => Err(refusal.into()),
+        };
+        let deny = |denied| self.deny(denied, &issuer, request);
+        let Grant { claims, scopes } = granted.map_err(deny)?;
+        let job = Quoted::text(claims.subject());
+        let scopes = asked.narrow(&scopes).inspect_err(|_| {
+            let line = format!("access: {job} of {issuer} asks for more than {scopes}");
+            self.platform.log(&line);
+        })?;
+        let now = self.platform.clock().now();
+        let token = token_for(&claims, scopes, self.platform.random(), now);
+        let token = token.map_err(|refusal| deny(refusal.into()))?;
+        let (id, scopes) = (token.id, &token.scopes);
+        let line = format!("access: token {id} given to {job} of {issuer} for {scopes}");
+        self.platform.log(&line);
+        Ok(answer(&token, &keys.write(&token), now))
+    }
+
+    async fn asked<R: Request>(&self, request: &mut R) -> Result<ExchangeRequest, ExchangeError> {
+        let body = request.bytes_up_to(limits::EXCHANGE_BYTES).await;
+        let body = body.map_err(|_| {
+            let told = "the body could not be read to its end";
+            ExchangeError::Malformed(told.to_owned())
+        })?;
+        let content_type = request.header("content-type");
+        ExchangeRequest::parse(content_type.as_deref(), &body, request.origin())
+    }
+
+    /// What the rules open for a token. Nobody is asked for keys whom they do not name, and those who
+    /// are named are asked again only for a key that is not known yet, and not often.
+    async fn granted(&self, token: &UnverifiedToken<'_>, origin: &str) -> Result<Grant, Denied> {
+        let publishers = &self.config.trusted_publishers;
+        let issuer = publishers.issuer_of(token)?;
+        let now = || self.platform.clock().now();
+        let (keys, read) = self.issuer_keys(issuer, None).await?;
+        match publishers.grant(token, &keys, origin, now()) {
+            Err(refusal) if refusal.is_cured_by_newer_keys() => {
+                let (keys, _) = self.issuer_keys(issuer, Some(read)).await?;
+                Ok(publishers.grant(token, &keys, origin, now())?)
+            }
+            granted => Ok(granted?),
+        }
+    }
+
+    /// Writes down why a job gets nothing, which the job is not told: whoever tries out what is let
+    /// through shall not learn how near they are.
+    fn deny<R: Request>(&self, denied: Denied, issuer: &Quoted, request: &R) -> ExchangeError {
+        let address = request.header(ADDRESS).unwrap_or_default();
+        let (method, path) = (request.method(), request.path());
+        let asked = format!("access: {method} {path:?} from {address:?}: a job of {issuer}");
+        match denied {
+            Denied::Refused(refusal) => {
+                self.platform.log(&format!("{asked} is refused: {refusal}"));
+                match self.is_one_guess_too_many(&address) {
+                    true => ExchangeError::TooMany,
+                    false => ExchangeError::Untrusted,
+                }
+            }
+            Denied::Unknown(Failure::Origin(what)) => {
+                self.platform.log(&format!("{asked} has to wait: {what}"));
+                ExchangeError::Unavailable
+            }
+            Denied::Unknown(failure) => {
+                self.problem(failure);
+                ExchangeError::Unavailable
+            }
+        }
+    }
+}

@@ -1,0 +1,510 @@
+//! Trusted publishing: jobs of a CI get tokens for those that their CI has given them.
+
+mod forgeries;
+
+use serde_json::{Value, json};
+
+use crate::support::issuer::{
+    AUDIENCE, ED25519, GITHUB, Issuers, NOW, OTHER_P256, P256, by, genuine, github, gitlab, rules,
+    with,
+};
+use crate::support::memory::Memory;
+use crate::support::registry::{Sent, TOKEN};
+use crate::support::tokens::revoke;
+use crate::support::{ModuleFixture, Registry, Response};
+
+const PATH: &str = "/oauth/exchange";
+const GRANT_TYPE: &str = "urn:ietf:params:oauth:grant-type:token-exchange";
+const JWT: &str = "urn:ietf:params:oauth:token-type:jwt";
+
+/// A registry that trusts jobs, and those who vouch for them.
+fn trusting() -> (Memory, Registry, Issuers) {
+    let memory = Memory::new();
+    let issuers = Issuers::connected_to(&memory);
+    let registry = Registry::in_memory(&memory, &[("TERRACE_TRUSTED_PUBLISHERS", &rules())]);
+    (memory, registry, issuers)
+}
+
+fn form(parameters: &[(&str, &str)]) -> Sent {
+    let mut body = url::form_urlencoded::Serializer::new(String::new());
+    body.extend_pairs(parameters);
+    Sent::new("POST", PATH)
+        .header("content-type", "application/x-www-form-urlencoded")
+        .body(body.finish())
+}
+
+fn exchange(token: &str) -> Sent {
+    exchange_with(token, &[])
+}
+
+fn exchange_with(token: &str, more: &[(&str, &str)]) -> Sent {
+    let usual = [
+        ("grant_type", GRANT_TYPE),
+        ("subject_token", token),
+        ("subject_token_type", JWT),
+    ];
+    form(&[&usual, more].concat())
+}
+
+/// The token that a job gets.
+#[track_caller]
+fn given(registry: &Registry, token: &str) -> String {
+    let answer = registry.send(&exchange(token)).expect(200).json();
+    answer["access_token"].as_str().unwrap().to_owned()
+}
+
+/// Publishes a module with a token; the last status.
+fn publish(registry: &Registry, token: &str, namespace: &str) -> u16 {
+    let fixture = ModuleFixture::of(namespace, "1.0.0");
+    let put = || {
+        let sent = Sent::new("PUT", &fixture.admin_path()).bearing(token);
+        registry.send(&sent.body(fixture.description().to_string()))
+    };
+    let first = put();
+    if first.status != 202 {
+        return first.status;
+    }
+    crate::support::fixtures::upload(registry, &first, &[&fixture.archive]);
+    put().status
+}
+
+fn fetches(memory: &Memory) -> Vec<String> {
+    let operations = memory.operations().into_iter();
+    let fetches = operations.filter(|operation| operation.starts_with("fetch "));
+    memory.forget_operations();
+    fetches.collect()
+}
+
+fn error(response: &Response) -> (String, String) {
+    let body = response.json();
+    let text = |name: &str| body[name].as_str().unwrap().to_owned();
+    (text("error"), text("error_description"))
+}
+
+#[test]
+fn a_job_of_github_publishes_with_what_it_gets_and_nowhere_else() {
+    let (memory, registry, _) = trusting();
+    let answer = registry.send(&exchange(&genuine(&github()))).expect(200);
+    assert_eq!(answer.header("cache-control"), Some("no-store"));
+    assert_eq!(answer.header("content-type"), Some("application/json"));
+    let body = answer.json();
+    let token = body["access_token"].as_str().unwrap();
+    assert_eq!(
+        body,
+        json!({
+            "access_token": token,
+            "issued_token_type": "urn:ietf:params:oauth:token-type:access_token",
+            "token_type": "Bearer",
+            "expires_in": 300,
+            "scope": "publish:acme",
+        })
+    );
+    assert_eq!(publish(&registry, token, "acme"), 201);
+    assert_eq!(publish(&registry, token, "infra"), 403);
+    let tokens = Sent::new("GET", "/admin/v1/tokens").bearing(token);
+    let refused = registry.send(&tokens).expect(403);
+    assert!(
+        refused.errors().contains("publish:acme"),
+        "{}",
+        refused.text()
+    );
+    // It is known by the log alone: nothing of it is stored.
+    let stored = memory.keys();
+    assert!(
+        !stored.iter().any(|key| key.contains("token")),
+        "{stored:?}"
+    );
+}
+
+#[test]
+fn a_job_of_gitlab_publishes_with_what_it_gets_for_a_quarter_of_an_hour() {
+    let (memory, registry, _) = trusting();
+    let body = registry
+        .send(&exchange(&genuine(&gitlab())))
+        .expect(200)
+        .json();
+    assert_eq!(body["expires_in"], 900);
+    assert_eq!(body["scope"], "read:acme publish:infra");
+    let token = body["access_token"].as_str().unwrap();
+    assert_eq!(publish(&registry, token, "infra"), 201);
+    assert_eq!(publish(&registry, token, "acme"), 403);
+    memory.advance(901);
+    assert_eq!(publish(&registry, token, "infra"), 401);
+    let again = given(&registry, &genuine(&gitlab()));
+    assert_eq!(publish(&registry, &again, "infra"), 200);
+}
+
+#[test]
+fn who_got_what_is_logged_and_the_tokens_are_not() {
+    let (memory, registry, _) = trusting();
+    let job = genuine(&with(github(), "sub", "repo:acme/x\n\u{1b}[2J\u{202e}"));
+    let token = given(&registry, &job);
+    let id = token.split(['_', '.']).nth(1).unwrap();
+    assert_eq!(
+        memory.log(),
+        [format!(
+            "access: token {id} given to \"repo:acme/x\\n\\u{{1b}}[2J\\u{{202e}}\" of {GITHUB:?} for publish:acme"
+        )]
+    );
+    // What it is called can be shown, too.
+    assert_eq!(publish(&registry, &token, "acme"), 201);
+}
+
+#[test]
+fn what_was_given_is_revoked_by_its_id() {
+    let (memory, registry, _) = trusting();
+    let token = given(&registry, &genuine(&github()));
+    let id = token.split(['_', '.']).nth(1).unwrap();
+    revoke(&registry, id).expect(204);
+    memory.advance(60);
+    assert_eq!(publish(&registry, &token, "acme"), 401);
+    // The job's own token is not: what stops a job is its rule, or its CI.
+    assert_eq!(
+        publish(&registry, &given(&registry, &genuine(&github())), "acme"),
+        201
+    );
+}
+
+#[test]
+fn nothing_that_is_given_outlives_the_token_of_the_job() {
+    let (memory, registry, _) = trusting();
+    let job = genuine(&github());
+    let expires_in = |status: u16| registry.send(&exchange(&job)).expect(status).json();
+    assert_eq!(expires_in(200)["expires_in"], 300);
+    memory.advance(299);
+    let last = expires_in(200);
+    assert_eq!(last["expires_in"], 1);
+    // Where clocks may differ it would still be believed, but there is nothing left to give.
+    for _ in 0..3 {
+        memory.advance(1);
+        expires_in(400);
+        assert!(memory.log().last().unwrap().contains("expired"));
+    }
+    let token = last["access_token"].as_str().unwrap();
+    assert_eq!(publish(&registry, token, "acme"), 401);
+    memory.advance(100);
+    expires_in(400);
+}
+
+#[test]
+fn a_job_may_ask_for_less_and_not_for_more() {
+    let (memory, registry, _) = trusting();
+    let job = genuine(&gitlab());
+    let ask = |scope: &str| registry.send(&exchange_with(&job, &[("scope", scope)]));
+    let body = ask("publish:infra").expect(200).json();
+    assert_eq!(body["scope"], "publish:infra");
+    let body = ask("read:infra").expect(200).json();
+    assert_eq!(body["scope"], "read:infra");
+    let token = body["access_token"].as_str().unwrap();
+    assert_eq!(publish(&registry, token, "infra"), 403);
+    for scope in ["publish:acme", "read", "admin", "publish:infra admin", "x"] {
+        let refused = ask(scope).expect(400);
+        assert_eq!(error(&refused).0, "invalid_scope", "{scope}");
+    }
+    // The last was no scope at all.
+    let log = memory.log();
+    let told = "asks for more than read:acme publish:infra";
+    assert_eq!(
+        log.iter().filter(|line| line.ends_with(told)).count(),
+        4,
+        "{log:?}"
+    );
+}
+
+#[test]
+fn every_kind_of_key_is_verified() {
+    let (_, registry, _) = trusting();
+    for (signer, algorithm, id) in [(&P256, "ES256", "p256"), (&ED25519, "EdDSA", "ed25519")] {
+        let header = json!({ "alg": algorithm, "kid": id });
+        given(&registry, &by(signer, &header, &github()));
+    }
+}
+
+#[test]
+fn keys_are_read_once_and_again_for_a_new_one() {
+    let (memory, registry, issuers) = trusting();
+    let read_once = [
+        format!("fetch {GITHUB}/.well-known/openid-configuration"),
+        format!("fetch {GITHUB}/keys"),
+    ];
+    given(&registry, &genuine(&github()));
+    assert_eq!(fetches(&memory), read_once);
+    given(&registry, &genuine(&github()));
+    assert_eq!(fetches(&memory), [""; 0]);
+    // A new key, a minute later.
+    issuers.add_key(OTHER_P256.jwk("new"));
+    let new = by(
+        &OTHER_P256,
+        &json!({ "alg": "ES256", "kid": "new" }),
+        &github(),
+    );
+    memory.advance(60);
+    given(&registry, &new);
+    assert_eq!(fetches(&memory), read_once);
+    given(&registry, &new);
+    assert_eq!(fetches(&memory), [""; 0]);
+}
+
+#[test]
+fn a_key_that_nobody_knows_makes_the_issuer_asked_once_a_minute() {
+    let (memory, registry, _) = trusting();
+    let unknown = |id: &str| {
+        let claims = with(github(), "exp", NOW + 3_000);
+        let token = by(&P256, &json!({ "alg": "ES256", "kid": id }), &claims);
+        registry.send(&exchange(&token)).expect(400);
+        fetches(&memory).len()
+    };
+    assert_eq!(unknown("a"), 2);
+    memory.advance(59);
+    assert_eq!(unknown("b"), 0);
+    memory.advance(1);
+    assert_eq!(unknown("c"), 2);
+    assert_eq!((unknown("d"), unknown("c")), (0, 0));
+    // What is known goes on, and asks nobody.
+    given(&registry, &genuine(&with(github(), "exp", NOW + 3_000)));
+    assert_eq!(fetches(&memory), [""; 0]);
+}
+
+#[test]
+fn keys_that_an_issuer_has_taken_back_are_good_for_an_hour_at_most() {
+    let (memory, registry, issuers) = trusting();
+    let job = genuine(&with(github(), "exp", NOW + 10_000));
+    given(&registry, &job);
+    let keys = json!({ "keys": [P256.jwk("p256")] });
+    issuers.answer_instead(Response {
+        status: 200,
+        headers: Vec::new(),
+        body: keys.to_string().into_bytes(),
+    });
+    memory.advance(3_600);
+    registry.send(&exchange(&job)).expect(400);
+    let log = memory.log();
+    assert!(log.last().unwrap().contains("no key for RS256"), "{log:?}");
+}
+
+#[test]
+fn an_issuer_that_does_not_answer_is_waited_for() {
+    let (memory, registry, issuers) = trusting();
+    issuers.go_down();
+    let ask = || registry.send(&exchange(&genuine(&github())));
+    let response = ask().expect(503);
+    assert_eq!(response.header("retry-after"), Some("5"));
+    assert_eq!(error(&response).0, "temporarily_unavailable");
+    let log = memory.log();
+    let told = format!("a job of {GITHUB:?} has to wait: {GITHUB}: no answer");
+    assert!(log.last().unwrap().ends_with(&told), "{log:?}");
+    // For a moment it is left alone, whoever comes.
+    issuers.come_back();
+    memory.forget_operations();
+    ask().expect(503);
+    assert_eq!(fetches(&memory), [""; 0]);
+    memory.advance(5);
+    ask().expect(200);
+    // One that is down hurts no other, and what is known of it is gone by.
+    issuers.go_down();
+    ask().expect(200);
+    registry.send(&exchange(&genuine(&gitlab()))).expect(503);
+}
+
+#[test]
+fn what_is_answered_in_place_of_keys_is_not_followed_and_not_believed() {
+    for (status, headers, body, told) in [
+        (
+            302,
+            vec![("location", "https://evil.example/keys")],
+            "",
+            "302",
+        ),
+        (404, vec![], "{\"keys\":[]}", "404"),
+        (200, vec![], "<html>", "no JSON"),
+        (200, vec![], "{\"keys\":{}}", "keys"),
+        (200, vec![], &"x".repeat(200_000), "bytes"),
+    ] {
+        let (memory, registry, issuers) = trusting();
+        issuers.answer_instead(Response {
+            status,
+            headers: headers
+                .iter()
+                .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+                .collect(),
+            body: body.as_bytes().to_vec(),
+        });
+        registry.send(&exchange(&genuine(&github()))).expect(503);
+        let log = memory.log();
+        assert!(log.last().unwrap().contains(told), "{log:?}");
+        assert_eq!(fetches(&memory).len(), 2);
+    }
+}
+
+#[test]
+fn whoever_comes_often_without_being_trusted_is_told_to_wait_and_locks_nobody_out() {
+    let (memory, registry, _) = trusting();
+    let from = |address: &str, token: &str| {
+        let sent = exchange(token).header("cf-connecting-ip", address);
+        registry.send(&sent)
+    };
+    let (good, bad) = (
+        genuine(&github()),
+        genuine(&with(github(), "ref", "refs/heads/main")),
+    );
+    for _ in 0..20 {
+        from("192.0.2.1", &bad).expect(400);
+    }
+    let told = from("192.0.2.1", &bad).expect(429);
+    assert_eq!(told.header("retry-after"), Some("60"));
+    assert_eq!(error(&told).0, "temporarily_unavailable");
+    from("192.0.2.1", &good).expect(200);
+    from("192.0.2.2", &bad).expect(400);
+    let log = memory.log().join("\n");
+    assert!(
+        log.contains("POST \"/oauth/exchange\" from \"192.0.2.1\""),
+        "{log}"
+    );
+    memory.advance(60);
+    from("192.0.2.1", &bad).expect(400);
+}
+
+#[test]
+fn what_is_wrong_with_a_request_is_told() {
+    let (memory, registry, _) = trusting();
+    let job = genuine(&github());
+    let usual = [
+        ("grant_type", GRANT_TYPE),
+        ("subject_token", job.as_str()),
+        ("subject_token_type", JWT),
+    ];
+    let but = |name: &'static str, value: &'static str| {
+        let rest = usual.iter().filter(|(known, _)| *known != name);
+        let all: Vec<_> = rest.copied().chain([(name, value)]).collect();
+        form(&all)
+    };
+    let text = String::from_utf8(exchange(&job).body.unwrap()).unwrap();
+    let twice = Sent::new("POST", PATH).header("content-type", "application/x-www-form-urlencoded");
+    let twice = twice.body(format!("{text}&subject_token=x"));
+    let json = Sent::new("POST", PATH)
+        .header("content-type", "application/json")
+        .body("{}");
+    let long = "x".repeat(33_000);
+    for (sent, status, code, told) in [
+        (
+            but("grant_type", "password"),
+            400,
+            "unsupported_grant_type",
+            GRANT_TYPE,
+        ),
+        (
+            but("grant_type", ""),
+            400,
+            "invalid_request",
+            "grant_type is missing",
+        ),
+        (
+            but("subject_token", ""),
+            400,
+            "invalid_request",
+            "subject_token is missing",
+        ),
+        (
+            but("subject_token_type", "jwt"),
+            400,
+            "invalid_request",
+            JWT,
+        ),
+        (
+            but("actor_token", "x"),
+            400,
+            "invalid_request",
+            "actor_token",
+        ),
+        (
+            but("requested_token_type", JWT),
+            400,
+            "invalid_request",
+            "access_token",
+        ),
+        (
+            but("audience", "https://other.example"),
+            400,
+            "invalid_target",
+            "origin",
+        ),
+        (
+            but("resource", "https://other.example"),
+            400,
+            "invalid_target",
+            "origin",
+        ),
+        (twice, 400, "invalid_request", "twice"),
+        (
+            json,
+            400,
+            "invalid_request",
+            "application/x-www-form-urlencoded",
+        ),
+        (
+            Sent::new("POST", PATH),
+            400,
+            "invalid_request",
+            "content type",
+        ),
+        (exchange(&long), 413, "invalid_request", "32768 bytes"),
+    ] {
+        let response = registry.send(&sent).expect(status);
+        let (error, description) = error(&response);
+        assert_eq!(error, code, "{description}");
+        assert!(description.contains(told), "{description}");
+        assert_eq!(response.header("cache-control"), Some("no-store"));
+    }
+    registry.send(&but("audience", AUDIENCE)).expect(200);
+    registry.send(&Sent::new("GET", PATH)).expect(405);
+    // Of all this only who got something is worth a line.
+    assert_eq!(memory.log().len(), 1);
+}
+
+#[test]
+fn other_credentials_than_the_token_of_the_job_are_not_looked_at() {
+    let (_, registry, _) = trusting();
+    let answer = |sent: Sent| {
+        let response = registry.send(&sent);
+        (response.status, response.json()["scope"].clone())
+    };
+    for shown in ["Bearer wrong", "Basic x", &format!("Bearer {TOKEN}")] {
+        let good = exchange(&genuine(&github())).header("authorization", shown);
+        assert_eq!(answer(good), (200, json!("publish:acme")));
+        let bad = exchange("x").header("authorization", shown);
+        assert_eq!(answer(bad), (400, Value::Null));
+    }
+}
+
+#[test]
+fn where_no_rules_are_nobody_is_asked() {
+    let memory = Memory::new();
+    Issuers::connected_to(&memory);
+    let registry = Registry::in_memory(&memory, &[]);
+    let response = registry.send(&exchange(&genuine(&github()))).expect(404);
+    assert!(error(&response).1.contains("TERRACE_TRUSTED_PUBLISHERS"));
+    assert_eq!(fetches(&memory), [""; 0]);
+}
+
+#[test]
+fn a_rule_may_have_an_audience_of_its_own() {
+    let memory = Memory::new();
+    Issuers::connected_to(&memory);
+    let rules = json!([{
+        "scopes": ["publish:acme"],
+        "issuer": GITHUB,
+        "audience": "terrace",
+        "claims": { "repository": "acme/terraform-aws-vpc" },
+    }]);
+    let vars = [("TERRACE_TRUSTED_PUBLISHERS", &*rules.to_string())];
+    let registry = Registry::in_memory(&memory, &vars);
+    registry.send(&exchange(&genuine(&github()))).expect(400);
+    given(
+        &registry,
+        &by(
+            &P256,
+            &json!({ "alg": "ES256", "kid": "p256" }),
+            &with(github(), "aud", "terrace"),
+        ),
+    );
+}
