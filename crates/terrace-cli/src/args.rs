@@ -25,7 +25,7 @@ Exit codes:
   2  the command line is wrong
   3  refused: what is to be published is wrong, here or by the registry's judgement
   4  conflict: the version is published with other bytes
-  5  not allowed: the token is missing or wrong, or the registry has no admin routes
+  5  not allowed: the token is wrong, the job is not trusted, or the registry has no admin routes
   6  the registry or its storage cannot be reached, or does not answer; run the command again";
 
 const MIRROR_EXIT_CODES: &str = "\
@@ -36,7 +36,7 @@ Exit codes; where several versions failed in several ways, the first of 5, 6, 1,
   2  the command line is wrong
   3  refused: a version or the directory is wrong, here or by the registry's judgement
   4  conflict: a version is published with other bytes
-  5  not allowed: the token is missing or wrong, or the registry has no admin routes
+  5  not allowed: the token is wrong, the job is not trusted, or the registry has no admin routes
   6  the registry or its storage cannot be reached, or does not answer; run the command again";
 
 /// Publishes providers and modules to a Terrace registry.
@@ -66,7 +66,8 @@ pub(crate) struct RegistryArguments {
     #[arg(long, global = true, env = "TERRACE_URL", hide_env_values = true)]
     pub(crate) url: Option<String>,
 
-    /// The registry's admin token. Give it as TERRACE_TOKEN: a command line is seen by others
+    /// The registry's admin token, or one that it has made. Give it as TERRACE_TOKEN: a command line is
+    /// seen by others. Without it a job of a CI shows its OpenID token, where the registry trusts it
     #[arg(long, global = true, env = "TERRACE_TOKEN", hide_env_values = true)]
     pub(crate) token: Option<String>,
 

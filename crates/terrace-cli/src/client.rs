@@ -1,4 +1,4 @@
-//! The admin API, with its token and its retries.
+//! The admin API, with its credential and its retries.
 
 use std::thread;
 use std::time::Duration;
@@ -6,8 +6,8 @@ use std::time::Duration;
 use terrace_core::access::TokenId;
 use terrace_core::address::MirroredAddress;
 use terrace_core::admin::{
-    AuditPage, ErrorBody, KeyChangeAnswer, MirroredBody, PublishAnswer, RotationBody,
-    SigningKeysDocument, StandingBody, TokenAnswer, TokenBody, TokenPage,
+    AuditPage, KeyChangeAnswer, MirroredBody, PublishAnswer, RotationBody, SigningKeysDocument,
+    StandingBody, TokenAnswer, TokenBody, TokenPage,
 };
 use terrace_core::name::Namespace;
 use terrace_core::openpgp::KeyId;
@@ -17,7 +17,9 @@ use terrace_core::version::Version;
 use ureq::Agent;
 use ureq::http::{Method, Request, Uri};
 
+use crate::answer::Answer;
 use crate::args::RegistryArguments;
+use crate::credential::Credential;
 use crate::error::Failure;
 use crate::http;
 use crate::output::Output;
@@ -27,7 +29,7 @@ use crate::retry::Retries;
 pub(crate) struct Client<'a> {
     agent: Agent,
     url: String,
-    token: Secret,
+    credential: Credential,
     retries: u32,
     output: &'a Output,
 }
@@ -40,27 +42,19 @@ struct Call<'a> {
     body: Option<(&'a str, &'static str)>,
 }
 
-/// What the registry answered.
-struct Answer {
-    status: u16,
-    text: String,
-    /// Where a redirect leads.
-    location: Option<String>,
-}
-
 impl<'a> Client<'a> {
     pub(crate) fn new(arguments: &RegistryArguments, output: &'a Output) -> Result<Self, Failure> {
         let url = registry_url(arguments)?.ok_or_else(|| {
             Failure::Usage("which registry? Set TERRACE_URL, or give --url".to_owned())
         })?;
-        let token = token(arguments)?;
+        let credential = Credential::find(given(&arguments.token))?;
         if is_in_the_clear(&url) {
             output.warning("the token is sent in the clear: use https:// for this registry");
         }
         Ok(Self {
             agent: http::agent()?,
             url,
-            token,
+            credential,
             retries: arguments.retries,
             output,
         })
@@ -80,6 +74,11 @@ impl<'a> Client<'a> {
     /// Where the registry is.
     pub(crate) fn url(&self) -> &str {
         &self.url
+    }
+
+    /// Warns of what could happen on the way.
+    pub(crate) fn warning(&self, line: &str) {
+        self.output.warning(line);
     }
 
     /// The client that archives are sent with. It knows no token.
@@ -171,7 +170,7 @@ impl<'a> Client<'a> {
         if answer.is_success() || answer.status == 404 {
             Ok(())
         } else {
-            Err(answer.into_failure(&self.url))
+            Err(self.failure(answer))
         }
     }
 
@@ -234,7 +233,7 @@ impl<'a> Client<'a> {
         })?;
         match answer.is_success() {
             true => Ok(()),
-            false => Err(answer.into_failure(&self.url)),
+            false => Err(self.failure(answer)),
         }
     }
 
@@ -259,7 +258,7 @@ impl<'a> Client<'a> {
 
     fn read<T: serde::de::DeserializeOwned>(&self, answer: Answer) -> Result<T, Failure> {
         if !answer.is_success() {
-            return Err(answer.into_failure(&self.url));
+            return Err(self.failure(answer));
         }
         serde_json::from_str(&answer.text).map_err(|error| {
             Failure::Unexpected(format!(
@@ -270,17 +269,35 @@ impl<'a> Client<'a> {
         })
     }
 
-    /// Sends until there is an answer that will not change by itself.
+    /// Sends with the token that is at hand. What was given to a job may have expired since: then it
+    /// gets another one, once.
     fn send(&self, call: &Call<'_>) -> Result<Answer, Failure> {
+        let token = self.credential.token(self)?;
+        let send = |token: &Secret| self.until_answered(&self.url, || self.send_once(call, token));
+        let answer = send(&token)?;
+        if answer.status == 401 && self.credential.renew(&token) {
+            return send(&self.credential.token(self)?);
+        }
+        Ok(answer)
+    }
+
+    /// Tries until there is an answer that will not change by itself.
+    pub(crate) fn until_answered(
+        &self,
+        whom: &str,
+        ask: impl Fn() -> Result<Answer, ureq::Error>,
+    ) -> Result<Answer, Failure> {
         let mut retries = Retries::new(self.retries);
         loop {
-            let (failure, asked) = match self.send_once(call) {
-                Ok((answer, asked)) if http::is_passing(answer.status) => {
-                    (answer.into_failure(&self.url), asked)
+            let (failure, asked) = match ask() {
+                Ok(answer) if http::is_passing(answer.status) => {
+                    let asked = answer.retry_after;
+                    (answer.into_failure(whom), asked)
                 }
-                Ok((answer, _)) => return Ok(answer),
+                Ok(answer) => return Ok(answer),
                 Err(error) => {
-                    let failure = self.unreachable(&error);
+                    let told = http::describe(&error);
+                    let failure = Failure::Unavailable(format!("{whom} cannot be reached: {told}"));
                     if !http::may_pass(&error) {
                         return Err(failure);
                     }
@@ -294,28 +311,30 @@ impl<'a> Client<'a> {
         }
     }
 
-    fn send_once(&self, call: &Call<'_>) -> Result<(Answer, Option<Duration>), ureq::Error> {
+    fn send_once(&self, call: &Call<'_>, token: &Secret) -> Result<Answer, ureq::Error> {
         let request = Request::builder()
             .method(&call.method)
             .uri(format!("{}{}", self.url, call.path))
             .header("accept", "application/json")
-            .header("authorization", format!("Bearer {}", self.token.expose()));
-        let response = match call.body {
+            .header("authorization", format!("Bearer {}", token.expose()));
+        Answer::read(match call.body {
             Some((text, media_type)) => {
                 let request = request.header("content-type", media_type).body(text)?;
                 self.agent.run(request)?
             }
             None => self.agent.run(request.body(())?)?,
-        };
-        let location = response.headers().get("location");
-        let location = location.and_then(|value| value.to_str().ok().map(str::to_owned));
-        let asked = http::retry_after(&response);
-        let answer = Answer {
-            status: response.status().as_u16(),
-            text: http::text(response)?,
-            location,
-        };
-        Ok((answer, asked))
+        })
+    }
+
+    /// What an answer means that is no success.
+    fn failure(&self, answer: Answer) -> Failure {
+        match answer.status {
+            401 | 403 => {
+                let (joined, what) = (answer.reasons(&self.url).join("; "), &self.credential);
+                Failure::NotAllowed(format!("the registry refuses the token: {joined}. {what}"))
+            }
+            _ => answer.into_failure(&self.url),
+        }
     }
 
     /// Says why there is a pause, and makes it.
@@ -325,48 +344,6 @@ impl<'a> Client<'a> {
         self.output
             .progress(&format!("{reasons}; trying again in {seconds:.1} s"));
         thread::sleep(pause);
-    }
-
-    fn unreachable(&self, error: &ureq::Error) -> Failure {
-        let error = http::describe(error);
-        Failure::Unavailable(format!("{} cannot be reached: {error}", self.url))
-    }
-}
-
-impl Answer {
-    fn is_success(&self) -> bool {
-        (200..=299).contains(&self.status)
-    }
-
-    fn into_failure(self, url: &str) -> Failure {
-        let Self {
-            status,
-            text,
-            location,
-        } = self;
-        let reasons = serde_json::from_str::<ErrorBody>(&text)
-            .map(|body| body.errors)
-            .ok()
-            .filter(|errors| !errors.is_empty())
-            .unwrap_or_else(|| vec![format!("{url} answered with status {status}")]);
-        let joined = reasons.join("; ");
-        match status {
-            300..=399 => Failure::Unexpected(format!(
-                "{url} redirects to {}: give the registry's own address as TERRACE_URL",
-                location.unwrap_or_else(|| "somewhere else".to_owned())
-            )),
-            401 | 403 => Failure::NotAllowed(format!(
-                "the registry refuses the token: {joined}. TERRACE_TOKEN must be its admin token, or a token with this scope"
-            )),
-            404 => Failure::NotAllowed(format!(
-                "{url} has nothing to publish to: {joined}. Is it a Terrace registry, and is its \
-                 secret TERRACE_ADMIN_TOKEN set?"
-            )),
-            409 => Failure::Conflict(reasons),
-            429 | 500..=599 => Failure::Unavailable(joined),
-            400..=499 => Failure::Refused(reasons),
-            _ => Failure::Unexpected(joined),
-        }
     }
 }
 
@@ -394,18 +371,6 @@ pub(crate) fn registry_url(arguments: &RegistryArguments) -> Result<Option<Strin
     }
 }
 
-fn token(arguments: &RegistryArguments) -> Result<Secret, Failure> {
-    let token = given(&arguments.token).ok_or_else(|| {
-        Failure::Usage("no token: set TERRACE_TOKEN to the registry's admin token".to_owned())
-    })?;
-    if token.bytes().all(|byte| byte.is_ascii_graphic()) {
-        Ok(Secret::new(token))
-    } else {
-        let message = "the token holds a space, a line break or a character that is not ASCII";
-        Err(Failure::Usage(message.to_owned()))
-    }
-}
-
 /// An argument that is more than white space; CI systems set missing variables to nothing.
 fn given(argument: &Option<String>) -> Option<&str> {
     let text = argument.as_deref()?.trim();
@@ -413,7 +378,7 @@ fn given(argument: &Option<String>) -> Option<&str> {
 }
 
 /// Whether others could read along on the way to this address.
-fn is_in_the_clear(url: &str) -> bool {
+pub(crate) fn is_in_the_clear(url: &str) -> bool {
     let uri: Uri = url.parse().unwrap_or_default();
     let host = uri.host().unwrap_or_default();
     let local = host == "localhost" || host.starts_with("127.") || host == "[::1]";

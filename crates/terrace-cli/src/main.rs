@@ -8,15 +8,18 @@
 //! Deciding what may be published. `terrace-core` does, so this program refuses what the registry
 //! would refuse, and the registry still has the last word.
 
+mod answer;
 mod archive;
 mod args;
 mod audit;
 mod client;
 mod clock;
+mod credential;
 mod dist;
 mod download;
 mod error;
 mod http;
+mod identity;
 mod inspect;
 mod keys;
 mod mirror;

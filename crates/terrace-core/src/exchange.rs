@@ -24,6 +24,7 @@ use serde::Serialize;
 use crate::access::{Scopes, Token, TokenId, TokenName};
 use crate::limits;
 use crate::oidc::{Claims, Refusal};
+use crate::presign::encode;
 use crate::reply::{CachePolicy, Reply};
 use crate::secret::Secret;
 use crate::time::UnixTime;
@@ -49,6 +50,17 @@ const TYPE_ACCESS_TOKEN: &str = "urn:ietf:params:oauth:token-type:access_token";
 pub struct ExchangeRequest {
     subject_token: Secret,
     scopes: Option<Scopes>,
+}
+
+/// The body of a request, as the job sends it.
+pub fn request_body(subject_token: &str) -> String {
+    let parameters = [
+        ("grant_type", GRANT_TYPE),
+        ("subject_token", subject_token),
+        ("subject_token_type", TYPE_JWT),
+    ];
+    let pairs = parameters.map(|(name, value)| format!("{name}={}", encode(value)));
+    pairs.join("&")
 }
 
 /// What it is answered (RFC 8693, section 2.2.1).
@@ -191,6 +203,12 @@ mod tests {
         assert!(!format!("{request:?}").contains("a.b.c"));
         let id_token = "&subject_token_type=urn:ietf:params:oauth:token-type:id_token";
         assert!(parse(&body(id_token)).is_ok());
+    }
+
+    #[test]
+    fn what_a_job_sends_is_read() {
+        let request = parse(&request_body("a+b.c/d&e=")).unwrap();
+        assert_eq!(request.subject_token(), "a+b.c/d&e=");
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Running the program, and the directories it works on.
 
+pub(crate) mod actions;
 pub(crate) mod http;
 pub(crate) mod mirror;
 pub(crate) mod origin;
@@ -24,6 +25,9 @@ pub(crate) const TOKEN: &str = "an-admin-token-that-is-secret";
 
 /// Stands in every upload URL, and may not be printed either.
 pub(crate) const URL_SECRET: &str = "5ecre751gna7ure";
+
+/// Stands in every token of a job, and in what is given for it, and may not be printed either.
+pub(crate) const JOB_SECRET: &str = "j0b5ecre7";
 
 /// How a run of the program ended.
 #[derive(Debug)]
@@ -64,6 +68,7 @@ pub(crate) fn terrace(arguments: &[&str]) -> Command {
     for (name, _) in std::env::vars_os() {
         let name = name.to_string_lossy().to_ascii_uppercase();
         if name.starts_with("TERRACE_")
+            || name.starts_with("ACTIONS_")
             || name.starts_with("SSL_CERT_")
             || name.starts_with("TF_TOKEN_")
             || name.contains("PROXY")
@@ -97,7 +102,7 @@ pub(crate) fn ended(command: &mut Command) -> Ended {
         stdout: text(stdout),
         stderr: text(stderr),
     };
-    for secret in [TOKEN, URL_SECRET] {
+    for secret in [TOKEN, URL_SECRET, JOB_SECRET] {
         let printed = format!("{}{}", ended.stdout, ended.stderr);
         assert!(!printed.contains(secret), "a secret was printed: {printed}");
     }

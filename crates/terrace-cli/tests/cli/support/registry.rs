@@ -9,11 +9,13 @@ use std::time::Duration;
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 use serde_json::{Value, json};
 use terrace_core::digest::Sha256;
+use terrace_core::exchange::{EXCHANGE_PATH, ExchangeError, ExchangeRequest};
 use terrace_core::openpgp::parse_signing_keys;
 use terrace_core::release::SigningKeyDocument;
+use terrace_core::reply::{Body, Reply};
 
 use super::http::{Head, Response, Then, serve};
-use super::{TOKEN, URL_SECRET, fixture};
+use super::{JOB_SECRET, TOKEN, URL_SECRET, fixture};
 
 /// One failure.
 #[derive(Debug, Clone)]
@@ -39,6 +41,10 @@ struct State {
     releases: BTreeMap<String, Value>,
     descriptions: Vec<Value>,
     keys: Vec<SigningKeyDocument>,
+    /// The tokens of jobs that are trusted, and those that were given for them.
+    jobs: Vec<String>,
+    given: Vec<String>,
+    exchanges: usize,
     uploading: usize,
     most_uploading: usize,
     forgets: bool,
@@ -105,6 +111,16 @@ impl Registry {
     pub(crate) fn fail(&self, method: &str, path: &str, fault: Fault) {
         let fault = (method.to_owned(), path.to_owned(), fault);
         self.state().faults.push(fault);
+    }
+
+    /// Gives tokens to whoever has this one.
+    pub(crate) fn trust_job(&self, token: &str) {
+        self.state().jobs.push(token.to_owned());
+    }
+
+    /// Takes what was given to jobs for expired.
+    pub(crate) fn expire_given(&self) {
+        self.state().given.clear();
     }
 
     /// Changes what it has stored of a version.
@@ -182,7 +198,12 @@ impl State {
             return Self::store(this, head, rest, body);
         }
         let mut state = this.lock().unwrap();
-        if head.headers.get("authorization") != Some(&format!("Bearer {TOKEN}")) {
+        if head.target == EXCHANGE_PATH {
+            return state.exchange(head, body);
+        }
+        let is_known =
+            |token: &str| head.headers.get("authorization") == Some(&format!("Bearer {token}"));
+        if !is_known(TOKEN) && !state.given.iter().any(|token| is_known(token)) {
             return errors(401, &["a valid token is needed"]);
         }
         let path: Vec<&str> = head.target.split('/').skip(3).collect();
@@ -200,6 +221,21 @@ impl State {
             }
             _ => errors(404, &["there is nothing here"]),
         }
+    }
+
+    fn exchange(&mut self, head: &Head, body: &[u8]) -> Response {
+        let content_type = head.headers.get("content-type").map(String::as_str);
+        let asked = ExchangeRequest::parse(content_type, body, &self.url).unwrap();
+        if !self.jobs.iter().any(|job| job == asked.subject_token()) {
+            return ExchangeError::Untrusted.reply::<()>().into();
+        }
+        self.exchanges += 1;
+        let token = format!("terrace_{JOB_SECRET}_{}", self.exchanges);
+        self.given.push(token.clone());
+        Response::new(
+            200,
+            json!({ "access_token": token, "expires_in": 300 }).to_string(),
+        )
     }
 
     fn add_keys(&mut self, text: &str) {
@@ -328,6 +364,20 @@ fn with(published: &Value, description: &Value) -> Option<Value> {
     }
     whole["packages"] = json!(all);
     Some(whole)
+}
+
+impl From<Reply<()>> for Response {
+    fn from(reply: Reply<()>) -> Self {
+        let body = match reply.body {
+            Body::Text(text) => text,
+            Body::Empty | Body::Stream(()) => String::new(),
+        };
+        let headers = reply.headers.into_iter();
+        let response = Self::new(reply.status, body);
+        headers.fold(response, |response, (name, value)| {
+            response.with(name, value)
+        })
+    }
 }
 
 /// The registry's own errors.

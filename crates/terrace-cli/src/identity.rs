@@ -1,0 +1,125 @@
+//! Who a job of a CI is, by the token that its CI makes for it.
+
+use terrace_core::secret::Secret;
+use ureq::http::Request;
+
+use crate::answer::Answer;
+use crate::client::{Client, is_in_the_clear};
+use crate::error::Failure;
+
+/// The job's token, where it is in the environment. GitLab CI puts it there by `id_tokens`.
+const ID_TOKEN: &str = "TERRACE_ID_TOKEN";
+
+/// Where GitHub Actions makes one, for jobs that have the permission `id-token: write`
+/// (<https://docs.github.com/en/actions/reference/security/oidc>).
+const ACTIONS_URL: &str = "ACTIONS_ID_TOKEN_REQUEST_URL";
+
+/// What opens that.
+const ACTIONS_TOKEN: &str = "ACTIONS_ID_TOKEN_REQUEST_TOKEN";
+
+/// Where the token of this job is.
+#[derive(Debug)]
+pub(crate) enum JobIdentity {
+    /// Here.
+    Given(Secret),
+    /// GitHub Actions makes it for whoever it is to be shown to.
+    Actions { url: String, bearer: Secret },
+}
+
+impl JobIdentity {
+    /// What the environment says, if this is such a job. `variable` looks one up.
+    pub(crate) fn find(variable: impl Fn(&str) -> Option<String>) -> Option<Self> {
+        let variable = |name| {
+            let value = variable(name)?.trim().to_owned();
+            Some(value).filter(|value| !value.is_empty())
+        };
+        if let Some(token) = variable(ID_TOKEN) {
+            return Some(Self::Given(Secret::new(token)));
+        }
+        let (url, bearer) = (variable(ACTIONS_URL)?, variable(ACTIONS_TOKEN)?);
+        let bearer = Secret::new(bearer);
+        Some(Self::Actions { url, bearer })
+    }
+
+    /// The token, to be shown to the registry of this origin.
+    pub(crate) fn token(&self, client: &Client<'_>, origin: &str) -> Result<Secret, Failure> {
+        match self {
+            Self::Given(token) => Ok(token.clone()),
+            Self::Actions { url, bearer } => from_actions(client, url, bearer, origin),
+        }
+    }
+}
+
+fn from_actions(
+    client: &Client<'_>,
+    url: &str,
+    bearer: &Secret,
+    origin: &str,
+) -> Result<Secret, Failure> {
+    if is_in_the_clear(url) {
+        client.warning("the job's token is fetched in the clear");
+    }
+    let url = with_audience(url, origin);
+    let answer = client.until_answered("GitHub Actions", || {
+        let request = Request::get(&url)
+            .header("accept", "application/json")
+            .header("authorization", format!("Bearer {}", bearer.expose()));
+        Answer::read(client.agent().run(request.body(())?)?)
+    })?;
+    let status = answer.status;
+    if !answer.is_success() {
+        return Err(Failure::NotAllowed(format!(
+            "GitHub Actions makes no token for this job: it answered with status {status}"
+        )));
+    }
+    let document: serde_json::Value = serde_json::from_str(&answer.text).unwrap_or_default();
+    let token = document.get("value").and_then(|value| value.as_str());
+    token.map(Secret::new).ok_or_else(|| {
+        let told = "GitHub Actions answered without the job's token";
+        Failure::Unexpected(told.to_owned())
+    })
+}
+
+/// The URL comes with a query.
+fn with_audience(url: &str, audience: &str) -> String {
+    let mark = if url.contains('?') { '&' } else { '?' };
+    let audience = terrace_core::oci::encoded(audience);
+    format!("{url}{mark}audience={audience}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(variables: &[(&str, &str)]) -> Option<JobIdentity> {
+        JobIdentity::find(|name| {
+            let known = variables.iter().find(|(known, _)| *known == name);
+            known.map(|(_, value)| (*value).to_owned())
+        })
+    }
+
+    #[test]
+    fn a_job_is_known_by_its_environment() {
+        let url = (ACTIONS_URL, "https://actions.example/token?v=2");
+        let bearer = (ACTIONS_TOKEN, "x");
+        assert!(found(&[]).is_none() && found(&[url]).is_none() && found(&[bearer]).is_none());
+        assert!(found(&[url, (ACTIONS_TOKEN, " ")]).is_none());
+        assert!(matches!(
+            found(&[url, bearer]),
+            Some(JobIdentity::Actions { .. })
+        ));
+        let given = found(&[url, bearer, (ID_TOKEN, " a.b.c\n")]);
+        let Some(JobIdentity::Given(token)) = given else {
+            panic!("{given:?}")
+        };
+        assert_eq!(token.expose(), "a.b.c");
+    }
+
+    #[test]
+    fn the_audience_is_a_part_of_the_query() {
+        let with = |url| with_audience(url, "https://r.example.com:8443");
+        let query = "audience=https%3A%2F%2Fr.example.com%3A8443";
+        assert_eq!(with("https://a/b?c=d"), format!("https://a/b?c=d&{query}"));
+        assert_eq!(with("https://a/b"), format!("https://a/b?{query}"));
+    }
+}

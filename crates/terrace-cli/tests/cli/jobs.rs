@@ -1,0 +1,215 @@
+//! Jobs of a CI, which have no token of the registry but one of their CI.
+
+use std::process::Command;
+
+use super::support::actions::Actions;
+use super::support::http::Response;
+use super::support::registry::{Fault, Registry, errors};
+use super::support::{Dist, JOB_SECRET, TOKEN, directory, ended, terrace};
+
+const EXCHANGE: &str = "POST /oauth/exchange";
+
+fn job_token() -> String {
+    format!("eyJ.{JOB_SECRET}.sig")
+}
+
+/// A registry that trusts the job with [`job_token`].
+fn trusting() -> Registry {
+    let registry = Registry::start();
+    registry.trust_job(&job_token());
+    registry
+}
+
+fn against(registry: &Registry, arguments: &[&str]) -> Command {
+    let mut command = terrace(arguments);
+    command.arg("--json").env("TERRACE_URL", registry.url());
+    command
+}
+
+fn exchanges(registry: &Registry) -> usize {
+    let requests = registry.requests().into_iter();
+    requests.filter(|request| request == EXCHANGE).count()
+}
+
+#[test]
+fn a_job_of_github_actions_publishes_without_a_token() {
+    let (registry, actions, dist) = (trusting(), Actions::making(&job_token()), Dist::new());
+    let path = dist.path();
+    let arguments = ["publish", "provider", &path, "--namespace", "acme"];
+    let mut command = against(&registry, &arguments);
+    let ended = ended(actions.run(&mut command)).expect(0);
+    assert_eq!(ended.json()["status"], "created");
+    // It is asked for this registry, once for the whole run.
+    let audience = registry.url().replace("://", "%3A%2F%2F");
+    let (host, port) = audience.rsplit_once(':').unwrap();
+    assert_eq!(
+        actions.asked(),
+        [format!("/token?api-version=2.0&audience={host}%3A{port}")]
+    );
+    assert_eq!(exchanges(&registry), 1);
+}
+
+#[test]
+fn a_job_of_any_ci_publishes_with_the_token_in_its_environment() {
+    let registry = trusting();
+    let module = directory(&[("main.tf", "")]);
+    let path = module.path().to_str().unwrap();
+    let what = ["--address", "acme/vpc/aws", "--version", "1.0.0"];
+    let mut command = against(
+        &registry,
+        &[&["publish", "module", path], &what[..]].concat(),
+    );
+    // As a variable of GitLab's, and stronger than what Actions would make.
+    let actions = Actions::making("another");
+    actions.run(&mut command);
+    let ended = ended(command.env("TERRACE_ID_TOKEN", job_token())).expect(0);
+    assert_eq!(ended.json()["status"], "created");
+    assert!(actions.asked().is_empty());
+}
+
+#[test]
+fn a_token_that_is_set_is_stronger_and_one_that_is_set_to_nothing_is_none() {
+    let registry = trusting();
+    let list = || {
+        let mut command = against(&registry, &["key", "list", "acme"]);
+        command.env("TERRACE_ID_TOKEN", job_token());
+        command
+    };
+    ended(list().env("TERRACE_TOKEN", TOKEN)).expect(0);
+    assert_eq!(exchanges(&registry), 0);
+    ended(list().env("TERRACE_TOKEN", "")).expect(0);
+    assert_eq!(exchanges(&registry), 1);
+}
+
+#[test]
+fn a_run_that_outlasts_its_token_gets_another_one() {
+    let (registry, actions, dist) = (trusting(), Actions::making(&job_token()), Dist::new());
+    let path = dist.path();
+    let arguments = ["publish", "provider", &path, "--namespace", "acme"];
+    // By the time of the first description what was given has expired.
+    registry.fail(
+        "PUT",
+        "/admin/",
+        Fault::Answer(errors(401, &["it has expired"])),
+    );
+    let mut command = against(&registry, &arguments);
+    ended(actions.run(&mut command)).expect(0);
+    assert_eq!(actions.asked().len(), 2);
+    assert_eq!(exchanges(&registry), 2);
+}
+
+#[test]
+fn a_job_that_is_refused_twice_is_not_let_in_a_third_time() {
+    let registry = trusting();
+    for _ in 0..3 {
+        registry.fail(
+            "GET",
+            "/keys",
+            Fault::Answer(errors(401, &["not this one"])),
+        );
+    }
+    let mut command = against(&registry, &["key", "list", "acme"]);
+    let ended = ended(command.env("TERRACE_ID_TOKEN", job_token())).expect(5);
+    assert!(ended.errors().contains("not this one"), "{ended:?}");
+    assert!(
+        ended.errors().contains("TERRACE_TRUSTED_PUBLISHERS"),
+        "{ended:?}"
+    );
+    assert_eq!(exchanges(&registry), 2);
+}
+
+#[test]
+fn a_job_that_lacks_a_scope_reads_where_it_comes_from() {
+    let registry = trusting();
+    registry.fail(
+        "GET",
+        "/keys",
+        Fault::Answer(errors(403, &["takes publish:acme"])),
+    );
+    let mut command = against(&registry, &["key", "list", "acme"]);
+    let ended = ended(command.env("TERRACE_ID_TOKEN", job_token())).expect(5);
+    let told = ended.errors();
+    assert!(told.contains("takes publish:acme"), "{told}");
+    assert!(told.contains("given to this job by the rules"), "{told}");
+}
+
+#[test]
+fn a_job_that_is_not_trusted_reads_where_to_look() {
+    let registry = Registry::start();
+    let mut command = against(&registry, &["key", "list", "acme"]);
+    let ended = ended(command.env("TERRACE_ID_TOKEN", job_token())).expect(5);
+    assert_eq!(
+        ended.errors(),
+        "the registry does not trust this job: its rules are in TERRACE_TRUSTED_PUBLISHERS; the \
+         registry's log says why"
+    );
+    assert_eq!(registry.requests(), [EXCHANGE]);
+}
+
+#[test]
+fn a_registry_that_trusts_no_jobs_is_told_from_one_that_does_not_answer() {
+    for (status, code, told) in [
+        (
+            404,
+            5,
+            "trusts no jobs: set TERRACE_TRUSTED_PUBLISHERS there, or TERRACE_TOKEN here",
+        ),
+        (503, 6, "the issuer is silent"),
+    ] {
+        let registry = trusting();
+        let body = r#"{"error":"x","error_description":"the issuer is silent"}"#;
+        let answer = Response::new(status, body).with("retry-after", "0");
+        registry.fail("POST", "/oauth/", Fault::Answer(answer));
+        let mut command = against(&registry, &["key", "list", "acme", "--retries", "0"]);
+        let ended = ended(command.env("TERRACE_ID_TOKEN", job_token())).expect(code);
+        assert!(ended.errors().contains(told), "{ended:?}");
+    }
+    let registry = trusting();
+    let answer = Response::new(503, "{}").with("retry-after", "0");
+    registry.fail("POST", "/oauth/", Fault::Answer(answer));
+    let mut command = against(&registry, &["key", "list", "acme"]);
+    ended(command.env("TERRACE_ID_TOKEN", job_token())).expect(0);
+}
+
+#[test]
+fn what_actions_answers_in_place_of_a_token_is_told() {
+    for (response, code, told) in [
+        (Response::new(403, "{}"), 5, "answered with status 403"),
+        (Response::new(200, "{}"), 1, "without the job's token"),
+        (Response::new(200, "<html>"), 1, "without the job's token"),
+        (
+            Response::new(500, ""),
+            6,
+            "GitHub Actions answered with status 500",
+        ),
+    ] {
+        let (registry, actions) = (trusting(), Actions::answering(response));
+        let mut command = against(&registry, &["key", "list", "acme", "--retries", "0"]);
+        let ended = ended(actions.run(&mut command)).expect(code);
+        assert!(ended.errors().contains(told), "{ended:?}");
+        assert!(registry.requests().is_empty());
+    }
+}
+
+#[test]
+fn without_a_token_and_a_job_it_is_said_what_to_set() {
+    let registry = trusting();
+    let ended = ended(&mut against(&registry, &["key", "list", "acme"])).expect(2);
+    for hint in ["TERRACE_TOKEN", "id-token: write", "TERRACE_ID_TOKEN"] {
+        assert!(ended.errors().contains(hint), "{ended:?}");
+    }
+    assert!(registry.requests().is_empty());
+}
+
+#[test]
+fn what_was_given_is_forgotten_between_runs() {
+    let registry = trusting();
+    let list = || {
+        let mut command = against(&registry, &["key", "list", "acme"]);
+        ended(command.env("TERRACE_ID_TOKEN", job_token())).expect(0)
+    };
+    list();
+    registry.expire_given();
+    list();
+    assert_eq!(exchanges(&registry), 2);
+}

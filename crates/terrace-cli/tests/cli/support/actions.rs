@@ -1,0 +1,67 @@
+//! The part of GitHub Actions that makes tokens for jobs.
+
+use std::net::TcpListener;
+use std::process::Command;
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+use serde_json::json;
+
+use super::JOB_SECRET;
+use super::http::{Head, Response, Then, serve};
+
+/// A runner's token service, on a port of its own.
+pub(crate) struct Actions {
+    url: String,
+    asked: Arc<Mutex<Vec<Head>>>,
+}
+
+impl Actions {
+    /// One that answers so.
+    pub(crate) fn answering(response: Response) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!(
+            "http://{}/token?api-version=2.0",
+            listener.local_addr().unwrap()
+        );
+        let asked = Arc::new(Mutex::new(Vec::new()));
+        let seen = Arc::clone(&asked);
+        thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                serve(stream, |head| {
+                    seen.lock().unwrap().push(head.clone());
+                    let response = response.clone();
+                    Then::Answer(Box::new(|_| response))
+                });
+            }
+        });
+        Self { url, asked }
+    }
+
+    /// One that makes this token.
+    pub(crate) fn making(token: &str) -> Self {
+        Self::answering(Response::new(200, json!({ "value": token }).to_string()))
+    }
+
+    /// Lets a command be a step of a job that may have tokens.
+    pub(crate) fn run<'a>(&self, command: &'a mut Command) -> &'a mut Command {
+        command
+            .env("ACTIONS_ID_TOKEN_REQUEST_URL", &self.url)
+            .env("ACTIONS_ID_TOKEN_REQUEST_TOKEN", bearer())
+    }
+
+    /// What it was asked for, each time by whoever may.
+    pub(crate) fn asked(&self) -> Vec<String> {
+        let asked = std::mem::take(&mut *self.asked.lock().unwrap());
+        let target = |head: &Head| {
+            let shown = head.headers.get("authorization");
+            assert_eq!(shown, Some(&format!("Bearer {}", bearer())));
+            head.target.clone()
+        };
+        asked.iter().map(target).collect()
+    }
+}
+
+fn bearer() -> String {
+    format!("runner-{JOB_SECRET}")
+}
