@@ -1,0 +1,102 @@
+// An issuer of OpenID tokens over TLS, as organisations and CIs have one: oidc-provider, with a certificate of its own CA.
+import { generateKeyPairSync, randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { readFile } from "node:fs/promises";
+import { createServer, request } from "node:https";
+import { buffer } from "node:stream/consumers";
+
+import { ensureCertificates } from "../../../scripts/lib/tls.mjs";
+
+/** How long the token of a job is good, in seconds: as long as GitHub's. */
+const JOB_SECONDS = 300;
+
+/**
+ * Opens an issuer, whose `url` is a free port of this machine.
+ *
+ * - `directory`: keeps its certificate; `ca` is the file whose CA has made it;
+ * - `jobs`: what the tokens of jobs say, by the names of the jobs: claims besides those of their times and their audience;
+ * - `configuration`: more for oidc-provider, such as clients and how people sign in; a function gets the `url`.
+ *
+ * `tokenOf(job, audience)` makes the token of a job. `answers(path, response)` may answer a request in another way: it
+ * returns true then. `asked` holds the paths of all requests.
+ */
+export async function openIssuer({ directory, jobs = {}, configuration = {} }) {
+  const { key, cert, ca } = await ensureCertificates(directory);
+  const server = createServer({ key: await readFile(key), cert: await readFile(cert) });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const issuer = {
+    url: `https://127.0.0.1:${server.address().port}`,
+    ca,
+    asked: [],
+    answers: () => false,
+    stop: () => stop(server),
+  };
+  const secrets = new Map(Object.keys(jobs).map((job) => [job, randomBytes(16).toString("hex")]));
+  const own = typeof configuration === "function" ? configuration(issuer.url) : configuration;
+  const provider = await newProvider(issuer.url, jobs, secrets, own);
+  const handle = provider.callback();
+  server.on("request", (incoming, response) => {
+    issuer.asked.push(incoming.url);
+    if (issuer.answers(incoming.url, response) !== true) handle(incoming, response);
+  });
+  const trusted = await readFile(ca, "utf8");
+  issuer.tokenOf = (job, audience) => tokenOf(issuer.url, trusted, { job, secret: secrets.get(job), audience });
+  return issuer;
+}
+
+/** Jobs are clients that speak for themselves; what they get are signed access tokens, which say what a CI would. */
+async function newProvider(url, jobs, secrets, { clients = [], features = {}, ...configuration }) {
+  const { Provider } = await import("oidc-provider");
+  const jobClients = [...secrets].map(([job, secret]) => ({
+    client_id: job,
+    client_secret: secret,
+    grant_types: ["client_credentials"],
+    redirect_uris: [],
+    response_types: [],
+  }));
+  return new Provider(url, {
+    ...configuration,
+    clients: [...jobClients, ...clients],
+    cookies: { keys: [randomBytes(16).toString("hex")], ...configuration.cookies },
+    jwks: configuration.jwks ?? { keys: [newKey("of-this-run")] },
+    formats: { customizers: { jwt: (_, token, jwt) => void Object.assign(jwt.payload, jobs[token.clientId]) } },
+    features: {
+      devInteractions: { enabled: false },
+      clientCredentials: { enabled: true },
+      resourceIndicators: {
+        enabled: true,
+        getResourceServerInfo: (_, resource) => ({
+          scope: "",
+          audience: resource,
+          accessTokenFormat: "jwt",
+          accessTokenTTL: JOB_SECONDS,
+          jwt: { sign: { alg: "RS256" } },
+        }),
+      },
+      ...features,
+    },
+  });
+}
+
+function newKey(id) {
+  const { privateKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
+  return { ...privateKey.export({ format: "jwk" }), kid: id, alg: "RS256", use: "sig" };
+}
+
+async function tokenOf(url, ca, { job, secret, audience }) {
+  const form = new URLSearchParams({ grant_type: "client_credentials", resource: audience });
+  const credentials = Buffer.from(`${encodeURIComponent(job)}:${secret}`).toString("base64");
+  const headers = { authorization: `Basic ${credentials}`, "content-type": "application/x-www-form-urlencoded" };
+  const asking = request(`${url}/token`, { method: "POST", headers, ca, agent: false });
+  asking.end(form.toString());
+  const [response] = await once(asking, "response");
+  const text = (await buffer(response)).toString();
+  if (response.statusCode !== 200) throw new Error(`the issuer answers ${response.statusCode}: ${text}`);
+  return JSON.parse(text).access_token;
+}
+
+function stop(server) {
+  server.closeAllConnections();
+  server.close();
+}
