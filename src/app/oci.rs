@@ -5,6 +5,7 @@ mod index;
 mod manifests;
 mod provider;
 mod referrers;
+mod removal;
 mod uploads;
 
 use terrace_core::access::{Caller, Owner, Sight};
