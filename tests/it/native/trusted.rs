@@ -108,6 +108,10 @@ fn a_job_of_github_publishes_with_what_it_gets_and_nowhere_else() {
         "{}",
         refused.text()
     );
+    // What was done with it has the job's name.
+    let audit = registry.admin("GET", "/admin/v1/audit", None).expect(200);
+    let job = "job repo:acme/terraform-aws-vpc:environment:release";
+    assert!(audit.text().contains(job), "{}", audit.text());
     // It is known by the log alone: nothing of it is stored.
     let stored = memory.keys();
     assert!(
