@@ -7,6 +7,7 @@ mod document;
 mod owner;
 mod revocation;
 mod scope;
+mod seal;
 mod throttle;
 mod token;
 
@@ -14,6 +15,7 @@ pub use document::TokenDocument;
 pub use owner::{Owner, OwnerError, OwnerPattern};
 pub use revocation::{RevocationDocument, Revocations};
 pub use scope::{Scope, ScopeError, Scopes};
+pub use seal::{SealFault, SealKey, Sealable, Seals};
 pub use throttle::Throttle;
 pub use token::{PREFIX, Token, TokenFault, TokenId, TokenKeys, TokenName, TokenNameError};
 
@@ -131,6 +133,12 @@ impl Access {
     /// Makes tokens; `None` without an admin token.
     pub fn keys(&self) -> Option<&TokenKeys> {
         self.roots.as_ref().map(|roots| &roots.keys)
+    }
+
+    /// Seals what signing in hands out; `None` without an admin token.
+    pub fn seals(&self) -> Option<Seals> {
+        let roots = self.roots.as_ref()?;
+        Some(Seals::new(&roots.newest, roots.previous.as_ref()))
     }
 
     /// Who sends a request with this `Authorization` header. Where there is no admin token it means

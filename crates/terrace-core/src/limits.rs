@@ -243,3 +243,42 @@ pub const REFERRERS_BYTES: usize = 4 * 1024 * 1024 - 1024;
 /// One of them, with its annotations: a few are in memory before it is known whether they fit into an
 /// answer. A signature with its certificates, which some tools keep in annotations, has 10 KB.
 pub const REFERRER_BYTES: usize = 64 * 1024;
+
+/// How long a person may take to sign in, in seconds.
+pub const SIGN_IN_SECONDS: u32 = 600;
+
+/// How long a code is good that a client gets for a token, in seconds. The browser brings it to the
+/// client, which sends it at once; RFC 6749, section 4.1.2, allows ten minutes at most.
+pub const LOGIN_CODE_SECONDS: u32 = 60;
+
+/// How long a token of a person is good unless the configuration says otherwise, in seconds: 90 days.
+/// Clients have no way to renew one (clients.md 7.7).
+pub const LOGIN_LIFETIME_SECONDS: u64 = 7_776_000;
+
+/// The `state` of a client. Theirs is a UUID.
+pub const LOGIN_STATE_BYTES: usize = 256;
+
+/// A form of a browser or a client: a sealed text, and what goes with it.
+pub const LOGIN_FORM_BYTES: u64 = 24 * 1024;
+
+/// A sealed text: scopes and names as in a token ([`TOKEN_BYTES`]), and a client's state.
+pub const SEALED_BYTES: usize = 16 * 1024;
+
+/// The code of a provider. Entra's have 2 KB.
+pub const PROVIDER_CODE_BYTES: usize = 8 * 1024;
+
+/// What a provider answers for a code: an ID token, an access token and a refresh token.
+pub const PROVIDER_ANSWER_BYTES: usize = 64 * 1024;
+
+/// A client ID, secret or list of scopes, as the provider has them.
+pub const LOGIN_CLIENT_BYTES: usize = 1_000;
+
+/// Organisations, or teams, of a person that GitHub lists at once, which is its most
+/// (<https://docs.github.com/en/rest/orgs/orgs>).
+pub const GITHUB_AT_ONCE: usize = 100;
+
+/// Such lists that are read of one person.
+pub const GITHUB_PAGES: usize = 5;
+
+/// Such a list, in bytes. A team with its organisation has 3 KB.
+pub const GITHUB_PAGE_BYTES: usize = 1024 * 1024;

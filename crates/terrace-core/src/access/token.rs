@@ -184,6 +184,24 @@ impl TokenId {
     }
 }
 
+impl TokenName {
+    /// The name that comes nearest to any text: what cannot be shown is replaced, and what is too long
+    /// cut.
+    pub fn nearest(text: &str) -> Self {
+        let shown = |c: char| {
+            if is_unprintable(c) {
+                char::REPLACEMENT_CHARACTER
+            } else {
+                c
+            }
+        };
+        let shown: String = text.trim().chars().map(shown).collect();
+        let end = shown.floor_char_boundary(limits::TOKEN_NAME_BYTES);
+        let name = shown.get(..end).unwrap_or_default().trim();
+        Self(if name.is_empty() { "nameless" } else { name }.to_owned())
+    }
+}
+
 impl FromStr for TokenId {
     type Err = ();
 
@@ -357,6 +375,20 @@ mod tests {
             assert_eq!(made.to_string(), name);
             assert_eq!(name.parse(), Ok(made));
         }
+    }
+
+    #[test]
+    fn any_text_has_a_nearest_name() {
+        for (text, name) in [
+            ("ci", "ci"),
+            (" a\u{1b}[31m\n", "a\u{fffd}[31m"),
+            ("\t", "nameless"),
+            ("", "nameless"),
+        ] {
+            assert_eq!(TokenName::nearest(text).to_string(), name);
+        }
+        let cut = TokenName::nearest(&"\u{e4}".repeat(99)).to_string();
+        assert_eq!(cut, "\u{e4}".repeat(50));
     }
 
     #[test]

@@ -77,6 +77,11 @@ impl Claims {
         self.text("nonce")
     }
 
+    /// All of them.
+    pub fn members(&self) -> &Map<String, Value> {
+        &self.members
+    }
+
     /// A claim as it is.
     pub fn get(&self, name: &str) -> Option<&Value> {
         self.members.get(name)

@@ -2,8 +2,11 @@
 
 use std::str::FromStr;
 
+use serde_json::{Map, Value};
+
 use super::rule::{Lists, Rule, parse_rules, union};
-use super::{Expected, Grant, IssuerKeys, Quoted, Refusal, RulesError, UnverifiedToken};
+use super::{Claims, Expected, Grant, IssuerKeys, Quoted, Refusal, RulesError, UnverifiedToken};
+use crate::access::Scopes;
 use crate::time::UnixTime;
 
 /// The rules of a deployment: a JSON list such as
@@ -44,22 +47,45 @@ impl LoginRules {
         keys: &IssuerKeys,
         sign_in: &SignIn<'_>,
     ) -> Result<Grant, Refusal> {
+        let claims = sign_in.verify(token, keys)?;
+        let scopes = self.scopes(claims.members())?;
+        Ok(Grant { claims, scopes })
+    }
+
+    /// What is granted to the person of whom these claims are, wherever they come from.
+    ///
+    /// # Errors
+    /// Why nothing is.
+    pub fn scopes(&self, claims: &Map<String, Value>) -> Result<Scopes, Refusal> {
+        let numbered = self.rules.iter().zip(1..);
+        let verdicts =
+            numbered.map(|(rule, place)| (place, rule, rule.compare_all(claims, Lists::AnyOf)));
+        let no_rule = || Refusal::Issuer(Quoted::value(claims.get("iss")));
+        union(verdicts).unwrap_or_else(|| Err(no_rule()))
+    }
+}
+
+impl SignIn<'_> {
+    /// What the provider says of a person, if this token is the answer to this sign-in.
+    ///
+    /// # Errors
+    /// The first thing that is wrong with it.
+    pub fn verify(
+        &self,
+        token: &UnverifiedToken<'_>,
+        keys: &IssuerKeys,
+    ) -> Result<Claims, Refusal> {
         let expected = Expected {
-            audiences: &[sign_in.client_id],
-            now: sign_in.now,
+            audiences: &[self.client_id],
+            now: self.now,
             longest_life: None,
         };
         let claims = token.verify(keys, &expected)?;
-        claims.check_authorized_party(sign_in.client_id)?;
-        if sign_in.nonce.is_empty() || claims.nonce() != Some(sign_in.nonce) {
+        claims.check_authorized_party(self.client_id)?;
+        if self.nonce.is_empty() || claims.nonce() != Some(self.nonce) {
             return Err(Refusal::Nonce);
         }
-        let numbered = self.rules.iter().zip(1..);
-        let verdicts =
-            numbered.map(|(rule, place)| (place, rule, rule.compare(&claims, Lists::AnyOf)));
-        let no_rule = || Refusal::Issuer(Quoted::text(claims.issuer().as_str()));
-        let scopes = union(verdicts).unwrap_or_else(|| Err(no_rule()))?;
-        Ok(Grant { claims, scopes })
+        Ok(claims)
     }
 }
 

@@ -129,6 +129,15 @@ impl Rule {
 
     /// Whether the claims are those that it asks for.
     pub(super) fn compare(&self, claims: &Claims, lists: Lists) -> Result<(), Difference> {
+        self.compare_all(claims.members(), lists)
+    }
+
+    /// The same of claims that no token has brought.
+    pub(super) fn compare_all(
+        &self,
+        claims: &Map<String, Value>,
+        lists: Lists,
+    ) -> Result<(), Difference> {
         let is_met = |(name, pattern): &&(String, ClaimPattern)| {
             let value = claims.get(name);
             value.is_some_and(|value| matches(pattern, value, lists))
