@@ -8,6 +8,7 @@ mod exchange;
 mod follow;
 mod issuer;
 mod keys;
+mod login;
 mod oci;
 mod publish;
 mod pull;
@@ -198,6 +199,10 @@ impl<'a, P: Platform> App<'a, P> {
             }
             Begun::Other(Route::Exchange, _) => Box::pin(self.exchange(request)).await,
             Begun::Other(route, method) if route.is_oci() => self.oci(route, method, request).await,
+            // Boxed: what signs people in would make every request larger.
+            Begun::Other(route, _) if route.is_login() => {
+                Box::pin(self.login(route, request)).await
+            }
             Begun::Other(route, method) => match self.write(route, method, request).await {
                 Ok(reply) => reply,
                 Err(failure) => self.problem(failure).reply(),
@@ -308,6 +313,10 @@ impl<'a, P: Platform> App<'a, P> {
                 | Route::Oci(..)
                 | Route::Pushed(..)
                 | Route::Exchange
+                | Route::LoginStart
+                | Route::LoginCallback
+                | Route::LoginConsent
+                | Route::LoginToken
                 | Route::Archive(..)
                 | Route::Pull(..),
                 _,

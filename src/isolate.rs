@@ -5,7 +5,7 @@ use std::cell::{Cell, RefCell};
 
 use terrace_core::access::{Revocations, Throttle, TokenId};
 use terrace_core::limits;
-use terrace_core::oidc::{IssuerKeys, IssuerUrl};
+use terrace_core::oidc::{Discovery, IssuerKeys, IssuerUrl};
 use terrace_core::time::UnixTime;
 
 /// The memory of one isolate, or of one test.
@@ -21,6 +21,8 @@ pub struct Isolate {
     issuers: RefCell<Vec<(IssuerKeys, UnixTime)>>,
     /// The issuers that could not be asked, when that was, and why.
     silent_issuers: RefCell<Vec<(IssuerUrl, UnixTime, String)>>,
+    /// What the provider of people says about itself, and when it was read.
+    provider: RefCell<Option<(IssuerUrl, Discovery, UnixTime)>>,
 }
 
 /// For how long an issuer that could not be asked is left alone, in seconds: each try may wait for it, and
@@ -100,6 +102,18 @@ impl Isolate {
     fn hear_issuer(&self, issuer: &IssuerUrl) {
         let mut silent = self.silent_issuers.borrow_mut();
         silent.retain(|(other, ..)| other != issuer);
+    }
+
+    /// What this provider of people says about itself, with when it was read.
+    pub fn provider(&self, issuer: &IssuerUrl) -> Option<(Discovery, UnixTime)> {
+        let known = self.provider.borrow();
+        let (_, discovery, read) = known.as_ref().filter(|(known, ..)| known == issuer)?;
+        Some((discovery.clone(), *read))
+    }
+
+    /// Remembers it.
+    pub fn remember_provider(&self, issuer: IssuerUrl, discovery: Discovery, read: UnixTime) {
+        self.provider.replace(Some((issuer, discovery, read)));
     }
 
     /// Whoever sends wrong credentials, by the address they come from.

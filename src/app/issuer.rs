@@ -24,36 +24,90 @@ impl<P: Platform> App<'_, P> {
         issuer: &IssuerUrl,
         newer_than: Option<UnixTime>,
     ) -> Result<(IssuerKeys, UnixTime), Failure> {
-        let now = self.platform.clock().now();
-        let isolate = self.platform.isolate();
-        if let Some((keys, read)) = isolate.issuer_keys(issuer) {
-            let age = now.0.saturating_sub(read.0);
-            let is_wanted = match newer_than {
-                Some(known) => read > known || age < RENEWAL_SECONDS,
-                None => age < KEYS_SECONDS,
-            };
-            if is_wanted {
-                return Ok((keys, read));
+        if let Some(known) = self.known_keys(issuer, newer_than) {
+            return Ok(known);
+        }
+        let read = async || {
+            let discovery = self.discovery(issuer).await?;
+            self.read_keys(issuer, &discovery.jwks_uri).await
+        };
+        self.unless_silent(issuer, read).await
+    }
+
+    /// The same of an issuer whose keys lie here.
+    pub(super) async fn issuer_keys_at(
+        &self,
+        issuer: &IssuerUrl,
+        url: &HttpsUrl,
+        newer_than: Option<UnixTime>,
+    ) -> Result<(IssuerKeys, UnixTime), Failure> {
+        match self.known_keys(issuer, newer_than) {
+            Some(known) => Ok(known),
+            None => {
+                let read = async || self.read_keys(issuer, url).await;
+                self.unless_silent(issuer, read).await
             }
         }
+    }
+
+    /// What the provider of people says about itself.
+    pub(super) async fn provider(&self, issuer: &IssuerUrl) -> Result<Discovery, Failure> {
+        let now = self.platform.clock().now();
+        let isolate = self.platform.isolate();
+        if let Some((discovery, read)) = isolate.provider(issuer)
+            && now.0.saturating_sub(read.0) < KEYS_SECONDS
+        {
+            return Ok(discovery);
+        }
+        let read = async || self.discovery(issuer).await;
+        let discovery = self.unless_silent(issuer, read).await?;
+        isolate.remember_provider(issuer.clone(), discovery.clone(), now);
+        Ok(discovery)
+    }
+
+    fn known_keys(
+        &self,
+        issuer: &IssuerUrl,
+        newer_than: Option<UnixTime>,
+    ) -> Option<(IssuerKeys, UnixTime)> {
+        let (keys, read) = self.platform.isolate().issuer_keys(issuer)?;
+        let age = self.platform.clock().now().0.saturating_sub(read.0);
+        let is_wanted = match newer_than {
+            Some(known) => read > known || age < RENEWAL_SECONDS,
+            None => age < KEYS_SECONDS,
+        };
+        is_wanted.then_some((keys, read))
+    }
+
+    async fn read_keys(
+        &self,
+        issuer: &IssuerUrl,
+        url: &HttpsUrl,
+    ) -> Result<(IssuerKeys, UnixTime), Failure> {
+        let now = self.platform.clock().now();
+        let body = self.read_from(issuer, url, limits::KEYS_BYTES).await?;
+        let keys = IssuerKeys::parse(issuer, &body).map_err(|error| failed(issuer, error))?;
+        let isolate = self.platform.isolate();
+        isolate.remember_issuer(keys.clone(), now);
+        Ok((keys, now))
+    }
+
+    /// Asks an issuer, but not one that has just not answered.
+    async fn unless_silent<T>(
+        &self,
+        issuer: &IssuerUrl,
+        ask: impl AsyncFnOnce() -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
+        let now = self.platform.clock().now();
+        let isolate = self.platform.isolate();
         if let Some(why) = isolate.silence_of(issuer, now) {
             return Err(Failure::Origin(why));
         }
-        let read = self.read_keys(issuer).await;
-        match &read {
-            Ok(keys) => isolate.remember_issuer(keys.clone(), now),
-            Err(Failure::Origin(why)) => isolate.remember_silence(issuer, now, why),
-            Err(_) => {}
+        let answered = ask().await;
+        if let Err(Failure::Origin(why)) = &answered {
+            isolate.remember_silence(issuer, now, why);
         }
-        Ok((read?, now))
-    }
-
-    async fn read_keys(&self, issuer: &IssuerUrl) -> Result<IssuerKeys, Failure> {
-        let discovery = self.discovery(issuer).await?;
-        let body = self
-            .read_from(issuer, &discovery.jwks_uri, limits::KEYS_BYTES)
-            .await?;
-        IssuerKeys::parse(issuer, &body).map_err(|error| failed(issuer, error))
+        answered
     }
 
     /// What an issuer says about itself.

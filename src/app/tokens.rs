@@ -10,6 +10,7 @@ use terrace_core::admin::{RotationBody, TokenAnswer, TokenBody, TokenPage};
 use terrace_core::index::IndexDocument;
 use terrace_core::key::{FactKey, IndexKey, TOKENS};
 use terrace_core::limits;
+use terrace_core::login::Allowed;
 use terrace_core::oci::Query;
 use terrace_core::problem::Problem;
 use terrace_core::reply::{CachePolicy, Reply};
@@ -59,11 +60,50 @@ impl<P: Platform> App<'_, P> {
         self.issue(document).await
     }
 
-    /// Stores what is known of a token before anybody has it, so that each can be revoked.
     async fn issue(&self, document: TokenDocument) -> Result<Reply<P::Stream>, Failure> {
         let id = TokenId::new(self.platform.random());
-        self.put(&FactKey::Token(id), &document, &[], Condition::Absent)
-            .await?;
+        let text = self.make_token(id, &document).await?;
+        // Nobody else has had the same 64 random bits.
+        let text = text.ok_or_else(|| StoreError::Busy(FactKey::Token(id).to_string()))?;
+        json(201, &TokenAnswer::new(id, &document, Some(text)))
+    }
+
+    /// Makes the token that a person has allowed, unless that was done before: then whoever has it may not
+    /// be who it was allowed to, so it is revoked, and there is none (RFC 6749, section 4.1.2).
+    pub(super) async fn make_allowed_token(
+        &self,
+        token: Allowed,
+        lifetime: u64,
+    ) -> Result<Option<String>, Failure> {
+        let Allowed { id, person, scopes } = token;
+        let now = self.platform.clock().now().0;
+        let document = TokenDocument {
+            name: person.name,
+            scopes,
+            created: now,
+            by: format!("login as {}", person.account),
+            expires: Some(now.saturating_add(lifetime)),
+            revoked: None,
+        };
+        let made = self.make_token(id, &document).await?;
+        if made.is_none() {
+            self.revoke_token(id).await?;
+        }
+        Ok(made)
+    }
+
+    /// Stores what is known of a token before anybody has it, so that each can be revoked; `None` if there
+    /// is one of this id.
+    async fn make_token(
+        &self,
+        id: TokenId,
+        document: &TokenDocument,
+    ) -> Result<Option<String>, Failure> {
+        let (key, said) = (FactKey::Token(id), text(document)?);
+        let written = self.put_document(&key, &said, &[], Condition::Absent);
+        if written.await?.is_none() {
+            return Ok(None);
+        }
         let token = Token {
             id,
             name: document.name.clone(),
@@ -73,8 +113,7 @@ impl<P: Platform> App<'_, P> {
         let Some(keys) = self.config.access.keys() else {
             return Err(Problem::no_token().into());
         };
-        let text = keys.write(&token);
-        json(201, &TokenAnswer::new(id, &document, Some(text)))
+        Ok(Some(keys.write(&token)))
     }
 
     /// The tokens that were made here, by their ids.

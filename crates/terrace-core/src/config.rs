@@ -1,8 +1,11 @@
 //! The configuration of a deployment: every variable, read once, in this one place.
 
+mod login;
+
 use crate::access::{Access, OwnerPattern, PREFIX, Visibility};
 use crate::archive_url::{ArchiveSigner, ArchiveUrls};
 use crate::limits;
+use crate::login::Login;
 use crate::name::{Hostname, NameError};
 use crate::oci::pushed::ProviderRepositories;
 use crate::oidc::{RulesError, TrustedPublishers};
@@ -60,6 +63,25 @@ pub const PULL_ORIGINS: &str = "TERRACE_PULL_ORIGINS";
 /// spaces; [`ProviderRepositories::NONE`] for none, and `opentofu-providers=registry.opentofu.org` unless set.
 pub const OCI_PROVIDERS: &str = "TERRACE_OCI_PROVIDERS";
 
+/// The provider of OpenID Connect with which people sign in, exactly as its tokens name it, or
+/// `https://github.com`.
+pub const LOGIN_ISSUER: &str = "TERRACE_LOGIN_ISSUER";
+/// What the registry is called there.
+pub const LOGIN_CLIENT_ID: &str = "TERRACE_LOGIN_CLIENT_ID";
+/// What it proves itself by there; none for a public client.
+pub const LOGIN_CLIENT_SECRET: &str = "TERRACE_LOGIN_CLIENT_SECRET";
+/// What it asks to be told of people, with spaces between; `openid email profile` unless set, and
+/// `read:org` of GitHub.
+pub const LOGIN_SCOPES: &str = "TERRACE_LOGIN_SCOPES";
+/// The team of Cloudflare Access that stands before the registry, instead of a provider.
+pub const LOGIN_ACCESS_TEAM: &str = "TERRACE_LOGIN_ACCESS_TEAM";
+/// The audience tag of its application.
+pub const LOGIN_ACCESS_AUDIENCE: &str = "TERRACE_LOGIN_ACCESS_AUDIENCE";
+/// Who gets which scopes, as [`crate::oidc::LoginRules`] has it.
+pub const LOGIN_RULES: &str = "TERRACE_LOGIN_RULES";
+/// Seconds that the token of a person is good for: 60 to 315360000, 7776000 unless set.
+pub const LOGIN_LIFETIME: &str = "TERRACE_LOGIN_LIFETIME";
+
 /// A deployment's settings.
 #[derive(Debug, Clone)]
 pub struct Config {
@@ -77,6 +99,8 @@ pub struct Config {
     pub pull: PullPolicy,
     /// Which pushed repositories hold providers.
     pub oci_providers: ProviderRepositories,
+    /// How people sign in, if they can.
+    pub login: Option<Box<Login>>,
 }
 
 /// A variable that cannot be used, with its name and the rule. Never its value, if it is a secret.
@@ -105,6 +129,7 @@ impl Config {
         let admin_token = admin_token(&var, ADMIN_TOKEN)?;
         let access = access(&var, admin_token.clone())?;
         let trusted_publishers = trusted_publishers(var(TRUSTED_PUBLISHERS), &access)?;
+        let login = login::login(&var, access.seals())?;
         let url_secret = secret(&var, URL_SECRET)?;
         let lifetime = lifetime(var(URL_LIFETIME))?;
         let secret = url_secret.or(admin_token);
@@ -126,6 +151,7 @@ impl Config {
             hostnames: hostnames(var(HOSTNAMES))?,
             pull,
             oci_providers: provider_repositories(&var)?,
+            login: login.map(Box::new),
         })
     }
 }

@@ -23,6 +23,7 @@ pub mod exchange;
 pub mod index;
 pub mod key;
 pub mod limits;
+pub mod login;
 pub mod name;
 pub mod oci;
 pub mod oidc;

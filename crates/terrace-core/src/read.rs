@@ -155,7 +155,7 @@ pub fn begin<S>(asked: &Asked<'_>, config: &Config, now: impl FnOnce() -> UnixTi
     };
     let own = OwnHosts::new(asked.origin, &config.hostnames);
     gate::pass(
-        plan(route, method, asked.query, &own),
+        plan(route, method, asked.query, &own, config.login.is_some()),
         method,
         asked,
         config,

@@ -70,6 +70,25 @@ impl<S> Reply<S> {
         reply.with_body(Body::Text(text))
     }
 
+    /// A page in a browser, of which nothing is kept, and which only does what this content security
+    /// policy allows (<https://www.w3.org/TR/CSP3/>).
+    pub fn page(status: u16, policy: String, html: String) -> Self {
+        Self::new(status, CachePolicy::NoStore)
+            .with("content-type", "text/html; charset=utf-8")
+            .with("content-security-policy", policy)
+            .with("cross-origin-opener-policy", "same-origin")
+            .with("referrer-policy", "no-referrer")
+            .with("x-frame-options", "DENY")
+            .with_body(Body::Text(html))
+    }
+
+    /// Sends a browser elsewhere, with a GET. The address that it comes from is not told there.
+    pub fn redirect(location: String) -> Self {
+        Self::new(303, CachePolicy::NoStore)
+            .with("location", location)
+            .with("referrer-policy", "no-referrer")
+    }
+
     /// The same with one more header.
     #[must_use]
     pub fn with(mut self, name: &'static str, value: impl Into<String>) -> Self {

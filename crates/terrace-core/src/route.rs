@@ -59,6 +59,14 @@ pub enum Route {
     Pull(PullPath),
     /// `/oauth/exchange`: tokens for the jobs of a CI.
     Exchange,
+    /// `/oauth/authorize`: where a terminal sends a browser to sign in.
+    LoginStart,
+    /// `/oauth/callback`: where the provider sends it back.
+    LoginCallback,
+    /// `/oauth/consent`: what a person allows or refuses.
+    LoginConsent,
+    /// `/oauth/token`: what the terminal sends its code to.
+    LoginToken,
     /// `/admin/v1/providers/{namespace}/{type}/{version}`
     PublishProvider(ProviderAddress, Version),
     /// `/admin/v1/modules/{namespace}/{name}/{system}/{version}`
@@ -162,6 +170,14 @@ impl Route {
         )
     }
 
+    /// Whether people sign in by it.
+    pub fn is_login(&self) -> bool {
+        matches!(
+            self,
+            Self::LoginStart | Self::LoginCallback | Self::LoginConsent | Self::LoginToken
+        )
+    }
+
     /// The methods this route answers.
     pub fn methods(&self) -> &'static [Method] {
         match self {
@@ -182,6 +198,9 @@ impl Route {
             Self::Archive(..) => &[Method::Get, Method::Head, Method::Put],
             // A length that is not known yet must not be told wrong (clients.md 2.2.8).
             Self::Pull(..) => &[Method::Get],
+            // Each visit is one sign-in.
+            Self::LoginStart | Self::LoginCallback => &[Method::Get],
+            Self::LoginConsent | Self::LoginToken => &[Method::Post],
             Self::PublishProvider(..) | Self::PublishModule(..) => &[Method::Put],
             Self::MirroredRelease(..) => &[Method::Get, Method::Put],
             Self::SigningKeys(..) => &[Method::Get, Method::Put],
@@ -265,6 +284,10 @@ fn read(path: &str) -> Result<Route, Problem> {
             Version::parse_request(version).map_err(missing)?,
         )),
         ["oauth", "exchange"] => Ok(Route::Exchange),
+        ["oauth", "authorize"] => Ok(Route::LoginStart),
+        ["oauth", "callback"] => Ok(Route::LoginCallback),
+        ["oauth", "consent"] => Ok(Route::LoginConsent),
+        ["oauth", "token"] => Ok(Route::LoginToken),
         ["mirror"] | ["mirror", ""] => Ok(Route::MirrorHome),
         ["mirror", hostname, namespace, provider_type, file] => {
             let address = mirrored(hostname, namespace, provider_type).map_err(missing)?;
@@ -466,6 +489,10 @@ mod tests {
             ("/admin/v1/mirror/a.b/acme/widget/1.0.0", "MirroredRelease"),
             (archive.as_str(), "Archive"),
             (EXCHANGE_PATH, "Exchange"),
+            ("/oauth/authorize", "LoginStart"),
+            ("/oauth/callback", "LoginCallback"),
+            ("/oauth/consent", "LoginConsent"),
+            ("/oauth/token", "LoginToken"),
             ("/admin/v1/providers/acme/widget/1.0.0", "PublishProvider"),
             ("/admin/v1/modules/acme/vpc/aws/1.0.0", "PublishModule"),
             ("/admin/v1/namespaces/acme/keys", "SigningKeys"),
@@ -505,6 +532,8 @@ mod tests {
             "/.well-known/terraform.json/",
             "/admin",
             "/admin/v1",
+            "/oauth",
+            "/oauth/token/",
         ] {
             let problem = Route::parse(path).expect_err(path);
             assert_eq!(problem.status(), 404, "{path}");

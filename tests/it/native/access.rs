@@ -4,6 +4,7 @@ use terrace_core::access::PREFIX;
 use terrace_core::route::{Method, Route};
 
 use crate::support::memory::{Memory, When};
+use crate::support::people::LOGIN;
 use crate::support::pushed::Pushed;
 use crate::support::registry::{Response, Sent, TOKEN};
 use crate::support::tokens::{create, post, revoke};
@@ -41,6 +42,10 @@ fn rule(route: &Route, method: Method) -> Rule {
         Route::Home | Route::Discovery | Route::Health | Route::MirrorHome => Rule::Everybody,
         // Whoever comes shows what they have in the body.
         Route::Exchange => Rule::Everybody,
+        // A terminal has no token yet, and what it or a browser brings is looked at by `login`.
+        Route::LoginStart | Route::LoginCallback | Route::LoginConsent | Route::LoginToken => {
+            Rule::Everybody
+        }
         Route::Archive(_) | Route::Pull(_) => Rule::Signed,
         Route::ProviderVersions(_)
         | Route::ProviderDownload(..)
@@ -107,6 +112,10 @@ fn paths() -> Vec<String> {
         "/v2/acme/tools/blobs/uploads/".to_owned(),
         format!("/v2/acme/tools/blobs/uploads/{upload}"),
         "/oauth/exchange".to_owned(),
+        "/oauth/authorize".to_owned(),
+        "/oauth/callback".to_owned(),
+        "/oauth/consent".to_owned(),
+        "/oauth/token".to_owned(),
         format!("/archives/1/{zeros}/{zeros}.zip"),
         format!("/pull/1/{zeros}/{MIRRORED}/widget/1.0.0/linux_amd64.zip"),
         format!("{admin}/providers/acme/widget/1.0.0"),
@@ -256,7 +265,7 @@ fn expected(rule: Rule, caller: &Caller, seen: &Visibility, open: u16) -> u16 {
 
 fn filled() -> (Memory, Registry) {
     let memory = Memory::new();
-    let registry = Registry::in_memory(&memory, &[]);
+    let registry = Registry::in_memory(&memory, &LOGIN);
     ProviderFixture::of(NAMESPACE, "widget", "1.0.0").publish(&registry);
     ModuleFixture::of(NAMESPACE, "1.0.0").publish(&registry);
     let origin = ProviderFixture::of(NAMESPACE, "widget", "1.0.0");
@@ -284,7 +293,7 @@ fn every_route_lets_every_caller_do_what_its_rule_says() {
             let sent = || Sent::new(method.as_str(), &path).body("{}");
             let open = registry.send(&sent().bearing(TOKEN)).status;
             for seen in &VISIBILITIES {
-                let registry = Registry::in_memory(&memory, seen.vars);
+                let registry = Registry::in_memory(&memory, &[seen.vars, &LOGIN].concat());
                 for caller in &callers {
                     // At its own base a client shows what it was given as nothing, too.
                     let sent = match &caller.shows {
@@ -321,7 +330,7 @@ fn every_route_lets_every_caller_do_what_its_rule_says() {
 }
 
 /// How many routes there are; `rule` is where to look when this is wrong.
-const ROUTES: usize = 27;
+const ROUTES: usize = 31;
 
 /// What tells one answer from another.
 fn told(response: &Response, name: &str) -> (u16, Vec<(String, String)>, String) {
@@ -399,6 +408,35 @@ fn what_is_private_is_kept_by_no_shared_cache() {
             Some("private, no-cache"),
             "{path}"
         );
+    }
+}
+
+#[test]
+fn no_answer_but_the_pages_of_signing_in_is_a_document_to_a_browser() {
+    let (_, registry) = filled();
+    for path in paths() {
+        let route = Route::parse(path.split('?').next().unwrap()).unwrap();
+        for method in route.methods() {
+            let sent = Sent::new(method.as_str(), &path).body("{}").bearing(TOKEN);
+            let response = registry.send(&sent);
+            assert_eq!(response.header("x-content-type-options"), Some("nosniff"));
+            assert_eq!(response.header("access-control-allow-origin"), None);
+            let kind = response.header("content-type").unwrap_or_default();
+            let is_page = kind.starts_with("text/html");
+            assert_eq!(
+                is_page,
+                route.is_login() && route != Route::LoginToken,
+                "{path}"
+            );
+            assert_eq!(
+                response.header("content-security-policy").is_some(),
+                is_page
+            );
+            assert!(
+                !kind.contains("svg") && !kind.contains("xml"),
+                "{path} {kind}"
+            );
+        }
     }
 }
 

@@ -3,6 +3,7 @@ mod audit;
 mod config;
 mod counts;
 mod faults;
+mod login;
 mod oci;
 mod oci_push;
 mod oci_push_races;

@@ -2,6 +2,7 @@ pub mod fixtures;
 pub mod issuer;
 pub mod memory;
 pub mod mirrored;
+pub mod people;
 pub mod pushed;
 pub mod raw;
 pub mod registry;

@@ -30,10 +30,16 @@ pub(super) struct Index {
     pub(super) wanted: Wanted,
 }
 
-pub(super) fn plan<S>(route: Route, method: Method, query: &str, own: &OwnHosts<'_>) -> Plan<S> {
+pub(super) fn plan<S>(
+    route: Route,
+    method: Method,
+    query: &str,
+    own: &OwnHosts<'_>,
+    has_login: bool,
+) -> Plan<S> {
     match route {
         Route::Home => Plan::Answer(home()),
-        Route::Discovery => Plan::Answer(discovery()),
+        Route::Discovery => Plan::Answer(discovery(has_login)),
         Route::Health => Plan::Answer(health()),
         Route::MirrorHome => Plan::Answer(mirror_home()),
         Route::ProviderVersions(address) => list(
@@ -68,6 +74,10 @@ pub(super) fn plan<S>(route: Route, method: Method, query: &str, own: &OwnHosts<
         | Route::OciBase
         | Route::OciToken
         | Route::Exchange
+        | Route::LoginStart
+        | Route::LoginCallback
+        | Route::LoginConsent
+        | Route::LoginToken
         | Route::PublishProvider(..)
         | Route::MirroredRelease(..)
         | Route::PublishModule(..)
@@ -130,8 +140,15 @@ fn mirror_home<S>() -> Reply<S> {
 
 /// The services of this registry. Absolute paths with a final slash work for every client and are
 /// the same under every hostname (clients.md 1.3, 1.4).
-fn discovery<S>() -> Reply<S> {
-    let text = r#"{"providers.v1":"/v1/providers/","modules.v1":"/v1/modules/"}"#;
+fn discovery<S>(has_login: bool) -> Reply<S> {
+    let services = r#"{"providers.v1":"/v1/providers/","modules.v1":"/v1/modules/"}"#;
+    let with_login = concat!(
+        r#"{"providers.v1":"/v1/providers/","modules.v1":"/v1/modules/","#,
+        // `client` and `ports` are those that `login` takes (clients.md 7.1 to 7.3).
+        r#""login.v1":{"client":"terraform-cli","grant_types":["authz_code"],"#,
+        r#""authz":"/oauth/authorize","token":"/oauth/token","ports":[10000,10010]}}"#
+    );
+    let text = if has_login { with_login } else { services };
     Reply::json(200, CachePolicy::Short, text.to_owned())
 }
 
@@ -139,4 +156,30 @@ fn discovery<S>() -> Reply<S> {
 /// every second costs nothing.
 fn health<S>() -> Reply<S> {
     Reply::text(200, CachePolicy::NoStore, "ok\n".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::login::{CLIENT_ID, PORTS};
+    use crate::reply::Body;
+
+    #[test]
+    fn what_discovery_tells_of_signing_in_is_what_signing_in_takes_7_1_7_2_7_3() {
+        let reply: Reply<()> = discovery(true);
+        let Body::Text(text) = reply.body else {
+            panic!()
+        };
+        let json: serde_json::Value = serde_json::from_str(&text).unwrap();
+        let login = &json["login.v1"];
+        assert_eq!(login["client"], CLIENT_ID);
+        assert_eq!(login["grant_types"], serde_json::json!(["authz_code"]));
+        assert_eq!(
+            login["ports"],
+            serde_json::json!([PORTS.start(), PORTS.end()])
+        );
+        for (name, route) in [("authz", Route::LoginStart), ("token", Route::LoginToken)] {
+            assert_eq!(Route::parse(login[name].as_str().unwrap()), Ok(route));
+        }
+    }
 }

@@ -1,0 +1,253 @@
+//! How people sign in.
+
+use std::str::FromStr;
+
+use super::{
+    ADMIN_TOKEN, ConfigError, LOGIN_ACCESS_AUDIENCE, LOGIN_ACCESS_TEAM, LOGIN_CLIENT_ID,
+    LOGIN_CLIENT_SECRET, LOGIN_ISSUER, LOGIN_LIFETIME, LOGIN_RULES, LOGIN_SCOPES, error,
+};
+use crate::access::Seals;
+use crate::limits;
+use crate::login::{Client, GitHub, Login, Provider};
+use crate::oidc::IssuerUrl;
+use crate::secret::Secret;
+
+const ALL: [&str; 8] = [
+    LOGIN_ISSUER,
+    LOGIN_CLIENT_ID,
+    LOGIN_CLIENT_SECRET,
+    LOGIN_SCOPES,
+    LOGIN_ACCESS_TEAM,
+    LOGIN_ACCESS_AUDIENCE,
+    LOGIN_RULES,
+    LOGIN_LIFETIME,
+];
+
+/// Asks for what every provider tells of people, apart from their groups.
+const SCOPES: &str = "openid email profile";
+
+pub(super) fn login(
+    var: &impl Fn(&'static str) -> Option<String>,
+    seals: Option<Seals>,
+) -> Result<Option<Login>, ConfigError> {
+    let Some(set) = ALL.into_iter().find(|name| var(name).is_some()) else {
+        return Ok(None);
+    };
+    let needs = || error(set, format!("needs {ADMIN_TOKEN}, which makes tokens"));
+    Ok(Some(Login {
+        seals: seals.ok_or_else(needs)?,
+        provider: provider(var)?,
+        rules: parsed(LOGIN_RULES, &wanted(var, LOGIN_RULES)?)?,
+        lifetime: lifetime(var(LOGIN_LIFETIME))?,
+    }))
+}
+
+fn provider(var: &impl Fn(&'static str) -> Option<String>) -> Result<Provider, ConfigError> {
+    let is_access = [LOGIN_ACCESS_TEAM, LOGIN_ACCESS_AUDIENCE]
+        .iter()
+        .any(|name| var(name).is_some());
+    if is_access {
+        let others = [
+            LOGIN_ISSUER,
+            LOGIN_CLIENT_ID,
+            LOGIN_CLIENT_SECRET,
+            LOGIN_SCOPES,
+        ];
+        if let Some(other) = others.into_iter().find(|name| var(name).is_some()) {
+            let rule =
+                format!("is set, and so is {LOGIN_ACCESS_TEAM}: there is one way to sign in");
+            return Err(error(other, rule));
+        }
+        return Ok(Provider::CloudflareAccess {
+            team: parsed(LOGIN_ACCESS_TEAM, &wanted(var, LOGIN_ACCESS_TEAM)?)?,
+            audience: short(LOGIN_ACCESS_AUDIENCE, wanted(var, LOGIN_ACCESS_AUDIENCE)?)?,
+        });
+    }
+    let issuer: IssuerUrl = parsed(LOGIN_ISSUER, &wanted(var, LOGIN_ISSUER)?)?;
+    let is_github = issuer.as_str() == GitHub::ISSUER;
+    let scopes = match var(LOGIN_SCOPES) {
+        Some(scopes) => scopes,
+        None if is_github => GitHub::SCOPES.to_owned(),
+        None => SCOPES.to_owned(),
+    };
+    if !is_github && !scopes.split(' ').any(|scope| scope == "openid") {
+        let rule = format!("is {scopes:?}: openid must be among them");
+        return Err(error(LOGIN_SCOPES, rule));
+    }
+    let secret = match var(LOGIN_CLIENT_SECRET) {
+        Some(secret) => Some(Secret::new(short(LOGIN_CLIENT_SECRET, secret)?)),
+        None => None,
+    };
+    if is_github && secret.is_none() {
+        return Err(error(LOGIN_CLIENT_SECRET, "is not set: GitHub wants one"));
+    }
+    let client = Client {
+        id: short(LOGIN_CLIENT_ID, wanted(var, LOGIN_CLIENT_ID)?)?,
+        secret,
+        scopes: short(LOGIN_SCOPES, scopes)?,
+    };
+    Ok(match is_github {
+        true => Provider::GitHub(client),
+        false => Provider::OpenId(issuer, client),
+    })
+}
+
+fn wanted(
+    var: &impl Fn(&'static str) -> Option<String>,
+    name: &'static str,
+) -> Result<String, ConfigError> {
+    let missing = || {
+        let rule = format!(
+            "is not set, but other TERRACE_LOGIN_… variables are: set {LOGIN_ISSUER} and \
+             {LOGIN_CLIENT_ID}, or {LOGIN_ACCESS_TEAM} and {LOGIN_ACCESS_AUDIENCE}, with {LOGIN_RULES}"
+        );
+        error(name, rule)
+    };
+    var(name).ok_or_else(missing)
+}
+
+fn parsed<T: FromStr>(name: &'static str, text: &str) -> Result<T, ConfigError>
+where
+    T::Err: std::fmt::Display,
+{
+    let wrong = |cause| error(name, format!("is wrong: {cause}"));
+    text.parse().map_err(wrong)
+}
+
+/// Something that is sent to a provider as it is. What it is, is not told.
+fn short(name: &'static str, text: String) -> Result<String, ConfigError> {
+    let most = limits::LOGIN_CLIENT_BYTES;
+    if text.len() <= most && text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
+        return Ok(text);
+    }
+    let rule = format!("must be at most {most} printable characters of ASCII");
+    Err(error(name, rule))
+}
+
+fn lifetime(value: Option<String>) -> Result<u64, ConfigError> {
+    let Some(value) = value else {
+        return Ok(limits::LOGIN_LIFETIME_SECONDS);
+    };
+    let range = limits::TOKEN_LIFETIME_SECONDS;
+    let seconds = value.parse().ok().filter(|seconds| range.contains(seconds));
+    seconds.ok_or_else(|| {
+        let (least, most) = (range.start(), range.end());
+        let rule = format!("is {value:?}: it must be a number of seconds from {least} to {most}");
+        error(LOGIN_LIFETIME, rule)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+
+    const TOKEN: (&str, &str) = (ADMIN_TOKEN, "0123456789abcdef");
+    const RULES: (&str, &str) = (LOGIN_RULES, r#"[{"scopes":["read"],"claims":{"sub":"*"}}]"#);
+    const ISSUER: (&str, &str) = (LOGIN_ISSUER, "https://accounts.example.com");
+    const CLIENT: (&str, &str) = (LOGIN_CLIENT_ID, "terrace");
+    const TEAM: (&str, &str) = (LOGIN_ACCESS_TEAM, "https://acme.cloudflareaccess.com");
+    const AUDIENCE: (&str, &str) = (LOGIN_ACCESS_AUDIENCE, "4714c1358e65fe4b408ad6d432a5f878");
+    const GITHUB: (&str, &str) = (LOGIN_ISSUER, "https://github.com");
+    const SECRET: (&str, &str) = (LOGIN_CLIENT_SECRET, "hunter2hunter2");
+
+    fn read(vars: &[(&str, &str)]) -> Result<Config, ConfigError> {
+        Config::from_vars(|name| {
+            let found = vars.iter().find(|(known, _)| *known == name);
+            found.map(|(_, value)| (*value).to_owned())
+        })
+    }
+
+    #[test]
+    fn nobody_signs_in_unless_that_is_configured() {
+        assert!(read(&[TOKEN]).unwrap().login.is_none());
+    }
+
+    #[test]
+    fn there_are_three_ways_to_sign_in() {
+        let login = |vars: &[_]| read(vars).unwrap().login.unwrap();
+        let found = login(&[TOKEN, RULES, ISSUER, CLIENT]);
+        assert_eq!(found.lifetime, 90 * 86_400);
+        let Provider::OpenId(issuer, client) = &found.provider else {
+            panic!("{found:?}");
+        };
+        assert_eq!(issuer.as_str(), ISSUER.1);
+        assert_eq!(client.scopes, "openid email profile");
+        assert!(client.secret.is_none());
+        let found = login(&[TOKEN, RULES, GITHUB, CLIENT, SECRET]);
+        assert!(matches!(found.provider, Provider::GitHub(client) if client.scopes == "read:org"));
+        let found = login(&[TOKEN, RULES, TEAM, AUDIENCE, (LOGIN_LIFETIME, "3600")]);
+        assert_eq!(found.lifetime, 3_600);
+        assert!(matches!(found.provider, Provider::CloudflareAccess { .. }));
+    }
+
+    #[test]
+    fn what_is_wrong_is_named_with_the_rule() {
+        for (vars, name, rule) in [
+            (vec![RULES, ISSUER, CLIENT], LOGIN_ISSUER, ADMIN_TOKEN),
+            (vec![TOKEN, RULES], LOGIN_ISSUER, "is not set"),
+            (vec![TOKEN, RULES, CLIENT], LOGIN_ISSUER, "is not set"),
+            (vec![TOKEN, RULES, ISSUER], LOGIN_CLIENT_ID, "is not set"),
+            (vec![TOKEN, ISSUER, CLIENT], LOGIN_RULES, "is not set"),
+            (vec![TOKEN, SECRET], LOGIN_ISSUER, "is not set"),
+            (
+                vec![TOKEN, RULES, TEAM],
+                LOGIN_ACCESS_AUDIENCE,
+                "is not set",
+            ),
+            (
+                vec![TOKEN, RULES, AUDIENCE],
+                LOGIN_ACCESS_TEAM,
+                "is not set",
+            ),
+            (
+                vec![TOKEN, RULES, TEAM, AUDIENCE, ISSUER],
+                LOGIN_ISSUER,
+                "one way",
+            ),
+            (
+                vec![TOKEN, RULES, GITHUB, CLIENT],
+                LOGIN_CLIENT_SECRET,
+                "GitHub",
+            ),
+            (
+                vec![TOKEN, RULES, CLIENT, (LOGIN_ISSUER, "http://a.example")],
+                LOGIN_ISSUER,
+                "https://",
+            ),
+            (
+                vec![TOKEN, ISSUER, CLIENT, (LOGIN_RULES, "[]")],
+                LOGIN_RULES,
+                "is wrong",
+            ),
+            (
+                vec![TOKEN, RULES, ISSUER, CLIENT, (LOGIN_SCOPES, "email")],
+                LOGIN_SCOPES,
+                "openid",
+            ),
+            (
+                vec![TOKEN, RULES, ISSUER, CLIENT, (LOGIN_LIFETIME, "90d")],
+                LOGIN_LIFETIME,
+                "60 to 315360000",
+            ),
+            (
+                vec![TOKEN, RULES, ISSUER, (LOGIN_CLIENT_ID, "a\nb")],
+                LOGIN_CLIENT_ID,
+                "printable",
+            ),
+        ] {
+            let error = read(&vars).unwrap_err().to_string();
+            assert!(error.starts_with(name) && error.contains(rule), "{error}");
+        }
+    }
+
+    #[test]
+    fn the_secret_is_not_shown() {
+        let config = read(&[TOKEN, RULES, ISSUER, CLIENT, SECRET]).unwrap();
+        let shown = format!("{config:?}");
+        assert!(
+            !shown.contains("hunter2") && shown.contains("Secret(…)"),
+            "{shown}"
+        );
+    }
+}

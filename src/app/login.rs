@@ -1,0 +1,334 @@
+//! Signing in: from the terminal by the browser to the provider, and back.
+
+mod cloudflare;
+mod github;
+mod openid;
+
+use serde_json::{Map, Value};
+use terrace_core::access::{SealFault, TokenId};
+use terrace_core::limits;
+use terrace_core::login::{
+    Allowed, Browser, BrowserMark, CALLBACK_PATH, Code, Consent, ExchangeFault, Form, Login,
+    LoginToken, ParameterFault, Person, Provider, SignInState, Stop, Terminal, TokenRequest,
+    Verifier, consent_page,
+};
+use terrace_core::problem::Problem;
+use terrace_core::reply::Reply;
+use terrace_core::route::Route;
+
+use super::audit::Change;
+use super::{App, Failure};
+use crate::store::{Clock as _, Platform, Request};
+
+/// What a provider says of a person.
+type People = Map<String, Value>;
+
+/// Somebody is back from their provider with this.
+struct Return<'r> {
+    /// The code that the provider has given them.
+    code: &'r str,
+    /// Where they have come back to, as it was told beforehand.
+    callback: &'r str,
+    /// What the provider has put into its token.
+    nonce: String,
+    /// What we prove ourselves by.
+    verifier: Option<Verifier>,
+}
+
+impl<P: Platform> App<'_, P> {
+    /// Answers whoever signs in.
+    pub(super) async fn login<R>(&self, route: Route, request: R) -> Reply<P::Stream>
+    where
+        R: Request<Stream = P::Stream>,
+    {
+        let Some(login) = self.config.login.as_deref() else {
+            let told = "nobody can sign in to this registry: TERRACE_LOGIN_ISSUER is not set";
+            return Problem::NotFound(told.to_owned()).reply();
+        };
+        let host = host_of(request.origin()).to_owned();
+        let answered = match route {
+            Route::LoginStart => self.begin_sign_in(login, &request).await,
+            Route::LoginCallback => self.end_sign_in(login, &request).await,
+            Route::LoginConsent => self.take_consent(login, request).await,
+            _ => return self.exchange_code(login, request).await,
+        };
+        answered.unwrap_or_else(|stop| stop.page(&host, None))
+    }
+
+    /// Sends a browser to the provider. What has to be known when it is back goes along, and is bound to
+    /// the browser by a cookie.
+    async fn begin_sign_in<R: Request>(
+        &self,
+        login: &Login,
+        request: &R,
+    ) -> Result<Reply<P::Stream>, Stop> {
+        let terminal = Terminal::parse(request.query()).map_err(Stop::Parameter)?;
+        let begun = self.send_to_provider(login, request, terminal.clone());
+        Ok(self.or_page(begun.await, request, &terminal))
+    }
+
+    async fn send_to_provider<R: Request>(
+        &self,
+        login: &Login,
+        request: &R,
+        terminal: Terminal,
+    ) -> Result<Reply<P::Stream>, Stop> {
+        let browser = Browser::new(self.platform.random());
+        let expires = self.platform.clock().now().plus(limits::SIGN_IN_SECONDS);
+        let mark = browser.mark();
+        let state = |terminal| {
+            let browser = mark.clone();
+            let state = SignInState { terminal, browser };
+            login.seals.seal(&state, expires)
+        };
+        let callback = callback_of(request);
+        let reply = match &login.provider {
+            Provider::OpenId(issuer, client) => {
+                let begun = (browser.nonce(login.seals.newest()), state(terminal));
+                let verifier = browser.verifier(login.seals.newest());
+                let url = self.visit_provider(issuer, client, &callback, begun, verifier);
+                Reply::redirect(url.await?)
+            }
+            Provider::GitHub(client) => {
+                let verifier = browser.verifier(login.seals.newest());
+                let url = github::visit(client, &callback, &state(terminal), verifier);
+                Reply::redirect(url)
+            }
+            Provider::CloudflareAccess { team, audience } => {
+                let claims = self.person_before_us(team, audience, request).await?;
+                self.ask_consent(login, request, (terminal, mark), &claims)?
+            }
+        };
+        Ok(reply.with("set-cookie", browser.cookie()))
+    }
+
+    /// Somebody is back from the provider: who is it, and shall their terminal have a token?
+    async fn end_sign_in<R: Request>(
+        &self,
+        login: &Login,
+        request: &R,
+    ) -> Result<Reply<P::Stream>, Stop> {
+        let form = Form(request.query());
+        let sealed = form.value("state").ok().flatten().unwrap_or_default();
+        let opened = login.seals.open(&sealed, self.platform.clock().now());
+        let (SignInState { terminal, browser }, key) =
+            opened.map_err(|fault| self.unsealed("state", fault))?;
+        let sender = self.check_browser(request, &browser)?;
+        let derived = (sender.nonce(key), sender.verifier(key));
+        let known = self.person_back(login, request, derived).await;
+        let asked = known.and_then(|claims| {
+            let waiting = (terminal.clone(), browser);
+            self.ask_consent(login, request, waiting, &claims)
+        });
+        Ok(self.or_page(asked, request, &terminal))
+    }
+
+    /// Whom the provider has sent back.
+    async fn person_back<R: Request>(
+        &self,
+        login: &Login,
+        request: &R,
+        (nonce, verifier): (String, Option<Verifier>),
+    ) -> Result<People, Stop> {
+        let form = Form(request.query());
+        if let Ok(Some(error)) = form.value("error") {
+            let words = form.value("error_description").ok().flatten();
+            let (error, words) = (printable(&error), printable(&words.unwrap_or_default()));
+            self.log_login(&format!("the provider answers {error:?}: {words:?}"));
+            return Err(Stop::RefusedThere(error));
+        }
+        let code = form.value("code").ok().flatten();
+        let code = code.filter(|code| code.len() <= limits::PROVIDER_CODE_BYTES);
+        let no_code = || self.distrusted("somebody came back without a code");
+        let back = Return {
+            code: &code.ok_or_else(no_code)?,
+            callback: &callback_of(request),
+            nonce,
+            verifier,
+        };
+        match &login.provider {
+            Provider::OpenId(issuer, client) => self.person_by_openid(issuer, client, &back).await,
+            Provider::GitHub(client) => self.person_by_github(client, &back).await,
+            // Nobody is sent away who could come back.
+            Provider::CloudflareAccess { .. } => Err(Stop::Foreign),
+        }
+    }
+
+    /// The answer, or the page that says why there is none, to somebody whose terminal waits.
+    fn or_page<R: Request>(
+        &self,
+        answered: Result<Reply<P::Stream>, Stop>,
+        request: &R,
+        terminal: &Terminal,
+    ) -> Reply<P::Stream> {
+        let host = host_of(request.origin());
+        answered.unwrap_or_else(|stop| stop.page(host, Some(terminal)))
+    }
+
+    fn ask_consent<R: Request>(
+        &self,
+        login: &Login,
+        request: &R,
+        (terminal, browser): (Terminal, BrowserMark),
+        claims: &People,
+    ) -> Result<Reply<P::Stream>, Stop> {
+        let person = Person::of(claims);
+        let scopes = login.rules.scopes(claims).map_err(|refusal| {
+            let Person { name, account } = &person;
+            self.log_login(&format!(
+                "nothing for {name} (account {account}): {refusal}"
+            ));
+            Stop::NothingGranted(Box::new(person.clone()))
+        })?;
+        let id = TokenId::new(self.platform.random());
+        let token = Allowed { id, person, scopes };
+        let consent = Consent {
+            terminal,
+            browser,
+            token,
+        };
+        let now = self.platform.clock().now();
+        let sealed = login
+            .seals
+            .seal(&consent, now.plus(limits::SIGN_IN_SECONDS));
+        let expires = now.plus(u32::try_from(login.lifetime).unwrap_or(u32::MAX));
+        let host = host_of(request.origin());
+        Ok(consent_page(&consent, &sealed, host, expires))
+    }
+
+    /// What a person answers goes to their terminal, or nowhere.
+    async fn take_consent<R: Request>(
+        &self,
+        login: &Login,
+        mut request: R,
+    ) -> Result<Reply<P::Stream>, Stop> {
+        let body = self.form_body(&mut request).await;
+        let wrong = |parameter, rule: &str| {
+            let rule = rule.to_owned();
+            Stop::Parameter(ParameterFault { parameter, rule })
+        };
+        let body = body.ok_or_else(|| wrong("consent", "is too long"))?;
+        let form = Form(&body);
+        let sealed = form.value("consent").ok().flatten().unwrap_or_default();
+        let now = self.platform.clock().now();
+        let opened = login.seals.open::<Consent>(&sealed, now);
+        let (consent, _) = opened.map_err(|fault| self.unsealed("consent", fault))?;
+        self.check_browser(&request, &consent.browser)?;
+        match form.value("answer").ok().flatten().as_deref() {
+            Some("allow") => {
+                let (terminal, code) = consent.into_code();
+                let expires = now.plus(limits::LOGIN_CODE_SECONDS);
+                let code = login.seals.seal(&code, expires);
+                Ok(Reply::redirect(terminal.redirect_to(&code)))
+            }
+            Some("refuse") => {
+                let refused = Err(Stop::RefusedHere);
+                Ok(self.or_page(refused, &request, &consent.terminal))
+            }
+            _ => Err(wrong("answer", "must be allow or refuse")),
+        }
+    }
+
+    /// A terminal comes with its code.
+    async fn exchange_code<R: Request>(&self, login: &Login, mut request: R) -> Reply<P::Stream> {
+        let Some(body) = self.form_body(&mut request).await else {
+            return Problem::TooLarge(limits::LOGIN_FORM_BYTES).reply();
+        };
+        match self.token_for(login, &request, body.as_bytes()).await {
+            Ok(token) => token.reply(),
+            Err(fault) => {
+                self.log_login(&format!("no token: {fault}"));
+                fault.reply()
+            }
+        }
+    }
+
+    async fn token_for<R: Request>(
+        &self,
+        login: &Login,
+        request: &R,
+        body: &[u8],
+    ) -> Result<LoginToken, ExchangeFault> {
+        let asked = TokenRequest::parse(body)?;
+        let now = self.platform.clock().now();
+        let (code, _) = login.seals.open::<Code>(&asked.code, now)?;
+        let token = code.redeem(&asked)?;
+        let by = format!("login as {}", token.person.account);
+        let made = format!(
+            "token {} for {} (account {}): {}",
+            token.id, token.person.name, token.person.account, token.scopes
+        );
+        let unavailable = |failure| {
+            self.problem(failure);
+            ExchangeFault::Unavailable
+        };
+        let text = self.make_allowed_token(token, login.lifetime).await;
+        let text = text.map_err(unavailable)?.ok_or(ExchangeFault::Used)?;
+        // What was sent opens something, also as a hash.
+        let change = Change::new(by, request, b"");
+        self.record(change, 200).await.map_err(unavailable)?;
+        self.log_login(&made);
+        Ok(LoginToken::new(text, login.lifetime))
+    }
+
+    /// The browser in which a sign-in was begun, if it is the one that goes on with it.
+    fn check_browser<R: Request>(
+        &self,
+        request: &R,
+        begun_in: &BrowserMark,
+    ) -> Result<Browser, Stop> {
+        let cookies = request.header("cookie").unwrap_or_default();
+        let browser = Browser::of_cookies(&cookies);
+        browser.filter(|it| begun_in.is_of(it)).ok_or_else(|| {
+            self.log_login("the cookie is not that of the browser in which it was begun");
+            Stop::Foreign
+        })
+    }
+
+    fn unsealed(&self, what: &str, fault: SealFault) -> Stop {
+        self.log_login(&format!("{what}: {fault}"));
+        match fault {
+            SealFault::Foreign => Stop::Foreign,
+            SealFault::Stale(_) => Stop::Stale,
+        }
+    }
+
+    /// The provider has answered something of no use.
+    fn distrusted(&self, why: impl ToString) -> Stop {
+        self.log_login(&why.to_string());
+        Stop::Distrusted
+    }
+
+    /// The provider has not answered, or not as one does.
+    fn unreachable(&self, failure: Failure) -> Stop {
+        self.problem(failure);
+        Stop::Unreachable
+    }
+
+    fn log_login(&self, what: &str) {
+        self.platform.log(&format!("login: {what}"));
+    }
+
+    /// A form that is not too long. What is no text has nothing in it.
+    async fn form_body<R: Request>(&self, request: &mut R) -> Option<String> {
+        let most = limits::LOGIN_FORM_BYTES;
+        let body = request.bytes_up_to(most).await.unwrap_or_default();
+        let is_short = u64::try_from(body.len()).is_ok_and(|length| length <= most);
+        is_short.then(|| String::from_utf8(body).unwrap_or_default())
+    }
+}
+
+fn callback_of<R: Request>(request: &R) -> String {
+    format!("{}{CALLBACK_PATH}", request.origin())
+}
+
+/// What people call the registry.
+fn host_of(origin: &str) -> &str {
+    origin.split_once("://").map_or(origin, |(_, host)| host)
+}
+
+/// What a page or a log may show of somebody's words.
+fn printable(text: &str) -> String {
+    let chars = text.chars().filter(|c| matches!(c, ' '..='~'));
+    chars.take(limits::ORIGIN_TEXT_CHARS).collect()
+}

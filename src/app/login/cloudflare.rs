@@ -1,0 +1,58 @@
+//! People whom Cloudflare Access knows, which stands before the registry
+//! (<https://developers.cloudflare.com/cloudflare-one/access-controls/applications/http-apps/authorization-cookie/validating-json/>).
+
+use serde_json::Value;
+use terrace_core::login::Stop;
+use terrace_core::oidc::{Expected, HttpsUrl, IssuerUrl, UnverifiedToken};
+
+use super::{App, People};
+use crate::store::{Clock as _, Platform, Request};
+
+/// By which header it tells who somebody is.
+const ASSERTION: &str = "cf-access-jwt-assertion";
+
+/// Where a team has its keys.
+const KEYS_PATH: &str = "/cdn-cgi/access/certs";
+
+impl<P: Platform> App<'_, P> {
+    /// Who has been let through to us.
+    pub(super) async fn person_before_us<R: Request>(
+        &self,
+        team: &IssuerUrl,
+        audience: &str,
+        request: &R,
+    ) -> Result<People, Stop> {
+        let refused = |why: String| {
+            self.log_login(&format!("{ASSERTION}: {why}"));
+            Stop::Unprotected
+        };
+        let text = request.header(ASSERTION);
+        let text = text.ok_or_else(|| refused("it is missing".to_owned()))?;
+        let token = UnverifiedToken::parse(&text).map_err(|it| refused(it.to_string()))?;
+        let base = team.as_str().trim_end_matches('/');
+        let url: Result<HttpsUrl, _> = format!("{base}{KEYS_PATH}").parse();
+        let url = &url.map_err(|error| self.distrusted(error))?;
+        let expected = Expected {
+            audiences: &[audience],
+            now: self.platform.clock().now(),
+            longest_life: None,
+        };
+        let keys = |newer_than| async move {
+            let keys = self.issuer_keys_at(team, url, newer_than).await;
+            keys.map_err(|failure| self.unreachable(failure))
+        };
+        let (known, read) = keys(None).await?;
+        let verified = match token.verify(&known, &expected) {
+            Err(refusal) if refusal.is_cured_by_newer_keys() => {
+                token.verify(&keys(Some(read)).await?.0, &expected)
+            }
+            verified => verified,
+        };
+        let claims = verified.map_err(|it| refused(it.to_string()))?;
+        let mut claims = claims.members().clone();
+        // It tells only of those whose address it has from whoever it asks or has sent a code to.
+        let verified = Value::from(claims.contains_key("email"));
+        claims.entry("email_verified").or_insert(verified);
+        Ok(claims)
+    }
+}

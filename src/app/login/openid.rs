@@ -1,0 +1,126 @@
+//! People whom a provider of OpenID Connect knows.
+
+use terrace_core::limits;
+use terrace_core::login::{Client, ProviderAnswer, Stop, Verifier, Visit};
+use terrace_core::oidc::{HttpsUrl, IssuerUrl, SignIn, UnverifiedToken};
+use terrace_core::origin::Guard;
+
+use super::{App, Failure, People, Return, printable};
+use crate::store::{Clock as _, Inquiry, Platform, Upstream as _};
+
+/// How long a provider may take, in seconds.
+pub(super) const SECONDS: u32 = 8;
+
+impl<P: Platform> App<'_, P> {
+    /// Where somebody is sent.
+    pub(super) async fn visit_provider(
+        &self,
+        issuer: &IssuerUrl,
+        client: &Client,
+        callback: &str,
+        (nonce, state): (String, String),
+        verifier: Option<Verifier>,
+    ) -> Result<String, Stop> {
+        let discovery = self.provider(issuer).await;
+        let discovery = discovery.map_err(|failure| self.unreachable(failure))?;
+        let endpoint = discovery.authorization_endpoint.as_ref();
+        let none = || self.distrusted(format!("{issuer} names no authorization_endpoint"));
+        let challenge = verifier.filter(|_| client.uses_pkce(&discovery));
+        let challenge = challenge.map(|verifier| verifier.challenge());
+        Ok(client.visit(&Visit {
+            endpoint: endpoint.ok_or_else(none)?.as_str(),
+            callback,
+            state: &state,
+            nonce: Some(&nonce),
+            challenge: challenge.as_ref(),
+        }))
+    }
+
+    /// Who is back.
+    pub(super) async fn person_by_openid(
+        &self,
+        issuer: &IssuerUrl,
+        client: &Client,
+        back: &Return<'_>,
+    ) -> Result<People, Stop> {
+        let discovery = self.provider(issuer).await;
+        let discovery = discovery.map_err(|failure| self.unreachable(failure))?;
+        let none = || self.distrusted(format!("{issuer} names no token_endpoint"));
+        let endpoint = discovery.token_endpoint.as_ref().ok_or_else(none)?;
+        let verifier = back.verifier.as_ref();
+        let verifier = verifier.filter(|_| client.uses_pkce(&discovery));
+        let methods = &discovery.token_endpoint_auth_methods;
+        let redemption = client.redemption(back.code, back.callback, verifier, methods);
+        let unknown = || {
+            let methods = methods.join(" ");
+            self.distrusted(format!(
+                "{issuer} knows neither client_secret_basic nor client_secret_post, but {}",
+                printable(&methods)
+            ))
+        };
+        let redemption = redemption.ok_or_else(unknown)?;
+        let guard = issuer.guard();
+        let answer = self.redeem_code(endpoint, &guard, redemption).await?;
+        let no_token = || self.distrusted(format!("{issuer} gives no id_token for a code"));
+        let text = answer.id_token.ok_or_else(no_token)?;
+        let token = UnverifiedToken::parse(&text);
+        let token = token.map_err(|refusal| self.distrusted(format!("id_token: {refusal}")))?;
+        let sign_in = SignIn {
+            client_id: &client.id,
+            nonce: &back.nonce,
+            now: self.platform.clock().now(),
+        };
+        let keys = |newer_than| async move {
+            let keys = self.issuer_keys(issuer, newer_than).await;
+            keys.map_err(|failure| self.unreachable(failure))
+        };
+        let (known, read) = keys(None).await?;
+        let verified = match sign_in.verify(&token, &known) {
+            // It may be signed with a new one.
+            Err(refusal) if refusal.is_cured_by_newer_keys() => {
+                sign_in.verify(&token, &keys(Some(read)).await?.0)
+            }
+            verified => verified,
+        };
+        let claims = verified.map_err(|it| self.distrusted(format!("id_token: {it}")))?;
+        Ok(claims.members().clone())
+    }
+
+    /// What a provider gives for a code.
+    pub(super) async fn redeem_code(
+        &self,
+        endpoint: &HttpsUrl,
+        guard: &Guard,
+        (form, authorization): (String, Option<String>),
+    ) -> Result<ProviderAnswer, Stop> {
+        let inquiry = Inquiry {
+            url: endpoint.to_string(),
+            form: Some(form),
+            authorization,
+            max_bytes: limits::PROVIDER_ANSWER_BYTES as u64,
+        };
+        let answer = self.platform.upstream().inquire(&inquiry, guard, SECONDS);
+        let failed = |why: String| {
+            let told = Failure::Origin(format!("{endpoint}: {why}"));
+            self.unreachable(told)
+        };
+        let answer = answer.await.map_err(|error| failed(error.to_string()))?;
+        let (status, length) = (answer.status, answer.body.len());
+        if status >= 500 {
+            return Err(failed(format!("it answers with status {status}")));
+        }
+        if length > limits::PROVIDER_ANSWER_BYTES {
+            return Err(self.distrusted(format!("{endpoint}: its answer is too long")));
+        }
+        let answer = ProviderAnswer::parse(&answer.body);
+        // GitHub answers 200 to everything.
+        if status != 200 || answer.error.is_some() {
+            let error = printable(answer.error.as_deref().unwrap_or_default());
+            let words = printable(answer.error_description.as_deref().unwrap_or_default());
+            return Err(self.distrusted(format!(
+                "{endpoint} answers {status} to a code: {error:?}: {words:?}"
+            )));
+        }
+        Ok(answer)
+    }
+}
