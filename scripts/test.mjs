@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 
 import { buildCli, buildWorker, cliDir } from "./build.mjs";
+import { ensureBrowser } from "./lib/browser.mjs";
 import { endWithParent } from "./lib/lifetime.mjs";
 import { continueUnderNewNode, nodeForWrangler } from "./lib/npm.mjs";
 import { ensureOciClients } from "./lib/oci-clients.mjs";
@@ -115,6 +116,7 @@ async function testWithClients() {
     : [];
   const paths = files.map((file) => join("tests", "clients", file));
   const { directories, reasons } = await ensureOciClients();
+  Object.assign(reasons, await ensureBrowser());
   const env = {
     ...process.env,
     PATH: [cliDir, ...directories, process.env.PATH].join(delimiter),
