@@ -37,8 +37,12 @@ impl Change {
 }
 
 impl Change {
-    /// The same of what has a digest of its own.
-    pub(super) fn of_content(mut self, digest: Option<Digest>) -> Self {
+    /// The same of what has a digest of its own, with the tags that name it now.
+    pub(super) fn of_content(mut self, digest: Option<Digest>, tags: Option<&str>) -> Self {
+        if let Some(tags) = tags {
+            self.what.push_str(" tags ");
+            self.what.push_str(tags);
+        }
         if let Some(Digest::Sha256(digest)) = digest {
             self.sent = Some(digest);
         }
@@ -74,11 +78,8 @@ impl<P: Platform> App<'_, P> {
             let text = text.map_err(|error| Failure::Corrupt(error.to_string()))?;
             let key = FactKey::Audit(entry.number);
             let at = [(AT, entry.at.to_string())];
-            if facts
-                .put(&key, &text, &at, Condition::Absent)
-                .await?
-                .is_some()
-            {
+            let written = self.put_document(&key, &text, &at, Condition::Absent);
+            if written.await?.is_some() {
                 break;
             }
             // Somebody else was faster, or the head is behind.

@@ -104,7 +104,11 @@ impl<P: Platform> App<'_, P> {
             let told = reply
                 .header(CONTENT_DIGEST)
                 .and_then(|it| Digest::parse(it).ok());
-            self.record(change.of_content(told), reply.status).await?;
+            self.record(
+                change.of_content(told, reply.header("oci-tag")),
+                reply.status,
+            )
+            .await?;
         }
         Ok(reply)
     }

@@ -75,6 +75,9 @@ impl<P: Platform> App<'_, P> {
             self.index_version(release).await?;
         }
         self.index_versions(&package).await?;
+        if let (Package::Mirrored(address), Some(version)) = (&package, &version) {
+            self.index_pushed_versions(address, version).await?;
+        }
         json(200, &standings)
     }
 
@@ -139,11 +142,17 @@ fn say(
         return Ok(std::mem::replace(&mut standings.package, statement));
     };
     let version = version.to_string();
+    let revokes = statement
+        .as_ref()
+        .is_none_or(|it| it.state == State::Revoked);
     let before = match statement {
         Some(statement) => standings.versions.insert(version, statement),
         None => standings.versions.remove(&version),
     };
-    if standings.versions.len() > limits::STANDINGS {
+    // That something must not be installed can always be said.
+    let is_revoked = |it: &Statement| it.state == State::Revoked;
+    let said = standings.versions.values().filter(|it| !is_revoked(it));
+    if !revokes && said.count() > limits::STANDINGS {
         let most = limits::STANDINGS;
         let told = format!("something is said of {most} versions already: deprecate the package");
         return Err(Problem::Invalid(vec![told]));

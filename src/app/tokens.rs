@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 use terrace_core::access::{
     Caller, RevocationDocument, Scopes, Token, TokenDocument, TokenId, TokenName,
 };
-use terrace_core::admin::{RotationBody, TokenAnswer, TokenBody, TokenPage};
+use terrace_core::admin::{RevokedToken, RotationBody, TokenAnswer, TokenBody, TokenPage};
 use terrace_core::index::IndexDocument;
 use terrace_core::key::{FactKey, IndexKey, TOKENS};
 use terrace_core::limits;
@@ -109,6 +109,7 @@ impl<P: Platform> App<'_, P> {
             name: document.name.clone(),
             scopes: document.scopes.clone(),
             expires: document.expires.map(UnixTime),
+            is_of_previous: false,
         };
         let Some(keys) = self.config.access.keys() else {
             return Err(Problem::no_token().into());
@@ -139,7 +140,12 @@ impl<P: Platform> App<'_, P> {
         let document = self.token_document(id).await?;
         let now = self.platform.clock().now();
         self.revoke(id, document.as_ref(), now.0).await?;
-        Ok(Reply::new(204, CachePolicy::NoStore))
+        json(
+            200,
+            &RevokedToken {
+                known: document.is_some(),
+            },
+        )
     }
 
     /// Makes a token of the same name, rights and lifetime, and revokes the old one after a while.

@@ -6,8 +6,8 @@ use std::time::Duration;
 use terrace_core::access::TokenId;
 use terrace_core::address::MirroredAddress;
 use terrace_core::admin::{
-    AuditPage, KeyChangeAnswer, MirroredBody, PublishAnswer, RotationBody, SigningKeysDocument,
-    StandingBody, TokenAnswer, TokenBody, TokenPage,
+    AuditPage, KeyChangeAnswer, MirroredBody, PublishAnswer, RevokedToken, RotationBody,
+    SigningKeysDocument, StandingBody, TokenAnswer, TokenBody, TokenPage,
 };
 use terrace_core::name::Namespace;
 use terrace_core::openpgp::KeyId;
@@ -225,16 +225,14 @@ impl<'a> Client<'a> {
         })
     }
 
-    pub(crate) fn revoke_token(&self, id: TokenId) -> Result<(), Failure> {
-        let answer = self.send(&Call {
+    /// Revokes a token; tells whether one with this id is known.
+    pub(crate) fn revoke_token(&self, id: TokenId) -> Result<bool, Failure> {
+        let revoked: RevokedToken = self.ask(Call {
             method: Method::DELETE,
             path: format!("{TOKENS}/{id}"),
             body: None,
         })?;
-        match answer.is_success() {
-            true => Ok(()),
-            false => Err(self.failure(answer)),
-        }
+        Ok(revoked.known)
     }
 
     fn post<T: serde::de::DeserializeOwned>(

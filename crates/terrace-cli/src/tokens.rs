@@ -60,19 +60,27 @@ pub(crate) fn revoke(
     output: &Output,
 ) -> Result<(), Failure> {
     let client = Client::new(registry, output)?;
+    let mut unknown = Vec::new();
     for id in ids {
-        client.revoke_token(*id)?;
+        if !client.revoke_token(*id)? {
+            unknown.push(id.to_string());
+        }
     }
     let ids: Vec<String> = ids.iter().map(ToString::to_string).collect();
     let text = format!(
         "{} revoked: dead everywhere within a minute",
         ids.join(", ")
     );
-    output.result(
-        &text,
-        &serde_json::json!({ "status": "ok", "revoked": ids }),
-    );
-    Ok(())
+    let report = serde_json::json!({ "status": "ok", "revoked": ids, "unknown": unknown });
+    output.result(&text, &report);
+    // Whoever revokes a token in a hurry must not be told that the wrong one is dead.
+    match unknown.as_slice() {
+        [] => Ok(()),
+        unknown => Err(Failure::refused(format!(
+            "no token was made here with the id {}: unless it was given by OCI or to a job, it is another one",
+            unknown.join(", ")
+        ))),
+    }
 }
 
 /// Makes a token that replaces another, and prints it alone.

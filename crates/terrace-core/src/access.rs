@@ -282,6 +282,7 @@ mod tests {
             name: "ci".parse().unwrap(),
             scopes: scopes.parse().unwrap(),
             expires: None,
+            is_of_previous: false,
         }
     }
 

@@ -259,6 +259,13 @@ pub struct AuditPage {
     pub newest: u64,
 }
 
+/// The answer of `DELETE /admin/v1/tokens/{id}`.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub struct RevokedToken {
+    /// Whether a token with this id was made here: what was given to somebody for a while is not known.
+    pub known: bool,
+}
+
 /// The answer of `GET /admin/v1/tokens`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct TokenPage {

@@ -215,8 +215,11 @@ fn access(
         if previous.is_some() {
             return needs(ADMIN_TOKEN_PREVIOUS);
         }
-        if visibility != Visibility::default() {
+        if visibility.is_private {
             return needs(ACCESS);
+        }
+        if !visibility.exceptions.is_empty() {
+            return needs(ACCESS_EXCEPT);
         }
     }
     Ok(Access::new(newest, previous, visibility))
@@ -444,7 +447,7 @@ mod tests {
                 "public or private",
             ),
             (vec![(ACCESS, "private")], ACCESS, ADMIN_TOKEN),
-            (vec![(ACCESS_EXCEPT, "acme")], ACCESS, ADMIN_TOKEN),
+            (vec![(ACCESS_EXCEPT, "acme")], ACCESS_EXCEPT, ADMIN_TOKEN),
             (vec![TOKEN, (ACCESS_EXCEPT, "a/b")], ACCESS_EXCEPT, "a/b"),
             (
                 vec![TOKEN, (TRUSTED_PUBLISHERS, "acme/widget")],

@@ -155,6 +155,7 @@ pub fn token_for(
         return Err(Refusal::Expired { expires, now });
     }
     Ok(Token {
+        is_of_previous: false,
         id: TokenId::new(random),
         name: TokenName::shortened("job", claims.subject()),
         scopes,

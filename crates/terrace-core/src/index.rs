@@ -143,7 +143,7 @@ impl IndexDocument {
     }
 
     /// What must not be handed out any more. KV wants a value.
-    fn gone(reason: &Reason) -> Self {
+    pub fn gone(reason: &Reason) -> Self {
         let mut document = Self::new("gone".to_owned());
         document.metadata.gone = Some(reason.to_string());
         document

@@ -305,7 +305,7 @@ impl Publication {
                 } => {
                     if size != archive.size {
                         reasons.push(format!(
-                            "{}: the archive with this sha256 is {size} bytes long, not {}",
+                            "{}: the archive with this sha256 is not {} bytes long",
                             archive.filename, archive.size
                         ));
                     }

@@ -114,23 +114,30 @@ impl Standings {
         statement.map(|it| &it.reason)
     }
 
-    /// What is said, a line for each, for the users of `address`; the newest versions first, and no
-    /// more than they would read.
+    /// What is said, a line for each, for the users of `address`: of the package, then of every version
+    /// that is revoked, then of others no more than they would read; the newest versions first.
     pub fn warnings(&self, address: &str) -> Vec<String> {
+        let mut versions: Vec<(bool, Version, &Statement)> = Vec::new();
+        for (version, statement) in &self.versions {
+            let is_revoked = statement.state == State::Revoked;
+            let version = version.parse().ok();
+            versions.extend(version.map(|version| (is_revoked, version, statement)));
+        }
+        versions.sort_unstable_by(|one, other| (other.0, &other.1).cmp(&(one.0, &one.1)));
+        let revoked = versions
+            .iter()
+            .filter(|(is_revoked, ..)| *is_revoked)
+            .count();
         let of_package = self.package.iter();
         let of_package = of_package.map(|it| format!("{address} is {}: {}", it.state, it.reason));
-        let mut versions: Vec<(Version, &Statement)> = Vec::new();
-        for (version, statement) in &self.versions {
-            versions.extend(version.parse().ok().map(|version| (version, statement)));
-        }
-        versions.sort_unstable_by(|(one, _), (other, _)| other.cmp(one));
         let of_versions = versions
             .iter()
-            .map(|(version, it)| format!("{address} {version} is {}: {}", it.state, it.reason));
+            .map(|(_, version, it)| format!("{address} {version} is {}: {}", it.state, it.reason));
         let mut lines: Vec<String> = of_package.chain(of_versions).collect();
-        let more = lines.len().saturating_sub(limits::WARNINGS);
+        let most = revoked + limits::WARNINGS;
+        let more = lines.len().saturating_sub(most);
         if more > 0 {
-            lines.truncate(limits::WARNINGS);
+            lines.truncate(most);
             lines.push(format!(
                 "{address}: {more} more versions are not what they were"
             ));
@@ -178,6 +185,11 @@ impl FromStr for Reason {
 /// What a terminal would act on, or show in another order than it stands (clients.md 14.1 on 2.1.2).
 pub(crate) fn is_unprintable(c: char) -> bool {
     c.is_control()
+        || matches!(
+            c,
+            '\u{ad}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{180e}' | '\u{3164}' | '\u{ffa0}'
+        )
+        || matches!(c, '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
         || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
 }
 
@@ -252,6 +264,20 @@ mod tests {
                 "acme/widget 1.9.0 is withdrawn: use 2.0.0",
             ]
         );
+    }
+
+    #[test]
+    fn what_is_revoked_is_told_first_however_much_is_said_of_others() {
+        let mut versions: BTreeMap<_, _> = (0..limits::WARNINGS + 5)
+            .map(|n| (format!("2.{n}.0"), statement(State::Deprecated, "old")))
+            .collect();
+        versions.insert("1.0.0".to_owned(), statement(State::Revoked, "it deletes"));
+        let standings = Standings {
+            package: None,
+            versions,
+        };
+        let warnings = standings.warnings("acme/widget");
+        assert_eq!(warnings[0], "acme/widget 1.0.0 is revoked: it deletes");
     }
 
     #[test]

@@ -1,11 +1,14 @@
 //! The indices of what was pushed: each follows one fact.
 
+use terrace_core::address::MirroredAddress;
 use terrace_core::index::IndexDocument;
-use terrace_core::key::{FactKey, IndexKey, PushedFact, PushedIndex};
+use terrace_core::key::{FactKey, IndexKey, Package, PushedFact, PushedIndex};
 use terrace_core::oci::pushed::{
     LinkDocument, ListedTag, TagDocument, blob_index, manifest_index, tags_index,
 };
 use terrace_core::oci::{Digest, RepositoryName, Tag};
+use terrace_core::standing::{Reason, Standings, State};
+use terrace_core::version::Version;
 
 use super::corrupt;
 use crate::app::{App, Boxed, Failure};
@@ -45,15 +48,36 @@ impl<P: Platform> App<'_, P> {
     ) -> Result<Option<IndexDocument>, Failure> {
         match index {
             PushedIndex::Tags(repository) => {
-                let tags = self.list_tags(repository).await?;
+                let mut tags = self.list_tags(repository).await?;
                 let holds = self.config.oci_providers.address(repository).is_some();
+                let standings = self.standings_of(repository).await?;
+                tags.retain(|listed| revoked(&standings, &listed.tag).is_none());
                 tags_index(repository, holds, &tags).map_err(corrupt)
             }
-            PushedIndex::Tag(repository, tag) => match self.tag(repository, tag).await? {
-                Some(TagDocument { digest, .. }) => self.manifest_index(repository, digest).await,
-                None => Ok(None),
-            },
+            PushedIndex::Tag(repository, tag) => {
+                let Some(TagDocument { digest, .. }) = self.tag(repository, tag).await? else {
+                    return Ok(None);
+                };
+                let standings = self.standings_of(repository).await?;
+                match revoked(&standings, tag) {
+                    Some(reason) => Ok(Some(IndexDocument::gone(reason))),
+                    None => self.manifest_index(repository, digest).await,
+                }
+            }
             PushedIndex::Manifest(repository, digest) => {
+                let standings = self.standings_of(repository).await?;
+                if standings
+                    .versions
+                    .values()
+                    .any(|it| it.state == State::Revoked)
+                {
+                    let tags = self.list_tags(repository).await?;
+                    let names = tags.iter().filter(|it| it.document.digest == *digest);
+                    let mut reasons = names.filter_map(|it| revoked(&standings, &it.tag));
+                    if let Some(reason) = reasons.next() {
+                        return Ok(Some(IndexDocument::gone(reason)));
+                    }
+                }
                 self.manifest_index(repository, *digest).await
             }
             PushedIndex::Blob(repository, digest) => {
@@ -61,6 +85,39 @@ impl<P: Platform> App<'_, P> {
                 Ok(link.map(|link| blob_index(&link, *digest)))
             }
         }
+    }
+
+    /// What is said of the provider that a repository holds.
+    async fn standings_of(&self, repository: &RepositoryName) -> Result<Standings, Failure> {
+        match self.config.oci_providers.address(repository) {
+            Some(address) => self.standings(&Package::Mirrored(address)).await,
+            None => Ok(Standings::default()),
+        }
+    }
+
+    /// Makes the indices of repositories that hold a version of a mirrored provider what is said of it.
+    pub(in crate::app) async fn index_pushed_versions(
+        &self,
+        address: &MirroredAddress,
+        version: &Version,
+    ) -> Result<(), Failure> {
+        let Some(tag) = Tag::of(version) else {
+            return Ok(());
+        };
+        for repository in self.config.oci_providers.repositories(address) {
+            let Some(TagDocument { digest, .. }) = self.tag(&repository, &tag).await? else {
+                continue;
+            };
+            self.mark_tags(&repository).await?;
+            for index in [
+                PushedIndex::Tag(repository.clone(), tag.clone()),
+                PushedIndex::Manifest(repository.clone(), digest),
+                PushedIndex::Tags(repository),
+            ] {
+                self.index_pushed(&index).await?;
+            }
+        }
+        Ok(())
     }
 
     async fn manifest_index(
@@ -137,4 +194,10 @@ impl<P: Platform> App<'_, P> {
         }
         Ok(tags)
     }
+}
+
+/// Why what is tagged as a version must not be installed, if so.
+fn revoked<'s>(standings: &'s Standings, tag: &Tag) -> Option<&'s Reason> {
+    tag.version()
+        .and_then(|version| standings.revoked(&version))
 }

@@ -45,13 +45,19 @@ impl<P: Platform> App<'_, P> {
         let publication = self
             .publication(repository, address.clone(), version.clone(), index)
             .await?;
-        // Where it is pulled, what its origin has signed comes first: nobody would ask for it any more.
         let package = Package::Mirrored(address);
+        if let Some(reason) = self.standings(&package).await?.revoked(&version) {
+            let told = format!("{} {version} is revoked: {reason}", package.address());
+            return Err(denied(
+                OciError::new(OciCode::Denied, told).with_status(409),
+            ));
+        }
+        // Where it is pulled, what its origin has signed comes first: nobody would ask for it any more.
         if self.stored(&package, &version).await?.is_none() {
             self.release_at_origin(&package, &version).await?;
         }
         let archives = publication.archives();
-        let copy = |archive| -> Boxed<'_> { Box::pin(self.copy_blob(archive)) };
+        let copy = |archive| -> Boxed<'_> { Box::pin(self.copy_blob(repository, archive)) };
         all(archives.iter().map(copy).collect()).await?;
         match self.try_publish(&publication).await {
             Ok(Published::Whole { .. }) => Ok(()),
@@ -93,10 +99,19 @@ impl<P: Platform> App<'_, P> {
             .map_err(|reasons| invalid(&reasons))
     }
 
-    /// Copies a zip to where archives are, unless it is there. Its bytes do not enter wasm.
-    async fn copy_blob(&self, archive: &ExpectedArchive) -> Result<(), Failure> {
+    /// Copies a zip of this repository to where archives are, unless it is there. Its bytes do not enter
+    /// wasm. What another repository has is nothing to be got by its digest.
+    async fn copy_blob(
+        &self,
+        repository: &RepositoryName,
+        archive: &ExpectedArchive,
+    ) -> Result<(), Failure> {
         let archives = self.platform.archives();
         let (to, digest) = (archive.key, Digest::Sha256(archive.key.digest));
+        if self.link(repository, digest).await?.is_none() {
+            let told = format!("{repository} does not have the zip {digest}");
+            return Err(denied(OciError::new(OciCode::ManifestBlobUnknown, told)));
+        }
         if archives.head(to.into()).await?.is_some() {
             return Ok(());
         }

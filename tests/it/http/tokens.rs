@@ -100,10 +100,10 @@ fn a_token_that_may_do_everything_makes_others_and_is_named_as_who_made_them() {
 fn a_revoked_token_is_listed_as_such_and_revoking_it_again_changes_nothing() {
     let registry = Registry::start();
     let (id, _) = create(&registry, &["read"], None);
-    revoke(&registry, &id).expect(204);
+    revoke(&registry, &id).expect(200);
     let first = listed(&registry, &id);
     assert!(first[0]["revoked"].is_string(), "{first:?}");
-    revoke(&registry, &id).expect(204);
+    revoke(&registry, &id).expect(200);
     assert_eq!(listed(&registry, &id), first);
 }
 
@@ -185,7 +185,7 @@ fn what_is_wrong_with_a_token_that_is_asked_for_is_told() {
         revoke(&registry, id).expect(400);
     }
     // What was given to somebody for an hour is nowhere written down, and can be revoked.
-    revoke(&registry, "0123456789abcdef").expect(204);
+    revoke(&registry, "0123456789abcdef").expect(200);
     let path = "/admin/v1/tokens/fedcba9876543210/rotation";
     post(&registry, path, &json!({})).expect(404);
     let (id, _) = create(&registry, &["read"], None);

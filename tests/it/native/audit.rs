@@ -53,7 +53,7 @@ fn every_change_is_an_entry_with_who_what_when_and_from_where() {
     module.upload(&registry);
     send().expect(201);
     send().expect(200);
-    revoke(&registry, &id).expect(204);
+    revoke(&registry, &id).expect(200);
     let entries = walk(&texts(&registry)).unwrap();
     let told: Vec<_> = entries
         .iter()
@@ -67,7 +67,7 @@ fn every_change_is_an_entry_with_who_what_when_and_from_where() {
             ("POST /admin/v1/tokens", 201),
             (put.as_str(), 201),
             (put.as_str(), 200),
-            (delete.as_str(), 204)
+            (delete.as_str(), 200)
         ]
     );
     assert_eq!(
@@ -101,7 +101,10 @@ fn what_clients_push_and_delete_by_oci_is_written_down() {
     let deleted = format!("DELETE /v2/acme/tools/manifests/{digest}");
     assert_eq!(
         told,
-        ["PUT /v2/acme/tools/manifests/latest", deleted.as_str()]
+        [
+            "PUT /v2/acme/tools/manifests/latest tags latest",
+            deleted.as_str()
+        ]
     );
     assert_eq!(format!("sha256:{}", entries[0].sent.unwrap()), *digest);
 }
@@ -158,11 +161,11 @@ fn an_entry_that_cannot_be_written_is_written_when_the_same_is_sent_again() {
             memory.fail_write(at, when);
             let first = revoke(&registry, &id).status;
             let was_hit = memory.take_fault();
-            revoke(&registry, &id).expect(204);
+            revoke(&registry, &id).expect(200);
             let entries = walk(&texts(&registry)).unwrap();
             assert!(entries.len() >= 2, "{when:?} {at}");
             if !was_hit {
-                assert_eq!(first, 204);
+                assert_eq!(first, 200);
                 break;
             }
         }
@@ -185,7 +188,7 @@ fn a_long_log_is_listed_in_parts_and_from_a_time_on() {
     let (memory, registry) = start();
     let path = "/admin/v1/tokens/0123456789abcdef";
     for _ in 0..201 {
-        registry.admin("DELETE", path, None).expect(204);
+        registry.admin("DELETE", path, None).expect(200);
         memory.advance(1);
     }
     assert_eq!(walk(&texts(&registry)).unwrap().len(), 201);

@@ -4,6 +4,7 @@ use serde_json::json;
 
 use crate::support::fixtures::Signer;
 use crate::support::memory::{Memory, When};
+use crate::support::pushed::PushedProvider;
 use crate::support::{ModuleFixture, ProviderFixture, Registry, Response};
 
 fn say(registry: &Registry, fixture: &ModuleFixture, version: &str, state: &str) -> Response {
@@ -137,4 +138,53 @@ fn a_revoked_key_reaches_what_was_published_before_objects_told_their_key_and_go
         let path = format!("/v1/providers/acme/widget/1.{minor}.0/download/linux/amd64");
         registry.get(&path).expect(410);
     }
+}
+
+#[test]
+fn a_revoked_version_is_gone_from_the_repository_that_it_was_pushed_to_and_cannot_be_pushed_again()
+{
+    let memory = Memory::new();
+    let registry = Registry::in_memory(&memory, &[]);
+    let provider = PushedProvider::of("acme", "a zip");
+    let index = provider.prepare(&registry);
+    provider.tag(&registry, "1.0.0", &index).expect(201);
+    let repository = format!("/v2/{}", provider.repository());
+    let tagged = registry
+        .get(&format!("{repository}/manifests/1.0.0"))
+        .expect(200);
+    let digest = tagged.header("docker-content-digest").unwrap().to_owned();
+    let address = provider
+        .repository()
+        .replace("opentofu-providers", "registry.opentofu.org");
+    let path = format!("/admin/v1/mirror/{address}/1.0.0/standing");
+    let say = |state: &str| {
+        let body = json!({ "state": state, "reason": "stolen" }).to_string();
+        registry
+            .admin("PUT", &path, Some(body.as_bytes()))
+            .expect(200);
+    };
+    say("revoked");
+    for reference in ["1.0.0", &digest] {
+        let gone = registry
+            .get(&format!("{repository}/manifests/{reference}"))
+            .expect(410);
+        assert!(gone.text().contains("stolen"), "{}", gone.text());
+    }
+    let tags = registry.get(&format!("{repository}/tags/list"));
+    assert!(!tags.text().contains("1.0.0"), "{}", tags.text());
+    memory.lose_indices();
+    registry
+        .get(&format!("{repository}/manifests/1.0.0"))
+        .expect(410);
+    let refused = provider.tag(&registry, "1.0.0", &index).expect(409);
+    assert!(
+        refused.text().contains("is revoked: stolen"),
+        "{}",
+        refused.text()
+    );
+    say("active");
+    registry
+        .get(&format!("{repository}/manifests/1.0.0"))
+        .expect(200);
+    provider.tag(&registry, "1.0.0", &index).expect(201);
 }

@@ -47,6 +47,8 @@ pub struct Token {
     pub scopes: Scopes,
     /// Until when; `None` for ever.
     pub expires: Option<UnixTime>,
+    /// Whether it was made with the admin token before: what is given for it dies with it.
+    pub is_of_previous: bool,
 }
 
 /// Makes tokens and knows them again.
@@ -95,11 +97,16 @@ impl TokenKeys {
             name,
             scopes,
             expires,
+            is_of_previous,
         } = token;
         let expires = expires.map(|time| time.0.to_string()).unwrap_or_default();
         let claims = URL_SAFE_NO_PAD.encode(format!("{expires}\n{scopes}\n{name}"));
         let signed = format!("{PREFIX}{id}.{claims}");
-        let mac = URL_SAFE_NO_PAD.encode(hmac(&self.newest, signed.as_bytes()));
+        let key = match self.previous.as_ref() {
+            Some(previous) if *is_of_previous => previous,
+            _ => &self.newest,
+        };
+        let mac = URL_SAFE_NO_PAD.encode(hmac(key, signed.as_bytes()));
         let whole = format!("{signed}.{mac}");
         let checksum = checksum(&whole);
         format!("{whole}.{checksum}")
@@ -126,11 +133,16 @@ impl TokenKeys {
             expected.update(signed.as_bytes());
             expected.verify_slice(&mac).is_ok()
         };
-        if !is_of(&self.newest) && !self.previous.as_ref().is_some_and(is_of) {
+        let is_of_previous = !is_of(&self.newest);
+        if is_of_previous && !self.previous.as_ref().is_some_and(is_of) {
             return Err(TokenFault::Foreign);
         }
         // What follows was written here, by this version or another.
         let token = parse(signed).ok_or(TokenFault::Foreign)?;
+        let token = Token {
+            is_of_previous,
+            ..token
+        };
         match token.expires {
             Some(expires) if expires < now() => Err(TokenFault::Expired(expires)),
             _ => Ok(token),
@@ -151,6 +163,7 @@ fn parse(signed: &str) -> Option<Token> {
             "" => None,
             seconds => Some(UnixTime(seconds.parse().ok()?)),
         },
+        is_of_previous: false,
     })
 }
 
@@ -262,6 +275,7 @@ mod tests {
             name: "ci of acme".parse().unwrap(),
             scopes: "read publish:acme".parse().unwrap(),
             expires: Some(NOW),
+            is_of_previous: false,
         }
     }
 
@@ -336,9 +350,14 @@ mod tests {
         );
         let text = keys().write(&token());
         let overlap = TokenKeys::new(&new, Some(&old));
-        assert_eq!(overlap.read(&text, || NOW), Ok(token()));
-        let written = overlap.write(&token());
-        assert!(TokenKeys::new(&new, None).read(&written, || NOW).is_ok());
+        let read = overlap.read(&text, || NOW).unwrap();
+        assert!(read.is_of_previous);
+        // What is given for it dies with it.
+        let after = TokenKeys::new(&new, None);
+        let given = overlap.write(&read);
+        assert!(overlap.read(&given, || NOW).is_ok());
+        assert_eq!(after.read(&given, || NOW), Err(TokenFault::Foreign));
+        assert!(after.read(&overlap.write(&token()), || NOW).is_ok());
     }
 
     #[test]

@@ -39,6 +39,7 @@ impl TokenAnswer {
                     name: "admin token by OCI".parse().ok()?,
                     scopes: Scopes::new(vec![Scope::Admin]).ok()?,
                     expires: Some(longest),
+                    is_of_previous: false,
                 };
                 (keys?.write(&token), longest)
             }
@@ -110,6 +111,7 @@ mod tests {
             name: "ci".parse().unwrap(),
             scopes: "publish:acme".parse().unwrap(),
             expires: Some(NOW.plus(60)),
+            is_of_previous: false,
         };
         let answer = given(&Caller::Bearer(Box::new(token.clone())));
         assert_eq!(answer.expires_in, 60);

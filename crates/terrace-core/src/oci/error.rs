@@ -147,6 +147,7 @@ impl Problem {
             Self::Unauthorized(_) => OciCode::Unauthorized.as_str(),
             Self::Forbidden(_) | Self::Gone(_) => OciCode::Denied.as_str(),
             Self::TooLarge(_) | Self::LengthRequired => OciCode::SizeInvalid.as_str(),
+            Self::TooManyFailures => "TOOMANYREQUESTS",
             _ => "UNKNOWN",
         };
         let body = Body {

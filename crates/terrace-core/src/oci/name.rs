@@ -4,7 +4,8 @@ use std::fmt;
 
 use crate::limits;
 
-use super::{OciCode, OciError};
+use super::{OciCode, OciError, tag};
+use crate::version::Version;
 
 /// The name of a repository that clients push to: none of `providers/…` and `modules/…`, which are
 /// made of what is published.
@@ -55,6 +56,16 @@ impl RepositoryName {
 }
 
 impl Tag {
+    /// The tag of a version; none where that is longer than a tag may be.
+    pub fn of(version: &Version) -> Option<Self> {
+        Self::parse(&tag::of(version))
+    }
+
+    /// The version that it is, as OpenTofu reads a tag, if it is a whole one (clients.md 6.3).
+    pub fn version(&self) -> Option<Version> {
+        tag::parse(&self.0)
+    }
+
     /// Reads a tag: `[a-zA-Z0-9_][a-zA-Z0-9._-]{0,127}`.
     pub fn parse(text: &str) -> Option<Self> {
         let is_word = |b: u8| b.is_ascii_alphanumeric() || b == b'_';

@@ -51,6 +51,18 @@ impl ProviderRepositories {
         Ok((prefix.to_owned(), hostname.parse().map_err(|_| shape())?))
     }
 
+    /// The repositories that would hold this provider.
+    pub fn repositories(&self, address: &MirroredAddress) -> Vec<RepositoryName> {
+        let of_host = self
+            .0
+            .iter()
+            .filter(|(_, hostname)| *hostname == address.hostname);
+        let names = of_host.map(|(prefix, _)| format!("{prefix}/{}", address.provider));
+        names
+            .filter_map(|name| RepositoryName::parse(&name).ok())
+            .collect()
+    }
+
     /// Whose provider a repository holds, if it holds one.
     pub fn address(&self, repository: &RepositoryName) -> Option<MirroredAddress> {
         self.0.iter().find_map(|(prefix, hostname)| {
