@@ -156,7 +156,7 @@ fn nothing_is_stored_before_there_is_a_token() {
         .collect();
     assert_eq!(
         kinds,
-        ["audit", "audit", "tokens"],
+        ["audit-head", "audit", "tokens"],
         "the token, and that it was made"
     );
     let audit = people.registry.admin("GET", "/admin/v1/audit", None).json();
