@@ -197,16 +197,21 @@ impl<'a, P: Platform> App<'a, P> {
                 }
                 self.read(&lookup, request.origin()).await
             }
-            Begun::Other(Route::Exchange, _) => Box::pin(self.exchange(request)).await,
+            Begun::Other(Route::Exchange, _) => Box::pin(self.exchange(request)).await.fenced(),
             Begun::Other(route, method) if route.is_oci() => self.oci(route, method, request).await,
             // Boxed: what signs people in would make every request larger.
             Begun::Other(route, _) if route.is_login() => {
-                Box::pin(self.login(route, request)).await
+                Box::pin(self.login(route, request)).await.fenced()
             }
-            Begun::Other(route, method) => match self.write(route, method, request).await {
-                Ok(reply) => reply,
-                Err(failure) => self.problem(failure).reply(),
-            },
+            Begun::Other(route @ (Route::Archive(_) | Route::Pull(_)), method) => {
+                let answered = self.write(route, method, request).await;
+                answered.unwrap_or_else(|failure| self.problem(failure).reply())
+            }
+            Begun::Other(route, method) => {
+                let answered = self.write(route, method, request).await;
+                let reply = answered.unwrap_or_else(|failure| self.problem(failure).reply());
+                reply.fenced()
+            }
         }
     }
 

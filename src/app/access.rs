@@ -104,6 +104,14 @@ impl<P: Platform> App<'_, P> {
         }
     }
 
+    /// Whether too many wrong credentials came from where this comes from.
+    pub(super) fn is_held<R: Request>(&self, request: &R) -> bool {
+        let most = self.config.failures_a_minute;
+        let now = self.platform.clock().now();
+        let throttle = self.platform.isolate().throttle().borrow();
+        throttle.holds(&address(request), most, now)
+    }
+
     /// Counts a guess, and tells whether too many came from its address.
     pub(super) fn is_one_guess_too_many(&self, address: &str) -> bool {
         let most = self.config.failures_a_minute;
@@ -184,6 +192,11 @@ impl<P: Platform> App<'_, P> {
         }
         Ok(Revocations::of(all, self.platform.clock().now()))
     }
+}
+
+/// Where a request comes from, as the platform tells it.
+pub(super) fn address<R: Request>(request: &R) -> String {
+    request.header(ADDRESS).unwrap_or_default()
 }
 
 fn lacking(caller: &Caller, need: &Need) -> String {

@@ -16,6 +16,7 @@ use terrace_core::problem::Problem;
 use terrace_core::reply::Reply;
 use terrace_core::route::Route;
 
+use super::access::address;
 use super::audit::Change;
 use super::{App, Failure};
 use crate::store::{Clock as _, Platform, Request};
@@ -115,7 +116,14 @@ impl<P: Platform> App<'_, P> {
             opened.map_err(|fault| self.unsealed("state", fault))?;
         let sender = self.check_browser(request, &browser)?;
         let derived = (sender.nonce(key), sender.verifier(key));
+        // Whatever comes back is asked of the provider, under the name of this registry.
+        if self.is_held(request) {
+            return Err(Stop::TooOften);
+        }
         let known = self.person_back(login, request, derived).await;
+        if known.is_err() {
+            self.is_one_guess_too_many(&address(request));
+        }
         let asked = known.and_then(|claims| {
             let waiting = (terminal.clone(), browser);
             self.ask_consent(login, request, waiting, &claims)

@@ -82,6 +82,19 @@ impl<S> Reply<S> {
             .with_body(Body::Text(html))
     }
 
+    /// The same where a browser might be led: nothing of it runs, and it is shown in no frame.
+    #[must_use]
+    pub fn fenced(self) -> Self {
+        if self.header("content-security-policy").is_some() {
+            return self;
+        }
+        self.with(
+            "content-security-policy",
+            "default-src 'none'; frame-ancestors 'none'",
+        )
+        .with("x-frame-options", "DENY")
+    }
+
     /// Sends a browser elsewhere, with a GET. The address that it comes from is not told there.
     pub fn redirect(location: String) -> Self {
         Self::new(303, CachePolicy::NoStore)

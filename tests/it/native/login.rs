@@ -332,6 +332,28 @@ fn a_provider_that_refuses_ends_with_a_page_7_5() {
 }
 
 #[test]
+fn whoever_comes_back_with_nothing_too_often_is_not_asked_about_any_more() {
+    let people = People::with(&[("TERRACE_FAILURES_A_MINUTE", "3")]);
+    let (cookie, state) = people.begin();
+    *people.provider.answer.borrow_mut() = Some(answer(400, &json!({ "error": "invalid_grant" })));
+    let back = |address: &str| {
+        let query = encoded(&[("code", "a guess"), ("state", &state)]);
+        let sent = Sent::new("GET", &format!("/oauth/callback?{query}"));
+        let sent = sent.header("cookie", &cookie);
+        people
+            .registry
+            .send(&sent.header("cf-connecting-ip", address))
+    };
+    for _ in 0..3 {
+        assert_ne!(back("192.0.2.1").status, 429);
+    }
+    people.memory.forget_operations();
+    stopped(back("192.0.2.1"), 429, "Wait a minute");
+    assert_eq!(people.memory.operations(), Vec::<String>::new());
+    assert_ne!(back("192.0.2.2").status, 429);
+}
+
+#[test]
 fn a_provider_that_does_not_answer_is_told_apart() {
     let people = People::new();
     people.memory.disconnect();

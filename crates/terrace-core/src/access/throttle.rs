@@ -19,6 +19,12 @@ struct Window {
 }
 
 impl Throttle {
+    /// Whether there were too many from an address, without counting one more.
+    pub fn holds(&self, address: &str, most: u32, now: UnixTime) -> bool {
+        let window = self.failures.get(address);
+        window.is_some_and(|window| window.is_open(now) && window.count >= most)
+    }
+
     /// Counts one more, and tells whether that are too many.
     pub fn count(&mut self, address: &str, most: u32, now: UnixTime) -> bool {
         if self.failures.len() >= limits::THROTTLED_ADDRESSES {
@@ -58,7 +64,9 @@ mod tests {
         for _ in 0..3 {
             assert!(!throttle.count("a", 3, NOW));
         }
+        assert!(throttle.holds("a", 3, NOW) && !throttle.holds("b", 3, NOW));
         assert!(throttle.count("a", 3, NOW.plus(59)));
+        assert!(!throttle.holds("a", 3, NOW.plus(60)));
         assert!(!throttle.count("b", 3, NOW));
         assert!(!throttle.count("a", 3, NOW.plus(60)));
     }

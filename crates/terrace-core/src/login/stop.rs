@@ -25,6 +25,8 @@ pub enum Stop {
     Distrusted,
     /// The provider does not answer.
     Unreachable,
+    /// Too many sign-ins that came to nothing were begun from where this comes from.
+    TooOften,
     /// Nobody stands before the registry who would know people.
     Unprotected,
 }
@@ -49,6 +51,10 @@ impl Stop {
                     .raw("<p>This sign-in was not begun in this browser, or another one was begun ")
                     .raw("after it. Cookies have to be allowed for this site.</p>");
                 (400, "This sign-in cannot go on", body)
+            }
+            Self::TooOften => {
+                let body = body.raw("<p>Too many sign-ins from this network have come to nothing. Wait a minute, and begin again.</p>");
+                (429, "Too many sign-ins", body)
             }
             Self::Stale => {
                 let body = body

@@ -5,7 +5,9 @@ use std::str::FromStr;
 use serde_json::{Map, Value};
 
 use super::rule::{Lists, Rule, parse_rules, union};
-use super::{Claims, Expected, Grant, IssuerKeys, Quoted, Refusal, RulesError, UnverifiedToken};
+use super::{
+    Claims, Expected, Grant, IssuerKeys, Quoted, Refusal, RuleFault, RulesError, UnverifiedToken,
+};
 use crate::access::Scopes;
 use crate::time::UnixTime;
 
@@ -89,11 +91,21 @@ impl SignIn<'_> {
     }
 }
 
+/// A rule that lets people change something must say who they are: `*` alone is everybody whom the
+/// provider knows, which may be the world.
+fn take(members: &mut Map<String, Value>) -> Result<Rule, RuleFault> {
+    let rule = Rule::take(members)?;
+    match rule.grants_changes() && rule.is_for_everybody() {
+        true => Err(RuleFault::Everybody),
+        false => Ok(rule),
+    }
+}
+
 impl FromStr for LoginRules {
     type Err = RulesError;
 
     fn from_str(text: &str) -> Result<Self, RulesError> {
-        let rules = parse_rules(text, Rule::take)?;
+        let rules = parse_rules(text, take)?;
         Ok(Self { rules })
     }
 }

@@ -51,6 +51,11 @@ impl ClaimPattern {
         rest.strip_suffix(last).is_some_and(is_run)
     }
 
+    /// Whether it asks for nothing in particular.
+    pub(super) fn is_anything(&self) -> bool {
+        self.0.chars().all(|c| matches!(c, '*' | '/'))
+    }
+
     /// Whether it leaves the first part of a path, or all of what is no path, to nobody else: with
     /// `acme*/widget` whoever takes a name that begins so would be let in.
     pub(super) fn pins_first_part(&self) -> bool {

@@ -122,6 +122,17 @@ impl Rule {
         claims.any(|(name, pattern)| !is_circumstance(name) && pattern.pins_first_part())
     }
 
+    /// Whether it lets somebody change anything.
+    pub(super) fn grants_changes(&self) -> bool {
+        let changes = |scope: &Scope| matches!(scope, Scope::Admin | Scope::Publish(_));
+        self.scopes.iter().any(changes)
+    }
+
+    /// Whether no claim that it asks for must be anything in particular.
+    pub(super) fn is_for_everybody(&self) -> bool {
+        self.claims.iter().all(|(_, pattern)| pattern.is_anything())
+    }
+
     /// Whether it grants everything.
     pub(super) fn grants_all(&self) -> bool {
         self.scopes.contains(&Scope::Admin)

@@ -104,4 +104,9 @@ pub enum RuleFault {
         "does not say whom it trusts: add a claim such as repository, project_path or sub that names them, without a * before its first /"
     )]
     Anybody,
+    /// It lets everybody change something whom the provider knows.
+    #[error(
+        "lets everybody change something whom the provider knows: only read may be granted by * alone"
+    )]
+    Everybody,
 }

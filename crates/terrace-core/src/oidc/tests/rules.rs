@@ -287,6 +287,11 @@ fn rules_for_people_have_no_issuer_and_may_be_for_everybody() {
         parse(json!([{ "scopes": ["read"], "claims": { "email": "*@acme.example" } }])).is_ok()
     );
     assert!(parse(json!([{ "scopes": ["admin"], "claims": { "sub": "ann" } }])).is_ok());
+    for (scope, pattern) in [("admin", "*"), ("publish:acme", "*/*")] {
+        let rules = json!([{ "scopes": ["read", scope], "claims": { "sub": pattern } }]);
+        let error = parse(rules).unwrap_err();
+        assert!(error.contains("lets everybody change something"), "{error}");
+    }
     let error = parse(json!([rule()])).unwrap_err();
     assert_eq!(error, "rule 1 has a member \"issuer\", which is not known");
     let error = parse(json!([{ "scopes": ["read"], "claims": {} }])).unwrap_err();
