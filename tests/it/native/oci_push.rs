@@ -523,7 +523,7 @@ fn too_many_platforms_are_refused_before_they_are_read() {
         target["platform"]["architecture"] = json!(format!("a{number}"));
         target
     };
-    assert_eq!(reads(vec![of(0); 500]), 0, "one platform many times");
+    assert_eq!(reads(vec![of(0); 2]), 0, "one platform twice");
     assert_eq!(reads((0..500).map(of).collect()), 0);
 }
 
