@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::support::fixtures::Signer;
 use crate::support::memory::{Memory, When};
-use crate::support::pushed::PushedProvider;
+use crate::support::pushed::{Pushed, PushedProvider};
 use crate::support::{ModuleFixture, ProviderFixture, Registry, Response};
 
 fn say(registry: &Registry, fixture: &ModuleFixture, version: &str, state: &str) -> Response {
@@ -187,4 +187,49 @@ fn a_revoked_version_is_gone_from_the_repository_that_it_was_pushed_to_and_canno
         .get(&format!("{repository}/manifests/1.0.0"))
         .expect(200);
     provider.tag(&registry, "1.0.0", &index).expect(201);
+}
+
+#[test]
+fn a_zip_of_another_repository_is_not_mirrored_by_a_layer_that_says_it_is_elsewhere() {
+    let memory = Memory::new();
+    let registry = Registry::in_memory(&memory, &[]);
+    let theirs = PushedProvider::of("acme", "a secret");
+    let secret = Pushed::of(&registry, "acme/private").blob(&theirs.zips[0].1);
+    let repository = "opentofu-providers/evil/widget";
+    let evil = Pushed::of(&registry, repository);
+    let (manifest, index) = (
+        "application/vnd.oci.image.manifest.v1+json",
+        "application/vnd.oci.image.index.v1+json",
+    );
+    let size = theirs.zips[0].1.len();
+    let target = json!({
+        "schemaVersion": 2, "mediaType": manifest,
+        "artifactType": "application/vnd.opentofu.provider-target",
+        "config": { "mediaType": "a/b", "digest": evil.blob(b"{}"), "size": 2 },
+        "layers": [{
+            "mediaType": "archive/zip", "digest": secret, "size": size,
+            "urls": ["https://example.com/x"],
+        }],
+    })
+    .to_string();
+    let digest = crate::support::pushed::digest(target.as_bytes());
+    evil.put_manifest(&digest, manifest, &target).expect(201);
+    let whole = json!({
+        "schemaVersion": 2, "mediaType": index, "artifactType": "application/vnd.opentofu.provider",
+        "manifests": [{
+            "mediaType": manifest, "digest": digest, "size": target.len(),
+            "artifactType": "application/vnd.opentofu.provider-target",
+            "platform": { "os": "linux", "architecture": "amd64" },
+        }],
+    });
+    let refused = evil
+        .put_manifest("1.0.0", index, &whole.to_string())
+        .expect(400);
+    assert!(
+        refused.text().contains("MANIFEST_BLOB_UNKNOWN"),
+        "{}",
+        refused.text()
+    );
+    let mirror = "/mirror/registry.opentofu.org/evil/widget/1.0.0.json";
+    registry.get(mirror).expect(404);
 }
