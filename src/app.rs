@@ -6,6 +6,7 @@ mod audit;
 mod documents;
 mod exchange;
 mod follow;
+mod incoming;
 mod issuer;
 mod keys;
 mod login;
@@ -23,7 +24,7 @@ use futures_util::future::join_all;
 use terrace_core::access::{BadCredentials, Caller};
 use terrace_core::address::MirroredAddress;
 use terrace_core::config::Config;
-use terrace_core::key::{IndexKey, Package};
+use terrace_core::key::{IncomingKey, IndexKey, Package};
 use terrace_core::limits;
 use terrace_core::oci::Query;
 use terrace_core::own_hosts::OwnHosts;
@@ -65,6 +66,8 @@ pub enum Task<S> {
     Discard(Vec<String>),
     /// Remove some of the uploads that nobody will complete.
     Sweep,
+    /// Remove archives that were brought, and are published.
+    Forget(Vec<IncomingKey>),
 }
 
 /// A package on its way from its origin.
@@ -149,6 +152,7 @@ impl<'a, P: Platform> App<'a, P> {
             Task::Revocations => self.read_revocations().await.map(drop),
             Task::Discard(names) => self.discard_upload(names).await,
             Task::Sweep => self.sweep_uploads().await,
+            Task::Forget(incoming) => self.forget(incoming).await,
         };
         if let Err(failure) = performed {
             self.problem(failure);
@@ -268,16 +272,19 @@ impl<'a, P: Platform> App<'a, P> {
         let origin = request.origin();
         match (route, method) {
             (Route::PublishProvider(address, version), _) => {
-                self.publish_provider(address, version, body, origin).await
+                self.publish_provider(caller, (address, version), body, origin)
+                    .await
             }
             (Route::MirroredRelease(address, version), Method::Get) => {
                 self.describe_mirrored(address, version).await
             }
             (Route::MirroredRelease(address, version), _) => {
-                self.publish_mirrored(address, version, body, origin).await
+                self.publish_mirrored(caller, (address, version), body, origin)
+                    .await
             }
             (Route::PublishModule(address, version), _) => {
-                self.publish_module(address, version, body, origin).await
+                self.publish_module(caller, (address, version), body, origin)
+                    .await
             }
             (Route::SigningKeys(namespace), Method::Put) => {
                 self.add_signing_keys(&namespace, body).await

@@ -191,8 +191,8 @@ pub trait Archives {
         payload: Payload<Self::Stream>,
     ) -> Result<Stored, StoreError>;
 
-    /// Removes bytes that are not what their key says.
-    async fn discard(&self, key: ArchiveKey) -> Result<(), StoreError>;
+    /// Removes bytes that are not what their key says, or that have been brought and taken in.
+    async fn discard(&self, key: BytesKey) -> Result<(), StoreError>;
 }
 
 /// The chunks of uploads that are not complete.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::de::DeserializeOwned;
+use terrace_core::access::{Caller, Owner};
 use terrace_core::address::{MirroredAddress, ModuleAddress, ProviderAddress};
 use terrace_core::admin::{
     MirrorBody, MissingArchive, ModuleBody, ProviderBody, PublishAnswer,
@@ -57,22 +58,22 @@ impl Executed {
 impl<P: Platform> App<'_, P> {
     pub(super) async fn publish_provider(
         &self,
-        address: ProviderAddress,
-        version: Version,
+        caller: &Caller,
+        (address, version): (ProviderAddress, Version),
         body: &[u8],
         origin: &str,
     ) -> Result<Reply<P::Stream>, Failure> {
         let body: ProviderBody = parse_json(body)?;
         let publication =
             ProviderPublication::parse(address, version, &body).map_err(Problem::Invalid)?;
-        self.publish(&Publication::Provider(publication), origin)
+        self.publish(caller, &Publication::Provider(publication), origin)
             .await
     }
 
     pub(super) async fn publish_mirrored(
         &self,
-        address: MirroredAddress,
-        version: Version,
+        caller: &Caller,
+        (address, version): (MirroredAddress, Version),
         body: &[u8],
         origin: &str,
     ) -> Result<Reply<P::Stream>, Failure> {
@@ -90,7 +91,7 @@ impl<P: Platform> App<'_, P> {
         let key = publication.signing_key().cloned();
         let address = publication.address.clone();
         let reply = self
-            .publish(&Publication::Mirror(publication), origin)
+            .publish(caller, &Publication::Mirror(publication), origin)
             .await?;
         if let Some(key) = key.filter(|_| reply.status != 202) {
             self.vouch(&address, &key).await?;
@@ -118,35 +119,44 @@ impl<P: Platform> App<'_, P> {
 
     pub(super) async fn publish_module(
         &self,
-        address: ModuleAddress,
-        version: Version,
+        caller: &Caller,
+        (address, version): (ModuleAddress, Version),
         body: &[u8],
         origin: &str,
     ) -> Result<Reply<P::Stream>, Failure> {
         let body: ModuleBody = parse_json(body)?;
         let publication =
             ModulePublication::parse(address, version, &body).map_err(Problem::Invalid)?;
-        self.publish(&Publication::Module(publication), origin)
+        self.publish(caller, &Publication::Module(publication), origin)
             .await
     }
 
     async fn publish(
         &self,
+        caller: &Caller,
         publication: &Publication,
         origin: &str,
     ) -> Result<Reply<P::Stream>, Failure> {
-        match self.try_publish(publication).await? {
-            Published::Whole { creates, warnings } => Ok(published(publication, creates, warnings)),
-            Published::Lacks(missing) => self.ask_for(&missing, origin),
+        let owner = self.must_bring(caller, publication);
+        match self.try_publish(publication, owner.as_ref()).await? {
+            Published::Whole { creates, warnings } => {
+                if let Some(owner) = &owner {
+                    self.forget_brought(owner, publication);
+                }
+                Ok(published(publication, creates, warnings))
+            }
+            Published::Lacks(missing) => self.ask_for(&missing, owner.as_ref(), origin),
         }
     }
 
+    /// Publishes what is stored; of archives that somebody has to bring, what was brought for this owner.
     pub(super) async fn try_publish(
         &self,
         publication: &Publication,
+        owner: Option<&Owner>,
     ) -> Result<Published, Failure> {
         loop {
-            let seen = self.look(publication).await?;
+            let seen = self.look(publication, owner).await?;
             match publication.plan(seen, self.platform.clock().now()) {
                 Plan::Conflict(reasons) => return Err(Problem::Conflict(reasons).into()),
                 Plan::Invalid(reasons) => return Err(Problem::Invalid(reasons).into()),
@@ -165,7 +175,11 @@ impl<P: Platform> App<'_, P> {
     }
 
     /// Everything the plan depends on. A release that exists already decides alone.
-    async fn look(&self, publication: &Publication) -> Result<Seen, Failure> {
+    async fn look(
+        &self,
+        publication: &Publication,
+        owner: Option<&Owner>,
+    ) -> Result<Seen, Failure> {
         let package = publication.package();
         let existing = self.stored(&package, publication.version()).await?;
         let settles = |stored: &StoredRelease| publication.is_settled_by(&stored.release);
@@ -183,16 +197,28 @@ impl<P: Platform> App<'_, P> {
             }
             Publication::Mirror(_) | Publication::Module(_) => Default::default(),
         };
-        let mut archives = Vec::new();
-        for expected in publication.archives() {
-            archives.push(self.archive_state(&expected).await?);
-        }
+        let expected = publication.archives();
+        let archives = match owner {
+            Some(owner) => self.brought(owner, &expected).await?,
+            None => self.archive_states(&expected).await?,
+        };
         Ok(Seen {
             existing,
             keys,
             statements,
             archives,
         })
+    }
+
+    async fn archive_states(
+        &self,
+        expected: &[ExpectedArchive],
+    ) -> Result<Vec<ArchiveState>, Failure> {
+        let mut states = Vec::new();
+        for archive in expected {
+            states.push(self.archive_state(archive).await?);
+        }
+        Ok(states)
     }
 
     /// What is really stored for an archive. Bytes that are not what their key says are removed,
@@ -215,7 +241,7 @@ impl<P: Platform> App<'_, P> {
             // Unless somebody has sent the right ones while these were being hashed.
             let now = archives.head(expected.key.into()).await?;
             if now.is_some_and(|now| now.revision == head.revision) {
-                archives.discard(expected.key).await?;
+                archives.discard(expected.key.into()).await?;
             }
             return Ok(ArchiveState::Missing);
         }
@@ -268,6 +294,7 @@ impl<P: Platform> App<'_, P> {
     fn ask_for(
         &self,
         missing: &[ExpectedArchive],
+        owner: Option<&Owner>,
         origin: &str,
     ) -> Result<Reply<P::Stream>, Failure> {
         let Some(urls) = &self.config.archive_urls else {
@@ -280,7 +307,7 @@ impl<P: Platform> App<'_, P> {
         }
         let missing = missing
             .iter()
-            .map(|archive| self.missing_archive(archive, urls, origin))
+            .map(|archive| self.missing_archive(archive, owner, urls, origin))
             .collect();
         Ok(answer(202, &PublishAnswer::Incomplete { missing }))
     }
@@ -288,11 +315,12 @@ impl<P: Platform> App<'_, P> {
     fn missing_archive(
         &self,
         archive: &ExpectedArchive,
+        owner: Option<&Owner>,
         urls: &ArchiveUrls,
         origin: &str,
     ) -> MissingArchive {
         let now = self.platform.clock().now();
-        let upload = urls.upload(origin, archive.key, archive.size, now);
+        let upload = urls.upload(origin, archive.key, owner, archive.size, now);
         let headers = upload.headers.into_iter();
         MissingArchive {
             filename: archive.filename.clone(),

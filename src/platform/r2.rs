@@ -274,7 +274,7 @@ impl Archives for Bucket {
         }
     }
 
-    async fn discard(&self, key: ArchiveKey) -> Result<(), StoreError> {
+    async fn discard(&self, key: BytesKey) -> Result<(), StoreError> {
         let deleted = self.bucket.delete(key.to_string()).await;
         deleted.map_err(|error| failure("delete", key, &error))
     }

@@ -121,6 +121,39 @@ describe("a revoked token", () => {
   });
 });
 
+inBothModes((mode) => {
+  describe("a publisher who may not read everything", () => {
+    const registry = useRegistry({ mode, vars: PRIVATE });
+    const secret = module({ address: "acme/vpc/aws", version: "1.0.0", files: saying("a secret") });
+    const copy = { ...secret, path: secret.path.replace("acme", "globex") };
+    const download = "/v1/modules/globex/vpc/aws/1.0.0/download";
+    let token;
+    before(async () => {
+      await registry.publishes(secret);
+      ({ token } = await createToken(registry, "publish:globex"));
+    });
+    const asked = () => registry.request(download, { headers: { authorization: `Bearer ${token}` } });
+
+    test("does not get an archive by its digest", async () => {
+      for (const _ of ["first", "again"]) {
+        const { status } = await registry.admin("PUT", copy.path, JSON.stringify(copy.body), token);
+        assert.equal(status, 202);
+      }
+      assert.equal((await asked()).status, 404);
+    });
+
+    test("publishes what it brings", async () => {
+      const { status } = await registry.publish(copy, token);
+      assert.equal(status, 201);
+      const [[digest, bytes]] = copy.archives;
+      const location = (await asked()).headers.get("x-terraform-get").replace(/[?&]checksum=[^&]*$/, "");
+      assert.match(location, new RegExp(`/${digest}\\.zip(\\?|$)`));
+      const given = await fetch(new URL(location, registry.url));
+      assert.ok(bytes.equals(Buffer.from(await given.arrayBuffer())));
+    });
+  });
+});
+
 withEachClient((client) => {
   describe("the network mirror of a private registry", () => {
     const registry = useRegistry({ vars: PRIVATE, https: true });

@@ -1,5 +1,6 @@
 //! Where archives are fetched from and sent to: time-limited URLs that need no credential.
 
+use crate::access::Owner;
 use crate::key::{ArchiveKey, BytesKey};
 use crate::limits;
 use crate::presign::{Presigner, SignedMethod};
@@ -76,9 +77,21 @@ impl ArchiveUrls {
         }
     }
 
-    /// How to send `archive`, which has `size` bytes. The bucket is told the digest, so it refuses
-    /// other bytes, and to create only, so it never replaces what a release refers to.
-    pub fn upload(&self, origin: &str, archive: ArchiveKey, size: u64, now: UnixTime) -> Upload {
+    /// How to send `archive`, which has `size` bytes: to where it is kept, or for an owner who has to
+    /// bring it, to where such things come in. The bucket is told the digest, so it refuses other bytes,
+    /// and to create only, so it never replaces what a release refers to.
+    pub fn upload(
+        &self,
+        origin: &str,
+        archive: ArchiveKey,
+        owner: Option<&Owner>,
+        size: u64,
+        now: UnixTime,
+    ) -> Upload {
+        let object = match owner {
+            Some(owner) => BytesKey::Incoming(archive.incoming(owner)),
+            None => BytesKey::Archive(archive),
+        };
         let content_type = archive.kind.content_type().to_owned();
         match &self.signer {
             ArchiveSigner::Bucket(presigner) => {
@@ -91,14 +104,14 @@ impl ArchiveUrls {
                     .iter()
                     .map(|(name, value)| (*name, value.as_str()))
                     .collect();
-                let key = archive.to_string();
+                let key = object.to_string();
                 let lifetime = limits::UPLOAD_LIFETIME_SECONDS;
                 let url = presigner.presign(SignedMethod::Put, &key, &signed, now, lifetime);
                 Upload { url, headers }
             }
             ArchiveSigner::Worker(signer) => {
                 let expires = now.plus(limits::UPLOAD_LIFETIME_SECONDS);
-                let path = signer.upload(archive, size, expires);
+                let path = signer.upload(object, size, expires);
                 Upload {
                     url: format!("{origin}{path}"),
                     headers: vec![("content-type", content_type)],

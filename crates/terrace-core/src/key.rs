@@ -6,6 +6,7 @@
 //! ├── archives/{sha256}.tar.gz
 //! ├── archives/{sha256}.SHA256SUMS                              the signed text of a provider release
 //! ├── archives/{sha256}.sig                                     its binary signature
+//! ├── incoming/{sha256 of the owner}.{sha256}.{extension}       an archive brought by who may not read all that is stored
 //! ├── releases/providers/hosted/{namespace}/{type}/{version}    create-only; metadata: protocols, platforms
 //! ├── releases/providers/{hostname}/{namespace}/{type}/{version}  grows by compare-and-swap: platforms are added
 //! ├── releases/modules/{namespace}/{name}/{system}/{version}    create-only
@@ -57,7 +58,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::access::TokenId;
+use crate::access::{Owner, TokenId};
 use crate::address::{MirroredAddress, ModuleAddress, ProviderAddress};
 use crate::archive::ArchiveFormat;
 use crate::digest::Sha256;
@@ -150,8 +151,20 @@ pub struct ArchiveKey {
 pub enum BytesKey {
     /// Published.
     Archive(ArchiveKey),
+    /// To be published by somebody who may not read all that is stored: whoever names an archive has to
+    /// bring it, and knowing the digest of another one's opens nothing.
+    Incoming(IncomingKey),
     /// Pushed.
     Blob(Digest),
+}
+
+/// A key in R2 that holds an archive which was brought to be published.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct IncomingKey {
+    /// The digest of the owner, whose text may hold a `/`.
+    owner: Sha256,
+    /// What it is going to be.
+    pub archive: ArchiveKey,
 }
 
 /// A chunk of an upload: the bytes from `offset` on.
@@ -287,6 +300,9 @@ impl FactKey {
         key.rsplit('/').next()?.parse().ok()
     }
 }
+
+/// Under which all archives lie that are to be published, and nothing else.
+pub const INCOMING: &str = "incoming/";
 
 /// Under which all entries of the audit log lie, and nothing else.
 pub const AUDIT: &str = "audit/";
@@ -447,9 +463,23 @@ impl ArchiveKey {
         }
     }
 
+    /// The key that it is brought under for an owner.
+    pub fn incoming(self, owner: &Owner) -> IncomingKey {
+        IncomingKey {
+            owner: Sha256::of(owner.to_string().as_bytes()),
+            archive: self,
+        }
+    }
+
     /// The last part of the key: `{sha256}.{extension}`.
     pub fn file_name(&self) -> String {
         format!("{}.{}", self.digest, self.kind.extension())
+    }
+}
+
+impl IncomingKey {
+    fn file_name(&self) -> String {
+        format!("{}.{}", self.owner, self.archive.file_name())
     }
 }
 
@@ -464,6 +494,7 @@ impl BytesKey {
     pub fn file_name(&self) -> String {
         match self {
             Self::Archive(archive) => archive.file_name(),
+            Self::Incoming(incoming) => incoming.file_name(),
             Self::Blob(digest) => format!("{}{BLOB}", digest.hex()),
         }
     }
@@ -471,7 +502,9 @@ impl BytesKey {
     /// The content type the object is stored and served with.
     pub fn content_type(&self) -> &'static str {
         match self {
-            Self::Archive(archive) => archive.kind.content_type(),
+            Self::Archive(archive) | Self::Incoming(IncomingKey { archive, .. }) => {
+                archive.kind.content_type()
+            }
             Self::Blob(_) => "application/octet-stream",
         }
     }
@@ -479,7 +512,9 @@ impl BytesKey {
     /// The digest of the bytes.
     pub fn digest(&self) -> Digest {
         match self {
-            Self::Archive(archive) => Digest::Sha256(archive.digest),
+            Self::Archive(archive) | Self::Incoming(IncomingKey { archive, .. }) => {
+                Digest::Sha256(archive.digest)
+            }
             Self::Blob(digest) => *digest,
         }
     }
@@ -494,10 +529,17 @@ impl From<ArchiveKey> for BytesKey {
     }
 }
 
+impl From<IncomingKey> for BytesKey {
+    fn from(incoming: IncomingKey) -> Self {
+        Self::Incoming(incoming)
+    }
+}
+
 impl fmt::Display for BytesKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Archive(archive) => archive.fmt(f),
+            Self::Incoming(incoming) => write!(f, "{INCOMING}{}", incoming.file_name()),
             Self::Blob(digest) => write!(f, "oci/blobs/{}/{}", digest.algorithm(), digest.hex()),
         }
     }
@@ -514,11 +556,17 @@ impl FromStr for BytesKey {
 
     /// Reads [`BytesKey::file_name`], in its canonical form only.
     fn from_str(text: &str) -> Result<Self, ArchiveNameError> {
-        match text.strip_suffix(BLOB) {
-            Some(digits) => Digest::from_hex(digits)
-                .map(Self::Blob)
-                .ok_or(ArchiveNameError),
-            None => text.parse().map(Self::Archive),
+        if let Some(digits) = text.strip_suffix(BLOB) {
+            let digest = Digest::from_hex(digits);
+            return digest.map(Self::Blob).ok_or(ArchiveNameError);
+        }
+        let (first, rest) = text.split_once('.').ok_or(ArchiveNameError)?;
+        match rest.parse() {
+            Ok(archive) => {
+                let owner = lower_digest(first)?;
+                Ok(Self::Incoming(IncomingKey { owner, archive }))
+            }
+            Err(_) => text.parse().map(Self::Archive),
         }
     }
 }
@@ -528,17 +576,21 @@ impl FromStr for BytesKey {
 #[error("not the name of an archive")]
 pub struct ArchiveNameError;
 
+fn lower_digest(text: &str) -> Result<Sha256, ArchiveNameError> {
+    if text.bytes().any(|byte| byte.is_ascii_uppercase()) {
+        return Err(ArchiveNameError);
+    }
+    text.parse().map_err(|_| ArchiveNameError)
+}
+
 impl FromStr for ArchiveKey {
     type Err = ArchiveNameError;
 
     /// Reads [`ArchiveKey::file_name`], in its canonical form only.
     fn from_str(text: &str) -> Result<Self, ArchiveNameError> {
         let (digest, extension) = text.split_once('.').ok_or(ArchiveNameError)?;
-        if digest.bytes().any(|byte| byte.is_ascii_uppercase()) {
-            return Err(ArchiveNameError);
-        }
         Ok(Self {
-            digest: digest.parse().map_err(|_| ArchiveNameError)?,
+            digest: lower_digest(digest)?,
             kind: ArchiveKind::ALL
                 .into_iter()
                 .find(|kind| kind.extension() == extension)
@@ -586,7 +638,7 @@ mod tests {
                 "providers/hosted/acme/widget/mirror",
             ),
             (
-                IndexKey::Version(mirrored, version.clone()).to_string(),
+                IndexKey::Version(mirrored.clone(), version.clone()).to_string(),
                 "providers/registry.example.com/acme/widget/version/1.2.3+b.1",
             ),
             (
@@ -596,6 +648,11 @@ mod tests {
             (
                 FactKey::SigningKeys("acme".parse().unwrap()).to_string(),
                 "keys/acme",
+            ),
+            (
+                BytesKey::from(archive.incoming(&Owner::of(&mirrored))).to_string(),
+                "incoming/52cae618c8128fd18bbf286c241549a9e7d1eb2d2364350c07ffffde5ea7087e.\
+                 e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855.tar.gz",
             ),
             (
                 archive.to_string(),
@@ -725,6 +782,25 @@ mod tests {
         }
         for text in [".blob", "0.blob", "blob"] {
             assert!(text.parse::<BytesKey>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_name_of_what_comes_in_reads_back_and_nothing_else_does() {
+        for kind in ArchiveKind::ALL {
+            let owner = Owner::of_namespace("acme");
+            let key = BytesKey::Incoming(ArchiveKey::of(b"x", kind).incoming(&owner));
+            let name = key.file_name();
+            assert_eq!(name.parse(), Ok(key));
+            let (of_owner, of_archive) = name.split_once('.').unwrap();
+            let upper = format!("{}.{of_archive}", of_owner.to_ascii_uppercase());
+            let short = format!(
+                "{}.{of_archive}",
+                of_owner.trim_end_matches(char::is_numeric)
+            );
+            for text in [&upper, &short, &format!("{name}.zip"), &format!(".{name}")] {
+                assert_eq!(text.parse::<BytesKey>(), Err(ArchiveNameError), "{text}");
+            }
         }
     }
 

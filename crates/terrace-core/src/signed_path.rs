@@ -10,7 +10,7 @@ use hmac::Mac as _;
 
 use crate::address::{MirroredAddress, ProviderAddress};
 use crate::digest::Sha256;
-use crate::key::{ArchiveKey, BytesKey};
+use crate::key::BytesKey;
 use crate::platform::Platform;
 use crate::presign::{SignedMethod, hmac, keyed};
 use crate::secret::Secret;
@@ -84,9 +84,9 @@ impl PathSigner {
         self.path(SignedMethod::Get, object.into(), 0, expires)
     }
 
-    /// The path that allows uploading exactly `size` bytes as `archive`.
-    pub fn upload(&self, archive: ArchiveKey, size: u64, expires: UnixTime) -> String {
-        self.path(SignedMethod::Put, archive.into(), size, expires)
+    /// The path that allows uploading exactly `size` bytes as an object.
+    pub fn upload(&self, object: impl Into<BytesKey>, size: u64, expires: UnixTime) -> String {
+        self.path(SignedMethod::Put, object.into(), size, expires)
     }
 
     /// Whether `path` allows `method` now. `size` is the length of an upload, 0 for a download.
@@ -219,7 +219,7 @@ impl SignedPath {
 mod tests {
     use super::*;
     use crate::archive::ArchiveFormat;
-    use crate::key::ArchiveKind;
+    use crate::key::{ArchiveKey, ArchiveKind};
 
     const NOW: UnixTime = UnixTime(1_800_000_000);
 

@@ -59,7 +59,7 @@ impl<P: Platform> App<'_, P> {
         let archives = publication.archives();
         let copy = |archive| -> Boxed<'_> { Box::pin(self.copy_blob(repository, archive)) };
         all(archives.iter().map(copy).collect()).await?;
-        match self.try_publish(&publication).await {
+        match self.try_publish(&publication, None).await {
             Ok(Published::Whole { .. }) => Ok(()),
             Ok(Published::Lacks(missing)) => {
                 let missing = missing.first().map(|archive| archive.filename.as_str());

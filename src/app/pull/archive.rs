@@ -120,14 +120,17 @@ impl<P: Platform> App<'_, P> {
         offer: &OfferedPackage,
         origin: &str,
     ) -> Result<Reply<P::Stream>, Failure> {
-        // Whoever has stored it may have been stopped before it was committed.
-        match self.commit_stored(package, offer).await? {
-            Committed::Yes => return self.redirect(zip_key(offer.sha256), origin),
-            Committed::NotStored => {}
-            // What clients may take is theirs to judge; it is passed on, and not kept.
-            Committed::Refused(_) => {
-                let (length, stream) = self.open_offer(package, offer).await?;
-                return Ok(zip(length, stream));
+        // Whoever has stored it may have been stopped before it was committed. But where there is something
+        // private a digest alone opens nothing: its origin may name that of an archive it never had.
+        if !self.config.access.guards_reads() {
+            match self.commit_stored(package, offer).await? {
+                Committed::Yes => return self.redirect(zip_key(offer.sha256), origin),
+                Committed::NotStored => {}
+                // What clients may take is theirs to judge; it is passed on, and not kept.
+                Committed::Refused(_) => {
+                    let (length, stream) = self.open_offer(package, offer).await?;
+                    return Ok(zip(length, stream));
+                }
             }
         }
         let (length, stream) = self.open_offer(package, offer).await?;

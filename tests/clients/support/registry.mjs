@@ -41,16 +41,16 @@ export class Registry {
     return response.json();
   }
 
-  async admin(method, path, body) {
-    const headers = { authorization: `Bearer ${this.secrets.adminToken}` };
+  async admin(method, path, body, token = this.secrets.adminToken) {
+    const headers = { authorization: `Bearer ${token}` };
     const response = await this.request(path, { method, headers, body });
     return { status: response.status, answer: await response.json() };
   }
 
   /** Describe, send what is missing, describe again. Returns the last answer. */
-  async publish(publication) {
+  async publish(publication, token) {
     const release = await publication;
-    const describe = () => this.admin("PUT", release.path, JSON.stringify(release.body));
+    const describe = () => this.admin("PUT", release.path, JSON.stringify(release.body), token);
     const first = await describe();
     if (first.status !== 202) return first;
     for (const { sha256, upload } of first.answer.missing) await send(upload, release.archives.get(sha256));

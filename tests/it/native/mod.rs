@@ -3,6 +3,7 @@ mod audit;
 mod config;
 mod counts;
 mod faults;
+mod incoming;
 mod login;
 mod oci;
 mod oci_push;

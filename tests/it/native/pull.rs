@@ -171,6 +171,31 @@ fn what_was_pulled_is_served_from_here() {
 }
 
 #[test]
+fn an_origin_that_names_the_digest_of_a_private_archive_does_not_get_at_it() {
+    let only_mirrored_is_public = [
+        ("TERRACE_ACCESS", "private"),
+        ("TERRACE_ACCESS_EXCEPT", "registry.example.com"),
+    ];
+    for (vars, status) in [(&only_mirrored_is_public[..], 502), (&[], 302)] {
+        let pulling = Pulling::with(vars);
+        let mut secret = ProviderFixture::of("acme", "widget", "1.0.0");
+        secret.publish(&pulling.registry);
+        secret.namespace = "evil".to_owned();
+        let fixture = pulling.publish(&secret);
+        pulling.versions(&fixture);
+        let url = pulling.url(&fixture);
+        pulling.tamper(Rc::new(|url: &str, response| match url.contains(".zip") {
+            true => Response {
+                status: 404,
+                ..response
+            },
+            false => response,
+        }));
+        pulling.registry.get(&url).expect(status);
+    }
+}
+
+#[test]
 fn a_read_of_what_is_known_makes_one_kv_read_and_asks_nobody() {
     let pulling = Pulling::new();
     let fixture = pulling.publish(&ProviderFixture::new("1.0.0"));

@@ -682,7 +682,7 @@ impl Archives for Memory {
         })
     }
 
-    async fn discard(&self, key: ArchiveKey) -> Result<(), StoreError> {
+    async fn discard(&self, key: BytesKey) -> Result<(), StoreError> {
         let key = key.to_string();
         self.write("R2 delete", &key, || {
             self.0.objects.borrow_mut().remove(&key);

@@ -1,0 +1,207 @@
+//! Archives are shared by digest, and a digest is no secret: where something is private, who names an
+//! archive has to bring it.
+
+use crate::support::fixtures::{sha256, upload};
+use crate::support::memory::Memory;
+use crate::support::registry::{Response, Sent};
+use crate::support::{MirrorFixture, ModuleFixture, ProviderFixture, Registry, tokens};
+
+/// A private registry with what acme has published there, and somebody who may publish in globex.
+struct Tenants {
+    memory: Memory,
+    registry: Registry,
+    secret: ModuleFixture,
+    globex: String,
+}
+
+impl Tenants {
+    fn new() -> Self {
+        let memory = Memory::new();
+        let registry = Registry::in_memory(&memory, &[("TERRACE_ACCESS", "private")]);
+        let secret = ModuleFixture::of("acme", "1.0.0");
+        secret.publish(&registry);
+        let (_, globex) = tokens::create(&registry, &["publish:globex"], None);
+        Self {
+            memory,
+            registry,
+            secret,
+            globex,
+        }
+    }
+
+    fn put(&self, token: &str, module: &ModuleFixture) -> Response {
+        put(
+            &self.registry,
+            token,
+            &module.admin_path(),
+            &module.description().to_string(),
+        )
+    }
+
+    fn keys(&self, prefix: &str) -> Vec<String> {
+        let keys = self.memory.keys().into_iter();
+        keys.filter(|key| key.starts_with(prefix)).collect()
+    }
+}
+
+fn put(registry: &Registry, token: &str, path: &str, body: &str) -> Response {
+    registry.send(&Sent::new("PUT", path).bearing(token).body(body))
+}
+
+/// The same archive in another namespace.
+fn copy_in(namespace: &str, module: &ModuleFixture) -> ModuleFixture {
+    ModuleFixture::of(namespace, "1.0.0").with_zip(module.archive.clone())
+}
+
+#[test]
+fn the_digest_of_another_ones_archive_opens_nothing() {
+    let tenants = Tenants::new();
+    let stolen = copy_in("globex", &tenants.secret);
+    for _ in 0..2 {
+        tenants.put(&tenants.globex, &stolen).expect(202);
+    }
+    let download = format!("{}/1.0.0/download", stolen.path());
+    let asked = tenants.registry.get_as(&tenants.globex, &download);
+    asked.expect(404);
+}
+
+#[test]
+fn whether_an_archive_is_stored_is_told_by_no_answer_and_no_operation() {
+    let tenants = Tenants::new();
+    let operations = |module: &ModuleFixture| {
+        tenants.memory.forget_operations();
+        let first = tenants.put(&tenants.globex, module).expect(202);
+        upload(&tenants.registry, &first, &[&module.archive]);
+        tenants.put(&tenants.globex, module).expect(201);
+        let operations = tenants.memory.operations().join("\n");
+        operations.replace(&sha256(&module.archive), "DIGEST")
+    };
+    let stored = copy_in("globex", &tenants.secret);
+    let mut unknown = ModuleFixture::of("globex", "1.0.0");
+    unknown.address = "globex/vpc/gcp".to_owned();
+    let of_unknown = operations(&unknown).replace("vpc/gcp", "vpc/aws");
+    let of_stored = operations(&stored);
+    // Manifests of different archives have different digests, and entries of the log numbers.
+    let is_told = |line: &&str| {
+        !["/sha256/", "revocations", "audit"]
+            .iter()
+            .any(|it| line.contains(it))
+    };
+    let told = |operations: &str| -> Vec<String> {
+        let lines = operations.lines().filter(is_told);
+        lines.map(str::to_owned).collect()
+    };
+    assert_eq!(told(&of_stored), told(&of_unknown));
+}
+
+#[test]
+fn who_brings_an_archive_publishes_it_and_nothing_stays_where_it_came_in() {
+    let tenants = Tenants::new();
+    let module = ModuleFixture::of("globex", "1.0.0");
+    let first = tenants.put(&tenants.globex, &module).expect(202);
+    upload(&tenants.registry, &first, &[&module.archive]);
+    assert_eq!(tenants.keys("incoming/").len(), 1);
+    tenants.put(&tenants.globex, &module).expect(201);
+    assert_eq!(tenants.keys("incoming/"), [""; 0]);
+    tenants.put(&tenants.globex, &module).expect(200);
+    let download = format!("{}/1.0.0/download", module.path());
+    let led = tenants.registry.get_as(&tenants.globex, &download);
+    let location = led.header("x-terraform-get").unwrap().to_owned();
+    assert_eq!(tenants.registry.get(&location).body, module.archive);
+}
+
+#[test]
+fn what_was_brought_for_one_owner_is_not_there_for_another() {
+    let tenants = Tenants::new();
+    let (_, acme) = tokens::create(&tenants.registry, &["publish:acme"], None);
+    let mut mine = ModuleFixture::of("acme", "2.0.0");
+    mine.archive = ModuleFixture::of("initech", "2.0.0").archive;
+    let first = tenants.put(&acme, &mine).expect(202);
+    upload(&tenants.registry, &first, &[&mine.archive]);
+    let stolen = copy_in("globex", &mine);
+    tenants.put(&tenants.globex, &stolen).expect(202);
+    tenants.put(&acme, &mine).expect(201);
+}
+
+#[test]
+fn who_may_read_everything_does_not_send_twice() {
+    let tenants = Tenants::new();
+    let scopes = ["publish:globex", "read"];
+    let (_, reader) = tokens::create(&tenants.registry, &scopes, None);
+    let copy = copy_in("globex", &tenants.secret);
+    tenants.put(&reader, &copy).expect(201);
+}
+
+#[test]
+fn in_a_public_registry_an_archive_is_sent_once() {
+    let registry = Registry::start();
+    let (first, second) = (ModuleFixture::new("1.0.0"), ModuleFixture::new("1.0.0"));
+    first.publish(&registry);
+    let second = second.with_zip(first.archive);
+    let scope = second.address.split('/').next().unwrap();
+    let (_, token) = tokens::create(&registry, &[&format!("publish:{scope}")], None);
+    let body = second.description().to_string();
+    put(&registry, &token, &second.admin_path(), &body).expect(201);
+}
+
+#[test]
+fn other_bytes_than_were_promised_are_asked_for_again() {
+    let tenants = Tenants::new();
+    let module = ModuleFixture::of("globex", "1.0.0");
+    let first = tenants.put(&tenants.globex, &module).expect(202);
+    upload(&tenants.registry, &first, &[&module.archive]);
+    let brought = tenants.keys("incoming/").remove(0);
+    tenants.memory.put_object(&brought, b"other bytes");
+    let again = tenants.put(&tenants.globex, &module).expect(202);
+    assert_eq!(tenants.keys("incoming/"), [""; 0]);
+    upload(&tenants.registry, &again, &[&module.archive]);
+    tenants.put(&tenants.globex, &module).expect(201);
+}
+
+#[test]
+fn all_archives_of_a_provider_have_to_be_brought() {
+    let tenants = Tenants::new();
+    let mut provider = ProviderFixture::new("1.0.0");
+    provider.namespace = "globex".to_owned();
+    provider.add_key(&tenants.registry);
+    let path = provider.admin_path();
+    let body = provider.description().to_string();
+    let send = || put(&tenants.registry, &tenants.globex, &path, &body);
+    let first = send().expect(202);
+    let missing = |answer: &Response| answer.json()["missing"].as_array().unwrap().len();
+    assert_eq!(missing(&first), provider.packages.len());
+    let mut one = first.json();
+    one["missing"].as_array_mut().unwrap().truncate(1);
+    let only_one = Response {
+        body: one.to_string().into_bytes(),
+        ..first
+    };
+    let zips: Vec<&[u8]> = provider.packages.iter().map(|it| it.3.as_slice()).collect();
+    upload(&tenants.registry, &only_one, &zips);
+    tenants.memory.forget_operations();
+    let rest = send().expect(202);
+    assert_eq!(missing(&rest), provider.packages.len() - 1);
+    let is_copy = |operation: &String| operation.starts_with("R2 open");
+    assert!(!tenants.memory.operations().iter().any(is_copy));
+    upload(&tenants.registry, &rest, &zips);
+    send().expect(201);
+}
+
+#[test]
+fn what_is_mirrored_has_to_be_brought_too() {
+    let tenants = Tenants::new();
+    let mut secret = ProviderFixture::of("acme", "widget", "1.0.0");
+    secret.publish(&tenants.registry);
+    secret.namespace = "globex".to_owned();
+    let stolen = MirrorFixture::of(secret).unsigned();
+    let scope = "publish:registry.example.com/globex";
+    let (_, token) = tokens::create(&tenants.registry, &[scope], None);
+    let body = stolen.description().to_string();
+    for _ in 0..2 {
+        put(&tenants.registry, &token, &stolen.admin_path(), &body).expect(202);
+    }
+    tenants
+        .registry
+        .get_as(&token, &stolen.packages())
+        .expect(404);
+}
