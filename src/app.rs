@@ -49,6 +49,8 @@ pub struct App<'a, P: Platform> {
     later: RefCell<Vec<Task<P::Stream>>>,
     /// When this request has begun to ask other registries.
     asking_since: Cell<Option<UnixTime>>,
+    /// Where the request of somebody who signs in comes from, for the log.
+    signing_in_from: RefCell<String>,
 }
 
 /// Something to do once the client has its answer.
@@ -134,6 +136,7 @@ impl<'a, P: Platform> App<'a, P> {
             platform,
             later,
             asking_since: Cell::default(),
+            signing_in_from: RefCell::default(),
         }
     }
 
@@ -247,9 +250,8 @@ impl<'a, P: Platform> App<'a, P> {
                 .await;
         }
         let change = Change::new(caller.name(), &request, &body);
-        let reply = self
-            .administer(route, method, &caller, &body, &request)
-            .await?;
+        let done = self.administer(route, method, &caller, &body, &request);
+        let reply = audit::answered(method, done.await)?;
         // What is described first and sent later is a change then.
         if reply.status != 202 {
             self.record(change, reply.status).await?;

@@ -7,6 +7,7 @@ use terrace_core::key::{AUDIT, FactKey};
 use terrace_core::limits;
 use terrace_core::oci::{Digest, Query};
 use terrace_core::reply::Reply;
+use terrace_core::route::Method;
 
 use super::access::ADDRESS;
 use super::tokens::json;
@@ -47,6 +48,20 @@ impl Change {
             self.sent = Some(digest);
         }
         self
+    }
+}
+
+/// What is answered to a change, and written down then. Also that there is nothing to delete: whoever
+/// deletes again, because the entry could not be written, finds nothing left.
+pub(super) fn answered<S>(
+    method: Method,
+    done: Result<Reply<S>, Failure>,
+) -> Result<Reply<S>, Failure> {
+    match done {
+        Err(Failure::Problem(problem)) if method == Method::Delete && problem.status() == 404 => {
+            Ok(problem.reply())
+        }
+        done => done,
     }
 }
 

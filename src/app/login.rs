@@ -47,6 +47,7 @@ impl<P: Platform> App<'_, P> {
             return Problem::NotFound(told.to_owned()).reply();
         };
         let host = host_of(request.origin()).to_owned();
+        self.signing_in_from.replace(address(&request));
         let answered = match route {
             Route::LoginStart => self.begin_sign_in(login, &request).await,
             Route::LoginCallback => self.end_sign_in(login, &request).await,
@@ -222,18 +223,20 @@ impl<P: Platform> App<'_, P> {
         let opened = login.seals.open::<Consent>(&sealed, now);
         let (consent, _) = opened.map_err(|fault| self.unsealed("consent", fault))?;
         self.check_browser(&request, &consent.browser)?;
+        let allow = |consent: Consent| {
+            let (terminal, code) = consent.into_code();
+            let expires = now.plus(limits::LOGIN_CODE_SECONDS);
+            let code = login.seals.seal(&code, expires);
+            Ok(Reply::redirect(terminal.redirect_to(&code)))
+        };
         match form.value("answer").ok().flatten().as_deref() {
-            Some("allow") => {
-                let (terminal, code) = consent.into_code();
-                let expires = now.plus(limits::LOGIN_CODE_SECONDS);
-                let code = login.seals.seal(&code, expires);
-                Ok(Reply::redirect(terminal.redirect_to(&code)))
-            }
+            Some("allow") => allow(consent),
+            Some("read") => allow(consent.to_read()),
             Some("refuse") => {
                 let refused = Err(Stop::RefusedHere);
                 Ok(self.or_page(refused, &request, &consent.terminal))
             }
-            _ => Err(wrong("answer", "must be allow or refuse")),
+            _ => Err(wrong("answer", "must be allow, read or refuse")),
         }
     }
 
@@ -270,11 +273,17 @@ impl<P: Platform> App<'_, P> {
             self.problem(failure);
             ExchangeFault::Unavailable
         };
+        let id = token.id;
         let text = self.make_allowed_token(token, login.lifetime).await;
-        let text = text.map_err(unavailable)?.ok_or(ExchangeFault::Used)?;
+        let text = text.map_err(unavailable)?;
         // What was sent opens something, also as a hash.
         let change = Change::new(by, request, b"");
-        self.record(change, 200).await.map_err(unavailable)?;
+        let status = if text.is_some() { 200 } else { 400 };
+        self.record(change, status).await.map_err(unavailable)?;
+        let Some(text) = text else {
+            self.log_login(&format!("token {id} is revoked: its code was used twice"));
+            return Err(ExchangeFault::Used);
+        };
         self.log_login(&made);
         Ok(LoginToken::new(text, login.lifetime))
     }
@@ -314,7 +323,8 @@ impl<P: Platform> App<'_, P> {
     }
 
     fn log_login(&self, what: &str) {
-        self.platform.log(&format!("login: {what}"));
+        let from = self.signing_in_from.borrow();
+        self.platform.log(&format!("login: {what}; from {from:?}"));
     }
 
     /// A form that is not too long. What is no text has nothing in it.

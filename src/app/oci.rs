@@ -20,7 +20,7 @@ use terrace_core::reply::{CachePolicy, Reply};
 use terrace_core::route::{Method, Route};
 
 use super::access::Need;
-use super::audit::Change;
+use super::audit::{Change, answered};
 use super::{App, Failure};
 use crate::store::{Clock as _, Condition, Platform, Request};
 
@@ -97,10 +97,9 @@ impl<P: Platform> App<'_, P> {
             (PushedPath::Manifest(_), _) | (PushedPath::Blob(_), Method::Delete)
         );
         let change = Change::new(caller.name(), &request, &[]);
-        let reply = self
-            .change_pushed(&caller, repository, path, method, request)
-            .await?;
+        let done = self.change_pushed(&caller, repository, path, method, request);
         if is_change {
+            let reply = answered(method, done.await)?;
             let told = reply
                 .header(CONTENT_DIGEST)
                 .and_then(|it| Digest::parse(it).ok());
@@ -109,8 +108,9 @@ impl<P: Platform> App<'_, P> {
                 reply.status,
             )
             .await?;
+            return Ok(reply);
         }
-        Ok(reply)
+        done.await
     }
 
     /// Uploads, pushes and deletes, for whoever may.

@@ -173,6 +173,33 @@ fn an_entry_that_cannot_be_written_is_written_when_the_same_is_sent_again() {
 }
 
 #[test]
+fn a_delete_of_what_is_gone_is_an_entry_so_that_none_is_lost() {
+    let (memory, registry) = start();
+    let provider = ProviderFixture::of("acme", "widget", "1.0.0");
+    provider.add_key(&registry);
+    let listed = registry.admin("GET", "/admin/v1/namespaces/acme/keys", None);
+    let id = listed.json()["keys"][0]["key_id"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    let key = format!("/admin/v1/namespaces/acme/keys/{id}");
+    let pushed = Pushed::of(&registry, "acme/tools");
+    pushed.artifact("latest", b"a layer", serde_json::json!({}));
+    let before = texts(&registry).len();
+    // The second write of a delete is that of its entry.
+    memory.fail_write(1, When::Before);
+    registry.admin("DELETE", &key, None).expect(503);
+    assert!(memory.take_fault());
+    registry.admin("DELETE", &key, None).expect(404);
+    for status in [202, 404] {
+        pushed.send("DELETE", "manifests/latest").expect(status);
+    }
+    let entries = walk(&texts(&registry)).unwrap();
+    let told = entries.iter().skip(before).map(|it| it.status);
+    assert_eq!(told.collect::<Vec<_>>(), [404, 202, 404]);
+}
+
+#[test]
 fn of_two_changes_at_once_each_has_an_entry() {
     let (memory, registry) = start();
     let other = memory.clone();

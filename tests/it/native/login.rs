@@ -639,6 +639,41 @@ fn a_code_that_is_used_twice_takes_back_what_it_gave() {
         .get_as(token, "/v1/providers/a/b/versions")
         .expect(401);
     refused(people.exchange(&exchanged(&code)), "invalid_grant");
+    let log = people.registry.admin("GET", "/admin/v1/audit", None).json();
+    let entries = log["entries"].as_array().unwrap();
+    let entries: Vec<Value> = entries
+        .iter()
+        .map(|text| serde_json::from_str(text.as_str().unwrap()).unwrap())
+        .collect();
+    let told: Vec<_> = entries
+        .iter()
+        .map(|entry| entry["status"].clone())
+        .collect();
+    assert_eq!(told, [200, 400, 400]);
+    assert_eq!(entries[1]["by"], "login as 248289761001");
+    logged(&people, "is revoked: its code was used twice; from ");
+}
+
+#[test]
+fn whoever_wants_to_read_only_gets_a_token_that_does() {
+    let people = People::new();
+    let (cookie, question) = people.sign_in();
+    let question = question.expect(200);
+    let text = page(question.clone(), 200);
+    assert!(
+        text.contains("value=\"read\">Allow reading only<"),
+        "{text}"
+    );
+    let allowed = people.consent(&cookie, &hidden(&question), "read");
+    let location = allowed.expect(303).header("location").unwrap().to_owned();
+    let code = parameter(&location, "code").unwrap();
+    people.exchange(&exchanged(&code)).expect(200);
+    let tokens = people
+        .registry
+        .admin("GET", "/admin/v1/tokens", None)
+        .json();
+    let scopes = &tokens["tokens"][0]["scopes"];
+    assert_eq!(*scopes, json!(["read"]));
 }
 
 #[test]
@@ -728,9 +763,11 @@ fn github(url: &str) -> Option<Response> {
             json!({ "access_token": "gho_x", "scope": "read:org", "token_type": "bearer" })
         }
         "https://api.github.com/user" => json!({ "login": "ann", "id": 1001 }),
-        "https://api.github.com/user/orgs?per_page=100&page=1" => json!([{ "login": "acme" }]),
+        "https://api.github.com/user/orgs?per_page=100&page=1" => {
+            json!([{ "login": "acme", "id": 1 }])
+        }
         "https://api.github.com/user/teams?per_page=100&page=1" => {
-            json!([{ "slug": "platform", "organization": { "login": "acme" } }])
+            json!([{ "slug": "platform", "id": 7, "organization": { "login": "acme", "id": 1 } }])
         }
         _ => return None,
     };

@@ -55,6 +55,23 @@ impl Scopes {
         }
     }
 
+    /// These, without those that others of them cover.
+    ///
+    /// # Errors
+    /// When there are none, or too many.
+    pub fn united(scopes: Vec<Scope>) -> Result<Self, ScopeError> {
+        Self::new(without_covered(scopes))
+    }
+
+    /// What they let somebody read, and nothing else.
+    pub fn to_read(&self) -> Self {
+        let reading = self.0.iter().map(|scope| match scope {
+            Scope::Admin | Scope::Read => Scope::Read,
+            Scope::ReadOf(owners) | Scope::Publish(owners) => Scope::ReadOf(owners.clone()),
+        });
+        Self(without_covered(reading.collect()))
+    }
+
     /// Whether everything is allowed.
     pub fn allow_all(&self) -> bool {
         self.0.contains(&Scope::Admin)
@@ -84,17 +101,35 @@ impl Scopes {
 
     /// Whether they allow all that this one allows.
     pub fn cover(&self, scope: &Scope) -> bool {
-        self.0.iter().any(|own| match (own, scope) {
-            (Scope::Admin, _) | (Scope::Read, Scope::Read | Scope::ReadOf(_)) => true,
-            (Scope::ReadOf(own) | Scope::Publish(own), Scope::ReadOf(owners))
-            | (Scope::Publish(own), Scope::Publish(owners)) => own.covers(owners),
-            (Scope::Read | Scope::ReadOf(_) | Scope::Publish(_), _) => false,
-        })
+        self.0.iter().any(|own| own.covers(scope))
     }
 
     /// Each of them.
     pub fn iter(&self) -> impl Iterator<Item = &Scope> {
         self.0.iter()
+    }
+}
+
+fn without_covered(mut scopes: Vec<Scope>) -> Vec<Scope> {
+    scopes.sort_unstable();
+    scopes.dedup();
+    let is_covered = |scope: &Scope| {
+        let mut others = scopes.iter().filter(|other| *other != scope);
+        others.any(|other| other.covers(scope))
+    };
+    let needed = scopes.iter().filter(|scope| !is_covered(scope));
+    needed.cloned().collect()
+}
+
+impl Scope {
+    /// Whether it allows all that another one allows.
+    fn covers(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Admin, _) | (Self::Read, Self::Read | Self::ReadOf(_)) => true,
+            (Self::ReadOf(own) | Self::Publish(own), Self::ReadOf(owners))
+            | (Self::Publish(own), Self::Publish(owners)) => own.covers(owners),
+            (Self::Read | Self::ReadOf(_) | Self::Publish(_), _) => false,
+        }
     }
 }
 
@@ -159,6 +194,46 @@ mod tests {
 
     fn scopes(text: &str) -> Scopes {
         text.parse().unwrap()
+    }
+
+    #[test]
+    fn united_scopes_are_those_that_no_other_covers() {
+        let united = |text: &str| {
+            let scopes = text
+                .split(' ')
+                .map(|scope| scope.parse().unwrap())
+                .collect();
+            Scopes::united(scopes).map(|scopes| scopes.to_string())
+        };
+        for (scopes, left) in [
+            ("read read:acme publish:acme", "read publish:acme"),
+            ("admin read publish:acme", "admin"),
+            ("read:a.example/acme read:a.example", "read:a.example"),
+            ("read:acme publish:acme", "publish:acme"),
+            ("read:acme read:acme", "read:acme"),
+            ("publish:acme read", "read publish:acme"),
+        ] {
+            assert_eq!(united(scopes).as_deref(), Ok(left), "{scopes}");
+        }
+        let many: Vec<String> = (0..50).map(|n| format!("read:n{n}")).collect();
+        assert_eq!(united(&many.join(" ")), Err(ScopeError::TooMany));
+        assert_eq!(
+            united(&format!("read {}", many.join(" "))).as_deref(),
+            Ok("read")
+        );
+    }
+
+    #[test]
+    fn what_reads_only_reads_the_same() {
+        for (scopes, reading) in [
+            ("admin", "read"),
+            ("read publish:acme", "read"),
+            ("publish:acme read:acme", "read:acme"),
+            ("read", "read"),
+        ] {
+            let scopes: Scopes = scopes.parse().unwrap();
+            assert_eq!(scopes.to_read().to_string(), reading);
+        }
     }
 
     #[test]

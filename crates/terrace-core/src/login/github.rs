@@ -49,8 +49,8 @@ pub enum GitHubList {
 #[derive(Debug)]
 pub struct GitHubMembers {
     user: User,
-    organisations: Vec<Value>,
-    teams: Vec<Value>,
+    organisations: Vec<Organisation>,
+    teams: Vec<Team>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -59,13 +59,15 @@ struct User {
     login: String,
 }
 
-#[derive(Deserialize)]
+#[derive(Debug, Deserialize)]
 struct Organisation {
+    id: u64,
     login: String,
 }
 
-#[derive(Deserialize)]
+#[derive(Debug, Deserialize)]
 struct Team {
+    id: u64,
     slug: String,
     organization: Organisation,
 }
@@ -86,16 +88,13 @@ impl GitHubMembers {
             GitHubList::Organisations => {
                 let page: Vec<Organisation> = read(body)?;
                 let count = page.len();
-                let logins = page.into_iter().map(|it| Value::from(it.login));
-                self.organisations.extend(logins);
+                self.organisations.extend(page);
                 count
             }
             GitHubList::Teams => {
                 let page: Vec<Team> = read(body)?;
                 let count = page.len();
-                let name = |team: Team| format!("{}/{}", team.organization.login, team.slug);
-                self.teams
-                    .extend(page.into_iter().map(name).map(Value::from));
+                self.teams.extend(page);
                 count
             }
         };
@@ -103,17 +102,24 @@ impl GitHubMembers {
     }
 
     /// All of it, as the claims that rules look at: `login`, `id`, `orgs` and `teams`, each of which is
-    /// `organisation/team`.
+    /// `organisation/team`; and `org_ids` and `team_ids`, since a name can be given up and taken by another.
+    /// The ids are texts, as those in lists are that rules look into.
     pub fn into_claims(self) -> Map<String, Value> {
         let User { id, login } = self.user;
+        let id_text = |id: u64| Value::from(id.to_string());
+        let team = |team: &Team| format!("{}/{}", team.organization.login, team.slug);
+        let orgs = self.organisations.iter().map(|it| it.login.clone());
+        let org_ids = self.organisations.iter().map(|it| id_text(it.id));
+        let team_ids = self.teams.iter().map(|it| id_text(it.id));
         let claims = [
             ("iss", Value::from(GitHub::ISSUER)),
-            // A login can be given up and taken by another; this cannot.
             ("sub", Value::from(id.to_string())),
             ("id", Value::from(id)),
             ("login", Value::from(login)),
-            ("orgs", Value::from(self.organisations)),
-            ("teams", Value::from(self.teams)),
+            ("orgs", orgs.collect()),
+            ("org_ids", org_ids.collect()),
+            ("teams", self.teams.iter().map(team).collect()),
+            ("team_ids", team_ids.collect()),
         ];
         let claims = claims.into_iter();
         claims
@@ -138,7 +144,7 @@ mod tests {
         let mut members = GitHubMembers::of_user(user).unwrap();
         let orgs = br#"[{"login":"acme","id":1},{"login":"globex","id":2}]"#;
         assert_eq!(members.add(GitHubList::Organisations, orgs), Some(false));
-        let teams = br#"[{"slug":"platform","organization":{"login":"acme"}}]"#;
+        let teams = br#"[{"slug":"platform","id":7,"organization":{"login":"acme","id":1}}]"#;
         assert_eq!(members.add(GitHubList::Teams, teams), Some(false));
         members.into_claims()
     }
@@ -154,6 +160,8 @@ mod tests {
         assert!(granted(json!({ "teams": "acme/platform" })));
         assert!(granted(json!({ "teams": "acme/*", "login": "ann" })));
         assert!(granted(json!({ "id": "1001" })));
+        assert!(granted(json!({ "org_ids": "2" })) && granted(json!({ "team_ids": "7" })));
+        assert!(!granted(json!({ "org_ids": "7" })) && !granted(json!({ "team_ids": "1" })));
         assert!(!granted(json!({ "orgs": "initech" })));
         assert!(!granted(json!({ "teams": "platform" })));
         assert!(!granted(json!({ "teams": "globex/platform" })));
@@ -172,7 +180,7 @@ mod tests {
         let url = GitHub::page(GitHubList::Teams, 2);
         assert_eq!(url, "https://api.github.com/user/teams?per_page=100&page=2");
         let mut members = GitHubMembers::of_user(br#"{"login":"ann","id":1}"#).unwrap();
-        let full = vec![json!({ "login": "acme" }); 100];
+        let full = vec![json!({ "login": "acme", "id": 1 }); 100];
         let full = Value::from(full).to_string();
         let more = members.add(GitHubList::Organisations, full.as_bytes());
         assert_eq!(more, Some(true));

@@ -113,7 +113,12 @@ pub fn consent_page<S>(consent: &Consent, sealed: &str, host: &str, expires: Uni
         .raw("<form method=\"post\" action=\"/oauth/consent\">")
         .raw("<input type=\"hidden\" name=\"consent\" value=\"")
         .text(sealed)
-        .raw("\"><button class=\"allow\" name=\"answer\" value=\"allow\">Allow</button>")
+        .raw("\"><button class=\"allow\" name=\"answer\" value=\"allow\">Allow</button>");
+    let body = match token.scopes == token.scopes.to_read() {
+        true => body,
+        false => body.raw("<button name=\"answer\" value=\"read\">Allow reading only</button>"),
+    };
+    let body = body
         .raw("<button name=\"answer\" value=\"refuse\">Refuse</button></form>")
         .raw("<p class=\"note\">Allow this only if you have just run <code>terraform login</code> or ")
         .raw("<code>tofu login</code> on this computer. The token goes to port ")

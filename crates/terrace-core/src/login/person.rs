@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use crate::access::TokenName;
+use crate::digest::Sha256;
 
 /// A person, as their provider knows them.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,7 +32,7 @@ impl Person {
             Some(Value::String(text)) => text == "true",
             _ => false,
         };
-        let account = TokenName::nearest(subject);
+        let account = account_of(subject);
         let label = ["preferred_username", "login", "email", "name"];
         let label = label.iter().find_map(|name| text(name));
         let name = match (text("email").filter(|_| is_verified), label) {
@@ -44,6 +45,18 @@ impl Person {
         };
         Self { name, account }
     }
+}
+
+/// The name of an account. Where what is told of it cannot be shown whole, it ends in some of its digest:
+/// no two accounts share a name in the audit log.
+fn account_of(subject: &str) -> TokenName {
+    let nearest = TokenName::nearest(subject);
+    if nearest.to_string() == subject {
+        return nearest;
+    }
+    let digest = Sha256::of(subject.as_bytes()).to_string();
+    let (shown, mark) = (cut(subject, ACCOUNT_BYTES), cut(&digest, 16));
+    TokenName::nearest(&format!("{shown} #{mark}"))
 }
 
 /// The beginning of a text.
@@ -75,6 +88,21 @@ mod tests {
     }
 
     #[test]
+    fn no_two_accounts_share_a_name() {
+        let long = |end: char| "a".repeat(150) + &end.to_string();
+        for (one, other) in [
+            (long('1'), long('2')),
+            ("a\n".to_owned(), "a\t".to_owned()),
+            (" a".to_owned(), "a".to_owned()),
+        ] {
+            let account = |subject: &str| named(json!({ "sub": subject })).1;
+            assert_ne!(account(&one), account(&other));
+        }
+        let (_, account) = named(json!({ "sub": long('1') }));
+        assert_eq!(account, format!("{} #9314294587e5a06d", "a".repeat(46)));
+    }
+
+    #[test]
     fn without_one_the_account_is_told() {
         assert_eq!(
             named(json!({ "sub": "1" })),
@@ -93,7 +121,7 @@ mod tests {
             format!("{} ({})", "ä".repeat(24), "s".repeat(46))
         );
         let odd = json!({ "sub": " a\n\u{202e}b ", "name": 7 });
-        assert_eq!(named(odd).0, "a\u{fffd}\u{fffd}b");
+        assert_eq!(named(odd).0, "a\u{fffd}\u{fffd}b  #1959f9f8fa5401bc");
     }
 
     proptest! {

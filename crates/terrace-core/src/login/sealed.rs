@@ -115,6 +115,12 @@ impl BrowserMark {
 }
 
 impl Consent {
+    /// The same for a token that only reads.
+    pub fn to_read(mut self) -> Self {
+        self.token.scopes = self.token.scopes.to_read();
+        self
+    }
+
     /// What a terminal gets if it is given.
     pub fn into_code(self) -> (Terminal, Code) {
         let code = Code {

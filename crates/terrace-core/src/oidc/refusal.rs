@@ -129,7 +129,11 @@ pub enum Refusal {
 impl Refusal {
     /// Whether it could be otherwise with the keys that the issuer has now.
     pub fn is_cured_by_newer_keys(&self) -> bool {
-        matches!(self, Self::UnknownKey { .. })
+        // An issuer may also give a key that it had another name, or one that had none.
+        matches!(
+            self,
+            Self::UnknownKey { .. } | Self::AmbiguousKey { .. } | Self::Signature
+        )
     }
 }
 

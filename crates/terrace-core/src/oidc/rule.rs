@@ -94,7 +94,7 @@ pub(super) fn union<'r>(
         }
     }
     if !granted.is_empty() {
-        return Some(Scopes::new(granted).map_err(Refusal::Scopes));
+        return Some(Scopes::united(granted).map_err(Refusal::Scopes));
     }
     let (rule, difference) = nearest?;
     Some(Err(Refusal::NoRule {

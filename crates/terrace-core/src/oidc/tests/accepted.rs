@@ -25,7 +25,7 @@ fn a_job_of_github_is_granted_what_its_rule_says() {
 #[test]
 fn a_job_of_gitlab_is_granted_what_its_rule_says() {
     let grant = exchange(&genuine(&gitlab())).unwrap();
-    assert_eq!(grant.scopes.to_string(), "read:infra publish:infra");
+    assert_eq!(grant.scopes.to_string(), "publish:infra");
 }
 
 #[test]

@@ -498,9 +498,11 @@ fn another_form_than_three_canonical_parts_is_refused() {
 }
 
 #[test]
-fn only_an_unknown_key_is_a_reason_to_read_the_keys_again() {
+fn what_another_key_could_have_signed_is_a_reason_to_read_the_keys_again() {
     let unknown = exchange(&by_rsa(&json!({ "alg": "RS256", "kid": "new" }))).unwrap_err();
     assert!(unknown.is_cured_by_newer_keys());
     let wrong = exchange(&by(&OTHER_RSA, &header(), &github())).unwrap_err();
-    assert!(!wrong.is_cured_by_newer_keys());
+    assert!(wrong.is_cured_by_newer_keys());
+    let unsigned = exchange(&by_rsa(&json!({ "alg": "none" }))).unwrap_err();
+    assert!(!unsigned.is_cured_by_newer_keys());
 }
