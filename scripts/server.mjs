@@ -53,6 +53,7 @@ function listen(port) {
  * - `stateDir`: keeps the storage, the certificates and the log; use a directory of your own for each server;
  * - `secrets`: from `newSecrets`;
  * - `vars`: more variables for the Worker, by name (`null` takes one away);
+ * - `bindings`: more of them, as wrangler's configuration has them;
  * - `trusts`: a file with the CAs that the Worker trusts when it asks others, besides the public ones.
  *
  * Returns `{ url, port, services, secrets, s3, env, logFile, pid, ended, stop }`: `services` is the discovery document,
@@ -66,6 +67,7 @@ export async function startServer({
   stateDir,
   secrets = newSecrets(),
   vars = {},
+  bindings = {},
   trusts,
 }) {
   await mkdir(stateDir, { recursive: true });
@@ -75,7 +77,7 @@ export async function startServer({
   const tls = https ? await ensureCertificates(join(stateDir, "tls")) : null;
   const runningFile = join(stateDir, "running.json");
   await refuseSecond(runningFile);
-  const files = await writeConfig(stateDir, secrets.s3, { ...variables(secrets, presign ? s3 : null), ...vars });
+  const files = await writeConfig(stateDir, secrets.s3, { ...variables(secrets, presign ? s3 : null), ...vars }, bindings);
   const logFile = join(stateDir, "logs", "server.log");
   await rm(join(stateDir, "logs", "wrangler"), { recursive: true, force: true });
   await rm(logFile, { force: true });
@@ -155,7 +157,7 @@ const SECRETS = [
 ];
 
 /** Writes wrangler.toml with what is only right locally, and the secrets into a file that wrangler does not print. */
-async function writeConfig(stateDir, s3Credentials, wanted) {
+async function writeConfig(stateDir, s3Credentials, wanted, bindings) {
   const set = Object.entries(wanted).filter(([, value]) => value !== null);
   const config = {
     name: "terrace",
@@ -163,6 +165,7 @@ async function writeConfig(stateDir, s3Credentials, wanted) {
     compatibility_date: await compatibilityDate(),
     kv_namespaces: [{ binding: "INDICES", id: "indices" }],
     r2_buckets: [{ binding: "FACTS", bucket_name: BUCKET, local_dev: { experimental_s3_credentials: s3Credentials } }],
+    ...bindings,
     vars: Object.fromEntries(set.filter(([name]) => !SECRETS.includes(name))),
   };
   const secrets = set.filter(([name]) => SECRETS.includes(name)).map(([name, value]) => `${name}="${value}"\n`);

@@ -6,6 +6,7 @@ mod audit;
 mod documents;
 mod exchange;
 mod follow;
+mod health;
 mod incoming;
 mod issuer;
 mod keys;
@@ -29,17 +30,18 @@ use terrace_core::limits;
 use terrace_core::oci::Query;
 use terrace_core::own_hosts::OwnHosts;
 use terrace_core::problem::Problem;
-use terrace_core::read::{Asked, Begun, begin, refused};
+use terrace_core::read::{Asked, Begun, begin, refused, sized};
 use terrace_core::release::OfferedPackage;
 use terrace_core::reply::Reply;
-use terrace_core::route::{Method, Route};
+use terrace_core::request_line::{Client, RequestLine};
+use terrace_core::route::{ADMIN_PREFIX, Method, Route};
 use terrace_core::signed_path::PulledPackage;
 use terrace_core::time::UnixTime;
 
 use access::Need;
 use audit::Change;
 
-use crate::store::{BodyError, Clock as _, Platform, Request, StoreError};
+use crate::store::{BodyError, Clock as _, Counted, Platform, Request, StoreError};
 
 /// The registry over a platform.
 #[derive(Debug)]
@@ -166,8 +168,36 @@ impl<'a, P: Platform> App<'a, P> {
         self.later.borrow_mut().push(task);
     }
 
-    /// Answers a request.
+    /// Answers a request, and writes down how.
     pub async fn handle<R>(&self, request: R) -> Reply<P::Stream>
+    where
+        R: Request<Stream = P::Stream>,
+    {
+        let began = self.platform.clock().millis();
+        let before = self.platform.tally().usage();
+        let method = Method::parse(request.method());
+        let is_admin = request.path().starts_with(ADMIN_PREFIX);
+        let client = Client::of_user_agent(request.header("user-agent").as_deref());
+        let (route, reply) = self.reply(request, &client).await;
+        let line = RequestLine {
+            route,
+            method,
+            status: reply.status,
+            millis: self.platform.clock().millis().saturating_sub(began),
+            usage: self.platform.tally().usage().since(before),
+            index: self.platform.tally().take_index(),
+            client: &client,
+        };
+        if self.config.logged_requests.include(reply.status) {
+            self.platform.log_request(&line.to_json());
+        }
+        if is_admin {
+            return reply.with("server-timing", line.server_timing());
+        }
+        reply
+    }
+
+    async fn reply<R>(&self, request: R, client: &Client) -> (&'static str, Reply<P::Stream>)
     where
         R: Request<Stream = P::Stream>,
     {
@@ -182,10 +212,10 @@ impl<'a, P: Platform> App<'a, P> {
             if_none_match: if_none_match.as_deref(),
             authorization: authorization.as_deref(),
         };
-        let begun = begin(&asked, self.config, || self.platform.clock().now());
-        match begun {
+        let (route, begun) = begin(&asked, self.config, || self.platform.clock().now());
+        let reply = match begun {
             Begun::Answer(reply) => reply,
-            Begun::Refused(bad, reply) => match self.refuse(&request, bad) {
+            Begun::Refused(bad, reply) => match self.refuse(&request, bad).await {
                 BadCredentials::TooMany => refused(&asked, BadCredentials::TooMany),
                 _ => reply,
             },
@@ -197,13 +227,23 @@ impl<'a, P: Platform> App<'a, P> {
                 if let Some(token) = lookup.token
                     && let Some(refused) = self.revoked(token, &request, &asked).await
                 {
-                    return refused;
+                    return (route, refused);
                 }
                 if lookup.leads_to_bytes() {
                     lookup.set_range(request.header("range"));
                 }
-                self.read(&lookup, request.origin()).await
+                let reply = self.read(&lookup, request.origin()).await;
+                if let (200, Some((package, version))) = (reply.status, lookup.download()) {
+                    self.platform.count(&Counted {
+                        package,
+                        version,
+                        route,
+                        client,
+                    });
+                }
+                reply
             }
+            Begun::Other(Route::Health, method) => sized(self.health().await, method),
             Begun::Other(Route::Exchange, _) => Box::pin(self.exchange(request)).await.fenced(),
             Begun::Other(route, method) if route.is_oci() => self.oci(route, method, request).await,
             // Boxed: what signs people in would make every request larger.
@@ -219,7 +259,8 @@ impl<'a, P: Platform> App<'a, P> {
                 let reply = answered.unwrap_or_else(|failure| self.problem(failure).reply());
                 reply.fenced()
             }
-        }
+        };
+        (route, reply)
     }
 
     async fn write<R>(

@@ -7,6 +7,7 @@ pub mod app;
 pub mod isolate;
 mod platform;
 pub mod store;
+pub mod tally;
 
 use worker::{Context, Env, event, web_sys};
 

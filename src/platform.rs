@@ -1,6 +1,7 @@
 //! Cloudflare Workers: the only place that knows them.
 
 mod clock;
+mod figures;
 mod fork;
 mod http;
 mod kv;
@@ -18,11 +19,12 @@ use terrace_core::route::MIRROR_PREFIX;
 use terrace_core::signed_path::PULL_PREFIX;
 use worker::wasm_bindgen::JsCast as _;
 use worker::wasm_bindgen_futures::{JsFuture, future_to_promise};
-use worker::{Context, Env, console_error, console_warn, js_sys, web_sys};
+use worker::{Context, Env, console_error, console_log, console_warn, js_sys, web_sys};
 
 use crate::app::App;
 use crate::isolate::Isolate;
-use crate::store::Platform;
+use crate::store::{Counted, Platform};
+use crate::tally::Tally;
 
 /// The binding of the KV namespace that holds the indices.
 const INDICES: &str = "INDICES";
@@ -65,7 +67,7 @@ async fn answer(
     env: Env,
     context: &Context,
 ) -> worker::Result<web_sys::Response> {
-    let reply = match config(&env).and_then(|config| Ok((config, Cloudflare::new(&env)?))) {
+    let reply = match config(&env).and_then(|config| Ok((config, Cloudflare::new(env)?))) {
         Ok((config, cloudflare)) => {
             let app = App::new(config, cloudflare);
             let reply = app.handle(http::Incoming::new(request)).await;
@@ -120,19 +122,29 @@ fn variable(env: &Env, name: &str) -> Option<String> {
 
 /// The registry's platform for one request.
 struct Cloudflare {
+    env: Env,
     bucket: r2::Bucket,
     indices: kv::Namespace,
+    internet: upstream::Internet,
     clock: clock::SystemClock,
+    tally: Rc<Tally>,
 }
 
 impl Cloudflare {
     /// The bindings of `wrangler.toml`; an error names the one that is missing.
-    fn new(env: &Env) -> Result<Self, String> {
+    fn new(env: Env) -> Result<Self, String> {
         let missing = |name, error| format!("the binding {name} is missing: {error}");
+        let bucket = env.bucket(FACTS).map_err(|error| missing(FACTS, error))?;
+        let indices = env.kv(INDICES).map_err(|error| missing(INDICES, error))?;
+        let tally = Rc::<Tally>::default();
+        let counted = || Rc::clone(&tally);
         Ok(Self {
-            bucket: r2::Bucket::new(env.bucket(FACTS).map_err(|error| missing(FACTS, error))?),
-            indices: kv::Namespace::new(env.kv(INDICES).map_err(|error| missing(INDICES, error))?),
+            env,
+            bucket: r2::Bucket::new(bucket, counted()),
+            indices: kv::Namespace::new(indices, counted()),
+            internet: upstream::Internet { tally: counted() },
             clock: clock::SystemClock,
+            tally,
         })
     }
 }
@@ -163,7 +175,7 @@ impl Platform for Cloudflare {
     }
 
     fn upstream(&self) -> &upstream::Internet {
-        &upstream::Internet
+        &self.internet
     }
 
     fn clock(&self) -> &clock::SystemClock {
@@ -186,8 +198,24 @@ impl Platform for Cloudflare {
         bytes
     }
 
+    fn tally(&self) -> &Tally {
+        &self.tally
+    }
+
     fn log(&self, line: &str) {
         console_warn!("{line}");
+    }
+
+    fn log_request(&self, line: &str) {
+        console_log!("{line}");
+    }
+
+    fn count(&self, download: &Counted<'_>) {
+        figures::count(&self.env, download);
+    }
+
+    async fn is_one_failure_too_many(&self, network: &str) -> bool {
+        figures::is_one_failure_too_many(&self.env, network).await
     }
 }
 

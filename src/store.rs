@@ -8,10 +8,12 @@ use terrace_core::key::{ArchiveKey, BytesKey, ChunkKey, FactKey, IndexKey, Packa
 use terrace_core::oci::Digest;
 use terrace_core::origin::{Fetch, Fetched, Guard};
 use terrace_core::read::{Found, IndexForm};
+use terrace_core::request_line::Client;
 use terrace_core::time::UnixTime;
 use terrace_core::version::Version;
 
 use crate::isolate::Isolate;
+use crate::tally::Tally;
 
 /// Why storage did not do what it was asked to. Whether the operation took effect is unknown.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -341,6 +343,9 @@ pub trait Clock {
     /// Now. On the platform it stands still between one IO and the next.
     fn now(&self) -> UnixTime;
 
+    /// The same in milliseconds since 1970.
+    fn millis(&self) -> u64;
+
     /// Waits.
     async fn sleep(&self, seconds: u32);
 }
@@ -379,7 +384,24 @@ pub trait Request {
     fn stream(&mut self) -> Option<Self::Stream>;
 }
 
+/// Somebody downloads a version.
+#[derive(Debug, Clone, Copy)]
+pub struct Counted<'d> {
+    /// Of what.
+    pub package: &'d Package,
+    /// Which.
+    pub version: &'d Version,
+    /// By which route.
+    pub route: &'static str,
+    /// With what.
+    pub client: &'d Client,
+}
+
 /// Everything the registry stands on.
+#[expect(
+    async_fn_in_trait,
+    reason = "a Worker has one thread, and so have the tests"
+)]
 pub trait Platform {
     /// The platform's own stream of bytes.
     type Stream;
@@ -412,6 +434,15 @@ pub trait Platform {
     fn isolate(&self) -> &Isolate;
     /// Bytes that nobody can foretell.
     fn random(&self) -> [u8; 16];
+    /// What was taken of it, by this request or by others, too.
+    fn tally(&self) -> &Tally;
     /// Writes a line for the operator. Never a secret.
     fn log(&self, line: &str);
+    /// Writes the line of a request.
+    fn log_request(&self, line: &str);
+    /// Counts a download, where the deployment wants them counted.
+    fn count(&self, download: &Counted<'_>);
+    /// Counts somebody's wrong credentials, and tells whether there were too many of late; `false` where
+    /// the deployment leaves that to the isolates.
+    async fn is_one_failure_too_many(&self, network: &str) -> bool;
 }

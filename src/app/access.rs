@@ -1,7 +1,7 @@
 //! Who is asking, and whether they may.
 
 use terrace_core::access::{
-    BadCredentials, Caller, Owner, RevocationDocument, Revocations, TokenId,
+    BadCredentials, Caller, Owner, RevocationDocument, Revocations, TokenId, network,
 };
 use terrace_core::key::{FactKey, IndexKey, Package, REVOCATIONS};
 use terrace_core::limits;
@@ -86,19 +86,23 @@ impl<P: Platform> App<'_, P> {
                 _ => return Ok(caller),
             },
         };
-        Err(Problem::credentials(self.refuse(request, bad)).into())
+        Err(Problem::credentials(self.refuse(request, bad).await).into())
     }
 
     /// Writes down that credentials were of no use: to the log why, never what they were. Tells what to
     /// answer, which is something else where too many come from one address. Right ones always pass:
     /// nobody shall lock out their neighbours.
-    pub(super) fn refuse<R: Request>(&self, request: &R, bad: BadCredentials) -> BadCredentials {
+    pub(super) async fn refuse<R: Request>(
+        &self,
+        request: &R,
+        bad: BadCredentials,
+    ) -> BadCredentials {
         let address = request.header(ADDRESS).unwrap_or_default();
         let (method, path) = (request.method(), request.path());
         let line = format!("access: {method} {path:?} from {address:?}: {bad}");
         self.platform.log(&line);
         // Only this may be a guess.
-        match bad == BadCredentials::Unknown && self.is_one_guess_too_many(&address) {
+        match bad == BadCredentials::Unknown && self.is_one_guess_too_many(&address).await {
             true => BadCredentials::TooMany,
             false => bad,
         }
@@ -113,11 +117,19 @@ impl<P: Platform> App<'_, P> {
     }
 
     /// Counts a guess, and tells whether too many came from its address.
-    pub(super) fn is_one_guess_too_many(&self, address: &str) -> bool {
+    pub(super) async fn is_one_guess_too_many(&self, address: &str) -> bool {
+        if address.is_empty() {
+            return false;
+        }
         let most = self.config.failures_a_minute;
         let now = self.platform.clock().now();
         let throttle = self.platform.isolate().throttle();
-        !address.is_empty() && throttle.borrow_mut().count(address, most, now)
+        let is_too_many = throttle.borrow_mut().count(address, most, now);
+        is_too_many
+            || self
+                .platform
+                .is_one_failure_too_many(&network(address))
+                .await
     }
 
     /// The answer to whoever reads with a token that is revoked, or may be.
@@ -130,7 +142,7 @@ impl<P: Platform> App<'_, P> {
         match self.is_revoked(token).await {
             Ok(false) => None,
             Ok(true) => {
-                self.refuse(request, BadCredentials::Revoked);
+                self.refuse(request, BadCredentials::Revoked).await;
                 Some(refused(asked, BadCredentials::Revoked))
             }
             Err(failure) => Some(refusal(asked, &self.problem(failure))),

@@ -55,8 +55,10 @@ impl<P: Platform> App<'_, P> {
             Ok(token) => self.granted(&token, request.origin()).await,
             Err(refusal) => Err(refusal.into()),
         };
-        let deny = |denied| self.deny(denied, &issuer, request);
-        let Grant { claims, scopes } = granted.map_err(deny)?;
+        let Grant { claims, scopes } = match granted {
+            Ok(grant) => grant,
+            Err(denied) => return Err(self.deny(denied, &issuer, request).await),
+        };
         let job = Quoted::text(claims.subject());
         let scopes = asked.narrow(&scopes).inspect_err(|_| {
             let line = format!("access: {job} of {issuer} asks for more than {scopes}");
@@ -64,7 +66,10 @@ impl<P: Platform> App<'_, P> {
         })?;
         let now = self.platform.clock().now();
         let token = token_for(&claims, scopes, self.platform.random(), now);
-        let token = token.map_err(|refusal| deny(refusal.into()))?;
+        let token = match token {
+            Ok(token) => token,
+            Err(refusal) => return Err(self.deny(refusal.into(), &issuer, request).await),
+        };
         let (id, scopes) = (token.id, &token.scopes);
         let line = format!("access: token {id} given to {job} of {issuer} for {scopes}");
         self.platform.log(&line);
@@ -99,14 +104,19 @@ impl<P: Platform> App<'_, P> {
 
     /// Writes down why a job gets nothing, which the job is not told: whoever tries out what is let
     /// through shall not learn how near they are.
-    fn deny<R: Request>(&self, denied: Denied, issuer: &Quoted, request: &R) -> ExchangeError {
+    async fn deny<R: Request>(
+        &self,
+        denied: Denied,
+        issuer: &Quoted,
+        request: &R,
+    ) -> ExchangeError {
         let address = request.header(ADDRESS).unwrap_or_default();
         let (method, path) = (request.method(), request.path());
         let asked = format!("access: {method} {path:?} from {address:?}: a job of {issuer}");
         match denied {
             Denied::Refused(refusal) => {
                 self.platform.log(&format!("{asked} is refused: {refusal}"));
-                match self.is_one_guess_too_many(&address) {
+                match self.is_one_guess_too_many(&address).await {
                     true => ExchangeError::TooMany,
                     false => ExchangeError::Untrusted,
                 }

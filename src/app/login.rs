@@ -123,7 +123,7 @@ impl<P: Platform> App<'_, P> {
         }
         let known = self.person_back(login, request, derived).await;
         if known.is_err() {
-            self.is_one_guess_too_many(&address(request));
+            self.is_one_guess_too_many(&address(request)).await;
         }
         let asked = known.and_then(|claims| {
             let waiting = (terminal.clone(), browser);

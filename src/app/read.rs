@@ -9,6 +9,7 @@ use terrace_core::publish::StoredRelease;
 use terrace_core::read::{FinishError, Found, Freshness, IndexForm, Lookup};
 use terrace_core::release::Release;
 use terrace_core::reply::{Body, Reply};
+use terrace_core::request_line::IndexState;
 use terrace_core::standing::Standings;
 use terrace_core::version::Version;
 
@@ -42,6 +43,7 @@ impl<P: Platform> App<'_, P> {
             .indices()
             .get(&lookup.key, lookup.form, lookup.cache_seconds)
             .await;
+        let tally = self.platform.tally();
         let mut is_replaced = false;
         match found {
             Ok(Some(found)) if self.is_fit(lookup, &found) => {
@@ -49,19 +51,27 @@ impl<P: Platform> App<'_, P> {
                 if let Some(reply) = blocked {
                     return reply;
                 }
+                tally.saw_index(IndexState::Hit);
                 match self.finish(lookup, found, origin) {
                     Ok(reply) => return reply,
                     Err(FinishError::Problem(problem)) => return lookup.problem(&problem),
                     Err(FinishError::Corrupt) => {
+                        tally.saw_index(IndexState::Corrupt);
                         self.platform
                             .log(&format!("index {} is corrupt", lookup.key));
                     }
                 }
             }
-            Ok(Some(_)) => is_replaced = true,
-            Ok(None) => {}
+            Ok(Some(_)) => {
+                tally.saw_index(IndexState::Unfit);
+                is_replaced = true;
+            }
+            Ok(None) => tally.saw_index(IndexState::Miss),
             // R2 can answer when KV cannot.
-            Err(error) => self.platform.log(&format!("storage: {error}")),
+            Err(error) => {
+                tally.saw_index(IndexState::Miss);
+                self.platform.log(&format!("storage: {error}"));
+            }
         }
         match self.read_facts(lookup, origin, is_replaced).await {
             Ok(reply) => reply,

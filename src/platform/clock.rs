@@ -11,15 +11,23 @@ use crate::store::Clock;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct SystemClock;
 
+/// The time in milliseconds since 1970: a number, without the JS object that `worker::Date` makes.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "it is a positive number far below 2⁵³"
+)]
+pub(super) fn millis() -> u64 {
+    js_sys::Date::now() as u64
+}
+
 impl Clock for SystemClock {
     fn now(&self) -> UnixTime {
-        // A number, without the JS object that `worker::Date` makes.
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "the time since 1970 in seconds is a small positive number"
-        )]
-        UnixTime((js_sys::Date::now() / 1000.0) as u64)
+        UnixTime(millis() / 1000)
+    }
+
+    fn millis(&self) -> u64 {
+        millis()
     }
 
     async fn sleep(&self, seconds: u32) {

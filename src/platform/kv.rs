@@ -1,12 +1,16 @@
 //! Indices in Workers KV.
 
+use std::rc::Rc;
+
 use terrace_core::index::{IndexDocument, IndexMetadata};
 use terrace_core::key::IndexKey;
 use terrace_core::read::{Found, IndexForm};
 use terrace_core::reply::Body;
 use worker::{KvError, KvStore, web_sys};
 
+use super::clock::millis;
 use crate::store::{Indices, StoreError};
+use crate::tally::{Part, Tally};
 
 /// What the runtime says when a key is written more than once a second
 /// (<https://developers.cloudflare.com/kv/api/write-key-value-pairs/#limits-to-kv-writes-to-the-same-key>).
@@ -15,11 +19,12 @@ const TOO_OFTEN: &str = "failed: 429";
 /// A KV namespace.
 pub(super) struct Namespace {
     kv: KvStore,
+    tally: Rc<Tally>,
 }
 
 impl Namespace {
-    pub(super) fn new(kv: KvStore) -> Self {
-        Self { kv }
+    pub(super) fn new(kv: KvStore, tally: Rc<Tally>) -> Self {
+        Self { kv, tally }
     }
 }
 
@@ -32,6 +37,7 @@ impl Indices for Namespace {
         form: IndexForm,
         cache_seconds: u32,
     ) -> Result<Option<Found<Self::Stream>>, StoreError> {
+        let _timed = self.tally.time(Part::Kv, millis);
         let get = self
             .kv
             .get(&key.to_string())
@@ -53,6 +59,7 @@ impl Indices for Namespace {
     }
 
     async fn put(&self, key: &IndexKey, document: &IndexDocument) -> Result<(), StoreError> {
+        let _timed = self.tally.time(Part::Kv, millis);
         let failed = |error| failure("put", key, error);
         self.kv
             .put(&key.to_string(), document.text.as_str())
@@ -64,6 +71,7 @@ impl Indices for Namespace {
     }
 
     async fn delete(&self, key: &IndexKey) -> Result<(), StoreError> {
+        let _timed = self.tally.time(Part::Kv, millis);
         let deleted = self.kv.delete(&key.to_string()).await;
         deleted.map_err(|error| failure("delete", key, error))
     }

@@ -1,6 +1,7 @@
 //! Facts and archives in an R2 bucket.
 
 use std::collections::HashMap;
+use std::rc::Rc;
 
 use terrace_core::digest::Sha256;
 use terrace_core::index::ListedRelease;
@@ -12,10 +13,12 @@ use worker::{
     Conditional, HttpMetadata, Include, Object, Range, ResponseBody, console_warn, web_sys,
 };
 
+use super::clock::millis;
 use crate::store::{
     ArchiveHead, Archives, Condition, Fact, FactPage, Facts, ListedFact, Payload, ReleasePage,
     Revision, StoreError, Stored,
 };
+use crate::tally::{Part, Tally};
 
 /// What R2 says when the bytes do not have the digest that was promised
 /// (<https://developers.cloudflare.com/r2/api/error-codes/>).
@@ -27,16 +30,18 @@ const TOO_OFTEN: &str = "(10058)";
 /// An R2 bucket.
 pub(super) struct Bucket {
     pub(super) bucket: worker::Bucket,
+    pub(super) tally: Rc<Tally>,
 }
 
 impl Bucket {
-    pub(super) fn new(bucket: worker::Bucket) -> Self {
-        Self { bucket }
+    pub(super) fn new(bucket: worker::Bucket, tally: Rc<Tally>) -> Self {
+        Self { bucket, tally }
     }
 }
 
 impl Facts for Bucket {
     async fn get(&self, key: &FactKey) -> Result<Option<Fact>, StoreError> {
+        let _timed = self.tally.time(Part::R2, millis);
         let failed = |error| failure("get", key, &error);
         let object = self
             .bucket
@@ -58,6 +63,7 @@ impl Facts for Bucket {
     }
 
     async fn revision(&self, key: &FactKey) -> Result<Option<Revision>, StoreError> {
+        let _timed = self.tally.time(Part::R2, millis);
         let failed = |error| failure("head", key, &error);
         let object = self.bucket.head(key.to_string()).await.map_err(failed)?;
         Ok(object.map(|object| Revision(object.version())))
@@ -70,6 +76,7 @@ impl Facts for Bucket {
         metadata: &[(&str, String)],
         condition: Condition,
     ) -> Result<Option<Revision>, StoreError> {
+        let _timed = self.tally.time(Part::R2, millis);
         let metadata: HashMap<String, String> = metadata
             .iter()
             .map(|(name, value)| ((*name).to_owned(), value.clone()))
@@ -102,6 +109,7 @@ impl Facts for Bucket {
         package: &Package,
         cursor: Option<String>,
     ) -> Result<ReleasePage, StoreError> {
+        let _timed = self.tally.time(Part::R2, millis);
         let prefix = FactKey::releases_of(package);
         let failed = |error| failure("list", &prefix, &error);
         let list = self
@@ -133,6 +141,7 @@ impl Facts for Bucket {
         behind: Option<&str>,
         most: u32,
     ) -> Result<FactPage, StoreError> {
+        let _timed = self.tally.time(Part::R2, millis);
         let failed = |error| failure("list", prefix, &error);
         let list = self
             .bucket
@@ -158,6 +167,7 @@ impl Facts for Bucket {
     }
 
     async fn delete(&self, key: &FactKey) -> Result<(), StoreError> {
+        let _timed = self.tally.time(Part::R2, millis);
         let deleted = self.bucket.delete(key.to_string()).await;
         deleted.map_err(|error| failure("delete", key, &error))
     }
@@ -174,6 +184,7 @@ impl Archives for Bucket {
     type Stream = web_sys::ReadableStream;
 
     async fn head(&self, key: BytesKey) -> Result<Option<ArchiveHead>, StoreError> {
+        let _timed = self.tally.time(Part::R2, millis);
         let object = self.bucket.head(key.to_string()).await;
         let object = object.map_err(|error| failure("head", key, &error))?;
         Ok(object.map(|object| ArchiveHead {
@@ -184,6 +195,7 @@ impl Archives for Bucket {
     }
 
     async fn read(&self, key: ArchiveKey, offset: u64, length: u64) -> Result<Vec<u8>, StoreError> {
+        let _timed = self.tally.time(Part::R2, millis);
         let failed = |error| failure("read", key, &error);
         let get = self
             .bucket
@@ -209,6 +221,7 @@ impl Archives for Bucket {
     }
 
     async fn open(&self, key: BytesKey) -> Result<Option<(u64, Self::Stream)>, StoreError> {
+        let _timed = self.tally.time(Part::R2, millis);
         let failed = |error| failure("open", key, &error);
         let object = self
             .bucket
@@ -236,6 +249,7 @@ impl Archives for Bucket {
         offset: u64,
         length: u64,
     ) -> Result<Option<Self::Stream>, StoreError> {
+        let _timed = self.tally.time(Part::R2, millis);
         let failed = |error| failure("open", key, &error);
         let get = self
             .bucket
@@ -255,6 +269,7 @@ impl Archives for Bucket {
         key: BytesKey,
         payload: Payload<Self::Stream>,
     ) -> Result<Stored, StoreError> {
+        let _timed = self.tally.time(Part::R2, millis);
         let put = match payload {
             Payload::Bytes(bytes) => self.bucket.put(key.to_string(), bytes),
             Payload::Stream(stream) => self.bucket.put(key.to_string(), stream),
@@ -275,6 +290,7 @@ impl Archives for Bucket {
     }
 
     async fn discard(&self, key: BytesKey) -> Result<(), StoreError> {
+        let _timed = self.tally.time(Part::R2, millis);
         let deleted = self.bucket.delete(key.to_string()).await;
         deleted.map_err(|error| failure("delete", key, &error))
     }

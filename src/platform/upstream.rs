@@ -3,6 +3,7 @@
 //! The platform resolves names itself and does not tell to what; a Worker reaches no private network
 //! unless its operator has connected one.
 
+use std::rc::Rc;
 use std::time::Duration;
 
 use futures_util::future::{Either, select};
@@ -13,8 +14,10 @@ use worker::wasm_bindgen::{JsCast as _, JsValue};
 use worker::wasm_bindgen_futures::JsFuture;
 use worker::{Delay, js_sys, web_sys};
 
+use super::clock::millis;
 use super::fork;
 use crate::store::{Download, Inquiry, Upstream, UpstreamError};
+use crate::tally::{Part, Tally};
 
 /// How long a long answer may take to begin, redirects included, in seconds.
 const OPEN_SECONDS: u32 = 15;
@@ -23,7 +26,9 @@ const OPEN_SECONDS: u32 = 15;
 const USER_AGENT: &str = concat!("terrace/", env!("CARGO_PKG_VERSION"));
 
 /// The internet.
-pub(super) struct Internet;
+pub(super) struct Internet {
+    pub(super) tally: Rc<Tally>,
+}
 
 impl Upstream for Internet {
     type Stream = web_sys::ReadableStream;
@@ -34,6 +39,7 @@ impl Upstream for Internet {
         guard: &Guard,
         seconds: u32,
     ) -> Result<Fetched, UpstreamError> {
+        let _timed = self.tally.time(Part::Origin, millis);
         in_time(seconds, async |signal| {
             let (response, final_url) = follow(fetch, guard, signal).await?;
             let status = response.status();
@@ -60,6 +66,7 @@ impl Upstream for Internet {
         guard: &Guard,
         seconds: u32,
     ) -> Result<Fetched, UpstreamError> {
+        let _timed = self.tally.time(Part::Origin, millis);
         in_time(seconds, async |signal| {
             let url = resolve(&inquiry.url, None)?;
             check(&url, guard)?;
@@ -84,6 +91,7 @@ impl Upstream for Internet {
         fetch: &Fetch,
         guard: &Guard,
     ) -> Result<Download<Self::Stream>, UpstreamError> {
+        let _timed = self.tally.time(Part::Origin, millis);
         let opened = in_time(OPEN_SECONDS, async |signal| {
             follow(fetch, guard, signal).await
         });

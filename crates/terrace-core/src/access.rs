@@ -16,7 +16,7 @@ pub use owner::{Owner, OwnerError, OwnerPattern};
 pub use revocation::{RevocationDocument, Revocations};
 pub use scope::{Scope, ScopeError, Scopes};
 pub use seal::{SealFault, SealKey, Sealable, Seals};
-pub use throttle::Throttle;
+pub use throttle::{Throttle, network};
 pub use token::{PREFIX, Token, TokenFault, TokenId, TokenKeys, TokenName, TokenNameError};
 
 use base64::Engine as _;

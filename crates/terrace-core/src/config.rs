@@ -11,6 +11,7 @@ use crate::oci::pushed::ProviderRepositories;
 use crate::oidc::{RulesError, TrustedPublishers};
 use crate::presign::{Endpoint, Presigner};
 use crate::pull::{ProviderPattern, PullPolicy, PullRules, VersionPattern};
+use crate::request_line::LoggedRequests;
 use crate::secret::Secret;
 use crate::signed_path::PathSigner;
 
@@ -26,6 +27,8 @@ pub const ACCESS: &str = "TERRACE_ACCESS";
 pub const ACCESS_EXCEPT: &str = "TERRACE_ACCESS_EXCEPT";
 /// Requests with wrong credentials from one address in a minute, after which each is answered by 429.
 pub const FAILURES_A_MINUTE: &str = "TERRACE_FAILURES_A_MINUTE";
+/// Which requests are written to the log: `all`, unless set, `failures` or `none`.
+pub const LOG_REQUESTS: &str = "TERRACE_LOG_REQUESTS";
 /// Which jobs of a CI may publish what with the token that their CI gives them: rules as
 /// [`TrustedPublishers`] has them, as JSON text or as a JSON value.
 pub const TRUSTED_PUBLISHERS: &str = "TERRACE_TRUSTED_PUBLISHERS";
@@ -89,6 +92,8 @@ pub struct Config {
     pub access: Access,
     /// Requests with wrong credentials from one address in a minute, after which each is a 429.
     pub failures_a_minute: u32,
+    /// Which requests are written to the log.
+    pub logged_requests: LoggedRequests,
     /// Which jobs get tokens for what; none unless they are configured.
     pub trusted_publishers: TrustedPublishers,
     /// How archives are reached; `None` when no secret is set that could sign their URLs.
@@ -146,6 +151,7 @@ impl Config {
         Ok(Self {
             access,
             failures_a_minute: failures(var(FAILURES_A_MINUTE))?,
+            logged_requests: logged_requests(var(LOG_REQUESTS))?,
             trusted_publishers,
             archive_urls: signer.map(|signer| ArchiveUrls::new(signer, paths, lifetime)),
             hostnames: hostnames(var(HOSTNAMES))?,
@@ -318,6 +324,14 @@ fn failures(value: Option<String>) -> Result<u32, ConfigError> {
             error(FAILURES_A_MINUTE, rule)
         }),
     }
+}
+
+fn logged_requests(value: Option<String>) -> Result<LoggedRequests, ConfigError> {
+    let Some(value) = value else {
+        return Ok(LoggedRequests::default());
+    };
+    let rule = || format!("is {value:?}: it must be all, failures or none");
+    LoggedRequests::parse(&value).ok_or_else(|| error(LOG_REQUESTS, rule()))
 }
 
 fn lifetime(value: Option<String>) -> Result<u32, ConfigError> {

@@ -41,6 +41,7 @@ pub mod range;
 pub mod read;
 pub mod release;
 pub mod reply;
+pub mod request_line;
 pub mod route;
 pub mod secret;
 pub mod shasums;

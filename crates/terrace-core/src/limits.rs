@@ -111,6 +111,9 @@ pub const REVOCATIONS_FRESH_SECONDS: u64 = 10;
 /// Requests with wrong credentials from one address in a minute, unless it is configured.
 pub const FAILURES_A_MINUTE: u32 = 20;
 
+/// The product of a client, and its version, each: what is longer is no name for a figure.
+pub const CLIENT_PART_BYTES: usize = 32;
+
 /// Addresses whose wrong credentials an isolate counts.
 pub const THROTTLED_ADDRESSES: usize = 1_000;
 

@@ -139,18 +139,39 @@ pub struct Asked<'a> {
     pub authorization: Option<&'a str>,
 }
 
-/// Begins to answer a request. `now` is asked only for one with a token.
-pub fn begin<S>(asked: &Asked<'_>, config: &Config, now: impl FnOnce() -> UnixTime) -> Begun<S> {
+/// What [`begin`] calls the route of a path that is none.
+pub const NO_ROUTE: &str = "none";
+
+/// Begins to answer a request; tells what its route is [called](Route::name), too. `now` is asked only for
+/// one with a token.
+pub fn begin<S>(
+    asked: &Asked<'_>,
+    config: &Config,
+    now: impl FnOnce() -> UnixTime,
+) -> (&'static str, Begun<S>) {
     let path = asked.path;
-    let route = match Route::parse(path) {
-        Ok(route) => route,
-        Err(problem) if is_module_download(path) => return Begun::Answer(problem.text_reply()),
-        Err(problem) if is_oci(path) => return Begun::Answer(problem.oci_reply()),
-        Err(problem) => return Begun::Answer(problem.reply()),
-    };
+    match Route::parse(path) {
+        Ok(route) => (route.name(), begin_at(route, asked, config, now)),
+        Err(problem) => {
+            let reply = match problem {
+                problem if is_module_download(path) => problem.text_reply(),
+                problem if is_oci(path) => problem.oci_reply(),
+                problem => problem.reply(),
+            };
+            (NO_ROUTE, Begun::Answer(reply))
+        }
+    }
+}
+
+fn begin_at<S>(
+    route: Route,
+    asked: &Asked<'_>,
+    config: &Config,
+    now: impl FnOnce() -> UnixTime,
+) -> Begun<S> {
     let method = match route.method(asked.method) {
         Ok(method) => method,
-        Err(problem) if is_oci(path) => return Begun::Answer(problem.oci_reply()),
+        Err(problem) if is_oci(asked.path) => return Begun::Answer(problem.oci_reply()),
         Err(problem) => return Begun::Answer(problem.reply()),
     };
     let own = OwnHosts::new(asked.origin, &config.hostnames);
@@ -173,6 +194,21 @@ impl Lookup {
     /// Whether the answer leads to bytes, of which a part may be asked for.
     pub fn leads_to_bytes(&self) -> bool {
         matches!(self.wanted, Wanted::Blob)
+    }
+
+    /// Which version of what is downloaded, where this is the request that tells so: of a provider, of a
+    /// module, of what the network mirror has, or of an artifact by its tag.
+    pub fn download(&self) -> Option<(&Package, &Version)> {
+        match (&self.wanted, &self.key, self.method) {
+            (_, _, Method::Head) => None,
+            (
+                Wanted::ProviderDownload(..) | Wanted::ModuleDownload | Wanted::MirrorPackages,
+                IndexKey::Version(package, version),
+                _,
+            )
+            | (Wanted::Manifest, IndexKey::Tag(package, version), _) => Some((package, version)),
+            _ => None,
+        }
     }
 
     /// The same for a request with this `Range` header.

@@ -19,6 +19,9 @@ use crate::version::Version;
 /// What the paths of the network mirror start with.
 pub const MIRROR_PREFIX: &str = "/mirror/";
 
+/// What the paths of the admin API start with.
+pub const ADMIN_PREFIX: &str = "/admin/";
+
 /// What the paths of OCI Distribution start with.
 pub const OCI_PREFIX: &str = "/v2/";
 
@@ -176,6 +179,43 @@ impl Route {
             self,
             Self::LoginStart | Self::LoginCallback | Self::LoginConsent | Self::LoginToken
         )
+    }
+
+    /// What it is called in logs and figures, which nobody's names are in.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Home => "home",
+            Self::Discovery => "discovery",
+            Self::Health => "health",
+            Self::ProviderVersions(..) => "provider_versions",
+            Self::ProviderDownload(..) => "provider_download",
+            Self::ModuleVersions(..) => "module_versions",
+            Self::ModuleDownload(..) => "module_download",
+            Self::MirrorHome => "mirror_home",
+            Self::MirrorVersions(..) => "mirror_versions",
+            Self::MirrorPackages(..) => "mirror_packages",
+            Self::OciBase => "oci_base",
+            Self::OciToken => "oci_token",
+            Self::Oci(request) => request.path.name(),
+            Self::Pushed(request) => request.path.name(),
+            Self::Archive(..) => "archive",
+            Self::Pull(..) => "pull",
+            Self::Exchange => "exchange",
+            Self::LoginStart => "login_start",
+            Self::LoginCallback => "login_callback",
+            Self::LoginConsent => "login_consent",
+            Self::LoginToken => "login_token",
+            Self::PublishProvider(..) => "publish_provider",
+            Self::PublishModule(..) => "publish_module",
+            Self::MirroredRelease(..) => "mirrored_release",
+            Self::Standing(..) => "standing",
+            Self::Audit => "audit",
+            Self::Tokens => "tokens",
+            Self::Token(..) => "token",
+            Self::TokenRotation(..) => "token_rotation",
+            Self::SigningKeys(..) => "signing_keys",
+            Self::SigningKey(..) => "signing_key",
+        }
     }
 
     /// The methods this route answers.

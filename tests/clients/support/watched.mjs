@@ -89,7 +89,7 @@ class WatchedRegistry extends Registry {
     await this.start(this.stateDir);
   }
 
-  /** `{ requests, operations, wasmBytes }`: what the Worker was asked and asked for since the last time, and its memory. */
+  /** `{ requests, operations, downloads, wasmBytes }`: what the Worker was asked, asked for and counted since, and its memory. */
   watched() {
     return this.json("/.watched");
   }

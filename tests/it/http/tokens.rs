@@ -197,5 +197,6 @@ fn what_is_wrong_with_a_token_that_is_asked_for_is_told() {
 #[test]
 fn the_worker_says_that_it_is_well() {
     let registry = Registry::start();
-    assert_eq!(registry.get("/healthz").expect(200).text(), "ok\n");
+    let told = registry.get("/healthz").expect(200);
+    assert_eq!(told.json(), json!({ "kv": "ok", "r2": "ok" }));
 }

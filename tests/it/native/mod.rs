@@ -5,6 +5,7 @@ mod counts;
 mod faults;
 mod incoming;
 mod login;
+mod observed;
 mod oci;
 mod oci_push;
 mod oci_push_races;

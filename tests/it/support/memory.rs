@@ -10,10 +10,11 @@ use std::task::Poll;
 
 use terrace::isolate::Isolate;
 use terrace::store::{
-    ArchiveHead, Archives, Clock, Condition, Download, Fact, FactPage, Facts, Indices, Inquiry,
-    ListedFact, Payload, Platform, ReleasePage, Revision, StoreError, Stored, Uploads, Upstream,
-    UpstreamError,
+    ArchiveHead, Archives, Clock, Condition, Counted, Download, Fact, FactPage, Facts, Indices,
+    Inquiry, ListedFact, Payload, Platform, ReleasePage, Revision, StoreError, Stored, Uploads,
+    Upstream, UpstreamError,
 };
+use terrace::tally::{Part, Tally};
 use terrace_core::digest::Sha256;
 use terrace_core::index::{IndexDocument, IndexMetadata, ListedRelease};
 use terrace_core::key::{ArchiveKey, BytesKey, ChunkKey, FactKey, IndexKey, Package, UPLOADS};
@@ -85,6 +86,11 @@ pub struct State {
     busy_index_writes: Cell<usize>,
     busy_fact_writes: Cell<usize>,
     busy_blob_writes: Cell<usize>,
+    tally: Tally,
+    request_lines: RefCell<Vec<String>>,
+    downloads: RefCell<Vec<String>>,
+    /// How many failures of one network are let pass.
+    failures_let_pass: Cell<Option<usize>>,
 }
 
 #[derive(Clone)]
@@ -242,6 +248,21 @@ impl Memory {
         self.0.operations.borrow_mut().clear();
     }
 
+    /// What was written of each request.
+    pub fn request_lines(&self) -> Vec<String> {
+        self.0.request_lines.borrow().clone()
+    }
+
+    /// The downloads that were counted.
+    pub fn downloads(&self) -> Vec<String> {
+        self.0.downloads.borrow().clone()
+    }
+
+    /// Has the platform say after so many failures that there were too many.
+    pub fn let_failures_pass(&self, count: usize) {
+        self.0.failures_let_pass.set(Some(count));
+    }
+
     pub fn log(&self) -> Vec<String> {
         self.0.log.borrow().clone()
     }
@@ -361,6 +382,12 @@ impl Memory {
         if let Some((_, action)) = interruption {
             action();
         }
+        let part = match operation.split(' ').next() {
+            Some("KV") => Part::Kv,
+            Some("R2") => Part::R2,
+            _ => Part::Origin,
+        };
+        drop(self.0.tally.time(part, || 0));
         self.0.operations.borrow_mut().push(noted);
     }
 
@@ -812,6 +839,10 @@ impl Clock for Memory {
         UnixTime(self.0.now.get())
     }
 
+    fn millis(&self) -> u64 {
+        self.0.now.get() * 1000
+    }
+
     async fn sleep(&self, seconds: u32) {
         if self.0.interleaves.get() {
             // A second is long for everybody else.
@@ -867,7 +898,36 @@ impl Platform for Memory {
         u128::from(count).to_be_bytes()
     }
 
+    fn tally(&self) -> &Tally {
+        &self.0.tally
+    }
+
     fn log(&self, line: &str) {
         self.0.log.borrow_mut().push(line.to_owned());
+    }
+
+    fn log_request(&self, line: &str) {
+        self.0.request_lines.borrow_mut().push(line.to_owned());
+    }
+
+    fn count(&self, download: &Counted<'_>) {
+        let Counted {
+            package,
+            version,
+            route,
+            client,
+        } = download;
+        let (package, product) = (package.address(), client.product());
+        let counted = format!("{package} {version} {route} {product}");
+        self.0.downloads.borrow_mut().push(counted);
+    }
+
+    async fn is_one_failure_too_many(&self, _: &str) -> bool {
+        let left = self.0.failures_let_pass.get();
+        let left = left.map(|left| left.checked_sub(1));
+        self.0
+            .failures_let_pass
+            .set(left.map(Option::unwrap_or_default));
+        left == Some(None)
     }
 }

@@ -53,7 +53,7 @@ impl Throttle {
 
 /// What an address belongs to whole: one of IPv6 comes with 2⁶⁴ others
 /// (<https://www.rfc-editor.org/rfc/rfc6177>).
-fn network(address: &str) -> String {
+pub fn network(address: &str) -> String {
     match address.parse::<Ipv6Addr>() {
         Ok(address) if address.to_ipv4_mapped().is_none() => {
             let [a, b, c, d, ..] = address.segments();

@@ -40,7 +40,6 @@ pub(super) fn plan<S>(
     match route {
         Route::Home => Plan::Answer(home()),
         Route::Discovery => Plan::Answer(discovery(has_login)),
-        Route::Health => Plan::Answer(health()),
         Route::MirrorHome => Plan::Answer(mirror_home()),
         Route::ProviderVersions(address) => list(
             IndexKey::Versions(Package::Provider(address)),
@@ -69,7 +68,8 @@ pub(super) fn plan<S>(
             plan_virtual(repository.package(own), path, TagPage::parse(query))
         }
         Route::Pushed(request) => plan_pushed(request, method, TagPage::parse(query)),
-        other @ (Route::Archive(..)
+        other @ (Route::Health
+        | Route::Archive(..)
         | Route::Pull(..)
         | Route::OciBase
         | Route::OciToken
@@ -150,12 +150,6 @@ fn discovery<S>(has_login: bool) -> Reply<S> {
     );
     let text = if has_login { with_login } else { services };
     Reply::json(200, CachePolicy::Short, text.to_owned())
-}
-
-/// That the Worker runs and can read its configuration. It asks no storage, so that whoever looks
-/// every second costs nothing.
-fn health<S>() -> Reply<S> {
-    Reply::text(200, CachePolicy::NoStore, "ok\n".to_owned())
 }
 
 #[cfg(test)]

@@ -3,7 +3,8 @@
 import "./memory.mjs";
 import Terrace from "./index.js";
 
-const watched = { requests: [], operations: [] };
+const nothing = () => ({ requests: [], operations: [], downloads: [] });
+const watched = nothing();
 
 /** A binding that notes each call: its name, its key, and for reads from R2 the bytes that were asked for. */
 const watch = (name, binding, amend = (result) => result) =>
@@ -46,7 +47,7 @@ async function control(request, env) {
     }
   }
   const seen = { ...watched, wasmBytes: globalThis.wasmMemory.buffer.byteLength };
-  Object.assign(watched, { requests: [], operations: [] });
+  Object.assign(watched, nothing());
   return Response.json(seen);
 }
 
@@ -63,6 +64,7 @@ export default {
       ...env,
       INDICES: watch("KV", env.INDICES),
       FACTS: watch("R2", env.FACTS, env.KEEPS_CHECKSUMS ? withChecksum : undefined),
+      DOWNLOADS: { writeDataPoint: (point) => watched.downloads.push(point) },
     };
     return new Terrace(context, bindings).fetch(request);
   },

@@ -42,6 +42,19 @@ pub enum ManifestName {
     Digest(Digest),
 }
 
+impl PushedPath {
+    /// What it is called in logs and figures.
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Self::Tags => "pushed_tags",
+            Self::Manifest(_) => "pushed_manifest",
+            Self::Blob(_) => "pushed_blob",
+            Self::Referrers(_) => "pushed_referrers",
+            Self::Uploads | Self::Upload(_) => "pushed_upload",
+        }
+    }
+}
+
 impl PushedRequest {
     /// Reads what follows `/v2/`.
     ///

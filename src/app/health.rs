@@ -1,0 +1,41 @@
+//! Whether the registry works.
+
+use futures_util::future::join;
+use terrace_core::key::{FactKey, IndexKey};
+use terrace_core::limits;
+use terrace_core::read::IndexForm;
+use terrace_core::reply::{CachePolicy, Reply};
+
+use super::App;
+use crate::store::{Facts as _, Indices as _, Platform, StoreError};
+
+impl<P: Platform> App<'_, P> {
+    /// Reads from KV and from R2, and tells which of them does not answer; the log tells why. What is read
+    /// does not matter, nor whether it is there.
+    pub(super) async fn health(&self) -> Reply<P::Stream> {
+        let (index, seconds) = (IndexKey::Revocations, limits::LIST_CACHE_SECONDS);
+        let kv = self
+            .platform
+            .indices()
+            .get(&index, IndexForm::Text, seconds);
+        let r2 = self.platform.facts().revision(&FactKey::AuditHead);
+        let (kv, r2) = join(kv, r2).await;
+        let (kv, r2) = (self.state_of(kv.err()), self.state_of(r2.err()));
+        let status = if [kv, r2] == [WORKS; 2] { 200 } else { 503 };
+        let text = format!("{{\"kv\":\"{kv}\",\"r2\":\"{r2}\"}}\n");
+        Reply::json(status, CachePolicy::NoStore, text)
+    }
+
+    fn state_of(&self, error: Option<StoreError>) -> &'static str {
+        match error {
+            None => WORKS,
+            Some(error) => {
+                self.platform.log(&format!("storage: {error}"));
+                FAILS
+            }
+        }
+    }
+}
+
+const WORKS: &str = "ok";
+const FAILS: &str = "does not answer";

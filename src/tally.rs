@@ -1,0 +1,97 @@
+//! What answering a request takes of the platform, counted where it is taken.
+
+use std::cell::Cell;
+
+use terrace_core::request_line::{IndexState, Took, Usage};
+
+/// Counts. A platform has one for each request, or for several that nobody tells apart.
+#[derive(Debug, Default)]
+pub struct Tally {
+    kv: Cell<Took>,
+    r2: Cell<Took>,
+    origin: Cell<Took>,
+    index: Cell<Option<IndexState>>,
+}
+
+/// A part of the platform.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// Workers KV.
+    Kv,
+    /// R2.
+    R2,
+    /// Other registries, and providers of identities.
+    Origin,
+}
+
+/// An operation that is going on. It has ended when this is dropped.
+#[derive(Debug)]
+pub struct Timed<'t> {
+    took: &'t Cell<Took>,
+    now: fn() -> u64,
+    began: u64,
+}
+
+impl Tally {
+    /// Counts an operation, and takes its time by a clock in milliseconds.
+    pub fn time(&self, part: Part, now: fn() -> u64) -> Timed<'_> {
+        let took = match part {
+            Part::Kv => &self.kv,
+            Part::R2 => &self.r2,
+            Part::Origin => &self.origin,
+        };
+        let began = now();
+        Timed { took, now, began }
+    }
+
+    /// All that was taken so far.
+    pub fn usage(&self) -> Usage {
+        Usage {
+            kv: self.kv.get(),
+            r2: self.r2.get(),
+            origin: self.origin.get(),
+        }
+    }
+
+    /// Remembers what became of the index that a read wants.
+    pub fn saw_index(&self, state: IndexState) {
+        self.index.set(Some(state));
+    }
+
+    /// What became of it, once.
+    pub fn take_index(&self) -> Option<IndexState> {
+        self.index.take()
+    }
+}
+
+impl Drop for Timed<'_> {
+    fn drop(&mut self) {
+        let Took { operations, millis } = self.took.get();
+        self.took.set(Took {
+            operations: operations.saturating_add(1),
+            millis: millis.saturating_add((self.now)().saturating_sub(self.began)),
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_operation_counts_with_its_time_when_it_has_ended() {
+        thread_local! {
+            static NOW: Cell<u64> = const { Cell::new(5) };
+        }
+        let tally = Tally::default();
+        let timed = tally.time(Part::R2, || NOW.get());
+        NOW.set(12);
+        assert_eq!(tally.usage(), Usage::default());
+        drop(timed);
+        drop(tally.time(Part::R2, || NOW.get()));
+        drop(tally.time(Part::Kv, || NOW.get()));
+        let Usage { kv, r2, origin } = tally.usage();
+        let counted = |took: Took| (took.operations, took.millis);
+        assert_eq!([kv, r2, origin].map(counted), [(1, 0), (2, 7), (0, 0)]);
+    }
+}

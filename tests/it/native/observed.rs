@@ -1,0 +1,172 @@
+//! What operators see of requests: lines of the log, figures, and whether the registry is well.
+
+use serde_json::Value;
+
+use crate::support::memory::Memory;
+use crate::support::registry::{Response, Sent};
+use crate::support::{MirrorFixture, ModuleFixture, ProviderFixture, Registry, tokens};
+
+const TERRAFORM: &str = "Terraform/1.11.4 (+https://www.terraform.io)";
+
+fn start(vars: &[(&str, &str)]) -> (Memory, Registry) {
+    let memory = Memory::new();
+    let registry = Registry::in_memory(&memory, vars);
+    (memory, registry)
+}
+
+fn ask(registry: &Registry, method: &str, path: &str) -> Response {
+    let sent = Sent::new(method, path).header("user-agent", TERRAFORM);
+    registry.send(&sent)
+}
+
+/// The lines that were written for the last requests.
+fn lines(memory: &Memory, count: usize) -> Vec<Value> {
+    let lines = memory.request_lines();
+    let last = lines.iter().skip(lines.len().saturating_sub(count));
+    last.map(|line| serde_json::from_str(line).unwrap())
+        .collect()
+}
+
+#[test]
+fn a_read_is_one_line_that_tells_what_it_took() {
+    let (memory, registry) = start(&[]);
+    let module = ModuleFixture::of("acme", "1.0.0");
+    module.publish(&registry);
+    let path = format!("{}/versions", module.path());
+    let before = memory.request_lines().len();
+    ask(&registry, "GET", &path).expect(200);
+    assert_eq!(memory.request_lines().len(), before + 1);
+    let line = &lines(&memory, 1)[0];
+    let took = ["kv", "r2", "origin", "status"].map(|part| line[part].as_u64().unwrap());
+    assert_eq!(took, [1, 0, 0, 200], "{line}");
+    assert_eq!(line["route"], "module_versions");
+    assert_eq!(line["method"], "GET");
+    assert_eq!(line["index"], "hit");
+    assert_eq!(line["client"], "Terraform");
+    assert_eq!(line["client_version"], "1.11.4");
+    memory.lose_indices();
+    ask(&registry, "GET", &path).expect(200);
+    let line = &lines(&memory, 1)[0];
+    assert_eq!(line["index"], "miss");
+    assert!(line["r2"].as_u64() > Some(0), "{line}");
+    memory.put_index("modules/acme/vpc/aws/version/1.0.0", "no JSON");
+    ask(
+        &registry,
+        "GET",
+        &format!("{}/1.0.0/download", module.path()),
+    );
+    assert_eq!(lines(&memory, 1)[0]["index"], "corrupt");
+}
+
+#[test]
+fn nothing_of_a_path_a_query_or_a_token_is_in_a_line() {
+    let (memory, registry) = start(&[("TERRACE_ACCESS", "private")]);
+    for path in [
+        "/v1/modules/s3cr3t/vpc/aws/versions?token=s3cr3t",
+        "/archives/1800000000/s3cr3t/s3cr3t.zip",
+        "/s3cr3t",
+        "/oauth/callback?code=s3cr3t",
+        "/admin/v1/tokens?s3cr3t",
+        "/v2/s3cr3t/tags/list",
+    ] {
+        for method in ["GET", "PUT", "S3CR3T"] {
+            let sent = Sent::new(method, path).bearing("s3cr3t");
+            registry.send(&sent.header("user-agent", "s3cr3t").body("s3cr3t"));
+        }
+    }
+    let lines = memory.request_lines();
+    assert_eq!(lines.len(), 18);
+    let all = lines.join("\n").to_lowercase();
+    assert!(!all.contains("s3cr3t"), "{all}");
+}
+
+#[test]
+fn what_is_written_down_can_be_failures_or_nothing() {
+    for (setting, written) in [("all", 2), ("failures", 1), ("none", 0)] {
+        let (memory, registry) = start(&[("TERRACE_LOG_REQUESTS", setting)]);
+        registry.get("/.well-known/terraform.json").expect(200);
+        registry.get("/nothing").expect(404);
+        assert_eq!(memory.request_lines().len(), written, "{setting}");
+    }
+}
+
+#[test]
+fn admin_answers_tell_what_they_took_and_no_others_do() {
+    let (_, registry) = start(&[]);
+    let told = registry.admin("GET", "/admin/v1/tokens", None).expect(200);
+    let timing = told.header("server-timing").unwrap();
+    assert!(timing.starts_with("total;dur="), "{timing}");
+    assert!(timing.contains("r2;dur=0;desc=\"1\""), "{timing}");
+    for path in ["/", "/healthz", "/v1/modules/acme/vpc/aws/versions"] {
+        assert_eq!(registry.get(path).header("server-timing"), None);
+    }
+}
+
+#[test]
+fn each_download_is_counted_once_by_package_and_version() {
+    let (memory, registry) = start(&[]);
+    let (module, provider) = (
+        ModuleFixture::of("acme", "1.0.0"),
+        ProviderFixture::of("acme", "widget", "2.0.0"),
+    );
+    module.publish(&registry);
+    provider.publish(&registry);
+    let mirrored = MirrorFixture::of(ProviderFixture::of("globex", "gadget", "3.0.0"));
+    mirrored.publish(&registry);
+    let download = format!("{}/2.0.0/download/linux/amd64", provider.path());
+    for path in [
+        format!("{}/1.0.0/download", module.path()),
+        download.clone(),
+        mirrored.packages(),
+        "/v2/providers/acme/widget/manifests/2.0.0".to_owned(),
+    ] {
+        ask(&registry, "GET", &path);
+    }
+    let counted = [
+        "acme/vpc/aws 1.0.0 module_download Terraform",
+        "acme/widget 2.0.0 provider_download Terraform",
+        "registry.example.com/globex/gadget 3.0.0 mirror_packages Terraform",
+        "acme/widget 2.0.0 oci_manifest Terraform",
+    ];
+    assert_eq!(memory.downloads(), counted);
+    ask(&registry, "HEAD", &download).expect(200);
+    ask(&registry, "GET", &download.replace("amd64", "mips")).expect(404);
+    ask(&registry, "GET", &format!("{}/versions", provider.path())).expect(200);
+    assert_eq!(memory.downloads(), counted);
+}
+
+#[test]
+fn what_nobody_may_see_is_not_counted() {
+    let (memory, registry) = start(&[("TERRACE_ACCESS", "private")]);
+    ModuleFixture::of("acme", "1.0.0").publish(&registry);
+    let (_, other) = tokens::create(&registry, &["read:globex"], None);
+    registry
+        .get_as(&other, "/v1/modules/acme/vpc/aws/1.0.0/download")
+        .expect(404);
+    assert_eq!(memory.downloads(), [""; 0]);
+}
+
+#[test]
+fn guesses_are_also_counted_by_the_platform_where_it_counts() {
+    let (memory, registry) = start(&[]);
+    let guess = || {
+        let sent = Sent::new("GET", "/admin/v1/tokens").bearing("wrong");
+        let sent = sent.header("cf-connecting-ip", "192.0.2.1");
+        registry.send(&sent).status
+    };
+    memory.let_failures_pass(2);
+    assert_eq!([guess(), guess(), guess(), guess()], [401, 401, 429, 429]);
+    // Right ones pass.
+    registry.admin("GET", "/admin/v1/tokens", None).expect(200);
+}
+
+#[test]
+fn health_asks_kv_and_r2() {
+    let (memory, registry) = start(&[("TERRACE_ACCESS", "private")]);
+    let told = registry.get("/healthz").expect(200);
+    assert_eq!(told.text(), "{\"kv\":\"ok\",\"r2\":\"ok\"}\n");
+    assert_eq!(told.header("cache-control"), Some("no-store"));
+    let line = &lines(&memory, 1)[0];
+    assert_eq!((&line["kv"], &line["r2"]), (&1.into(), &1.into()));
+    assert_eq!(registry.head("/healthz").expect(200).body, b"");
+}
