@@ -34,7 +34,7 @@ use terrace_core::read::{Asked, Begun, begin, refused, sized};
 use terrace_core::release::OfferedPackage;
 use terrace_core::reply::Reply;
 use terrace_core::request_line::{Client, RequestLine};
-use terrace_core::route::{ADMIN_PREFIX, Method, Route};
+use terrace_core::route::{ADMIN_PREFIX, LOGIN_PREFIX, Method, Route};
 use terrace_core::signed_path::PulledPackage;
 use terrace_core::time::UnixTime;
 
@@ -177,6 +177,7 @@ impl<'a, P: Platform> App<'a, P> {
         let before = self.platform.tally().usage();
         let method = Method::parse(request.method());
         let is_admin = request.path().starts_with(ADMIN_PREFIX);
+        let is_login = request.path().starts_with(LOGIN_PREFIX);
         let client = Client::of_user_agent(request.header("user-agent").as_deref());
         let (route, reply) = self.reply(request, &client).await;
         let line = RequestLine {
@@ -191,10 +192,11 @@ impl<'a, P: Platform> App<'a, P> {
         if self.config.logged_requests.include(reply.status) {
             self.platform.log_request(&line.to_json());
         }
-        if is_admin {
-            return reply.with("server-timing", line.server_timing());
+        match (is_admin, is_login) {
+            (true, _) => reply.fenced().with("server-timing", line.server_timing()),
+            (_, true) => reply.fenced(),
+            _ => reply,
         }
-        reply
     }
 
     async fn reply<R>(&self, request: R, client: &Client) -> (&'static str, Reply<P::Stream>)
@@ -244,20 +246,15 @@ impl<'a, P: Platform> App<'a, P> {
                 reply
             }
             Begun::Other(Route::Health, method) => sized(self.health().await, method),
-            Begun::Other(Route::Exchange, _) => Box::pin(self.exchange(request)).await.fenced(),
+            Begun::Other(Route::Exchange, _) => Box::pin(self.exchange(request)).await,
             Begun::Other(route, method) if route.is_oci() => self.oci(route, method, request).await,
             // Boxed: what signs people in would make every request larger.
             Begun::Other(route, _) if route.is_login() => {
-                Box::pin(self.login(route, request)).await.fenced()
-            }
-            Begun::Other(route @ (Route::Archive(_) | Route::Pull(_)), method) => {
-                let answered = self.write(route, method, request).await;
-                answered.unwrap_or_else(|failure| self.problem(failure).reply())
+                Box::pin(self.login(route, request)).await
             }
             Begun::Other(route, method) => {
                 let answered = self.write(route, method, request).await;
-                let reply = answered.unwrap_or_else(|failure| self.problem(failure).reply());
-                reply.fenced()
+                answered.unwrap_or_else(|failure| self.problem(failure).reply())
             }
         };
         (route, reply)
@@ -295,6 +292,7 @@ impl<'a, P: Platform> App<'a, P> {
         let reply = audit::answered(method, done.await)?;
         // What is described first and sent later is a change then.
         if reply.status != 202 {
+            let change = change.making(reply.header("location"));
             self.record(change, reply.status).await?;
         }
         Ok(reply)

@@ -17,10 +17,13 @@ pub struct Isolate {
     /// When somebody last went to read them.
     asked: Cell<UnixTime>,
     throttle: RefCell<Throttle>,
+    sign_ins: RefCell<Throttle>,
     /// The keys of each issuer, and when they were read.
     issuers: RefCell<Vec<(IssuerKeys, UnixTime)>>,
     /// The issuers that could not be asked, when that was, and why.
     silent_issuers: RefCell<Vec<(IssuerUrl, UnixTime, String)>>,
+    /// The issuers that somebody is asking, and since when.
+    asked_issuers: RefCell<Vec<(IssuerUrl, UnixTime)>>,
     /// What the provider of people says about itself, and when it was read.
     provider: RefCell<Option<(IssuerUrl, Discovery, UnixTime)>>,
 }
@@ -28,6 +31,9 @@ pub struct Isolate {
 /// For how long an issuer that could not be asked is left alone, in seconds: each try may wait for it, and
 /// anybody can cause one. It is also when those who were sent away come again.
 const SILENCE_SECONDS: u64 = 5;
+
+/// For how long one who asks an issuer is waited for, in seconds: longer than it may take.
+const ASKED_SECONDS: u64 = 20;
 
 /// What is remembered of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -92,6 +98,24 @@ impl Isolate {
         recent.map(|(.., why)| why.clone())
     }
 
+    /// Whether this request is to ask an issuer, since nobody else is: then it says so when it has. Who was
+    /// broken off meanwhile is not waited for.
+    pub fn begins_asking(&self, issuer: &IssuerUrl, now: UnixTime) -> bool {
+        let mut asked = self.asked_issuers.borrow_mut();
+        asked.retain(|(_, since)| now.0.saturating_sub(since.0) < ASKED_SECONDS);
+        if asked.iter().any(|(other, _)| other == issuer) {
+            return false;
+        }
+        asked.push((issuer.clone(), now));
+        true
+    }
+
+    /// Says that nobody is asking an issuer any more.
+    pub fn ends_asking(&self, issuer: &IssuerUrl) {
+        let mut asked = self.asked_issuers.borrow_mut();
+        asked.retain(|(other, _)| other != issuer);
+    }
+
     /// Remembers that an issuer could not be asked.
     pub fn remember_silence(&self, issuer: &IssuerUrl, since: UnixTime, why: &str) {
         self.hear_issuer(issuer);
@@ -119,6 +143,12 @@ impl Isolate {
     /// Whoever sends wrong credentials, by the address they come from.
     pub fn throttle(&self) -> &RefCell<Throttle> {
         &self.throttle
+    }
+
+    /// Whoever comes back from a provider with what it does not know. A client somewhere whose token is
+    /// wrong keeps nobody from signing in.
+    pub fn sign_ins(&self) -> &RefCell<Throttle> {
+        &self.sign_ins
     }
 }
 

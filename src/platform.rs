@@ -17,7 +17,7 @@ use terrace_core::problem::Problem;
 use terrace_core::reply::Reply;
 use terrace_core::route::MIRROR_PREFIX;
 use terrace_core::signed_path::PULL_PREFIX;
-use worker::wasm_bindgen::JsCast as _;
+use worker::wasm_bindgen::{JsCast as _, throw_str};
 use worker::wasm_bindgen_futures::{JsFuture, future_to_promise};
 use worker::{Context, Env, console_error, console_log, console_warn, js_sys, web_sys};
 
@@ -33,7 +33,7 @@ const FACTS: &str = "FACTS";
 
 thread_local! {
     /// Variables and secrets are constant for the life of an isolate, so they are read once.
-    static CONFIG: OnceCell<Result<&'static Config, String>> = const { OnceCell::new() };
+    static CONFIG: OnceCell<Result<&'static Config, Misconfigured>> = const { OnceCell::new() };
     /// One for each isolate, and as long as it lives.
     static ISOLATE: &'static Isolate = Box::leak(Box::default());
 }
@@ -81,9 +81,9 @@ async fn answer(
             }
             reply
         }
-        Err(message) => {
-            console_error!("configuration: {message}");
-            Problem::Misconfigured(message).reply()
+        Err(Misconfigured { told, cause }) => {
+            console_error!("configuration: {cause}");
+            Problem::Misconfigured(told).reply()
         }
     };
     http::respond(reply)
@@ -97,14 +97,36 @@ fn may_pull(request: &web_sys::Request, env: &Env) -> bool {
             .any(|prefix| request.url().contains(prefix))
 }
 
-fn config(env: &Env) -> Result<&'static Config, String> {
+/// What is wrong with the configuration.
+#[derive(Debug, Clone)]
+struct Misconfigured {
+    /// What anybody may read.
+    told: String,
+    /// What the log tells.
+    cause: String,
+}
+
+impl From<String> for Misconfigured {
+    fn from(told: String) -> Self {
+        let cause = told.clone();
+        Self { told, cause }
+    }
+}
+
+fn config(env: &Env) -> Result<&'static Config, Misconfigured> {
     CONFIG.with(|cell| {
         let config = cell.get_or_init(|| {
             let lookup = |name: &str| variable(env, name);
             match Config::from_vars(lookup) {
                 // One for each isolate, and as long as it lives.
                 Ok(config) => Ok(Box::leak(Box::new(config))),
-                Err(error) => Err(error.to_string()),
+                Err(error) => Err(Misconfigured {
+                    told: format!(
+                        "{} cannot be used: the Worker's log tells why",
+                        error.variable()
+                    ),
+                    cause: error.to_string(),
+                }),
             }
         });
         config.clone()
@@ -132,7 +154,7 @@ struct Cloudflare {
 
 impl Cloudflare {
     /// The bindings of `wrangler.toml`; an error names the one that is missing.
-    fn new(env: Env) -> Result<Self, String> {
+    fn new(env: Env) -> Result<Self, Misconfigured> {
         let missing = |name, error| format!("the binding {name} is missing: {error}");
         let bucket = env.bucket(FACTS).map_err(|error| missing(FACTS, error))?;
         let indices = env.kv(INDICES).map_err(|error| missing(INDICES, error))?;
@@ -193,7 +215,8 @@ impl Platform for Cloudflare {
             .crypto()
             .and_then(|crypto| crypto.get_random_values_with_u8_array(&mut bytes));
         if filled.is_err() {
-            console_error!("the platform has no random numbers");
+            // Nobody may be given what could be foretold. It is not known to happen.
+            throw_str("the platform has no random numbers");
         }
         bytes
     }

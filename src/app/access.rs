@@ -98,25 +98,18 @@ impl<P: Platform> App<'_, P> {
         bad: BadCredentials,
     ) -> BadCredentials {
         let address = request.header(ADDRESS).unwrap_or_default();
+        // Only this may be a guess.
+        if bad == BadCredentials::Unknown && self.is_one_guess_too_many(&address).await {
+            return BadCredentials::TooMany;
+        }
         let (method, path) = (request.method(), request.path());
         let line = format!("access: {method} {path:?} from {address:?}: {bad}");
         self.platform.log(&line);
-        // Only this may be a guess.
-        match bad == BadCredentials::Unknown && self.is_one_guess_too_many(&address).await {
-            true => BadCredentials::TooMany,
-            false => bad,
-        }
+        bad
     }
 
-    /// Whether too many wrong credentials came from where this comes from.
-    pub(super) fn is_held<R: Request>(&self, request: &R) -> bool {
-        let most = self.config.failures_a_minute;
-        let now = self.platform.clock().now();
-        let throttle = self.platform.isolate().throttle().borrow();
-        throttle.holds(&address(request), most, now)
-    }
-
-    /// Counts a guess, and tells whether too many came from its address.
+    /// Counts a guess, and tells whether too many came from its address; the log tells that once. Whoever
+    /// floods the registry shall not flood the log.
     pub(super) async fn is_one_guess_too_many(&self, address: &str) -> bool {
         if address.is_empty() {
             return false;
@@ -124,12 +117,14 @@ impl<P: Platform> App<'_, P> {
         let most = self.config.failures_a_minute;
         let now = self.platform.clock().now();
         let throttle = self.platform.isolate().throttle();
-        let is_too_many = throttle.borrow_mut().count(address, most, now);
-        is_too_many
-            || self
-                .platform
-                .is_one_failure_too_many(&network(address))
-                .await
+        let count = throttle.borrow_mut().count(address, now);
+        let network = network(address);
+        if count == most.saturating_add(1) {
+            let line =
+                format!("access: too many wrong credentials from {network}; no more is told");
+            self.platform.log(&line);
+        }
+        count > most || self.platform.is_one_failure_too_many(&network).await
     }
 
     /// The answer to whoever reads with a token that is revoked, or may be.

@@ -1,5 +1,6 @@
 //! Writes down every change that was let through.
 
+use futures_util::future::join_all;
 use terrace_core::admin::AuditPage;
 use terrace_core::audit::{AuditEntry, AuditHead};
 use terrace_core::digest::Sha256;
@@ -12,10 +13,14 @@ use terrace_core::route::Method;
 use super::access::ADDRESS;
 use super::tokens::json;
 use super::{App, Failure};
-use crate::store::{Clock as _, Condition, Facts as _, Platform, Request, StoreError};
+use crate::store::{Clock as _, Condition, Facts as _, ListedFact, Platform, Request, StoreError};
 
 /// The name of the metadata that tells when an entry was written.
 const AT: &str = "at";
+
+/// How many entries a page has where the newest is looked for
+/// (<https://developers.cloudflare.com/r2/api/workers/workers-api-reference/#r2listoptions>).
+const AT_ONCE: u32 = 1_000;
 
 /// A change, as far as it is known before it is made.
 pub(super) struct Change {
@@ -38,6 +43,15 @@ impl Change {
 }
 
 impl Change {
+    /// The same of a change that makes something of this path.
+    pub(super) fn making(mut self, path: Option<&str>) -> Self {
+        if let Some(path) = path {
+            self.what.push_str(" makes ");
+            self.what.push_str(path);
+        }
+        self
+    }
+
     /// The same of what has a digest of its own, with the tags that name it now.
     pub(super) fn of_content(mut self, digest: Option<Digest>, tags: Option<&str>) -> Self {
         if let Some(tags) = tags {
@@ -70,8 +84,7 @@ impl<P: Platform> App<'_, P> {
     /// same again, and then it is written.
     pub(super) async fn record(&self, change: Change, status: u16) -> Result<(), Failure> {
         let facts = self.platform.facts();
-        let head: Option<AuditHead> = self.document(&FactKey::AuditHead).await?;
-        let mut number = head.unwrap_or_default().number;
+        let mut number = self.newest_known().await?;
         let mut entry = AuditEntry {
             number,
             at: self.platform.clock().now().0,
@@ -98,7 +111,7 @@ impl<P: Platform> App<'_, P> {
                 break;
             }
             // Somebody else was faster, or the head is behind.
-            number += 1;
+            number = self.newest_behind(number).await?;
         }
         let head = AuditHead {
             number: entry.number,
@@ -115,6 +128,36 @@ impl<P: Platform> App<'_, P> {
         }
     }
 
+    /// The number of an entry that is about the newest: one that cannot be read tells nothing.
+    async fn newest_known(&self) -> Result<u64, Failure> {
+        match self.document::<AuditHead>(&FactKey::AuditHead).await {
+            Ok(head) => Ok(head.unwrap_or_default().number),
+            Err(Failure::Corrupt(what)) => {
+                self.platform.log(&format!("corrupt: {what}"));
+                Ok(0)
+            }
+            Err(failure) => Err(failure),
+        }
+    }
+
+    /// The number of the newest entry, of which there are some behind this one.
+    async fn newest_behind(&self, number: u64) -> Result<u64, Failure> {
+        let mut newest = number + 1;
+        loop {
+            let behind = format!("{newest:012}");
+            let facts = self.platform.facts();
+            let page = facts.list(AUDIT, Some(&behind), AT_ONCE).await?;
+            let last = page.facts.last().and_then(|fact| fact.name.parse().ok());
+            match last {
+                Some(last) if last > newest => newest = last,
+                _ => return Ok(newest),
+            }
+            if !page.is_cut {
+                return Ok(newest);
+            }
+        }
+    }
+
     /// Entries as they are stored, ascending, behind the one with this number.
     pub(super) async fn list_audit(&self, query: &str) -> Result<Reply<P::Stream>, Failure> {
         let query = Query(query);
@@ -124,24 +167,23 @@ impl<P: Platform> App<'_, P> {
         let facts = self.platform.facts();
         let most = limits::AUDIT_AT_ONCE;
         let page = facts.list(AUDIT, behind.as_deref(), most).await?;
-        let mut entries = Vec::new();
-        for fact in &page.facts {
+        let is_recent = |fact: &&ListedFact| {
             let at = fact.metadata.iter().find(|(name, _)| name == AT);
             let at = at.and_then(|(_, at)| at.parse::<u64>().ok());
-            if at.is_some_and(|at| at < since) {
-                continue;
-            }
-            let Ok(number) = fact.name.parse() else {
-                continue;
-            };
+            at.is_none_or(|at| at >= since)
+        };
+        let numbers = page.facts.iter().filter(is_recent);
+        let numbers = numbers.filter_map(|fact| fact.name.parse().ok());
+        let read = numbers.map(async |number| {
             let text = facts.get(&FactKey::Audit(number)).await?;
             let text = text.map(|fact| String::from_utf8_lossy(&fact.bytes).into_owned());
-            entries.push(text.unwrap_or_default());
-        }
+            Ok::<_, Failure>(text.unwrap_or_default())
+        });
+        let entries = join_all(read).await.into_iter();
+        let entries = entries.collect::<Result<Vec<String>, Failure>>()?;
         let last = page.facts.last().filter(|_| page.is_cut);
         let next = last.and_then(|fact| fact.name.parse().ok());
-        let head: Option<AuditHead> = self.document(&FactKey::AuditHead).await?;
-        let newest = head.unwrap_or_default().number;
+        let newest = self.newest_known().await?;
         json(
             200,
             &AuditPage {

@@ -18,12 +18,21 @@ impl<P: Platform> App<'_, P> {
         &self,
         key: &FactKey,
     ) -> Result<Option<T>, Failure> {
+        let (document, _) = self.seen_document(key).await?;
+        Ok(document)
+    }
+
+    /// The same, with the condition under which nobody has changed it meanwhile.
+    pub(super) async fn seen_document<T: DeserializeOwned>(
+        &self,
+        key: &FactKey,
+    ) -> Result<(Option<T>, Condition), Failure> {
         let Some(fact) = self.platform.facts().get(key).await? else {
-            return Ok(None);
+            return Ok((None, Condition::Absent));
         };
         let read = serde_json::from_slice(&fact.bytes);
-        read.map(Some)
-            .map_err(|error| Failure::Corrupt(format!("{key}: {error}")))
+        let read = read.map_err(|error| Failure::Corrupt(format!("{key}: {error}")))?;
+        Ok((Some(read), Condition::Unchanged(fact.etag)))
     }
 
     /// All documents whose keys begin with `prefix`, page by page.

@@ -2,10 +2,11 @@
 
 use terrace_core::exchange::{ExchangeError, ExchangeRequest, answer, token_for};
 use terrace_core::limits;
-use terrace_core::oidc::{Grant, Quoted, Refusal, UnverifiedToken};
+use terrace_core::oidc::{Grant, IssuerKeys, Quoted, Refusal, UnverifiedToken};
 use terrace_core::reply::Reply;
 
 use super::access::ADDRESS;
+use super::issuer::KeysAt;
 use super::{App, Failure};
 use crate::store::{Clock as _, Platform, Request};
 
@@ -91,15 +92,11 @@ impl<P: Platform> App<'_, P> {
     async fn granted(&self, token: &UnverifiedToken<'_>, origin: &str) -> Result<Grant, Denied> {
         let publishers = &self.config.trusted_publishers;
         let issuer = publishers.issuer_of(token)?;
-        let now = || self.platform.clock().now();
-        let (keys, read) = self.issuer_keys(issuer, None).await?;
-        match publishers.grant(token, &keys, origin, now()) {
-            Err(refusal) if refusal.is_cured_by_newer_keys() => {
-                let (keys, _) = self.issuer_keys(issuer, Some(read)).await?;
-                Ok(publishers.grant(token, &keys, origin, now())?)
-            }
-            granted => Ok(granted?),
-        }
+        let grant = |keys: &IssuerKeys| {
+            let now = self.platform.clock().now();
+            publishers.grant(token, keys, origin, now)
+        };
+        Ok(self.verified(issuer, KeysAt::Discovery, grant).await??)
     }
 
     /// Writes down why a job gets nothing, which the job is not told: whoever tries out what is let
@@ -115,11 +112,11 @@ impl<P: Platform> App<'_, P> {
         let asked = format!("access: {method} {path:?} from {address:?}: a job of {issuer}");
         match denied {
             Denied::Refused(refusal) => {
-                self.platform.log(&format!("{asked} is refused: {refusal}"));
-                match self.is_one_guess_too_many(&address).await {
-                    true => ExchangeError::TooMany,
-                    false => ExchangeError::Untrusted,
+                if self.is_one_guess_too_many(&address).await {
+                    return ExchangeError::TooMany;
                 }
+                self.platform.log(&format!("{asked} is refused: {refusal}"));
+                ExchangeError::Untrusted
             }
             Denied::Unknown(Failure::Origin(what)) => {
                 self.platform.log(&format!("{asked} has to wait: {what}"));

@@ -2,9 +2,9 @@
 //!
 //! All owners share what is stored: an archive is named by its digest, and a release by that name opens
 //! it. Digests are no secrets; lock files hold them. So for a publisher who may not read everything it
-//! makes no difference what is stored already: what counts is what was brought for the same owner.
+//! makes no difference what is stored already: what counts is what was brought for the same release.
 
-use terrace_core::access::{Caller, Owner};
+use terrace_core::access::Caller;
 use terrace_core::key::IncomingKey;
 use terrace_core::publish::{ArchiveState, ExpectedArchive, Publication};
 
@@ -12,22 +12,21 @@ use super::{App, Failure, Task};
 use crate::store::{Archives as _, Payload, Platform, Stored};
 
 impl<P: Platform> App<'_, P> {
-    /// For whom this caller has to bring what it publishes; `None` where it may read all there is.
-    pub(super) fn must_bring(&self, caller: &Caller, publication: &Publication) -> Option<Owner> {
-        let may_read = self.config.access.lets_read_all(caller);
-        (!may_read).then(|| Owner::of(&publication.package()))
+    /// Whether this caller has to bring what it publishes.
+    pub(super) fn must_bring(&self, caller: &Caller) -> bool {
+        !self.config.access.lets_read_all(caller)
     }
 
-    /// What has been brought for an owner of these archives. They are taken in when all of them are there.
+    /// What has been brought of the archives of a release. They are taken in when all of them are there.
     pub(super) async fn brought(
         &self,
-        owner: &Owner,
-        expected: &[ExpectedArchive],
+        publication: &Publication,
     ) -> Result<Vec<ArchiveState>, Failure> {
         let archives = self.platform.archives();
+        let expected = publication.archives();
         let mut states = Vec::new();
-        for archive in expected {
-            let head = archives.head(archive.key.incoming(owner).into()).await?;
+        for archive in &expected {
+            let head = archives.head(incoming(publication, archive).into()).await?;
             states.push(
                 head.map_or(ArchiveState::Missing, |head| ArchiveState::Stored {
                     size: head.size,
@@ -40,7 +39,7 @@ impl<P: Platform> App<'_, P> {
             return Ok(states);
         }
         for (archive, state) in expected.iter().zip(&mut states) {
-            *state = match self.take_in(archive.key.incoming(owner)).await? {
+            *state = match self.take_in(incoming(publication, archive)).await? {
                 true => self.archive_state(archive).await?,
                 false => ArchiveState::Missing,
             };
@@ -66,10 +65,12 @@ impl<P: Platform> App<'_, P> {
     }
 
     /// Has what was brought removed: it is published.
-    pub(super) fn forget_brought(&self, owner: &Owner, publication: &Publication) {
-        let archives = publication.archives().into_iter();
-        let incoming = archives.map(|archive| archive.key.incoming(owner));
-        self.later(Task::Forget(incoming.collect()));
+    pub(super) fn forget_brought(&self, publication: &Publication) {
+        let archives = publication.archives();
+        let keys = archives
+            .iter()
+            .map(|archive| incoming(publication, archive));
+        self.later(Task::Forget(keys.collect()));
     }
 
     pub(super) async fn forget(&self, incoming: Vec<IncomingKey>) -> Result<(), Failure> {
@@ -78,4 +79,10 @@ impl<P: Platform> App<'_, P> {
         }
         Ok(())
     }
+}
+
+/// Where an archive of a release comes in.
+pub(super) fn incoming(publication: &Publication, archive: &ExpectedArchive) -> IncomingKey {
+    let key = archive.key;
+    key.incoming(&publication.package(), publication.version())
 }

@@ -1,6 +1,6 @@
 //! Providers of identities: what they say about themselves, and the keys that they sign with.
 
-use terrace_core::oidc::{Discovery, HttpsUrl, IssuerKeys, IssuerUrl, limits};
+use terrace_core::oidc::{Discovery, HttpsUrl, IssuerKeys, IssuerUrl, Refusal, limits};
 use terrace_core::time::UnixTime;
 
 use super::{App, Failure};
@@ -9,6 +9,9 @@ use crate::store::{Clock as _, Inquiry, Platform, Upstream as _};
 /// How long an answer may take, in seconds.
 const SECONDS: u32 = 8;
 
+/// How long somebody waits for who asks already, in seconds: for the document and for the keys.
+const WAIT_SECONDS: u32 = 2 * SECONDS + 1;
+
 /// How long keys are gone by, in seconds. Providers announce new keys before they use them, and take old
 /// ones back when nothing that they have signed is good any more.
 const KEYS_SECONDS: u64 = 3_600;
@@ -16,53 +19,69 @@ const KEYS_SECONDS: u64 = 3_600;
 /// How soon they are asked for again after a token that they do not fit, in seconds.
 const RENEWAL_SECONDS: u64 = 60;
 
+/// Where the keys of an issuer are.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum KeysAt<'k> {
+    /// Where its discovery document says.
+    Discovery,
+    /// Here.
+    Url(&'k HttpsUrl),
+}
+
 impl<P: Platform> App<'_, P> {
-    /// The keys of an issuer. What fits none of them may be signed with a new one: then they are asked
-    /// for again if they are not `newer_than` this, and that was a while ago.
-    pub(super) async fn issuer_keys(
+    /// What an issuer's keys make of a token. One that fits none of them may be signed with a new one: then
+    /// they are read again, unless that was a moment ago.
+    ///
+    /// # Errors
+    /// That the issuer cannot be asked; the inner one is what is wrong with the token.
+    pub(super) async fn verified<T>(
         &self,
         issuer: &IssuerUrl,
-        newer_than: Option<UnixTime>,
-    ) -> Result<(IssuerKeys, UnixTime), Failure> {
-        if let Some(known) = self.known_keys(issuer, newer_than) {
-            return Ok(known);
+        keys_at: KeysAt<'_>,
+        verify: impl Fn(&IssuerKeys) -> Result<T, Refusal>,
+    ) -> Result<Result<T, Refusal>, Failure> {
+        let (keys, read) = self.issuer_keys(issuer, keys_at, None).await?;
+        match verify(&keys) {
+            Err(refusal) if refusal.is_cured_by_newer_keys() => {
+                let (keys, _) = self.issuer_keys(issuer, keys_at, Some(read)).await?;
+                Ok(verify(&keys))
+            }
+            verified => Ok(verified),
         }
-        let read = async || {
-            let discovery = self.discovery(issuer).await?;
-            self.read_keys(issuer, &discovery.jwks_uri).await
-        };
-        self.unless_silent(issuer, read).await
     }
 
-    /// The same of an issuer whose keys lie here.
-    pub(super) async fn issuer_keys_at(
+    async fn issuer_keys(
         &self,
         issuer: &IssuerUrl,
-        url: &HttpsUrl,
+        keys_at: KeysAt<'_>,
         newer_than: Option<UnixTime>,
     ) -> Result<(IssuerKeys, UnixTime), Failure> {
-        match self.known_keys(issuer, newer_than) {
-            Some(known) => Ok(known),
-            None => {
-                let read = async || self.read_keys(issuer, url).await;
-                self.unless_silent(issuer, read).await
+        let known = || self.known_keys(issuer, newer_than);
+        let read = async || match keys_at {
+            KeysAt::Url(url) => self.read_keys(issuer, url).await,
+            KeysAt::Discovery => {
+                let discovery = self.discovery(issuer).await?;
+                self.read_keys(issuer, &discovery.jwks_uri).await
             }
-        }
+        };
+        self.once(issuer, known, read).await
     }
 
     /// What the provider of people says about itself.
     pub(super) async fn provider(&self, issuer: &IssuerUrl) -> Result<Discovery, Failure> {
-        let now = self.platform.clock().now();
         let isolate = self.platform.isolate();
-        if let Some((discovery, read)) = isolate.provider(issuer)
-            && now.0.saturating_sub(read.0) < KEYS_SECONDS
-        {
-            return Ok(discovery);
-        }
-        let read = async || self.discovery(issuer).await;
-        let discovery = self.unless_silent(issuer, read).await?;
-        isolate.remember_provider(issuer.clone(), discovery.clone(), now);
-        Ok(discovery)
+        let known = || {
+            let (discovery, read) = isolate.provider(issuer)?;
+            let age = self.platform.clock().now().0.saturating_sub(read.0);
+            (age < KEYS_SECONDS).then_some(discovery)
+        };
+        let read = async || {
+            let now = self.platform.clock().now();
+            let discovery = self.discovery(issuer).await?;
+            isolate.remember_provider(issuer.clone(), discovery.clone(), now);
+            Ok(discovery)
+        };
+        self.once(issuer, known, read).await
     }
 
     fn known_keys(
@@ -92,26 +111,42 @@ impl<P: Platform> App<'_, P> {
         Ok((keys, now))
     }
 
-    /// Asks an issuer, but not one that has just not answered.
-    async fn unless_silent<T>(
+    /// What is `known` of an issuer, or else what it answers. One asks it for all who come meanwhile, and
+    /// nobody asks one that has just not answered: whoever presents tokens of an issuer, good ones or not,
+    /// decides nothing about how often it is asked.
+    async fn once<T>(
         &self,
         issuer: &IssuerUrl,
+        known: impl Fn() -> Option<T>,
         ask: impl AsyncFnOnce() -> Result<T, Failure>,
     ) -> Result<T, Failure> {
-        let now = self.platform.clock().now();
         let isolate = self.platform.isolate();
-        if let Some(why) = isolate.silence_of(issuer, now) {
-            return Err(Failure::Origin(why));
+        for _ in 0..WAIT_SECONDS {
+            if let Some(known) = known() {
+                return Ok(known);
+            }
+            let now = self.platform.clock().now();
+            if let Some(why) = isolate.silence_of(issuer, now) {
+                return Err(Failure::Origin(why));
+            }
+            if isolate.begins_asking(issuer, now) {
+                let answered = ask().await;
+                isolate.ends_asking(issuer);
+                if let Err(Failure::Origin(why)) = &answered {
+                    isolate.remember_silence(issuer, now, why);
+                }
+                return answered;
+            }
+            self.platform.clock().sleep(1).await;
         }
-        let answered = ask().await;
-        if let Err(Failure::Origin(why)) = &answered {
-            isolate.remember_silence(issuer, now, why);
-        }
-        answered
+        Err(failed(
+            issuer,
+            "others have asked it for long, and it does not answer",
+        ))
     }
 
     /// What an issuer says about itself.
-    pub(super) async fn discovery(&self, issuer: &IssuerUrl) -> Result<Discovery, Failure> {
+    async fn discovery(&self, issuer: &IssuerUrl) -> Result<Discovery, Failure> {
         let url = issuer.discovery_url();
         let url: HttpsUrl = url.parse().map_err(|error| failed(issuer, error))?;
         let body = self

@@ -118,12 +118,16 @@ impl<P: Platform> App<'_, P> {
         let sender = self.check_browser(request, &browser)?;
         let derived = (sender.nonce(key), sender.verifier(key));
         // Whatever comes back is asked of the provider, under the name of this registry.
-        if self.is_held(request) {
-            return Err(Stop::TooOften);
+        let (address, now) = (address(request), self.platform.clock().now());
+        let sign_ins = self.platform.isolate().sign_ins();
+        let most = self.config.failures_a_minute;
+        // Counted before it is known, or many at once would all be asked.
+        if !address.is_empty() && sign_ins.borrow_mut().count(&address, now) > most {
+            return Ok(self.or_page(Err(Stop::TooOften), request, &terminal));
         }
         let known = self.person_back(login, request, derived).await;
-        if known.is_err() {
-            self.is_one_guess_too_many(&address(request)).await;
+        if !matches!(known, Err(Stop::Distrusted)) {
+            sign_ins.borrow_mut().forgive(&address);
         }
         let asked = known.and_then(|claims| {
             let waiting = (terminal.clone(), browser);
@@ -248,6 +252,9 @@ impl<P: Platform> App<'_, P> {
         match self.token_for(login, &request, body.as_bytes()).await {
             Ok(token) => token.reply(),
             Err(fault) => {
+                if fault.may_be_a_guess() && self.is_one_guess_too_many(&address(&request)).await {
+                    return ExchangeFault::TooMany.reply();
+                }
                 self.log_login(&format!("no token: {fault}"));
                 fault.reply()
             }
@@ -278,6 +285,7 @@ impl<P: Platform> App<'_, P> {
         let text = text.map_err(unavailable)?;
         // What was sent opens something, also as a hash.
         let change = Change::new(by, request, b"");
+        let change = change.making(Some(&format!("/admin/v1/tokens/{id}")));
         let status = if text.is_some() { 200 } else { 400 };
         self.record(change, status).await.map_err(unavailable)?;
         let Some(text) = text else {

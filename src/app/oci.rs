@@ -8,7 +8,7 @@ mod referrers;
 mod removal;
 mod uploads;
 
-use terrace_core::access::{Caller, Owner, Sight};
+use terrace_core::access::{Caller, Owner, Sight, TokenId};
 use terrace_core::key::{FactKey, PushedFact};
 use terrace_core::oci::pushed::{PushedPath, PushedRequest};
 use terrace_core::oci::{
@@ -68,8 +68,14 @@ impl<P: Platform> App<'_, P> {
             return Err(Problem::no_token().into());
         }
         let now = self.platform.clock().now();
-        let answer = TokenAnswer::new(&caller, access.keys(), self.platform.random(), now);
+        let random = self.platform.random();
+        let answer = TokenAnswer::new(&caller, access.keys(), random, now);
         let answer = answer.ok_or_else(Problem::no_token)?;
+        if caller == Caller::Root {
+            let id = TokenId::new(random);
+            let line = format!("access: token {id} given to root for a while, by OCI");
+            self.platform.log(&line);
+        }
         let text = serde_json::to_string(&answer).map_err(corrupt)?;
         Ok(Reply::json(200, CachePolicy::NoStore, text))
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::de::DeserializeOwned;
-use terrace_core::access::{Caller, Owner};
+use terrace_core::access::Caller;
 use terrace_core::address::{MirroredAddress, ModuleAddress, ProviderAddress};
 use terrace_core::admin::{
     MirrorBody, MissingArchive, ModuleBody, ProviderBody, PublishAnswer,
@@ -12,7 +12,7 @@ use terrace_core::admin::{
 use terrace_core::archive::limits::READ_BYTES;
 use terrace_core::archive::{ArchiveFormat, Entry, Step as ZipStep, TarGzInspector};
 use terrace_core::archive_url::ArchiveUrls;
-use terrace_core::key::{FactKey, Package};
+use terrace_core::key::{BytesKey, FactKey, Package};
 use terrace_core::own_hosts::OwnHosts;
 use terrace_core::problem::Problem;
 use terrace_core::publish::{
@@ -23,6 +23,7 @@ use terrace_core::release::Release;
 use terrace_core::reply::{CachePolicy, Reply};
 use terrace_core::version::Version;
 
+use super::incoming::incoming;
 use super::{App, Failure};
 use crate::store::{
     Archives as _, Clock as _, Condition, Facts as _, Payload, Platform, StoreError, Stored,
@@ -137,26 +138,32 @@ impl<P: Platform> App<'_, P> {
         publication: &Publication,
         origin: &str,
     ) -> Result<Reply<P::Stream>, Failure> {
-        let owner = self.must_bring(caller, publication);
-        match self.try_publish(publication, owner.as_ref()).await? {
+        let must_bring = self.must_bring(caller);
+        match self.try_publish(publication, must_bring).await? {
             Published::Whole { creates, warnings } => {
-                if let Some(owner) = &owner {
-                    self.forget_brought(owner, publication);
+                if must_bring {
+                    self.forget_brought(publication);
                 }
                 Ok(published(publication, creates, warnings))
             }
-            Published::Lacks(missing) => self.ask_for(&missing, owner.as_ref(), origin),
+            Published::Lacks(missing) => {
+                let object = |archive: &ExpectedArchive| match must_bring {
+                    true => incoming(publication, archive).into(),
+                    false => archive.key.into(),
+                };
+                self.ask_for(&missing, &object, origin)
+            }
         }
     }
 
-    /// Publishes what is stored; of archives that somebody has to bring, what was brought for this owner.
+    /// Publishes what is stored; where somebody `must_bring` archives, what was brought for this release.
     pub(super) async fn try_publish(
         &self,
         publication: &Publication,
-        owner: Option<&Owner>,
+        must_bring: bool,
     ) -> Result<Published, Failure> {
         loop {
-            let seen = self.look(publication, owner).await?;
+            let seen = self.look(publication, must_bring).await?;
             match publication.plan(seen, self.platform.clock().now()) {
                 Plan::Conflict(reasons) => return Err(Problem::Conflict(reasons).into()),
                 Plan::Invalid(reasons) => return Err(Problem::Invalid(reasons).into()),
@@ -175,11 +182,7 @@ impl<P: Platform> App<'_, P> {
     }
 
     /// Everything the plan depends on. A release that exists already decides alone.
-    async fn look(
-        &self,
-        publication: &Publication,
-        owner: Option<&Owner>,
-    ) -> Result<Seen, Failure> {
+    async fn look(&self, publication: &Publication, must_bring: bool) -> Result<Seen, Failure> {
         let package = publication.package();
         let existing = self.stored(&package, publication.version()).await?;
         let settles = |stored: &StoredRelease| publication.is_settled_by(&stored.release);
@@ -197,10 +200,9 @@ impl<P: Platform> App<'_, P> {
             }
             Publication::Mirror(_) | Publication::Module(_) => Default::default(),
         };
-        let expected = publication.archives();
-        let archives = match owner {
-            Some(owner) => self.brought(owner, &expected).await?,
-            None => self.archive_states(&expected).await?,
+        let archives = match must_bring {
+            true => self.brought(publication).await?,
+            false => self.archive_states(&publication.archives()).await?,
         };
         Ok(Seen {
             existing,
@@ -294,7 +296,7 @@ impl<P: Platform> App<'_, P> {
     fn ask_for(
         &self,
         missing: &[ExpectedArchive],
-        owner: Option<&Owner>,
+        object: &dyn Fn(&ExpectedArchive) -> BytesKey,
         origin: &str,
     ) -> Result<Reply<P::Stream>, Failure> {
         let Some(urls) = &self.config.archive_urls else {
@@ -307,7 +309,7 @@ impl<P: Platform> App<'_, P> {
         }
         let missing = missing
             .iter()
-            .map(|archive| self.missing_archive(archive, owner, urls, origin))
+            .map(|archive| self.missing_archive(archive, object(archive), urls, origin))
             .collect();
         Ok(answer(202, &PublishAnswer::Incomplete { missing }))
     }
@@ -315,12 +317,12 @@ impl<P: Platform> App<'_, P> {
     fn missing_archive(
         &self,
         archive: &ExpectedArchive,
-        owner: Option<&Owner>,
+        object: BytesKey,
         urls: &ArchiveUrls,
         origin: &str,
     ) -> MissingArchive {
         let now = self.platform.clock().now();
-        let upload = urls.upload(origin, archive.key, owner, archive.size, now);
+        let upload = urls.upload(origin, object, &archive.key.digest, archive.size, now);
         let headers = upload.headers.into_iter();
         MissingArchive {
             filename: archive.filename.clone(),

@@ -32,10 +32,9 @@ impl<P: Platform> App<'_, P> {
         } = parse(body)?;
         let invalid = |error: String| Problem::Invalid(vec![error]);
         let name: TokenName = name.parse().map_err(|e| invalid(format!("{e}")))?;
-        let scopes: Scopes = scopes
-            .join(" ")
-            .parse()
-            .map_err(|e| invalid(format!("{e}")))?;
+        let scopes: Result<_, _> = scopes.iter().map(|scope| scope.parse()).collect();
+        let scopes = scopes.and_then(Scopes::new);
+        let scopes = scopes.map_err(|e| invalid(format!("{e}")))?;
         let now = self.platform.clock().now();
         let expires = match expires_in {
             None => None,
@@ -65,7 +64,8 @@ impl<P: Platform> App<'_, P> {
         let text = self.make_token(id, &document).await?;
         // Nobody else has had the same 64 random bits.
         let text = text.ok_or_else(|| StoreError::Busy(FactKey::Token(id).to_string()))?;
-        json(201, &TokenAnswer::new(id, &document, Some(text)))
+        let reply = json(201, &TokenAnswer::new(id, &document, Some(text)))?;
+        Ok(reply.with("location", format!("/admin/v1/tokens/{id}")))
     }
 
     /// Makes the token that a person has allowed, unless that was done before: then whoever has it may not
@@ -139,7 +139,8 @@ impl<P: Platform> App<'_, P> {
     pub(super) async fn revoke_token(&self, id: TokenId) -> Result<Reply<P::Stream>, Failure> {
         let document = self.token_document(id).await?;
         let now = self.platform.clock().now();
-        self.revoke(id, document.as_ref(), now.0).await?;
+        let expires = document.as_ref().and_then(|document| document.expires);
+        self.revoke(id, expires, now.0).await?;
         json(
             200,
             &RevokedToken {
@@ -160,7 +161,9 @@ impl<P: Platform> App<'_, P> {
         let old = self.token_document(id).await?.ok_or_else(unknown)?;
         let now = self.platform.clock().now().0;
         let is_dead = |time: Option<u64>| time.is_some_and(|time| time <= now);
-        if is_dead(old.revoked) || is_dead(old.expires) {
+        let revocation: Option<RevocationDocument> =
+            self.document(&FactKey::Revocation(id)).await?;
+        if is_dead(revocation.map(|it| it.from)) || is_dead(old.expires) {
             let told = format!("token {id} is not good any more: make a new one");
             return Err(Problem::Conflict(vec![told]).into());
         }
@@ -181,42 +184,49 @@ impl<P: Platform> App<'_, P> {
                 ..old.clone()
             })
             .await?;
-        self.revoke(id, Some(&old), now.saturating_add(overlap))
+        self.revoke(id, old.expires, now.saturating_add(overlap))
             .await?;
         Ok(made)
     }
 
     /// Revokes a token, whether it was made here or given to somebody for an hour. The fact comes first;
     /// what follows from it can be made again by the same request.
-    async fn revoke(
-        &self,
-        id: TokenId,
-        document: Option<&TokenDocument>,
-        from: u64,
-    ) -> Result<(), Failure> {
+    async fn revoke(&self, id: TokenId, expires: Option<u64>, from: u64) -> Result<(), Failure> {
         let key = FactKey::Revocation(id);
-        let known: Option<RevocationDocument> = self.document(&key).await?;
-        // Once dead it stays so.
-        let from = known.map_or(from, |known| known.from.min(from));
-        let revocation = RevocationDocument {
-            from,
-            expires: document.and_then(|document| document.expires),
+        let from = loop {
+            let (known, unchanged) = self.seen_document::<RevocationDocument>(&key).await?;
+            // Once dead it stays so, whoever says later that it may live on for a while.
+            let from = known.map_or(from, |known| known.from.min(from));
+            let revocation = RevocationDocument { from, expires };
+            let (said, metadata) = (text(&revocation)?, revocation.to_metadata());
+            let written = self.put_document(&key, &said, &metadata, unchanged);
+            if written.await?.is_some() {
+                break from;
+            }
         };
-        let metadata = revocation.to_metadata();
-        self.put(&key, &revocation, &metadata, Condition::Any)
-            .await?;
         self.put(&FactKey::RevocationChange, &from, &[], Condition::Any)
             .await?;
         self.index_revocations().await?;
-        if let Some(document) = document {
+        self.tell_revoked(id, from).await
+    }
+
+    /// Writes into what is known of a token that it is revoked.
+    async fn tell_revoked(&self, id: TokenId, from: u64) -> Result<(), Failure> {
+        let key = FactKey::Token(id);
+        loop {
+            let (known, unchanged) = self.seen_document::<TokenDocument>(&key).await?;
+            let Some(known) = known else { return Ok(()) };
+            let from = known.revoked.map_or(from, |known| known.min(from));
             let revoked = TokenDocument {
                 revoked: Some(from),
-                ..document.clone()
+                ..known
             };
-            self.put(&FactKey::Token(id), &revoked, &[], Condition::Any)
-                .await?;
+            let said = text(&revoked)?;
+            let written = self.put_document(&key, &said, &[], unchanged);
+            if written.await?.is_some() {
+                return Ok(());
+            }
         }
-        Ok(())
     }
 
     pub(super) async fn index_revocations(&self) -> Result<(), Failure> {

@@ -23,6 +23,7 @@ describe("the bucket's S3 endpoint", () => {
   const registry = useRegistry();
   const release = largeModule("1.0.0");
   const [[digest, bytes]] = release.archives;
+  const unsentRelease = largeModule("2.0.0");
   let upload;
   let url;
   /** Of a release whose archive is never sent. */
@@ -36,7 +37,7 @@ describe("the bucket's S3 endpoint", () => {
 
   before(async () => {
     upload = await uploadOf(release);
-    unsent = await uploadOf(largeModule("2.0.0"));
+    unsent = await uploadOf(unsentRelease);
     await registry.publishes(release);
     url = await archiveUrl(registry, "acme/large/aws/1.0.0");
   });
@@ -57,6 +58,17 @@ describe("the bucket's S3 endpoint", () => {
 
   test("refuses GET on a URL for PUT", async () => {
     assert.equal(await status(fetch(upload.url)), 403);
+  });
+
+  test("copies nothing to where an archive may be sent, though nobody signs that it shall not", async () => {
+    const copy = { ...unsent.headers, "x-amz-copy-source": `/${registry.s3.bucket}/archives/${digest}.zip` };
+    const response = await fetch(unsent.url, { method: "PUT", headers: copy });
+    assert.ok(response.status >= 400, `${response.status} ${await response.text()}`);
+    const { status } = await registry.admin("PUT", unsentRelease.path, JSON.stringify(unsentRelease.body));
+    assert.equal(status, 202);
+    // The same for the archive of a release that is there.
+    const other = await fetch(upload.url, { method: "PUT", headers: { ...upload.headers, "x-amz-copy-source": copy["x-amz-copy-source"] } });
+    assert.ok(other.status >= 400, `${other.status}`);
   });
 
   test("takes an archive of some megabytes with the signed headers, and gives it back whole", async () => {

@@ -1,7 +1,7 @@
 //! Where archives are fetched from and sent to: time-limited URLs that need no credential.
 
-use crate::access::Owner;
-use crate::key::{ArchiveKey, BytesKey};
+use crate::digest::Sha256;
+use crate::key::BytesKey;
 use crate::limits;
 use crate::presign::{Presigner, SignedMethod};
 use crate::signed_path::{PathSigner, PulledPackage};
@@ -33,6 +33,12 @@ pub struct Upload {
     /// Header names in lower case, with their values.
     pub headers: Vec<(&'static str, String)>,
 }
+
+/// A header that says whose the source of a copy is, so that there is none with it. Of a PUT it says
+/// nothing. With a header `x-amz-copy-source` more, which nobody has signed, stores that do not look
+/// whether all headers are signed would copy any object of the bucket to where an archive may be sent
+/// (<https://docs.aws.amazon.com/AmazonS3/latest/API/API_CopyObject.html>).
+const NO_COPY: &str = "x-amz-source-expected-bucket-owner";
 
 impl ArchiveUrls {
     /// URLs by `signer`, of what is not stored yet by `paths`; downloads are good for `lifetime`
@@ -77,28 +83,25 @@ impl ArchiveUrls {
         }
     }
 
-    /// How to send `archive`, which has `size` bytes: to where it is kept, or for an owner who has to
-    /// bring it, to where such things come in. The bucket is told the digest, so it refuses other bytes,
-    /// and to create only, so it never replaces what a release refers to.
+    /// How to send an archive, which has `size` bytes, to where it is kept or where it comes in. The bucket
+    /// is told the digest, so it refuses other bytes, and to create only, so it never replaces what a
+    /// release refers to; and not to copy, which is asked for by a header more.
     pub fn upload(
         &self,
         origin: &str,
-        archive: ArchiveKey,
-        owner: Option<&Owner>,
+        object: BytesKey,
+        digest: &Sha256,
         size: u64,
         now: UnixTime,
     ) -> Upload {
-        let object = match owner {
-            Some(owner) => BytesKey::Incoming(archive.incoming(owner)),
-            None => BytesKey::Archive(archive),
-        };
-        let content_type = archive.kind.content_type().to_owned();
+        let content_type = object.content_type().to_owned();
         match &self.signer {
             ArchiveSigner::Bucket(presigner) => {
                 let headers = vec![
                     ("content-type", content_type),
                     ("if-none-match", "*".to_owned()),
-                    ("x-amz-checksum-sha256", archive.digest.to_base64()),
+                    ("x-amz-checksum-sha256", digest.to_base64()),
+                    (NO_COPY, "none".to_owned()),
                 ];
                 let signed: Vec<(&str, &str)> = headers
                     .iter()

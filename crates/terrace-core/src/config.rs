@@ -116,6 +116,13 @@ pub struct ConfigError {
     rule: String,
 }
 
+impl ConfigError {
+    /// Which variable it is.
+    pub fn variable(&self) -> &'static str {
+        self.variable
+    }
+}
+
 fn error(variable: &'static str, rule: impl Into<String>) -> ConfigError {
     let rule = rule.into();
     ConfigError { variable, rule }

@@ -6,7 +6,7 @@
 //! ├── archives/{sha256}.tar.gz
 //! ├── archives/{sha256}.SHA256SUMS                              the signed text of a provider release
 //! ├── archives/{sha256}.sig                                     its binary signature
-//! ├── incoming/{sha256 of the owner}.{sha256}.{extension}       an archive brought by who may not read all that is stored
+//! ├── incoming/{sha256 of the release}.{sha256}.{extension}     an archive brought by who may not read all that is stored
 //! ├── releases/providers/hosted/{namespace}/{type}/{version}    create-only; metadata: protocols, platforms
 //! ├── releases/providers/{hostname}/{namespace}/{type}/{version}  grows by compare-and-swap: platforms are added
 //! ├── releases/modules/{namespace}/{name}/{system}/{version}    create-only
@@ -58,7 +58,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::access::{Owner, TokenId};
+use crate::access::TokenId;
 use crate::address::{MirroredAddress, ModuleAddress, ProviderAddress};
 use crate::archive::ArchiveFormat;
 use crate::digest::Sha256;
@@ -161,8 +161,8 @@ pub enum BytesKey {
 /// A key in R2 that holds an archive which was brought to be published.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct IncomingKey {
-    /// The digest of the owner, whose text may hold a `/`.
-    owner: Sha256,
+    /// The digest of the key of the release that it is brought for.
+    release: Sha256,
     /// What it is going to be.
     pub archive: ArchiveKey,
 }
@@ -463,10 +463,11 @@ impl ArchiveKey {
         }
     }
 
-    /// The key that it is brought under for an owner.
-    pub fn incoming(self, owner: &Owner) -> IncomingKey {
+    /// The key that it is brought under for a release.
+    pub fn incoming(self, package: &Package, version: &Version) -> IncomingKey {
+        let release = format!("releases/{package}/{version}");
         IncomingKey {
-            owner: Sha256::of(owner.to_string().as_bytes()),
+            release: Sha256::of(release.as_bytes()),
             archive: self,
         }
     }
@@ -479,7 +480,7 @@ impl ArchiveKey {
 
 impl IncomingKey {
     fn file_name(&self) -> String {
-        format!("{}.{}", self.owner, self.archive.file_name())
+        format!("{}.{}", self.release, self.archive.file_name())
     }
 }
 
@@ -563,8 +564,8 @@ impl FromStr for BytesKey {
         let (first, rest) = text.split_once('.').ok_or(ArchiveNameError)?;
         match rest.parse() {
             Ok(archive) => {
-                let owner = lower_digest(first)?;
-                Ok(Self::Incoming(IncomingKey { owner, archive }))
+                let release = lower_digest(first)?;
+                Ok(Self::Incoming(IncomingKey { release, archive }))
             }
             Err(_) => text.parse().map(Self::Archive),
         }
@@ -650,8 +651,8 @@ mod tests {
                 "keys/acme",
             ),
             (
-                BytesKey::from(archive.incoming(&Owner::of(&mirrored))).to_string(),
-                "incoming/52cae618c8128fd18bbf286c241549a9e7d1eb2d2364350c07ffffde5ea7087e.\
+                BytesKey::from(archive.incoming(&module, &version)).to_string(),
+                "incoming/fd838953ec969d007d13986574d6e46fa6df67dc0bc6d101221449ec898aecc9.\
                  e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855.tar.gz",
             ),
             (
@@ -788,15 +789,16 @@ mod tests {
     #[test]
     fn the_name_of_what_comes_in_reads_back_and_nothing_else_does() {
         for kind in ArchiveKind::ALL {
-            let owner = Owner::of_namespace("acme");
-            let key = BytesKey::Incoming(ArchiveKey::of(b"x", kind).incoming(&owner));
+            let module = Package::Module("acme/vpc/aws".parse().unwrap());
+            let version = "1.0.0".parse().unwrap();
+            let key = BytesKey::Incoming(ArchiveKey::of(b"x", kind).incoming(&module, &version));
             let name = key.file_name();
             assert_eq!(name.parse(), Ok(key));
-            let (of_owner, of_archive) = name.split_once('.').unwrap();
-            let upper = format!("{}.{of_archive}", of_owner.to_ascii_uppercase());
+            let (of_release, of_archive) = name.split_once('.').unwrap();
+            let upper = format!("{}.{of_archive}", of_release.to_ascii_uppercase());
             let short = format!(
                 "{}.{of_archive}",
-                of_owner.trim_end_matches(char::is_numeric)
+                of_release.trim_start_matches(char::is_alphanumeric)
             );
             for text in [&upper, &short, &format!("{name}.zip"), &format!(".{name}")] {
                 assert_eq!(text.parse::<BytesKey>(), Err(ArchiveNameError), "{text}");

@@ -22,6 +22,9 @@ pub const MIRROR_PREFIX: &str = "/mirror/";
 /// What the paths of the admin API start with.
 pub const ADMIN_PREFIX: &str = "/admin/";
 
+/// What the paths start with by which people sign in and jobs get tokens.
+pub const LOGIN_PREFIX: &str = "/oauth/";
+
 /// What the paths of OCI Distribution start with.
 pub const OCI_PREFIX: &str = "/v2/";
 

@@ -3,8 +3,9 @@
 
 use serde_json::Value;
 use terrace_core::login::Stop;
-use terrace_core::oidc::{Expected, HttpsUrl, IssuerUrl, UnverifiedToken};
+use terrace_core::oidc::{Expected, HttpsUrl, IssuerKeys, IssuerUrl, UnverifiedToken};
 
+use super::super::issuer::KeysAt;
 use super::{App, People};
 use crate::store::{Clock as _, Platform, Request};
 
@@ -37,17 +38,9 @@ impl<P: Platform> App<'_, P> {
             now: self.platform.clock().now(),
             longest_life: None,
         };
-        let keys = |newer_than| async move {
-            let keys = self.issuer_keys_at(team, url, newer_than).await;
-            keys.map_err(|failure| self.unreachable(failure))
-        };
-        let (known, read) = keys(None).await?;
-        let verified = match token.verify(&known, &expected) {
-            Err(refusal) if refusal.is_cured_by_newer_keys() => {
-                token.verify(&keys(Some(read)).await?.0, &expected)
-            }
-            verified => verified,
-        };
+        let verify = |keys: &IssuerKeys| token.verify(keys, &expected);
+        let verified = self.verified(team, KeysAt::Url(url), verify).await;
+        let verified = verified.map_err(|failure| self.unreachable(failure))?;
         let claims = verified.map_err(|it| refused(it.to_string()))?;
         let mut claims = claims.members().clone();
         // It tells only of those whose address it has from whoever it asks or has sent a code to.

@@ -2,9 +2,10 @@
 
 use terrace_core::limits;
 use terrace_core::login::{Client, ProviderAnswer, Stop, Verifier, Visit};
-use terrace_core::oidc::{HttpsUrl, IssuerUrl, SignIn, UnverifiedToken};
+use terrace_core::oidc::{HttpsUrl, IssuerKeys, IssuerUrl, SignIn, UnverifiedToken};
 use terrace_core::origin::Guard;
 
+use super::super::issuer::KeysAt;
 use super::{App, Failure, People, Return, printable};
 use crate::store::{Clock as _, Inquiry, Platform, Upstream as _};
 
@@ -70,18 +71,9 @@ impl<P: Platform> App<'_, P> {
             nonce: &back.nonce,
             now: self.platform.clock().now(),
         };
-        let keys = |newer_than| async move {
-            let keys = self.issuer_keys(issuer, newer_than).await;
-            keys.map_err(|failure| self.unreachable(failure))
-        };
-        let (known, read) = keys(None).await?;
-        let verified = match sign_in.verify(&token, &known) {
-            // It may be signed with a new one.
-            Err(refusal) if refusal.is_cured_by_newer_keys() => {
-                sign_in.verify(&token, &keys(Some(read)).await?.0)
-            }
-            verified => verified,
-        };
+        let verify = |keys: &IssuerKeys| sign_in.verify(&token, keys);
+        let verified = self.verified(issuer, KeysAt::Discovery, verify).await;
+        let verified = verified.map_err(|failure| self.unreachable(failure))?;
         let claims = verified.map_err(|it| self.distrusted(format!("id_token: {it}")))?;
         Ok(claims.members().clone())
     }

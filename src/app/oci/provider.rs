@@ -59,7 +59,7 @@ impl<P: Platform> App<'_, P> {
         let archives = publication.archives();
         let copy = |archive| -> Boxed<'_> { Box::pin(self.copy_blob(repository, archive)) };
         all(archives.iter().map(copy).collect()).await?;
-        match self.try_publish(&publication, None).await {
+        match self.try_publish(&publication, false).await {
             Ok(Published::Whole { .. }) => Ok(()),
             Ok(Published::Lacks(missing)) => {
                 let missing = missing.first().map(|archive| archive.filename.as_str());
@@ -112,7 +112,8 @@ impl<P: Platform> App<'_, P> {
             let told = format!("{repository} does not have the zip {digest}");
             return Err(denied(OciError::new(OciCode::ManifestBlobUnknown, told)));
         }
-        if archives.head(to.into()).await?.is_some() {
+        // Where something is private, how long this takes tells nobody what others have stored.
+        if !self.config.access.guards_reads() && archives.head(to.into()).await?.is_some() {
             return Ok(());
         }
         // What is not there is missed when the release is planned.

@@ -6,6 +6,7 @@ import sys
 
 import boto3
 import botocore.auth
+import botocore.signers
 from botocore.config import Config
 
 PARAMETERS = {
@@ -31,7 +32,17 @@ client = boto3.client(
         request_checksum_calculation="when_required",
     ),
 )
-parameters = {PARAMETERS[name]: value for name, value in wanted["headers"].items()}
+parameters = {PARAMETERS[name]: value for name, value in wanted["headers"].items() if name in PARAMETERS}
+more = {name: value for name, value in wanted["headers"].items() if name not in PARAMETERS}
+request_of = botocore.signers.create_request_object
+
+
+def with_more_headers(request):
+    request["headers"].update(more)
+    return request_of(request)
+
+
+botocore.signers.create_request_object = with_more_headers
 operation = {"GET": "get_object", "PUT": "put_object"}[wanted["method"]]
 print(
     client.generate_presigned_url(

@@ -61,10 +61,11 @@ fn every_change_is_an_entry_with_who_what_when_and_from_where() {
         .collect();
     let put = format!("PUT {}", module.admin_path());
     let delete = format!("DELETE /admin/v1/tokens/{id}");
+    let made = format!("POST /admin/v1/tokens makes /admin/v1/tokens/{id}");
     assert_eq!(
         told,
         [
-            ("POST /admin/v1/tokens", 201),
+            (made.as_str(), 201),
             (put.as_str(), 201),
             (put.as_str(), 200),
             (delete.as_str(), 200)
@@ -197,6 +198,27 @@ fn a_delete_of_what_is_gone_is_an_entry_so_that_none_is_lost() {
     let entries = walk(&texts(&registry)).unwrap();
     let told = entries.iter().skip(before).map(|it| it.status);
     assert_eq!(told.collect::<Vec<_>>(), [404, 202, 404]);
+}
+
+#[test]
+fn a_log_whose_newest_entry_is_not_known_goes_on_at_its_end() {
+    let (memory, registry) = start();
+    for _ in 0..30 {
+        create(&registry, &["read"], None);
+    }
+    let break_head: [&dyn Fn(); 3] = [
+        &|| memory.remove_object("audit-head"),
+        &|| memory.put_object("audit-head", b"no JSON"),
+        &|| memory.put_object("audit-head", b"{\"number\":3}"),
+    ];
+    for (at, break_head) in break_head.iter().enumerate() {
+        break_head();
+        memory.forget_operations();
+        create(&registry, &["read"], None);
+        let operations = memory.operations();
+        assert!(operations.len() < 12, "{operations:?}");
+        assert_eq!(walk(&texts(&registry)).unwrap().len(), 31 + at);
+    }
 }
 
 #[test]

@@ -179,7 +179,7 @@ fn the_provider_is_asked_for_one_person_by_a_browser_that_it_can_be_known_by() {
         "Secure",
         "HttpOnly",
         "SameSite=Lax",
-        "Max-Age=600",
+        "Max-Age=1200",
     ] {
         assert!(cookie.contains(part), "{cookie}");
     }
@@ -351,6 +351,57 @@ fn whoever_comes_back_with_nothing_too_often_is_not_asked_about_any_more() {
     stopped(back("192.0.2.1"), 429, "Wait a minute");
     assert_eq!(people.memory.operations(), Vec::<String>::new());
     assert_ne!(back("192.0.2.2").status, 429);
+}
+
+#[test]
+fn a_wrong_token_of_somebody_keeps_nobody_from_signing_in() {
+    let people = People::new();
+    for _ in 0..30 {
+        let sent = Sent::new("GET", "/admin/v1/tokens").bearing("wrong");
+        let sent = sent.header("cf-connecting-ip", "192.0.2.1");
+        people.registry.send(&sent);
+    }
+    let (cookie, state) = people.begin();
+    let target = format!(
+        "/oauth/callback?{}",
+        encoded(&[("code", "c"), ("state", &state)])
+    );
+    let sent = Sent::new("GET", &target).header("cookie", &cookie);
+    let sent = sent.header("cf-connecting-ip", "192.0.2.1");
+    people.registry.send(&sent).expect(200);
+}
+
+#[test]
+fn what_a_provider_says_about_itself_is_gone_by_for_an_hour() {
+    let people = People::new();
+    let asked = || {
+        let operations = people.memory.operations();
+        let is_discovery = |it: &&String| it.contains("/.well-known/openid-configuration");
+        operations.iter().filter(is_discovery).count()
+    };
+    for (seconds, count) in [(0, 1), (3_599, 1), (1, 2)] {
+        people.memory.advance(seconds);
+        people.begin();
+        assert_eq!(asked(), count, "{seconds}");
+    }
+    // One that fails is left alone for a while.
+    people.memory.advance(3_600);
+    people.memory.disconnect();
+    for (seconds, count) in [(0, 3), (4, 3), (1, 4)] {
+        people.memory.advance(seconds);
+        people.open(&opened()).expect(503);
+        assert_eq!(asked(), count, "{seconds}");
+    }
+}
+
+#[test]
+fn a_long_code_of_a_provider_is_not_passed_on() {
+    let people = People::new();
+    let (cookie, state) = people.begin();
+    let long = "c".repeat(terrace_core::limits::PROVIDER_CODE_BYTES + 1);
+    let back = people.come_back(&cookie, &[("code", &long), ("state", &state)]);
+    stopped(back, 502, "cannot be believed");
+    assert!(people.provider.forms.borrow().is_empty());
 }
 
 #[test]
@@ -799,6 +850,25 @@ fn people_of_github_sign_in_by_their_organisations_and_teams() {
     assert_eq!(listed["tokens"][0]["name"], "ann (1001)");
     assert_eq!(listed["tokens"][0]["scopes"], json!(["publish:acme"]));
 
+    // Whoever is in many organisations has the last ones on another page.
+    let many: Vec<Value> = (0..100)
+        .map(|n| json!({ "login": format!("o{n}"), "id": n }))
+        .collect();
+    people
+        .memory
+        .connect(move |url| match url.split('#').next() {
+            Some("https://api.github.com/user/orgs?per_page=100&page=1") => {
+                Some(answer(200, &Value::from(many.clone())))
+            }
+            Some("https://api.github.com/user/orgs?per_page=100&page=2") => {
+                Some(answer(200, &json!([{ "login": "acme", "id": 1 }])))
+            }
+            _ => github(url),
+        });
+    people.sign_in().1.expect(200);
+    let asked = people.memory.operations().join("\n");
+    assert!(asked.contains("/user/orgs?per_page=100&page=2"), "{asked}");
+
     // It answers 200 to a wrong code.
     people
         .memory
@@ -856,6 +926,14 @@ fn people_whom_cloudflare_access_lets_through_are_asked_at_once() {
         .expect(303);
     let code = parameter(allowed.header("location").unwrap(), "code").unwrap();
     people.exchange(&exchanged(&code)).expect(200);
+
+    // It has new keys.
+    people.memory.advance(61);
+    *people.provider.key.borrow_mut() = (
+        "k2".to_owned(),
+        ed25519_dalek::SigningKey::from_bytes(&[9; 32]),
+    );
+    open(&people.provider.sign(&claims)).expect(200);
 
     stopped(people.open(&opened()), 403, "Cloudflare Access");
     for (name, value) in [

@@ -49,7 +49,7 @@ fn an_upload_is_bound_to_the_digest_and_replaces_nothing() {
     let headers = upload["headers"].as_object().unwrap();
     assert_eq!(headers["if-none-match"], "*");
     assert!(headers.contains_key("x-amz-checksum-sha256") && headers.contains_key("content-type"));
-    let signed = "X-Amz-SignedHeaders=content-type%3Bhost%3Bif-none-match%3Bx-amz-checksum-sha256";
+    let signed = "X-Amz-SignedHeaders=content-type%3Bhost%3Bif-none-match%3Bx-amz-checksum-sha256%3Bx-amz-source-expected-bucket-owner";
     assert!(
         upload["url"].as_str().unwrap().ends_with(signed),
         "{upload}"

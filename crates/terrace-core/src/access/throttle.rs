@@ -20,14 +20,8 @@ struct Window {
 }
 
 impl Throttle {
-    /// Whether there were too many from an address, without counting one more.
-    pub fn holds(&self, address: &str, most: u32, now: UnixTime) -> bool {
-        let window = self.failures.get(&network(address));
-        window.is_some_and(|window| window.is_open(now) && window.count >= most)
-    }
-
-    /// Counts one more, and tells whether that are too many.
-    pub fn count(&mut self, address: &str, most: u32, now: UnixTime) -> bool {
+    /// Counts one more, and tells how many there were within the minute.
+    pub fn count(&mut self, address: &str, now: UnixTime) -> u32 {
         if self.failures.len() >= limits::THROTTLED_ADDRESSES {
             self.failures.retain(|_, window| window.is_open(now));
         }
@@ -47,7 +41,14 @@ impl Throttle {
             *window = fresh;
         }
         window.count = window.count.saturating_add(1);
-        window.count > most
+        window.count
+    }
+
+    /// Takes one back.
+    pub fn forgive(&mut self, address: &str) {
+        if let Some(window) = self.failures.get_mut(&network(address)) {
+            window.count = window.count.saturating_sub(1);
+        }
     }
 }
 
@@ -76,44 +77,53 @@ mod tests {
     const NOW: UnixTime = UnixTime(1_800_000_000);
 
     #[test]
-    fn whoever_guesses_too_often_is_told_so_for_a_minute() {
+    fn guesses_count_by_address_for_a_minute() {
         let mut throttle = Throttle::default();
-        for _ in 0..3 {
-            assert!(!throttle.count("a", 3, NOW));
+        for count in 1..4 {
+            assert_eq!(throttle.count("a", NOW), count);
         }
-        assert!(throttle.holds("a", 3, NOW) && !throttle.holds("b", 3, NOW));
-        assert!(throttle.count("a", 3, NOW.plus(59)));
-        assert!(!throttle.holds("a", 3, NOW.plus(60)));
-        assert!(!throttle.count("b", 3, NOW));
-        assert!(!throttle.count("a", 3, NOW.plus(60)));
+        assert_eq!(throttle.count("a", NOW.plus(59)), 4);
+        assert_eq!(throttle.count("b", NOW), 1);
+        assert_eq!(throttle.count("a", NOW.plus(60)), 1);
+    }
+
+    #[test]
+    fn what_was_no_guess_is_taken_back() {
+        let mut throttle = Throttle::default();
+        throttle.count("a", NOW);
+        throttle.count("a", NOW);
+        throttle.forgive("a");
+        throttle.forgive("b");
+        assert_eq!(throttle.count("a", NOW), 2);
+        assert_eq!(throttle.count("b", NOW), 1);
     }
 
     #[test]
     fn addresses_of_one_network_are_one() {
         let mut throttle = Throttle::default();
-        throttle.count("2001:db8:1:2::1", 1, NOW);
-        assert!(throttle.holds("2001:db8:1:2:ffff:ffff:ffff:ffff", 1, NOW));
-        assert!(!throttle.holds("2001:db8:1:3::1", 1, NOW));
-        throttle.count("::ffff:192.0.2.1", 1, NOW);
-        assert!(!throttle.holds("::ffff:192.0.2.2", 1, NOW));
+        throttle.count("2001:db8:1:2::1", NOW);
+        assert_eq!(throttle.count("2001:db8:1:2:ffff:ffff:ffff:ffff", NOW), 2);
+        assert_eq!(throttle.count("2001:db8:1:3::1", NOW), 1);
+        throttle.count("::ffff:192.0.2.1", NOW);
+        assert_eq!(throttle.count("::ffff:192.0.2.2", NOW), 1);
     }
 
     #[test]
     fn who_guesses_by_many_addresses_makes_nobody_forgotten() {
         let mut throttle = Throttle::default();
-        throttle.count("a", 2, NOW);
-        throttle.count("a", 2, NOW);
+        throttle.count("a", NOW);
+        throttle.count("a", NOW);
         for n in 0..limits::THROTTLED_ADDRESSES * 3 {
-            throttle.count(&n.to_string(), 2, NOW);
+            throttle.count(&n.to_string(), NOW);
         }
-        assert!(throttle.holds("a", 2, NOW));
+        assert_eq!(throttle.count("a", NOW), 3);
     }
 
     #[test]
     fn it_does_not_grow_without_end() {
         let mut throttle = Throttle::default();
         for n in 0..limits::THROTTLED_ADDRESSES * 3 {
-            throttle.count(&n.to_string(), 1, NOW);
+            throttle.count(&n.to_string(), NOW);
             assert!(throttle.failures.len() <= limits::THROTTLED_ADDRESSES);
         }
     }

@@ -64,7 +64,7 @@ fn provider(var: &impl Fn(&'static str) -> Option<String>) -> Result<Provider, C
         });
     }
     let issuer: IssuerUrl = parsed(LOGIN_ISSUER, &wanted(var, LOGIN_ISSUER)?)?;
-    let is_github = issuer.as_str() == GitHub::ISSUER;
+    let is_github = issuer.as_str().trim_end_matches('/') == GitHub::ISSUER;
     let scopes = match var(LOGIN_SCOPES) {
         Some(scopes) => scopes,
         None if is_github => GitHub::SCOPES.to_owned(),

@@ -67,6 +67,11 @@ pub enum ExchangeFault {
         "this code was used before, so the token that it gave is revoked: run the login command again"
     )]
     Used,
+    /// Too many that are none came from where this comes from.
+    #[error(
+        "too many wrong codes came from this address: wait a minute, and run the login command again"
+    )]
+    TooMany,
     /// Storage did not answer.
     #[error("the registry cannot store a token at the moment: run the login command again")]
     Unavailable,
@@ -120,6 +125,11 @@ impl LoginToken {
 }
 
 impl ExchangeFault {
+    /// Whether somebody may have tried a code or a verifier that they were not given.
+    pub fn may_be_a_guess(&self) -> bool {
+        matches!(self, Self::Foreign | Self::OtherPort | Self::OtherVerifier)
+    }
+
     /// What the client is told (RFC 6749, section 5.2).
     pub fn reply<S>(&self) -> Reply<S> {
         let (status, error) = match self {
@@ -132,6 +142,7 @@ impl ExchangeFault {
             | Self::OtherPort
             | Self::OtherVerifier
             | Self::Used => (400, "invalid_grant"),
+            Self::TooMany => (429, "temporarily_unavailable"),
             Self::Unavailable => (503, "temporarily_unavailable"),
         };
         let body = ErrorBody {
@@ -141,6 +152,7 @@ impl ExchangeFault {
         let text = serde_json::to_string(&body).unwrap_or_default();
         let reply = Reply::json(status, CachePolicy::NoStore, text).with("pragma", "no-cache");
         match self {
+            Self::TooMany => reply.with("retry-after", "60"),
             Self::Unavailable => reply.with("retry-after", "2"),
             _ => reply,
         }

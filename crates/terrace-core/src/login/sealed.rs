@@ -85,7 +85,8 @@ impl Browser {
 
     /// The cookie that makes a browser this one.
     pub fn cookie(&self) -> String {
-        let (value, seconds) = (&self.0, limits::SIGN_IN_SECONDS);
+        // First for the provider, then for the question.
+        let (value, seconds) = (&self.0, 2 * limits::SIGN_IN_SECONDS);
         // Lax: it must come along when the provider sends somebody back.
         format!("{COOKIE}={value}; Path=/; Max-Age={seconds}; Secure; HttpOnly; SameSite=Lax")
     }
@@ -346,7 +347,7 @@ mod tests {
         let cookie = browser.cookie();
         assert_eq!(
             cookie,
-            "__Host-terrace-sign-in=BwcHBwcHBwcHBwcHBwcHBw; Path=/; Max-Age=600; Secure; HttpOnly; SameSite=Lax"
+            "__Host-terrace-sign-in=BwcHBwcHBwcHBwcHBwcHBw; Path=/; Max-Age=1200; Secure; HttpOnly; SameSite=Lax"
         );
         let pair = cookie.split(';').next().unwrap();
         for header in [

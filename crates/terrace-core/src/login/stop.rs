@@ -107,6 +107,7 @@ impl Stop {
         };
         let reply = page(status, title, body.begin_again(host, terminal), None);
         match self {
+            Self::TooOften => reply.with("retry-after", "60"),
             Self::Unreachable => reply.with("retry-after", "10"),
             _ => reply,
         }

@@ -8,7 +8,6 @@
 /// `release`, may call a public workflow (`job_workflow_ref`), and can be helped by somebody
 /// (`actor`, `user_login`).
 pub(super) fn is_circumstance(name: &str) -> bool {
-    const STANDARD: &[&str] = &["acr", "amr", "auth_time", "azp", "email_verified", "typ"];
     const GITHUB: &[&str] = &[
         "actor",
         "actor_id",
@@ -50,7 +49,12 @@ pub(super) fn is_circumstance(name: &str) -> bool {
         "user_id",
         "user_login",
     ];
-    [STANDARD, GITHUB, GITLAB]
-        .into_iter()
-        .any(|names| names.contains(&name))
+    is_standard(name) || GITHUB.contains(&name) || GITLAB.contains(&name)
+}
+
+/// Claims that say how somebody has signed in, and not who that is
+/// (<https://openid.net/specs/openid-connect-core-1_0.html#IDToken>).
+pub(super) fn is_standard(name: &str) -> bool {
+    const STANDARD: &[&str] = &["acr", "amr", "auth_time", "azp", "email_verified", "typ"];
+    STANDARD.contains(&name)
 }

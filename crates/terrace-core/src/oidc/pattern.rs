@@ -51,9 +51,9 @@ impl ClaimPattern {
         rest.strip_suffix(last).is_some_and(is_run)
     }
 
-    /// Whether it asks for nothing in particular.
+    /// Whether it asks for nothing in particular, or for no more than a form: `*@*` is every address.
     pub(super) fn is_anything(&self) -> bool {
-        self.0.chars().all(|c| matches!(c, '*' | '/'))
+        !self.0.contains(char::is_alphanumeric)
     }
 
     /// Whether it leaves the first part of a path, or all of what is no path, to nobody else: with

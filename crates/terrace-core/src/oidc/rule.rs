@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::circumstance::is_circumstance;
+use super::circumstance::{is_circumstance, is_standard};
 use super::{ClaimPattern, Claims, Quoted, Refusal, RuleFault, RulesError, json, limits};
 use crate::access::{Scope, Scopes};
 use crate::limits as access_limits;
@@ -128,9 +128,10 @@ impl Rule {
         self.scopes.iter().any(changes)
     }
 
-    /// Whether no claim that it asks for must be anything in particular.
+    /// Whether no claim that it asks for, and that says who somebody is, must be anything in particular.
     pub(super) fn is_for_everybody(&self) -> bool {
-        self.claims.iter().all(|(_, pattern)| pattern.is_anything())
+        let mut claims = self.claims.iter();
+        claims.all(|(name, pattern)| is_standard(name) || pattern.is_anything())
     }
 
     /// Whether it grants everything.
@@ -151,6 +152,8 @@ impl Rule {
     ) -> Result<(), Difference> {
         let is_met = |(name, pattern): &&(String, ClaimPattern)| {
             let value = claims.get(name);
+            // Of several addresses `email_verified` would not tell which.
+            let lists = if name == EMAIL { Lists::Refused } else { lists };
             value.is_some_and(|value| matches(pattern, value, lists))
         };
         match self.claims.iter().find(|asked| !is_met(asked)) {
@@ -217,13 +220,14 @@ fn read_claims(value: &Value) -> Result<Vec<(String, ClaimPattern)>, RuleFault> 
         claims.push((name.clone(), read_pattern(name, pattern)?));
     }
     // An address that nobody has shown to be theirs says nothing (OpenID Connect Core, section 5.7).
-    if asked.contains_key("email") {
+    if asked.contains_key(EMAIL) {
         let pattern = read_pattern(EMAIL_VERIFIED, &Value::from("true"))?;
         claims.push((EMAIL_VERIFIED.to_owned(), pattern));
     }
     Ok(claims)
 }
 
+const EMAIL: &str = "email";
 const EMAIL_VERIFIED: &str = "email_verified";
 
 fn check_count(name: &'static str, count: usize, most: usize) -> Result<(), RuleFault> {

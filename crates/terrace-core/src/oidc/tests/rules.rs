@@ -287,8 +287,15 @@ fn rules_for_people_have_no_issuer_and_may_be_for_everybody() {
         parse(json!([{ "scopes": ["read"], "claims": { "email": "*@acme.example" } }])).is_ok()
     );
     assert!(parse(json!([{ "scopes": ["admin"], "claims": { "sub": "ann" } }])).is_ok());
-    for (scope, pattern) in [("admin", "*"), ("publish:acme", "*/*")] {
-        let rules = json!([{ "scopes": ["read", scope], "claims": { "sub": pattern } }]);
+    for (scope, claims) in [
+        ("admin", json!({ "sub": "*" })),
+        ("publish:acme", json!({ "sub": "*/*" })),
+        ("admin", json!({ "email": "*" })),
+        ("admin", json!({ "email": "*@*" })),
+        ("admin", json!({ "email_verified": "true" })),
+        ("publish:acme", json!({ "sub": "*", "acr": "2" })),
+    ] {
+        let rules = json!([{ "scopes": ["read", scope], "claims": claims }]);
         let error = parse(rules).unwrap_err();
         assert!(error.contains("lets everybody change something"), "{error}");
     }
