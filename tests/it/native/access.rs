@@ -3,7 +3,8 @@
 use terrace_core::access::PREFIX;
 use terrace_core::route::{Method, Route};
 
-use crate::support::memory::{Memory, When};
+use crate::support::breaks::When;
+use crate::support::memory::Memory;
 use crate::support::people::LOGIN;
 use crate::support::pushed::Pushed;
 use crate::support::registry::{Response, Sent, TOKEN};

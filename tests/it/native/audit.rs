@@ -2,7 +2,8 @@
 
 use terrace_core::audit::{AuditChain, AuditEntry, AuditFault};
 
-use crate::support::memory::{Memory, When};
+use crate::support::breaks::When;
+use crate::support::memory::Memory;
 use crate::support::pushed::Pushed;
 use crate::support::registry::{Sent, TOKEN};
 use crate::support::tokens::{create, revoke};

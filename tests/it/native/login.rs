@@ -4,7 +4,8 @@ use serde_json::{Value, json};
 use terrace_core::limits::{LOGIN_CODE_SECONDS, SIGN_IN_SECONDS};
 
 use crate::support::Registry;
-use crate::support::memory::{Memory, When};
+use crate::support::breaks::When;
+use crate::support::memory::Memory;
 use crate::support::people::{
     CLIENT, ISSUER, LOGIN, People, answer, encoded, exchanged, hidden, opened, opened_with,
     parameter,

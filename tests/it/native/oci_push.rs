@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 
 use crate::support::Registry;
-use crate::support::memory::{Memory, When};
+use crate::support::breaks::When;
+use crate::support::memory::Memory;
 use crate::support::pushed::{MANIFEST, Pushed, PushedProvider, code, digest};
 use crate::support::registry::{Sent, TOKEN};
 use crate::support::tokens;

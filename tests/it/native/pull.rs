@@ -5,8 +5,9 @@ use std::rc::Rc;
 use serde_json::Value;
 use terrace_core::limits::{PULL_ABSENCE_SECONDS, PULL_CHECK_SECONDS, PULL_STALE_SECONDS};
 
+use crate::support::breaks::When;
 use crate::support::fixtures::{Signer, add_key, sha256, zip_of};
-use crate::support::memory::{Memory, When};
+use crate::support::memory::Memory;
 use crate::support::pushed::{Pushed, PushedProvider};
 use crate::support::{MirrorFixture, ProviderFixture, Registry, Response};
 

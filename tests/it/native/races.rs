@@ -4,8 +4,9 @@ use std::rc::Rc;
 
 use terrace::store::Clock as _;
 
+use crate::support::breaks::When;
 use crate::support::fixtures::{Signer, zip_of};
-use crate::support::memory::{Memory, When};
+use crate::support::memory::Memory;
 use crate::support::{MirrorFixture, ModuleFixture, ProviderFixture, Registry};
 
 fn versions(registry: &Registry, fixture: &ModuleFixture) -> Vec<String> {

@@ -269,6 +269,11 @@ pub fn upload(registry: &Registry, answer: &Response, archives: &[&[u8]]) {
 
 /// Sends `bytes` where the answer says a missing archive belongs.
 pub fn send_upload(registry: &Registry, missing: &Value, bytes: &[u8]) -> Response {
+    registry.send(&upload_request(missing, bytes))
+}
+
+/// The request that sends `bytes` where the answer says a missing archive belongs.
+pub fn upload_request(missing: &Value, bytes: &[u8]) -> Sent {
     let upload = &missing["upload"];
     let mut sent = Sent::new(
         upload["method"].as_str().unwrap(),
@@ -277,7 +282,7 @@ pub fn send_upload(registry: &Registry, missing: &Value, bytes: &[u8]) -> Respon
     for (name, value) in upload["headers"].as_object().unwrap() {
         sent = sent.header(name, value.as_str().unwrap());
     }
-    registry.send(&sent.body(bytes))
+    sent.body(bytes)
 }
 
 /// A module version to publish.

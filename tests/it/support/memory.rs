@@ -1,9 +1,10 @@
-//! The registry's platform in memory, which counts its operations and can fail at any of them,
-//! before the operation takes effect or after.
+//! The registry's platform in memory, which counts its operations and can break at any of them,
+//! before the operation takes effect or after. Alone it has one place, where everything is seen at
+//! once; with [`Memory::with_rules`] it keeps the platform's own rules.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
-use std::future::poll_fn;
+use std::future::{pending, poll_fn};
 use std::mem::replace;
 use std::rc::Rc;
 use std::task::Poll;
@@ -25,6 +26,8 @@ use terrace_core::reply::Body;
 use terrace_core::time::UnixTime;
 use url::Url;
 
+use super::breaks::{Break, When};
+use super::edge::{self, Edge};
 use super::registry::Response;
 
 /// What a body of unknown length is stored in.
@@ -33,19 +36,22 @@ const PIECE: usize = 1_000;
 /// What R2 lists at once.
 const PAGE: usize = 1_000;
 
-/// When a failing operation fails.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum When {
-    /// It does nothing.
-    Before,
-    /// It takes effect, and its answer is lost.
-    After,
+/// What others do while an operation is under way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Turns {
+    /// Nothing: each request is alone.
+    #[default]
+    Alone,
+    /// Whoever asks for it goes on, in turns.
+    InTurns,
+    /// The same, and time passes as a [`Schedule`](super::schedule::Schedule) says.
+    Scheduled,
 }
 
 /// An operation by how it begins, such as `R2 put oci/tags/`, and what happens before it.
 type Interruption = (String, Box<dyn FnOnce()>);
 
-/// Indices, that there is none included, and since when.
+/// Indices, that there is none included, and since when, in milliseconds.
 type Kept = BTreeMap<String, (u64, Option<IndexDocument>)>;
 
 /// Other registries: what they answer to a GET of a URL.
@@ -61,8 +67,13 @@ pub struct State {
     /// The operation to fail, counted from 0 over those that write, and how.
     fault: Cell<Option<(usize, When)>>,
     writes: Cell<usize>,
+    /// The operation to break, counted from 0 over all of them, and how.
+    broken: Cell<Option<(usize, Break)>>,
+    /// Whether it was reached.
+    is_reached: Cell<bool>,
+    counted: Cell<usize>,
     revision: Cell<u64>,
-    now: Cell<u64>,
+    now_ms: Cell<u64>,
     log: RefCell<Vec<String>>,
     /// Called once, after the next listing of releases: the place where another publisher's
     /// commit does the most harm.
@@ -76,13 +87,14 @@ pub struct State {
     /// How long the last read index may be kept at the edge.
     cache_seconds: Cell<u32>,
     /// What an edge keeps of KV; `None` without one.
-    edge: RefCell<Option<Kept>>,
+    kept: RefCell<Option<Kept>>,
     /// Whether the next listing says that there is more, and not what.
     says_nothing: Cell<bool>,
     /// What other registries answer, by URL; `None` for one that does not.
     internet: RefCell<Option<Internet>>,
-    /// Whether every operation lets others go on in between.
-    interleaves: Cell<bool>,
+    turns: Cell<Turns>,
+    /// Where indices are, if they keep KV's rules. Then [`State::indices`] is what counts in the end.
+    edge: RefCell<Option<Edge>>,
     busy_index_writes: Cell<usize>,
     busy_fact_writes: Cell<usize>,
     busy_blob_writes: Cell<usize>,
@@ -98,6 +110,7 @@ struct Object {
     bytes: Vec<u8>,
     metadata: Vec<(String, String)>,
     revision: u64,
+    written_ms: u64,
     /// R2 keeps a checksum of what came through the binding, and not always of other uploads.
     checksum: Option<Sha256>,
 }
@@ -109,20 +122,43 @@ impl Object {
     }
 }
 
-/// The platform in memory. Clones share their state.
+/// The platform in memory, as an isolate at a location sees it. Clones share their state.
 #[derive(Clone, Default)]
-pub struct Memory(Rc<State>, Rc<Isolate>);
+pub struct Memory(Rc<State>, Rc<Isolate>, usize);
 
 impl Memory {
     pub fn new() -> Self {
         let memory = Self::default();
-        memory.0.now.set(1_800_000_000);
+        memory.0.now_ms.set(1_800_000_000_000);
+        memory
+    }
+
+    /// Storage that keeps the platform's rules: a key takes one write a second, and what of KV is
+    /// seen where, and when, is drawn from `seed`.
+    pub fn with_rules(seed: u64) -> Self {
+        let memory = Self::new();
+        *memory.0.edge.borrow_mut() = Some(Edge::new(seed));
         memory
     }
 
     /// The same storage, as another isolate sees it.
     pub fn elsewhere(&self) -> Self {
-        Self(Rc::clone(&self.0), Rc::default())
+        self.at(self.2)
+    }
+
+    /// The same storage, as another isolate sees it, at this location.
+    pub fn at(&self, location: usize) -> Self {
+        Self(Rc::clone(&self.0), Rc::default(), location)
+    }
+
+    /// Storage of its own that holds the same, at the same time.
+    pub fn copy(&self) -> Self {
+        let copy = Self::default();
+        copy.0.objects.replace(self.0.objects.borrow().clone());
+        copy.0.indices.replace(self.0.indices.borrow().clone());
+        copy.0.revision.set(self.0.revision.get());
+        copy.0.now_ms.set(self.0.now_ms.get());
+        copy
     }
 
     /// Fails the `at`th write from now on, once.
@@ -134,6 +170,19 @@ impl Memory {
     /// Whether the fault was reached; none is left then.
     pub fn take_fault(&self) -> bool {
         self.0.fault.take().is_none()
+    }
+
+    /// Breaks the `at`th operation from now on.
+    pub fn break_at(&self, at: usize, how: Break) {
+        self.0.counted.set(0);
+        self.0.is_reached.set(false);
+        self.0.broken.set(Some((at, how)));
+    }
+
+    /// Breaks nothing any more. Tells whether something was broken.
+    pub fn repair(&self) -> bool {
+        self.0.broken.set(None);
+        self.0.is_reached.replace(false)
     }
 
     /// Answers the next index writes with "too many".
@@ -158,7 +207,7 @@ impl Memory {
 
     /// Puts an edge before KV, which keeps what is read as long as it may.
     pub fn at_an_edge(&self) {
-        *self.0.edge.borrow_mut() = Some(BTreeMap::new());
+        *self.0.kept.borrow_mut() = Some(BTreeMap::new());
     }
 
     /// Runs `action` before the next operation that begins like this.
@@ -198,11 +247,22 @@ impl Memory {
 
     /// Lets others go on at each operation, so that requests at once are at once.
     pub fn interleave(&self) {
-        self.0.interleaves.set(true);
+        self.0.turns.set(Turns::InTurns);
     }
 
-    async fn pause(&self) {
-        let mut paused = !self.0.interleaves.get();
+    /// The same, where time passes as whoever runs the requests says.
+    pub fn schedule(&self) {
+        self.0.turns.set(Turns::Scheduled);
+    }
+
+    /// One request after the other again.
+    pub fn in_peace(&self) {
+        self.0.turns.set(Turns::Alone);
+    }
+
+    /// Lets others go on, if there are any.
+    pub async fn pause(&self) {
+        let mut paused = self.0.turns.get() == Turns::Alone;
         poll_fn(|context| {
             if replace(&mut paused, true) {
                 return Poll::Ready(());
@@ -268,7 +328,39 @@ impl Memory {
     }
 
     pub fn advance(&self, seconds: u64) {
-        self.0.now.set(self.0.now.get() + seconds);
+        self.advance_ms(1_000 * seconds);
+    }
+
+    pub fn advance_ms(&self, milliseconds: u64) {
+        self.0.now_ms.set(self.now_ms() + milliseconds);
+    }
+
+    pub fn now_ms(&self) -> u64 {
+        self.0.now_ms.get()
+    }
+
+    /// Brings a time back: what is signed for the same time is the same.
+    pub fn set_time(&self, now: UnixTime) {
+        self.0.now_ms.set(1_000 * now.0);
+    }
+
+    /// Everything in KV, with its metadata.
+    pub fn documents(&self) -> BTreeMap<String, IndexDocument> {
+        self.0.indices.borrow().clone()
+    }
+
+    /// How many writes were refused since one key took too many.
+    pub fn refused_writes(&self) -> usize {
+        self.0.edge.borrow().as_ref().map_or(0, Edge::refused)
+    }
+
+    /// Everything in the bucket.
+    pub fn objects(&self) -> BTreeMap<String, Vec<u8>> {
+        let objects = self.0.objects.borrow();
+        objects
+            .iter()
+            .map(|(key, object)| (key.clone(), object.bytes.clone()))
+            .collect()
     }
 
     /// All keys in the bucket.
@@ -364,6 +456,7 @@ impl Memory {
             bytes: bytes.to_vec(),
             metadata,
             revision,
+            written_ms: self.now_ms(),
             checksum,
         };
         self.0.objects.borrow_mut().insert(key.to_owned(), object);
@@ -372,6 +465,29 @@ impl Memory {
 
     fn object(&self, key: &str) -> Option<Object> {
         self.0.objects.borrow().get(key).cloned()
+    }
+
+    fn page(&self, package: &Package, prefix: &str, cursor: Option<String>) -> ReleasePage {
+        let objects = self.0.objects.borrow();
+        let mut page = ReleasePage::default();
+        let from = cursor.unwrap_or_else(|| prefix.to_owned());
+        let rest = objects
+            .range(from..)
+            .take_while(|(key, _)| key.starts_with(prefix));
+        for (key, object) in rest {
+            if page.releases.len() == PAGE {
+                page.cursor = Some(key.clone());
+                break;
+            }
+            let version = FactKey::version_in(key).expect("a release's key");
+            let metadata = |name: &str| {
+                let found = object.metadata.iter().find(|(known, _)| known == name);
+                found.map(|(_, value)| value.as_str())
+            };
+            let listed = ListedRelease::from_metadata(package, version.clone(), metadata);
+            page.releases.push((version, listed));
+        }
+        page
     }
 
     fn note(&self, operation: &str, key: &str) {
@@ -391,70 +507,139 @@ impl Memory {
         self.0.operations.borrow_mut().push(noted);
     }
 
-    /// What an index is here: what the edge has kept for less than `seconds`, or else what KV says.
-    fn index_here(&self, key: &str, seconds: u32) -> Option<IndexDocument> {
-        let said = self.0.indices.borrow().get(key).cloned();
+    /// Every operation of storage comes through here, so that none can be forgotten: others may go
+    /// on, it is noted, and if it is to break, it does.
+    async fn operation<T>(
+        &self,
+        name: &'static str,
+        key: &str,
+        effect: impl FnOnce() -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        self.pause().await;
+        self.note(name, key);
+        let failed = || StoreError::Failed {
+            operation: format!("{name} {key}"),
+            cause: "injected".to_owned(),
+        };
+        match self.break_here().or_else(|| self.fault_here(name)) {
+            None => effect(),
+            Some(Break::Before | Break::Outage) => Err(failed()),
+            Some(Break::After) => effect().and_then(|_| Err(failed())),
+            Some(Break::Busy) => Err(StoreError::Busy(key.to_owned())),
+            Some(Break::KilledBefore) => pending().await,
+            Some(Break::KilledAfter) => {
+                let _ = effect();
+                pending().await
+            }
+        }
+    }
+
+    fn break_here(&self) -> Option<Break> {
+        let number = self.0.counted.get();
+        self.0.counted.set(number + 1);
+        let (at, how) = self.0.broken.get()?;
+        let is_here = at == number || (how == Break::Outage && number > at);
+        is_here.then(|| {
+            self.0.is_reached.set(true);
+            how
+        })
+    }
+
+    fn fault_here(&self, name: &str) -> Option<Break> {
+        if !is_write(name) {
+            return None;
+        }
+        let number = self.0.writes.get();
+        self.0.writes.set(number + 1);
+        let (_, when) = self.0.fault.get().filter(|(at, _)| *at == number)?;
+        self.0.fault.set(None);
+        Some(match when {
+            When::Before => Break::Before,
+            When::After => Break::After,
+        })
+    }
+
+    /// R2's own rule: an object takes one write a second.
+    fn refuse_frequent(&self, key: &str) -> Result<(), StoreError> {
         let mut edge = self.0.edge.borrow_mut();
-        let Some(kept) = edge.as_mut() else {
+        let Some(edge) = edge.as_mut() else {
+            return Ok(());
+        };
+        let objects = self.0.objects.borrow();
+        let written_ms = objects.get(key).map(|object| object.written_ms);
+        edge.refuse_frequent(key, written_ms, self.now_ms())
+    }
+
+    fn write_index(&self, key: &str, document: Option<&IndexDocument>) -> Result<(), StoreError> {
+        if let Some(edge) = self.0.edge.borrow_mut().as_mut() {
+            edge.write(key, document, self.now_ms())?;
+        }
+        let mut indices = self.0.indices.borrow_mut();
+        match document {
+            Some(document) => indices.insert(key.to_owned(), document.clone()),
+            None => indices.remove(key),
+        };
+        Ok(())
+    }
+
+    fn read_index(&self, key: &str, cache_seconds: u32) -> Option<IndexDocument> {
+        match self.0.edge.borrow_mut().as_mut() {
+            Some(edge) => {
+                let reader = edge::Reader {
+                    location: self.2,
+                    cache_seconds,
+                };
+                edge.read(key, reader, self.now_ms())
+            }
+            None => self.kept_index(key, cache_seconds),
+        }
+    }
+
+    /// What the edge has kept for less than `seconds`, or else what KV says.
+    fn kept_index(&self, key: &str, seconds: u32) -> Option<IndexDocument> {
+        let said = self.0.indices.borrow().get(key).cloned();
+        let mut kept = self.0.kept.borrow_mut();
+        let Some(kept) = kept.as_mut() else {
             return said;
         };
-        let now = self.0.now.get();
-        if let Some((since, document)) = kept.get(key)
-            && now - since < u64::from(seconds)
+        let (now_ms, kept_ms) = (self.now_ms(), 1_000 * u64::from(seconds));
+        if let Some((since_ms, document)) = kept.get(key)
+            && now_ms - since_ms < kept_ms
         {
             return document.clone();
         }
-        kept.insert(key.to_owned(), (now, said.clone()));
+        kept.insert(key.to_owned(), (now_ms, said.clone()));
         said
     }
+}
 
-    /// A write: `effect` happens unless a fault comes before it, and its result is lost when one
-    /// comes after it.
-    fn write<T>(
-        &self,
-        operation: &str,
-        key: &str,
-        effect: impl FnOnce() -> T,
-    ) -> Result<T, StoreError> {
-        self.note(operation, key);
-        let number = self.0.writes.get();
-        self.0.writes.set(number + 1);
-        let failed = || StoreError::Failed {
-            operation: format!("{operation} {key}"),
-            cause: "injected".to_owned(),
-        };
-        match self.0.fault.get() {
-            Some((at, When::Before)) if at == number => {
-                self.0.fault.set(None);
-                Err(failed())
-            }
-            Some((at, When::After)) if at == number => {
-                self.0.fault.set(None);
-                effect();
-                Err(failed())
-            }
-            _ => Ok(effect()),
-        }
-    }
+/// Whether an operation changes something.
+pub fn is_write(operation: &str) -> bool {
+    ["R2 put", "R2 delete", "KV put", "KV delete"]
+        .iter()
+        .any(|write| operation.starts_with(write))
 }
 
 impl Facts for Memory {
     async fn get(&self, key: &FactKey) -> Result<Option<Fact>, StoreError> {
-        self.pause().await;
         let key = key.to_string();
-        self.note("R2 get", &key);
-        Ok(self.object(&key).map(|object| Fact {
-            etag: object.etag(),
-            bytes: object.bytes,
-        }))
+        self.operation("R2 get", &key, || {
+            Ok(self.object(&key).map(|object| Fact {
+                etag: object.etag(),
+                bytes: object.bytes,
+            }))
+        })
+        .await
     }
 
     async fn revision(&self, key: &FactKey) -> Result<Option<Revision>, StoreError> {
         let key = key.to_string();
-        self.note("R2 head", &key);
-        Ok(self
-            .object(&key)
-            .map(|object| Revision(object.revision.to_string())))
+        self.operation("R2 head", &key, || {
+            Ok(self
+                .object(&key)
+                .map(|object| Revision(object.revision.to_string())))
+        })
+        .await
     }
 
     async fn put(
@@ -464,36 +649,36 @@ impl Facts for Memory {
         metadata: &[(&str, String)],
         condition: Condition,
     ) -> Result<Option<Revision>, StoreError> {
-        self.pause().await;
         let key = key.to_string();
-        if condition != Condition::Any {
-            let action = self.0.before_commit.borrow_mut().take();
-            if let Some(action) = action {
-                action();
+        self.operation("R2 put", &key, || {
+            if condition != Condition::Any {
+                let action = self.0.before_commit.borrow_mut().take();
+                if let Some(action) = action {
+                    action();
+                }
             }
-        }
-        let busy = self.0.busy_fact_writes.get();
-        if busy > 0 {
-            self.0.busy_fact_writes.set(busy - 1);
-            self.note("R2 put (10058)", &key);
-            return Err(StoreError::Busy(key));
-        }
-        self.write("R2 put", &key, || {
+            let busy = self.0.busy_fact_writes.get();
+            if busy > 0 {
+                self.0.busy_fact_writes.set(busy - 1);
+                return Err(StoreError::Busy(key.clone()));
+            }
+            self.refuse_frequent(&key)?;
             let there = self.object(&key);
             let holds = match condition {
                 Condition::Any => true,
                 Condition::Absent => there.is_none(),
                 Condition::Unchanged(etag) => there.is_some_and(|object| object.etag() == etag),
             };
-            holds.then(|| {
+            Ok(holds.then(|| {
                 self.insert(
                     &key,
                     document.as_bytes(),
                     metadata,
                     Some(Sha256::of(document.as_bytes())),
                 )
-            })
+            }))
         })
+        .await
     }
 
     async fn releases(
@@ -502,36 +687,19 @@ impl Facts for Memory {
         cursor: Option<String>,
     ) -> Result<ReleasePage, StoreError> {
         let prefix = FactKey::releases_of(package);
-        self.note("R2 list", &prefix);
-        let objects = self.0.objects.borrow();
-        let mut page = ReleasePage::default();
-        let from = cursor.unwrap_or_else(|| prefix.clone());
-        let rest = objects
-            .range(from..)
-            .take_while(|(key, _)| key.starts_with(&prefix));
-        for (key, object) in rest {
-            if page.releases.len() == PAGE {
-                page.cursor = Some(key.clone());
-                break;
-            }
-            let version = FactKey::version_in(key).expect("a release's key");
-            let metadata = |name: &str| {
-                let found = object.metadata.iter().find(|(known, _)| known == name);
-                found.map(|(_, value)| value.as_str())
+        self.operation("R2 list", &prefix, || {
+            let page = self.page(package, &prefix, cursor);
+            let action = if page.cursor.is_none() {
+                self.0.after_list.borrow_mut().take()
+            } else {
+                None
             };
-            let listed = ListedRelease::from_metadata(package, version.clone(), metadata);
-            page.releases.push((version, listed));
-        }
-        drop(objects);
-        let action = if page.cursor.is_none() {
-            self.0.after_list.borrow_mut().take()
-        } else {
-            None
-        };
-        if let Some(action) = action {
-            action();
-        }
-        Ok(page)
+            if let Some(action) = action {
+                action();
+            }
+            Ok(page)
+        })
+        .await
     }
 
     async fn list(
@@ -540,34 +708,38 @@ impl Facts for Memory {
         behind: Option<&str>,
         most: u32,
     ) -> Result<FactPage, StoreError> {
-        self.note("R2 list", prefix);
-        if self.0.says_nothing.take() {
-            return Ok(FactPage {
-                facts: Vec::new(),
-                is_cut: true,
-            });
-        }
-        let objects = self.0.objects.borrow();
-        let most = usize::try_from(most).unwrap();
-        let all = objects
-            .range(prefix.to_owned()..)
-            .take_while(|(key, _)| key.starts_with(prefix))
-            .map(|(key, object)| ListedFact {
-                name: key.strip_prefix(prefix).unwrap().to_owned(),
-                metadata: object.metadata.clone(),
-            })
-            .filter(|fact| behind.is_none_or(|behind| fact.name.as_str() > behind));
-        let mut facts: Vec<ListedFact> = all.take(most + 1).collect();
-        let is_cut = facts.len() > most;
-        facts.truncate(most);
-        Ok(FactPage { facts, is_cut })
+        self.operation("R2 list", prefix, || {
+            if self.0.says_nothing.take() {
+                return Ok(FactPage {
+                    facts: Vec::new(),
+                    is_cut: true,
+                });
+            }
+            let objects = self.0.objects.borrow();
+            let most = usize::try_from(most).unwrap();
+            let all = objects
+                .range(prefix.to_owned()..)
+                .take_while(|(key, _)| key.starts_with(prefix))
+                .map(|(key, object)| ListedFact {
+                    name: key.strip_prefix(prefix).unwrap().to_owned(),
+                    metadata: object.metadata.clone(),
+                })
+                .filter(|fact| behind.is_none_or(|behind| fact.name.as_str() > behind));
+            let mut facts: Vec<ListedFact> = all.take(most + 1).collect();
+            let is_cut = facts.len() > most;
+            facts.truncate(most);
+            Ok(FactPage { facts, is_cut })
+        })
+        .await
     }
 
     async fn delete(&self, key: &FactKey) -> Result<(), StoreError> {
         let key = key.to_string();
-        self.write("R2 delete", &key, || {
+        self.operation("R2 delete", &key, || {
             self.0.objects.borrow_mut().remove(&key);
+            Ok(())
         })
+        .await
     }
 }
 
@@ -580,9 +752,12 @@ impl Uploads for Memory {
         payload: Payload<Vec<u8>>,
     ) -> Result<(), StoreError> {
         let (Payload::Bytes(bytes) | Payload::Stream(bytes)) = payload;
-        self.write("R2 put", &key.to_string(), || {
-            self.insert(&key.to_string(), &bytes, &[], None);
+        let key = key.to_string();
+        self.operation("R2 put", &key, || {
+            self.insert(&key, &bytes, &[], None);
+            Ok(())
         })
+        .await
     }
 
     async fn store_pieces(&self, first: ChunkKey, stream: Vec<u8>) -> Result<Vec<u64>, StoreError> {
@@ -604,13 +779,16 @@ impl Uploads for Memory {
     ) -> Result<Option<Stored>, StoreError> {
         let mut whole = Vec::new();
         for (key, length) in chunks {
-            self.note("R2 open", &key.to_string());
-            let object = self.object(&key.to_string());
-            let object = object.filter(|object| object.bytes.len() as u64 == *length);
-            let Some(object) = object else {
+            let key = key.to_string();
+            let opened = self.operation("R2 open", &key, || {
+                let object = self.object(&key);
+                let object = object.filter(|object| object.bytes.len() as u64 == *length);
+                Ok(object.map(|object| object.bytes))
+            });
+            let Some(bytes) = opened.await? else {
                 return Ok(None);
             };
-            whole.extend(object.bytes);
+            whole.extend(bytes);
         }
         let payload = Payload::Bytes(whole);
         let stored = self.store(BytesKey::Blob(digest), payload).await?;
@@ -618,18 +796,15 @@ impl Uploads for Memory {
     }
 
     async fn remove(&self, names: Vec<String>) -> Result<(), StoreError> {
-        self.write(
-            "R2 delete",
-            &format!("{} of {UPLOADS}", names.len()),
-            || {
-                for name in &names {
-                    self.0
-                        .objects
-                        .borrow_mut()
-                        .remove(&format!("{UPLOADS}{name}"));
-                }
-            },
-        )
+        let all = format!("{} of {UPLOADS}", names.len());
+        self.operation("R2 delete", &all, || {
+            let mut objects = self.0.objects.borrow_mut();
+            for name in &names {
+                objects.remove(&format!("{UPLOADS}{name}"));
+            }
+            Ok(())
+        })
+        .await
     }
 }
 
@@ -637,31 +812,34 @@ impl Archives for Memory {
     type Stream = Vec<u8>;
 
     async fn head(&self, key: BytesKey) -> Result<Option<ArchiveHead>, StoreError> {
-        self.pause().await;
         let key = key.to_string();
-        self.note("R2 head", &key);
-        Ok(self.object(&key).map(|object| ArchiveHead {
-            revision: Revision(object.revision.to_string()),
-            size: object.bytes.len() as u64,
-            sha256: object.checksum,
-        }))
+        self.operation("R2 head", &key, || {
+            Ok(self.object(&key).map(|object| ArchiveHead {
+                revision: Revision(object.revision.to_string()),
+                size: object.bytes.len() as u64,
+                sha256: object.checksum,
+            }))
+        })
+        .await
     }
 
     async fn read(&self, key: ArchiveKey, offset: u64, length: u64) -> Result<Vec<u8>, StoreError> {
         let key = key.to_string();
-        self.note("R2 read", &key);
-        let bytes = self
-            .object(&key)
-            .map(|object| object.bytes)
-            .unwrap_or_default();
-        let skipped = bytes.into_iter().skip(usize::try_from(offset).unwrap());
-        Ok(skipped.take(usize::try_from(length).unwrap()).collect())
+        self.operation("R2 read", &key, || {
+            let bytes = self.object(&key).map(|object| object.bytes);
+            let bytes = bytes.unwrap_or_default().into_iter();
+            let bytes = bytes.skip(usize::try_from(offset).unwrap());
+            Ok(bytes.take(usize::try_from(length).unwrap()).collect())
+        })
+        .await
     }
 
     async fn digest(&self, key: ArchiveKey) -> Result<Option<Sha256>, StoreError> {
         let key = key.to_string();
-        self.note("R2 digest", &key);
-        Ok(self.object(&key).map(|object| Sha256::of(&object.bytes)))
+        self.operation("R2 digest", &key, || {
+            Ok(self.object(&key).map(|object| Sha256::of(&object.bytes)))
+        })
+        .await
     }
 
     async fn open_part(
@@ -671,49 +849,57 @@ impl Archives for Memory {
         length: u64,
     ) -> Result<Option<Vec<u8>>, StoreError> {
         let key = key.to_string();
-        self.note("R2 open", &key);
-        let (offset, length) = (
-            usize::try_from(offset).unwrap(),
-            usize::try_from(length).unwrap(),
-        );
-        let object = self.object(&key);
-        Ok(object.map(|object| object.bytes[offset..offset + length].to_vec()))
+        self.operation("R2 open", &key, || {
+            let (offset, length) = (
+                usize::try_from(offset).unwrap(),
+                usize::try_from(length).unwrap(),
+            );
+            let object = self.object(&key);
+            Ok(object.map(|object| object.bytes[offset..offset + length].to_vec()))
+        })
+        .await
     }
 
     async fn open(&self, key: BytesKey) -> Result<Option<(u64, Vec<u8>)>, StoreError> {
         let key = key.to_string();
-        self.note("R2 open", &key);
-        Ok(self
-            .object(&key)
-            .map(|object| (object.bytes.len() as u64, object.bytes)))
+        self.operation("R2 open", &key, || {
+            Ok(self
+                .object(&key)
+                .map(|object| (object.bytes.len() as u64, object.bytes)))
+        })
+        .await
     }
 
     async fn store(&self, key: BytesKey, payload: Payload<Vec<u8>>) -> Result<Stored, StoreError> {
         let (Payload::Bytes(bytes) | Payload::Stream(bytes)) = payload;
-        let busy = self.0.busy_blob_writes.get();
-        if busy > 0 {
-            self.0.busy_blob_writes.set(busy - 1);
-            self.note("R2 put (10058)", &key.to_string());
-            return Err(StoreError::Busy(key.to_string()));
-        }
-        self.write("R2 put", &key.to_string(), || {
-            if key.digest().of_same_kind(&bytes) != key.digest() {
-                return Stored::DigestMismatch;
+        let (digest, key) = (key.digest(), key.to_string());
+        self.operation("R2 put", &key, || {
+            let busy = self.0.busy_blob_writes.get();
+            if busy > 0 {
+                self.0.busy_blob_writes.set(busy - 1);
+                return Err(StoreError::Busy(key.clone()));
             }
-            let checksum = match key.digest() {
+            if digest.of_same_kind(&bytes) != digest {
+                return Ok(Stored::DigestMismatch);
+            }
+            self.refuse_frequent(&key)?;
+            let checksum = match digest {
                 Digest::Sha256(digest) => Some(digest),
                 Digest::Sha512(_) => None,
             };
-            self.insert(&key.to_string(), &bytes, &[], checksum);
-            Stored::Yes
+            self.insert(&key, &bytes, &[], checksum);
+            Ok(Stored::Yes)
         })
+        .await
     }
 
     async fn discard(&self, key: BytesKey) -> Result<(), StoreError> {
         let key = key.to_string();
-        self.write("R2 delete", &key, || {
+        self.operation("R2 delete", &key, || {
             self.0.objects.borrow_mut().remove(&key);
+            Ok(())
         })
+        .await
     }
 }
 
@@ -726,45 +912,42 @@ impl Indices for Memory {
         form: IndexForm,
         cache_seconds: u32,
     ) -> Result<Option<Found<Vec<u8>>>, StoreError> {
-        self.pause().await;
         let key = key.to_string();
-        self.note("KV get", &key);
-        self.0.cache_seconds.set(cache_seconds);
-        let document = self.index_here(&key, cache_seconds);
-        Ok(document.map(|document| Found {
-            metadata: document.metadata,
-            body: match form {
-                IndexForm::Stream => Body::Stream(document.text.into_bytes()),
-                IndexForm::Text => Body::Text(document.text),
-            },
-        }))
+        self.operation("KV get", &key, || {
+            self.0.cache_seconds.set(cache_seconds);
+            let document = self.read_index(&key, cache_seconds);
+            Ok(document.map(|document| Found {
+                metadata: document.metadata,
+                body: match form {
+                    IndexForm::Stream => Body::Stream(document.text.into_bytes()),
+                    IndexForm::Text => Body::Text(document.text),
+                },
+            }))
+        })
+        .await
     }
 
     async fn put(&self, key: &IndexKey, document: &IndexDocument) -> Result<(), StoreError> {
         let key = key.to_string();
-        let action = self.0.before_index_write.borrow_mut().take();
-        if let Some(action) = action {
-            action();
-        }
-        let busy = self.0.busy_index_writes.get();
-        if busy > 0 {
-            self.0.busy_index_writes.set(busy - 1);
-            self.note("KV put (429)", &key);
-            return Err(StoreError::Busy(key));
-        }
-        self.write("KV put", &key, || {
-            self.0
-                .indices
-                .borrow_mut()
-                .insert(key.clone(), document.clone());
+        self.operation("KV put", &key, || {
+            let action = self.0.before_index_write.borrow_mut().take();
+            if let Some(action) = action {
+                action();
+            }
+            let busy = self.0.busy_index_writes.get();
+            if busy > 0 {
+                self.0.busy_index_writes.set(busy - 1);
+                return Err(StoreError::Busy(key.clone()));
+            }
+            self.write_index(&key, Some(document))
         })
+        .await
     }
 
     async fn delete(&self, key: &IndexKey) -> Result<(), StoreError> {
         let key = key.to_string();
-        self.write("KV delete", &key, || {
-            self.0.indices.borrow_mut().remove(&key);
-        })
+        self.operation("KV delete", &key, || self.write_index(&key, None))
+            .await
     }
 }
 
@@ -836,21 +1019,28 @@ impl Upstream for Memory {
 
 impl Clock for Memory {
     fn now(&self) -> UnixTime {
-        UnixTime(self.0.now.get())
+        UnixTime(self.now_ms() / 1_000)
     }
 
     fn millis(&self) -> u64 {
-        self.0.now.get() * 1000
+        self.now_ms()
     }
 
     async fn sleep(&self, seconds: u32) {
-        if self.0.interleaves.get() {
-            // A second is long for everybody else.
-            for _ in 0..100 * seconds {
-                self.pause().await;
+        match self.0.turns.get() {
+            Turns::Alone => self.advance(seconds.into()),
+            Turns::InTurns => {
+                // A second is long for everybody else.
+                for _ in 0..100 * seconds {
+                    self.pause().await;
+                }
             }
-        } else {
-            self.advance(seconds.into());
+            Turns::Scheduled => {
+                let until = self.now_ms() + 1_000 * u64::from(seconds);
+                while self.now_ms() < until {
+                    self.pause().await;
+                }
+            }
         }
     }
 }

@@ -1,3 +1,6 @@
+pub mod breaks;
+pub mod chain;
+pub mod edge;
 pub mod fixtures;
 pub mod issuer;
 pub mod memory;
@@ -6,6 +9,8 @@ pub mod people;
 pub mod pushed;
 pub mod raw;
 pub mod registry;
+pub mod released;
+pub mod schedule;
 pub mod tokens;
 
 pub use fixtures::{ModuleFixture, ProviderFixture};

@@ -22,6 +22,17 @@ use super::raw;
 /// The admin token of a registry in memory.
 pub const TOKEN: &str = "an-admin-token-for-tests";
 
+/// What lets a registry in memory presign URLs of its bucket, which is there, too.
+pub const S3: [(&str, &str); 4] = [
+    ("TERRACE_S3_ENDPOINT", "https://bucket.test"),
+    ("TERRACE_S3_BUCKET", "terrace"),
+    ("TERRACE_S3_ACCESS_KEY_ID", "id"),
+    ("TERRACE_S3_SECRET_ACCESS_KEY", "secret"),
+];
+
+/// Where that bucket is.
+const BUCKET: &str = "https://bucket.test/terrace/";
+
 /// A registry under test.
 pub enum Registry {
     Memory { memory: Memory, config: Box<Config> },
@@ -161,10 +172,17 @@ impl Registry {
         authority.split(':').next().unwrap_or_default()
     }
 
-    /// Whether downloads are presigned by the bucket. In memory the Worker signs.
+    /// Whether downloads are presigned by the bucket.
     pub fn is_presigned(&self) -> bool {
-        self.authority().is_some()
-            && env::var("TERRACE_TEST_MODE").is_ok_and(|mode| mode == "presigned")
+        match self {
+            Self::Memory { config, .. } => {
+                let urls = config.archive_urls.as_ref();
+                urls.is_some_and(|urls| urls.path_signer().is_none())
+            }
+            Self::Http { .. } => {
+                env::var("TERRACE_TEST_MODE").is_ok_and(|mode| mode == "presigned")
+            }
+        }
     }
 
     pub fn get(&self, target: &str) -> Response {
@@ -187,11 +205,22 @@ impl Registry {
 
     pub fn send(&self, sent: &Sent) -> Response {
         match self {
-            Self::Memory { memory, config } => {
-                let answer = in_memory(memory, config, sent);
-                answer.now_or_never().expect("memory never waits")
+            Self::Memory { .. } => {
+                let answer = self.answer(sent).now_or_never();
+                answer.expect("memory never waits")
             }
             Self::Http { authority, .. } => over_http(authority, sent),
+        }
+    }
+
+    /// What a registry in memory answers. It never does if it is killed.
+    pub async fn answer(&self, sent: &Sent) -> Response {
+        let Self::Memory { memory, config } = self else {
+            panic!("only memory is here");
+        };
+        match sent.target.strip_prefix(BUCKET) {
+            Some(key) => in_the_bucket(memory, key, sent),
+            None => in_memory(memory, config, sent).await,
         }
     }
 
@@ -229,6 +258,28 @@ pub fn unique(prefix: &str) -> String {
         u64::try_from(now.as_millis()).unwrap()
     });
     format!("{prefix}{run:x}x{}", COUNT.fetch_add(1, Ordering::Relaxed))
+}
+
+/// The bucket's own answer to a presigned URL. As R2 it keeps no checksum of what comes this way.
+fn in_the_bucket(memory: &Memory, key: &str, sent: &Sent) -> Response {
+    let (key, query) = key.split_once('?').expect("a signature");
+    assert!(query.contains("X-Amz-Signature="), "{query}");
+    let is_there = memory.keys().iter().any(|known| known == key);
+    let (status, body) = match (sent.method.as_str(), is_there, &sent.body) {
+        ("GET", true, _) => (200, memory.object_bytes(key)),
+        ("GET", false, _) => (404, Vec::new()),
+        ("PUT", true, _) => (412, Vec::new()),
+        ("PUT", false, Some(bytes)) => {
+            memory.put_object(key, bytes);
+            (200, Vec::new())
+        }
+        other => panic!("nobody signs {other:?}"),
+    };
+    Response {
+        status,
+        headers: Vec::new(),
+        body,
+    }
 }
 
 async fn in_memory(memory: &Memory, config: &Config, sent: &Sent) -> Response {

@@ -1,0 +1,127 @@
+//! Indices by KV's own rules (<https://developers.cloudflare.com/kv/concepts/how-kv-works/>): a key takes
+//! one write a second, each location keeps what it has read, that there was nothing included, and what
+//! is written arrives elsewhere within a minute, in any order.
+
+use std::collections::BTreeMap;
+
+use rand::rngs::StdRng;
+use rand::{Rng as _, SeedableRng as _};
+use terrace::store::StoreError;
+use terrace_core::index::IndexDocument;
+
+/// How long a write may take until it is seen wherever nothing is kept.
+pub const ARRIVAL_MS: u64 = 60_000;
+
+/// How often a key may be written.
+const INTERVAL_MS: u64 = 1_000;
+
+/// KV as its locations see it.
+#[derive(Debug)]
+pub struct Edge {
+    rng: StdRng,
+    /// Every write of each key, in the order in which they count: the last one wins in the end.
+    writes: BTreeMap<String, Vec<Write>>,
+    kept: BTreeMap<(usize, String), Kept>,
+    refused: usize,
+}
+
+#[derive(Debug)]
+struct Write {
+    at_ms: u64,
+    document: Option<IndexDocument>,
+}
+
+/// What a location has read.
+#[derive(Debug)]
+struct Kept {
+    at_ms: u64,
+    milliseconds: u64,
+    document: Option<IndexDocument>,
+}
+
+/// Who reads.
+#[derive(Debug, Clone, Copy)]
+pub struct Reader {
+    pub location: usize,
+    pub cache_seconds: u32,
+}
+
+impl Edge {
+    pub fn new(seed: u64) -> Self {
+        Self {
+            rng: StdRng::seed_from_u64(seed),
+            writes: BTreeMap::new(),
+            kept: BTreeMap::new(),
+            refused: 0,
+        }
+    }
+
+    /// How many writes were refused.
+    pub fn refused(&self) -> usize {
+        self.refused
+    }
+
+    /// Refuses a write of a key that was last written then.
+    pub fn refuse_frequent(
+        &mut self,
+        key: &str,
+        written_ms: Option<u64>,
+        now_ms: u64,
+    ) -> Result<(), StoreError> {
+        if written_ms.is_some_and(|written_ms| now_ms < written_ms + INTERVAL_MS) {
+            self.refused += 1;
+            return Err(StoreError::Busy(key.to_owned()));
+        }
+        Ok(())
+    }
+
+    pub fn write(
+        &mut self,
+        key: &str,
+        document: Option<&IndexDocument>,
+        now_ms: u64,
+    ) -> Result<(), StoreError> {
+        let last = self.writes.get(key).and_then(|writes| writes.last());
+        self.refuse_frequent(key, last.map(|last| last.at_ms), now_ms)?;
+        self.writes.entry(key.to_owned()).or_default().push(Write {
+            at_ms: now_ms,
+            document: document.cloned(),
+        });
+        Ok(())
+    }
+
+    pub fn read(&mut self, key: &str, reader: Reader, now_ms: u64) -> Option<IndexDocument> {
+        let place = (reader.location, key.to_owned());
+        let wanted = 1_000 * u64::from(reader.cache_seconds);
+        if let Some(kept) = self.kept.get_mut(&place) {
+            // Who wants it fresher shortens the life of what is kept.
+            kept.milliseconds = kept.milliseconds.min(wanted);
+            if now_ms < kept.at_ms + kept.milliseconds {
+                return kept.document.clone();
+            }
+        }
+        let document = self.arrived(key, now_ms);
+        let kept = Kept {
+            at_ms: now_ms,
+            milliseconds: wanted,
+            document: document.clone(),
+        };
+        self.kept.insert(place, kept);
+        document
+    }
+
+    /// Any write that may be seen: what was written a minute ago is, and each later one may be, or not.
+    fn arrived(&mut self, key: &str, now_ms: u64) -> Option<IndexDocument> {
+        let writes = self.writes.get(key)?;
+        let sure = writes
+            .iter()
+            .filter(|write| write.at_ms + ARRIVAL_MS <= now_ms)
+            .count();
+        // 0 is that there is nothing yet.
+        let seen = match self.rng.gen_bool(0.5) {
+            true => writes.len(),
+            false => self.rng.gen_range(sure..=writes.len()),
+        };
+        writes[..seen].last()?.document.clone()
+    }
+}
