@@ -1,10 +1,39 @@
 //! Indices that follow a fact: each is written until it is known to be the newest.
 
-use terrace_core::key::FactKey;
+use std::cell::Cell;
+
+use futures_util::future::join_all;
+use terrace_core::index::IndexDocument;
+use terrace_core::key::{FactKey, IndexKey};
 use terrace_core::limits;
 
+use super::documents::BUSY_TRIES;
+use super::read::Indexed;
 use super::{App, Boxed, Failure};
-use crate::store::{Clock as _, Facts as _, Platform, StoreError};
+use crate::store::{
+    Clock as _, Condition, Facts as _, Indices as _, Platform, Revision, StoreError,
+};
+
+/// Indices that are written together, and that many may wait to write.
+pub(super) struct Shared {
+    /// By what name others are told.
+    name: IndexKey,
+    has_written: Cell<bool>,
+}
+
+impl Shared {
+    pub(super) fn new(name: IndexKey) -> Self {
+        Self {
+            name,
+            has_written: Cell::new(false),
+        }
+    }
+
+    /// Whether anything may have been written.
+    pub(super) fn has_written(&self) -> bool {
+        self.has_written.get()
+    }
+}
 
 impl<P: Platform> App<'_, P> {
     /// Writes what follows a fact, and again as long as that changes meanwhile; why this ends with the
@@ -14,17 +43,36 @@ impl<P: Platform> App<'_, P> {
         fact: &FactKey,
         write: &dyn Fn() -> Boxed<'w>,
     ) -> Result<bool, Failure> {
+        self.follow_for_all(fact, None, write).await
+    }
+
+    /// The same for what many may wait to write, since it takes one write a second: who had to wait tells
+    /// the others by which state of the fact it is written, so that one of them writes for all.
+    pub(super) async fn follow_for_all<'w>(
+        &self,
+        fact: &FactKey,
+        shared: Option<&Shared>,
+        write: &dyn Fn() -> Boxed<'w>,
+    ) -> Result<bool, Failure> {
         let facts = self.platform.facts();
+        let mut has_waited = false;
         for _ in 0..limits::REFRESH_ROUNDS {
             let before = facts.revision(fact).await?;
+            if has_waited && self.is_written(shared, before.as_ref()).await? {
+                return Ok(true);
+            }
             match write().await {
-                // Waiting coalesces: what others commit meanwhile is in the next one.
+                // What others commit meanwhile is in the next one.
                 Err(Failure::Store(StoreError::Busy(_))) => {
+                    has_waited = true;
                     self.platform.clock().sleep(1).await;
                 }
                 Err(failure) => return Err(failure),
                 Ok(()) => {
                     if facts.revision(fact).await? == before {
+                        if has_waited {
+                            self.tell_written(shared, before.as_ref()).await;
+                        }
                         return Ok(true);
                     }
                 }
@@ -32,4 +80,83 @@ impl<P: Platform> App<'_, P> {
         }
         Ok(false)
     }
+
+    /// Whether somebody else has written indices by this state of what they follow, and nothing was
+    /// written here that may have replaced them.
+    async fn is_written(
+        &self,
+        shared: Option<&Shared>,
+        state: Option<&Revision>,
+    ) -> Result<bool, StoreError> {
+        let (Some(shared), Some(state)) = (shared, state) else {
+            return Ok(false);
+        };
+        if shared.has_written() {
+            return Ok(false);
+        }
+        let key = FactKey::Written(shared.name.clone());
+        let told = self.platform.facts().get(&key).await?;
+        Ok(told.is_some_and(|told| told.bytes == state.0.as_bytes()))
+    }
+
+    /// Tells whoever waits. If that fails, they write it themselves.
+    async fn tell_written(&self, shared: Option<&Shared>, state: Option<&Revision>) {
+        if let (Some(shared), Some(state)) = (shared, state) {
+            let key = FactKey::Written(shared.name.clone());
+            let facts = self.platform.facts();
+            if let Err(error) = facts.put(&key, &state.0, &[], Condition::Any).await {
+                self.platform.log(&format!("storage: {error}"));
+            }
+        }
+    }
+
+    /// Writes indices that follow one fact: whoever is the first at the first of them, writes the others. If
+    /// all were written at once, of many each could be the first at another one, and nobody at all.
+    pub(super) async fn write_shared(
+        &self,
+        indices: &Indexed,
+        shared: &Shared,
+    ) -> Result<(), StoreError> {
+        let put = async |(key, document): &(IndexKey, IndexDocument)| {
+            let written = self.platform.indices().put(key, document).await;
+            // What fails may take effect.
+            if !matches!(written, Err(StoreError::Busy(_))) {
+                shared.has_written.set(true);
+            }
+            written
+        };
+        let mut indices = indices.iter();
+        if let Some(first) = indices.next() {
+            put(first).await?;
+        }
+        outcome(join_all(indices.map(put)).await)
+    }
+
+    /// Changes the fact that tells of changes. It takes one write a second, and whose it is does not
+    /// matter: if somebody else's comes while this one waits, it is told.
+    pub(super) async fn mark(&self, fact: &FactKey) -> Result<(), StoreError> {
+        let facts = self.platform.facts();
+        let mut waiting_since = None;
+        for _ in 1..BUSY_TRIES {
+            match facts.put(fact, "", &[], Condition::Any).await {
+                Err(StoreError::Busy(_)) => {}
+                other => return other.map(drop),
+            }
+            let now = facts.revision(fact).await?;
+            if waiting_since.is_some_and(|then| then != now) {
+                return Ok(());
+            }
+            waiting_since = Some(now);
+            self.platform.clock().sleep(1).await;
+        }
+        facts.put(fact, "", &[], Condition::Any).await.map(drop)
+    }
+}
+
+/// What became of several writes: that one of them was refused is told only where nothing worse is to be
+/// told.
+fn outcome(written: Vec<Result<(), StoreError>>) -> Result<(), StoreError> {
+    let is_busy = |written: &Result<(), _>| matches!(written, Err(StoreError::Busy(_)));
+    let (busy, others): (Vec<_>, Vec<_>) = written.into_iter().partition(is_busy);
+    others.into_iter().chain(busy).collect()
 }

@@ -141,7 +141,7 @@ impl<P: Platform> App<'_, P> {
             }
             if !packages.contains(&package) {
                 let change = FactKey::Change(package.clone());
-                self.put(&change, &"", &[], Condition::Any).await?;
+                self.mark(&change).await?;
                 packages.push(package);
             }
             self.index_version(&release).await?;

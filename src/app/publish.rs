@@ -352,15 +352,21 @@ impl<P: Platform> App<'_, P> {
         let facts = self.platform.facts();
         match step {
             Step::StoreArchive(key, bytes) => {
+                let archives = self.platform.archives();
                 let payload = Payload::Bytes(bytes.clone());
-                if self
-                    .platform
-                    .archives()
-                    .store((*key).into(), payload)
-                    .await?
-                    == Stored::DigestMismatch
-                {
-                    return Err(Failure::Corrupt(format!("{key} on its way to storage")));
+                match archives.store((*key).into(), payload).await {
+                    Ok(Stored::Yes) => {}
+                    Ok(Stored::DigestMismatch) => {
+                        return Err(Failure::Corrupt(format!("{key} on its way to storage")));
+                    }
+                    Err(StoreError::Busy(operation)) => {
+                        // By somebody who stores the same.
+                        let head = archives.head((*key).into()).await?;
+                        if head.and_then(|head| head.sha256) != Some(key.digest) {
+                            return Err(StoreError::Busy(operation).into());
+                        }
+                    }
+                    Err(error) => return Err(error.into()),
                 }
             }
             Step::CreateRelease(release) => {
@@ -384,10 +390,7 @@ impl<P: Platform> App<'_, P> {
                     return Ok(Executed::WrittenByAnother);
                 }
             }
-            Step::MarkChanged(package) => {
-                let key = FactKey::Change(package.clone());
-                facts.put(&key, "", &[], Condition::Any).await?;
-            }
+            Step::MarkChanged(package) => self.mark(&FactKey::Change(package.clone())).await?,
             Step::IndexVersion(release) => self.index_version(release).await?,
             Step::IndexVersions(package) => self.index_versions(package).await?,
         }

@@ -1,6 +1,7 @@
 //! Reads: one index, and the facts only when there is none.
 
-use futures_util::future::join_all;
+use std::cell::RefCell;
+
 use terrace_core::digest::Sha256;
 use terrace_core::index::{self, IndexDocument, ListedRelease};
 use terrace_core::key::{FactKey, IndexKey, Package};
@@ -13,6 +14,7 @@ use terrace_core::request_line::IndexState;
 use terrace_core::standing::Standings;
 use terrace_core::version::Version;
 
+use super::follow::Shared;
 use super::{App, Boxed, Failure, Task};
 use crate::store::{Clock as _, Fact, Facts as _, Indices as _, Platform, Revision, StoreError};
 
@@ -221,12 +223,16 @@ impl<P: Platform> App<'_, P> {
     /// Writes the lists once, and again only if that may have replaced newer ones.
     async fn mend_versions(&self, package: &Package) -> Result<(), Failure> {
         let before = self.change(package).await?;
-        match self.write_all(&self.versions(package).await?).await {
-            // Somebody else has just written it.
-            Err(StoreError::Busy(_)) => return Ok(()),
+        let shared = Shared::new(IndexKey::Tags(package.clone()));
+        match self
+            .write_shared(&self.versions(package).await?, &shared)
+            .await
+        {
+            // Somebody else has just written them.
+            Err(StoreError::Busy(_)) if !shared.has_written() => return Ok(()),
+            Ok(()) | Err(StoreError::Busy(_)) => {}
             // It may have taken effect.
             Err(error) => self.platform.log(&format!("storage: {error}")),
-            Ok(()) => {}
         }
         if self.change(package).await? == before {
             return Ok(());
@@ -299,10 +305,14 @@ impl<P: Platform> App<'_, P> {
     /// # Errors
     /// When a list may not be the newest one: the same request again will see to it.
     pub(super) async fn index_versions(&self, package: &Package) -> Result<(), Failure> {
+        let shared = Shared::new(IndexKey::Tags(package.clone()));
         let write = || -> Boxed<'_> {
-            Box::pin(async { Ok(self.write_all(&self.versions(package).await?).await?) })
+            Box::pin(async {
+                let lists = self.versions(package).await?;
+                Ok(self.write_shared(&lists, &shared).await?)
+            })
         };
-        self.catch_up(package, &write).await
+        self.catch_up(package, &shared, &write).await
     }
 
     /// Writes the indices of a version: the release may grow, and more may be said of it.
@@ -311,6 +321,8 @@ impl<P: Platform> App<'_, P> {
     /// As [`App::index_versions`].
     pub(super) async fn index_version(&self, release: &Release) -> Result<(), Failure> {
         let (package, version) = (release.package(), release.version());
+        let shared = Shared::new(IndexKey::Version(package.clone(), version.clone()));
+        let written: RefCell<Option<Indexed>> = RefCell::default();
         let write = || -> Boxed<'_> {
             Box::pin(async {
                 let grown = match release.may_grow() {
@@ -318,10 +330,17 @@ impl<P: Platform> App<'_, P> {
                     false => None,
                 };
                 let indices = self.indices_of(grown.as_ref().unwrap_or(release)).await?;
-                Ok(self.write_all(&indices).await?)
+                // Others change the package without changing what is said of this version.
+                if written.borrow().as_ref() == Some(&indices) {
+                    return Ok(());
+                }
+                written.take();
+                self.write_shared(&indices, &shared).await?;
+                written.replace(Some(indices));
+                Ok(())
             })
         };
-        self.catch_up(&package, &write).await
+        self.catch_up(&package, &shared, &write).await
     }
 
     /// Every index of one version.
@@ -340,21 +359,14 @@ impl<P: Platform> App<'_, P> {
     async fn catch_up<'w>(
         &self,
         package: &Package,
+        shared: &Shared,
         write: &dyn Fn() -> Boxed<'w>,
     ) -> Result<(), Failure> {
-        match self
-            .follow(&FactKey::Change(package.clone()), write)
-            .await?
-        {
+        let change = FactKey::Change(package.clone());
+        match self.follow_for_all(&change, Some(shared), write).await? {
             true => Ok(()),
             false => Err(Failure::Outrun(package.clone())),
         }
-    }
-
-    async fn write_all(&self, indices: &Indexed) -> Result<(), StoreError> {
-        let indices = indices.iter();
-        let written = indices.map(|(key, document)| self.platform.indices().put(key, document));
-        join_all(written).await.into_iter().collect()
     }
 
     async fn change(&self, package: &Package) -> Result<Option<Revision>, StoreError> {

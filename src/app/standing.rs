@@ -70,7 +70,7 @@ impl<P: Platform> App<'_, P> {
         let said = (version.as_ref(), statement);
         let standings = self.put_standing(caller, &package, said).await?;
         let change = FactKey::Change(package.clone());
-        self.put(&change, &"", &[], Condition::Any).await?;
+        self.mark(&change).await?;
         if let Some(release) = &release {
             self.index_version(release).await?;
         }

@@ -8,8 +8,12 @@
 //! written. So the last list written holds every committed release, and a look costs one small read
 //! instead of a second listing of all versions.
 //!
-//! A provider has two lists, one for each protocol that lists its versions. They are made of one
-//! listing and written one after the other before the look, so what holds for one holds for both.
+//! A package has up to three lists, one for each protocol that lists its versions. They are made of one
+//! listing and written before the look, so what holds for one holds for all.
+//!
+//! Who had to wait for its turn to write them tells in R2 by which revision of the change document it
+//! did. Whoever still waits, and finds there the revision that is there now, has been listed: that
+//! revision is not older than its own commit, and the releases were listed after it.
 //!
 //! This rests on two things: that KV orders writes of which one was acknowledged before the other
 //! was sent, and that a writer lives until its look. One that dies between its write and its look

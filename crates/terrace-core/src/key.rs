@@ -13,6 +13,7 @@
 //! ├── changes/providers/hosted/{namespace}/{type}               rewritten after each commit: see `index`
 //! ├── changes/providers/{hostname}/{namespace}/{type}
 //! ├── changes/modules/{namespace}/{name}/{system}
+//! ├── written/{index}                                          up to which change an index was written, if many wait
 //! ├── origins/{hostname}/{namespace}/{type}                     what was seen of a pulled provider, by compare-and-swap
 //! ├── leases/…                                                  who fetches from an origin, until when
 //! ├── standings/providers/hosted/{namespace}/{type}             what is deprecated, withdrawn or revoked, by compare-and-swap
@@ -86,6 +87,8 @@ pub enum FactKey {
     Release(Package, Version),
     /// What changed last about a package.
     Change(Package),
+    /// Up to which change of its package an index was written, for whoever waits to write the same.
+    Written(IndexKey),
     /// The signing keys of a namespace.
     SigningKeys(Namespace),
     /// What was last seen of a provider at its origin.
@@ -366,6 +369,7 @@ impl fmt::Display for FactKey {
         match self {
             Self::Release(package, version) => write!(f, "releases/{package}/{version}"),
             Self::Change(package) => write!(f, "changes/{package}"),
+            Self::Written(index) => write!(f, "written/{index}"),
             Self::SigningKeys(namespace) => write!(f, "keys/{namespace}"),
             Self::Origin(address) => write!(f, "origins/{address}"),
             Self::Lease(Lease::Versions(address)) => write!(f, "leases/versions/{address}"),
@@ -645,6 +649,10 @@ mod tests {
             (
                 FactKey::Change(provider.clone()).to_string(),
                 "changes/providers/hosted/acme/widget",
+            ),
+            (
+                FactKey::Written(IndexKey::Tags(provider.clone())).to_string(),
+                "written/providers/hosted/acme/widget/tags",
             ),
             (
                 FactKey::SigningKeys("acme".parse().unwrap()).to_string(),

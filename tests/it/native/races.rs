@@ -133,6 +133,38 @@ fn a_reader_that_mends_a_list_does_not_overwrite_a_newer_one() {
     assert_eq!(versions(&registry, &first), ["1.0.0", "1.1.0"]);
 }
 
+/// The reader listed before somebody has published; its first list replaces a newer one, and its second is
+/// refused, since that has just been written.
+#[test]
+fn a_reader_who_writes_some_of_the_lists_only_looks_again_too() {
+    let memory = Memory::new();
+    let registry = Registry::in_memory(&memory, &[]);
+    let (first, second) = (
+        ModuleFixture::of("acme", "1.0.0"),
+        ModuleFixture::of("acme", "1.1.0"),
+    );
+    first.publish(&registry);
+    second.upload(&registry);
+    memory.lose_indices();
+    let (other, late, busy) = (
+        Registry::in_memory(&memory, &[]),
+        second.clone(),
+        memory.clone(),
+    );
+    while_mending(&memory, move || {
+        late.put(&other).expect(201);
+        let again = busy.clone();
+        busy.before_index_write(move || {
+            again.before_index_write({
+                let busy = again.clone();
+                move || busy.busy_index_writes(1)
+            })
+        });
+    });
+    versions(&registry, &first);
+    assert_eq!(versions(&registry, &first), ["1.0.0", "1.1.0"]);
+}
+
 #[test]
 fn two_publishers_of_one_version_with_the_same_bytes_are_both_right() {
     let memory = Memory::new();

@@ -2,8 +2,8 @@
 
 use serde_json::json;
 
-use crate::support::fixtures::Signer;
 use crate::support::breaks::When;
+use crate::support::fixtures::Signer;
 use crate::support::memory::Memory;
 use crate::support::pushed::{Pushed, PushedProvider};
 use crate::support::{ModuleFixture, ProviderFixture, Registry, Response};
