@@ -2,6 +2,7 @@ mod access;
 mod audit;
 mod config;
 mod counts;
+mod crowds;
 mod faults;
 mod incoming;
 mod login;

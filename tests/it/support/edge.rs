@@ -9,6 +9,8 @@ use rand::{Rng as _, SeedableRng as _};
 use terrace::store::StoreError;
 use terrace_core::index::IndexDocument;
 
+use super::breaks::Break;
+
 /// How long a write may take until it is seen wherever nothing is kept.
 pub const ARRIVAL_MS: u64 = 60_000;
 
@@ -54,6 +56,27 @@ impl Edge {
             kept: BTreeMap::new(),
             refused: 0,
         }
+    }
+
+    /// What becomes of an operation of which so many in a thousand break.
+    pub fn accident(&mut self, per_mille: u32, is_write: bool) -> Option<Break> {
+        // No key is written too often but by the rules.
+        let ways: &[Break] = match is_write {
+            true => &[
+                Break::Before,
+                Break::After,
+                Break::KilledBefore,
+                Break::KilledAfter,
+            ],
+            false => &[Break::Before, Break::KilledBefore],
+        };
+        let is_broken = self.rng.gen_ratio(per_mille, 1_000);
+        is_broken.then(|| ways[self.rng.gen_range(0..ways.len())])
+    }
+
+    /// How many turns an operation takes.
+    pub fn turns(&mut self) -> u32 {
+        self.rng.gen_range(1..=3)
     }
 
     /// How many writes were refused.

@@ -4,8 +4,8 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
-use std::future::{pending, poll_fn};
-use std::mem::replace;
+use std::future::{Future, pending, poll_fn};
+use std::pin::pin;
 use std::rc::Rc;
 use std::task::Poll;
 
@@ -43,7 +43,7 @@ enum Turns {
     #[default]
     Alone,
     /// Whoever asks for it goes on, in turns.
-    InTurns,
+    Alternating,
     /// The same, and time passes as a [`Schedule`](super::schedule::Schedule) says.
     Scheduled,
 }
@@ -72,6 +72,10 @@ pub struct State {
     /// Whether it was reached.
     is_reached: Cell<bool>,
     counted: Cell<usize>,
+    /// How many of a thousand operations break of those that may.
+    frailty: Cell<u32>,
+    /// Whether somebody has just been killed.
+    is_killed: Cell<bool>,
     revision: Cell<u64>,
     now_ms: Cell<u64>,
     log: RefCell<Vec<String>>,
@@ -111,6 +115,8 @@ struct Object {
     metadata: Vec<(String, String)>,
     revision: u64,
     written_ms: u64,
+    /// The revision of its first write, and when that was.
+    created: (u64, u64),
     /// R2 keeps a checksum of what came through the binding, and not always of other uploads.
     checksum: Option<Sha256>,
 }
@@ -124,7 +130,14 @@ impl Object {
 
 /// The platform in memory, as an isolate at a location sees it. Clones share their state.
 #[derive(Clone, Default)]
-pub struct Memory(Rc<State>, Rc<Isolate>, usize);
+pub struct Memory(Rc<State>, Rc<Isolate>, Place);
+
+/// Where an isolate is, and whether what it does may break.
+#[derive(Clone, Copy, Default)]
+struct Place {
+    location: usize,
+    is_frail: bool,
+}
 
 impl Memory {
     pub fn new() -> Self {
@@ -143,12 +156,34 @@ impl Memory {
 
     /// The same storage, as another isolate sees it.
     pub fn elsewhere(&self) -> Self {
-        self.at(self.2)
+        self.at(self.2.location)
     }
 
     /// The same storage, as another isolate sees it, at this location.
     pub fn at(&self, location: usize) -> Self {
-        Self(Rc::clone(&self.0), Rc::default(), location)
+        let place = Place {
+            location,
+            is_frail: false,
+        };
+        Self(Rc::clone(&self.0), Rc::default(), place)
+    }
+
+    /// The same, of which so many of a thousand operations break, by failures and by its end.
+    pub fn frail(mut self, per_mille: u32) -> Self {
+        self.0.frailty.set(per_mille);
+        self.2.is_frail = true;
+        self
+    }
+
+    /// What becomes of `future`; `None` if whoever does it is killed.
+    pub async fn until_killed<T>(&self, future: impl Future<Output = T>) -> Option<T> {
+        let mut future = pin!(future);
+        poll_fn(|context| match future.as_mut().poll(context) {
+            Poll::Ready(result) => Poll::Ready(Some(result)),
+            Poll::Pending if self.0.is_killed.replace(false) => Poll::Ready(None),
+            Poll::Pending => Poll::Pending,
+        })
+        .await
     }
 
     /// Storage of its own that holds the same, at the same time.
@@ -247,7 +282,7 @@ impl Memory {
 
     /// Lets others go on at each operation, so that requests at once are at once.
     pub fn interleave(&self) {
-        self.0.turns.set(Turns::InTurns);
+        self.0.turns.set(Turns::Alternating);
     }
 
     /// The same, where time passes as whoever runs the requests says.
@@ -262,11 +297,17 @@ impl Memory {
 
     /// Lets others go on, if there are any.
     pub async fn pause(&self) {
-        let mut paused = self.0.turns.get() == Turns::Alone;
+        let mut pauses = match self.0.turns.get() {
+            Turns::Alone => 0,
+            Turns::Alternating => 1,
+            // Of what one asks for at once, anything may come first.
+            Turns::Scheduled => self.0.edge.borrow_mut().as_mut().map_or(1, Edge::turns),
+        };
         poll_fn(|context| {
-            if replace(&mut paused, true) {
+            if pauses == 0 {
                 return Poll::Ready(());
             }
+            pauses -= 1;
             context.waker().wake_by_ref();
             Poll::Pending
         })
@@ -363,6 +404,18 @@ impl Memory {
             .collect()
     }
 
+    /// The objects below `prefix` in the order of their creation, with when that was.
+    pub fn created(&self, prefix: &str) -> Vec<(String, u64)> {
+        let objects = self.0.objects.borrow();
+        let mut below: Vec<_> = objects
+            .iter()
+            .filter(|(key, _)| key.starts_with(prefix))
+            .collect();
+        below.sort_by_key(|(_, object)| object.created);
+        let created = |(key, object): (&String, &Object)| (key.clone(), object.created.1);
+        below.into_iter().map(created).collect()
+    }
+
     /// All keys in the bucket.
     pub fn keys(&self) -> Vec<String> {
         self.0.objects.borrow().keys().cloned().collect()
@@ -452,11 +505,13 @@ impl Memory {
             .iter()
             .map(|(name, value)| ((*name).to_owned(), value.clone()))
             .collect();
+        let first = self.object(key).map(|object| object.created);
         let object = Object {
             bytes: bytes.to_vec(),
             metadata,
             revision,
             written_ms: self.now_ms(),
+            created: first.unwrap_or((revision, self.now_ms())),
             checksum,
         };
         self.0.objects.borrow_mut().insert(key.to_owned(), object);
@@ -521,14 +576,22 @@ impl Memory {
             operation: format!("{name} {key}"),
             cause: "injected".to_owned(),
         };
-        match self.break_here().or_else(|| self.fault_here(name)) {
+        let broken = self
+            .break_here()
+            .or_else(|| self.fault_here(name))
+            .or_else(|| self.accident(name));
+        match broken {
             None => effect(),
             Some(Break::Before | Break::Outage) => Err(failed()),
             Some(Break::After) => effect().and_then(|_| Err(failed())),
             Some(Break::Busy) => Err(StoreError::Busy(key.to_owned())),
-            Some(Break::KilledBefore) => pending().await,
+            Some(Break::KilledBefore) => {
+                self.0.is_killed.set(true);
+                pending().await
+            }
             Some(Break::KilledAfter) => {
                 let _ = effect();
+                self.0.is_killed.set(true);
                 pending().await
             }
         }
@@ -559,6 +622,15 @@ impl Memory {
         })
     }
 
+    fn accident(&self, name: &str) -> Option<Break> {
+        if !self.2.is_frail {
+            return None;
+        }
+        let mut edge = self.0.edge.borrow_mut();
+        edge.as_mut()?
+            .accident(self.0.frailty.get(), is_write(name))
+    }
+
     /// R2's own rule: an object takes one write a second.
     fn refuse_frequent(&self, key: &str) -> Result<(), StoreError> {
         let mut edge = self.0.edge.borrow_mut();
@@ -586,7 +658,7 @@ impl Memory {
         match self.0.edge.borrow_mut().as_mut() {
             Some(edge) => {
                 let reader = edge::Reader {
-                    location: self.2,
+                    location: self.2.location,
                     cache_seconds,
                 };
                 edge.read(key, reader, self.now_ms())
@@ -1029,7 +1101,7 @@ impl Clock for Memory {
     async fn sleep(&self, seconds: u32) {
         match self.0.turns.get() {
             Turns::Alone => self.advance(seconds.into()),
-            Turns::InTurns => {
+            Turns::Alternating => {
                 // A second is long for everybody else.
                 for _ in 0..100 * seconds {
                     self.pause().await;

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::fixtures::{Signer, add_key, sha256, upload_request};
+use super::memory::Memory;
 use super::registry::{Registry, Response, Sent};
 use super::{MirrorFixture, ModuleFixture, ProviderFixture};
 
@@ -112,6 +113,13 @@ impl Released {
             }
         }
         None
+    }
+
+    /// Puts its archives, which are zips, into the bucket.
+    pub fn store_archives(&self, memory: &Memory) {
+        for zip in self.archives() {
+            memory.put_object(&format!("archives/{}.zip", sha256(zip)), zip);
+        }
     }
 
     /// The lists that name it, of each protocol.

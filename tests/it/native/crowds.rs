@@ -1,0 +1,511 @@
+//! Many publishers and readers at once, over storage that keeps the platform's rules: a key takes one
+//! write a second, and each location sees the indices late, in its own order, or not yet.
+
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, BTreeSet};
+
+use proptest::prelude::*;
+use proptest::sample::select;
+use proptest::test_runner::{Config, TestRunner};
+use rand::rngs::StdRng;
+use rand::{Rng as _, SeedableRng as _};
+use serde_json::Value;
+use terrace_core::index::{self, IndexDocument, ListedRelease};
+use terrace_core::key::Package;
+use terrace_core::release::Release;
+use terrace_core::standing::Standings;
+use terrace_core::version::Version;
+
+use crate::support::edge::ARRIVAL_MS;
+use crate::support::fixtures::{Signer, zip_of};
+use crate::support::memory::Memory;
+use crate::support::registry::{S3, Sent};
+use crate::support::released::Released;
+use crate::support::schedule::{Actor, Schedule};
+use crate::support::{MirrorFixture, ModuleFixture, ProviderFixture, Registry, Response};
+
+/// How many publish at once.
+const CROWD: usize = 64;
+
+/// How many read meanwhile, and from how many locations.
+const READERS: usize = 12;
+const LOCATIONS: usize = 4;
+
+/// How often a publisher tries before it gives up.
+const TRIES: usize = 100;
+
+/// How long a list may be kept where it was read, in seconds.
+const LIST_SECONDS: u64 = 30;
+
+/// Storage, and what happens to it.
+struct Crowd {
+    memory: Memory,
+    vars: &'static [(&'static str, &'static str)],
+    schedule: Schedule,
+    rng: RefCell<StdRng>,
+    /// How many of a thousand operations of publishers break.
+    frailty: u32,
+    /// How many publishers are not done.
+    busy: Cell<usize>,
+}
+
+/// A list that somebody has read.
+struct ReadList {
+    path: String,
+    versions: Vec<String>,
+    ended_ms: u64,
+}
+
+/// A version that somebody has asked for, listed or not.
+struct ReadVersion {
+    path: String,
+    version: String,
+    status: u16,
+    began_ms: u64,
+}
+
+#[derive(Default)]
+struct Seen {
+    lists: Vec<ReadList>,
+    versions: Vec<ReadVersion>,
+}
+
+impl Crowd {
+    fn new(seed: u64, vars: &'static [(&'static str, &'static str)]) -> Self {
+        Self {
+            memory: Memory::with_rules(seed),
+            vars,
+            schedule: Schedule::new(seed),
+            rng: RefCell::new(StdRng::seed_from_u64(seed)),
+            frailty: 0,
+            busy: Cell::new(0),
+        }
+    }
+
+    /// The registry as it is reached at a location, by an isolate of its own.
+    fn registry(&self, location: usize) -> Registry {
+        Registry::in_memory(&self.memory.at(location), self.vars)
+    }
+
+    /// Publishes it, and waits until everybody can see it.
+    fn publish(&self, released: &Released) {
+        let registry = self.registry(0);
+        released.prepare(&registry);
+        released.store_archives(&self.memory);
+        let status = registry.send(&released.request(&registry)).status;
+        assert!(matches!(status, 200 | 201), "{status}");
+        self.rest();
+    }
+
+    /// Sends everything but the last request.
+    fn upload(&self, all: &[Released]) {
+        for released in all {
+            released.store_archives(&self.memory);
+        }
+    }
+
+    /// Lets all that is under way arrive, and all that is kept be forgotten.
+    fn rest(&self) {
+        self.memory.advance_ms(ARRIVAL_MS + 1_000 * LIST_SECONDS);
+    }
+
+    fn random(&self, below: usize) -> usize {
+        self.rng.borrow_mut().gen_range(0..below)
+    }
+
+    /// What each publisher is answered, once for each try, while readers read.
+    fn run(&mut self, all: &[Released], readers: usize) -> (Vec<Vec<u16>>, Seen) {
+        self.busy.set(all.len());
+        let mut schedule = std::mem::replace(&mut self.schedule, Schedule::new(0));
+        let (this, seen) = (&*self, RefCell::default());
+        let mut actors: Vec<Actor<'_, Option<Vec<u16>>>> = Vec::new();
+        for (number, released) in all.iter().enumerate() {
+            actors.push(Box::pin(async move {
+                Some(this.publisher(released, number % LOCATIONS).await)
+            }));
+        }
+        for number in 0..readers {
+            let seen = &seen;
+            actors.push(Box::pin(async move {
+                this.reader(all, number % LOCATIONS, seen).await;
+                None
+            }));
+        }
+        let statuses = schedule.run(&this.memory, actors);
+        self.schedule = schedule;
+        (statuses.into_iter().flatten().collect(), seen.into_inner())
+    }
+
+    /// Publishes, and again when it is told to. What it is answered.
+    async fn publisher(&self, released: &Released, location: usize) -> Vec<u16> {
+        let mut statuses = Vec::new();
+        for _ in 0..TRIES {
+            let memory = self.memory.at(location).frail(self.frailty);
+            let registry = Registry::in_memory(&memory, self.vars);
+            let published = memory.until_killed(released.publish(&registry)).await;
+            // A client that has lost its connection sends the same request again, too.
+            let status = published.unwrap_or(503);
+            statuses.push(status);
+            if status != 503 {
+                break;
+            }
+        }
+        self.busy.set(self.busy.get() - 1);
+        statuses
+    }
+
+    /// Reads until all is published: lists, something that they list, and something that may be there.
+    async fn reader(&self, all: &[Released], location: usize, seen: &RefCell<Seen>) {
+        let registry = self.registry(location);
+        let get = async |path: &str| registry.answer(&Sent::new("GET", path)).await;
+        while self.busy.get() > 0 {
+            let released = &all[self.random(all.len())];
+            let path = released.lists()[self.random(released.lists().len())].clone();
+            let list = get(&path).await;
+            assert!(matches!(list.status, 200 | 404), "{path}: {}", list.text());
+            let versions = match list.status {
+                200 => listed(&list),
+                _ => Vec::new(),
+            };
+            if !versions.is_empty() {
+                let listed = &versions[self.random(versions.len())];
+                let there = all.iter().find(|it| it.version() == listed);
+                for path in there.iter().flat_map(|it| it.downloads()) {
+                    let answer = get(&path).await;
+                    assert_eq!(answer.status, 200, "{path} is listed: {}", answer.text());
+                }
+            }
+            let ended_ms = self.memory.now_ms();
+            seen.borrow_mut().lists.push(ReadList {
+                path,
+                versions,
+                ended_ms,
+            });
+            let path = released.downloads()[self.random(released.downloads().len())].clone();
+            let began_ms = self.memory.now_ms();
+            let status = get(&path).await.status;
+            assert!(matches!(status, 200 | 404), "{path}: {status}");
+            let version = released.version().to_owned();
+            seen.borrow_mut().versions.push(ReadVersion {
+                path,
+                version,
+                status,
+                began_ms,
+            });
+        }
+    }
+
+    /// The versions of all releases, in the order of their commits, with when that was.
+    fn commits(&self) -> Vec<(String, u64)> {
+        let commits = self.memory.created("releases/").into_iter();
+        let version = |key: &str| key.rsplit('/').next().unwrap().to_owned();
+        commits.map(|(key, at_ms)| (version(&key), at_ms)).collect()
+    }
+
+    /// What was read was true: each list is everything that was there at some time, in order of its
+    /// versions, with what there was from the beginning; and what is there is found.
+    fn was_true(&self, seen: &Seen, from_the_beginning: usize) {
+        let commits = self.commits();
+        for ReadList {
+            path,
+            versions,
+            ended_ms,
+        } in &seen.lists
+        {
+            assert_eq!(&in_order(versions.clone()), versions, "{path} is in order");
+            assert!(versions.len() >= from_the_beginning, "{path}: {versions:?}");
+            let (known, _) = commits.split_at(versions.len());
+            let known: BTreeSet<&str> = known.iter().map(|(version, _)| version.as_str()).collect();
+            let listed: BTreeSet<&str> = versions.iter().map(String::as_str).collect();
+            assert_eq!(listed, known, "{path} is what was there at some time");
+            let newest = versions.len().checked_sub(1).map(|last| commits[last].1);
+            assert!(newest <= Some(*ended_ms), "{path} knows no future");
+        }
+        for ReadVersion {
+            path,
+            version,
+            status,
+            began_ms,
+        } in &seen.versions
+        {
+            let commit = commits.iter().find(|(known, _)| known == version);
+            let was_there = commit.is_some_and(|(_, at_ms)| at_ms < began_ms);
+            assert!(*status == 200 || !was_there, "{path} was there");
+        }
+    }
+
+    /// KV holds exactly what the facts make, and everybody sees it.
+    fn is_what_the_facts_make(&self, lists: &[String]) {
+        let (made, may_be) = indices_of_facts(&self.memory);
+        let stored = self.memory.documents();
+        for (key, document) in &made {
+            assert_eq!(stored.get(key), Some(document), "{key}");
+        }
+        for (key, document) in &stored {
+            assert!(made.contains_key(key) || may_be(key), "{key}: {document:?}");
+        }
+        self.rest();
+        for location in 0..LOCATIONS {
+            let registry = self.registry(location);
+            for path in lists {
+                let versions = listed(&registry.get(path).expect(200));
+                let known = self.commits().into_iter().map(|it| it.0).collect();
+                assert_eq!(versions, in_order(known), "{path} at {location}");
+            }
+        }
+    }
+}
+
+/// The versions in a list of any protocol, as they come; tags, which are ordered as texts (6.3), by version.
+fn listed(list: &Response) -> Vec<String> {
+    let json = list.json();
+    let text = |it: &Value| it.as_str().unwrap().to_owned();
+    if let Some(tags) = json["tags"].as_array() {
+        let tags: Vec<String> = tags.iter().map(text).collect();
+        assert!(tags.is_sorted(), "{tags:?}");
+        return in_order(tags);
+    }
+    if let Some(versions) = json["versions"].as_object() {
+        // serde's order is not that of the text.
+        let text = list.text();
+        let mut versions: Vec<String> = versions.keys().cloned().collect();
+        versions.sort_by_key(|version| text.find(&format!("\"{version}\"")));
+        return versions;
+    }
+    let modules = json["modules"][0]["versions"].as_array();
+    let versions = modules.or_else(|| json["versions"].as_array()).unwrap();
+    versions.iter().map(|it| text(&it["version"])).collect()
+}
+
+fn in_order(mut versions: Vec<String>) -> Vec<String> {
+    versions.sort_by_key(|version| version.parse::<Version>().unwrap());
+    versions
+}
+
+/// Every index that the facts make, and whether one may be there besides: that of a manifest of before
+/// its version grew.
+fn indices_of_facts(memory: &Memory) -> (BTreeMap<String, IndexDocument>, impl Fn(&str) -> bool) {
+    let objects = memory.objects();
+    let releases = objects
+        .iter()
+        .filter(|(key, _)| key.starts_with("releases/"));
+    let releases: Vec<Release> = releases
+        .map(|(_, bytes)| Release::from_document(bytes).unwrap())
+        .collect();
+    let mut lists: Vec<(Package, Vec<ListedRelease>)> = Vec::new();
+    let mut indices = Vec::new();
+    let mut growing = Vec::new();
+    for release in &releases {
+        let (package, listed) = (release.package(), ListedRelease::of(release).unwrap());
+        indices.extend(index::of_version(release, &Standings::default()).unwrap());
+        if release.may_grow() {
+            growing.push(format!("{package}/sha256/"));
+        }
+        match lists.iter_mut().find(|(known, _)| *known == package) {
+            Some((_, all)) => all.push(listed),
+            None => lists.push((package, vec![listed])),
+        }
+    }
+    for (package, releases) in lists {
+        indices.extend(index::versions(&package, releases, &Standings::default()).unwrap());
+    }
+    let indices = indices.into_iter().map(|(key, it)| (key.to_string(), it));
+    let may_be = move |key: &str| growing.iter().any(|start| key.starts_with(start));
+    (indices.collect(), may_be)
+}
+
+/// Versions of which no order is that of their texts.
+fn versions(count: usize) -> impl Iterator<Item = String> {
+    (0..count).map(|number| match number % 4 {
+        0 => format!("1.{number}.0"),
+        1 => format!("1.{number}.0-rc.{number}"),
+        2 => format!("2.0.{number}"),
+        _ => format!("10.{number}.1"),
+    })
+}
+
+fn answered(statuses: &[Vec<u16>]) -> BTreeMap<u16, usize> {
+    let mut counts = BTreeMap::new();
+    for status in statuses.iter().flatten() {
+        *counts.entry(*status).or_default() += 1;
+    }
+    counts
+}
+
+/// Runs the crowd in both download modes, on top of a version that everybody sees.
+fn publish_at_once(first: &Released, all: &[Released], expected: &[(u16, usize)]) {
+    for (seed, vars) in [(1, [].as_slice()), (2, S3.as_slice())] {
+        let mut crowd = Crowd::new(seed, vars);
+        crowd.publish(first);
+        crowd.upload(all);
+        // An operation takes some 60 ms on an average.
+        crowd.schedule.step_ms = 1;
+        let began_ms = crowd.memory.now_ms();
+        let (statuses, seen) = crowd.run(all, READERS);
+        let took_ms = crowd.memory.now_ms() - began_ms;
+        println!(
+            "{:?} in {took_ms} ms; {} writes were refused; {} lists and {} versions were read",
+            answered(&statuses),
+            crowd.memory.refused_writes(),
+            seen.lists.len(),
+            seen.versions.len()
+        );
+        let expected: BTreeMap<u16, usize> = expected.iter().copied().collect();
+        assert_eq!(answered(&statuses), expected);
+        crowd.was_true(&seen, 1);
+        crowd.is_what_the_facts_make(&first.lists());
+    }
+}
+
+#[test]
+fn of_64_versions_at_once_all_are_published_and_listed_in_order() {
+    let all: Vec<Released> = versions(CROWD).map(|it| Released::provider(&it)).collect();
+    publish_at_once(&Released::provider("0.1.0"), &all, &[(201, CROWD)]);
+    let all: Vec<Released> = versions(CROWD).map(|it| Released::module(&it)).collect();
+    publish_at_once(&Released::module("0.1.0"), &all, &[(201, CROWD)]);
+    let all: Vec<Released> = versions(CROWD).map(|it| Released::mirrored(&it)).collect();
+    publish_at_once(&Released::mirrored("0.1.0"), &all, &[(201, CROWD)]);
+}
+
+#[test]
+fn of_64_who_publish_the_same_one_creates_it_and_the_others_find_it() {
+    let kinds: [fn(&str) -> Released; 3] =
+        [Released::provider, Released::module, Released::mirrored];
+    for kind in kinds {
+        let all = vec![kind("1.0.0"); CROWD];
+        publish_at_once(&kind("0.1.0"), &all, &[(201, 1), (200, CROWD - 1)]);
+    }
+}
+
+#[test]
+fn of_64_who_publish_other_bytes_as_one_version_one_wins() {
+    let zip = |number: usize, name: &str| {
+        zip_of(&[(name, format!("# of publisher {number}\n").as_bytes())])
+    };
+    let provider = |number| {
+        let mut fixture = ProviderFixture::of("acme", "widget", "1.0.0");
+        fixture.with_zip(zip(number, "terraform-provider-widget_v1.0.0"));
+        Released::Provider(fixture)
+    };
+    let all: Vec<Released> = (0..CROWD).map(provider).collect();
+    publish_at_once(
+        &Released::provider("0.1.0"),
+        &all,
+        &[(201, 1), (409, CROWD - 1)],
+    );
+    let module = |number| {
+        Released::Module(ModuleFixture::of("acme", "1.0.0").with_zip(zip(number, "main.tf")))
+    };
+    let all: Vec<Released> = (0..CROWD).map(module).collect();
+    publish_at_once(
+        &Released::module("0.1.0"),
+        &all,
+        &[(201, 1), (409, CROWD - 1)],
+    );
+}
+
+/// How many interleavings are tried, unless `TERRACE_INTERLEAVINGS` says it.
+const INTERLEAVINGS: u32 = 300;
+
+/// Somebody who publishes something of one package, of which there is more than one form.
+#[derive(Debug, Clone, Copy)]
+struct Part {
+    version: &'static str,
+    is_other: bool,
+}
+
+fn part() -> impl Strategy<Value = Part> {
+    let version = select(vec![
+        "1.0.0",
+        "1.2.0",
+        "1.10.0",
+        "2.0.0-rc.1",
+        "2.0.0",
+        "2.0.1",
+        "3.0.0",
+        "10.0.0",
+    ]);
+    (version, any::<bool>()).prop_map(|(version, is_other)| Part { version, is_other })
+}
+
+impl Part {
+    /// Other bytes of a provider or a module; of a mirrored version another platform of the same.
+    fn released(self, kind: usize) -> Released {
+        let Self { version, is_other } = self;
+        let mut provider = ProviderFixture::of("acme", "widget", version);
+        match kind {
+            0 if is_other => {
+                let executable = format!("terraform-provider-widget_v{version}");
+                for (_, _, arch, zip) in &mut provider.packages {
+                    let content = format!("other for {arch}");
+                    *zip = zip_of(&[(&executable, content.as_bytes())]);
+                }
+                provider.sign(Signer::usual());
+                Released::Provider(provider)
+            }
+            0 => Released::Provider(provider),
+            1 if is_other => {
+                let zip = zip_of(&[("main.tf", format!("# other {version}\n").as_bytes())]);
+                Released::Module(ModuleFixture::of("acme", version).with_zip(zip))
+            }
+            1 => Released::module(version),
+            _ if is_other => Released::Mirrored(MirrorFixture::of(provider).only("arm64")),
+            _ => Released::Mirrored(MirrorFixture::of(provider).only("amd64")),
+        }
+    }
+}
+
+/// The order in which the requests of publishers and readers go on is drawn, as well as how long each of
+/// them takes, where its writes are seen first, and what breaks.
+#[test]
+fn whatever_the_order_the_indices_are_what_the_facts_make() {
+    let cases = std::env::var("TERRACE_INTERLEAVINGS");
+    let cases = cases.map_or(INTERLEAVINGS, |cases| cases.parse().unwrap());
+    let tally = RefCell::new((BTreeMap::<u16, usize>::new(), 0));
+    let strategy = (
+        any::<u64>(),
+        0..3_usize,
+        prop::collection::vec(part(), 2..10),
+        0..4_usize,
+        select(vec![0, 0, 20, 60]),
+        any::<bool>(),
+    );
+    let test = |(seed, kind, parts, readers, frailty, is_presigned)| {
+        let vars: &'static [_] = if is_presigned { &S3 } else { &[] };
+        let mut crowd = Crowd::new(seed, vars);
+        crowd.frailty = frailty;
+        crowd.schedule.step_ms = seed % 8 + 1;
+        let parts: Vec<Part> = parts;
+        let all: Vec<Released> = parts.iter().map(|part| part.released(kind)).collect();
+        let first = Part {
+            version: "0.1.0",
+            is_other: false,
+        };
+        let first = first.released(kind);
+        crowd.publish(&first);
+        let (statuses, seen) = crowd.run(&all, readers);
+        for (part, statuses) in parts.iter().zip(&statuses) {
+            let last = *statuses.last().unwrap();
+            assert!(matches!(last, 200 | 201 | 409), "{part:?}: {statuses:?}");
+        }
+        crowd.was_true(&seen, 1);
+        crowd.is_what_the_facts_make(&first.lists());
+        let (counts, read) = &mut *tally.borrow_mut();
+        for (status, count) in answered(&statuses) {
+            *counts.entry(status).or_default() += count;
+        }
+        *read += seen.lists.len() + seen.versions.len();
+        Ok(())
+    };
+    let config = Config {
+        cases,
+        failure_persistence: None,
+        ..Config::default()
+    };
+    TestRunner::new(config).run(&strategy, test).unwrap();
+    println!(
+        "{cases} interleavings: {:?} and {} reads",
+        tally.borrow().0,
+        tally.borrow().1
+    );
+}
