@@ -31,6 +31,8 @@ pub mod openpgp;
 pub mod origin;
 pub mod own_hosts;
 pub mod package_hash;
+#[cfg(test)]
+mod pinned;
 pub mod platform;
 pub mod presign;
 pub mod problem;

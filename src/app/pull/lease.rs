@@ -130,3 +130,19 @@ impl fmt::Display for Held {
         write!(f, "{}{failed}", self.until)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Workers of before and after a deployment must heed each other's.
+    #[test]
+    fn a_lease_is_pinned() {
+        for (failed, text) in [(false, "1800000000"), (true, "1800000000 failed")] {
+            let until = 1_800_000_000;
+            let held = Held { until, failed };
+            assert_eq!(held.to_string(), text, "this needs a migration");
+            assert_eq!(Held::parse(text.as_bytes()), Some(held));
+        }
+    }
+}

@@ -4,6 +4,7 @@ mod config;
 mod counts;
 mod crowds;
 mod faults;
+mod formats;
 mod incoming;
 mod login;
 mod observed;

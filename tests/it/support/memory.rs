@@ -416,6 +416,11 @@ impl Memory {
         below.into_iter().map(created).collect()
     }
 
+    /// The metadata of an object that is there.
+    pub fn metadata(&self, key: &str) -> Vec<(String, String)> {
+        self.object(key).expect("an object").metadata
+    }
+
     /// All keys in the bucket.
     pub fn keys(&self) -> Vec<String> {
         self.0.objects.borrow().keys().cloned().collect()

@@ -27,6 +27,7 @@ pub struct TokenDocument {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::pinned::assert_pinned;
 
     #[test]
     fn the_document_is_pinned() {
@@ -39,7 +40,7 @@ mod tests {
             revoked: Some(3),
         };
         let text = r#"{"name":"ci","scopes":"read publish:acme","created":1,"by":"root","expires":2,"revoked":3}"#;
-        assert_eq!(serde_json::to_string(&document).unwrap(), text);
+        assert_pinned(&serde_json::to_string(&document).unwrap(), text);
         (document.expires, document.revoked) = (None, None);
         let text = r#"{"name":"ci","scopes":"read publish:acme","created":1,"by":"root"}"#;
         assert_eq!(

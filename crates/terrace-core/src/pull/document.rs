@@ -219,6 +219,7 @@ pub(super) mod testing {
 mod tests {
     use super::*;
     use crate::origin::OriginVersion;
+    use crate::pinned::assert_pinned;
 
     fn listed(versions: &[&str]) -> OriginVersions {
         let version = |text: &&str| OriginVersion {
@@ -243,7 +244,7 @@ mod tests {
     fn the_stored_format_is_pinned() {
         let document = OriginDocument::after(None, &listed(&["1.0.0"]), UnixTime(9));
         let text = r#"{"schema":1,"checked_at":9,"versions":[{"version":"1.0.0","platforms":["linux_amd64"],"first_seen":0}]}"#;
-        assert_eq!(serde_json::to_string(&document).unwrap(), text);
+        assert_pinned(&serde_json::to_string(&document).unwrap(), text);
         let read = OriginDocument::from_document(text.as_bytes()).unwrap();
         assert_eq!(read, document);
         let newer = text.replace("\"schema\":1", "\"schema\":2");

@@ -166,6 +166,7 @@ fn is_false(value: &bool) -> bool {
 mod tests {
     use super::*;
     use crate::digest::Sha256;
+    use crate::pinned::assert_pinned;
 
     const INDEX: &str = "application/vnd.oci.image.index.v1+json";
     const PROVIDER: &str = "application/vnd.opentofu.provider";
@@ -190,12 +191,12 @@ mod tests {
         let text =
             format!(r#"{{"digest":"{digest}","media_type":"a/b","artifact_type":"c/d","push":0"#);
         let pinned = format!("{text}}}");
-        assert_eq!(serde_json::to_string(&tag).unwrap(), pinned);
+        assert_pinned(&serde_json::to_string(&tag).unwrap(), &pinned);
         tag.is_gone = true;
         let pinned = format!(r#"{text},"is_gone":true}}"#);
-        assert_eq!(serde_json::to_string(&tag).unwrap(), pinned);
+        assert_pinned(&serde_json::to_string(&tag).unwrap(), &pinned);
         let link = LinkDocument { size: 7 };
-        assert_eq!(serde_json::to_string(&link).unwrap(), r#"{"size":7}"#);
+        assert_pinned(&serde_json::to_string(&link).unwrap(), r#"{"size":7}"#);
         let metadata = tag.to_metadata();
         let read = TagDocument::from_metadata(|name| {
             let found = metadata.iter().find(|(known, _)| *known == name);

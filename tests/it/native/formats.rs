@@ -1,0 +1,116 @@
+//! What is stored, byte for byte. The documents of releases, tokens, uploads and origins are pinned in the
+//! core, beside their types; here is the rest, and how it lies in the bucket.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+
+use serde_json::json;
+
+use crate::support::fixtures::sha256;
+use crate::support::memory::Memory;
+use crate::support::pushed::{Pushed, digest};
+use crate::support::{MirrorFixture, ModuleFixture, ProviderFixture, Registry};
+
+const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
+
+/// A registry with something of each kind, made of the same bytes at the same time.
+fn registry() -> Memory {
+    let memory = Memory::new();
+    let registry = Registry::in_memory(&memory, &[]);
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let key = root.join("crates/terrace-core/src/openpgp/testdata/ed25519.asc");
+    let path = "/admin/v1/namespaces/acme/keys";
+    let key = fs::read(key).unwrap();
+    registry.admin("PUT", path, Some(&key)).expect(200);
+    ModuleFixture::of("acme", "1.0.0").publish(&registry);
+    ModuleFixture::of("acme", "1.1.0").publish(&registry);
+    let mirrored = MirrorFixture::of(ProviderFixture::of("acme", "widget", "1.0.0")).unsigned();
+    mirrored.clone().only("amd64").publish(&registry);
+    mirrored.publish(&registry);
+    let pushed = Pushed::of(&registry, "acme/things");
+    let subject = pushed.artifact("latest", b"layer", json!({}));
+    let subject = json!({
+        "mediaType": MANIFEST,
+        "digest": digest(subject.as_bytes()),
+        "size": subject.len(),
+    });
+    let referrer = pushed.artifact("other", b"layer", json!({ "subject": subject }));
+    pushed.put_manifest("other", MANIFEST, &referrer);
+    // Their indices follow with the first read.
+    pushed.get("tags/list").expect(200);
+    pushed
+        .head(&format!("blobs/{}", digest(b"layer")))
+        .expect(200);
+    memory
+}
+
+/// Every document in R2, with its metadata, and in KV.
+fn stored(memory: &Memory) -> Vec<(String, String)> {
+    let objects = memory.objects().into_iter();
+    let documents =
+        objects.filter(|(key, _)| !key.starts_with("archives/") && !key.contains("/blobs/"));
+    let documents = documents.map(|(key, bytes)| {
+        let metadata = memory.metadata(&key).into_iter();
+        let metadata: Vec<String> = metadata
+            .map(|(name, value)| format!("{name}={value}"))
+            .collect();
+        let text = String::from_utf8(bytes).unwrap();
+        (
+            format!("R2 {key}"),
+            format!("{}\n{text}", metadata.join("; ")),
+        )
+    });
+    let indices = memory.documents().into_iter().map(|(key, document)| {
+        let metadata = serde_json::to_string(&document.metadata).unwrap();
+        (
+            format!("KV {key}"),
+            format!("{metadata}\n{}", document.text),
+        )
+    });
+    documents.chain(indices).collect()
+}
+
+/// Text that is stored may be long, and has no line of its own that begins so.
+const MARK: &str = "=== ";
+
+#[test]
+fn what_is_stored_is_pinned() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/native/formats.txt");
+    let stored = stored(&registry());
+    if std::env::var("TERRACE_PIN").is_ok() {
+        let mut text = String::new();
+        for (key, document) in &stored {
+            writeln!(text, "{MARK}{key}\n{document}").unwrap();
+        }
+        fs::write(&file, text).unwrap();
+    }
+    let pinned = fs::read_to_string(&file).unwrap();
+    let pinned: Vec<&str> = pinned.split(MARK).skip(1).collect();
+    assert!(
+        pinned.len() > 20,
+        "only {} documents are pinned",
+        pinned.len()
+    );
+    for pinned in pinned {
+        let (key, document) = pinned.split_once('\n').unwrap();
+        let found = stored.iter().find(|(known, _)| known == key);
+        let found = found.map(|(_, document)| format!("{document}\n"));
+        let kind = if key.starts_with("KV ") {
+            "An index in KV: Workers of before and after a deployment read it at the same time."
+        } else {
+            "A fact in R2: nobody rewrites other people's buckets."
+        };
+        assert_eq!(
+            found.as_deref(),
+            Some(document),
+            "\n{key} is stored otherwise than before. {kind} This needs a migration: read the old form as \
+             well, with a schema number of its own where it has none, keep a test of the old bytes, and only \
+             then pin the new ones with TERRACE_PIN=1 cargo test -p terrace --test it formats"
+        );
+    }
+    // Of archives only the names are pinned: their bytes are others'.
+    let archives = registry().keys();
+    let zip = sha256(&ModuleFixture::of("acme", "1.0.0").archive);
+    assert!(archives.contains(&format!("archives/{zip}.zip")));
+}
