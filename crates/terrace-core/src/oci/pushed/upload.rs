@@ -89,7 +89,8 @@ impl UploadSession {
 
     /// How many bytes have come.
     pub fn size(&self) -> u64 {
-        self.chunks.iter().map(|chunk| chunk.length).sum()
+        let lengths = self.chunks.iter().map(|chunk| chunk.length);
+        lengths.fold(0, u64::saturating_add)
     }
 
     /// Whether nothing has come.
@@ -99,7 +100,7 @@ impl UploadSession {
 
     /// The chunks that have come, with their lengths.
     pub fn chunks(&self, upload: UploadId) -> Vec<(ChunkKey, u64)> {
-        let mut offset = 0;
+        let mut offset = 0_u64;
         let chunk = |chunk: &Chunk| {
             let Chunk { length, writer } = *chunk;
             let key = ChunkKey {
@@ -107,7 +108,7 @@ impl UploadSession {
                 offset,
                 writer,
             };
-            offset += length;
+            offset = offset.saturating_add(length);
             (key, length)
         };
         self.chunks.iter().map(chunk).collect()
@@ -199,6 +200,7 @@ impl fmt::Display for UploadId {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::pinned::assert_pinned;
     use proptest::prelude::*;
 
     const NOW: UnixTime = UnixTime(1_800_000_000);
@@ -219,10 +221,22 @@ mod tests {
     }
 
     #[test]
+    fn a_document_that_counts_too_much_counts_no_further() {
+        let chunks = r#"[{"length":1,"writer":7},{"length":18446744073709551615,"writer":7}]"#;
+        let text = format!(r#"{{"repository":"acme/things","chunks":{chunks}}}"#);
+        let session: UploadSession = serde_json::from_str(&text).unwrap();
+        assert_eq!(session.size(), u64::MAX);
+        assert_eq!(session.chunks(UploadId(0)).len(), 2);
+    }
+
+    #[test]
     fn the_document_is_pinned() {
         let text = serde_json::to_string(&session(&[3, 4])).unwrap();
         let chunks = r#"[{"length":3,"writer":7},{"length":4,"writer":7}]"#;
-        assert_eq!(text, format!(r#"{{"repository":"a/b","chunks":{chunks}}}"#));
+        assert_pinned(
+            &text,
+            &format!(r#"{{"repository":"a/b","chunks":{chunks}}}"#),
+        );
     }
 
     #[test]
