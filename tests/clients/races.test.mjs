@@ -1,0 +1,120 @@
+// 64 publishers at once, and readers meanwhile, on workerd. Its simulators know no limit to how often a key is written: those
+// are kept in tests/it/native/crowds.rs.
+import assert from "node:assert/strict";
+import { before, test } from "node:test";
+
+import { inBothModes, useRegistry } from "./support/registry.mjs";
+import { packaged, provider, signedProvider } from "./support/releases.mjs";
+import { sha256, zip } from "./support/archives.mjs";
+import { scratch } from "./support/scratch.mjs";
+import { newKey } from "./support/signing.mjs";
+
+const CROWD = 64;
+const READERS = 8;
+const LISTS = {
+  "acme/hello": ["/v1/providers/acme/hello/versions", "/mirror/127.0.0.1/acme/hello/index.json", "/v2/providers/acme/hello/tags/list"],
+  "acme/same": ["/v1/providers/acme/same/versions"],
+  "acme/other": ["/v1/providers/acme/other/versions"],
+};
+/** Versions of which no order is that of their texts. */
+const VERSIONS = Array.from({ length: CROWD }, (_, number) => [`1.${number}.0`, `1.${number}.0-rc.1`, `2.0.${number}`, `10.${number}.1`][number % 4]);
+
+inBothModes((mode) => {
+  const registry = useRegistry({ mode });
+  const keyDirectory = scratch();
+  let key;
+
+  before(async () => {
+    key = await newKey(keyDirectory);
+    await registry.trusts("acme", key);
+    for (const address of Object.keys(LISTS)) await registry.publishes(provider({ address, version: "0.1.0", key }));
+  });
+
+  test(`${CROWD} versions of one provider at once are all published, and listed in order`, async (t) => {
+    const releases = await Promise.all(VERSIONS.map((version) => provider({ address: "acme/hello", version, key })));
+    const { statuses, reads } = await publishAtOnce("acme/hello", releases);
+    t.diagnostic(`${JSON.stringify(count(statuses))}; ${reads} reads`);
+    assert.deepEqual(count(statuses), { 201: CROWD });
+    const all = ["0.1.0", ...VERSIONS].sort(compare);
+    for (const path of LISTS["acme/hello"]) assert.deepEqual(versionsIn(await registry.json(path), path), all, path);
+  });
+
+  test(`${CROWD} who publish the same are one who creates it and ${CROWD - 1} who find it there`, async () => {
+    const release = await provider({ address: "acme/same", version: "1.0.0", key });
+    await sendArchives([release]);
+    const { statuses } = await publishAtOnce("acme/same", Array(CROWD).fill(release));
+    assert.deepEqual(count(statuses), { 200: CROWD - 1, 201: 1 });
+  });
+
+  test(`of ${CROWD} who publish other bytes as one version one wins`, async () => {
+    const releases = await Promise.all(Array.from({ length: CROWD }, (_, number) => otherBytes(number)));
+    await sendArchives(releases);
+    const { statuses } = await publishAtOnce("acme/other", releases);
+    assert.deepEqual(count(statuses), { 201: 1, 409: CROWD - 1 });
+    const winner = releases[statuses.indexOf(201)];
+    const [{ os, arch, sha256: digest }] = winner.body.packages;
+    const download = await registry.json(`/v1/providers/acme/other/1.0.0/download/${os}/${arch}`);
+    assert.equal(download.shasum, digest);
+    const bytes = Buffer.from(await (await fetch(download.download_url)).arrayBuffer());
+    assert.equal(sha256(bytes), digest);
+  });
+
+  /** What each is answered, while others read: each list is in order, with what was there, and what it lists can be had. */
+  async function publishAtOnce(address, releases) {
+    let isDone = false;
+    let reads = 0;
+    const read = async (number) => {
+      const path = LISTS[address][number % LISTS[address].length];
+      while (!isDone) {
+        const versions = versionsIn(await registry.json(path), path);
+        assert.deepEqual(versions, [...versions].sort(compare), path);
+        assert.ok(versions.includes("0.1.0"), `${path} has what was there`);
+        for (const version of versions.slice(-1)) {
+          const response = await registry.request(`/mirror/127.0.0.1/${address}/${version}.json`);
+          assert.equal(response.status, 200, `${version} is listed`);
+          await response.arrayBuffer();
+        }
+        reads += 1;
+      }
+    };
+    const readers = Array.from({ length: READERS }, (_, number) => read(number));
+    const publishers = releases.map(async (release) => (await registry.publish(release)).status);
+    const statuses = await Promise.all(publishers).finally(() => (isDone = true));
+    await Promise.all(readers);
+    return { statuses, reads };
+  }
+
+  /** The archives alone, past the registry. */
+  async function sendArchives(releases) {
+    for (const { archives } of releases) {
+      for (const [digest, bytes] of archives) await registry.overwrite(`archives/${digest}.zip`, bytes);
+    }
+  }
+
+  function otherBytes(number) {
+    const platform = "linux_amd64";
+    const bytes = zip({ "terraform-provider-other_v1.0.0": `#!/bin/sh\n# of publisher ${number}\n` }, 0o755);
+    const zips = [packaged(`terraform-provider-other_1.0.0_${platform}.zip`, platform, bytes)];
+    return signedProvider({ address: "acme/other", version: "1.0.0", key, zips });
+  }
+});
+
+const count = (statuses) => Object.fromEntries(Object.entries(Object.groupBy(statuses, String)).map(([status, all]) => [status, all.length]));
+
+/** The versions in a list of any protocol; tags, which are ordered as texts (6.3), by version. */
+function versionsIn(list, path) {
+  if (list.tags) {
+    assert.deepEqual(list.tags, [...list.tags].sort(), path);
+    return list.tags.toSorted(compare);
+  }
+  return Array.isArray(list.versions) ? list.versions.map(({ version }) => version) : Object.keys(list.versions);
+}
+
+/** Semantic versions, as far as these need it: a release is newer than its candidates. */
+function compare(a, b) {
+  const [[coreA, preA], [coreB, preB]] = [a, b].map((version) => version.split("-"));
+  const [partsA, partsB] = [coreA, coreB].map((core) => core.split(".").map(Number));
+  const different = partsA.findIndex((part, place) => part !== partsB[place]);
+  if (different >= 0) return partsA[different] - partsB[different];
+  return (preA === undefined) - (preB === undefined);
+}
