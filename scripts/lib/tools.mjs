@@ -1,5 +1,5 @@
-// The two programs worker-build consists of here, built from source once per user: worker-build itself, and the
-// wasm-bindgen whose version must equal the library's.
+// Programs of other people that are built from source once per user: the two that a build of the Worker consists of here,
+// worker-build itself and the wasm-bindgen whose version must equal the library's, and what runs fuzz targets.
 import { existsSync } from "node:fs";
 import { mkdir, readdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -10,6 +10,7 @@ import { ask, run } from "./run.mjs";
 import { say, step } from "./step.mjs";
 
 const WORKER_BUILD = "0.8.7";
+const CARGO_FUZZ = "0.13.2";
 
 const tools = () => ({
   workerBuild: { crate: "worker-build", program: "worker-build", version: WORKER_BUILD, args: [] },
@@ -22,11 +23,21 @@ const tools = () => ({
   },
 });
 
+const cargoFuzz = { crate: "cargo-fuzz", program: "cargo-fuzz", version: CARGO_FUZZ, args: [] };
+
 /** Builds what is neither on PATH nor in the cache. */
-export async function ensureTools() {
+export const ensureTools = () => ensure(Object.values(tools()));
+
+/** The path of `cargo-fuzz`, which is built if need be. */
+export async function ensureCargoFuzz() {
+  await ensure([cargoFuzz]);
+  return find(cargoFuzz);
+}
+
+async function ensure(wanted) {
   await removeLeftovers((pid) => !isAlive(pid));
   const missing = [];
-  for (const tool of Object.values(tools())) if ((await find(tool)) === null) missing.push(tool);
+  for (const tool of wanted) if ((await find(tool)) === null) missing.push(tool);
   if (missing.length === 0) return;
   say(`The first time takes a few minutes: tools are built, and kept in ${cacheDir} for the next time.`);
   for (const tool of missing) await step(`building ${tool.crate} ${tool.version}`, (log) => install(tool, log));
@@ -52,7 +63,7 @@ async function install(tool, log) {
   const { crate, version, args } = tool;
   // Built aside and moved into place, so that an interrupted build leaves nothing that looks finished.
   const aside = `${home(tool)}.partial-${process.pid}`;
-  // One target directory for both tools: they share many dependencies.
+  // One target directory for all of them: they share many dependencies.
   const target = join(cacheDir, `target-${process.pid}`);
   await mkdir(cacheDir, { recursive: true });
   try {

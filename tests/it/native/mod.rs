@@ -5,6 +5,7 @@ mod counts;
 mod crowds;
 mod faults;
 mod formats;
+mod fuzzed;
 mod incoming;
 mod login;
 mod observed;

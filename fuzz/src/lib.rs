@@ -1,0 +1,590 @@
+//! What is fuzzed: each target takes any bytes, and must neither panic nor contradict itself.
+//!
+//! `fuzz_targets` gives them to libFuzzer, and `tests/it/native/fuzzed.rs` what is kept in `corpus`.
+
+use std::fmt::{Debug, Display};
+use std::io::Write as _;
+use std::str::FromStr;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use terrace_core::access::{
+    OwnerPattern, RevocationDocument, Revocations, Scope, Scopes, Token, TokenDocument, TokenId,
+    TokenKeys, TokenName,
+};
+use terrace_core::address::{MirroredAddress, ModuleAddress, ProviderAddress};
+use terrace_core::admin::{
+    MirrorBody, ModuleBody, ProviderBody, RotationBody, SigningKeysDocument, TokenBody,
+};
+use terrace_core::archive::{
+    Entry, Step, TarGzInspector, ZipInspector, check_module_archive, check_provider_package,
+    inspect_tar_gz, inspect_zip, module_archive_warnings,
+};
+use terrace_core::config::Config;
+use terrace_core::digest::Sha256;
+use terrace_core::index::{self, IndexMetadata, ListedRelease};
+use terrace_core::key::{ArchiveKey, BytesKey};
+use terrace_core::name::{Hostname, Namespace};
+use terrace_core::oci::pushed::{
+    LinkDocument, ProviderRepositories, PushedManifest, PushedRequest, TagDocument, UploadId,
+    UploadSession, pushed_packages,
+};
+use terrace_core::oci::{Digest, OciPath, OciRequest, Query, Reference, RepositoryName, TagPage};
+use terrace_core::oidc::{
+    Discovery, Expected, IssuerKeys, IssuerUrl, LoginRules, TrustedPublishers, UnverifiedToken,
+};
+use terrace_core::openpgp::{KeyId, detached_signature, parse_signing_keys, verify_detached};
+use terrace_core::origin::{Constraints, Fetched, OriginVersions, Service};
+use terrace_core::package_hash::PackageHash;
+use terrace_core::platform::Platform;
+use terrace_core::protocol_version::ProtocolVersion;
+use terrace_core::publish::{MirrorPublication, ModulePublication, ProviderPublication};
+use terrace_core::pull::{OriginDocument, ProviderPattern, VersionPattern};
+use terrace_core::range;
+use terrace_core::read::{Asked, Begun, Found, IndexForm, begin};
+use terrace_core::release::Release;
+use terrace_core::reply::Body;
+use terrace_core::route::Route;
+use terrace_core::secret::Secret;
+use terrace_core::shasums::Shasums;
+use terrace_core::standing::Standings;
+use terrace_core::subdir::Subdir;
+use terrace_core::time::UnixTime;
+use terrace_core::version::Version;
+
+const NOW: UnixTime = UnixTime(1_800_000_000);
+
+/// Something that takes any bytes.
+pub type Target = fn(&[u8]);
+
+/// All of them, by the names of their corpora.
+pub const TARGETS: [(&str, Target); 16] = [
+    ("admin", admin),
+    ("config", config),
+    ("documents", documents),
+    ("names", names),
+    ("oci", oci),
+    ("oidc", oidc),
+    ("openpgp", openpgp),
+    ("origin", origin),
+    ("pushed", pushed),
+    ("read", read),
+    ("release", release),
+    ("route", route),
+    ("shasums", shasums),
+    ("tar", tar),
+    ("token", token),
+    ("zip", zip),
+];
+
+fn text(data: &[u8]) -> Option<&str> {
+    str::from_utf8(data).ok()
+}
+
+/// What is accepted is written as something that is accepted and means the same.
+fn round_trip<T: FromStr + Display + PartialEq + Debug>(text: &str) {
+    if let Ok(value) = text.parse::<T>() {
+        let written = value.to_string();
+        let again = written.parse::<T>().ok();
+        assert_eq!(
+            again.as_ref(),
+            Some(&value),
+            "{text:?} is written {written:?}"
+        );
+    }
+}
+
+/// The same of a document that is stored.
+fn document<T: DeserializeOwned + Serialize + PartialEq + Debug>(data: &[u8]) {
+    if let Ok(value) = serde_json::from_slice::<T>(data) {
+        let written = serde_json::to_string(&value).expect("a document");
+        assert_eq!(
+            serde_json::from_str::<T>(&written).expect("a document"),
+            value
+        );
+    }
+}
+
+fn split(data: &[u8], at: u8) -> (&[u8], &[u8]) {
+    match data.iter().position(|byte| *byte == at) {
+        Some(place) => (&data[..place], &data[place + 1..]),
+        None => (data, &[]),
+    }
+}
+
+/// A path.
+pub fn route(data: &[u8]) {
+    let path = text(data).filter(|path| path.starts_with('/'));
+    if let Some(Ok(route)) = path.map(Route::parse) {
+        assert!(!format!("{route:?}").is_empty());
+    }
+}
+
+/// A method, a path, a query and headers, a line each; then what KV has for it.
+pub fn read(data: &[u8]) {
+    let Some(all) = text(data) else { return };
+    let mut lines = all.splitn(7, '\n');
+    let mut next = || lines.next().unwrap_or_default();
+    let (method, path, query, condition) = (next(), next(), next(), next());
+    let (authorization, range, index) = (next(), next(), next());
+    for vars in [OPEN.as_slice(), &CLOSED] {
+        let config = configured(vars).expect("these are right");
+        let asked = Asked {
+            method,
+            origin: "https://registry.example.com",
+            path,
+            query,
+            if_none_match: Some(condition),
+            authorization: Some(authorization),
+        };
+        let Begun::<Vec<u8>>::Read(mut lookup) = begin(&asked, &config, || NOW) else {
+            continue;
+        };
+        if lookup.leads_to_bytes() {
+            lookup.set_range(Some(range.to_owned()));
+        }
+        let (metadata, body) = index.split_once('\n').unwrap_or((index, ""));
+        let metadata = serde_json::from_str::<IndexMetadata>(metadata);
+        let metadata = metadata.unwrap_or_else(|_| IndexMetadata {
+            etag: "\"etag\"".to_owned(),
+            gone: None,
+            content: None,
+            pull: None,
+        });
+        let body = match lookup.form {
+            IndexForm::Stream => Body::Stream(body.as_bytes().to_vec()),
+            IndexForm::Text => Body::Text(body.to_owned()),
+        };
+        let found = Found { metadata, body };
+        let urls = config.archive_urls.as_ref();
+        if let Ok(reply) = lookup.finish(found, urls, asked.origin, &config.pull, NOW) {
+            for (name, value) in &reply.headers {
+                assert!(!value.contains(['\r', '\n', '\0']), "{name}: {value:?}");
+            }
+        }
+    }
+}
+
+const OPEN: [(&str, &str); 1] = [("TERRACE_ADMIN_TOKEN", "0123456789abcdef")];
+const CLOSED: [(&str, &str); 3] = [
+    ("TERRACE_ADMIN_TOKEN", "0123456789abcdef"),
+    ("TERRACE_ACCESS", "private"),
+    ("TERRACE_PULL_THROUGH", "registry.opentofu.org/*/*"),
+];
+
+fn configured(vars: &[(&str, &str)]) -> Option<Config> {
+    let lookup = |name: &str| {
+        let found = vars.iter().find(|(known, _)| *known == name);
+        found.map(|(_, value)| (*value).to_owned())
+    };
+    Config::from_vars(lookup).ok()
+}
+
+/// Variables, one a line: a name, `=`, and its value.
+pub fn config(data: &[u8]) {
+    let Some(all) = text(data) else { return };
+    let vars: Vec<(&str, &str)> = all
+        .lines()
+        .filter_map(|line| line.split_once('='))
+        .collect();
+    let lookup = |name: &str| {
+        let (_, value) = vars.iter().find(|(known, _)| *known == name)?;
+        let is_secret = SECRETS.contains(&name);
+        Some(format!(
+            "{value}{}",
+            if is_secret { TOLD_TO_NOBODY } else { "" }
+        ))
+    };
+    let told = match Config::from_vars(lookup) {
+        Ok(config) => format!("{config:?}"),
+        Err(error) => error.to_string(),
+    };
+    assert!(
+        !told.contains(TOLD_TO_NOBODY) || all.contains(TOLD_TO_NOBODY),
+        "{told}"
+    );
+}
+
+const SECRETS: [&str; 4] = [
+    "TERRACE_ADMIN_TOKEN",
+    "TERRACE_ADMIN_TOKEN_PREVIOUS",
+    "TERRACE_S3_SECRET_ACCESS_KEY",
+    "TERRACE_URL_SECRET",
+];
+
+const TOLD_TO_NOBODY: &str = "this is told to nobody";
+
+/// The document of a release.
+pub fn release(data: &[u8]) {
+    let Ok(release) = Release::from_document(data) else {
+        return;
+    };
+    let written = release.to_document().expect("a release");
+    let again = Release::from_document(written.as_bytes()).expect("what was written");
+    assert_eq!(again, release);
+    assert_eq!(again.to_document().expect("a release"), written);
+    let package = release.package();
+    let listed = ListedRelease::of(&release).expect("a release");
+    let metadata = listed.to_metadata(&package);
+    let told = |name: &str| {
+        let found = metadata.iter().find(|(known, _)| *known == name);
+        found.map(|(_, value)| value.as_str())
+    };
+    // Without any protocol or platform there is nothing to list, and its document tells.
+    let read = ListedRelease::from_metadata(&package, listed.version.clone(), told);
+    assert!(read.is_none_or(|read| read.contents == listed.contents));
+    let standings = Standings::default();
+    index::of_version(&release, &standings).expect("a release");
+    index::versions(&package, vec![listed], &standings).expect("a release");
+}
+
+/// Every other document that is stored; the first byte says which.
+pub fn documents(data: &[u8]) {
+    let Some((kind, data)) = data.split_first() else {
+        return;
+    };
+    match kind {
+        b'a' => drop(
+            serde_json::from_slice::<SigningKeysDocument>(data).map(|keys| {
+                for key in &keys.keys {
+                    let _ = parse_signing_keys(&key.ascii_armor);
+                }
+            }),
+        ),
+        b'b' => document::<TokenDocument>(data),
+        b'c' => document::<RevocationDocument>(data),
+        b'd' => document::<Revocations>(data),
+        b'e' => document::<LinkDocument>(data),
+        b'f' => document::<TagDocument>(data),
+        b'g' => {
+            if let Ok(mut session) = serde_json::from_slice::<UploadSession>(data) {
+                let id = UploadId::new(NOW, [7; 16]);
+                assert!(
+                    session.size() >= session.chunks(id).iter().map(|it| it.1).max().unwrap_or(0)
+                );
+                let _ = session.add(7, &[1, u64::MAX]);
+                let _ = (session.range(), session.is_empty());
+            }
+            document::<UploadSession>(data);
+        }
+        b'h' => {
+            if let Ok(seen) = OriginDocument::from_document(data) {
+                assert!(!format!("{seen:?}").is_empty());
+            }
+        }
+        _ => document::<IndexMetadata>(data),
+    }
+}
+
+/// The text of SHA256SUMS.
+pub fn shasums(data: &[u8]) {
+    let Some(text) = text(data) else { return };
+    match Shasums::parse(text) {
+        Ok(parsed) => assert_eq!(parsed.as_str(), text),
+        Err(errors) => assert!(!errors.is_empty(), "a refusal has a reason"),
+    }
+}
+
+/// Everything that is a short text: versions, addresses, names, digests.
+pub fn names(data: &[u8]) {
+    let Some(text) = text(data) else { return };
+    round_trip::<Version>(text);
+    if let Ok(version) = Version::parse_request(text) {
+        round_trip::<Version>(&version.to_string());
+    }
+    round_trip::<ProviderAddress>(text);
+    round_trip::<MirroredAddress>(text);
+    round_trip::<ModuleAddress>(text);
+    round_trip::<Hostname>(text);
+    round_trip::<Namespace>(text);
+    round_trip::<Platform>(text);
+    round_trip::<ProtocolVersion>(text);
+    round_trip::<Sha256>(text);
+    round_trip::<PackageHash>(text);
+    round_trip::<KeyId>(text);
+    round_trip::<ArchiveKey>(text);
+    let _ = text.parse::<BytesKey>();
+    if let Ok(subdir) = text.parse::<Subdir>() {
+        assert!(!subdir.as_str().split('/').any(|part| part == ".."));
+    }
+    if let Ok(constraints) = text.parse::<Constraints>() {
+        let version = Version::from_str("1.2.3").expect("a version");
+        let _ = constraints.admit(&version);
+    }
+    let _ = (
+        text.parse::<ProviderPattern>(),
+        text.parse::<VersionPattern>(),
+    );
+    let _ = (text.parse::<OwnerPattern>(), text.parse::<Scope>());
+}
+
+/// A zip, as a provider's and as a module's.
+pub fn zip(data: &[u8]) {
+    for inspector in [ZipInspector::new, ZipInspector::with_contents] {
+        let mut inspector = inspector(data.len() as u64);
+        let mut reads = 0;
+        while let Step::Read { offset, len } = inspector.next() {
+            let end = offset.checked_add(len).expect("a place");
+            assert!(
+                end <= data.len() as u64,
+                "reads {offset}+{len} of {}",
+                data.len()
+            );
+            let (offset, end) = (offset as usize, end as usize);
+            if inspector.feed(&data[offset..end]).is_err() {
+                break;
+            }
+            reads += 1;
+            assert!(reads <= 4 + data.len(), "it goes on");
+        }
+        if let Ok(entries) = inspector.finish() {
+            judge(&entries);
+        }
+    }
+    let _ = inspect_zip(data);
+}
+
+fn judge(entries: &[Entry]) {
+    let _ = check_provider_package(entries, "widget");
+    let _ = check_module_archive(entries, Some("modules/vpc"));
+    let _ = module_archive_warnings(entries);
+}
+
+/// A gzipped tar: as it comes, and as what is in it. It is fed in pieces of which the first byte tells the
+/// length.
+pub fn tar(data: &[u8]) {
+    let Some((piece, data)) = data.split_first() else {
+        return;
+    };
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::none());
+    gzip.write_all(data).expect("memory");
+    let zipped = gzip.finish().expect("memory");
+    for archive in [data, &zipped] {
+        let mut inspector = TarGzInspector::new();
+        let pieces = archive.chunks(1 + usize::from(*piece));
+        let fed = pieces
+            .map(|piece| inspector.feed(piece))
+            .find(Result::is_err);
+        let in_pieces = match fed {
+            Some(error) => error.map(|()| Vec::new()),
+            None => inspector.finish(),
+        };
+        let at_once = inspect_tar_gz(archive);
+        assert_eq!(
+            in_pieces.is_ok(),
+            at_once.is_ok(),
+            "{in_pieces:?} {at_once:?}"
+        );
+        if let Ok(entries) = at_once {
+            judge(&entries);
+        }
+    }
+}
+
+/// A token; or its parts, a line each.
+pub fn token(data: &[u8]) {
+    let Some(text) = text(data) else { return };
+    let keys = TokenKeys::new(&Secret::new("0123456789abcdef"), None);
+    // Nobody guesses one.
+    assert!(keys.read(text, || NOW).is_err() || text.len() > 80);
+    let mut lines = text.split('\n');
+    let mut next = || lines.next().unwrap_or_default();
+    let (id, name, scopes, expires) = (next(), next(), next(), next());
+    round_trip::<Scopes>(scopes);
+    round_trip::<TokenId>(id);
+    if let (Ok(id), Ok(name), Ok(scopes)) = (
+        id.parse::<TokenId>(),
+        name.parse::<TokenName>(),
+        scopes.parse::<Scopes>(),
+    ) {
+        let expires = expires.parse().ok().map(UnixTime);
+        let token = Token {
+            id,
+            name,
+            scopes,
+            expires,
+            is_of_previous: false,
+        };
+        let written = keys.write(&token);
+        if written.len() <= terrace_core::limits::TOKEN_BYTES {
+            let read = keys.read(&written, || UnixTime(0));
+            assert_eq!(read.as_ref(), Ok(&token), "{written}");
+        }
+        let config = configured(&OPEN).expect("these are right");
+        let _ = config
+            .access
+            .caller(Some(&format!("Bearer {written}")), || NOW);
+    }
+    let config = configured(&OPEN).expect("these are right");
+    let _ = config.access.caller(Some(text), || NOW);
+}
+
+/// A token of another party, and what its issuer says, in a line behind it; rules.
+pub fn oidc(data: &[u8]) {
+    let (first, rest) = split(data, b'\n');
+    let issuer: IssuerUrl = "https://issuer.example.com".parse().expect("a URL");
+    let keys = IssuerKeys::parse(&issuer, rest);
+    let _ = Discovery::parse(&issuer, rest);
+    if let Some(token) = text(first)
+        && let Ok(token) = UnverifiedToken::parse(token)
+    {
+        let _ = token.claimed_issuer();
+        if let Ok(keys) = &keys {
+            let expected = Expected {
+                audiences: &["terrace"],
+                now: NOW,
+                longest_life: None,
+            };
+            let _ = token.verify(keys, &expected);
+        }
+    }
+    if let Some(text) = text(data) {
+        let _ = (
+            text.parse::<TrustedPublishers>(),
+            text.parse::<LoginRules>(),
+        );
+        let _ = text.parse::<IssuerUrl>();
+    }
+}
+
+/// Armoured keys, up to a NUL, and a signature.
+pub fn openpgp(data: &[u8]) {
+    let (keys, signature) = split(data, 0);
+    let keys = text(keys).and_then(|keys| parse_signing_keys(keys).ok());
+    for signature in [signature, data] {
+        let Ok(signature) = detached_signature(signature) else {
+            continue;
+        };
+        if let Some(keys) = &keys {
+            let _ = verify_detached(keys, b"signed", &signature, NOW.0);
+        }
+    }
+}
+
+/// The bodies of admin requests.
+pub fn admin(data: &[u8]) {
+    let version: Version = "1.2.3".parse().expect("a version");
+    if let Ok(body) = serde_json::from_slice::<ProviderBody>(data) {
+        let address = "acme/widget".parse().expect("an address");
+        let parsed = ProviderPublication::parse(address, version.clone(), &body);
+        assert!(parsed.err().is_none_or(|reasons| !reasons.is_empty()));
+    }
+    if let Ok(body) = serde_json::from_slice::<MirrorBody>(data) {
+        let address = "registry.example.com/acme/widget"
+            .parse()
+            .expect("an address");
+        let parsed = MirrorPublication::parse(address, version.clone(), &body, NOW);
+        assert!(parsed.err().is_none_or(|reasons| !reasons.is_empty()));
+    }
+    if let Ok(body) = serde_json::from_slice::<ModuleBody>(data) {
+        let address = "acme/vpc/aws".parse().expect("an address");
+        let parsed = ModulePublication::parse(address, version, &body);
+        assert!(parsed.err().is_none_or(|reasons| !reasons.is_empty()));
+    }
+    if let Ok(body) = serde_json::from_slice::<TokenBody>(data) {
+        let _ = body.name.parse::<TokenName>();
+        let _ = body.scopes.join(" ").parse::<Scopes>();
+    }
+    let _ = serde_json::from_slice::<RotationBody>(data);
+}
+
+/// What OCI clients ask: a path, a query and a range, a line each.
+pub fn oci(data: &[u8]) {
+    let Some(all) = text(data) else { return };
+    let mut lines = all.splitn(3, '\n');
+    let mut next = || lines.next().unwrap_or_default();
+    let (path, query, header) = (next(), next(), next());
+    if let Ok(OciRequest {
+        path: OciPath::Manifest(Reference::Tag(version)),
+        ..
+    }) = OciRequest::parse(path)
+    {
+        round_trip::<Version>(&version.to_string());
+    }
+    if let Ok(PushedRequest { repository, path }) = PushedRequest::parse(path) {
+        let location = path.location(&repository);
+        let again = location.strip_prefix("/v2/").map(PushedRequest::parse);
+        let sent = PushedRequest { repository, path };
+        assert!(!sent.methods().is_empty());
+        assert_eq!(again.and_then(Result::ok), Some(sent), "{location}");
+    }
+    let _ = ProviderRepositories::parse_one(path);
+    for name in [
+        "n",
+        "last",
+        "digest",
+        "mount",
+        "from",
+        "tag",
+        "artifactType",
+    ] {
+        let values: Vec<_> = Query(query).values(name).collect();
+        assert_eq!(values.is_empty(), Query(query).value(name).is_none());
+    }
+    if let Some(page) = TagPage::parse(query) {
+        let _ = page.of(r#"{"name":"acme","tags":["1.0.0","1.1.0","2.0.0"]}"#);
+    }
+    if let Ok(digest) = Digest::parse(path) {
+        assert_eq!(digest.to_string(), path);
+    }
+    for size in [0, 1, 1_000, u64::MAX] {
+        let _ = range::wanted(header, size);
+    }
+    let name = RepositoryName::parse("acme/things").expect("a name");
+    let _ = UploadSession::new(&name).accepts(Some(header), Some(1));
+    if let Some(id) = UploadId::parse(path) {
+        assert_eq!(UploadId::parse(&id.to_string()), Some(id));
+    }
+}
+
+/// A manifest that is pushed.
+pub fn pushed(data: &[u8]) {
+    let (content_type, bytes) = split(data, b'\n');
+    let _ = PushedManifest::pushed(bytes, text(content_type));
+    for bytes in [data, bytes] {
+        let Ok(manifest) = PushedManifest::parse(bytes) else {
+            continue;
+        };
+        let digest = Digest::Sha256(Sha256::of(bytes));
+        let _ = (manifest.references().len(), manifest.subject());
+        let _ = manifest.referrer(bytes, digest);
+        let _ = manifest.provider_targets();
+        let tag = TagDocument::of(digest, &manifest, 0);
+        let metadata = tag.to_metadata();
+        let told = |name: &str| {
+            let found = metadata.iter().find(|(known, _)| *known == name);
+            found.map(|(_, value)| value.as_str())
+        };
+        assert_eq!(TagDocument::from_metadata(told), Some(tag));
+        let platform = Platform::new("linux", "amd64").expect("a platform");
+        let address = "registry.example.com/acme/widget"
+            .parse()
+            .expect("an address");
+        let version = "1.2.3".parse().expect("a version");
+        if let Ok(package) = manifest.package(&address, &version, &platform) {
+            let body = pushed_packages(vec![package]);
+            let _ = MirrorPublication::parse(address, version, &body, NOW);
+        }
+    }
+}
+
+/// What other registries answer.
+pub fn origin(data: &[u8]) {
+    let fetched = Fetched {
+        status: 200,
+        final_url: "https://registry.example.com/v1/".to_owned(),
+        content_type: Some("application/json".to_owned()),
+        body: data.to_vec(),
+    };
+    let _ = Service::read(&fetched);
+    let discovered = Fetched {
+        body: br#"{"providers.v1":"/v1/providers/"}"#.to_vec(),
+        ..fetched.clone()
+    };
+    let service = Service::read(&discovered).expect("a service");
+    let address = "registry.example.com/acme/widget"
+        .parse()
+        .expect("an address");
+    let fetch = OriginVersions::ask(&service, &address);
+    let _ = OriginVersions::read(&fetch, &fetched);
+}
