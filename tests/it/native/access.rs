@@ -657,6 +657,23 @@ fn two_who_revoke_at_once_revoke_both() {
     );
 }
 
+/// A rotation gives the old token a while; a revocation that comes meanwhile does not.
+#[test]
+fn a_token_that_is_revoked_while_it_is_rotated_is_dead_at_once() {
+    let (memory, registry) = filled();
+    let (id, token) = create(&registry, &["admin"], None);
+    let (other, revoked) = (memory.clone(), id.clone());
+    memory.before_operation("R2 put revocations/", move || {
+        let registry = Registry::in_memory(&other, &[]);
+        revoke(&registry, &revoked).expect(200);
+    });
+    let path = format!("/admin/v1/tokens/{id}/rotation");
+    post(&registry, &path, &serde_json::json!({ "overlap": 600 })).expect(201);
+    assert!(!memory.is_uninterrupted());
+    let elsewhere = Registry::in_memory(&memory.elsewhere(), &[]);
+    elsewhere.get_as(&token, "/admin/v1/tokens").expect(401);
+}
+
 #[test]
 fn whatever_a_browser_may_be_led_to_runs_nothing_and_is_shown_in_no_frame() {
     let (_, registry) = filled();
