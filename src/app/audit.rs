@@ -65,16 +65,20 @@ impl Change {
     }
 }
 
-/// What is answered to a change, and written down then. Also that there is nothing to delete: whoever
-/// deletes again, because the entry could not be written, finds nothing left.
+/// What is answered to a change, and written down then. Also that there is nothing to delete or to rotate:
+/// whoever sends the same again, because the entry could not be written, finds nothing left.
 pub(super) fn answered<S>(
     method: Method,
     done: Result<Reply<S>, Failure>,
 ) -> Result<Reply<S>, Failure> {
+    let is_left = |status| {
+        !matches!(
+            (method, status),
+            (Method::Delete, 404) | (Method::Post, 409)
+        )
+    };
     match done {
-        Err(Failure::Problem(problem)) if method == Method::Delete && problem.status() == 404 => {
-            Ok(problem.reply())
-        }
+        Err(Failure::Problem(problem)) if !is_left(problem.status()) => Ok(problem.reply()),
         done => done,
     }
 }

@@ -1,5 +1,6 @@
 mod access;
 mod audit;
+mod changes;
 mod config;
 mod counts;
 mod crowds;

@@ -141,6 +141,21 @@ impl Released {
         }
     }
 
+    /// Where something is said of a version, or of all of them.
+    pub fn standing(&self, version: Option<&str>) -> String {
+        let (kind, address) = match self {
+            Self::Provider(it) => (
+                "providers",
+                format!("{}/{}", it.namespace, it.provider_type),
+            ),
+            Self::Mirrored(it) => ("mirror", it.address()),
+            Self::Module(it) => ("modules", it.address.clone()),
+        };
+        let version = version.map(|version| format!("/{version}"));
+        let version = version.unwrap_or_default();
+        format!("/admin/v1/{kind}/{address}{version}/standing")
+    }
+
     /// Its OCI repository.
     pub fn repository(&self) -> String {
         match self {

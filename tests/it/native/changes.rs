@@ -1,0 +1,431 @@
+//! What is said of what is published, of keys and of tokens, broken at each of its operations of storage.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use futures_util::FutureExt as _;
+use serde_json::{Value, json};
+use terrace::store::Clock as _;
+
+use crate::support::breaks::{Break, ways};
+use crate::support::chain;
+use crate::support::fixtures::{Signer, add_key};
+use crate::support::memory::Memory;
+use crate::support::pushed::{Pushed, PushedProvider};
+use crate::support::registry::{Response, Sent, TOKEN};
+use crate::support::released::Released;
+use crate::support::tokens::create;
+use crate::support::{ProviderFixture, Registry};
+
+type Vars = &'static [(&'static str, &'static str)];
+
+/// Tokens make a difference here.
+const PRIVATE: Vars = &[("TERRACE_ACCESS", "private")];
+
+/// A request that changes something, and who reads what.
+struct Scene {
+    name: String,
+    vars: Vars,
+    memory: Memory,
+    sent: Sent,
+    reads: Vec<Sent>,
+    /// What else than the first answer the same request may get again.
+    again: u16,
+    /// Whether it makes something new each time.
+    is_new: bool,
+    /// Whether one fact decides.
+    is_one_fact: bool,
+}
+
+/// What a read answers.
+type Seen = Vec<(u16, Vec<(String, String)>, String)>;
+
+fn as_root(method: &str, path: &str, body: Option<&Value>) -> Sent {
+    let sent = Sent::new(method, path).bearing(TOKEN);
+    match body {
+        Some(body) => sent.body(body.to_string()),
+        None => sent,
+    }
+}
+
+impl Scene {
+    fn new(vars: Vars, name: &str) -> (Self, Registry) {
+        let memory = Memory::new();
+        let registry = Registry::in_memory(&memory, vars);
+        let scene = Self {
+            name: name.to_owned(),
+            vars,
+            memory,
+            sent: Sent::new("GET", "/"),
+            reads: Vec::new(),
+            again: 200,
+            is_new: false,
+            is_one_fact: true,
+        };
+        (scene, registry)
+    }
+
+    fn reads(&mut self, paths: impl IntoIterator<Item = String>) {
+        let reads = paths.into_iter().map(|path| Sent::new("GET", &path));
+        self.reads.extend(reads);
+    }
+
+    fn registry(&self, memory: &Memory) -> Registry {
+        Registry::in_memory(&memory.elsewhere(), self.vars)
+    }
+
+    /// Does it on `memory`. `None` if it is killed.
+    fn run(&self, memory: &Memory) -> Option<u16> {
+        let answered = self.registry(memory).answer(&self.sent).now_or_never();
+        answered.map(|response| response.status)
+    }
+
+    /// What everybody reads, by others who have remembered nothing.
+    fn seen(&self, memory: &Memory) -> Seen {
+        memory.set_time(self.memory.now());
+        let registry = self.registry(memory);
+        let read = |sent: &Sent| {
+            let Response {
+                status,
+                headers,
+                body,
+            } = registry.send(sent);
+            let text = String::from_utf8(body).unwrap();
+            assert!(status < 500, "{}: {} is {status}", self.name, sent.target);
+            (status, headers, text)
+        };
+        self.reads.iter().map(read).collect()
+    }
+}
+
+/// What a scene comes to when nothing breaks.
+struct Whole {
+    old: Seen,
+    new: Seen,
+    status: u16,
+    objects: BTreeMap<String, Vec<u8>>,
+    indices: BTreeMap<String, String>,
+    operations: Vec<String>,
+}
+
+impl Whole {
+    fn of(scene: &Scene) -> Self {
+        let after = scene.memory.copy();
+        let status = scene.run(&after).expect("nothing breaks");
+        assert!(matches!(status, 200..=202), "{}: {status}", scene.name);
+        let operations = after.operations();
+        let (old, new) = (scene.seen(&scene.memory.copy()), scene.seen(&after.copy()));
+        if !scene.is_new {
+            assert_ne!(old, new, "{} makes a difference", scene.name);
+        }
+        let facts = after.copy();
+        facts.lose_indices();
+        assert_eq!(scene.seen(&facts), new, "{} is in the facts", scene.name);
+        Self {
+            old,
+            new,
+            status,
+            objects: objects(&after),
+            indices: after.indices(),
+            operations,
+        }
+    }
+
+    /// Breaks an operation, looks at what is left of it, and sends the same again.
+    fn breaks_well(&self, scene: &Scene, at: usize, how: Break) {
+        let what = format!("{}: {} ({at}), {how:?}", scene.name, self.operations[at]);
+        let memory = scene.memory.copy();
+        memory.break_at(at, how);
+        let status = scene.run(&memory);
+        assert!(memory.repair(), "{what} was not reached");
+        match how {
+            Break::KilledBefore | Break::KilledAfter => assert_eq!(status, None, "{what}"),
+            Break::Busy if self.operations[at].starts_with("R2 delete") => {
+                assert_eq!(status, Some(503), "{what}: a delete is not tried again");
+            }
+            Break::Busy => assert_eq!(status, Some(self.status), "{what}"),
+            _ => assert_eq!(status, Some(503), "{what}: a failure is told"),
+        }
+        self.tells_the_truth(scene, &memory, &what);
+        self.is_finished_by_the_same_again(scene, &memory, &what);
+    }
+
+    /// Each read answers what it has answered before, or what it will; the facts alone answer one of both
+    /// everywhere.
+    fn tells_the_truth(&self, scene: &Scene, memory: &Memory, what: &str) {
+        chain::entries(memory);
+        for (place, seen) in scene.seen(&memory.copy()).iter().enumerate() {
+            let is_true = *seen == self.old[place] || *seen == self.new[place];
+            let target = &scene.reads[place].target;
+            assert!(is_true, "{what}: {target} answers {seen:?}");
+        }
+        let facts = memory.copy();
+        facts.lose_indices();
+        let seen = scene.seen(&facts);
+        let is_either = seen == self.old || seen == self.new;
+        assert!(is_either || !scene.is_one_fact, "{what}: {seen:?}");
+    }
+
+    fn is_finished_by_the_same_again(&self, scene: &Scene, memory: &Memory, what: &str) {
+        memory.set_time(scene.memory.now());
+        let status = scene.run(memory).expect("nothing breaks any more");
+        let is_finished = status == self.status || status == scene.again;
+        assert!(is_finished, "{what}: {status}");
+        assert_eq!(scene.seen(memory), self.new, "{what}");
+        if !scene.is_new {
+            assert!(objects(memory) == self.objects, "{what}: other objects");
+            for (key, text) in &self.indices {
+                assert_eq!(memory.indices().get(key), Some(text), "{what}: {key}");
+            }
+        }
+        let entries = chain::entries(memory);
+        let told = format!("{} {}", scene.sent.method, scene.sent.target);
+        let told = entries.iter().filter(|it| it.what.starts_with(&told));
+        assert!(told.count() > 0, "{what} is not in the log");
+    }
+}
+
+/// What is stored, apart from the log and from what somebody who had to wait has told others.
+fn objects(memory: &Memory) -> BTreeMap<String, Vec<u8>> {
+    let mut objects = memory.objects();
+    objects.retain(|key, _| !key.starts_with("written/") && !chain::is_log(key));
+    objects
+}
+
+/// A package with two versions, of the first of which something else is said.
+fn said(released: fn(&str) -> Released, from: &str, to: &str) -> Scene {
+    let (mut scene, registry) = Scene::new(&[], &format!("{from} → {to}"));
+    let (first, second) = (released("1.0.0"), released("1.1.0"));
+    first.prepare(&registry);
+    let mut paths: BTreeSet<String> = first.lists().into_iter().collect();
+    for it in [&first, &second] {
+        assert_eq!(it.publish(&registry).now_or_never(), Some(201));
+    }
+    paths.extend(first.everything(&registry));
+    paths.extend(second.downloads());
+    let path = first.standing(Some("1.0.0"));
+    let body = |state| json!({ "state": state, "reason": "a test" });
+    registry
+        .send(&as_root("PUT", &path, Some(&body(from))))
+        .expect(200);
+    scene.sent = as_root("PUT", &path, Some(&body(to)));
+    paths.insert(first.standing(None));
+    scene.reads(paths);
+    for read in &mut scene.reads {
+        if read.target.ends_with("/standing") {
+            *read = read.clone().bearing(TOKEN);
+        }
+    }
+    scene
+}
+
+/// The same of all of a package.
+fn said_of_all() -> Scene {
+    let (mut scene, registry) = Scene::new(&[], "a package is deprecated");
+    let released = Released::provider("1.0.0");
+    released.prepare(&registry);
+    assert_eq!(released.publish(&registry).now_or_never(), Some(201));
+    let body = json!({ "state": "deprecated", "reason": "use acme/gadget" });
+    scene.sent = as_root("PUT", &released.standing(None), Some(&body));
+    scene.reads(released.lists());
+    scene
+}
+
+/// A pushed provider is revoked where it was pushed, too.
+fn said_of_pushed(from: &str, to: &str) -> Scene {
+    let (mut scene, registry) = Scene::new(&[], &format!("pushed: {from} → {to}"));
+    let provider = PushedProvider::of("acme", "a zip");
+    let index = provider.prepare(&registry);
+    provider.tag(&registry, "1.0.0", &index).expect(201);
+    let repository = provider.repository();
+    let address = repository.replace("opentofu-providers", "registry.opentofu.org");
+    let path = format!("/admin/v1/mirror/{address}/1.0.0/standing");
+    let body = |state| json!({ "state": state, "reason": "a test" });
+    registry
+        .send(&as_root("PUT", &path, Some(&body(from))))
+        .expect(200);
+    scene.sent = as_root("PUT", &path, Some(&body(to)));
+    scene.reads([
+        format!("/v2/{repository}/tags/list"),
+        format!("/v2/{repository}/manifests/1.0.0"),
+        provider.mirror("index.json"),
+        provider.mirror("1.0.0.json"),
+    ]);
+    scene
+}
+
+/// Two packages whose versions one key has signed.
+fn signed() -> (Scene, Registry, String) {
+    let (mut scene, registry) = Scene::new(&[], "");
+    add_key(&registry, "acme", Signer::usual());
+    let mut paths = BTreeSet::new();
+    for (provider_type, version) in [
+        ("widget", "1.0.0"),
+        ("widget", "1.1.0"),
+        ("gadget", "1.0.0"),
+    ] {
+        let fixture = ProviderFixture::of("acme", provider_type, version);
+        fixture.publish(&registry);
+        let released = Released::Provider(fixture);
+        paths.extend(released.lists());
+        paths.extend(released.everything(&registry));
+    }
+    scene.reads(paths);
+    let keys = "/admin/v1/namespaces/acme/keys";
+    scene.reads.push(as_root("GET", keys, None));
+    (
+        scene,
+        registry,
+        format!("{keys}/{}", Signer::usual().key_id()),
+    )
+}
+
+fn key(from: &str, to: &str) -> Scene {
+    let (mut scene, registry, path) = signed();
+    let body = |state| json!({ "state": state, "reason": "a test" });
+    registry
+        .send(&as_root("PUT", &path, Some(&body(from))))
+        .expect(200);
+    scene.name = format!("a key: {from} → {to}");
+    scene.sent = as_root("PUT", &path, Some(&body(to)));
+    scene
+}
+
+fn key_removed() -> Scene {
+    let (mut scene, _, path) = signed();
+    scene.name = "a key is removed".to_owned();
+    scene.sent = as_root("DELETE", &path, None);
+    scene.again = 404;
+    scene
+}
+
+fn key_added() -> Scene {
+    let (mut scene, _, _) = signed();
+    scene.name = "a key is added".to_owned();
+    let armor = Signer::other().public_armor();
+    scene.sent = as_root("PUT", "/admin/v1/namespaces/acme/keys", None).body(armor);
+    scene
+}
+
+/// A private module, and who reads it with a token.
+fn read_with_token(name: &str) -> (Scene, String, Registry) {
+    let (mut scene, registry) = Scene::new(PRIVATE, name);
+    let module = Released::module("1.0.0");
+    assert_eq!(module.publish(&registry).now_or_never(), Some(201));
+    let (id, token) = create(&registry, &["read"], None);
+    for path in module.lists().into_iter().chain(module.downloads()) {
+        scene.reads.push(Sent::new("GET", &path).bearing(&token));
+        scene.reads.push(Sent::new("GET", &path).bearing(TOKEN));
+    }
+    (scene, id, registry)
+}
+
+fn token_revoked() -> Scene {
+    let (mut scene, id, _) = read_with_token("a token is revoked");
+    scene.sent = as_root("DELETE", &format!("/admin/v1/tokens/{id}"), None);
+    scene
+}
+
+fn token_created() -> Scene {
+    let (mut scene, _, _) = read_with_token("a token is made");
+    let body = json!({ "name": "a test", "scopes": ["read"] });
+    scene.sent = as_root("POST", "/admin/v1/tokens", Some(&body));
+    scene.is_new = true;
+    scene
+}
+
+fn token_rotated(overlap: u64) -> Scene {
+    let name = format!("a token is rotated, with {overlap} seconds");
+    let (mut scene, id, _) = read_with_token(&name);
+    let path = format!("/admin/v1/tokens/{id}/rotation");
+    scene.sent = as_root("POST", &path, Some(&json!({ "overlap": overlap })));
+    // It cannot be rotated any more when it is dead.
+    scene.again = 409;
+    scene.is_new = true;
+    scene
+}
+
+/// What OCI clients delete, by its digest or by a tag.
+fn deleted(by_digest: bool) -> Scene {
+    let (mut scene, registry) = Scene::new(&[], "a manifest or a tag is deleted");
+    scene.is_one_fact = !by_digest;
+    let pushed = Pushed::of(&registry, "acme/things");
+    pushed.artifact("latest", b"a layer", json!({}));
+    let text = pushed.artifact("other", b"a layer", json!({}));
+    let digest = crate::support::pushed::digest(text.as_bytes());
+    let reference = if by_digest { &digest } else { "latest" };
+    scene.sent = pushed.request("DELETE", &format!("manifests/{reference}"));
+    scene.again = 404;
+    let paths = ["latest", "other", &digest].map(|it| pushed.path(&format!("manifests/{it}")));
+    scene.reads(paths);
+    scene.reads([pushed.path("tags/list")]);
+    scene
+}
+
+/// Every way to break each of these.
+fn break_all(scenes: &[Scene]) {
+    let (mut steps, mut broken) = (0, 0);
+    for scene in scenes {
+        let whole = Whole::of(scene);
+        assert!(!whole.operations.is_empty(), "{}", scene.name);
+        for (at, operation) in whole.operations.iter().enumerate() {
+            for how in ways(operation) {
+                whole.breaks_well(scene, at, *how);
+                broken += 1;
+            }
+        }
+        steps += whole.operations.len();
+    }
+    let count = scenes.len();
+    println!("{count} changes: {steps} operations, broken in {broken} ways");
+}
+
+/// All that can be said of a version.
+const STATES: [(&str, &str); 4] = [
+    ("active", "deprecated"),
+    ("deprecated", "withdrawn"),
+    ("withdrawn", "revoked"),
+    ("revoked", "active"),
+];
+
+#[test]
+fn what_is_said_of_a_provider_broken_at_each_operation_heals_and_is_written_down() {
+    let said_of = |kind| STATES.map(|(from, to)| said(kind, from, to));
+    break_all(&said_of(Released::provider));
+    break_all(&said_of(Released::mirrored));
+    break_all(&[
+        said_of_all(),
+        said_of_pushed("active", "revoked"),
+        said_of_pushed("revoked", "active"),
+    ]);
+}
+
+#[test]
+fn what_is_said_of_a_module_broken_at_each_operation_heals_and_is_written_down() {
+    break_all(&STATES.map(|(from, to)| said(Released::module, from, to)));
+}
+
+#[test]
+fn what_is_said_of_a_key_broken_at_each_operation_heals_and_is_written_down() {
+    break_all(&[
+        key("active", "retired"),
+        key("retired", "revoked"),
+        key("revoked", "active"),
+        key_added(),
+        key_removed(),
+    ]);
+}
+
+#[test]
+fn what_becomes_of_a_token_broken_at_each_operation_heals_and_is_written_down() {
+    break_all(&[
+        token_created(),
+        token_revoked(),
+        token_rotated(0),
+        token_rotated(60),
+    ]);
+}
+
+#[test]
+fn what_oci_clients_delete_broken_at_each_operation_heals_and_is_written_down() {
+    break_all(&[deleted(true), deleted(false)]);
+}
