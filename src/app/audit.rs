@@ -11,6 +11,7 @@ use terrace_core::reply::Reply;
 use terrace_core::route::Method;
 
 use super::access::ADDRESS;
+use super::documents::BUSY_TRIES;
 use super::tokens::json;
 use super::{App, Failure};
 use crate::store::{Clock as _, Condition, Facts as _, ListedFact, Platform, Request, StoreError};
@@ -99,6 +100,7 @@ impl<P: Platform> App<'_, P> {
             sent: change.sent,
             previous: Sha256::of(b""),
         };
+        let mut tries = 1;
         loop {
             if number > 0 {
                 let newest = facts.get(&FactKey::Audit(number)).await?;
@@ -110,12 +112,23 @@ impl<P: Platform> App<'_, P> {
             let text = text.map_err(|error| Failure::Corrupt(error.to_string()))?;
             let key = FactKey::Audit(entry.number);
             let at = [(AT, entry.at.to_string())];
-            let written = self.put_document(&key, &text, &at, Condition::Absent);
-            if written.await?.is_some() {
-                break;
+            match facts.put(&key, &text, &at, Condition::Absent).await {
+                Ok(Some(_)) => break,
+                // Somebody else was faster, or the head is behind.
+                Ok(None) => number = self.newest_behind(number).await?,
+                Err(StoreError::Busy(what)) => {
+                    // Somebody else has just written it, and the next one is free.
+                    if facts.revision(&key).await?.is_some() {
+                        number = self.newest_behind(number).await?;
+                    } else if tries >= BUSY_TRIES {
+                        return Err(StoreError::Busy(what).into());
+                    } else {
+                        tries += 1;
+                        self.platform.clock().sleep(1).await;
+                    }
+                }
+                Err(error) => return Err(error.into()),
             }
-            // Somebody else was faster, or the head is behind.
-            number = self.newest_behind(number).await?;
         }
         let head = AuditHead {
             number: entry.number,
