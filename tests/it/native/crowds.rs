@@ -9,17 +9,19 @@ use proptest::sample::select;
 use proptest::test_runner::{Config, TestRunner};
 use rand::rngs::StdRng;
 use rand::{Rng as _, SeedableRng as _};
-use serde_json::Value;
+use serde_json::{Value, json};
+use terrace::store::Clock as _;
 use terrace_core::index::{self, IndexDocument, ListedRelease};
-use terrace_core::key::Package;
+use terrace_core::key::{FactKey, Package};
 use terrace_core::release::Release;
 use terrace_core::standing::Standings;
 use terrace_core::version::Version;
 
+use crate::support::chain;
 use crate::support::edge::ARRIVAL_MS;
 use crate::support::fixtures::{Signer, zip_of};
 use crate::support::memory::Memory;
-use crate::support::registry::{S3, Sent};
+use crate::support::registry::{S3, Sent, TOKEN};
 use crate::support::released::Released;
 use crate::support::schedule::{Actor, Schedule};
 use crate::support::{MirrorFixture, ModuleFixture, ProviderFixture, Registry, Response};
@@ -136,6 +138,27 @@ impl Crowd {
         (statuses.into_iter().flatten().collect(), seen.into_inner())
     }
 
+    /// What publishers and those who say something of a version are answered, by its place.
+    fn run_with_speakers(&mut self, all: &[Released], said: &[(usize, &str)]) -> Vec<Vec<u16>> {
+        self.busy.set(all.len());
+        let mut schedule = std::mem::replace(&mut self.schedule, Schedule::new(0));
+        let this = &*self;
+        let mut actors: Vec<Actor<'_, Vec<u16>>> = Vec::new();
+        for (number, released) in all.iter().enumerate() {
+            actors.push(Box::pin(this.publisher(released, number % LOCATIONS)));
+        }
+        for (number, (place, state)) in said.iter().enumerate() {
+            let released = &all[place % all.len()];
+            let path = released.standing(Some(released.version()));
+            actors.push(Box::pin(async move {
+                this.speaker(&path, state, number % LOCATIONS).await
+            }));
+        }
+        let statuses = schedule.run(&this.memory, actors);
+        self.schedule = schedule;
+        statuses
+    }
+
     /// Publishes, and again when it is told to. What it is answered.
     async fn publisher(&self, released: &Released, location: usize) -> Vec<u16> {
         let mut statuses = Vec::new();
@@ -151,6 +174,27 @@ impl Crowd {
             }
         }
         self.busy.set(self.busy.get() - 1);
+        statuses
+    }
+
+    /// Says something of a version, and again when it is told to. What it is answered.
+    async fn speaker(&self, path: &str, state: &str, location: usize) -> Vec<u16> {
+        let body = json!({ "state": state, "reason": "a test" }).to_string();
+        let sent = Sent::new("PUT", path).bearing(TOKEN).body(body);
+        let mut statuses = Vec::new();
+        for _ in 0..TRIES {
+            let memory = self.memory.at(location).frail(self.frailty);
+            let registry = Registry::in_memory(&memory, self.vars);
+            let answered = memory.until_killed(registry.answer(&sent)).await;
+            let status = answered.map_or(503, |response| response.status);
+            statuses.push(status);
+            match status {
+                503 => {}
+                // It is about to be published.
+                404 => self.memory.sleep(1).await,
+                _ => break,
+            }
+        }
         statuses
     }
 
@@ -234,16 +278,10 @@ impl Crowd {
         }
     }
 
-    /// KV holds exactly what the facts make, and everybody sees it.
+    /// KV holds exactly what the facts make, and everybody sees it. The log is whole.
     fn is_what_the_facts_make(&self, lists: &[String]) {
-        let (made, may_be) = indices_of_facts(&self.memory);
-        let stored = self.memory.documents();
-        for (key, document) in &made {
-            assert_eq!(stored.get(key), Some(document), "{key}");
-        }
-        for (key, document) in &stored {
-            assert!(made.contains_key(key) || may_be(key), "{key}: {document:?}");
-        }
+        self.is_indexed();
+        chain::entries(&self.memory);
         self.rest();
         for location in 0..LOCATIONS {
             let registry = self.registry(location);
@@ -252,6 +290,18 @@ impl Crowd {
                 let known = self.commits().into_iter().map(|it| it.0).collect();
                 assert_eq!(versions, in_order(known), "{path} at {location}");
             }
+        }
+    }
+
+    /// KV holds exactly what the facts make.
+    fn is_indexed(&self) {
+        let (made, may_be) = indices_of_facts(&self.memory);
+        let stored = self.memory.documents();
+        for (key, document) in &made {
+            assert_eq!(stored.get(key), Some(document), "{key}");
+        }
+        for (key, document) in &stored {
+            assert!(made.contains_key(key) || may_be(key), "{key}: {document:?}");
         }
     }
 }
@@ -292,12 +342,17 @@ fn indices_of_facts(memory: &Memory) -> (BTreeMap<String, IndexDocument>, impl F
     let releases: Vec<Release> = releases
         .map(|(_, bytes)| Release::from_document(bytes).unwrap())
         .collect();
+    let standings = |package: &Package| -> Standings {
+        let document = objects.get(&FactKey::Standings(package.clone()).to_string());
+        let read = document.map(|bytes| serde_json::from_slice(bytes).unwrap());
+        read.unwrap_or_default()
+    };
     let mut lists: Vec<(Package, Vec<ListedRelease>)> = Vec::new();
     let mut indices = Vec::new();
     let mut growing = Vec::new();
     for release in &releases {
         let (package, listed) = (release.package(), ListedRelease::of(release).unwrap());
-        indices.extend(index::of_version(release, &Standings::default()).unwrap());
+        indices.extend(index::of_version(release, &standings(&package)).unwrap());
         if release.may_grow() {
             growing.push(format!("{package}/sha256/"));
         }
@@ -307,7 +362,8 @@ fn indices_of_facts(memory: &Memory) -> (BTreeMap<String, IndexDocument>, impl F
         }
     }
     for (package, releases) in lists {
-        indices.extend(index::versions(&package, releases, &Standings::default()).unwrap());
+        let standings = standings(&package);
+        indices.extend(index::versions(&package, releases, &standings).unwrap());
     }
     let indices = indices.into_iter().map(|(key, it)| (key.to_string(), it));
     let may_be = move |key: &str| growing.iter().any(|start| key.starts_with(start));
@@ -508,4 +564,54 @@ fn whatever_the_order_the_indices_are_what_the_facts_make() {
         tally.borrow().0,
         tally.borrow().1
     );
+}
+
+/// The same where something is said of the versions meanwhile, also of the same one by several.
+#[test]
+fn whatever_is_said_meanwhile_the_indices_are_what_the_facts_make() {
+    let cases = std::env::var("TERRACE_INTERLEAVINGS");
+    let cases = cases.map_or(INTERLEAVINGS / 2, |cases| cases.parse().unwrap());
+    let tally = RefCell::new(BTreeMap::<u16, usize>::new());
+    let states = select(vec!["deprecated", "withdrawn", "revoked", "active"]);
+    let strategy = (
+        any::<u64>(),
+        0..3_usize,
+        prop::collection::vec(part(), 1..6),
+        prop::collection::vec((any::<usize>(), states), 1..6),
+        select(vec![0, 0, 20, 60]),
+    );
+    let test = |(seed, kind, parts, said, frailty)| {
+        let mut crowd = Crowd::new(seed, &[]);
+        crowd.frailty = frailty;
+        crowd.schedule.step_ms = seed % 8 + 1;
+        let parts: Vec<Part> = parts;
+        let mut all: Vec<Released> = parts.iter().map(|part| part.released(kind)).collect();
+        let (version, is_other) = ("0.1.0", false);
+        let first = Part { version, is_other }.released(kind);
+        crowd.publish(&first);
+        all.push(first);
+        let said: Vec<(usize, &str)> = said;
+        let statuses = crowd.run_with_speakers(&all, &said);
+        for statuses in &statuses {
+            let last = *statuses.last().unwrap();
+            assert!(matches!(last, 200 | 201 | 409), "{statuses:?}");
+        }
+        crowd.is_indexed();
+        let entries = chain::entries(&crowd.memory).len();
+        let answered = answered(&statuses);
+        let made = answered.iter().filter(|(status, _)| **status < 300);
+        let made: usize = made.map(|(_, count)| count).sum();
+        assert!(entries >= made, "{made} changes, {entries} entries");
+        for (status, count) in answered {
+            *tally.borrow_mut().entry(status).or_default() += count;
+        }
+        Ok(())
+    };
+    let config = Config {
+        cases,
+        failure_persistence: None,
+        ..Config::default()
+    };
+    TestRunner::new(config).run(&strategy, test).unwrap();
+    println!("{cases} interleavings: {:?}", tally.borrow());
 }
