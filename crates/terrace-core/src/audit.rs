@@ -95,6 +95,7 @@ impl AuditChain {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::pinned::assert_pinned;
 
     fn chain(length: u64) -> Vec<String> {
         let mut previous = Sha256::of(b"");
@@ -155,8 +156,8 @@ mod tests {
         let text = format!(
             r#"{{"number":1,"at":1,"by":"root","from":"192.0.2.1","what":"DELETE /admin/v1/tokens/0123456789abcdef","status":204,"previous":"{empty}"}}"#
         );
-        assert_eq!(first, text);
+        assert_pinned(&first, &text);
         let head = serde_json::to_string(&AuditHead { number: 7 }).unwrap();
-        assert_eq!(head, r#"{"number":7}"#);
+        assert_pinned(&head, r#"{"number":7}"#);
     }
 }

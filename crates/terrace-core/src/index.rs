@@ -546,6 +546,7 @@ fn indexed(packages: &[PackageDocument]) -> Vec<IndexedPackage> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::pinned::assert_pinned;
     use proptest::prelude::*;
 
     fn listed(version: &str, protocols: &str, platforms: &str) -> ListedRelease {
@@ -610,6 +611,30 @@ mod tests {
         assert_eq!(
             versions(&provider(), Vec::new(), &Standings::default()).unwrap(),
             []
+        );
+    }
+
+    #[test]
+    fn the_metadata_of_a_hosted_provider_is_pinned() {
+        let mut release = listed("1.0.0", "5.0,6.0", "linux_amd64,darwin_arm64");
+        release.contents = vec!["e3b0c44298".to_owned()];
+        release.signing_key = Some("1DCFB46346EDC30F".to_owned());
+        let metadata = release.to_metadata(&provider()).into_iter();
+        let metadata: Vec<String> = metadata.map(|(k, v)| format!("{k}={v}")).collect();
+        assert_pinned(
+            &metadata.join("; "),
+            "contents=e3b0c44298; protocols=5.0,6.0; platforms=linux_amd64,darwin_arm64; \
+             key=1DCFB46346EDC30F",
+        );
+    }
+
+    #[test]
+    fn what_must_not_be_handed_out_is_pinned() {
+        let gone = IndexDocument::gone(&"it deletes".parse().unwrap());
+        assert_pinned(&gone.text, "gone");
+        assert_pinned(
+            &serde_json::to_string(&gone.metadata).unwrap(),
+            r#"{"etag":"\"283bb9deef02e6843abfb538efa1eca7\"","gone":"it deletes"}"#,
         );
     }
 

@@ -221,6 +221,7 @@ impl fmt::Display for Reason {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::pinned::assert_pinned;
     use proptest::prelude::*;
 
     fn statement(state: State, reason: &str) -> Statement {
@@ -239,12 +240,30 @@ mod tests {
             versions: [("1.0.0".to_owned(), statement(State::Revoked, "it deletes"))].into(),
         };
         let text = r#"{"package":{"state":"deprecated","reason":"use acme/gadget","at":1,"by":"root"},"versions":{"1.0.0":{"state":"revoked","reason":"it deletes","at":1,"by":"root"}}}"#;
-        assert_eq!(serde_json::to_string(&standings).unwrap(), text);
+        assert_pinned(&serde_json::to_string(&standings).unwrap(), text);
         assert_eq!(serde_json::from_str::<Standings>(text).unwrap(), standings);
         assert_eq!(
             serde_json::from_str::<Standings>("{}").unwrap(),
             Standings::default()
         );
+    }
+
+    #[test]
+    fn what_is_said_of_a_key_is_pinned() {
+        for (state, word) in [
+            (KeyState::Retired, "retired"),
+            (KeyState::Revoked, "revoked"),
+        ] {
+            let said = KeyStatement {
+                state,
+                reason: "stolen".parse().unwrap(),
+                at: 1,
+                by: "root".to_owned(),
+            };
+            let text = format!(r#"{{"state":"{word}","reason":"stolen","at":1,"by":"root"}}"#);
+            assert_pinned(&serde_json::to_string(&said).unwrap(), &text);
+            assert_eq!(serde_json::from_str::<KeyStatement>(&text).unwrap(), said);
+        }
     }
 
     #[test]

@@ -77,6 +77,8 @@ pub struct State {
     /// Whether somebody has just been killed.
     is_killed: Cell<bool>,
     revision: Cell<u64>,
+    /// How many random numbers were drawn: each is another one.
+    random: Cell<u64>,
     now_ms: Cell<u64>,
     log: RefCell<Vec<String>>,
     /// Called once, after the next listing of releases: the place where another publisher's
@@ -192,6 +194,7 @@ impl Memory {
         copy.0.objects.replace(self.0.objects.borrow().clone());
         copy.0.indices.replace(self.0.indices.borrow().clone());
         copy.0.revision.set(self.0.revision.get());
+        copy.0.random.set(self.0.random.get());
         copy.0.now_ms.set(self.0.now_ms.get());
         copy
     }
@@ -1160,8 +1163,8 @@ impl Platform for Memory {
     }
 
     fn random(&self) -> [u8; 16] {
-        let count = self.0.revision.get() + 1;
-        self.0.revision.set(count);
+        let count = self.0.random.get() + 1;
+        self.0.random.set(count);
         u128::from(count).to_be_bytes()
     }
 

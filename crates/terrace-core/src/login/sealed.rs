@@ -329,6 +329,32 @@ mod tests {
         assert_eq!(stale, Err(SealFault::Stale(NOW)));
     }
 
+    /// They are in nobody's bucket, but a sign-in may begin with one version of the Worker and end with the
+    /// next.
+    #[test]
+    fn what_travels_along_is_pinned() {
+        let said = |lines: Vec<String>| lines.join("\n");
+        let mark = browser().mark().0;
+        let terminal =
+            "http://localhost:10003/login\nE9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM\na state";
+        let token = "0123456789abcdef\nread publish:acme\nann@acme.example\n248289761001";
+        let state = SignInState {
+            terminal: self::terminal(),
+            browser: browser().mark(),
+        };
+        assert_eq!(said(state.lines()), format!("{mark}\n{terminal}"));
+        assert_eq!(
+            said(consent().lines()),
+            format!("{mark}\n{terminal}\n{token}")
+        );
+        let (port, challenge) = (
+            "http://localhost:10003/login",
+            "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM",
+        );
+        let code = consent().into_code().1;
+        assert_eq!(said(code.lines()), format!("{port}\n{challenge}\n{token}"));
+    }
+
     #[test]
     fn a_code_is_for_one_port_and_one_verifier() {
         let verifier = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
