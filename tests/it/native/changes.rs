@@ -137,10 +137,17 @@ impl Whole {
         memory.break_at(at, how);
         let status = scene.run(&memory);
         assert!(memory.repair(), "{what} was not reached");
+        let is = |operation| self.operations[at].starts_with(operation);
         match how {
             Break::KilledBefore | Break::KilledAfter => assert_eq!(status, None, "{what}"),
-            Break::Busy if self.operations[at].starts_with("R2 delete") => {
-                assert_eq!(status, Some(503), "{what}: a delete is not tried again");
+            _ if is("R2 delete incoming/") => {
+                assert_eq!(status, Some(self.status), "{what}: it is after the answer");
+            }
+            Break::Before if is("KV get") => {
+                assert_eq!(status, Some(self.status), "{what}: the facts tell it");
+            }
+            Break::Busy if is("R2 delete") || is("R2 put archives/") => {
+                assert_eq!(status, Some(503), "{what}: this is not tried again");
             }
             Break::Busy => assert_eq!(status, Some(self.status), "{what}"),
             _ => assert_eq!(status, Some(503), "{what}: a failure is told"),
@@ -184,10 +191,16 @@ impl Whole {
     }
 }
 
-/// What is stored, apart from the log and from what somebody who had to wait has told others.
+/// What is stored, apart from the log, from what somebody who had to wait has told others, and from what is
+/// left of what was brought.
 fn objects(memory: &Memory) -> BTreeMap<String, Vec<u8>> {
     let mut objects = memory.objects();
-    objects.retain(|key, _| !key.starts_with("written/") && !chain::is_log(key));
+    let is_aside = |key: &str| {
+        ["written/", "incoming/"]
+            .iter()
+            .any(|it| key.starts_with(it))
+    };
+    objects.retain(|key, _| !is_aside(key) && !chain::is_log(key));
     objects
 }
 
@@ -344,6 +357,22 @@ fn token_rotated(overlap: u64) -> Scene {
     scene
 }
 
+/// Somebody who may not read all there is publishes an archive that was brought for it.
+fn brought() -> Scene {
+    let (mut scene, registry) = Scene::new(PRIVATE, "what was brought is published");
+    let released = Released::module("1.0.0");
+    let (_, token) = create(&registry, &["publish:acme"], None);
+    let Sent { target, body, .. } = released.request(&registry);
+    scene.sent = Sent::new("PUT", &target).bearing(&token);
+    scene.sent = scene.sent.body(body.expect("a description"));
+    let missing = registry.send(&scene.sent).expect(202);
+    let sent = released.send_missing(&registry, &missing).now_or_never();
+    assert_eq!(sent, Some(None));
+    let paths = released.lists().into_iter().chain(released.downloads());
+    scene.reads = paths.map(|path| as_root("GET", &path, None)).collect();
+    scene
+}
+
 /// What OCI clients delete, by its digest or by a tag.
 fn deleted(by_digest: bool) -> Scene {
     let (mut scene, registry) = Scene::new(&[], "a manifest or a tag is deleted");
@@ -423,6 +452,11 @@ fn what_becomes_of_a_token_broken_at_each_operation_heals_and_is_written_down() 
         token_rotated(0),
         token_rotated(60),
     ]);
+}
+
+#[test]
+fn what_was_brought_broken_at_each_operation_heals_and_is_written_down() {
+    break_all(&[brought()]);
 }
 
 #[test]

@@ -100,7 +100,7 @@ impl Released {
     }
 
     /// Sends what is missing; the status of a refusal.
-    async fn send_missing(&self, registry: &Registry, answer: &Response) -> Option<u16> {
+    pub async fn send_missing(&self, registry: &Registry, answer: &Response) -> Option<u16> {
         let archives = self.archives();
         for missing in answer.json()["missing"].as_array().unwrap() {
             let wanted = missing["sha256"].as_str().unwrap();
