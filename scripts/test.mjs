@@ -23,6 +23,9 @@ import { buildEnv, setup } from "./setup.mjs";
  */
 const BUDGET_KIB = 730;
 
+/** How many changes of what fuzzing has kept are tried of each target: a second or two. */
+const MUTATIONS = "15000";
+
 /** All tests come from one address, and some of them with wrong credentials. */
 const MANY_FAILURES = { TERRACE_FAILURES_A_MINUTE: "100000" };
 
@@ -58,7 +61,7 @@ async function checkRust() {
   if (await ask("cargo", ["deny", "--version"])) await tally.check("cargo deny", cargo(["deny", "--workspace", "check"]));
   else tally.skip("cargo deny", "it is not on PATH");
   // Natively: no server, whatever the caller's environment says.
-  const env = { ...process.env, TERRACE_TEST_URL: undefined };
+  const env = { TERRACE_MUTATIONS: MUTATIONS, ...process.env, TERRACE_TEST_URL: undefined };
   await tally.suite("cargo test", "cargo", ["test", "--workspace", "--no-fail-fast"], readCargoTest, { env });
 }
 

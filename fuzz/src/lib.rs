@@ -8,22 +8,30 @@ use std::str::FromStr;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
 use terrace_core::access::{
-    OwnerPattern, RevocationDocument, Revocations, Scope, Scopes, Token, TokenDocument, TokenId,
-    TokenKeys, TokenName,
+    OwnerPattern, RevocationDocument, Revocations, Scope, Scopes, Sealable, Seals, Token,
+    TokenDocument, TokenId, TokenKeys, TokenName,
 };
 use terrace_core::address::{MirroredAddress, ModuleAddress, ProviderAddress};
 use terrace_core::admin::{
-    MirrorBody, ModuleBody, ProviderBody, RotationBody, SigningKeysDocument, TokenBody,
+    MirrorBody, ModuleBody, ProviderBody, RotationBody, SigningKeysDocument, StandingBody,
+    TokenBody,
 };
 use terrace_core::archive::{
     Entry, Step, TarGzInspector, ZipInspector, check_module_archive, check_provider_package,
     inspect_tar_gz, inspect_zip, module_archive_warnings,
 };
+use terrace_core::audit::{AuditChain, AuditEntry, AuditHead};
 use terrace_core::config::Config;
 use terrace_core::digest::Sha256;
+use terrace_core::exchange::{self, ExchangeRequest};
 use terrace_core::index::{self, IndexMetadata, ListedRelease};
 use terrace_core::key::{ArchiveKey, BytesKey};
+use terrace_core::login::{
+    Allowed, Browser, Challenge, Code, Consent, Form, GitHubList, GitHubMembers, Person, Port,
+    ProviderAnswer, Terminal, TerminalState, TokenRequest, Verifier,
+};
 use terrace_core::name::{Hostname, Namespace};
 use terrace_core::oci::pushed::{
     LinkDocument, ProviderRepositories, PushedManifest, PushedRequest, TagDocument, UploadId,
@@ -44,10 +52,11 @@ use terrace_core::range;
 use terrace_core::read::{Asked, Begun, Found, IndexForm, begin};
 use terrace_core::release::Release;
 use terrace_core::reply::Body;
+use terrace_core::request_line::Client;
 use terrace_core::route::Route;
 use terrace_core::secret::Secret;
 use terrace_core::shasums::Shasums;
-use terrace_core::standing::Standings;
+use terrace_core::standing::{KeyState, KeyStatement, Reason, Standings, State, Statement};
 use terrace_core::subdir::Subdir;
 use terrace_core::time::UnixTime;
 use terrace_core::version::Version;
@@ -58,10 +67,12 @@ const NOW: UnixTime = UnixTime(1_800_000_000);
 pub type Target = fn(&[u8]);
 
 /// All of them, by the names of their corpora.
-pub const TARGETS: [(&str, Target); 16] = [
+pub const TARGETS: [(&str, Target); 18] = [
     ("admin", admin),
     ("config", config),
     ("documents", documents),
+    ("exchange", exchange),
+    ("login", login),
     ("names", names),
     ("oci", oci),
     ("oidc", oidc),
@@ -137,7 +148,9 @@ pub fn read(data: &[u8]) {
             if_none_match: Some(condition),
             authorization: Some(authorization),
         };
-        let Begun::<Vec<u8>>::Read(mut lookup) = begin(&asked, &config, || NOW) else {
+        let (name, begun) = begin::<Vec<u8>>(&asked, &config, || NOW);
+        assert!(!name.contains('/'), "{name:?}");
+        let Begun::Read(mut lookup) = begun else {
             continue;
         };
         if lookup.leads_to_bytes() {
@@ -205,14 +218,17 @@ pub fn config(data: &[u8]) {
     );
 }
 
-const SECRETS: [&str; 4] = [
+const SECRETS: [&str; 5] = [
     "TERRACE_ADMIN_TOKEN",
     "TERRACE_ADMIN_TOKEN_PREVIOUS",
+    "TERRACE_LOGIN_CLIENT_SECRET",
     "TERRACE_S3_SECRET_ACCESS_KEY",
     "TERRACE_URL_SECRET",
 ];
 
-const TOLD_TO_NOBODY: &str = "this is told to nobody";
+/// It begins with a letter that ends no escape of a text that is told in quotes: `\0` before `123` has once been
+/// taken for the secret `0123`.
+const TOLD_TO_NOBODY: &str = "Nobody is told this";
 
 /// The document of a release.
 pub fn release(data: &[u8]) {
@@ -233,9 +249,24 @@ pub fn release(data: &[u8]) {
     // Without any protocol or platform there is nothing to list, and its document tells.
     let read = ListedRelease::from_metadata(&package, listed.version.clone(), told);
     assert!(read.is_none_or(|read| read.contents == listed.contents));
+    let version = release.version().to_string();
+    let said = Standings {
+        package: None,
+        versions: [(version, revoked())].into(),
+    };
     let standings = Standings::default();
     index::of_version(&release, &standings).expect("a release");
+    index::of_version(&release, &said).expect("a release");
     index::versions(&package, vec![listed], &standings).expect("a release");
+}
+
+fn revoked() -> Statement {
+    Statement {
+        state: State::Revoked,
+        reason: "stolen".parse().expect("a reason"),
+        at: NOW.0,
+        by: "root".to_owned(),
+    }
 }
 
 /// Every other document that is stored; the first byte says which.
@@ -244,13 +275,14 @@ pub fn documents(data: &[u8]) {
         return;
     };
     match kind {
-        b'a' => drop(
-            serde_json::from_slice::<SigningKeysDocument>(data).map(|keys| {
+        b'a' => {
+            if let Ok(keys) = serde_json::from_slice::<SigningKeysDocument>(data) {
                 for key in &keys.keys {
                     let _ = parse_signing_keys(&key.ascii_armor);
                 }
-            }),
-        ),
+            }
+            document::<SigningKeysDocument>(data);
+        }
         b'b' => document::<TokenDocument>(data),
         b'c' => document::<RevocationDocument>(data),
         b'd' => document::<Revocations>(data),
@@ -272,6 +304,29 @@ pub fn documents(data: &[u8]) {
                 assert!(!format!("{seen:?}").is_empty());
             }
         }
+        b'i' => {
+            if let Ok(standings) = serde_json::from_slice::<Standings>(data) {
+                for line in standings.warnings("acme/widget") {
+                    assert!(!line.chars().any(char::is_control), "{line:?}");
+                }
+            }
+            document::<Standings>(data);
+        }
+        b'j' => document::<KeyStatement>(data),
+        b'k' => {
+            let entries = text(data).into_iter().flat_map(|text| text.split('\n'));
+            let mut chain = AuditChain::default();
+            let mut walked = 0;
+            for entry in entries {
+                match chain.follow(entry) {
+                    Ok(_) => walked += 1,
+                    Err(fault) => assert!(!fault.to_string().is_empty()),
+                }
+            }
+            assert_eq!(chain.length(), walked);
+            document::<AuditEntry>(data);
+        }
+        b'l' => document::<AuditHead>(data),
         _ => document::<IndexMetadata>(data),
     }
 }
@@ -303,7 +358,12 @@ pub fn names(data: &[u8]) {
     round_trip::<PackageHash>(text);
     round_trip::<KeyId>(text);
     round_trip::<ArchiveKey>(text);
-    let _ = text.parse::<BytesKey>();
+    let client = Client::of_user_agent(Some(text));
+    let is_known = |it: &str| it.bytes().all(|byte| byte.is_ascii_graphic());
+    assert!(is_known(client.product()), "{client:?}");
+    if let Ok(key) = text.parse::<BytesKey>() {
+        assert_eq!(key.file_name(), text);
+    }
     if let Ok(subdir) = text.parse::<Subdir>() {
         assert!(!subdir.as_str().split('/').any(|part| part == ".."));
     }
@@ -315,7 +375,18 @@ pub fn names(data: &[u8]) {
         text.parse::<ProviderPattern>(),
         text.parse::<VersionPattern>(),
     );
-    let _ = (text.parse::<OwnerPattern>(), text.parse::<Scope>());
+    let _ = text.parse::<OwnerPattern>();
+    round_trip::<Scope>(text);
+    round_trip::<TokenName>(text);
+    round_trip::<State>(text);
+    round_trip::<KeyState>(text);
+    round_trip::<Reason>(text);
+    round_trip::<Port>(text);
+    round_trip::<Challenge>(text);
+    round_trip::<TerminalState>(text);
+    if let Ok(verifier) = text.parse::<Verifier>() {
+        assert!(verifier.challenge().is_of(&verifier));
+    }
 }
 
 /// A zip, as a provider's and as a module's.
@@ -447,6 +518,87 @@ pub fn oidc(data: &[u8]) {
     }
 }
 
+/// The type of a form, a line, and the form with which a job asks for a token.
+pub fn exchange(data: &[u8]) {
+    let (content_type, body) = split(data, b'\n');
+    let origin = "https://registry.example.com";
+    let asked = ExchangeRequest::parse(text(content_type), body, origin);
+    let granted: Scopes = "publish:acme read:globex".parse().expect("scopes");
+    match asked {
+        Ok(request) => {
+            assert!(!request.subject_token().is_empty());
+            if let Ok(scopes) = request.narrow(&granted) {
+                assert!(scopes.iter().all(|scope| granted.cover(scope)), "{scopes}");
+            }
+        }
+        Err(error) => assert!(error.reply::<()>().status >= 400),
+    }
+    if let Some(token) = text(body) {
+        let form = exchange::request_body(token);
+        let form_type = Some("application/x-www-form-urlencoded");
+        let read = ExchangeRequest::parse(form_type, form.as_bytes(), origin);
+        let same = read.as_ref().is_ok_and(|it| it.subject_token() == token);
+        let is_long = form.len() as u64 > terrace_core::limits::EXCHANGE_BYTES;
+        assert!(same || token.is_empty() || is_long, "{read:?}");
+    }
+}
+
+/// What terminals and browsers send, a query, a form or cookies, in a line; and what a provider says of somebody.
+pub fn login(data: &[u8]) {
+    let (sent, said) = split(data, b'\n');
+    let _ = ProviderAnswer::parse(said);
+    if let Some(mut members) = GitHubMembers::of_user(said) {
+        let _ = members.add(GitHubList::Organisations, said);
+        let _ = members.add(GitHubList::Teams, said);
+        let _ = Person::of(&members.into_claims());
+    }
+    let claims: Map<String, Value> = serde_json::from_slice(said).unwrap_or_default();
+    let person = Person::of(&claims);
+    for name in [&person.name, &person.account] {
+        assert_eq!(name.to_string().parse().as_ref(), Ok(name));
+    }
+    let seals = Seals::new(&Secret::new("0123456789abcdef"), None);
+    let token = Allowed {
+        id: "0123456789abcdef".parse().expect("an id"),
+        person,
+        scopes: "read publish:acme".parse().expect("scopes"),
+    };
+    if let Ok(request) = TokenRequest::parse(sent) {
+        assert!(seals.open::<Code>(&request.code, NOW).is_err());
+        let code = Code {
+            port: request.port,
+            challenge: request.verifier.challenge(),
+            token: token.clone(),
+        };
+        assert_eq!(again(&seals, &code), code);
+        assert_eq!(code.redeem(&request).as_ref(), Ok(&token));
+    }
+    let Some(sent) = text(sent) else { return };
+    for name in ["state", "code", "error", "answer"] {
+        let _ = Form(sent).value(name);
+    }
+    if let Some(browser) = Browser::of_cookies(sent) {
+        assert!(browser.mark().is_of(&browser));
+    }
+    if let Ok(terminal) = Terminal::parse(sent) {
+        let url = terminal.redirect_to("a.b");
+        assert!(url.starts_with(&format!("{}/login?", terminal.port.origin())));
+        assert!(!url.chars().any(|c| c.is_control() || c == ' '), "{url:?}");
+        let browser = Browser::new([7; 16]).mark();
+        let consent = Consent {
+            terminal,
+            browser,
+            token,
+        };
+        assert_eq!(again(&seals, &consent), consent);
+    }
+}
+
+/// What is sealed is opened as it was.
+fn again<T: Sealable>(seals: &Seals, what: &T) -> T {
+    seals.open(&seals.seal(what, NOW), NOW).expect("ours").0
+}
+
 /// Armoured keys, up to a NUL, and a signature.
 pub fn openpgp(data: &[u8]) {
     let (keys, signature) = split(data, 0);
@@ -486,6 +638,12 @@ pub fn admin(data: &[u8]) {
         let _ = body.scopes.join(" ").parse::<Scopes>();
     }
     let _ = serde_json::from_slice::<RotationBody>(data);
+    if let Ok(body) = serde_json::from_slice::<StandingBody>(data) {
+        if let Ok(reason) = body.reason.parse::<Reason>() {
+            assert_eq!(reason.to_string(), body.reason);
+        }
+        let _ = (body.state.parse::<State>(), body.state.parse::<KeyState>());
+    }
 }
 
 /// What OCI clients ask: a path, a query and a range, a line each.
