@@ -354,7 +354,7 @@ pub(crate) enum TokenCommand {
         #[arg(long)]
         expires: Expiry,
     },
-    /// Show all tokens that were made with this command, and who made them
+    /// Show all tokens that were made, by this command and by signing in, and by whom
     #[command(after_help = EXIT_CODES)]
     List,
     /// Revoke tokens; they are dead everywhere within a minute

@@ -121,6 +121,7 @@ fn line(token: &TokenAnswer) -> String {
         scopes,
         expires,
         revoked,
+        created_by,
         ..
     } = token;
     let until = match (revoked, expires) {
@@ -128,5 +129,6 @@ fn line(token: &TokenAnswer) -> String {
         (None, Some(expires)) => format!("expires {expires}"),
         (None, None) => "does not expire".to_owned(),
     };
-    format!("{id}  {}  {until}  {name}", scopes.join(" "))
+    let scopes = scopes.join(" ");
+    format!("{id}  {scopes}  {until}  {name}  by {created_by}")
 }

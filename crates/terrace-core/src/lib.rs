@@ -31,6 +31,7 @@ pub mod openpgp;
 pub mod origin;
 pub mod own_hosts;
 pub mod package_hash;
+mod percent;
 #[cfg(test)]
 mod pinned;
 pub mod platform;

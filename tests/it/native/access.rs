@@ -3,6 +3,7 @@
 use terrace_core::access::PREFIX;
 use terrace_core::route::{Method, Route};
 
+use crate::support::breaks::Break;
 use crate::support::breaks::When;
 use crate::support::memory::Memory;
 use crate::support::people::LOGIN;
@@ -442,6 +443,36 @@ fn no_answer_but_the_pages_of_signing_in_is_a_document_to_a_browser() {
                 "{path} {kind}"
             );
         }
+    }
+}
+
+#[test]
+fn where_nobody_can_tell_whether_a_token_is_revoked_it_opens_nothing() {
+    let (memory, registry) = filled();
+    let (_, token) = create(&registry, &["read", "publish:acme"], None);
+    let path = "/v1/providers/acme/widget/versions";
+    for vars in [
+        [("TERRACE_ACCESS", "private")],
+        [("TERRACE_ACCESS", "public")],
+    ] {
+        let elsewhere = memory.elsewhere();
+        let registry = Registry::in_memory(&elsewhere, &vars);
+        elsewhere.break_at(0, Break::Outage);
+        if vars[0].1 == "private" {
+            registry.get_as(&token, path).expect(503);
+        }
+        registry
+            .get_as(&token, "/admin/v1/namespaces/acme/keys")
+            .expect(503);
+        assert!(elsewhere.repair());
+        // KV alone is not enough to stop anybody.
+        let elsewhere = memory.elsewhere();
+        let registry = Registry::in_memory(&elsewhere, &vars);
+        elsewhere.break_at(0, Break::Before);
+        registry
+            .get_as(&token, "/admin/v1/namespaces/acme/keys")
+            .expect(200);
+        assert!(elsewhere.repair());
     }
 }
 

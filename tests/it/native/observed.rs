@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use crate::support::breaks::Break;
 use crate::support::memory::Memory;
 use crate::support::registry::{Response, Sent};
 use crate::support::{MirrorFixture, ModuleFixture, ProviderFixture, Registry, tokens};
@@ -169,4 +170,19 @@ fn health_asks_kv_and_r2() {
     let line = &lines(&memory, 1)[0];
     assert_eq!((&line["kv"], &line["r2"]), (&1.into(), &1.into()));
     assert_eq!(registry.head("/healthz").expect(200).body, b"");
+}
+
+#[test]
+fn health_tells_which_does_not_answer() {
+    let (memory, registry) = start(&[]);
+    for (at, how, kv, r2) in [
+        (0, Break::Before, "does not answer", "ok"),
+        (1, Break::Before, "ok", "does not answer"),
+        (0, Break::Outage, "does not answer", "does not answer"),
+    ] {
+        memory.break_at(at, how);
+        let told = registry.get("/healthz").expect(503).json();
+        assert_eq!((&told["kv"], &told["r2"]), (&kv.into(), &r2.into()));
+        assert!(memory.repair());
+    }
 }

@@ -1,7 +1,10 @@
 //! The body of a request to an OAuth endpoint (RFC 6749, appendix B).
 
+use std::borrow::Cow;
+
 use super::ExchangeError;
 use crate::limits;
+use crate::percent::{Plus, decoded};
 
 /// Parameters, each once and none of them empty.
 pub(super) struct Form(Vec<(String, String)>);
@@ -23,6 +26,7 @@ impl Form {
         let mut form = Self(Vec::new());
         for pair in body.split('&').filter(|pair| !pair.is_empty()) {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            let decoded = |text| decoded(text, Plus::Space).map(Cow::into_owned);
             let (Some(name), Some(value)) = (decoded(name), decoded(value)) else {
                 return Err(wrong("the body is no form"));
             };
@@ -48,23 +52,6 @@ impl Form {
         let missing = || ExchangeError::Malformed(format!("{name} is missing"));
         self.value(name).ok_or_else(missing)
     }
-}
-
-fn decoded(text: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.bytes();
-    while let Some(byte) = rest.next() {
-        bytes.push(match byte {
-            b'+' => b' ',
-            b'%' => {
-                let mut digit = || char::from(rest.next()?).to_digit(16);
-                let (high, low) = (digit()?, digit()?);
-                u8::try_from(high * 16 + low).ok()?
-            }
-            byte => byte,
-        });
-    }
-    String::from_utf8(bytes).ok()
 }
 
 #[cfg(test)]

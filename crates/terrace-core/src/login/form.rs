@@ -1,5 +1,6 @@
 //! Forms and queries, as browsers and OAuth clients encode them.
 
+use crate::percent::{Plus, decoded};
 use crate::presign::encode;
 
 /// A text in `application/x-www-form-urlencoded` (RFC 6749, appendix B).
@@ -28,15 +29,16 @@ impl Form<'_> {
             Some((name, value)) => (name, value),
             None => (pair, ""),
         });
-        let mut values = pairs.filter(|(known, _)| decoded(known).as_deref() == Some(name));
+        let mut values =
+            pairs.filter(|(known, _)| decoded(known, Plus::Space).as_deref() == Some(name));
         let Some((_, value)) = values.next() else {
             return Ok(None);
         };
         if values.next().is_some() {
             return Err(FormFault::Twice);
         }
-        let value = decoded(value).ok_or(FormFault::NoText)?;
-        Ok(Some(value).filter(|value| !value.is_empty()))
+        let value = decoded(value, Plus::Space).ok_or(FormFault::NoText)?;
+        Ok(Some(value.into_owned()).filter(|value| !value.is_empty()))
     }
 }
 
@@ -45,24 +47,6 @@ pub(super) fn encoded(parameters: &[(&str, &str)]) -> String {
     let pairs = parameters.iter();
     let pairs = pairs.map(|(name, value)| format!("{name}={}", encode(value)));
     pairs.collect::<Vec<_>>().join("&")
-}
-
-/// A `+` is a space here.
-fn decoded(text: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.bytes();
-    while let Some(byte) = rest.next() {
-        bytes.push(match byte {
-            b'+' => b' ',
-            b'%' => {
-                let digit = |byte: Option<u8>| char::from(byte?).to_digit(16);
-                let (high, low) = (digit(rest.next())?, digit(rest.next())?);
-                u8::try_from(high * 16 + low).ok()?
-            }
-            byte => byte,
-        });
-    }
-    String::from_utf8(bytes).ok()
 }
 
 #[cfg(test)]

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use crate::percent::{Plus, decoded};
+
 /// A query as it was sent, without its `?`.
 #[derive(Debug, Clone, Copy)]
 pub struct Query<'a>(pub &'a str);
@@ -18,32 +20,13 @@ impl<'a> Query<'a> {
         let pairs = self.0.split('&').filter_map(|pair| pair.split_once('='));
         pairs
             .filter(move |(known, _)| *known == name)
-            .filter_map(|(_, value)| decoded(value))
+            .filter_map(|(_, value)| decoded(value, Plus::Plus))
     }
 }
 
 /// A text for a query: what is not unreserved is escaped.
 pub fn encoded(text: &str) -> String {
     crate::presign::encode(text)
-}
-
-fn decoded(text: &str) -> Option<Cow<'_, str>> {
-    if !text.contains('%') {
-        return Some(Cow::Borrowed(text));
-    }
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.bytes();
-    while let Some(byte) = rest.next() {
-        let decoded = if byte == b'%' {
-            let digit = |byte: Option<u8>| char::from(byte?).to_digit(16);
-            let (high, low) = (digit(rest.next())?, digit(rest.next())?);
-            u8::try_from(high * 16 + low).ok()?
-        } else {
-            byte
-        };
-        bytes.push(decoded);
-    }
-    String::from_utf8(bytes).ok().map(Cow::Owned)
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::rule::{Lists, Rule, parse_rules, union};
 use super::{
-    Claims, Expected, Grant, IssuerKeys, Quoted, Refusal, RuleFault, RulesError, UnverifiedToken,
+    Claims, Expected, IssuerKeys, Quoted, Refusal, RuleFault, RulesError, UnverifiedToken,
 };
 use crate::access::Scopes;
 use crate::time::UnixTime;
@@ -39,21 +39,6 @@ pub struct SignIn<'s> {
 }
 
 impl LoginRules {
-    /// What is granted to the person of whom this ID token is.
-    ///
-    /// # Errors
-    /// Why nothing is.
-    pub fn grant(
-        &self,
-        token: &UnverifiedToken<'_>,
-        keys: &IssuerKeys,
-        sign_in: &SignIn<'_>,
-    ) -> Result<Grant, Refusal> {
-        let claims = sign_in.verify(token, keys)?;
-        let scopes = self.scopes(claims.members())?;
-        Ok(Grant { claims, scopes })
-    }
-
     /// What is granted to the person of whom these claims are, wherever they come from.
     ///
     /// # Errors

@@ -43,8 +43,9 @@ fn sign_in(claims: &Map<String, Value>, nonce: &str) -> Result<Vec<String>, Stri
         nonce,
         now: NOW,
     };
-    match rules().grant(&token, &keys(PROVIDER), &sign_in) {
-        Ok(grant) => Ok(grant.scopes.iter().map(ToString::to_string).collect()),
+    let verified = sign_in.verify(&token, &keys(PROVIDER));
+    match verified.and_then(|claims| rules().scopes(claims.members())) {
+        Ok(scopes) => Ok(scopes.iter().map(ToString::to_string).collect()),
         Err(refusal) => {
             let debug = format!("{refusal:?}");
             Err(debug.split([' ', '(']).next().unwrap().to_owned())
