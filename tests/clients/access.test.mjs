@@ -100,24 +100,30 @@ withEachClient((client) => {
   });
 });
 
-describe("a revoked token", () => {
-  const registry = useRegistry({ vars: PRIVATE });
-  const keyDirectory = scratch();
-  before(() => fill(registry, keyDirectory));
+withEachClient((client) => {
+  describe("a revoked token", () => {
+    const registry = useRegistry({ vars: PRIVATE });
+    const keyDirectory = scratch();
+    before(() => fill(registry, keyDirectory));
 
-  test("is dead within a minute, also where it was just good", async () => {
-    const { id, token } = await createToken(registry, "read");
-    const headers = { authorization: `Bearer ${token}` };
-    const ask = async () => (await registry.request("/v1/providers/acme/hello/versions", { headers })).status;
-    assert.equal(await ask(), 200);
-    const revoked = Date.now();
-    const init = { method: "DELETE", headers: { authorization: `Bearer ${registry.secrets.adminToken}` } };
-    assert.equal((await registry.request(`/admin/v1/tokens/${id}`, init)).status, 200);
-    while ((await ask()) === 200) {
-      assert.ok(Date.now() - revoked < 60_000, "it is alive after a minute");
-      await sleep(500);
-    }
-    assert.equal(await ask(), 401);
+    test("is dead within a minute, also where it was just good, and so the client says (2.1.5, 3.3)", async (t) => {
+      const { id, token } = await createToken(registry, "read");
+      const headers = { authorization: `Bearer ${token}` };
+      const ask = async () => (await registry.request("/v1/providers/acme/hello/versions", { headers })).status;
+      assert.equal(await ask(), 200);
+      const revoked = Date.now();
+      const init = { method: "DELETE", headers: { authorization: `Bearer ${registry.secrets.adminToken}` } };
+      assert.equal((await registry.request(`/admin/v1/tokens/${id}`, init)).status, 200);
+      while ((await ask()) === 200) {
+        assert.ok(Date.now() - revoked < 60_000, "it is alive after a minute");
+        await sleep(500);
+      }
+      assert.equal(await ask(), 401);
+      const work = await client.workspace(t, registry, { "main.tf": main["provider.tf"] }, byEnvironment(token));
+      assert.match(await work.fails("init"), /rejected the given authentication credentials|401/);
+      const module = await client.workspace(t, registry, { "main.tf": main["module.tf"] }, byEnvironment(token));
+      assert.match(await module.fails("init"), /401/);
+    });
   });
 });
 
