@@ -165,7 +165,7 @@ impl<P: Platform> App<'_, P> {
         let found = self.platform.indices().get(&key, IndexForm::Text, seconds);
         let read = match found.await {
             Ok(Some(found)) => match found.body {
-                Body::Text(text) => serde_json::from_str(&text).ok(),
+                Body::Text(text) => serde_json::from_slice(text.as_bytes()).ok(),
                 Body::Empty | Body::Stream(_) => None,
             },
             Ok(None) => None,

@@ -425,7 +425,9 @@ pub fn sized<S>(reply: Reply<S>, method: Method) -> Reply<S> {
 
 fn parse<S, T: serde::de::DeserializeOwned>(found: &Found<S>) -> Result<T, FinishError> {
     match &found.body {
-        Body::Text(text) => serde_json::from_str(text).map_err(|_| FinishError::Corrupt),
+        Body::Text(text) => {
+            serde_json::from_slice(text.as_bytes()).map_err(|_| FinishError::Corrupt)
+        }
         Body::Empty | Body::Stream(_) => Err(FinishError::Corrupt),
     }
 }

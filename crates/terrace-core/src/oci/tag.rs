@@ -66,7 +66,7 @@ impl TagPage {
     /// # Errors
     /// When `text` is no list of tags.
     pub fn of(&self, text: &str) -> Result<(String, Option<String>), serde_json::Error> {
-        let mut list: Tags = serde_json::from_str(text)?;
+        let mut list: Tags = serde_json::from_slice(text.as_bytes())?;
         if let Some(last) = &self.last {
             list.tags.retain(|tag| tag > last);
         }
