@@ -6,15 +6,19 @@ mod audit;
 mod documents;
 mod exchange;
 mod follow;
+mod garbage;
 mod health;
 mod incoming;
 mod issuer;
 mod keys;
 mod login;
 mod oci;
+mod operations;
 mod publish;
 mod pull;
 mod read;
+mod repair;
+mod restore;
 mod standing;
 mod tokens;
 
@@ -279,10 +283,10 @@ impl<'a, P: Platform> App<'a, P> {
         let need = Need::of(&route, method, &own);
         let caller = self.authorize(&request, &need).await?;
         let body = match method {
-            Method::Put | Method::Post => admin_body(&mut request).await?,
+            Method::Put | Method::Post => admin_body(&mut request, most(&route)).await?,
             _ => Vec::new(),
         };
-        if matches!(method, Method::Get | Method::Head) {
+        if !changes(&route, method) {
             return self
                 .administer(route, method, &caller, &body, &request)
                 .await;
@@ -349,6 +353,17 @@ impl<'a, P: Platform> App<'a, P> {
             (Route::Tokens, _) => self.list_tokens(request.query()).await,
             (Route::Token(id), _) => self.revoke_token(id).await,
             (Route::TokenRotation(id), _) => self.rotate_token(caller, id, body).await,
+            (
+                route @ (Route::Reindex
+                | Route::Verify
+                | Route::Facts
+                | Route::StoredArchives
+                | Route::Garbage),
+                method,
+            ) => {
+                self.operate(&route, method, body, request.query(), origin)
+                    .await
+            }
             // Everything else has been answered before.
             (
                 Route::Home
@@ -420,10 +435,25 @@ fn content_length<R: Request>(request: &R) -> Result<u64, Problem> {
     })
 }
 
+/// Whether what is asked for may change what the registry is, so that it is written down. Who verifies
+/// changes nothing, and who asks how to send a copy has sent none.
+fn changes(route: &Route, method: Method) -> bool {
+    let asks = matches!(route, Route::Verify | Route::StoredArchives);
+    !asks && !matches!(method, Method::Get | Method::Head)
+}
+
+/// How long the body of an admin request may be.
+fn most(route: &Route) -> u64 {
+    match route {
+        Route::Facts => limits::RESTORE_BODY_BYTES,
+        _ => limits::ADMIN_BODY_BYTES,
+    }
+}
+
 /// The body of an admin request, which is small.
-async fn admin_body<R: Request>(request: &mut R) -> Result<Vec<u8>, Failure> {
-    if content_length(request)? > limits::ADMIN_BODY_BYTES {
-        return Err(Problem::TooLarge(limits::ADMIN_BODY_BYTES).into());
+async fn admin_body<R: Request>(request: &mut R, most: u64) -> Result<Vec<u8>, Failure> {
+    if content_length(request)? > most {
+        return Err(Problem::TooLarge(most).into());
     }
     request.bytes().await.map_err(|BodyError(cause)| {
         let message = format!("the body could not be read to its end: {cause}");

@@ -9,7 +9,7 @@ mod platform;
 pub mod store;
 pub mod tally;
 
-use worker::{Context, Env, event, web_sys};
+use worker::{Context, Env, ScheduleContext, ScheduledEvent, event, web_sys};
 
 /// The Worker's fetch event.
 #[event(fetch)]
@@ -19,4 +19,10 @@ async fn fetch(
     context: Context,
 ) -> worker::Result<web_sys::Response> {
     platform::serve(request, env, context).await
+}
+
+/// The Worker's scheduled event: `triggers.crons` of `wrangler.toml`.
+#[event(scheduled)]
+async fn scheduled(_event: ScheduledEvent, env: Env, _context: ScheduleContext) {
+    platform::reconcile(env).await;
 }

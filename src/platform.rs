@@ -89,6 +89,14 @@ async fn answer(
     http::respond(reply)
 }
 
+/// One step of the periodic repair.
+pub(crate) async fn reconcile(env: Env) {
+    match config(&env).and_then(|config| Ok((config, Cloudflare::new(env)?))) {
+        Ok((config, cloudflare)) => App::new(config, cloudflare).reconcile().await,
+        Err(Misconfigured { cause, .. }) => console_error!("configuration: {cause}"),
+    }
+}
+
 /// Whether this read may fetch something from elsewhere, for which others wait.
 fn may_pull(request: &web_sys::Request, env: &Env) -> bool {
     config(env).is_ok_and(|config| config.pull.pulls_any())
@@ -157,13 +165,14 @@ impl Cloudflare {
     fn new(env: Env) -> Result<Self, Misconfigured> {
         let missing = |name, error| format!("the binding {name} is missing: {error}");
         let bucket = env.bucket(FACTS).map_err(|error| missing(FACTS, error))?;
-        let indices = env.kv(INDICES).map_err(|error| missing(INDICES, error))?;
         let tally = Rc::<Tally>::default();
         let counted = || Rc::clone(&tally);
+        let indices = kv::Namespace::new(&env, INDICES, counted());
+        let indices = indices.map_err(|error| missing(INDICES, error))?;
         Ok(Self {
             env,
             bucket: r2::Bucket::new(bucket, counted()),
-            indices: kv::Namespace::new(indices, counted()),
+            indices,
             internet: upstream::Internet { tally: counted() },
             clock: clock::SystemClock,
             tally,

@@ -139,6 +139,26 @@ pub struct ArchiveHead {
     pub sha256: Option<Sha256>,
 }
 
+/// A page of a listing of stored bytes.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct BytesPage {
+    /// Each object, ascending by its name.
+    pub objects: Vec<ListedBytes>,
+    /// Whether there are more behind the last of these.
+    pub is_cut: bool,
+}
+
+/// Stored bytes of a listing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListedBytes {
+    /// What follows the prefix in its key.
+    pub name: String,
+    /// How many bytes there are.
+    pub size: u64,
+    /// When they were stored.
+    pub stored_at: UnixTime,
+}
+
 /// What became of an attempt to store bytes under their digest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stored {
@@ -172,8 +192,17 @@ pub trait Archives {
     /// `length` bytes from `offset` on, or as many as there are.
     async fn read(&self, key: ArchiveKey, offset: u64, length: u64) -> Result<Vec<u8>, StoreError>;
 
-    /// The digest of what is really stored, computed without bringing the bytes into wasm.
-    async fn digest(&self, key: ArchiveKey) -> Result<Option<Sha256>, StoreError>;
+    /// The digest of what is really stored, by the algorithm of its key, computed without bringing the
+    /// bytes into wasm.
+    async fn digest(&self, key: BytesKey) -> Result<Option<Digest>, StoreError>;
+
+    /// Up to `most` objects whose keys begin with `prefix`, behind the one with this name.
+    async fn list_bytes(
+        &self,
+        prefix: &str,
+        behind: Option<&str>,
+        most: u32,
+    ) -> Result<BytesPage, StoreError>;
 
     /// The whole object and its length; `None` when it is not stored.
     async fn open(&self, key: BytesKey) -> Result<Option<(u64, Self::Stream)>, StoreError>;
@@ -193,7 +222,8 @@ pub trait Archives {
         payload: Payload<Self::Stream>,
     ) -> Result<Stored, StoreError>;
 
-    /// Removes bytes that are not what their key says, or that have been brought and taken in.
+    /// Removes bytes that are not what their key says, that have been brought and taken in, or that nothing
+    /// refers to.
     async fn discard(&self, key: BytesKey) -> Result<(), StoreError>;
 }
 
@@ -235,6 +265,15 @@ pub trait Uploads {
     async fn remove(&self, names: Vec<String>) -> Result<(), StoreError>;
 }
 
+/// A page of a listing of indices.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct IndexPage {
+    /// Their keys. There may be none although there is a next page.
+    pub keys: Vec<String>,
+    /// Where the next page begins, if there is one.
+    pub cursor: Option<String>,
+}
+
 /// The indices: eventually consistent, one write a second for each key.
 #[expect(
     async_fn_in_trait,
@@ -252,6 +291,23 @@ pub trait Indices {
         form: IndexForm,
         cache_seconds: u32,
     ) -> Result<Option<Found<Self::Stream>>, StoreError>;
+
+    /// Those of up to [`INDICES_AT_ONCE`](terrace_core::limits::INDICES_AT_ONCE) indices that are not
+    /// there, or not byte for byte what they should be, by one operation. What is true of [`Indices::get`]
+    /// is true of each.
+    async fn differing<'w>(
+        &self,
+        wanted: &'w [(IndexKey, IndexDocument)],
+        cache_seconds: u32,
+    ) -> Result<Vec<&'w IndexKey>, StoreError>;
+
+    /// Up to 1,000 keys that begin with `prefix`, ascending, from `cursor` on. What was written or
+    /// removed a minute ago may be told wrong.
+    async fn list_keys(
+        &self,
+        prefix: &str,
+        cursor: Option<String>,
+    ) -> Result<IndexPage, StoreError>;
 
     /// Writes an index. The last write wins.
     async fn put(&self, key: &IndexKey, document: &IndexDocument) -> Result<(), StoreError>;

@@ -15,8 +15,8 @@ use terrace_core::access::{
 };
 use terrace_core::address::{MirroredAddress, ModuleAddress, ProviderAddress};
 use terrace_core::admin::{
-    MirrorBody, ModuleBody, ProviderBody, RotationBody, SigningKeysDocument, StandingBody,
-    TokenBody,
+    FactBody, GarbageBody, MirrorBody, ModuleBody, ProviderBody, ReindexBody, RestoreBody,
+    RotationBody, SigningKeysDocument, StandingBody, TokenBody, UploadsBody, VerifyBody,
 };
 use terrace_core::archive::{
     Entry, Step, TarGzInspector, ZipInspector, check_module_archive, check_provider_package,
@@ -27,7 +27,7 @@ use terrace_core::config::Config;
 use terrace_core::digest::Sha256;
 use terrace_core::exchange::{self, ExchangeRequest};
 use terrace_core::index::{self, IndexMetadata, ListedRelease};
-use terrace_core::key::{ArchiveKey, BytesKey};
+use terrace_core::key::{ArchiveKey, BytesKey, FactKey, IndexKey, Package, PushedFact};
 use terrace_core::login::{
     Allowed, Browser, Challenge, Code, Consent, Form, GitHubList, GitHubMembers, Person, Port,
     ProviderAnswer, Terminal, TerminalState, TokenRequest, Verifier,
@@ -51,8 +51,10 @@ use terrace_core::pull::{OriginDocument, ProviderPattern, VersionPattern};
 use terrace_core::range;
 use terrace_core::read::{Asked, Begun, Found, IndexForm, begin};
 use terrace_core::release::Release;
+use terrace_core::repair::{CursorDocument, GarbageDocument, Position};
 use terrace_core::reply::Body;
 use terrace_core::request_line::Client;
+use terrace_core::restore::{Restored, check_referrer};
 use terrace_core::route::Route;
 use terrace_core::secret::Secret;
 use terrace_core::shasums::Shasums;
@@ -327,7 +329,28 @@ pub fn documents(data: &[u8]) {
             document::<AuditEntry>(data);
         }
         b'l' => document::<AuditHead>(data),
+        b'r' => document::<CursorDocument>(data),
+        b's' => document::<GarbageDocument>(data),
+        b't' => restored(data),
         _ => document::<IndexMetadata>(data),
+    }
+}
+
+/// A key, and behind its line a document of a copy.
+fn restored(data: &[u8]) {
+    let Some((key, document)) = text(data).and_then(|text| text.split_once('\n')) else {
+        return;
+    };
+    let Some(key) = FactKey::parse(key) else {
+        return;
+    };
+    match Restored::parse(&key, document) {
+        Ok(restored) => assert!(restored.change.is_none_or(|change| !change.lasts())),
+        Err(reason) => assert!(!reason.is_empty()),
+    }
+    if let FactKey::Pushed(PushedFact::Referrer(_, subject, digest)) = key {
+        let manifest = document.as_bytes();
+        let _ = check_referrer(document, subject, manifest, digest);
     }
 }
 
@@ -358,6 +381,24 @@ pub fn names(data: &[u8]) {
     round_trip::<PackageHash>(text);
     round_trip::<KeyId>(text);
     round_trip::<ArchiveKey>(text);
+    if let Some(key) = FactKey::parse(text) {
+        assert_eq!(key.to_string(), text);
+    }
+    if let Some(key) = IndexKey::parse(text) {
+        assert_eq!(key.to_string(), text);
+    }
+    if let Some(key) = BytesKey::parse_key(text) {
+        assert_eq!(key.to_string(), text);
+    }
+    if let Some(package) = Package::parse_key(text) {
+        assert_eq!(package.to_string(), text);
+    }
+    if let Some(package) = Package::parse_address(text) {
+        assert_eq!(Package::parse_address(&package.address()), Some(package));
+    }
+    if let Ok(position) = text.parse::<Position>() {
+        assert_eq!(position.to_string().parse(), Ok(position));
+    }
     let client = Client::of_user_agent(Some(text));
     let is_known = |it: &str| it.bytes().all(|byte| byte.is_ascii_graphic());
     assert!(is_known(client.product()), "{client:?}");
@@ -638,6 +679,21 @@ pub fn admin(data: &[u8]) {
         let _ = body.scopes.join(" ").parse::<Scopes>();
     }
     let _ = serde_json::from_slice::<RotationBody>(data);
+    if let Ok(ReindexBody { behind, package }) = serde_json::from_slice(data) {
+        let _ = behind.map(|behind| behind.parse::<Position>());
+        let _ = package.and_then(|package| Package::parse_address(&package));
+    }
+    let _ = serde_json::from_slice::<VerifyBody>(data);
+    if let Ok(GarbageBody { mark, keep, .. }) = serde_json::from_slice(data) {
+        let mut keys = mark.iter().chain(&keep);
+        let _ = keys.all(|key| BytesKey::parse_key(key).is_some());
+    }
+    let _ = serde_json::from_slice::<UploadsBody>(data);
+    if let Ok(RestoreBody { facts }) = serde_json::from_slice(data) {
+        for FactBody { key, document } in facts {
+            restored(format!("{key}\n{document}").as_bytes());
+        }
+    }
     if let Ok(body) = serde_json::from_slice::<StandingBody>(data) {
         if let Ok(reason) = body.reason.parse::<Reason>() {
             assert_eq!(reason.to_string(), body.reason);

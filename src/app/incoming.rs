@@ -8,6 +8,7 @@ use terrace_core::access::Caller;
 use terrace_core::key::IncomingKey;
 use terrace_core::publish::{ArchiveState, ExpectedArchive, Publication};
 
+use super::garbage::Look;
 use super::{App, Failure, Task};
 use crate::store::{Archives as _, Payload, Platform, Stored};
 
@@ -21,6 +22,7 @@ impl<P: Platform> App<'_, P> {
     pub(super) async fn brought(
         &self,
         publication: &Publication,
+        look: &Look,
     ) -> Result<Vec<ArchiveState>, Failure> {
         let archives = self.platform.archives();
         let expected = publication.archives();
@@ -40,7 +42,7 @@ impl<P: Platform> App<'_, P> {
         }
         for (archive, state) in expected.iter().zip(&mut states) {
             *state = match self.take_in(incoming(publication, archive)).await? {
-                true => self.archive_state(archive).await?,
+                true => self.archive_state(archive, look).await?,
                 false => ArchiveState::Missing,
             };
         }

@@ -13,6 +13,7 @@ use terrace_core::archive::limits::READ_BYTES;
 use terrace_core::archive::{ArchiveFormat, Entry, Step as ZipStep, TarGzInspector};
 use terrace_core::archive_url::ArchiveUrls;
 use terrace_core::key::{BytesKey, FactKey, Package};
+use terrace_core::oci::Digest;
 use terrace_core::own_hosts::OwnHosts;
 use terrace_core::problem::Problem;
 use terrace_core::publish::{
@@ -23,6 +24,7 @@ use terrace_core::release::Release;
 use terrace_core::reply::{CachePolicy, Reply};
 use terrace_core::version::Version;
 
+use super::garbage::{Look, being_removed};
 use super::incoming::incoming;
 use super::{App, Failure};
 use crate::store::{
@@ -163,7 +165,8 @@ impl<P: Platform> App<'_, P> {
         must_bring: bool,
     ) -> Result<Published, Failure> {
         loop {
-            let seen = self.look(publication, must_bring).await?;
+            let look = self.begin_look().await?;
+            let seen = self.look(publication, must_bring, &look).await?;
             match publication.plan(seen, self.platform.clock().now()) {
                 Plan::Conflict(reasons) => return Err(Problem::Conflict(reasons).into()),
                 Plan::Invalid(reasons) => return Err(Problem::Invalid(reasons).into()),
@@ -172,7 +175,7 @@ impl<P: Platform> App<'_, P> {
                     steps,
                     creates,
                     warnings,
-                } => match self.execute(steps).await? {
+                } => match self.execute(steps, &look).await? {
                     Executed::All => return Ok(Published::Whole { creates, warnings }),
                     // A release is never removed and never loses anything, so this ends.
                     Executed::WrittenByAnother => {}
@@ -182,7 +185,12 @@ impl<P: Platform> App<'_, P> {
     }
 
     /// Everything the plan depends on. A release that exists already decides alone.
-    async fn look(&self, publication: &Publication, must_bring: bool) -> Result<Seen, Failure> {
+    async fn look(
+        &self,
+        publication: &Publication,
+        must_bring: bool,
+        look: &Look,
+    ) -> Result<Seen, Failure> {
         let package = publication.package();
         let existing = self.stored(&package, publication.version()).await?;
         let settles = |stored: &StoredRelease| publication.is_settled_by(&stored.release);
@@ -201,8 +209,8 @@ impl<P: Platform> App<'_, P> {
             Publication::Mirror(_) | Publication::Module(_) => Default::default(),
         };
         let archives = match must_bring {
-            true => self.brought(publication).await?,
-            false => self.archive_states(&publication.archives()).await?,
+            true => self.brought(publication, look).await?,
+            false => self.archive_states(&publication.archives(), look).await?,
         };
         Ok(Seen {
             existing,
@@ -215,47 +223,62 @@ impl<P: Platform> App<'_, P> {
     async fn archive_states(
         &self,
         expected: &[ExpectedArchive],
+        look: &Look,
     ) -> Result<Vec<ArchiveState>, Failure> {
         let mut states = Vec::new();
         for archive in expected {
-            states.push(self.archive_state(archive).await?);
+            states.push(self.archive_state(archive, look).await?);
         }
         Ok(states)
     }
 
-    /// What is really stored for an archive. Bytes that are not what their key says are removed,
-    /// so that the right ones can take their place.
+    /// What is really stored for an archive. One that is being removed counts as missing.
     pub(super) async fn archive_state(
         &self,
         expected: &ExpectedArchive,
+        look: &Look,
     ) -> Result<ArchiveState, Failure> {
-        let archives = self.platform.archives();
-        let Some(head) = archives.head(expected.key.into()).await? else {
-            return Ok(ArchiveState::Missing);
-        };
-        let digest = match head.sha256 {
-            Some(digest) => Some(digest),
-            None => archives.digest(expected.key).await?,
-        };
-        if digest != Some(expected.key.digest) {
-            self.platform
-                .log(&format!("{} holds other bytes: discarded", expected.key));
-            // Unless somebody has sent the right ones while these were being hashed.
-            let now = archives.head(expected.key.into()).await?;
-            if now.is_some_and(|now| now.revision == head.revision) {
-                archives.discard(expected.key.into()).await?;
-            }
+        if !self.claim(expected.key, look).await? {
             return Ok(ArchiveState::Missing);
         }
-        let (reasons, warnings) = match self.entries(expected, head.size).await? {
+        let Some(size) = self.stored_size(expected.key.into()).await? else {
+            return Ok(ArchiveState::Missing);
+        };
+        let (reasons, warnings) = match self.entries(expected, size).await? {
             Ok(entries) => (expected.refusals(&entries), expected.remarks(&entries)),
             Err(reason) => (vec![format!("{}: {reason}", expected.filename)], Vec::new()),
         };
         Ok(ArchiveState::Stored {
-            size: head.size,
+            size,
             reasons,
             warnings,
         })
+    }
+
+    /// How many bytes are really stored under a key; `None` when there are none. Bytes that are not what
+    /// their key says are removed, so that the right ones can take their place.
+    pub(super) async fn stored_size(&self, key: BytesKey) -> Result<Option<u64>, Failure> {
+        let archives = self.platform.archives();
+        let Some(head) = archives.head(key).await? else {
+            return Ok(None);
+        };
+        let digest = match head.sha256 {
+            Some(digest) if matches!(key.digest(), Digest::Sha256(_)) => {
+                Some(Digest::Sha256(digest))
+            }
+            _ => archives.digest(key).await?,
+        };
+        if digest == Some(key.digest()) {
+            return Ok(Some(head.size));
+        }
+        self.platform
+            .log(&format!("{key} holds other bytes: discarded"));
+        // Unless somebody has sent the right ones while these were being hashed.
+        let now = archives.head(key).await?;
+        if now.is_some_and(|now| now.revision == head.revision) {
+            archives.discard(key).await?;
+        }
+        Ok(None)
     }
 
     /// The entries of an archive, by ranged reads; the inner error is the archive's own fault.
@@ -322,7 +345,7 @@ impl<P: Platform> App<'_, P> {
         origin: &str,
     ) -> MissingArchive {
         let now = self.platform.clock().now();
-        let upload = urls.upload(origin, object, &archive.key.digest, archive.size, now);
+        let upload = urls.upload(origin, object, archive.size, now);
         let headers = upload.headers.into_iter();
         MissingArchive {
             filename: archive.filename.clone(),
@@ -338,9 +361,11 @@ impl<P: Platform> App<'_, P> {
         }
     }
 
-    pub(super) async fn execute(&self, steps: Vec<Step>) -> Result<Executed, Failure> {
+    pub(super) async fn execute(&self, steps: Vec<Step>, look: &Look) -> Result<Executed, Failure> {
         for step in steps {
-            let executed = self.patiently(async || self.take(&step).await).await?;
+            let executed = self
+                .patiently(async || self.take(&step, look).await)
+                .await?;
             if let Executed::WrittenByAnother = executed {
                 return Ok(executed);
             }
@@ -348,10 +373,13 @@ impl<P: Platform> App<'_, P> {
         Ok(Executed::All)
     }
 
-    async fn take(&self, step: &Step) -> Result<Executed, Failure> {
+    async fn take(&self, step: &Step, look: &Look) -> Result<Executed, Failure> {
         let facts = self.platform.facts();
         match step {
             Step::StoreArchive(key, bytes) => {
+                if !self.claim(*key, look).await? {
+                    return Err(being_removed(*key).into());
+                }
                 let archives = self.platform.archives();
                 let payload = Payload::Bytes(bytes.clone());
                 match archives.store((*key).into(), payload).await {
@@ -370,6 +398,7 @@ impl<P: Platform> App<'_, P> {
                 }
             }
             Step::CreateRelease(release) => {
+                self.check_age(look)?;
                 let key = FactKey::Release(release.package(), release.version().clone());
                 let document = release.to_document().map_err(corrupt)?;
                 let metadata = release_metadata(release).map_err(corrupt)?;
@@ -381,6 +410,7 @@ impl<P: Platform> App<'_, P> {
                 }
             }
             Step::GrowRelease(release, etag) => {
+                self.check_age(look)?;
                 let key = FactKey::Release(release.package(), release.version().clone());
                 let document = release.to_document().map_err(corrupt)?;
                 let metadata = release_metadata(release).map_err(corrupt)?;

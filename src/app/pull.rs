@@ -217,6 +217,7 @@ impl<P: Platform> App<'_, P> {
         seen: &SeenVersion,
     ) -> Result<Release, Failure> {
         let version = &seen.version;
+        let look = self.begin_look().await?;
         let package = self.inquire_any(address, seen).await?;
         self.pin(address, version, &package).await?;
         let now = self.platform.clock().now();
@@ -226,7 +227,7 @@ impl<P: Platform> App<'_, P> {
         let mut steps = signed_documents(&package);
         steps.push(Step::CreateRelease(Box::new(release.clone())));
         // Its index is written after the answer, and lists have named it before. Where another was faster, its document counts.
-        self.execute(steps).await?;
+        self.execute(steps, &look).await?;
         let stored = self.stored(&release.package(), version).await?;
         Ok(stored.map_or(release, |stored| stored.release))
     }

@@ -344,7 +344,7 @@ impl<P: Platform> App<'_, P> {
     }
 
     /// Every index of one version.
-    async fn indices_of(&self, release: &Release) -> Result<Indexed, Failure> {
+    pub(super) async fn indices_of(&self, release: &Release) -> Result<Indexed, Failure> {
         let package = release.package();
         let mut standings = self.standings(&package).await?;
         if let Release::Provider(_) = release {
@@ -369,12 +369,12 @@ impl<P: Platform> App<'_, P> {
         }
     }
 
-    async fn change(&self, package: &Package) -> Result<Option<Revision>, StoreError> {
+    pub(super) async fn change(&self, package: &Package) -> Result<Option<Revision>, StoreError> {
         let key = FactKey::Change(package.clone());
         self.platform.facts().revision(&key).await
     }
 
-    async fn versions(&self, package: &Package) -> Result<Indexed, Failure> {
+    pub(super) async fn versions(&self, package: &Package) -> Result<Indexed, Failure> {
         let releases = self.list_releases(package).await?;
         match package {
             Package::Mirrored(address) => self.mirrored_versions(address, releases).await,
@@ -389,7 +389,10 @@ impl<P: Platform> App<'_, P> {
 
     /// What version lists say about each release. Where a copy of the bucket has lost an object's
     /// metadata, its document tells.
-    async fn list_releases(&self, package: &Package) -> Result<Vec<ListedRelease>, Failure> {
+    pub(super) async fn list_releases(
+        &self,
+        package: &Package,
+    ) -> Result<Vec<ListedRelease>, Failure> {
         let mut releases = Vec::new();
         let mut cursor = None;
         loop {

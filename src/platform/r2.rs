@@ -3,10 +3,11 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use terrace_core::digest::Sha256;
+use terrace_core::digest::{Sha256, Sha512};
 use terrace_core::index::ListedRelease;
 use terrace_core::key::{ArchiveKey, BytesKey, FactKey, Package};
 use terrace_core::oci::Digest;
+use terrace_core::time::UnixTime;
 use terrace_core::version::Version;
 use worker::crypto::{DigestStream, DigestStreamAlgorithm};
 use worker::{
@@ -15,8 +16,8 @@ use worker::{
 
 use super::clock::millis;
 use crate::store::{
-    ArchiveHead, Archives, Condition, Fact, FactPage, Facts, ListedFact, Payload, ReleasePage,
-    Revision, StoreError, Stored,
+    ArchiveHead, Archives, BytesPage, Condition, Fact, FactPage, Facts, ListedBytes, ListedFact,
+    Payload, ReleasePage, Revision, StoreError, Stored,
 };
 use crate::tally::{Part, Tally};
 
@@ -208,16 +209,53 @@ impl Archives for Bucket {
         }
     }
 
-    async fn digest(&self, key: ArchiveKey) -> Result<Option<Sha256>, StoreError> {
+    async fn digest(&self, key: BytesKey) -> Result<Option<Digest>, StoreError> {
         let failed = |error| failure("digest", key, &error);
-        let Some((_, stream)) = self.open(key.into()).await? else {
+        let Some((_, stream)) = self.open(key).await? else {
             return Ok(None);
         };
-        let hasher = DigestStream::new(DigestStreamAlgorithm::Sha256);
+        let hasher = DigestStream::new(match key.digest() {
+            Digest::Sha256(_) => DigestStreamAlgorithm::Sha256,
+            Digest::Sha512(_) => DigestStreamAlgorithm::Sha512,
+        });
         // The pipe runs by itself; awaiting the digest awaits its end.
         let _ = stream.pipe_to(hasher.raw());
-        let bytes = hasher.digest().await.map_err(failed)?;
-        Ok(digest(bytes.to_vec()))
+        let bytes = hasher.digest().await.map_err(failed)?.to_vec();
+        Ok(match key.digest() {
+            Digest::Sha256(_) => digest(bytes).map(Digest::Sha256),
+            Digest::Sha512(_) => bytes
+                .try_into()
+                .ok()
+                .map(Sha512::from_bytes)
+                .map(Digest::Sha512),
+        })
+    }
+
+    async fn list_bytes(
+        &self,
+        prefix: &str,
+        behind: Option<&str>,
+        most: u32,
+    ) -> Result<BytesPage, StoreError> {
+        let _timed = self.tally.time(Part::R2, millis);
+        let failed = |error| failure("list", prefix, &error);
+        let list = self.bucket.list().prefix(prefix).limit(most);
+        let list = match behind {
+            Some(behind) => list.start_after(format!("{prefix}{behind}")),
+            None => list,
+        };
+        let page = list.execute().await.map_err(failed)?;
+        let listed = |object: &Object| {
+            Some(ListedBytes {
+                name: object.key().strip_prefix(prefix)?.to_owned(),
+                size: object.size(),
+                stored_at: UnixTime(object.uploaded().as_millis() / 1_000),
+            })
+        };
+        Ok(BytesPage {
+            objects: page.objects().iter().filter_map(listed).collect(),
+            is_cut: page.truncated(),
+        })
     }
 
     async fn open(&self, key: BytesKey) -> Result<Option<(u64, Self::Stream)>, StoreError> {

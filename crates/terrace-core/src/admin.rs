@@ -2,6 +2,8 @@
 //!
 //! Wire types only: they hold what was sent. [`crate::publish`] makes sense of them.
 
+mod operations;
+
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
@@ -9,6 +11,8 @@ use serde::{Deserialize, Serialize};
 use crate::access::{TokenDocument, TokenId};
 use crate::standing::KeyStatement;
 use crate::time::UnixTime;
+
+pub use operations::*;
 
 /// The body of `PUT /admin/v1/providers/{namespace}/{type}/{version}`.
 #[derive(Debug, Clone, Serialize, Deserialize)]

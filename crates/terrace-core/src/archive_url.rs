@@ -1,8 +1,8 @@
 //! Where archives are fetched from and sent to: time-limited URLs that need no credential.
 
-use crate::digest::Sha256;
 use crate::key::BytesKey;
 use crate::limits;
+use crate::oci::Digest;
 use crate::presign::{Presigner, SignedMethod};
 use crate::signed_path::{PathSigner, PulledPackage};
 use crate::time::UnixTime;
@@ -83,26 +83,22 @@ impl ArchiveUrls {
         }
     }
 
-    /// How to send an archive, which has `size` bytes, to where it is kept or where it comes in. The bucket
-    /// is told the digest, so it refuses other bytes, and to create only, so it never replaces what a
-    /// release refers to; and not to copy, which is asked for by a header more.
-    pub fn upload(
-        &self,
-        origin: &str,
-        object: BytesKey,
-        digest: &Sha256,
-        size: u64,
-        now: UnixTime,
-    ) -> Upload {
+    /// How to send an object, which has `size` bytes, to where it is kept or where it comes in. The bucket
+    /// is told the digest, so it refuses other bytes, and to create only, so it never replaces what
+    /// something refers to; and not to copy, which is asked for by a header more. A SHA-512 it is not told:
+    /// what refers to such an object has to compare it.
+    pub fn upload(&self, origin: &str, object: BytesKey, size: u64, now: UnixTime) -> Upload {
         let content_type = object.content_type().to_owned();
         match &self.signer {
             ArchiveSigner::Bucket(presigner) => {
-                let headers = vec![
+                let mut headers = vec![
                     ("content-type", content_type),
                     ("if-none-match", "*".to_owned()),
-                    ("x-amz-checksum-sha256", digest.to_base64()),
-                    (NO_COPY, "none".to_owned()),
                 ];
+                if let Digest::Sha256(digest) = object.digest() {
+                    headers.push(("x-amz-checksum-sha256", digest.to_base64()));
+                }
+                headers.push((NO_COPY, "none".to_owned()));
                 let signed: Vec<(&str, &str)> = headers
                     .iter()
                     .map(|(name, value)| (*name, value.as_str()))

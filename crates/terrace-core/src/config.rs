@@ -85,6 +85,9 @@ pub const LOGIN_RULES: &str = "TERRACE_LOGIN_RULES";
 /// Seconds that the token of a person is good for: 60 to 315360000, 7776000 unless set.
 pub const LOGIN_LIFETIME: &str = "TERRACE_LOGIN_LIFETIME";
 
+/// Storage operations of one step of a repair, 150 unless set; 0 for no periodic repair.
+pub const REPAIR_OPERATIONS: &str = "TERRACE_REPAIR_OPERATIONS";
+
 /// A deployment's settings.
 #[derive(Debug, Clone)]
 pub struct Config {
@@ -106,6 +109,8 @@ pub struct Config {
     pub oci_providers: ProviderRepositories,
     /// How people sign in, if they can.
     pub login: Option<Box<Login>>,
+    /// Storage operations of one step of a repair; 0 for no periodic one.
+    pub repair_operations: u32,
 }
 
 /// A variable that cannot be used, with its name and the rule. Never its value, if it is a secret.
@@ -165,6 +170,7 @@ impl Config {
             pull,
             oci_providers: provider_repositories(&var)?,
             login: login.map(Box::new),
+            repair_operations: repair_operations(var(REPAIR_OPERATIONS))?,
         })
     }
 }
@@ -321,6 +327,22 @@ fn words<T, E: ToString>(
         .filter(|word| !word.is_empty())
         .map(|word| parse(word).map_err(|e| error(name, format!("is wrong: {}", e.to_string()))))
         .collect()
+}
+
+fn repair_operations(value: Option<String>) -> Result<u32, ConfigError> {
+    let range = limits::REPAIR_OPERATIONS_RANGE;
+    match value {
+        None => Ok(limits::REPAIR_OPERATIONS),
+        Some(text) => text
+            .parse()
+            .ok()
+            .filter(|operations| *operations == 0 || range.contains(operations))
+            .ok_or_else(|| {
+                let (least, most) = (range.start(), range.end());
+                let rule = format!("is {text:?}: it must be 0, or a number from {least} to {most}");
+                error(REPAIR_OPERATIONS, rule)
+            }),
+    }
 }
 
 fn failures(value: Option<String>) -> Result<u32, ConfigError> {

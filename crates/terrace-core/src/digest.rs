@@ -67,6 +67,11 @@ impl Sha512 {
         Self(sha2::Sha512::digest(bytes).into())
     }
 
+    /// A digest that was computed elsewhere.
+    pub fn from_bytes(bytes: [u8; 64]) -> Self {
+        Self(bytes)
+    }
+
     /// Reads hexadecimal of either case.
     pub fn parse(text: &str) -> Option<Self> {
         let mut bytes = [0u8; 64];

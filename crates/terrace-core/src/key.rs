@@ -25,6 +25,8 @@
 //! ├── revocations/{id}                                          that one is revoked; metadata: from when
 //! ├── changes/revocations
 //! ├── keys/{namespace}                                          signing keys, by compare-and-swap
+//! ├── repair/cursor                                             how far the periodic repair is, by compare-and-swap
+//! ├── garbage/{sha256}.{extension}                              that an archive may be removed, by compare-and-swap
 //! └── oci/                                                      what is pushed; `:` cannot be in a repository's name
 //!     ├── blobs/{algorithm}/{digits}                            immutable bytes, shared by all repositories
 //!     ├── links/{repository}:{digest}                           that a repository has a blob, and its length
@@ -56,6 +58,8 @@
 //!
 //! `hosted` stands where a mirrored provider has its hostname; a hostname has a dot.
 
+mod parse;
+
 use std::fmt;
 use std::str::FromStr;
 
@@ -68,6 +72,8 @@ use crate::oci::pushed::UploadId;
 use crate::oci::{Digest, RepositoryName, Tag};
 use crate::signed_path::PulledPackage;
 use crate::version::Version;
+
+pub use parse::PASSING;
 
 /// The package that versions belong to: a provider or a module.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -107,6 +113,10 @@ pub enum FactKey {
     Revocation(TokenId),
     /// What changed last about revocations.
     RevocationChange,
+    /// How far the periodic repair is.
+    RepairCursor,
+    /// That an archive, which nothing refers to, may be removed.
+    Garbage(ArchiveKey),
     /// Something about a repository that clients push to.
     Pushed(PushedFact),
 }
@@ -316,6 +326,21 @@ pub const TOKENS: &str = "tokens/";
 /// Under which all revocations lie, and nothing else.
 pub const REVOCATIONS: &str = "revocations/";
 
+/// Under which all published archives lie, and nothing else.
+pub const ARCHIVES: &str = "archives/";
+
+/// Under which all pushed blobs lie, and nothing else.
+pub const BLOBS: &str = "oci/blobs/";
+
+/// Under which all releases lie, and nothing else.
+pub const RELEASES: &str = "releases/";
+
+/// Under which it lies what was seen of pulled providers, and nothing else.
+pub const ORIGINS: &str = "origins/";
+
+/// Under which it lies what may be removed, and nothing else.
+pub const GARBAGE: &str = "garbage/";
+
 /// Under which all uploads lie, and nothing else. Their ids begin with their time, so the oldest
 /// come first.
 pub const UPLOADS: &str = "oci/uploads/";
@@ -371,7 +396,7 @@ impl fmt::Display for FactKey {
             Self::Change(package) => write!(f, "changes/{package}"),
             Self::Written(index) => write!(f, "written/{index}"),
             Self::SigningKeys(namespace) => write!(f, "keys/{namespace}"),
-            Self::Origin(address) => write!(f, "origins/{address}"),
+            Self::Origin(address) => write!(f, "{ORIGINS}{address}"),
             Self::Lease(Lease::Versions(address)) => write!(f, "leases/versions/{address}"),
             Self::Lease(Lease::Release(address, version)) => {
                 write!(f, "leases/releases/{address}/{version}")
@@ -383,6 +408,8 @@ impl fmt::Display for FactKey {
             Self::Token(id) => write!(f, "{TOKENS}{id}"),
             Self::Revocation(id) => write!(f, "{REVOCATIONS}{id}"),
             Self::RevocationChange => f.write_str("changes/revocations"),
+            Self::RepairCursor => f.write_str("repair/cursor"),
+            Self::Garbage(archive) => write!(f, "{GARBAGE}{}", archive.file_name()),
             Self::Pushed(fact) => fact.fmt(f),
         }
     }

@@ -224,7 +224,7 @@ pub const UPLOAD_CHUNK_BYTES: u64 = 5 * 1024 * 1024;
 /// Chunks that a body of unknown length is stored in, in bytes: what is held in memory.
 pub const UPLOAD_PIECE_BYTES: u32 = 4 * 1024 * 1024;
 
-/// How old an upload that nobody has completed is before it is removed, in seconds.
+/// How old an upload that nobody has completed, or published, is before it is removed, in seconds.
 pub const UPLOAD_ABANDONED_SECONDS: u64 = 86_400;
 
 /// Objects of abandoned uploads that are removed at once.
@@ -285,3 +285,63 @@ pub const GITHUB_PAGES: usize = 5;
 
 /// Such a list, in bytes. A team with its organisation has 3 KB.
 pub const GITHUB_PAGE_BYTES: usize = 1024 * 1024;
+
+/// Storage operations of one step of a repair, unless it is configured. Enough for a release of
+/// [`PLATFORMS`] platforms, which has 131 indices; and little enough for the free plan, where a request may
+/// make 1,000 (<https://developers.cloudflare.com/workers/platform/limits/#subrequests>) and 100,000 keys of
+/// KV are read in a day: a step an hour over releases of fifteen platforms reads 40,000.
+pub const REPAIR_OPERATIONS: u32 = 150;
+
+/// How many operations of one step can be configured: as many as the lists of a package take, and as any
+/// plan lets a request do, less what a release takes that is begun with the last of them.
+pub const REPAIR_OPERATIONS_RANGE: std::ops::RangeInclusive<u32> = 40..=800;
+
+/// How long the periodic repair waits for one that has begun and not ended, in seconds: longer than the
+/// platform lets one run, which is 15 minutes
+/// (<https://developers.cloudflare.com/workers/platform/limits/#duration>).
+pub const REPAIR_SECONDS: u64 = 1_800;
+
+/// Names in one answer, or line of the log, about what was repaired.
+pub const REPAIRED_NAMES: usize = 1_000;
+
+/// Indices that are read by one operation
+/// (<https://developers.cloudflare.com/kv/api/read-key-value-pairs/#multiple-key-requests-with-get>).
+pub const INDICES_AT_ONCE: usize = 100;
+
+/// Documents in one answer that lists facts; each is read from storage.
+pub const FACTS_AT_ONCE: u32 = 40;
+
+/// Their bytes, after which no further one is added: four manifests at most are more.
+pub const FACTS_BYTES: usize = 1024 * 1024;
+
+/// Objects in one answer that lists stored bytes: a page of storage.
+pub const STORED_AT_ONCE: u32 = 1_000;
+
+/// The same where each has a signed URL, which takes five HMACs.
+pub const STORED_URLS_AT_ONCE: u32 = 100;
+
+/// Objects of which one request looks whether they are stored.
+pub const UPLOADS_AT_ONCE: usize = 40;
+
+/// Documents that one request restores.
+pub const RESTORED_AT_ONCE: usize = 20;
+
+/// The body of a request that restores documents: the longest manifest, escaped as JSON.
+pub const RESTORE_BODY_BYTES: u64 = 3 * MANIFEST_BYTES;
+
+/// Stored bytes that one request hashes again, after which no further object is begun: a few seconds of
+/// CPU. Paid plans begin with 30 s, and an object may have 5 GB.
+pub const VERIFY_BYTES: u64 = 1024 * 1024 * 1024;
+
+/// Objects that one request hashes again; each is one operation.
+pub const VERIFIED_AT_ONCE: u32 = 100;
+
+/// Archives of one request about garbage; to remove one takes four operations.
+pub const GARBAGE_AT_ONCE: usize = 40;
+
+/// How long an archive must have been marked before it is removed, in seconds: longer by far than
+/// [`LOOK_SECONDS`], as `terrace_core::repair` explains.
+pub const GARBAGE_SECONDS: u64 = 3_600;
+
+/// How long a publish goes by what it has seen of the archives, in seconds; after that it looks again.
+pub const LOOK_SECONDS: u64 = 900;

@@ -90,6 +90,16 @@ pub enum Route {
     Token(TokenId),
     /// `/admin/v1/tokens/{id}/rotation`
     TokenRotation(TokenId),
+    /// `/admin/v1/reindex`
+    Reindex,
+    /// `/admin/v1/verify`
+    Verify,
+    /// `/admin/v1/facts`
+    Facts,
+    /// `/admin/v1/archives`
+    StoredArchives,
+    /// `/admin/v1/garbage`
+    Garbage,
     /// `/admin/v1/namespaces/{namespace}/keys`
     SigningKeys(Namespace),
     /// `/admin/v1/namespaces/{namespace}/keys/{key_id}`
@@ -218,6 +228,11 @@ impl Route {
             Self::TokenRotation(..) => "token_rotation",
             Self::SigningKeys(..) => "signing_keys",
             Self::SigningKey(..) => "signing_key",
+            Self::Reindex => "reindex",
+            Self::Verify => "verify",
+            Self::Facts => "facts",
+            Self::StoredArchives => "stored_archives",
+            Self::Garbage => "garbage",
         }
     }
 
@@ -253,7 +268,13 @@ impl Route {
             Self::Tokens => &[Method::Get, Method::Post],
             Self::Standing(_, None) => &[Method::Get, Method::Put],
             Self::Standing(_, Some(_)) => &[Method::Put],
-            Self::Exchange | Self::TokenRotation(..) => &[Method::Post],
+            Self::Facts => &[Method::Get, Method::Put],
+            Self::StoredArchives => &[Method::Get, Method::Post],
+            Self::Exchange
+            | Self::TokenRotation(..)
+            | Self::Reindex
+            | Self::Verify
+            | Self::Garbage => &[Method::Post],
         }
     }
 
@@ -457,6 +478,11 @@ fn admin(path: &str, segments: &[&str]) -> Result<Route, Problem> {
             version.parse().map_err(|error| bad(&error))?,
         )),
         ["v1", "audit"] => Ok(Route::Audit),
+        ["v1", "reindex"] => Ok(Route::Reindex),
+        ["v1", "verify"] => Ok(Route::Verify),
+        ["v1", "facts"] => Ok(Route::Facts),
+        ["v1", "archives"] => Ok(Route::StoredArchives),
+        ["v1", "garbage"] => Ok(Route::Garbage),
         ["v1", "tokens"] => Ok(Route::Tokens),
         ["v1", "tokens", id] => Ok(Route::Token(token_id(id)?)),
         ["v1", "tokens", id, "rotation"] => Ok(Route::TokenRotation(token_id(id)?)),
@@ -538,6 +564,11 @@ mod tests {
             ("/oauth/token", "LoginToken"),
             ("/admin/v1/providers/acme/widget/1.0.0", "PublishProvider"),
             ("/admin/v1/modules/acme/vpc/aws/1.0.0", "PublishModule"),
+            ("/admin/v1/reindex", "Reindex"),
+            ("/admin/v1/verify", "Verify"),
+            ("/admin/v1/facts", "Facts"),
+            ("/admin/v1/archives", "StoredArchives"),
+            ("/admin/v1/garbage", "Garbage"),
             ("/admin/v1/namespaces/acme/keys", "SigningKeys"),
             (
                 "/admin/v1/namespaces/acme/keys/51852D87348FFC4C",

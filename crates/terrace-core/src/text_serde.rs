@@ -29,6 +29,7 @@ text_serde!(
     crate::digest::Sha256,
     crate::platform::Platform,
     crate::protocol_version::ProtocolVersion,
+    crate::repair::GarbageState,
     crate::standing::KeyState,
     crate::standing::Reason,
     crate::standing::State,

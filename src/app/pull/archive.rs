@@ -238,6 +238,7 @@ impl<P: Platform> App<'_, P> {
         offer: &OfferedPackage,
     ) -> Result<Committed, Failure> {
         let key = zip_key(offer.sha256);
+        let look = self.begin_look().await?;
         let Some(head) = self.platform.archives().head(key.into()).await? else {
             return Ok(Committed::NotStored);
         };
@@ -251,7 +252,7 @@ impl<P: Platform> App<'_, P> {
             filename: offer.filename.clone(),
             contents: ExpectedContents::Provider(provider_type, platform.clone()),
         };
-        let size = match self.archive_state(&expected).await? {
+        let size = match self.archive_state(&expected, &look).await? {
             ArchiveState::Missing => return Ok(Committed::NotStored),
             ArchiveState::Stored { size, reasons, .. } if reasons.is_empty() => size,
             ArchiveState::Stored { reasons, .. } => {
@@ -276,7 +277,7 @@ impl<P: Platform> App<'_, P> {
                 steps.push(Step::IndexVersions(grown.package()));
             }
             // A release never loses anything, so this ends.
-            if self.execute(steps).await?.is_all() {
+            if self.execute(steps, &look).await?.is_all() {
                 return Ok(Committed::Yes);
             }
         }

@@ -75,6 +75,11 @@ fn rule(route: &Route, method: Method) -> Rule {
         Route::SigningKeys(_)
         | Route::SigningKey(..)
         | Route::Audit
+        | Route::Reindex
+        | Route::Verify
+        | Route::Facts
+        | Route::StoredArchives
+        | Route::Garbage
         | Route::Tokens
         | Route::Token(_)
         | Route::TokenRotation(_) => Rule::Admins,
@@ -128,6 +133,11 @@ fn paths() -> Vec<String> {
         format!("{admin}/namespaces/acme/keys"),
         format!("{admin}/namespaces/acme/keys/0123456789ABCDEF"),
         format!("{admin}/audit"),
+        format!("{admin}/reindex"),
+        format!("{admin}/verify"),
+        format!("{admin}/facts"),
+        format!("{admin}/archives"),
+        format!("{admin}/garbage"),
         format!("{admin}/tokens"),
         format!("{admin}/tokens/0123456789abcdef"),
         format!("{admin}/tokens/0123456789abcdef/rotation"),

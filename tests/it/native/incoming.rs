@@ -238,3 +238,25 @@ fn what_is_mirrored_has_to_be_brought_too() {
         .get_as(&token, &stolen.packages())
         .expect(404);
 }
+
+#[test]
+fn what_was_brought_and_never_published_is_removed_a_day_later() {
+    let tenants = Tenants::new();
+    let module = ModuleFixture::of("globex", "1.0.0");
+    let asked = tenants.put(&tenants.globex, &module).expect(202);
+    upload(&tenants.registry, &asked, &[&module.archive]);
+    let brought = tenants.keys("incoming/");
+    assert_eq!(brought.len(), 1);
+    tenants.memory.advance(86_400);
+    tenants.registry.reconcile();
+    assert_eq!(tenants.keys("incoming/"), brought);
+    tenants.memory.advance(1);
+    tenants.registry.reconcile();
+    assert_eq!(tenants.keys("incoming/"), [""; 0]);
+    let log = tenants.memory.log().join("\n");
+    assert!(log.contains("1 removed (incoming/"), "{log}");
+    // It was not too late to publish it: it has to be brought again.
+    let asked = tenants.put(&tenants.globex, &module).expect(202);
+    upload(&tenants.registry, &asked, &[&module.archive]);
+    tenants.put(&tenants.globex, &module).expect(201);
+}

@@ -727,9 +727,9 @@ fn a_pull_costs_a_few_writes() {
     pulling.versions(&fixture);
     assert_eq!(spent(), [2, 2, 1, 2], "a list made anew");
     let url = pulling.url(&fixture);
-    assert_eq!(spent(), [4, 5, 0, 1], "a version");
+    assert_eq!(spent(), [4, 5, 1, 1], "a version");
     pulling.registry.get(&url).expect(200);
-    assert_eq!(spent(), [5, 5, 1, 7], "the first zip");
+    assert_eq!(spent(), [5, 5, 3, 7], "the first zip");
 }
 
 #[test]
@@ -1105,4 +1105,28 @@ fn while_an_origin_is_down_nothing_is_pushed_that_it_might_contradict() {
     ours.tag(&pulling.registry, "1.0.0", &index).expect(502);
     let repository = Pushed::of(&pulling.registry, &ours.repository());
     repository.get("manifests/1.0.0").expect(404);
+}
+
+#[test]
+fn the_lists_of_what_is_pulled_are_repaired_though_nothing_is_stored() {
+    let pulling = Pulling::new();
+    let first = ProviderFixture::new("1.0.0");
+    let fixture = pulling.publish(&first);
+    pulling.versions(&fixture);
+    // Of another there is nothing, which is not kept.
+    let nothing = MirrorFixture::new("1.0.0");
+    pulling.registry.get(&nothing.index()).expect(404);
+    let whole = pulling.memory.documents();
+    assert!(!whole.is_empty());
+    pulling.memory.lose_indices();
+    let asked = pulling.asked("");
+    pulling.registry.reconcile();
+    let mut repaired = pulling.memory.documents();
+    repaired.remove("revocations");
+    assert_eq!(repaired, whole);
+    assert_eq!(pulling.asked(""), asked, "nobody was asked for it");
+    pulling.registry.reconcile();
+    repaired = pulling.memory.documents();
+    repaired.remove("revocations");
+    assert_eq!(repaired, whole);
 }

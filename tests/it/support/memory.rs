@@ -11,14 +11,15 @@ use std::task::Poll;
 
 use terrace::isolate::Isolate;
 use terrace::store::{
-    ArchiveHead, Archives, Clock, Condition, Counted, Download, Fact, FactPage, Facts, Indices,
-    Inquiry, ListedFact, Payload, Platform, ReleasePage, Revision, StoreError, Stored, Uploads,
-    Upstream, UpstreamError,
+    ArchiveHead, Archives, BytesPage, Clock, Condition, Counted, Download, Fact, FactPage, Facts,
+    IndexPage, Indices, Inquiry, ListedBytes, ListedFact, Payload, Platform, ReleasePage, Revision,
+    StoreError, Stored, Uploads, Upstream, UpstreamError,
 };
 use terrace::tally::{Part, Tally};
 use terrace_core::digest::Sha256;
 use terrace_core::index::{IndexDocument, IndexMetadata, ListedRelease};
 use terrace_core::key::{ArchiveKey, BytesKey, ChunkKey, FactKey, IndexKey, Package, UPLOADS};
+use terrace_core::limits::INDICES_AT_ONCE;
 use terrace_core::oci::Digest;
 use terrace_core::origin::{Fetch, Fetched, Guard, UrlParts};
 use terrace_core::read::{Found, IndexForm};
@@ -99,6 +100,8 @@ pub struct State {
     /// What other registries answer, by URL; `None` for one that does not.
     internet: RefCell<Option<Internet>>,
     turns: Cell<Turns>,
+    /// How many keys of indices a page of a listing has, if fewer than usual.
+    index_page: Cell<Option<usize>>,
     /// Where indices are, if they keep KV's rules. Then [`State::indices`] is what counts in the end.
     edge: RefCell<Option<Edge>>,
     busy_index_writes: Cell<usize>,
@@ -469,6 +472,16 @@ impl Memory {
     pub fn index(&self, key: &str) -> IndexDocument {
         let indices = self.0.indices.borrow();
         indices.get(key).expect("an index").clone()
+    }
+
+    /// Removes an index past the registry.
+    pub fn lose_index(&self, key: &str) {
+        self.0.indices.borrow_mut().remove(key);
+    }
+
+    /// Gives pages of so many keys when indices are listed.
+    pub fn index_page(&self, keys: usize) {
+        self.0.index_page.set(Some(keys));
     }
 
     /// Brings an older index back, as an edge that has not seen the newer one.
@@ -914,10 +927,37 @@ impl Archives for Memory {
         .await
     }
 
-    async fn digest(&self, key: ArchiveKey) -> Result<Option<Sha256>, StoreError> {
-        let key = key.to_string();
+    async fn digest(&self, key: BytesKey) -> Result<Option<Digest>, StoreError> {
+        let (digest, key) = (key.digest(), key.to_string());
         self.operation("R2 digest", &key, || {
-            Ok(self.object(&key).map(|object| Sha256::of(&object.bytes)))
+            let object = self.object(&key);
+            Ok(object.map(|object| digest.of_same_kind(&object.bytes)))
+        })
+        .await
+    }
+
+    async fn list_bytes(
+        &self,
+        prefix: &str,
+        behind: Option<&str>,
+        most: u32,
+    ) -> Result<BytesPage, StoreError> {
+        self.operation("R2 list", prefix, || {
+            let objects = self.0.objects.borrow();
+            let most = usize::try_from(most).unwrap();
+            let all = objects
+                .range(prefix.to_owned()..)
+                .take_while(|(key, _)| key.starts_with(prefix))
+                .map(|(key, object)| ListedBytes {
+                    name: key.strip_prefix(prefix).unwrap().to_owned(),
+                    size: object.bytes.len() as u64,
+                    stored_at: UnixTime(object.written_ms / 1_000),
+                })
+                .filter(|listed| behind.is_none_or(|behind| listed.name.as_str() > behind));
+            let mut objects: Vec<ListedBytes> = all.take(most + 1).collect();
+            let is_cut = objects.len() > most;
+            objects.truncate(most);
+            Ok(BytesPage { objects, is_cut })
         })
         .await
     }
@@ -1003,6 +1043,42 @@ impl Indices for Memory {
                     IndexForm::Text => Body::Text(document.text),
                 },
             }))
+        })
+        .await
+    }
+
+    async fn differing<'w>(
+        &self,
+        wanted: &'w [(IndexKey, IndexDocument)],
+        cache_seconds: u32,
+    ) -> Result<Vec<&'w IndexKey>, StoreError> {
+        let count = wanted.len();
+        assert!(count <= INDICES_AT_ONCE, "{count} keys at once");
+        self.operation("KV get", &format!("{count} keys"), || {
+            self.0.cache_seconds.set(cache_seconds);
+            let differing = wanted.iter().filter(|(key, wanted)| {
+                self.read_index(&key.to_string(), cache_seconds).as_ref() != Some(wanted)
+            });
+            Ok(differing.map(|(key, _)| key).collect())
+        })
+        .await
+    }
+
+    async fn list_keys(
+        &self,
+        prefix: &str,
+        cursor: Option<String>,
+    ) -> Result<IndexPage, StoreError> {
+        self.operation("KV list", prefix, || {
+            let indices = self.0.indices.borrow();
+            let from = cursor.unwrap_or_else(|| prefix.to_owned());
+            let mut rest = indices
+                .keys()
+                .filter(|key| **key >= from && key.starts_with(prefix));
+            let most = self.0.index_page.get().unwrap_or(PAGE);
+            let keys = rest.by_ref().take(most).cloned().collect();
+            let cursor = rest.next().cloned();
+            Ok(IndexPage { keys, cursor })
         })
         .await
     }

@@ -224,21 +224,28 @@ impl Registry {
         }
     }
 
-    /// The answers to `count` requests at once, over a memory that [interleaves](Memory::interleave).
-    pub fn get_at_once(&self, target: &str, count: usize) -> Vec<Response> {
-        self.get_together(&vec![target.to_owned(); count])
+    /// One step of the periodic repair.
+    pub fn reconcile(&self) {
+        let Self::Memory { memory, config } = self else {
+            panic!("only memory has a cron");
+        };
+        let app = App::new(config, memory.clone());
+        app.reconcile().now_or_never().expect("memory never waits");
     }
 
-    /// The same for requests of different targets.
-    pub fn get_together(&self, targets: &[String]) -> Vec<Response> {
+    /// The answers to requests at once, over a memory that [interleaves](Memory::interleave), each of which
+    /// begins after so many turns of the others.
+    pub fn send_after(&self, sent: &[Sent], turns: &[usize]) -> Vec<Response> {
         let Self::Memory { memory, config } = self else {
             panic!("only memory can be interleaved");
         };
-        let sent: Vec<Sent> = targets
-            .iter()
-            .map(|target| Sent::new("GET", target))
-            .collect();
-        let answers = sent.iter().map(|sent| in_memory(memory, config, sent));
+        let turns = turns.iter().copied().chain(std::iter::repeat(0));
+        let answers = sent.iter().zip(turns).map(async |(sent, turns)| {
+            for _ in 0..turns {
+                memory.pause().await;
+            }
+            in_memory(memory, config, sent).await
+        });
         let mut answers = pin!(join_all(answers));
         let mut context = Context::from_waker(Waker::noop());
         loop {
@@ -246,6 +253,17 @@ impl Registry {
                 return answers;
             }
         }
+    }
+
+    /// The answers to `count` requests at once, over a memory that [interleaves](Memory::interleave).
+    pub fn get_at_once(&self, target: &str, count: usize) -> Vec<Response> {
+        self.get_together(&vec![target.to_owned(); count])
+    }
+
+    /// The same for requests of different targets.
+    pub fn get_together(&self, targets: &[String]) -> Vec<Response> {
+        let sent = targets.iter().map(|target| Sent::new("GET", target));
+        self.send_after(&sent.collect::<Vec<_>>(), &[])
     }
 }
 

@@ -81,6 +81,11 @@ pub(super) fn plan<S>(
         | Route::PublishProvider(..)
         | Route::MirroredRelease(..)
         | Route::PublishModule(..)
+        | Route::Reindex
+        | Route::Verify
+        | Route::Facts
+        | Route::StoredArchives
+        | Route::Garbage
         | Route::SigningKeys(..)
         | Route::SigningKey(..)
         | Route::Standing(..)

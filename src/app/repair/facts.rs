@@ -1,0 +1,223 @@
+//! From facts to indices: what each should be, and whether it is.
+
+use terrace_core::index::IndexDocument;
+use terrace_core::key::{FactKey, IndexKey, Package, PushedFact, PushedIndex};
+use terrace_core::limits;
+use terrace_core::repair::{Position, Section};
+use terrace_core::version::Version;
+
+use super::{AT_LEAST, AT_LEAST_FOR_LISTS, Going, Step};
+use crate::app::read::Indexed;
+use crate::app::{App, Failure};
+use crate::store::{Facts as _, Indices as _, Platform};
+
+/// How many facts are listed at once; the rest of a page is listed again by the next step.
+const PAGE: u32 = 200;
+
+impl<P: Platform> App<'_, P> {
+    /// Looks at the facts of a section, one after the other.
+    pub(super) async fn repair_facts(&self, step: &mut Step) -> Result<Going, Failure> {
+        let section = step.position.section;
+        // What comes before the names that are listed.
+        let within = match &step.only {
+            Some(package) => format!("{package}/"),
+            None => String::new(),
+        };
+        let prefix = format!("{}{within}", section.prefix());
+        loop {
+            let behind = step.position.behind.strip_prefix(within.as_str());
+            let behind = behind.filter(|behind| !behind.is_empty());
+            let page = self.platform.facts().list(&prefix, behind, PAGE).await?;
+            step.spend(1);
+            for fact in page.facts {
+                let name = format!("{within}{}", fact.name);
+                if self.repair_fact(step, section, name).await == Going::Pausing {
+                    return Ok(Going::Pausing);
+                }
+            }
+            if !page.is_cut {
+                return Ok(Going::On);
+            }
+        }
+    }
+
+    async fn repair_fact(&self, step: &mut Step, section: Section, name: String) -> Going {
+        let key = format!("{}{name}", section.prefix());
+        let Some(fact) = FactKey::parse(&key) else {
+            self.platform
+                .log(&format!("repair: {key} is no fact: passed over"));
+            step.position.behind = name;
+            return Going::On;
+        };
+        // A group is a package or a repository, which has lists besides.
+        let separator = match section {
+            Section::Releases | Section::Origins => '/',
+            _ => ':',
+        };
+        let group = name.strip_suffix(after(&name, separator));
+        let group = group.unwrap_or_default().to_owned();
+        if step.names() >= limits::REPAIRED_NAMES {
+            return Going::Pausing;
+        }
+        if !step.position.behind.starts_with(&group)
+            && let Some(list) = list_of(&fact)
+        {
+            if !step.affords(AT_LEAST_FOR_LISTS) {
+                return Going::Pausing;
+            }
+            self.repair_lists(step, list).await;
+            step.position = Position::behind(section, group);
+        }
+        if !step.affords(AT_LEAST) {
+            return Going::Pausing;
+        }
+        let repaired = match &fact {
+            FactKey::Release(package, version) => self.repair_version(step, package, version).await,
+            FactKey::Origin(address) => {
+                let package = Package::Mirrored(address.clone());
+                self.repair_versions(step, &package).await
+            }
+            FactKey::Pushed(pushed) => match index_of(pushed) {
+                Some(index) => self.repair_pushed(step, &index).await,
+                None => Ok(false),
+            },
+            _ => Ok(false),
+        };
+        self.note(step, key, repaired);
+        step.position = Position::behind(section, name);
+        Going::On
+    }
+
+    async fn repair_lists(&self, step: &mut Step, list: IndexKey) {
+        let name = list.to_string();
+        let repaired = match &list {
+            IndexKey::Pushed(index) => self.repair_pushed(step, index).await,
+            key => match key.package() {
+                Some(package) => self.repair_versions(step, package).await,
+                None => Ok(false),
+            },
+        };
+        self.note(step, name, repaired);
+    }
+
+    /// A package's lists, all together.
+    async fn repair_versions(&self, step: &mut Step, package: &Package) -> Result<bool, Failure> {
+        let mut wanted = self.versions(package).await?;
+        // A list that says that there is nothing is made for whoever asks, and not kept.
+        let is_empty = |it: &IndexDocument| it.metadata.pull.as_ref().is_some_and(|it| it.is_empty);
+        wanted.retain(|(_, document)| !is_empty(document));
+        let bytes: usize = wanted.iter().map(|(_, document)| document.text.len()).sum();
+        // A page of a listing for each 1,000 versions; each is told in some 20 bytes at least.
+        let pages = 3 + bytes / 20_000;
+        step.spend(pages);
+        if self.differing(step, &wanted).await.is_empty() {
+            return Ok(false);
+        }
+        step.spend(2 + pages + wanted.len());
+        self.index_versions(package).await?;
+        Ok(true)
+    }
+
+    async fn repair_version(
+        &self,
+        step: &mut Step,
+        package: &Package,
+        version: &Version,
+    ) -> Result<bool, Failure> {
+        // The release, what is said of it, and the keys of its namespace.
+        step.spend(3);
+        let Some(release) = self.release(package, version).await? else {
+            return Ok(false);
+        };
+        let wanted = self.indices_of(&release).await?;
+        if self.differing(step, &wanted).await.is_empty() {
+            return Ok(false);
+        }
+        step.spend(5 + wanted.len());
+        self.index_version(&release).await?;
+        Ok(true)
+    }
+
+    async fn repair_pushed(&self, step: &mut Step, index: &PushedIndex) -> Result<bool, Failure> {
+        step.spend(3);
+        let wanted = self.pushed_index(index).await?;
+        // What there is no fact of is found by the walk over the indices.
+        let Some(document) = wanted else {
+            return Ok(false);
+        };
+        let wanted = vec![(IndexKey::Pushed(index.clone()), document)];
+        if self.differing(step, &wanted).await.is_empty() {
+            return Ok(false);
+        }
+        step.spend(6);
+        self.index_pushed(index).await?;
+        Ok(true)
+    }
+
+    pub(super) async fn repair_revocations(&self, step: &mut Step) -> Result<Going, Failure> {
+        if !step.affords(AT_LEAST_FOR_LISTS) {
+            return Ok(Going::Pausing);
+        }
+        let repaired = self.repair_revoked(step).await;
+        self.note(step, IndexKey::Revocations.to_string(), repaired);
+        Ok(Going::On)
+    }
+
+    async fn repair_revoked(&self, step: &mut Step) -> Result<bool, Failure> {
+        step.spend(1);
+        let revocations = self.revocations().await?;
+        let wanted = IndexDocument::of_revocations(&revocations);
+        let wanted = wanted.map_err(|error| Failure::Corrupt(error.to_string()))?;
+        let wanted = vec![(IndexKey::Revocations, wanted)];
+        if self.differing(step, &wanted).await.is_empty() {
+            return Ok(false);
+        }
+        step.spend(4);
+        self.index_revocations().await?;
+        Ok(true)
+    }
+
+    /// Those indices that are not what they should be, or not there. Where KV cannot tell, all of them are
+    /// in doubt.
+    async fn differing<'w>(&self, step: &mut Step, wanted: &'w Indexed) -> Vec<&'w IndexKey> {
+        let mut differing = Vec::new();
+        for some in wanted.chunks(limits::INDICES_AT_ONCE) {
+            step.spend(1);
+            let indices = self.platform.indices();
+            match indices.differing(some, limits::LIST_CACHE_SECONDS).await {
+                Ok(found) => differing.extend(found),
+                Err(error) => {
+                    self.platform.log(&format!("storage: {error}"));
+                    differing.extend(some.iter().map(|(key, _)| key));
+                }
+            }
+        }
+        differing
+    }
+}
+
+/// What follows the last of these characters; everything where there is none.
+fn after(name: &str, separator: char) -> &str {
+    name.rsplit(separator).next().unwrap_or(name)
+}
+
+/// A list that a fact is told in, besides its own index.
+fn list_of(fact: &FactKey) -> Option<IndexKey> {
+    match fact {
+        FactKey::Release(package, _) => Some(IndexKey::Tags(package.clone())),
+        FactKey::Pushed(PushedFact::Tag(repository, _)) => {
+            Some(IndexKey::Pushed(PushedIndex::Tags(repository.clone())))
+        }
+        _ => None,
+    }
+}
+
+/// The index that follows from a fact about what was pushed.
+fn index_of(fact: &PushedFact) -> Option<PushedIndex> {
+    match fact.clone() {
+        PushedFact::Link(repository, digest) => Some(PushedIndex::Blob(repository, digest)),
+        PushedFact::Manifest(repository, digest) => Some(PushedIndex::Manifest(repository, digest)),
+        PushedFact::Tag(repository, tag) => Some(PushedIndex::Tag(repository, tag)),
+        _ => None,
+    }
+}

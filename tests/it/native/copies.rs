@@ -1,0 +1,384 @@
+//! A registry, copied by the routes for it into another one.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+use terrace_core::audit::AuditChain;
+
+use crate::support::everything::fill;
+use crate::support::fixtures::send_upload;
+use crate::support::memory::Memory;
+use crate::support::registry::{Registry, Sent};
+use crate::support::tokens::{create, post, revoke};
+use crate::support::{ModuleFixture, ProviderFixture};
+
+const PASSING: [&str; 8] = [
+    "audit-head",
+    "changes/",
+    "garbage/",
+    "leases/",
+    "oci/changes/",
+    "oci/uploads/",
+    "repair/",
+    "written/",
+];
+
+/// All pages of a listing.
+fn all(registry: &Registry, path: &str, name: &str) -> Vec<Value> {
+    let mut found = Vec::new();
+    let mut behind = String::new();
+    loop {
+        let page = registry.admin("GET", &format!("{path}&behind={behind}"), None);
+        let page = page.expect(200).json();
+        assert!(page.get("unknown").is_none(), "{page}");
+        found.extend(page[name].as_array().unwrap().clone());
+        match page["next"].as_str() {
+            Some(next) => behind = next.replace(':', "%3A"),
+            None => return found,
+        }
+    }
+}
+
+fn facts(registry: &Registry) -> Vec<Value> {
+    all(registry, "/admin/v1/facts?prefix=", "facts")
+}
+
+fn restore(registry: &Registry, facts: &[Value]) -> Value {
+    let body = json!({ "facts": facts }).to_string();
+    let restored = registry.admin("PUT", "/admin/v1/facts", Some(body.as_bytes()));
+    restored.expect(200).json()
+}
+
+/// Brings everything from the one into the other.
+fn copy(from: &Registry, to: &Registry) {
+    for archive in all(from, "/admin/v1/archives?urls=true", "archives") {
+        let bytes = from.get(archive["url"].as_str().unwrap()).expect(200).body;
+        let one = json!({ "archives": [{ "key": archive["key"], "size": archive["size"] }] });
+        let asked = post(to, "/admin/v1/archives", &one).expect(200).json();
+        send_upload(to, &asked["missing"][0], &bytes).expect(201);
+        let asked = post(to, "/admin/v1/archives", &one).expect(200).json();
+        assert_eq!(asked["missing"], json!([]));
+    }
+    let mut facts = facts(from);
+    // It stays beside the copy.
+    facts.retain(|fact| !is_log(fact));
+    // What is referred to comes first.
+    facts.sort_by_key(|fact| {
+        let key = fact["key"].as_str().unwrap();
+        let order = [
+            "keys/",
+            "standings/",
+            "oci/links/",
+            "oci/manifests/",
+            "oci/",
+        ];
+        order.iter().position(|prefix| key.starts_with(prefix))
+    });
+    for some in facts.chunks(20) {
+        let restored = restore(to, some);
+        let created = restored["created"].as_array().unwrap().len();
+        assert_eq!(created, some.len(), "{restored}");
+    }
+}
+
+fn is_log(fact: &Value) -> bool {
+    fact["key"].as_str().unwrap().starts_with("audit/")
+}
+
+/// Objects by their keys: their bytes, and their metadata.
+type Objects = BTreeMap<String, (Vec<u8>, Vec<(String, String)>)>;
+
+fn lasting(memory: &Memory) -> Objects {
+    let mut objects = memory.objects();
+    objects.retain(|key, _| !PASSING.iter().any(|prefix| key.starts_with(prefix)));
+    objects.retain(|key, _| !key.starts_with("audit/"));
+    let objects = objects.into_iter().map(|(key, bytes)| {
+        let mut metadata = memory.metadata(&key);
+        metadata.sort();
+        (key, (bytes, metadata))
+    });
+    objects.collect()
+}
+
+fn reindex(registry: &Registry) {
+    let mut body = json!({});
+    loop {
+        let step = post(registry, "/admin/v1/reindex", &body)
+            .expect(200)
+            .json();
+        assert_eq!(step["failed"], json!([]));
+        match step.get("next") {
+            Some(next) => body["behind"] = next.clone(),
+            None => return,
+        }
+    }
+}
+
+#[test]
+fn a_copy_has_the_same_objects_and_the_same_indices() {
+    let (here, there) = (Memory::new(), Memory::new());
+    let (from, to) = (
+        Registry::in_memory(&here, &[]),
+        Registry::in_memory(&there, &[]),
+    );
+    fill(&from);
+    // Another time, at which a publish would write other documents.
+    there.advance(1_000_000);
+    copy(&from, &to);
+    assert_eq!(lasting(&there), lasting(&here));
+    reindex(&from);
+    reindex(&to);
+    let indices = |memory: &Memory| {
+        let mut all = memory.documents();
+        // What has expired meanwhile is not in it.
+        all.remove("revocations");
+        all
+    };
+    assert_eq!(indices(&there), indices(&here));
+    // The same again changes nothing.
+    let mut facts = facts(&from);
+    facts.retain(|fact| !is_log(fact));
+    for some in facts.chunks(20) {
+        let restored = restore(&to, some);
+        let unchanged = restored["unchanged"].as_array().unwrap().len();
+        assert_eq!(unchanged, some.len(), "{restored}");
+    }
+}
+
+#[test]
+fn no_document_that_is_listed_holds_a_secret() {
+    let memory = Memory::new();
+    let registry = Registry::in_memory(&memory, &[]);
+    fill(&registry);
+    let text = json!(facts(&registry)).to_string();
+    assert!(text.contains("tokens/"), "they are listed");
+    assert!(!text.contains("terrace_"), "and are no tokens");
+    assert!(!text.contains(registry.token()));
+    let keys: Vec<String> = facts(&registry)
+        .iter()
+        .map(|fact| fact["key"].as_str().unwrap().to_owned())
+        .collect();
+    assert!(keys.is_sorted());
+    assert!(!keys.iter().any(|key| key.starts_with("archives/")));
+    // What passes is told to whoever names it.
+    memory.put_object("garbage/x", b"");
+    let page = registry.admin("GET", "/admin/v1/facts?prefix=garbage/", None);
+    assert_eq!(page.expect(200).json()["unknown"], json!(["garbage/x"]));
+}
+
+#[test]
+fn a_published_version_never_changes_by_a_copy() {
+    let memory = Memory::new();
+    let registry = Registry::in_memory(&memory, &[]);
+    let fixture = ModuleFixture::of("acme", "1.0.0");
+    fixture.publish(&registry);
+    let facts = facts(&registry);
+    let is_release = |fact: &&Value| fact["key"].as_str().unwrap().starts_with("releases/");
+    let fact = facts.iter().find(is_release).unwrap();
+    let key = fact["key"].as_str().unwrap();
+    let before = memory.object_bytes(key);
+    let mut other = fact.clone();
+    other["document"] = fact["document"]
+        .as_str()
+        .unwrap()
+        .replace("1800000000", "1700000000")
+        .into();
+    assert_ne!(other, *fact);
+    assert_eq!(restore(&registry, &[other])["conflicts"], json!([key]));
+    assert_eq!(memory.object_bytes(key), before);
+}
+
+#[test]
+fn what_refers_to_nothing_is_refused() {
+    let memory = Memory::new();
+    let registry = Registry::in_memory(&memory, &[]);
+    fill(&registry);
+    let mut facts = facts(&registry);
+    facts.retain(|fact| !is_log(fact));
+    let empty = Registry::in_memory(&Memory::new(), &[]);
+    let mut refused = 0;
+    for some in facts.chunks(20) {
+        let restored = restore(&empty, some);
+        for one in restored["refused"].as_array().unwrap() {
+            let reason = one["reason"].as_str().unwrap();
+            assert!(
+                reason.ends_with("is not stored") || reason.ends_with("is not there"),
+                "{one}"
+            );
+            refused += 1;
+        }
+    }
+    assert!(refused > 10, "{refused}");
+    let body = json!({ "facts": vec![facts[0].clone(); 21] }).to_string();
+    let many = empty.admin("PUT", "/admin/v1/facts", Some(body.as_bytes()));
+    many.expect(400);
+}
+
+#[test]
+fn stored_bytes_are_hashed_again_and_what_is_wrong_is_told() {
+    let memory = Memory::new();
+    let registry = Registry::in_memory(&memory, &[]);
+    fill(&registry);
+    let verify = || {
+        let mut wrong = Vec::new();
+        let mut looked_at = 0;
+        let mut body = json!({});
+        loop {
+            let step = post(&registry, "/admin/v1/verify", &body)
+                .expect(200)
+                .json();
+            wrong.extend(step["wrong"].as_array().unwrap().clone());
+            looked_at += step["looked_at"].as_u64().unwrap();
+            match step.get("next") {
+                Some(next) => body["behind"] = next.clone(),
+                None => return (wrong, looked_at),
+            }
+        }
+    };
+    let stored = |key: &&String| key.starts_with("archives/") || key.starts_with("oci/blobs/");
+    let keys = memory.keys();
+    let stored: Vec<&String> = keys.iter().filter(stored).collect();
+    assert_eq!(verify(), (Vec::new(), stored.len() as u64));
+    let rotten = stored.last().unwrap();
+    memory.put_object(rotten, b"other bytes");
+    let before = memory.objects();
+    let (wrong, _) = verify();
+    assert_eq!(wrong[0]["key"], json!(rotten));
+    assert_eq!(wrong.len(), 1);
+    assert_eq!(memory.objects(), before, "nothing is changed");
+}
+
+#[test]
+fn bytes_that_are_wrong_are_asked_for_again() {
+    let memory = Memory::new();
+    let registry = Registry::in_memory(&memory, &[]);
+    let fixture = ProviderFixture::of("acme", "widget", "1.0.0");
+    fixture.publish(&registry);
+    let key = memory
+        .keys()
+        .into_iter()
+        .find(|key| key.ends_with(".sig"))
+        .unwrap();
+    let bytes = memory.object_bytes(&key);
+    memory.put_object(&key, b"rot");
+    let one = json!({ "archives": [{ "key": key, "size": bytes.len() }] });
+    let asked = post(&registry, "/admin/v1/archives", &one)
+        .expect(200)
+        .json();
+    send_upload(&registry, &asked["missing"][0], &bytes).expect(201);
+    assert_eq!(memory.object_bytes(&key), bytes);
+}
+
+#[test]
+fn the_log_of_one_registry_is_listed_and_never_put_into_another_one() {
+    let (here, there) = (Memory::new(), Memory::new());
+    let (from, to) = (
+        Registry::in_memory(&here, &[]),
+        Registry::in_memory(&there, &[]),
+    );
+    fill(&from);
+    let log: Vec<Value> = facts(&from).into_iter().filter(is_log).collect();
+    let mut chain = AuditChain::default();
+    for entry in &log {
+        chain.follow(entry["document"].as_str().unwrap()).unwrap();
+    }
+    assert!(chain.length() > 20, "{}", chain.length());
+    let refused = restore(&to, &log[..1])["refused"].clone();
+    let reason = refused[0]["reason"].as_str().unwrap();
+    assert!(reason.contains("never restored"), "{reason}");
+    // The import has entries of its own.
+    let entry = String::from_utf8(there.object_bytes("audit/000000000001")).unwrap();
+    assert!(entry.contains("PUT /admin/v1/facts"), "{entry}");
+    assert_eq!(
+        here.object_bytes("audit/000000000001"),
+        log[0]["document"].as_str().unwrap().as_bytes()
+    );
+}
+
+#[test]
+fn changes_by_operators_are_in_the_log_and_looks_are_not() {
+    let memory = Memory::new();
+    let registry = Registry::in_memory(&memory, &[]);
+    ModuleFixture::of("acme", "1.0.0").publish(&registry);
+    let length = || {
+        let keys = memory.keys().into_iter();
+        keys.filter(|key| key.starts_with("audit/")).count()
+    };
+    let before = length();
+    facts(&registry);
+    all(&registry, "/admin/v1/archives?urls=true", "archives");
+    post(&registry, "/admin/v1/verify", &json!({})).expect(200);
+    post(&registry, "/admin/v1/archives", &json!({ "archives": [] })).expect(200);
+    assert_eq!(length(), before);
+    post(&registry, "/admin/v1/reindex", &json!({})).expect(200);
+    post(&registry, "/admin/v1/garbage", &json!({})).expect(200);
+    restore(&registry, &[]);
+    assert_eq!(length(), before + 3);
+}
+
+#[test]
+fn what_is_revoked_is_so_in_a_copy_before_its_indices_are_made() {
+    let (here, there) = (Memory::new(), Memory::new());
+    let (from, to) = (
+        Registry::in_memory(&here, &[]),
+        Registry::in_memory(&there, &[]),
+    );
+    fill(&from);
+    // It has looked before who is revoked.
+    let (id, token) = create(&from, &["admin"], None);
+    to.send(&Sent::new("GET", "/admin/v1/tokens").bearing(&token))
+        .expect(200);
+    revoke(&from, &id).expect(200);
+    copy(&from, &to);
+    there.advance(60);
+    let again = Registry::in_memory(&there, &[]);
+    again
+        .send(&Sent::new("GET", "/admin/v1/tokens").bearing(&token))
+        .expect(401);
+    again
+        .get("/v1/modules/acme/vpc/aws/1.1.0/download")
+        .expect(410);
+    again
+        .get("/v1/providers/acme/widget/1.2.0/download/linux/amd64")
+        .expect(410);
+}
+
+#[test]
+fn standings_that_nobody_could_have_said_are_refused() {
+    let registry = Registry::in_memory(&Memory::new(), &[]);
+    let said = r#"{"state":"revoked","reason":"x","at":1,"by":"root"}"#;
+    let key = "standings/modules/acme/vpc/aws";
+    for (document, reason) in [
+        (format!(r#"{{"package":{said}}}"#), "only be deprecated"),
+        (format!(r#"{{"versions":{{"1.0":{said}}}}}"#), "no version"),
+        (
+            format!(r#"{{"versions": {{"1.0.0":{said}}}}}"#),
+            "not written as",
+        ),
+        (
+            r#"{"versions":{"1.0.0":{"state":"lost","reason":"x","at":1,"by":"root"}}}"#.to_owned(),
+            "no state",
+        ),
+        (
+            r#"{"versions":{"1.0.0":{"state":"revoked","reason":"a\u001b","at":1,"by":"root"}}}"#
+                .to_owned(),
+            "one line",
+        ),
+    ] {
+        let fact = json!({ "key": key, "document": document });
+        let refused = restore(&registry, &[fact])["refused"][0].clone();
+        let told = refused["reason"].as_str().unwrap_or_default();
+        assert!(told.contains(reason), "{document}: {refused}");
+    }
+    let keys =
+        r#"{"keys":[],"statements":{"x":{"state":"revoked","reason":"x","at":1,"by":"root"}}}"#;
+    let fact = json!({ "key": "keys/acme", "document": keys });
+    let refused = restore(&registry, &[fact])["refused"][0].clone();
+    assert!(
+        refused["reason"]
+            .as_str()
+            .unwrap()
+            .contains("the id of no key"),
+        "{refused}"
+    );
+}

@@ -1,0 +1,209 @@
+//! Archives that nothing refers to, and those that something refers to just in time.
+
+use serde_json::{Value, json};
+use terrace_core::limits::{GARBAGE_SECONDS, LOOK_SECONDS};
+
+use crate::support::breaks::When;
+use crate::support::fixtures::sha256;
+use crate::support::memory::Memory;
+use crate::support::registry::{Registry, Sent};
+use crate::support::tokens::post;
+use crate::support::{ModuleFixture, ProviderFixture};
+
+fn garbage(registry: &Registry, body: &Value) -> Value {
+    post(registry, "/admin/v1/garbage", body).expect(200).json()
+}
+
+fn mark(registry: &Registry, key: &str) -> Value {
+    garbage(registry, &json!({ "mark": [key] }))
+}
+
+fn removal(memory: &Memory, key: &str) -> Value {
+    let name = key.strip_prefix("archives/").unwrap();
+    let mark: Value =
+        serde_json::from_slice(&memory.object_bytes(&format!("garbage/{name}"))).unwrap();
+    json!({ "remove": [{ "key": key, "marked_at": mark["since"] }] })
+}
+
+fn key_of(fixture: &ModuleFixture) -> String {
+    format!("archives/{}.zip", sha256(&fixture.archive))
+}
+
+/// Everything but the audit log.
+fn stored(memory: &Memory) -> Vec<String> {
+    let mut keys = memory.keys();
+    keys.retain(|key| !key.starts_with("audit"));
+    keys
+}
+
+/// An archive that was sent, and never published.
+fn orphan() -> (Memory, Registry, ModuleFixture, String) {
+    let memory = Memory::new();
+    let registry = Registry::in_memory(&memory, &[]);
+    let fixture = ModuleFixture::of("acme", "1.0.0");
+    fixture.upload(&registry);
+    let key = key_of(&fixture);
+    (memory, registry, fixture, key)
+}
+
+#[test]
+fn what_is_marked_for_an_hour_is_removed_with_its_mark() {
+    let (memory, registry, _, key) = orphan();
+    assert_eq!(mark(&registry, &key)["marked"][0], key.as_str());
+    assert_eq!(mark(&registry, &key)["marked"][0], key.as_str());
+    let body = removal(&memory, &key);
+    memory.advance(GARBAGE_SECONDS - 1);
+    assert_eq!(garbage(&registry, &body)["spared"][0], key.as_str());
+    memory.advance(1);
+    assert_eq!(garbage(&registry, &body)["removed"][0], key.as_str());
+    assert_eq!(stored(&memory), [""; 0]);
+    assert_eq!(garbage(&registry, &body)["spared"][0], key.as_str());
+}
+
+#[test]
+fn a_publish_keeps_what_it_finds_marked() {
+    let (memory, registry, fixture, key) = orphan();
+    mark(&registry, &key);
+    memory.advance(GARBAGE_SECONDS);
+    let body = removal(&memory, &key);
+    fixture.put(&registry).expect(201);
+    assert_eq!(garbage(&registry, &body)["spared"][0], key.as_str());
+    // Even who has read the mark after that.
+    let body = removal(&memory, &key);
+    memory.advance(GARBAGE_SECONDS);
+    assert_eq!(garbage(&registry, &body)["spared"][0], key.as_str());
+    assert!(memory.keys().contains(&key));
+    // Somebody who has found the release takes the mark away.
+    assert_eq!(
+        garbage(&registry, &json!({ "keep": [key] }))["kept"][0],
+        key.as_str()
+    );
+    assert!(!memory.keys().iter().any(|key| key.starts_with("garbage/")));
+}
+
+#[test]
+fn signed_documents_are_kept_too() {
+    let memory = Memory::new();
+    let registry = Registry::in_memory(&memory, &[]);
+    let fixture = ProviderFixture::of("acme", "widget", "1.0.0");
+    fixture.add_key(&registry);
+    fixture.upload(&registry);
+    // A publish that was broken off after its documents, before its commit.
+    memory.fail_write(2, When::Before);
+    fixture.put(&registry).expect(503);
+    let key = format!("archives/{}.SHA256SUMS", sha256(fixture.shasums.as_bytes()));
+    mark(&registry, &key);
+    memory.advance(GARBAGE_SECONDS);
+    let body = removal(&memory, &key);
+    fixture.put(&registry).expect(201);
+    assert_eq!(garbage(&registry, &body)["spared"][0], key.as_str());
+}
+
+#[test]
+fn nothing_is_committed_to_what_is_being_removed() {
+    let (memory, registry, fixture, key) = orphan();
+    mark(&registry, &key);
+    memory.advance(GARBAGE_SECONDS);
+    let body = removal(&memory, &key);
+    // The removal breaks off when the mark says so and the archive is still there.
+    memory.fail_write(1, When::Before);
+    post(&registry, "/admin/v1/garbage", &body).expect(503);
+    assert!(memory.keys().contains(&key));
+    fixture.put(&registry).expect(202);
+    fixture.put(&registry).expect(202);
+    // An hour later whoever comes first ends it, a publish as well.
+    memory.advance(GARBAGE_SECONDS);
+    fixture.put(&registry).expect(202);
+    assert_eq!(stored(&memory), [""; 0]);
+    fixture.publish(&registry);
+}
+
+#[test]
+fn a_removal_that_was_broken_off_is_taken_up_again() {
+    for (at, when) in [0, 1, 2]
+        .into_iter()
+        .flat_map(|at| [(at, When::Before), (at, When::After)])
+    {
+        let (memory, registry, fixture, key) = orphan();
+        mark(&registry, &key);
+        memory.advance(GARBAGE_SECONDS);
+        memory.fail_write(at, when);
+        post(&registry, "/admin/v1/garbage", &removal(&memory, &key)).expect(503);
+        assert!(memory.take_fault());
+        memory.advance(GARBAGE_SECONDS);
+        if memory.keys().iter().any(|key| key.starts_with("garbage/")) {
+            let removed = garbage(&registry, &removal(&memory, &key));
+            assert_eq!(removed["removed"][0], key.as_str(), "{at} {when:?}");
+        }
+        assert_eq!(stored(&memory), [""; 0], "{at} {when:?}");
+        fixture.publish(&registry);
+    }
+}
+
+#[test]
+fn a_publish_does_not_commit_by_what_it_has_seen_long_ago() {
+    let memory = Memory::new();
+    let registry = Registry::in_memory(&memory, &[]);
+    let fixture = ProviderFixture::of("acme", "widget", "1.0.0");
+    fixture.add_key(&registry);
+    fixture.upload(&registry);
+    let late = memory.clone();
+    // Between the look and the commit the documents are stored.
+    memory.before_operation("R2 put archives/", move || late.advance(LOOK_SECONDS + 1));
+    let refused = fixture.put(&registry).expect(503);
+    assert!(refused.errors().contains("send the same request again"));
+    assert!(!memory.keys().iter().any(|key| key.starts_with("releases/")));
+    fixture.put(&registry).expect(201);
+}
+
+#[test]
+fn only_archives_can_be_garbage() {
+    let (_, registry, ..) = orphan();
+    for key in ["releases/modules/acme/vpc/aws/1.0.0", "keys/acme", "x", ""] {
+        post(&registry, "/admin/v1/garbage", &json!({ "mark": [key] })).expect(400);
+    }
+    let many = vec![format!("archives/{}.zip", "0".repeat(64)); 41];
+    post(&registry, "/admin/v1/garbage", &json!({ "mark": many })).expect(400);
+}
+
+/// Publishers and removals of the same archive at once, however their operations fall between each other:
+/// a published release has its archive.
+#[test]
+fn a_release_never_lacks_its_archive() {
+    let mut outcomes = (0, 0);
+    for delay in 0..40 {
+        let (memory, registry, fixture, key) = orphan();
+        mark(&registry, &key);
+        memory.advance(GARBAGE_SECONDS);
+        let body = removal(&memory, &key).to_string();
+        memory.interleave();
+        let admin = |method: &str, target: &str, body: String| {
+            let bearer = format!("Bearer {}", registry.token());
+            Sent::new(method, target)
+                .header("authorization", &bearer)
+                .body(body)
+        };
+        let publish = admin(
+            "PUT",
+            &fixture.admin_path(),
+            fixture.description().to_string(),
+        );
+        let remove = admin("POST", "/admin/v1/garbage", body);
+        let sent = match delay % 2 {
+            0 => vec![publish, remove],
+            _ => vec![remove, publish],
+        };
+        let answers = registry.send_after(&sent, &[delay / 2, 0]);
+        let published = answers.iter().any(|answer| answer.status == 201);
+        let is_stored = memory.keys().contains(&key);
+        let is_released = memory.keys().iter().any(|key| key.starts_with("releases/"));
+        assert_eq!(published, is_released, "{delay}");
+        assert!(!is_released || is_stored, "{delay}: {:?}", memory.keys());
+        match is_released {
+            true => outcomes.0 += 1,
+            false => outcomes.1 += 1,
+        }
+    }
+    // Both happen, so the interleavings are worth something.
+    assert!(outcomes.0 > 0 && outcomes.1 > 0, "{outcomes:?}");
+}

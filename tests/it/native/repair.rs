@@ -1,0 +1,464 @@
+//! Indices that are missing, wrong or left over, and what makes them right.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+use terrace_core::index::IndexDocument;
+
+use crate::support::breaks::When;
+use crate::support::everything::fill;
+use crate::support::fixtures::Signer;
+use crate::support::memory::Memory;
+use crate::support::pushed::Pushed;
+use crate::support::registry::{Registry, Response};
+use crate::support::tokens::post;
+use crate::support::{ModuleFixture, ProviderFixture};
+
+const FEW: [(&str, &str); 1] = [("TERRACE_REPAIR_OPERATIONS", "40")];
+
+/// One step of a reindex.
+fn step(registry: &Registry, body: &Value) -> Value {
+    post(registry, "/admin/v1/reindex", body).expect(200).json()
+}
+
+/// A whole reindex: all that was rewritten, removed and failed, and how many steps it took.
+fn reindex(
+    registry: &Registry,
+    package: Option<&str>,
+) -> (BTreeMap<&'static str, Vec<String>>, u32) {
+    let mut told: BTreeMap<&'static str, Vec<String>> = BTreeMap::new();
+    let mut behind = Value::Null;
+    for steps in 1..1_000 {
+        let mut body = json!({});
+        if let Some(package) = package {
+            body["package"] = package.into();
+        }
+        if !behind.is_null() {
+            body["behind"] = behind.clone();
+        }
+        let answer = step(registry, &body);
+        for kind in ["rewritten", "removed", "failed"] {
+            let names = answer[kind].as_array().unwrap().iter();
+            let names = names.map(|name| name.as_str().unwrap().to_owned());
+            told.entry(kind).or_default().extend(names);
+        }
+        match answer.get("next") {
+            None => return (told, steps),
+            Some(next) => {
+                assert_ne!(*next, behind, "a step that gets nowhere");
+                behind = next.clone();
+            }
+        }
+    }
+    panic!("it does not end");
+}
+
+fn filled(vars: &[(&str, &str)]) -> (Memory, Registry) {
+    let memory = Memory::new();
+    let registry = Registry::in_memory(&memory, vars);
+    fill(&registry);
+    (memory, registry)
+}
+
+/// What changes with the time is not compared: nothing here does.
+fn documents(memory: &Memory) -> BTreeMap<String, IndexDocument> {
+    memory.documents()
+}
+
+#[test]
+fn an_empty_namespace_gets_the_same_indices_byte_for_byte() {
+    let (memory, registry) = filled(&[]);
+    let published = documents(&memory);
+    let (told, _) = reindex(&registry, None);
+    for name in &told["rewritten"] {
+        assert!(name.starts_with("oci/links/"), "{name}");
+    }
+    assert_eq!(told["removed"], [""; 0]);
+    let whole = documents(&memory);
+    for (key, document) in &published {
+        assert_eq!(whole.get(key), Some(document), "{key}");
+    }
+    // Blobs get theirs by their first read; everything else was there.
+    let added = whole.keys().filter(|key| !published.contains_key(*key));
+    for key in added {
+        assert!(key.contains(":blob:"), "{key}");
+    }
+    memory.lose_indices();
+    let (told, _) = reindex(&registry, None);
+    assert_eq!(documents(&memory), whole);
+    assert_eq!(told["failed"], [""; 0]);
+    let (told, _) = reindex(&registry, None);
+    assert_eq!(told["rewritten"], [""; 0], "there is nothing to do");
+}
+
+#[test]
+fn small_steps_do_the_same_as_large_ones() {
+    let (memory, registry) = filled(&[]);
+    reindex(&registry, None);
+    let whole = documents(&memory);
+    memory.lose_indices();
+    memory.index_page(3);
+    let small = Registry::in_memory(&memory, &FEW);
+    let (told, steps) = reindex(&small, None);
+    assert_eq!(documents(&memory), whole);
+    assert_eq!(told["failed"], [""; 0]);
+    assert!(steps > 3, "{steps}");
+}
+
+#[test]
+fn a_step_keeps_to_its_operations() {
+    let (memory, registry) = filled(&FEW);
+    memory.lose_indices();
+    let mut behind = String::new();
+    loop {
+        memory.forget_operations();
+        let answer = step(&registry, &json!({ "behind": behind }));
+        // What is begun is ended: a version of two platforms has ten indices.
+        let count = memory.operations().len();
+        assert!(count <= 40 + 20, "{count}: {:?}", memory.operations());
+        match answer["next"].as_str() {
+            Some(next) => next.clone_into(&mut behind),
+            None => break,
+        }
+    }
+}
+
+#[test]
+fn what_is_wrong_is_written_anew_and_nothing_else() {
+    let (memory, registry) = filled(&[]);
+    reindex(&registry, None);
+    let whole = documents(&memory);
+    let list = "modules/acme/vpc/aws/versions";
+    let version = "providers/hosted/acme/widget/version/1.0.0+b";
+    memory.put_index(list, "{}");
+    memory.lose_index(version);
+    let wrong = whole
+        .keys()
+        .find(|key| key.contains(":tag:Latest"))
+        .unwrap();
+    memory.put_index(wrong, "{}");
+    memory.put_index("revocations", "{}");
+    let (told, _) = reindex(&registry, None);
+    assert_eq!(documents(&memory), whole);
+    let mut rewritten = told["rewritten"].clone();
+    rewritten.sort();
+    assert_eq!(
+        rewritten,
+        [
+            "modules/acme/vpc/aws/tags",
+            "oci/tags/team/tools:Latest",
+            "releases/providers/hosted/acme/widget/1.0.0+b",
+            "revocations",
+        ]
+    );
+}
+
+#[test]
+fn what_has_no_fact_is_removed() {
+    let (memory, registry) = filled(&[]);
+    reindex(&registry, None);
+    let whole = documents(&memory);
+    let digest = format!("sha256:{}", "0".repeat(64));
+    let stale = [
+        "modules/acme/gone/aws/tags".to_owned(),
+        "modules/acme/gone/aws/versions".to_owned(),
+        "modules/acme/vpc/aws/mirror".to_owned(),
+        format!("oci/team/tools:blob:{digest}"),
+        "oci/team/tools:tag:gone".to_owned(),
+        "oci/team/gone:tags".to_owned(),
+        format!("providers/hosted/acme/widget/sha256/{}", "0".repeat(64)),
+        "providers/hosted/acme/widget/tag/9.0.0".to_owned(),
+        "providers/hosted/acme/widget/version/9.0.0".to_owned(),
+        "providers/registry.example.com/acme/gadget/version/9.0.0".to_owned(),
+        "providers/registry.example.com/acme/gone/mirror".to_owned(),
+    ];
+    for key in &stale {
+        memory.put_index(key, "{}");
+    }
+    memory.put_index("somebody else's", "{}");
+    memory.index_page(4);
+    let (told, _) = reindex(&registry, None);
+    let mut removed = told["removed"].clone();
+    removed.sort();
+    let mut wanted = stale.to_vec();
+    wanted.sort();
+    assert_eq!(removed, wanted);
+    let mut left = documents(&memory);
+    assert!(left.remove("somebody else's").is_some());
+    assert_eq!(left, whole);
+}
+
+#[test]
+fn one_package_can_be_repaired_alone() {
+    let (memory, registry) = filled(&[]);
+    reindex(&registry, None);
+    let whole = documents(&memory);
+    memory.lose_indices();
+    memory.put_index("providers/hosted/acme/widget/version/9.0.0", "{}");
+    let (told, _) = reindex(&registry, Some("acme/widget"));
+    assert_eq!(
+        told["removed"],
+        ["providers/hosted/acme/widget/version/9.0.0"]
+    );
+    let prefix = "providers/hosted/acme/widget/";
+    let wanted = whole.into_iter().filter(|(key, _)| key.starts_with(prefix));
+    assert_eq!(documents(&memory), wanted.collect());
+    for address in ["acme/vpc/aws", "registry.example.com/acme/gadget"] {
+        let (told, _) = reindex(&registry, Some(address));
+        assert_eq!(told["failed"], [""; 0]);
+        assert!(!told["rewritten"].is_empty(), "{address}");
+    }
+    post(
+        &registry,
+        "/admin/v1/reindex",
+        &json!({ "package": "acme" }),
+    )
+    .expect(400);
+    post(&registry, "/admin/v1/reindex", &json!({ "behind": "x" })).expect(400);
+}
+
+#[test]
+fn a_document_that_cannot_be_read_stops_nothing() {
+    let (memory, registry) = filled(&[]);
+    reindex(&registry, None);
+    let whole = documents(&memory);
+    let key = "releases/providers/hosted/acme/widget/1.0.0+b";
+    let right = memory.object_bytes(key);
+    memory.lose_indices();
+    memory.put_object(key, b"{}");
+    let (told, _) = reindex(&registry, None);
+    assert!(told["failed"].contains(&key.to_owned()), "{told:?}");
+    memory.put_object(key, &right);
+    let (told, _) = reindex(&registry, None);
+    assert_eq!(told["failed"], [""; 0]);
+    assert_eq!(documents(&memory), whole);
+}
+
+#[test]
+fn a_write_that_fails_is_told_and_made_up_for() {
+    // In one step, so that what is written down of it comes last.
+    let (memory, registry) = filled(&[("TERRACE_REPAIR_OPERATIONS", "800")]);
+    let (_, steps) = reindex(&registry, None);
+    assert_eq!(steps, 1);
+    let whole = documents(&memory);
+    for when in [When::Before, When::After] {
+        for at in 0..whole.len() {
+            memory.lose_indices();
+            memory.fail_write(at, when);
+            let (told, _) = reindex(&registry, None);
+            assert!(memory.take_fault(), "{at}");
+            assert_eq!(told["failed"].len(), 1, "{at} {told:?}");
+            reindex(&registry, None);
+            assert_eq!(documents(&memory), whole, "{at} {when:?}");
+        }
+    }
+}
+
+/// The cron, until it has been everywhere; how often it ran.
+fn reconcile(memory: &Memory, registry: &Registry) -> u32 {
+    for runs in 1..1_000 {
+        registry.reconcile();
+        let cursor: Value = serde_json::from_slice(&memory.object_bytes("repair/cursor")).unwrap();
+        assert!(cursor.get("begun").is_none(), "{cursor}");
+        if cursor["next"] == "" {
+            return runs;
+        }
+    }
+    panic!("it does not end");
+}
+
+#[test]
+fn the_cron_goes_on_where_it_stopped_and_says_what_it_did() {
+    let (memory, registry) = filled(&FEW);
+    reindex(&registry, None);
+    let whole = documents(&memory);
+    memory.lose_indices();
+    let runs = reconcile(&memory, &registry);
+    assert!(runs > 3, "{runs}");
+    assert_eq!(documents(&memory), whole);
+    let log = memory.log();
+    let lines = log.iter().filter(|line| line.starts_with("repair: "));
+    assert_eq!(lines.count(), usize::try_from(runs).unwrap(), "{log:?}");
+    assert!(
+        log.last().unwrap().ends_with("the next begins anew"),
+        "{log:?}"
+    );
+    let again = memory.indices();
+    reconcile(&memory, &registry);
+    assert_eq!(memory.indices(), again);
+}
+
+#[test]
+fn of_two_at_once_one_does_nothing() {
+    let (memory, registry) = filled(&[]);
+    let now = terrace::store::Clock::now(&memory).0;
+    memory.put_object(
+        "repair/cursor",
+        format!(r#"{{"next":"","begun":{now}}}"#).as_bytes(),
+    );
+    memory.lose_indices();
+    registry.reconcile();
+    assert!(memory.indices().is_empty());
+    assert!(memory.log().last().unwrap().contains("another is at it"));
+    // Somebody else takes the turn between the look and the write.
+    memory.remove_object("repair/cursor");
+    let other = Registry::in_memory(&memory, &[]);
+    memory.before_commit(move || other.reconcile());
+    registry.reconcile();
+    assert!(memory.log().last().unwrap().contains("another is at it"));
+    assert!(!memory.indices().is_empty());
+}
+
+#[test]
+fn what_has_ended_a_step_is_passed_over_by_the_next() {
+    let (memory, registry) = filled(&[]);
+    memory.put_object("repair/cursor", br#"{"next":"","begun":1}"#);
+    registry.reconcile();
+    let log = memory.log().join("\n");
+    assert!(log.contains("the last step has not ended"), "{log}");
+    let cursor: Value = serde_json::from_slice(&memory.object_bytes("repair/cursor")).unwrap();
+    assert!(cursor.get("begun").is_none(), "{cursor}");
+    memory.put_object("repair/cursor", b"what nobody has written");
+    registry.reconcile();
+    registry.reconcile();
+}
+
+#[test]
+fn it_can_be_switched_off() {
+    let (memory, _) = filled(&[]);
+    let registry = Registry::in_memory(&memory, &[("TERRACE_REPAIR_OPERATIONS", "0")]);
+    memory.forget_operations();
+    registry.reconcile();
+    assert_eq!(memory.operations(), [""; 0]);
+    // Who asks for it, gets it.
+    memory.lose_indices();
+    reindex(&registry, None);
+    assert!(!memory.indices().is_empty());
+}
+
+/// A publisher commits between the walk's listing and its writing.
+#[test]
+fn what_is_committed_meanwhile_is_listed() {
+    let memory = Memory::new();
+    let registry = Registry::in_memory(&memory, &[]);
+    let (first, second) = (
+        ModuleFixture::of("acme", "1.0.0"),
+        ModuleFixture::of("acme", "1.1.0"),
+    );
+    first.publish(&registry);
+    second.upload(&registry);
+    memory.lose_indices();
+    let other = Registry::in_memory(&memory, &[]);
+    let late = second.clone();
+    let again = memory.clone();
+    // The first listing finds out that something is wrong; the second is for what is written.
+    memory.after_list(move || {
+        again.after_list(move || {
+            late.put(&other).expect(201);
+        });
+    });
+    registry.reconcile();
+    let list = &memory.indices()["modules/acme/vpc/aws/versions"];
+    assert!(list.contains("1.1.0"), "{list}");
+}
+
+/// A publisher commits a version whose index the walk has taken for a stale one.
+#[test]
+fn an_index_is_not_removed_whose_fact_has_come_meanwhile() {
+    let memory = Memory::new();
+    let registry = Registry::in_memory(&memory, &[]);
+    let (first, second) = (
+        ProviderFixture::of("acme", "widget", "1.0.0"),
+        ProviderFixture::of("acme", "widget", "1.1.0"),
+    );
+    first.publish(&registry);
+    second.upload(&registry);
+    reindex(&registry, None);
+    let key = "providers/hosted/acme/widget/version/1.1.0";
+    memory.put_index(key, "{}");
+    let other = Registry::in_memory(&memory, &[]);
+    let late = second.clone();
+    // Of the listings of releases the walk over the facts makes one, which finds nothing wrong.
+    let again = memory.clone();
+    memory.after_list(move || {
+        again.after_list(move || {
+            late.put(&other).expect(201);
+        });
+    });
+    reindex(&registry, None);
+    let documents = memory.indices();
+    assert!(documents[key].contains("sha256"), "{}", documents[key]);
+}
+
+#[test]
+fn a_deleted_tag_whose_index_was_left_is_gone_after_a_repair() {
+    let memory = Memory::new();
+    let registry = Registry::in_memory(&memory, &[]);
+    let pushed = Pushed::of(&registry, "team/app");
+    pushed.artifact("latest", b"a layer", json!({}));
+    let stale = memory.index("oci/team/app:tag:latest");
+    pushed.send("DELETE", "manifests/latest").expect(202);
+    memory.restore_index("oci/team/app:tag:latest", stale);
+    pushed.get("manifests/latest").expect(200);
+    reindex(&registry, None);
+    pushed.get("manifests/latest").expect(404);
+}
+
+/// Says that a version is revoked, or takes it back.
+fn say(registry: &Registry, path: &str, state: &str) -> Response {
+    let body = json!({ "state": state, "reason": "a test" }).to_string();
+    registry.admin("PUT", path, Some(body.as_bytes()))
+}
+
+#[test]
+fn what_was_said_and_broken_off_before_its_indices_is_made_up_for() {
+    let version = "/admin/v1/providers/acme/widget/1.0.0+b/standing";
+    let pushed = "/admin/v1/mirror/registry.opentofu.org/acme/widget/1.2.0/standing";
+    let key = format!(
+        "/admin/v1/namespaces/acme/keys/{}",
+        Signer::usual().key_id()
+    );
+    for path in [version, pushed, &key] {
+        for state in ["revoked", "active"] {
+            let (memory, registry) = filled(&[]);
+            if state == "active" {
+                say(&registry, path, "revoked").expect(200);
+            }
+            reindex(&registry, None);
+            let before = documents(&memory);
+            // The fact is written, and nothing else.
+            memory.fail_write(0, When::After);
+            say(&registry, path, state).expect(503);
+            assert_eq!(documents(&memory), before, "{path}");
+            reindex(&registry, None);
+            let repaired = documents(&memory);
+            assert_ne!(repaired, before, "{path}");
+            say(&registry, path, state).expect(200);
+            assert_eq!(documents(&memory), repaired, "{path} {state}");
+        }
+    }
+}
+
+/// Somebody revokes a version between the walk's look and its writing.
+#[test]
+fn what_is_revoked_meanwhile_is_not_brought_back() {
+    let memory = Memory::new();
+    let registry = Registry::in_memory(&memory, &[]);
+    ModuleFixture::of("acme", "1.0.0").publish(&registry);
+    memory.lose_indices();
+    let other = Registry::in_memory(&memory, &[]);
+    memory.before_index_write(move || {
+        say(
+            &other,
+            "/admin/v1/modules/acme/vpc/aws/1.0.0/standing",
+            "revoked",
+        )
+        .expect(200);
+    });
+    registry.reconcile();
+    let list = &memory.indices()["modules/acme/vpc/aws/versions"];
+    assert!(!list.contains("1.0.0"), "{list}");
+    registry
+        .get("/v1/modules/acme/vpc/aws/1.0.0/download")
+        .expect(410);
+}

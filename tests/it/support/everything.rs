@@ -1,0 +1,110 @@
+//! A registry that has something of every kind.
+
+use serde_json::{Value, json};
+
+use super::fixtures::{Signer, add_key, tar_gz_of};
+use super::pushed::{INDEX, MANIFEST, Pushed, PushedProvider, digest};
+use super::registry::Registry;
+use super::tokens::{create, revoke};
+use super::{MirrorFixture, ModuleFixture, ProviderFixture};
+
+/// Publishes, mirrors and pushes, says something of what there is then, and revokes.
+pub fn fill(registry: &Registry) {
+    for version in ["1.0.0", "1.1.0", "2.0.0-rc.1"] {
+        ProviderFixture::of("acme", "widget", &format!("{version}+b")).publish(registry);
+        ModuleFixture::of("acme", version).publish(registry);
+    }
+    let packed = tar_gz_of(&[("main.tf", b"# packed\n")]);
+    ModuleFixture::of("acme", "3.0.0")
+        .with_tar_gz(packed)
+        .publish(registry);
+    MirrorFixture::of(ProviderFixture::of("acme", "gadget", "1.0.0")).publish(registry);
+    let one = MirrorFixture::of(ProviderFixture::of("acme", "gadget", "1.1.0"));
+    one.unsigned().only("amd64").publish(registry);
+    push(registry);
+    push_providers(registry);
+    judge_releases(registry);
+    judge_keys(registry);
+    create(registry, &["read"], None);
+    let (id, _) = create(registry, &["publish:acme"], Some(3_600));
+    revoke(registry, &id).expect(200);
+}
+
+/// An artifact with two tags, one that is about it, an index of both, and another repository.
+fn push(registry: &Registry) {
+    let tools = Pushed::of(registry, "team/tools");
+    let text = tools.artifact("Latest", b"a layer", json!({}));
+    tools.put_manifest("1.0", MANIFEST, &text).expect(201);
+    let about = json!({ "subject": described(&text) });
+    let about = tools.artifact("signature", b"a signature", about);
+    let index = json!({
+        "schemaVersion": 2,
+        "mediaType": INDEX,
+        "manifests": [described(&text), described(&about)],
+    });
+    tools
+        .put_manifest("all", INDEX, &index.to_string())
+        .expect(201);
+    Pushed::of(registry, "team/tools/more").artifact("latest", b"a layer", json!({}));
+    // Deleted: a tag by its name, and another with what it named.
+    tools.artifact("old", b"an old layer", json!({}));
+    tools.send("DELETE", "manifests/old").expect(202);
+    let older = tools.artifact("older", b"an older layer", json!({}));
+    let older = format!("manifests/{}", digest(older.as_bytes()));
+    tools.send("DELETE", &older).expect(202);
+}
+
+/// Three versions of a provider, each with its own zips.
+fn push_providers(registry: &Registry) {
+    for version in ["1.0.0", "1.1.0", "1.2.0"] {
+        let provider = PushedProvider::of("acme", version);
+        let index = provider.prepare(registry);
+        provider.tag(registry, version, &index).expect(201);
+    }
+}
+
+/// Says everything that can be said of a release, of each kind of package.
+fn judge_releases(registry: &Registry) {
+    let say = |path: &str, state: &str| {
+        let body = json!({ "state": state, "reason": "a test" }).to_string();
+        let path = format!("/admin/v1/{path}/standing");
+        let said = registry.admin("PUT", &path, Some(body.as_bytes()));
+        said.expect(200);
+    };
+    say("providers/acme/widget", "deprecated");
+    say("providers/acme/widget/1.0.0+b", "withdrawn");
+    say("providers/acme/widget/1.1.0+b", "revoked");
+    say("modules/acme/vpc/aws/1.0.0", "deprecated");
+    say("modules/acme/vpc/aws/1.1.0", "revoked");
+    say("mirror/registry.example.com/acme/gadget/1.1.0", "revoked");
+    say(
+        "mirror/registry.opentofu.org/acme/widget/1.0.0",
+        "withdrawn",
+    );
+    say("mirror/registry.opentofu.org/acme/widget/1.1.0", "revoked");
+    // Said, and taken back.
+    say("providers/acme/widget/2.0.0-rc.1+b", "revoked");
+    say("providers/acme/widget/2.0.0-rc.1+b", "active");
+}
+
+/// A key that is revoked and one that is retired, each with what it has signed.
+fn judge_keys(registry: &Registry) {
+    let say = |namespace: &str, signer: &Signer, state: &str| {
+        let body = json!({ "state": state, "reason": "a test" }).to_string();
+        let path = format!("/admin/v1/namespaces/{namespace}/keys/{}", signer.key_id());
+        let said = registry.admin("PUT", &path, Some(body.as_bytes()));
+        said.expect(200);
+    };
+    let mut stolen = ProviderFixture::of("acme", "widget", "1.2.0");
+    stolen.sign(Signer::other());
+    add_key(registry, "acme", Signer::other());
+    stolen.upload(registry);
+    stolen.put(registry).expect(201);
+    say("acme", Signer::other(), "revoked");
+    ProviderFixture::of("tools", "hammer", "1.0.0").publish(registry);
+    say("tools", Signer::usual(), "retired");
+}
+
+fn described(text: &str) -> Value {
+    json!({ "mediaType": MANIFEST, "digest": digest(text.as_bytes()), "size": text.len() })
+}
