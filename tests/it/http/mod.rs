@@ -7,6 +7,7 @@ mod mirror;
 mod modules;
 mod oci;
 mod oci_push;
+mod operations;
 mod providers;
 mod publish_mirrored;
 mod publish_module;
