@@ -39,6 +39,15 @@ Exit codes; where several versions failed in several ways, the first of 5, 6, 1,
   5  not allowed: the token is wrong, the job is not trusted, or the registry has no admin routes
   6  the registry or its storage cannot be reached, or does not answer; run the command again";
 
+const VERIFY_EXIT_CODES: &str = "\
+Exit codes:
+  0  everything is what it should be
+  1  something unexpected
+  2  the command line is wrong
+  3  something is wrong: every line says what
+  5  not allowed: the token is missing or wrong, or the registry has no admin routes
+  6  the registry or its storage cannot be reached, or does not answer; run the command again";
+
 /// Publishes providers and modules to a Terrace registry.
 #[derive(Debug, Parser)]
 #[command(name = "terrace", version, after_help = EXIT_CODES, max_term_width = 100)]
@@ -93,7 +102,7 @@ pub(crate) enum Command {
     /// Deprecate, withdraw or revoke what is published, and take that back
     #[command(subcommand)]
     Release(ReleaseCommand),
-    /// Look after a registry
+    /// Look after a whole registry: who changed what, repair, checks, backup, moving
     #[command(subcommand)]
     Admin(AdminCommand),
     /// Make, list, revoke and replace API tokens
@@ -102,6 +111,76 @@ pub(crate) enum Command {
     /// Keep copies of other registries' providers
     #[command(subcommand)]
     Mirror(MirrorCommand),
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum AdminCommand {
+    /// Show who changed what, when and from where
+    ///
+    /// Each entry holds the digest of the one before: one that was changed or taken out is found. Ends with
+    /// 3 if so.
+    #[command(after_help = EXIT_CODES)]
+    Audit {
+        /// Only what happened in this time, such as 24h
+        #[arg(long, value_parser = humantime::parse_duration)]
+        since: Option<Duration>,
+        /// Check that no entry is missing and none was changed
+        #[arg(long)]
+        verify: bool,
+        /// The log of a copy that `terrace admin export` wrote, instead of a registry's
+        #[arg(long, value_name = "DIR")]
+        copy: Option<PathBuf>,
+    },
+    /// Make every index what is stored says; the registry does the same by and by
+    #[command(after_help = EXIT_CODES)]
+    Reindex {
+        /// Only those of this provider, mirrored provider or module
+        #[arg(long, value_name = "ADDRESS")]
+        package: Option<String>,
+    },
+    /// Look whether everything that is stored is what it should be; changes nothing
+    ///
+    /// Every document is read, everything that it refers to must be there, and the registry hashes all
+    /// stored bytes again. What nothing refers to is counted, and is no error.
+    #[command(after_help = VERIFY_EXIT_CODES)]
+    Verify {
+        /// Hash nothing
+        #[arg(long)]
+        quick: bool,
+    },
+    /// Remove archives that no release refers to
+    ///
+    /// A publish that was broken off leaves some. With --yes they are marked, and what was marked more than
+    /// an hour ago, and nothing has referred to since, is removed: so it takes two runs.
+    #[command(after_help = EXIT_CODES)]
+    Gc {
+        /// Leave alone what was stored less than this ago
+        #[arg(long, default_value = "7d", value_parser = humantime::parse_duration)]
+        older_than: Duration,
+        /// Do it, instead of saying what would be done
+        #[arg(long)]
+        yes: bool,
+    },
+    /// Copy the whole registry into a directory, as plain files
+    ///
+    /// Documents lie below facts/ as JSON, archives below archives/, pushed blobs below oci/blobs/, and
+    /// SHA256SUMS lists them all: `sha256sum -c SHA256SUMS` checks the copy without this program. What is
+    /// there and right is not fetched again, so a copy that was broken off goes on.
+    #[command(after_help = EXIT_CODES)]
+    Export {
+        /// The directory: a new one, an empty one, or one with an older copy
+        dir: PathBuf,
+    },
+    /// Bring a copy into a registry, which may have things of its own
+    ///
+    /// The directory is one that `terrace admin export` wrote; or a copy of a boring-registry's bucket,
+    /// whose providers and modules are published; or one that `terraform providers mirror` wrote. What is
+    /// there already stays as it is. Run again what was broken off.
+    #[command(after_help = EXIT_CODES)]
+    Import {
+        /// The directory
+        dir: PathBuf,
+    },
 }
 
 #[derive(Debug, Subcommand)]
@@ -277,23 +356,6 @@ pub(crate) enum KeyCommand {
         namespace: Namespace,
         /// The ID of the key: 16 hexadecimal digits, as `terrace key list` shows it
         key_id: KeyId,
-    },
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum AdminCommand {
-    /// Show who changed what, when and from where
-    ///
-    /// Each entry holds the digest of the one before: one that was changed or taken out is found. Ends with
-    /// 3 if so.
-    #[command(after_help = EXIT_CODES)]
-    Audit {
-        /// Only what happened in this time, such as 24h
-        #[arg(long, value_parser = humantime::parse_duration)]
-        since: Option<Duration>,
-        /// Check that no entry is missing and none was changed
-        #[arg(long)]
-        verify: bool,
     },
 }
 

@@ -1,5 +1,7 @@
 //! The admin API, with its credential and its retries.
 
+mod operations;
+
 use std::thread;
 use std::time::Duration;
 

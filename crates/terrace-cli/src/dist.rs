@@ -31,6 +31,8 @@ pub(crate) struct Dist {
     pub(crate) shasums: String,
     /// The names of all files in it.
     names: BTreeSet<String>,
+    /// Whether the manifest may be missing that SHA256SUMS lists: some registries do not keep it.
+    may_lack_manifest: bool,
 }
 
 /// A zip that SHA256SUMS lists, or that lies there under the name of one.
@@ -55,8 +57,34 @@ impl Dist {
             )]
         })?;
         let shasums_name = shasums_name(directory, &names).map_err(|reason| vec![reason])?;
-        let (provider_type, version) = parse_stem(stem(shasums_name))?;
-        let path = directory.join(shasums_name);
+        Self::of(directory, shasums_name.to_owned(), names)
+    }
+
+    /// Every release in a directory that may hold several, by the names of their SHA256SUMS.
+    ///
+    /// # Errors
+    /// That it cannot be read.
+    pub(crate) fn find_all(directory: &Path) -> std::io::Result<Vec<Result<Self, Vec<String>>>> {
+        let names = names(directory)?;
+        let sums = names.iter().filter(|name| name.ends_with(SUFFIX)).cloned();
+        let sums: Vec<String> = sums.collect();
+        let release = |name: String| {
+            let prefix = format!("{}_", stem(&name));
+            let own = names.iter().filter(|it| it.starts_with(&prefix)).cloned();
+            let mut release = Self::of(directory, name, own.collect())?;
+            release.may_lack_manifest = true;
+            Ok(release)
+        };
+        Ok(sums.into_iter().map(release).collect())
+    }
+
+    fn of(
+        directory: &Path,
+        shasums_name: String,
+        names: BTreeSet<String>,
+    ) -> Result<Self, Vec<String>> {
+        let (provider_type, version) = parse_stem(stem(&shasums_name))?;
+        let path = directory.join(&shasums_name);
         let shasums = fs::read_to_string(&path)
             .map_err(|error| vec![format!("{}: {error}", path.display())])?;
         Ok(Self {
@@ -65,6 +93,7 @@ impl Dist {
             version,
             shasums,
             names,
+            may_lack_manifest: false,
         })
     }
 

@@ -24,8 +24,9 @@ const ANSWER_TIMEOUT: Duration = Duration::from_secs(300);
 /// of an upload.
 const STALL_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// The longest answer that is read.
-const ANSWER_BYTES: u64 = 4 * 1024 * 1024;
+/// The longest answer that is read: six manifests of 4 MiB in one JSON document, every quote of which is
+/// escaped.
+const ANSWER_BYTES: u64 = 64 * 1024 * 1024;
 
 /// A client that follows no redirects and tells every status.
 pub(crate) fn agent() -> Result<Agent, Failure> {
@@ -36,6 +37,15 @@ pub(crate) fn agent() -> Result<Agent, Failure> {
 /// body as long as it takes, as long as it does not stand still.
 pub(crate) fn guarded_agent(guard: Guard) -> Result<Agent, Failure> {
     Ok(guarded(configured()?, guard))
+}
+
+/// A client that knows no token either, and gives a body as long as it takes, as long as it does not stand
+/// still: for what the registry's own storage has.
+pub(crate) fn download_agent() -> Result<Agent, Failure> {
+    let config = configured()?
+        .timeout_recv_body(None)
+        .timeout_per_read(Some(STALL_TIMEOUT));
+    Ok(config.build().into())
 }
 
 fn guarded(configured: ConfigBuilder<AgentScope>, guard: Guard) -> Agent {

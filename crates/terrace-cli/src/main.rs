@@ -8,6 +8,7 @@
 //! Deciding what may be published. `terrace-core` does, so this program refuses what the registry
 //! would refuse, and the registry still has the last word.
 
+mod admin;
 mod answer;
 mod archive;
 mod args;
@@ -98,8 +99,13 @@ fn run(arguments: &Arguments, output: &Output) -> Result<(), Failure> {
         Command::Key(KeyCommand::Remove { namespace, key_id }) => {
             keys::remove(namespace, *key_id, registry, output)
         }
-        Command::Admin(AdminCommand::Audit { since, verify }) => {
-            audit::audit(*since, *verify, registry, output)
+        Command::Admin(AdminCommand::Audit {
+            since,
+            verify,
+            copy,
+        }) => {
+            let log = audit::Log::of(copy.as_deref(), registry);
+            audit::audit(*since, *verify, &log, output)
         }
         Command::Release(release) => say(release, registry, output),
         Command::Token(TokenCommand::Create {
@@ -115,6 +121,21 @@ fn run(arguments: &Arguments, output: &Output) -> Result<(), Failure> {
         Command::Token(TokenCommand::Revoke { ids }) => tokens::revoke(ids, registry, output),
         Command::Token(TokenCommand::Rotate { id, overlap }) => {
             tokens::rotate(*id, *overlap, registry, output)
+        }
+        Command::Admin(AdminCommand::Reindex { package }) => {
+            admin::reindex::reindex(package.as_deref(), registry, output)
+        }
+        Command::Admin(AdminCommand::Verify { quick }) => {
+            admin::verify::verify(*quick, registry, output)
+        }
+        Command::Admin(AdminCommand::Gc { older_than, yes }) => {
+            admin::garbage::collect(*older_than, *yes, registry, output)
+        }
+        Command::Admin(AdminCommand::Export { dir }) => {
+            admin::export::export(dir, registry, output)
+        }
+        Command::Admin(AdminCommand::Import { dir }) => {
+            admin::import::import(dir, registry, output)
         }
     }
 }

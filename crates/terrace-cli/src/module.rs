@@ -21,6 +21,15 @@ pub(crate) fn publish(
     registry: &RegistryArguments,
     output: &Output,
 ) -> Result<(), Failure> {
+    let offer = offer(arguments, output)?;
+    if arguments.dry_run {
+        return offer.tell(registry, output);
+    }
+    offer.publish(&Client::new(registry, output)?, output, || Ok(()))
+}
+
+/// A module that the core has found nothing wrong with.
+pub(crate) fn offer(arguments: &ModuleArguments, output: &Output) -> Result<Offer, Failure> {
     let ModuleArguments {
         address, version, ..
     } = arguments;
@@ -40,17 +49,13 @@ pub(crate) fn publish(
         check(&archive, &expected, output)?;
         archive.filename = expected.filename;
     }
-    let offer = Offer {
+    Ok(Offer {
         kind: Kind::Module,
         address: address.to_string(),
         version: version.to_string(),
         description: json!(body),
         archives: vec![archive],
-    };
-    if arguments.dry_run {
-        return offer.tell(registry, output);
-    }
-    offer.publish(&Client::new(registry, output)?, output, || Ok(()))
+    })
 }
 
 /// The archive to send: packed now, or the user's own.

@@ -31,14 +31,7 @@ pub(crate) fn publish(
         namespace: arguments.namespace.clone(),
         provider_type: dist.provider_type.clone(),
     };
-    let (body, archives) = check(&dist, &address, output).map_err(Failure::Refused)?;
-    let offer = Offer {
-        kind: Kind::Provider,
-        address: address.to_string(),
-        version: dist.version.to_string(),
-        description: json!(body),
-        archives,
-    };
+    let (offer, body) = offer(&dist, &address, output)?;
     if arguments.dry_run {
         output.progress("the signature is not checked against the namespace's keys in a dry run");
         return offer.tell(registry, output);
@@ -47,6 +40,23 @@ pub(crate) fn publish(
     offer.publish(&client, output, || {
         check_signature(&client, &address, &body, output)
     })
+}
+
+/// A release that the core has found nothing wrong with, and its description.
+pub(crate) fn offer(
+    dist: &Dist,
+    address: &ProviderAddress,
+    output: &Output,
+) -> Result<(Offer, ProviderBody), Failure> {
+    let (body, archives) = check(dist, address, output).map_err(Failure::Refused)?;
+    let offer = Offer {
+        kind: Kind::Provider,
+        address: address.to_string(),
+        version: dist.version.to_string(),
+        description: json!(body),
+        archives,
+    };
+    Ok((offer, body))
 }
 
 /// Reads everything in the directory and checks it as the registry does; every reason at once.

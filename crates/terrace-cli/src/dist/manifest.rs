@@ -52,6 +52,7 @@ impl Dist {
         let Some(path) = self.manifest_path(&name) else {
             return match promised {
                 None => Ok(Protocols::default()),
+                Some(_) if self.may_lack_manifest => Ok(Protocols::default()),
                 Some(_) => Err(format!(
                     "SHA256SUMS lists {name}, which is not in {}, nor is {SOURCE_NAME} beside it: \
                      copy it there, since it says what plugin protocols the provider speaks",

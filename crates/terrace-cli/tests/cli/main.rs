@@ -12,6 +12,7 @@
     reason = "natively there is a clock, and files have times"
 )]
 
+mod admin;
 mod jobs;
 mod keys;
 mod mirror_pull;

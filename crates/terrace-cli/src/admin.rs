@@ -1,0 +1,10 @@
+//! `terrace admin`: a whole registry, repaired, checked, cleaned, copied.
+
+mod boring;
+pub(crate) mod directory;
+pub(crate) mod export;
+pub(crate) mod garbage;
+pub(crate) mod import;
+pub(crate) mod reindex;
+mod stored;
+pub(crate) mod verify;

@@ -1,0 +1,257 @@
+//! A copy of a boring-registry's bucket (<https://github.com/boring-registry/boring-registry>), which keeps
+//!
+//! ```text
+//! providers/{namespace}/signing-keys.json
+//! providers/{namespace}/{type}/terraform-provider-{type}_{version}_…      zips, SHA256SUMS and signatures
+//! modules/{namespace}/{name}/{system}/{namespace}-{name}-{system}-{version}.tar.gz
+//! mirror/…                                                                its cache: passed over
+//! ```
+//!
+//! Everything is published the ordinary way, so the registry checks it as if it had come from its author.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+use serde_json::json;
+use terrace_core::address::{ModuleAddress, ProviderAddress};
+use terrace_core::name::Namespace;
+
+use crate::args::ModuleArguments;
+use crate::client::Client;
+use crate::dist::Dist;
+use crate::error::Failure;
+use crate::module;
+use crate::output::Output;
+use crate::provider;
+use crate::publish::Offer;
+
+const KEYS: &str = "signing-keys.json";
+
+/// How a module may be packed.
+const FORMATS: [&str; 3] = [".tar.gz", ".tgz", ".zip"];
+
+/// `signing-keys.json`: one key, or several.
+#[derive(Deserialize)]
+struct KeysDocument {
+    #[serde(default)]
+    gpg_public_keys: Vec<KeyDocument>,
+    #[serde(default)]
+    ascii_armor: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct KeyDocument {
+    ascii_armor: String,
+}
+
+/// What became of everything.
+#[derive(Default)]
+struct Done {
+    published: Vec<String>,
+    unchanged: Vec<String>,
+    reasons: Vec<String>,
+}
+
+/// Whether a directory looks like such a bucket.
+pub(super) fn is_at(root: &Path) -> bool {
+    let has_keys = |namespace: &PathBuf| namespace.join(KEYS).is_file();
+    let providers = root.join("providers");
+    root.join("modules").is_dir()
+        || directories(&providers)
+            .unwrap_or_default()
+            .iter()
+            .any(has_keys)
+}
+
+/// Publishes everything in it; what is wrong is told at the end.
+pub(super) fn import(root: &Path, client: &Client<'_>, output: &Output) -> Result<(), Failure> {
+    let mut done = Done::default();
+    for namespace in directories(&root.join("providers"))? {
+        import_namespace(&namespace, client, output, &mut done)?;
+    }
+    for namespace in directories(&root.join("modules"))? {
+        for name in directories(&namespace)? {
+            for system in directories(&name)? {
+                import_modules(&[&namespace, &name, &system], client, output, &mut done)?;
+            }
+        }
+    }
+    if root.join("mirror").is_dir() {
+        output.warning(
+            "mirror/ is a cache of other registries: passed over; `terrace mirror` makes another",
+        );
+    }
+    if !done.reasons.is_empty() {
+        return Err(Failure::Refused(done.reasons));
+    }
+    let (published, unchanged) = (done.published.len(), done.unchanged.len());
+    let text = format!("published {published} versions; {unchanged} were there already");
+    let report =
+        json!({ "status": "ok", "published": done.published, "unchanged": done.unchanged });
+    output.result(&text, &report);
+    Ok(())
+}
+
+fn import_namespace(
+    directory: &Path,
+    client: &Client<'_>,
+    output: &Output,
+    done: &mut Done,
+) -> Result<(), Failure> {
+    let Ok(namespace) = name_of(directory).parse::<Namespace>() else {
+        done.reasons.push(format!(
+            "{}: no namespace of providers",
+            directory.display()
+        ));
+        return Ok(());
+    };
+    let keys = directory.join(KEYS);
+    if keys.is_file() {
+        match armored(&keys) {
+            Ok(armored) => {
+                client.add_keys(&namespace, &armored)?;
+                output.progress(&format!("added the signing keys of {namespace}"));
+            }
+            Err(reason) => done.reasons.push(reason),
+        }
+    }
+    for place in directories(directory)? {
+        let found = Dist::find_all(&place).map_err(|error| unreadable(&place, &error))?;
+        for dist in found {
+            let offer = match dist {
+                Ok(dist) => {
+                    let address = ProviderAddress {
+                        namespace: namespace.clone(),
+                        provider_type: dist.provider_type.clone(),
+                    };
+                    provider::offer(&dist, &address, output).map(|(offer, _)| offer)
+                }
+                Err(reasons) => Err(Failure::Refused(reasons)),
+            };
+            publish(offer, &place, client, output, done)?;
+        }
+    }
+    Ok(())
+}
+
+fn import_modules(
+    [namespace, name, system]: &[&Path; 3],
+    client: &Client<'_>,
+    output: &Output,
+    done: &mut Done,
+) -> Result<(), Failure> {
+    let parts = [name_of(namespace), name_of(name), name_of(system)];
+    let Ok(address) = parts.join("/").parse::<ModuleAddress>() else {
+        done.reasons
+            .push(format!("{}: no module", system.display()));
+        return Ok(());
+    };
+    let prefix = format!("{}-", parts.join("-"));
+    for path in files(system)? {
+        let file = name_of(&path);
+        let version = file.strip_prefix(&prefix);
+        let version = version.and_then(|rest| FORMATS.iter().find_map(|it| rest.strip_suffix(it)));
+        let Some(version) = version.and_then(|version| version.parse().ok()) else {
+            output.warning(&format!(
+                "{} is no version of {address}: passed over",
+                path.display()
+            ));
+            continue;
+        };
+        let arguments = ModuleArguments {
+            path: path.clone(),
+            address: address.clone(),
+            version,
+            subdir: None,
+            dry_run: false,
+        };
+        publish(
+            module::offer(&arguments, output),
+            &path,
+            client,
+            output,
+            done,
+        )?;
+    }
+    Ok(())
+}
+
+/// Publishes a version. One that is wrong does not end the others; a registry that cannot be reached does.
+fn publish(
+    offer: Result<Offer, Failure>,
+    place: &Path,
+    client: &Client<'_>,
+    output: &Output,
+    done: &mut Done,
+) -> Result<(), Failure> {
+    let sent = offer.and_then(|offer| {
+        let receipt = offer.send(client, output, || Ok(()))?;
+        Ok((format!("{} {}", offer.address, offer.version), receipt))
+    });
+    match sent {
+        Ok((what, receipt)) => {
+            for warning in &receipt.warnings {
+                output.warning(&format!("{what}: {warning}"));
+            }
+            output.progress(&format!("{what}: {}", receipt.status));
+            match receipt.status {
+                "created" => done.published.push(what),
+                _ => done.unchanged.push(what),
+            }
+        }
+        Err(failure @ (Failure::Refused(_) | Failure::Conflict(_))) => {
+            let place = place.display();
+            let reasons = failure.reasons().into_iter();
+            done.reasons
+                .extend(reasons.map(|reason| format!("{place}: {reason}")));
+        }
+        Err(failure) => return Err(failure),
+    }
+    Ok(())
+}
+
+fn armored(path: &Path) -> Result<String, String> {
+    let told = |reason: &dyn ToString| format!("{}: {}", path.display(), reason.to_string());
+    let bytes = fs::read(path).map_err(|error| told(&error))?;
+    let keys: KeysDocument = serde_json::from_slice(&bytes).map_err(|error| told(&error))?;
+    let several = keys.gpg_public_keys.into_iter().map(|key| key.ascii_armor);
+    let all: Vec<String> = several.chain(keys.ascii_armor).collect();
+    match all.is_empty() {
+        true => Err(told(&"there is no key in it")),
+        false => Ok(all.join("\n")),
+    }
+}
+
+fn directories(place: &Path) -> Result<Vec<PathBuf>, Failure> {
+    entries(place, Path::is_dir)
+}
+
+fn files(place: &Path) -> Result<Vec<PathBuf>, Failure> {
+    entries(place, Path::is_file)
+}
+
+/// What is in a directory, sorted; nothing where there is none.
+fn entries(place: &Path, is_wanted: fn(&Path) -> bool) -> Result<Vec<PathBuf>, Failure> {
+    if !place.is_dir() {
+        return Ok(Vec::new());
+    }
+    let mut found = Vec::new();
+    for entry in fs::read_dir(place).map_err(|error| unreadable(place, &error))? {
+        let path = entry.map_err(|error| unreadable(place, &error))?.path();
+        if is_wanted(&path) {
+            found.push(path);
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+fn unreadable(place: &Path, error: &std::io::Error) -> Failure {
+    Failure::refused(format!("{}: {error}", place.display()))
+}
+
+fn name_of(path: &Path) -> String {
+    let name = path.file_name().unwrap_or_default();
+    name.to_string_lossy().into_owned()
+}

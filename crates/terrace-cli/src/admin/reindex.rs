@@ -1,0 +1,85 @@
+//! `terrace admin reindex`.
+
+use serde_json::json;
+use terrace_core::admin::{ReindexAnswer, ReindexBody};
+use terrace_core::key::Package;
+
+use crate::args::RegistryArguments;
+use crate::client::Client;
+use crate::error::Failure;
+use crate::output::Output;
+
+/// Makes every index what the facts say, or those of one package.
+pub(crate) fn reindex(
+    package: Option<&str>,
+    registry: &RegistryArguments,
+    output: &Output,
+) -> Result<(), Failure> {
+    if let Some(text) = package
+        && Package::parse_address(text).is_none()
+    {
+        return Err(Failure::Usage(format!(
+            "{text:?} is no address: give namespace/type, hostname/namespace/type or \
+             namespace/name/system"
+        )));
+    }
+    let done = walk(&Client::new(registry, output)?, package, output)?;
+    let ReindexAnswer {
+        looked_at,
+        rewritten,
+        removed,
+        failed,
+        ..
+    } = &done;
+    if !failed.is_empty() {
+        let told = |key: &String| format!("{key}: the log of the registry says why");
+        return Err(Failure::Unexpected(
+            failed.iter().map(told).collect::<Vec<_>>().join("\n"),
+        ));
+    }
+    let text = format!(
+        "looked at {looked_at}, wrote {} anew, removed {}",
+        rewritten.len(),
+        removed.len()
+    );
+    let report = json!({ "status": "ok", "looked_at": looked_at, "rewritten": rewritten, "removed": removed });
+    output.result(&text, &report);
+    Ok(())
+}
+
+/// One step after the other, until the last.
+pub(super) fn walk(
+    client: &Client<'_>,
+    package: Option<&str>,
+    output: &Output,
+) -> Result<ReindexAnswer, Failure> {
+    let mut done = ReindexAnswer::default();
+    let mut body = ReindexBody {
+        behind: None,
+        package: package.map(str::to_owned),
+    };
+    loop {
+        let step = client.reindex(&body)?;
+        for key in &step.rewritten {
+            output.progress(&format!("wrote anew what follows from {key}"));
+        }
+        for key in &step.removed {
+            output.progress(&format!("removed {key}"));
+        }
+        done.looked_at += step.looked_at;
+        done.rewritten.extend(step.rewritten);
+        done.removed.extend(step.removed);
+        done.failed.extend(step.failed);
+        match step.next {
+            Some(next) if body.behind.as_ref() != Some(&next) => {
+                output.progress(&format!("looked at {}", done.looked_at));
+                body.behind = Some(next);
+            }
+            Some(next) => {
+                let told = format!("the registry gets no further than {next}; its log says why");
+                return Err(Failure::Unexpected(told));
+            }
+            None => return Ok(done),
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! `terrace admin verify`.
+
+use serde_json::json;
+use terrace_core::admin::VerifyBody;
+
+use super::stored::{Log, References, all_archives, each_fact};
+use crate::args::RegistryArguments;
+use crate::client::Client;
+use crate::error::Failure;
+use crate::output::{Output, bytes};
+
+/// Looks whether everything is what it should be, and changes nothing.
+pub(crate) fn verify(
+    quick: bool,
+    registry: &RegistryArguments,
+    output: &Output,
+) -> Result<(), Failure> {
+    let client = Client::new(registry, output)?;
+    // What is stored is listed behind what refers to it: a publish stores first.
+    let began = client.archives(None, false)?.now;
+    // The log may grow meanwhile, and never shrinks.
+    let newest = client.audit(u64::MAX, 0)?.newest;
+    let mut references = References::default();
+    let documents = each_fact(&client, "", output, |fact| {
+        references.add(&fact);
+        Ok(())
+    })?;
+    output.progress(&format!("read {documents} documents"));
+    let (stored, _) = all_archives(&client, output)?;
+    let mut wrong = references.wrong.clone();
+    wrong.extend(references.dangling(&stored));
+    wrong.extend(broken(&references.log, newest));
+    let hashed = match quick {
+        true => None,
+        false => Some(rehash(&client, output, &mut wrong)?),
+    };
+    let mut orphans = 0_u64;
+    let mut orphan_bytes = 0_u64;
+    for (key, archive) in &stored {
+        if !references.bytes.contains_key(key) && archive.stored_at < began {
+            orphans += 1;
+            orphan_bytes += archive.size;
+        }
+    }
+    if !wrong.is_empty() {
+        return Err(Failure::Refused(wrong));
+    }
+    let total: u64 = stored.values().map(|archive| archive.size).sum();
+    let mut text = format!(
+        "{documents} documents and {} archives ({}) are what they should be",
+        stored.len(),
+        bytes(total)
+    );
+    match hashed {
+        Some(hashed) => text.push_str(&format!("; {} were hashed again", bytes(hashed))),
+        None => text.push_str("; nothing was hashed"),
+    }
+    if orphans > 0 {
+        text.push_str(&format!(
+            "\n{orphans} archives ({}) are of no release; `terrace admin gc` removes those that are old \
+             enough, and leaves pushed blobs alone",
+            bytes(orphan_bytes)
+        ));
+    }
+    let report = json!({
+        "status": "ok",
+        "documents": documents,
+        "audit_entries": references.log.length(),
+        "archives": stored.len(),
+        "bytes": total,
+        "hashed_bytes": hashed,
+        "orphans": orphans,
+        "orphan_bytes": orphan_bytes,
+    });
+    output.result(&text, &report);
+    Ok(())
+}
+
+/// What is wrong with the audit log.
+fn broken(log: &Log, newest: u64) -> Option<String> {
+    match &log.fault {
+        Some(fault) => Some(format!("the audit log: {fault}")),
+        None if log.length() < newest => {
+            let next = log.length() + 1;
+            Some(format!(
+                "the audit log: entry {next} is missing: the newest was {newest}"
+            ))
+        }
+        None => None,
+    }
+}
+
+/// Lets the registry hash all bytes again, and tells how many.
+fn rehash(client: &Client<'_>, output: &Output, wrong: &mut Vec<String>) -> Result<u64, Failure> {
+    let mut body = VerifyBody::default();
+    let mut hashed = 0;
+    loop {
+        let step = client.verify(&body)?;
+        hashed += step.bytes;
+        wrong.extend(step.wrong.into_iter().map(|it| match it.digest {
+            Some(digest) => format!("{} holds other bytes, whose digest is {digest}", it.key),
+            None => format!("{} was gone before it could be hashed", it.key),
+        }));
+        match step.next {
+            Some(next) if body.behind.as_ref() != Some(&next) => {
+                output.progress(&format!("hashed {}", bytes(hashed)));
+                body.behind = Some(next);
+            }
+            _ => return Ok(hashed),
+        }
+    }
+}

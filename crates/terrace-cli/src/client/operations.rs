@@ -1,0 +1,73 @@
+//! What operators ask of the admin API.
+
+use terrace_core::admin::{
+    FactBody, FactsAnswer, GarbageAnswer, GarbageBody, ReindexAnswer, ReindexBody, RestoreAnswer,
+    RestoreBody, StoredAnswer, UploadBody, UploadsAnswer, UploadsBody, VerifyAnswer, VerifyBody,
+};
+use terrace_core::oci::encoded;
+use ureq::http::Method;
+
+use super::{Call, Client};
+use crate::error::Failure;
+
+const FACTS: &str = "/admin/v1/facts";
+const ARCHIVES: &str = "/admin/v1/archives";
+
+impl Client<'_> {
+    pub(crate) fn reindex(&self, body: &ReindexBody) -> Result<ReindexAnswer, Failure> {
+        self.post("/admin/v1/reindex".to_owned(), body)
+    }
+
+    pub(crate) fn verify(&self, body: &VerifyBody) -> Result<VerifyAnswer, Failure> {
+        self.post("/admin/v1/verify".to_owned(), body)
+    }
+
+    pub(crate) fn garbage(&self, body: &GarbageBody) -> Result<GarbageAnswer, Failure> {
+        self.post("/admin/v1/garbage".to_owned(), body)
+    }
+
+    /// Some of the documents whose keys begin like this, those behind this key.
+    pub(crate) fn facts(&self, prefix: &str, behind: Option<&str>) -> Result<FactsAnswer, Failure> {
+        let mut path = format!("{FACTS}?prefix={}", encoded(prefix));
+        if let Some(behind) = behind {
+            path.push_str(&format!("&behind={}", encoded(behind)));
+        }
+        self.get(path)
+    }
+
+    pub(crate) fn restore(&self, facts: Vec<FactBody>) -> Result<RestoreAnswer, Failure> {
+        let text = serde_json::to_string(&RestoreBody { facts });
+        let text = text.map_err(|error| Failure::Unexpected(error.to_string()))?;
+        self.ask(Call {
+            method: Method::PUT,
+            path: FACTS.to_owned(),
+            body: Some((&text, "application/json")),
+        })
+    }
+
+    /// Some of the stored bytes, those behind this key.
+    pub(crate) fn archives(
+        &self,
+        behind: Option<&str>,
+        with_urls: bool,
+    ) -> Result<StoredAnswer, Failure> {
+        let mut path = format!("{ARCHIVES}?urls={with_urls}");
+        if let Some(behind) = behind {
+            path.push_str(&format!("&behind={}", encoded(behind)));
+        }
+        self.get(path)
+    }
+
+    /// Which of these are missing, and how to send them.
+    pub(crate) fn missing(&self, archives: Vec<UploadBody>) -> Result<UploadsAnswer, Failure> {
+        self.post(ARCHIVES.to_owned(), &UploadsBody { archives })
+    }
+
+    fn get<T: serde::de::DeserializeOwned>(&self, path: String) -> Result<T, Failure> {
+        self.ask(Call {
+            method: Method::GET,
+            path,
+            body: None,
+        })
+    }
+}
