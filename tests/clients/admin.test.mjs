@@ -1,0 +1,324 @@
+// Repair, verification, garbage and copies of a whole registry, by the built command against the built Worker.
+import assert from "node:assert/strict";
+import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { after, before, test } from "node:test";
+
+import { cli } from "../../scripts/build.mjs";
+import { newSecrets, startServer } from "../../scripts/server.mjs";
+import { sha256 } from "./support/archives.mjs";
+import { HOST, usingProvider, withEachClient } from "./support/client.mjs";
+import { run, unlessOnPath } from "./support/programs.mjs";
+import { Registry, inBothModes, useRegistry } from "./support/registry.mjs";
+import { HERE, mirrored, module, provider, saying } from "./support/releases.mjs";
+import { scratch } from "./support/scratch.mjs";
+import { newKey } from "./support/signing.mjs";
+
+const MANIFEST = "application/vnd.oci.image.manifest.v1+json";
+const REPOSITORY = "team/tools";
+
+const READS = [
+  "/v1/providers/acme/hello/versions",
+  `/v1/providers/acme/hello/1.0.0/download/${HERE.replace("_", "/")}`,
+  "/v1/modules/acme/greeting/aws/versions",
+  "/v1/modules/acme/greeting/aws/1.0.0/download",
+  "/mirror/origin.example/acme/widget/index.json",
+  "/mirror/origin.example/acme/widget/1.0.0.json",
+  "/v2/providers/acme/hello/tags/list",
+  "/v2/providers/acme/hello/manifests/1.0.0",
+  "/v2/modules/acme/greeting/aws/manifests/1.0.0",
+  `/v2/${REPOSITORY}/tags/list`,
+  `/v2/${REPOSITORY}/manifests/Latest`,
+];
+
+/** What is said of what is published. */
+const STANDINGS = [
+  ["modules/acme/greeting/aws/1.0.0", "withdrawn"],
+  ["providers/acme/hello", "deprecated"],
+  ["providers/acme/hello/1.1.0+b", "revoked"],
+];
+const REVOKED = `/v1/providers/acme/hello/1.1.0+b/download/${HERE.replace("_", "/")}`;
+
+/** Five releases, the keys, two documents of standings, a token; two links, a manifest and a tag. */
+const DOCUMENTS = 13;
+
+/** Runs `terrace admin` against a registry. */
+async function admin(registry, ...args) {
+  const result = await run(cli, ["admin", ...args, "--json"], { env: { ...process.env, ...registry.env } });
+  return { ...result, json: JSON.parse(result.stdout.toString() || "null") };
+}
+
+/** The same where it has to succeed. */
+async function does(registry, ...args) {
+  const { code, output, json } = await admin(registry, ...args);
+  assert.equal(code, 0, output);
+  return json;
+}
+
+/** What a registry answers, without what differs from one registry and one moment to the other. */
+async function answers(registry) {
+  const found = {};
+  for (const path of READS) {
+    const response = await registry.request(path);
+    assert.equal(response.status, 200, path);
+    const text = (await response.text()).replaceAll(/https?:\/\/[^"]*?([0-9a-f]{64}\.[^"?]*)(\?[^"]*)?/g, "$1");
+    const { headers } = response;
+    found[path] = { text, etag: headers.get("etag"), digest: headers.get("docker-content-digest") };
+  }
+  return found;
+}
+
+async function fill(registry, key) {
+  await registry.trusts("acme", key);
+  await registry.publishes(
+    provider({ address: "acme/hello", version: "1.0.0", key }),
+    provider({ address: "acme/hello", version: "1.1.0+b", key }),
+    mirrored("origin.example", key, provider({ address: "acme/widget", version: "1.0.0", key })),
+    module({ address: "acme/greeting/aws", version: "1.0.0", files: saying("hello") }),
+    module({ address: "acme/greeting/aws", version: "1.1.0", files: saying("more"), format: "tar.gz" }),
+  );
+  const { status } = await registry.admin("POST", "/admin/v1/tokens", JSON.stringify({ name: "ci", scopes: ["read"] }));
+  assert.equal(status, 201);
+  await push(registry);
+  for (const [path, state] of STANDINGS) {
+    const body = JSON.stringify({ state, reason: "a test" });
+    const { status } = await registry.admin("PUT", `/admin/v1/${path}/standing`, body);
+    assert.equal(status, 200, path);
+  }
+}
+
+/** Pushes an artifact of one layer, as OCI clients do it. */
+async function push(registry) {
+  const authorization = `Basic ${Buffer.from(`me:${registry.secrets.adminToken}`).toString("base64")}`;
+  const put = async (method, path, body, type) => {
+    const headers = { authorization, ...(type && { "content-type": type }) };
+    const response = await registry.request(`/v2/${REPOSITORY}/${path}`, { method, headers, body });
+    assert.equal(response.status, 201, `${path}: ${await response.text()}`);
+  };
+  const blob = async (text) => {
+    const digest = `sha256:${sha256(text)}`;
+    await put("POST", `blobs/uploads/?digest=${digest}`, text);
+    return { mediaType: "application/octet-stream", digest, size: text.length };
+  };
+  const [config, layer] = [await blob("{}"), await blob("a layer")];
+  const manifest = { schemaVersion: 2, mediaType: MANIFEST, artifactType: "a/b", config, layers: [layer] };
+  await put("PUT", "manifests/Latest", JSON.stringify(manifest), MANIFEST);
+}
+
+inBothModes((mode) => {
+  const registry = useRegistry({ mode });
+  const copy = useRegistry({ mode });
+  const directory = scratch();
+  const keyDirectory = scratch();
+
+  before(async () => fill(registry, await newKey(keyDirectory)));
+
+  test("everything is what it should be", async () => {
+    const { status, documents, audit_entries, archives, hashed_bytes, bytes, orphans } = await does(registry, "verify");
+    assert.equal(status, "ok");
+    assert.deepEqual({ documents: documents - audit_entries, orphans }, { documents: DOCUMENTS, orphans: 0 });
+    assert.ok(audit_entries > 10, `${audit_entries}`);
+    assert.equal(archives, 6 + 6 + 2 + 2);
+    assert.equal(hashed_bytes, bytes);
+  });
+
+  test("a registry is exported, checked without us, and exported again without a download", async (t) => {
+    const first = await does(registry, "export", directory);
+    assert.equal(first.fetched, first.archives);
+    assert.equal((await does(registry, "export", directory)).fetched, 0);
+    assert.equal(unlessOnPath("sha256sum"), false);
+    const checked = await run("sha256sum", ["-c", "--quiet", "SHA256SUMS"], { cwd: directory });
+    assert.equal(checked.code, 0, checked.output);
+    t.diagnostic(`${first.documents} documents and ${first.archives} archives of ${first.bytes} bytes`);
+    const release = await readFile(join(directory, "facts/releases/providers/hosted/acme/hello/1.1.0+b.json"), "utf8");
+    assert.equal(JSON.parse(release).address, "acme/hello");
+    // What is damaged here is fetched again.
+    const [name] = (await readFile(join(directory, "SHA256SUMS"), "utf8")).match(/archives\/\w+\.zip/);
+    await writeFile(join(directory, name), "damaged");
+    assert.equal((await does(registry, "export", directory)).fetched, 1);
+  });
+
+  test("a copy has the audit log, which no later copy writes over", async () => {
+    const { entries } = await does(registry, "audit", "--verify", "--copy", directory);
+    assert.deepEqual(entries, (await does(registry, "audit", "--verify")).entries);
+    const first = join(directory, "facts/audit/000000000001.json");
+    const last = join(directory, `facts/audit/${`${entries.length + 1}`.padStart(12, "0")}.json`);
+    const right = await readFile(first, "utf8");
+    await writeFile(first, right.replace('"root"', '"mallory"'));
+    const changed = await admin(registry, "export", directory);
+    assert.equal(changed.code, 3, changed.output);
+    assert.match(changed.output, /audit\/000000000001 is not what it is in the older copy/);
+    await writeFile(first, right);
+    await writeFile(last, right);
+    const taken = await admin(registry, "export", directory);
+    assert.equal(taken.code, 3, taken.output);
+    assert.match(taken.output, /is in the older copy and not in the registry/);
+    await rm(last);
+    await does(registry, "export", directory);
+  });
+
+  test("the copy of a registry is the same registry", async () => {
+    const imported = await does(copy, "import", directory);
+    assert.deepEqual({ created: imported.created, unchanged: imported.unchanged, sent: imported.sent }, { created: DOCUMENTS, unchanged: 0, sent: 16 });
+    assert.deepEqual(await answers(copy), await answers(registry));
+    for (const place of [registry, copy]) assert.equal((await place.request(REVOKED)).status, 410);
+    assert.equal((await does(copy, "verify")).status, "ok");
+    assert.deepEqual((await does(copy, "reindex")).rewritten, []);
+    const again = await does(copy, "import", directory);
+    assert.deepEqual({ created: again.created, unchanged: again.unchanged, sent: again.sent }, { created: 0, unchanged: DOCUMENTS, sent: 0 });
+    // The copy of the copy, but for its name, and for the log: each registry has its own.
+    const second = scratch();
+    await does(copy, "export", second);
+    const sums = async (place) => {
+      const lines = (await readFile(join(place, "SHA256SUMS"), "utf8")).split("\n");
+      return lines.filter((line) => !line.includes(" facts/audit/"));
+    };
+    assert.deepEqual(await sums(second), await sums(directory));
+    const { entries } = await does(copy, "audit", "--verify");
+    assert.ok(entries.every(({ what }) => /^(PUT|POST) \/admin\/v1\/(facts|reindex)$/.test(what)), JSON.stringify(entries));
+  });
+
+  test("what was published with other bytes stays, and is told", async () => {
+    const other = useRegistryNow(mode);
+    try {
+      const there = await other.registry;
+      await there.publishes(module({ address: "acme/greeting/aws", version: "1.0.0", files: saying("something else") }));
+      const { code, output } = await admin(there, "import", directory);
+      assert.equal(code, 4, output);
+      assert.match(output, /releases\/modules\/acme\/greeting\/aws\/1\.0\.0 is there with other bytes/);
+      const { modules } = await there.json("/v1/modules/acme/greeting/aws/versions");
+      assert.deepEqual(modules[0].versions.map(({ version }) => version), ["1.0.0", "1.1.0"]);
+    } finally {
+      await other.stop();
+    }
+  });
+
+  withEachClient((client) => {
+    test("a lock file of the one is good at the other", async (t) => {
+      const files = { "main.tf": usingProvider(`${HOST}/acme/hello`, "1.0.0") };
+      const here = await client.workspace(t, registry, files);
+      await here.runs("init");
+      const locked = await here.read(".terraform.lock.hcl");
+      const there = await client.workspace(t, copy, { ...files, ".terraform.lock.hcl": locked });
+      await there.runs("init", "-lockfile=readonly");
+    });
+  });
+
+  test("damage and loss are found, and nothing is changed", async () => {
+    const { archives, now } = (await copy.admin("GET", "/admin/v1/archives")).answer;
+    assert.ok(now > 1_700_000_000);
+    const { key } = archives.find(({ key }) => key.endsWith(".zip"));
+    await copy.overwrite(key, "other bytes");
+    const { code, output } = await admin(copy, "verify");
+    assert.equal(code, 3);
+    assert.match(output, new RegExp(`${key} holds other bytes`));
+    const exported = await admin(copy, "export", scratch());
+    assert.equal(exported.code, 3, exported.output);
+    assert.match(exported.output, /holds other bytes/);
+  });
+
+  test("what nothing refers to is told, marked and left for an hour", async () => {
+    const release = module({ address: "acme/left/aws", version: "1.0.0", files: saying("behind") });
+    const { answer } = await registry.admin("PUT", release.path, JSON.stringify(release.body));
+    const [{ upload, sha256: digest }] = answer.missing;
+    await fetch(upload.url, { method: "PUT", headers: upload.headers, body: release.archives.get(digest) });
+    assert.deepEqual((await does(registry, "gc")).mark, []);
+    // The clock of storage has seconds, and nothing is younger than nothing.
+    await new Promise((done) => setTimeout(done, 1_100));
+    assert.equal((await does(registry, "verify", "--quick")).orphans, 1);
+    const key = `archives/${digest}.zip`;
+    assert.deepEqual((await does(registry, "gc", "--older-than", "0s")).mark, [key]);
+    assert.deepEqual((await does(registry, "gc", "--older-than", "0s", "--yes")).marked, [key]);
+    assert.equal((await does(registry, "gc", "--older-than", "0s")).waiting, 1);
+    // Whoever publishes it after all, keeps it.
+    await registry.publishes(release);
+    assert.deepEqual((await does(registry, "gc", "--older-than", "0s", "--yes")).kept, [key]);
+    assert.equal((await does(registry, "verify")).orphans, 0);
+  });
+});
+
+/** A copy of a boring-registry's bucket, which keeps no manifest. */
+async function boringBucket(place, key) {
+  const write = async (path, bytes) => {
+    await mkdir(dirname(join(place, path)), { recursive: true });
+    await writeFile(join(place, path), bytes);
+  };
+  const keys = { gpg_public_keys: [{ key_id: "0", ascii_armor: key.publicKey }] };
+  await write("providers/acme/signing-keys.json", JSON.stringify(keys));
+  for (const version of ["1.0.0", "1.1.0"]) {
+    const { body, archives } = await provider({ address: "acme/hello", version, key });
+    const at = (name) => `providers/acme/hello/${name}`;
+    const sums = `terraform-provider-hello_${version}_SHA256SUMS`;
+    await write(at(sums), body.shasums);
+    await write(at(`${sums}.sig`), Buffer.from(body.signature, "base64"));
+    for (const { filename, sha256: digest } of body.packages) await write(at(filename), archives.get(digest));
+    const packed = module({ address: "acme/greeting/aws", version, files: saying(version), format: "tar.gz" });
+    const [bytes] = packed.archives.values();
+    await write(`modules/acme/greeting/aws/acme-greeting-aws-${version}.tar.gz`, bytes);
+  }
+}
+
+test("a copy of a boring-registry's bucket is published, and published again without an upload", async (t) => {
+  const stateDir = scratch(t);
+  const server = await startServer({ stateDir });
+  t.after(() => server.stop());
+  const registry = Object.assign(new Registry(), server);
+  const bucket = scratch(t);
+  await boringBucket(bucket, await newKey(scratch(t)));
+  const first = await does(registry, "import", bucket);
+  assert.deepEqual({ published: first.published.length, unchanged: first.unchanged.length }, { published: 4, unchanged: 0 });
+  const second = await does(registry, "import", bucket);
+  assert.deepEqual({ published: second.published.length, unchanged: second.unchanged.length }, { published: 0, unchanged: 4 });
+  const { versions } = await registry.json("/v1/providers/acme/hello/versions");
+  assert.deepEqual(versions.map(({ version, protocols }) => [version, protocols]), [["1.0.0", ["5.0"]], ["1.1.0", ["5.0"]]]);
+  const { modules } = await registry.json("/v1/modules/acme/greeting/aws/versions");
+  assert.equal(modules[0].versions.length, 2);
+  assert.equal((await does(registry, "verify")).orphans, 0);
+});
+
+/** A registry for one test. */
+function useRegistryNow(mode) {
+  const stateDir = scratch();
+  const started = startServer({ presign: mode === "presigned", stateDir });
+  return { registry: started.then((server) => Object.assign(new Registry(), server)), stop: async () => (await started).stop() };
+}
+
+test("a lost KV namespace comes back by the cron, and by a reindex", async (t) => {
+  const stateDir = scratch(t);
+  const secrets = newSecrets();
+  let server;
+  after(() => server?.stop());
+  const starts = async () => {
+    server = await startServer({ stateDir, secrets });
+    return Object.assign(new Registry(), server);
+  };
+  const losesIndices = async () => {
+    await server.stop();
+    await rm(join(stateDir, "state", "v3", "kv"), { recursive: true });
+    return starts();
+  };
+  let registry = await starts();
+  await fill(registry, await newKey(scratch(t)));
+  const wanted = await answers(registry);
+  // Of revocations there is no index yet: the first read makes it.
+  const whole = await does(registry, "reindex");
+  assert.deepEqual(whole.rewritten.filter((name) => name !== "revocations"), []);
+
+  registry = await losesIndices();
+  const { rewritten } = await does(registry, "reindex");
+  t.diagnostic(`${rewritten.length} written anew`);
+  assert.ok(rewritten.length > 10);
+  assert.deepEqual(await answers(registry), wanted);
+  assert.deepEqual((await does(registry, "reindex")).rewritten, []);
+
+  registry = await losesIndices();
+  const isDone = async () => /repair: .*that was the last/.test(await readFile(server.logFile, "utf8"));
+  for (let step = 1; !(await isDone()); step += 1) {
+    assert.ok(step < 20, "the cron does not come to an end");
+    const response = await registry.request("/cdn-cgi/handler/scheduled");
+    assert.equal(response.status, 200, await response.text());
+  }
+  assert.deepEqual((await does(registry, "reindex")).rewritten, []);
+  assert.deepEqual(await answers(registry), wanted);
+  assert.match(await readFile(server.logFile, "utf8"), /repair: \d+ looked at, \d+ rewritten/);
+});
