@@ -22,10 +22,11 @@ const { Miniflare } = createRequire(npmFile("wrangler", "package.json"))("minifl
  * A watched registry for the tests of the suite that is being defined.
  *
  * - `keepsChecksums`: uploads by S3 leave a checksum behind, as they do in R2, where the simulator forgets it;
+ * - `vars`: more variables for the Worker;
  * - `quick`: as of `scratch`.
  */
-export function useWatchedRegistry({ mode = "presigned", keepsChecksums = false, quick = false } = {}) {
-  const registry = new WatchedRegistry({ mode, keepsChecksums });
+export function useWatchedRegistry({ mode = "presigned", keepsChecksums = false, vars = {}, quick = false } = {}) {
+  const registry = new WatchedRegistry({ mode, keepsChecksums, vars });
   after(() => registry.stop());
   const stateDir = scratch({ after }, { quick });
   before(() => registry.start(stateDir));
@@ -42,7 +43,7 @@ class WatchedRegistry extends Registry {
   }
 
   async start(stateDir) {
-    const { secrets, mode, keepsChecksums } = this.#options;
+    const { secrets, mode, keepsChecksums, vars } = this.#options;
     const port = await freePort();
     const url = `http://${HOST}:${port}`;
     const s3 = { endpoint: `${url}/cdn-cgi/local/r2/s3`, bucket: BUCKET, region: "auto", ...secrets.s3 };
@@ -56,6 +57,7 @@ class WatchedRegistry extends Registry {
         TERRACE_S3_SECRET_ACCESS_KEY: s3.secretAccessKey,
       }),
       ...(keepsChecksums && { KEEPS_CHECKSUMS: "yes" }),
+      ...vars,
     };
     const others = await childrenOf(process.pid, "workerd");
     this.#miniflare = new Miniflare({
