@@ -23,7 +23,7 @@ describe(`a registry that is used by everybody for ${SECONDS} seconds`, () => {
   const registry = useWatchedRegistry({ vars: { TERRACE_LOG_REQUESTS: "failures" } });
   const keyDirectory = scratch();
   const published = new Map([...MODULES, PROVIDER].map((address) => [address, []]));
-  const counts = { publishes: 0, statements: 0, reindexed: 0, verified: 0, reads: 0 };
+  const counts = { publishes: 0, statements: 0, reindexed: 0, reads: 0 };
   const memory = [];
   let key;
 
