@@ -121,6 +121,16 @@ enum Failure {
     Outrun(Package),
 }
 
+impl Failure {
+    /// Whether it ended something that had begun.
+    fn may_have_changed_something(&self) -> bool {
+        match self {
+            Self::Store(_) | Self::Corrupt(_) | Self::Outrun(_) => true,
+            Self::Problem(_) | Self::Origin(_) => false,
+        }
+    }
+}
+
 impl From<Problem> for Failure {
     fn from(problem: Problem) -> Self {
         Self::Problem(problem)
@@ -293,7 +303,16 @@ impl<'a, P: Platform> App<'a, P> {
         }
         let change = Change::new(caller.name(), &request, &body);
         let done = self.administer(route, method, &caller, &body, &request);
-        let reply = audit::answered(method, done.await)?;
+        let reply = match audit::answered(method, done.await) {
+            Ok(reply) => reply,
+            Err(failure) => {
+                // What broke off may have changed something: whoever does not come again shall not pass unseen.
+                if failure.may_have_changed_something() {
+                    self.record(change, 503).await?;
+                }
+                return Err(failure);
+            }
+        };
         // What is described first and sent later is a change then.
         if reply.status != 202 {
             let change = change.making(reply.header("location"));

@@ -148,7 +148,15 @@ impl<P: Platform> App<'_, P> {
     /// The number of an entry that is about the newest: one that cannot be read tells nothing.
     async fn newest_known(&self) -> Result<u64, Failure> {
         match self.document::<AuditHead>(&FactKey::AuditHead).await {
-            Ok(head) => Ok(head.unwrap_or_default().number),
+            Ok(head) => {
+                let number = head.unwrap_or_default().number;
+                // One that no log reaches was not written here.
+                Ok(if number < limits::AUDIT_ENTRIES {
+                    number
+                } else {
+                    0
+                })
+            }
             Err(Failure::Corrupt(what)) => {
                 self.platform.log(&format!("corrupt: {what}"));
                 Ok(0)
@@ -182,6 +190,8 @@ impl<P: Platform> App<'_, P> {
         let behind = number("behind").map(|number| format!("{number:012}"));
         let since = number("since").unwrap_or_default();
         let facts = self.platform.facts();
+        // Before the entries: one that is written meanwhile would seem to be missing.
+        let newest = self.newest_known().await?;
         let most = limits::AUDIT_AT_ONCE;
         let page = facts.list(AUDIT, behind.as_deref(), most).await?;
         let is_recent = |fact: &&ListedFact| {
@@ -200,7 +210,6 @@ impl<P: Platform> App<'_, P> {
         let entries = entries.collect::<Result<Vec<String>, Failure>>()?;
         let last = page.facts.last().filter(|_| page.is_cut);
         let next = last.and_then(|fact| fact.name.parse().ok());
-        let newest = self.newest_known().await?;
         json(
             200,
             &AuditPage {

@@ -72,8 +72,11 @@ impl<P: Platform> App<'_, P> {
                 }
                 // Whoever began it is not there any more.
                 GarbageState::Removing if document.is_settled(now) => {
-                    self.finish_removal(archive).await?;
-                    return Ok(true);
+                    // By one at a time: another's late removal would take what is sent again.
+                    if self.begin_removal(archive, etag).await? {
+                        self.finish_removal(archive).await?;
+                        return Ok(true);
+                    }
                 }
                 GarbageState::Removing => return Ok(false),
             }
@@ -85,27 +88,40 @@ impl<P: Platform> App<'_, P> {
         let GarbageBody { mark, keep, remove } = parse(body)?;
         let count = mark.len() + keep.len() + remove.len();
         operations::check_count(count, limits::GARBAGE_AT_ONCE)?;
+        // All of them first: what is refused changes nothing.
+        let read = |text: String| Ok((archive(&text)?, text));
+        let mark = mark
+            .into_iter()
+            .map(read)
+            .collect::<Result<Vec<_>, Problem>>()?;
+        let keep = keep
+            .into_iter()
+            .map(read)
+            .collect::<Result<Vec<_>, Problem>>()?;
+        let read = |MarkedBody { key, marked_at }| Ok((archive(&key)?, key, marked_at));
+        let remove = remove.into_iter().map(read);
+        let remove = remove.collect::<Result<Vec<_>, Problem>>()?;
         let mut answer = GarbageAnswer::default();
-        for text in mark {
-            let list = match self.mark_garbage(archive(&text)?).await? {
+        for (archive, text) in mark {
+            let list = match self.mark_garbage(archive).await? {
                 true => &mut answer.marked,
                 false => &mut answer.spared,
             };
             list.push(text);
         }
-        for text in keep {
-            let list = match self.unmark(archive(&text)?).await? {
+        for (archive, text) in keep {
+            let list = match self.unmark(archive).await? {
                 true => &mut answer.kept,
                 false => &mut answer.spared,
             };
             list.push(text);
         }
-        for MarkedBody { key, marked_at } in remove {
-            let list = match self.remove_marked(archive(&key)?, marked_at).await? {
+        for (archive, text, marked_at) in remove {
+            let list = match self.remove_marked(archive, marked_at).await? {
                 true => &mut answer.removed,
                 false => &mut answer.spared,
             };
-            list.push(key);
+            list.push(text);
         }
         json(200, &answer)
     }
@@ -150,13 +166,19 @@ impl<P: Platform> App<'_, P> {
             return Ok(false);
         }
         // A removal that was broken off is taken up, too: by one at a time.
-        let removing = GarbageDocument::becomes(GarbageState::Removing, now);
-        let unchanged = Condition::Unchanged(etag);
-        if !self.put_mark(archive, removing, unchanged).await? {
+        if !self.begin_removal(archive, etag).await? {
             return Ok(false);
         }
         self.finish_removal(archive).await?;
         Ok(true)
+    }
+
+    /// Says that an archive is being removed, unless somebody else has changed its mark; tells whether it did.
+    async fn begin_removal(&self, archive: ArchiveKey, etag: String) -> Result<bool, Failure> {
+        let now = self.platform.clock().now();
+        let removing = GarbageDocument::becomes(GarbageState::Removing, now);
+        self.put_mark(archive, removing, Condition::Unchanged(etag))
+            .await
     }
 
     /// The archive first, and then its mark: as long as that is there nothing refers to the archive.

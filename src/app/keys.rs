@@ -98,6 +98,11 @@ impl<P: Platform> App<'_, P> {
             }
             let said = |it: &KeyStatement| (it.state, it.reason.clone());
             let changes = before.map(said) != statement.as_ref().map(said);
+            if changes && behind.is_some() {
+                let told =
+                    "behind goes on with what was said before, and this was not: leave it out";
+                return Err(Problem::BadRequest(told.to_owned()));
+            }
             if changes {
                 match statement.clone() {
                     Some(statement) => document.statements.insert(key_id.clone(), statement),
@@ -124,7 +129,14 @@ impl<P: Platform> App<'_, P> {
         let most = limits::SIGNED_RELEASES_AT_ONCE;
         let page = self.platform.facts().list(&prefix, behind, most).await?;
         let mut packages: Vec<Package> = Vec::new();
+        let began = self.operations();
+        let (mut last, mut is_cut) = (None, page.is_cut);
         for fact in &page.facts {
+            if self.operations() - began > limits::SIGNED_OPERATIONS {
+                is_cut = true;
+                break;
+            }
+            last = Some(fact.name.clone());
             let named = fact.name.split_once('/');
             let named = named.and_then(|(provider_type, version)| {
                 let address = format!("{namespace}/{provider_type}").parse().ok()?;
@@ -149,8 +161,13 @@ impl<P: Platform> App<'_, P> {
         for package in &packages {
             self.index_versions(package).await?;
         }
-        let last = page.facts.into_iter().next_back().map(|fact| fact.name);
-        Ok(last.filter(|_| page.is_cut))
+        Ok(last.filter(|_| is_cut))
+    }
+
+    /// How many storage operations this request has taken.
+    fn operations(&self) -> u32 {
+        let usage = self.platform.tally().usage();
+        usage.kv.operations + usage.r2.operations
     }
 
     /// What is said of a hosted provider's versions because of the keys that signed them.

@@ -28,6 +28,17 @@ type Operation<'r, S> = Pin<Box<dyn Future<Output = Result<Reply<S>, Failure>> +
 /// What to go on behind.
 const BEHIND: &str = "it must be the `next` of the answer before";
 
+/// What is read of a document.
+enum Read {
+    Document(String),
+    /// It is no text.
+    Damaged,
+    /// It is not there.
+    Gone,
+    /// Its key is none that is known.
+    Unknown,
+}
+
 impl<P: Platform> App<'_, P> {
     /// Answers an operator.
     pub(super) fn operate<'r>(
@@ -67,14 +78,15 @@ impl<P: Platform> App<'_, P> {
             for (text, read) in join_all(read).await {
                 last = Some(text.clone());
                 match read? {
-                    Some(Some(document)) => {
+                    Read::Document(document) => {
                         bytes += document.len();
                         let key = text.clone();
                         answer.facts.push(FactBody { key, document });
                     }
-                    // It was removed a moment ago.
-                    Some(None) => {}
-                    None => answer.unknown.push(text.clone()),
+                    // A moment ago.
+                    Read::Gone => {}
+                    Read::Damaged => answer.unreadable.push(text.clone()),
+                    Read::Unknown => answer.unknown.push(text.clone()),
                 }
             }
         }
@@ -130,17 +142,17 @@ impl<P: Platform> App<'_, P> {
         }
     }
 
-    /// A document as text; nothing where the key is none that is known.
-    async fn fact(&self, text: &str) -> Result<Option<Option<String>>, Failure> {
+    async fn fact(&self, text: &str) -> Result<Read, Failure> {
         let Some(key) = FactKey::parse(text) else {
-            return Ok(None);
+            return Ok(Read::Unknown);
         };
         let fact = self.platform.facts().get(&key).await?;
         let document = fact.map(|fact| String::from_utf8(fact.bytes));
-        document
-            .transpose()
-            .map(Some)
-            .map_err(|error| Failure::Corrupt(format!("{key}: {error}")))
+        Ok(match document {
+            Some(Ok(document)) => Read::Document(document),
+            Some(Err(_)) => Read::Damaged,
+            None => Read::Gone,
+        })
     }
 
     /// Stored bytes, with where to fetch them from if that is asked for.

@@ -12,7 +12,7 @@ use terrace_core::key::{BytesKey, FactKey, IndexKey, PushedFact};
 use terrace_core::limits;
 use terrace_core::problem::Problem;
 use terrace_core::reply::Reply;
-use terrace_core::restore::{Restored, StoredReference, check_referrer};
+use terrace_core::restore::{Restored, StoredReference, check_referrer, with_revocations};
 
 use super::garbage::Look;
 use super::tokens::{json, parse};
@@ -183,12 +183,24 @@ impl<P: Platform> App<'_, P> {
         }
     }
 
+    /// Compares a document with the one that is there, which stays as it is but for what is revoked.
     async fn compare(&self, key: &FactKey, document: &str) -> Result<Option<Outcome>, Failure> {
-        let there = self.platform.facts().get(key).await?;
-        Ok(there.map(|there| match there.bytes == document.as_bytes() {
-            true => Outcome::Unchanged,
-            false => Outcome::Conflict,
-        }))
+        loop {
+            let Some(there) = self.platform.facts().get(key).await? else {
+                return Ok(None);
+            };
+            if there.bytes == document.as_bytes() {
+                return Ok(Some(Outcome::Unchanged));
+            }
+            let Some(merged) = with_revocations(key, &there.bytes, document) else {
+                return Ok(Some(Outcome::Conflict));
+            };
+            let unchanged = Condition::Unchanged(there.etag);
+            let written = self.put_document(key, &merged, &[], unchanged);
+            if written.await?.is_some() {
+                return Ok(Some(Outcome::Conflict));
+            }
+        }
     }
 
     /// What must be there before a document and is not; or what else its object tells.

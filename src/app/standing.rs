@@ -11,7 +11,7 @@ use terrace_core::version::Version;
 
 use super::tokens::{json, parse};
 use super::{App, Failure};
-use crate::store::{Clock as _, Condition, Facts as _, Platform};
+use crate::store::{Clock as _, Facts as _, Platform};
 
 /// What restores a version, a package or a key.
 pub(super) const ACTIVE: &str = "active";
@@ -90,12 +90,9 @@ impl<P: Platform> App<'_, P> {
     ) -> Result<Standings, Failure> {
         let key = FactKey::Standings(package.clone());
         loop {
-            let fact = self.platform.facts().get(&key).await?;
-            let condition = match &fact {
-                Some(fact) => Condition::Unchanged(fact.etag.clone()),
-                None => Condition::Absent,
-            };
-            let mut standings = self.standings_in(&key, fact.map(|fact| fact.bytes))?;
+            let (stored, unchanged) = self.seen_document::<Standings>(&key).await?;
+            let stored = stored.unwrap_or_default();
+            let mut standings = stored.clone();
             let before = say(&mut standings, version, statement.clone())?;
             let is_revoked = |it: &Statement| it.state == State::Revoked;
             let of_security = before.iter().any(is_revoked) || statement.iter().any(is_revoked);
@@ -106,10 +103,10 @@ impl<P: Platform> App<'_, P> {
             let said = |it: &Statement| (it.state, it.reason.clone());
             if before.as_ref().map(said) == statement.as_ref().map(said) {
                 // Said before; what follows from it may be missing.
-                return Ok(standings);
+                return Ok(stored);
             }
             let text = serde_json::to_string(&standings).map_err(corrupt)?;
-            let written = self.put_document(&key, &text, &[], condition).await?;
+            let written = self.put_document(&key, &text, &[], unchanged).await?;
             if written.is_some() {
                 return Ok(standings);
             }
@@ -119,16 +116,8 @@ impl<P: Platform> App<'_, P> {
     /// What is said of a package.
     pub(super) async fn standings(&self, package: &Package) -> Result<Standings, Failure> {
         let key = FactKey::Standings(package.clone());
-        let fact = self.platform.facts().get(&key).await?;
-        self.standings_in(&key, fact.map(|fact| fact.bytes))
-    }
-
-    fn standings_in(&self, key: &FactKey, bytes: Option<Vec<u8>>) -> Result<Standings, Failure> {
-        match bytes {
-            None => Ok(Standings::default()),
-            Some(bytes) => serde_json::from_slice(&bytes)
-                .map_err(|error| Failure::Corrupt(format!("{key}: {error}"))),
-        }
+        let standings = self.document(&key).await?;
+        Ok(standings.unwrap_or_default())
     }
 }
 

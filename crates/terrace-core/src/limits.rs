@@ -98,6 +98,12 @@ pub const AUDIT_AT_ONCE: u32 = 200;
 /// (<https://developers.cloudflare.com/workers/platform/limits/#subrequests>).
 pub const SIGNED_RELEASES_AT_ONCE: u32 = 40;
 
+/// Entries of the audit log: so many have names that sort by their numbers.
+pub const AUDIT_ENTRIES: u64 = 1_000_000_000_000;
+
+/// After so many operations no further one of them is begun.
+pub const SIGNED_OPERATIONS: u32 = 400;
+
 /// Tokens of one listing; each is read from storage.
 pub const TOKENS_AT_ONCE: u32 = 100;
 

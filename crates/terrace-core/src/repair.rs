@@ -126,7 +126,7 @@ impl fmt::Display for GarbageState {
     }
 }
 
-/// What stands between the parts of a position in the indices. No key has one.
+/// What stands between the page and the key of a position in the indices. No cursor has one.
 const SEPARATOR: char = ' ';
 
 impl Section {
@@ -189,11 +189,16 @@ impl Position {
 
 impl fmt::Display for Position {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}{}", self.section.prefix(), self.behind)?;
-        match &self.page {
-            Some(page) => write!(f, "{SEPARATOR}{page}"),
-            None => Ok(()),
+        let Self {
+            section,
+            behind,
+            page,
+        } = self;
+        f.write_str(section.prefix())?;
+        if *section == Section::Indices {
+            write!(f, "{}{SEPARATOR}", page.as_deref().unwrap_or_default())?;
         }
+        f.write_str(behind)
     }
 }
 
@@ -214,11 +219,12 @@ impl FromStr for Position {
         let section = Section::ALL.into_iter().find(section);
         let section = section.ok_or(PositionError)?;
         let rest = text.strip_prefix(section.prefix()).unwrap_or_default();
-        let (behind, page) = match (section, rest.split_once(SEPARATOR)) {
-            (Section::Indices, Some((behind, page))) => (behind, Some(page.to_owned())),
-            (_, None) => (rest, None),
-            _ => return Err(PositionError),
+        let (page, behind) = match section {
+            Section::Indices => rest.split_once(SEPARATOR).ok_or(PositionError)?,
+            _ => ("", rest),
         };
+        let page = Some(page).filter(|page| !page.is_empty());
+        let page = page.map(str::to_owned);
         Ok(Self {
             section,
             behind: behind.to_owned(),

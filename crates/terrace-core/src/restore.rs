@@ -21,7 +21,7 @@ use crate::openpgp::{KeyId, parse_signing_keys};
 use crate::publish::release_metadata;
 use crate::pull::OriginDocument;
 use crate::release::{PackageDocument, Release};
-use crate::standing::{Standings, State};
+use crate::standing::{KeyState, KeyStatement, Standings, State, Statement};
 use crate::version::Version;
 
 /// Why the audit log of one registry is not put into another one: each says what happened there. Entries
@@ -193,6 +193,43 @@ impl Restored {
                 Err("it is no part of a copy".to_owned())
             }
         }
+    }
+}
+
+/// What a document that is there becomes by one of a copy that differs: what is revoked in either of them is
+/// revoked, or a copy would make installable what somebody has seen to be dangerous. `None` if there is nothing
+/// to add.
+pub fn with_revocations(key: &FactKey, there: &[u8], copy: &str) -> Option<String> {
+    match key {
+        FactKey::Standings(_) => {
+            let mut standings: Standings = serde_json::from_slice(there).ok()?;
+            let copied: Standings = read(copy).ok()?;
+            let is_revoked = |it: &Statement| it.state == State::Revoked;
+            let before = standings.clone();
+            for (version, statement) in copied.versions {
+                let known = standings.versions.get(&version);
+                if is_revoked(&statement) && !known.is_some_and(is_revoked) {
+                    standings.versions.insert(version, statement);
+                }
+            }
+            let text = serde_json::to_string(&standings).ok()?;
+            (standings != before).then_some(text)
+        }
+        FactKey::SigningKeys(_) => {
+            let mut keys: SigningKeysDocument = serde_json::from_slice(there).ok()?;
+            let copied: SigningKeysDocument = read(copy).ok()?;
+            let is_revoked = |it: &KeyStatement| it.state == KeyState::Revoked;
+            let mut is_changed = false;
+            for (id, statement) in copied.statements {
+                if is_revoked(&statement) && !keys.statements.get(&id).is_some_and(is_revoked) {
+                    keys.statements.insert(id, statement);
+                    is_changed = true;
+                }
+            }
+            let text = serde_json::to_string(&keys).ok()?;
+            is_changed.then_some(text)
+        }
+        _ => None,
     }
 }
 

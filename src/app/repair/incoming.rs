@@ -29,9 +29,11 @@ impl<P: Platform> App<'_, P> {
                 if age > limits::UPLOAD_ABANDONED_SECONDS
                     && let Ok(key @ BytesKey::Incoming(_)) = object.name.parse()
                 {
-                    archives.discard(key).await?;
                     step.spend(1);
-                    step.report.removed.push(key.to_string());
+                    match archives.discard(key).await {
+                        Ok(()) => step.report.removed.push(key.to_string()),
+                        Err(error) => self.note(step, key.to_string(), Err(error.into())),
+                    }
                 }
                 step.position.behind = object.name;
             }

@@ -9,6 +9,9 @@ use super::{AT_LEAST, AT_LEAST_FOR_LISTS, Going, Step};
 use crate::app::{App, Failure};
 use crate::store::{Facts as _, Indices as _, Platform, StoreError};
 
+/// How many keys of a package are looked at together: all of them may have to be removed.
+const MOST_AT_ONCE: usize = 20;
+
 impl<P: Platform> App<'_, P> {
     /// Looks at the keys of all indices, a package or a single key at a time.
     pub(super) async fn repair_indices(&self, step: &mut Step) -> Result<Going, Failure> {
@@ -22,7 +25,17 @@ impl<P: Platform> App<'_, P> {
             }
             step.spend(1);
             let cursor = step.position.page.clone();
-            let page = self.platform.indices().list_keys(&prefix, cursor).await?;
+            let indices = self.platform.indices();
+            let page = match indices.list_keys(&prefix, cursor).await {
+                // The cursor may be of a namespace that is not there any more: what is behind is known.
+                Err(error) if step.position.page.is_some() => {
+                    self.platform.log(&format!("repair: {error}"));
+                    step.position.page = None;
+                    step.spend(1);
+                    indices.list_keys(&prefix, None).await?
+                }
+                page => page?,
+            };
             let behind = step.position.behind.clone();
             let keys = page.keys.into_iter().filter(|key| *key > behind);
             if self.repair_keys(step, keys.collect()).await == Going::Pausing {
@@ -59,7 +72,9 @@ impl<P: Platform> App<'_, P> {
             let mut keys = vec![key];
             if let Some(group) = group {
                 // All that is there of a package is told by one listing.
-                while let Some(name) = names.next_if(|name| name.starts_with(&group)) {
+                while keys.len() < MOST_AT_ONCE
+                    && let Some(name) = names.next_if(|name| name.starts_with(&group))
+                {
                     keys.extend(IndexKey::parse(&name));
                     last = name;
                 }

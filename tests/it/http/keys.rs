@@ -190,3 +190,21 @@ fn what_cannot_be_said_of_a_key_is_refused() {
         refused.text()
     );
 }
+
+#[test]
+fn what_was_not_said_before_cannot_be_gone_on_with() {
+    let registry = Registry::start();
+    let provider = ProviderFixture::new("1.0.0");
+    provider.publish(&registry);
+    let id = Signer::usual().key_id();
+    let namespace = &provider.namespace;
+    let path = format!("/admin/v1/namespaces/{namespace}/keys/{id}?behind=zzz");
+    let body = json!({ "state": "revoked", "reason": "x" }).to_string();
+    let refused = registry
+        .admin("PUT", &path, Some(body.as_bytes()))
+        .expect(400);
+    assert!(refused.errors().contains("behind"), "{}", refused.text());
+    registry
+        .get(&format!("{}/versions", provider.path()))
+        .expect(200);
+}

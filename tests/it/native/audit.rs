@@ -207,7 +207,8 @@ fn a_log_whose_newest_entry_is_not_known_goes_on_at_its_end() {
     for _ in 0..30 {
         create(&registry, &["read"], None);
     }
-    let break_head: [&dyn Fn(); 3] = [
+    let break_head: [&dyn Fn(); 4] = [
+        &|| memory.put_object("audit-head", b"{\"number\":18446744073709551615}"),
         &|| memory.remove_object("audit-head"),
         &|| memory.put_object("audit-head", b"no JSON"),
         &|| memory.put_object("audit-head", b"{\"number\":3}"),
@@ -220,6 +221,48 @@ fn a_log_whose_newest_entry_is_not_known_goes_on_at_its_end() {
         assert!(operations.len() < 12, "{operations:?}");
         assert_eq!(walk(&texts(&registry)).unwrap().len(), 31 + at);
     }
+}
+
+#[test]
+fn an_entry_that_is_written_while_others_are_listed_is_not_missed() {
+    let (memory, registry) = start();
+    create(&registry, &["read"], None);
+    let other = Registry::in_memory(&memory, &[]);
+    memory.before_operation("R2 list audit/", move || {
+        create(&other, &["read"], None);
+    });
+    let page = registry
+        .admin("GET", "/admin/v1/audit", None)
+        .expect(200)
+        .json();
+    let count = page["entries"].as_array().unwrap().len() as u64;
+    assert!(page["newest"].as_u64().unwrap() <= count, "{page}");
+    let other = Registry::in_memory(&memory, &[]);
+    memory.before_operation("R2 get audit-head", move || {
+        create(&other, &["read"], None);
+    });
+    let page = registry
+        .admin("GET", "/admin/v1/audit", None)
+        .expect(200)
+        .json();
+    let count = page["entries"].as_array().unwrap().len() as u64;
+    assert!(page["newest"].as_u64().unwrap() <= count, "{page}");
+}
+
+#[test]
+fn what_breaks_off_after_it_changed_something_is_an_entry() {
+    let (memory, registry) = start();
+    let module = ModuleFixture::of("acme", "1.0.0");
+    module.upload(&registry);
+    let before = texts(&registry).len();
+    // The release is there, and what follows from it fails.
+    memory.fail_write(1, When::Before);
+    module.put(&registry).expect(503);
+    assert!(memory.take_fault());
+    assert!(memory.keys().iter().any(|key| key.starts_with("releases/")));
+    let entries = walk(&texts(&registry)).unwrap();
+    assert_eq!(entries.len(), before + 1);
+    assert_eq!(entries[before].status, 503);
 }
 
 #[test]

@@ -49,13 +49,23 @@ fn restore(registry: &Registry, facts: &[Value]) -> Value {
     restored.expect(200).json()
 }
 
-/// Brings everything from the one into the other.
+/// Brings everything from the one into the other, which has nothing of it.
 fn copy(from: &Registry, to: &Registry) {
+    for (sent, restored) in bring(from, to) {
+        let created = restored["created"].as_array().unwrap().len();
+        assert_eq!(created, sent, "{restored}");
+    }
+}
+
+/// Brings everything from the one into the other: how many documents were sent each time, and what was answered.
+fn bring(from: &Registry, to: &Registry) -> Vec<(usize, Value)> {
     for archive in all(from, "/admin/v1/archives?urls=true", "archives") {
         let bytes = from.get(archive["url"].as_str().unwrap()).expect(200).body;
         let one = json!({ "archives": [{ "key": archive["key"], "size": archive["size"] }] });
         let asked = post(to, "/admin/v1/archives", &one).expect(200).json();
-        send_upload(to, &asked["missing"][0], &bytes).expect(201);
+        if let Some(missing) = asked["missing"].get(0) {
+            send_upload(to, missing, &bytes).expect(201);
+        }
         let asked = post(to, "/admin/v1/archives", &one).expect(200).json();
         assert_eq!(asked["missing"], json!([]));
     }
@@ -74,11 +84,8 @@ fn copy(from: &Registry, to: &Registry) {
         ];
         order.iter().position(|prefix| key.starts_with(prefix))
     });
-    for some in facts.chunks(20) {
-        let restored = restore(to, some);
-        let created = restored["created"].as_array().unwrap().len();
-        assert_eq!(created, some.len(), "{restored}");
-    }
+    let sent = facts.chunks(20);
+    sent.map(|some| (some.len(), restore(to, some))).collect()
 }
 
 fn is_log(fact: &Value) -> bool {
@@ -381,4 +388,66 @@ fn standings_that_nobody_could_have_said_are_refused() {
             .contains("the id of no key"),
         "{refused}"
     );
+}
+
+#[test]
+fn what_is_revoked_in_a_copy_is_revoked_also_where_other_things_are_said() {
+    let (from, to) = (Memory::new(), Memory::new());
+    let (source, target) = (
+        Registry::in_memory(&from, &[]),
+        Registry::in_memory(&to, &[]),
+    );
+    let say = |registry: &Registry, path: &str, state: &str| {
+        let body = json!({ "state": state, "reason": "a test" }).to_string();
+        registry
+            .admin("PUT", path, Some(body.as_bytes()))
+            .expect(200);
+    };
+    let standing = |version: &str| format!("/admin/v1/providers/acme/widget/{version}/standing");
+    for version in ["1.0.0", "1.1.0", "1.2.0"] {
+        ProviderFixture::of("acme", "widget", version).publish(&source);
+    }
+    ProviderFixture::of("acme", "widget", "0.9.0").publish(&target);
+    ProviderFixture::of("acme", "widget", "1.2.0").publish(&target);
+    say(&source, &standing("1.1.0"), "revoked");
+    say(&source, &standing("1.2.0"), "withdrawn");
+    say(&target, &standing("0.9.0"), "deprecated");
+    say(&target, &standing("1.2.0"), "revoked");
+    bring(&source, &target);
+    reindex(&target);
+    let download = |version: &str, status: u16| {
+        let path = format!("/v1/providers/acme/widget/{version}/download/linux/amd64");
+        target.get(&path).expect(status);
+    };
+    for (version, status) in [
+        ("0.9.0", 200),
+        ("1.0.0", 200),
+        ("1.1.0", 410),
+        ("1.2.0", 410),
+    ] {
+        download(version, status);
+    }
+    let key = crate::support::fixtures::Signer::usual().key_id();
+    say(
+        &source,
+        &format!("/admin/v1/namespaces/acme/keys/{key}"),
+        "revoked",
+    );
+    bring(&source, &target);
+    reindex(&target);
+    download("1.0.0", 410);
+}
+
+#[test]
+fn a_document_that_is_no_text_is_told_and_stops_nothing() {
+    let memory = Memory::new();
+    let registry = Registry::in_memory(&memory, &[]);
+    create(&registry, &["read"], None);
+    memory.put_object("keys/acme", b"\xff");
+    let page = registry
+        .admin("GET", "/admin/v1/facts", None)
+        .expect(200)
+        .json();
+    assert_eq!(page["unreadable"], json!(["keys/acme"]));
+    assert!(!page["facts"].as_array().unwrap().is_empty());
 }

@@ -207,3 +207,61 @@ fn a_release_never_lacks_its_archive() {
     // Both happen, so the interleavings are worth something.
     assert!(outcomes.0 > 0 && outcomes.1 > 0, "{outcomes:?}");
 }
+
+/// Two who publish it find the same removal that nobody finishes; one of them is fast.
+#[test]
+fn a_removal_is_taken_up_by_one_alone() {
+    let (memory, registry, fixture, key) = orphan();
+    mark(&registry, &key);
+    memory.advance(GARBAGE_SECONDS);
+    let body = removal(&memory, &key);
+    memory.fail_write(1, When::Before);
+    post(&registry, "/admin/v1/garbage", &body).expect(503);
+    assert!(memory.take_fault());
+    memory.advance(GARBAGE_SECONDS);
+    let (other, late) = (Registry::in_memory(&memory, &[]), fixture.clone());
+    memory.before_operation("R2 delete archives/", move || {
+        late.put(&other);
+        late.put(&other);
+    });
+    fixture.put(&registry);
+    let is_released = memory.keys().iter().any(|it| it.starts_with("releases/"));
+    assert!(memory.keys().contains(&key) || !is_released);
+}
+
+#[test]
+fn what_was_marked_anew_since_it_was_looked_at_is_not_removed() {
+    let (memory, registry, fixture, key) = orphan();
+    mark(&registry, &key);
+    memory.advance(GARBAGE_SECONDS);
+    let seen = removal(&memory, &key);
+    // It is kept for a publish that did not come to its end, and marked again.
+    memory.fail_write(1, When::Before);
+    fixture.put(&registry);
+    memory.take_fault();
+    memory.advance(GARBAGE_SECONDS);
+    mark(&registry, &key);
+    memory.advance(GARBAGE_SECONDS);
+    garbage(&registry, &seen);
+    assert!(memory.keys().contains(&key));
+    let seen = removal(&memory, &key);
+    garbage(&registry, &seen);
+    assert!(!memory.keys().contains(&key));
+}
+
+#[test]
+fn what_is_refused_changes_nothing() {
+    let (memory, registry, _, key) = orphan();
+    mark(&registry, &key);
+    memory.advance(GARBAGE_SECONDS);
+    let mut body = removal(&memory, &key);
+    body["remove"]
+        .as_array_mut()
+        .unwrap()
+        .push(json!({ "key": "nonsense", "marked_at": 1 }));
+    let before = memory.objects();
+    post(&registry, "/admin/v1/garbage", &body).expect(400);
+    let body = json!({ "mark": [key, "nonsense"] });
+    post(&registry, "/admin/v1/garbage", &body).expect(400);
+    assert_eq!(memory.objects(), before);
+}

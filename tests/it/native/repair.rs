@@ -462,3 +462,58 @@ fn what_is_revoked_meanwhile_is_not_brought_back() {
         .get("/v1/modules/acme/vpc/aws/1.0.0/download")
         .expect(410);
 }
+
+/// Somebody else's key may be anything, a cursor with a space before it too.
+#[test]
+fn keys_that_nobody_knows_do_not_lead_a_walk_astray() {
+    let (memory, registry) = filled(&[("TERRACE_REPAIR_OPERATIONS", "40")]);
+    memory.index_page(1);
+    for key in ["aa foreign key", "ab", "somebody else's", " "] {
+        memory.put_index(key, "{}");
+    }
+    let before = documents(&memory);
+    reindex(&registry, None);
+    assert_eq!(documents(&memory), before);
+}
+
+#[test]
+fn a_step_keeps_to_its_operations_where_all_of_a_package_is_to_be_removed() {
+    let memory = Memory::new();
+    let registry = Registry::in_memory(&memory, &[("TERRACE_REPAIR_OPERATIONS", "40")]);
+    for n in 0..900 {
+        memory.put_index(
+            &format!("providers/hosted/acme/widget/version/1.{n}.0"),
+            "{}",
+        );
+    }
+    for _ in 0..2 {
+        memory.forget_operations();
+        step(&registry, &json!({ "behind": "indices  " }));
+        let count = memory.operations().len();
+        assert!(count <= 60, "{count}");
+    }
+}
+
+#[test]
+fn what_cannot_be_removed_does_not_stop_the_cron() {
+    let (memory, registry) = filled(&[]);
+    let name = format!("incoming/{}.{}.zip", "0".repeat(64), "1".repeat(64));
+    memory.put_object(&name, b"x");
+    memory.advance(200_000);
+    let told = || memory.log().join("\n");
+    for _ in 0..40 {
+        let failing = memory.clone();
+        memory.before_operation("R2 delete incoming/", move || {
+            failing.fail_write(0, When::Before);
+        });
+        registry.reconcile();
+        memory.take_fault();
+        if told().contains(&name) {
+            break;
+        }
+    }
+    assert!(told().contains(&name), "{}", told());
+    assert!(memory.keys().contains(&name));
+    let cursor = String::from_utf8(memory.object_bytes("repair/cursor")).unwrap();
+    assert!(!cursor.contains("incoming/"), "{cursor}");
+}

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::support::breaks::When;
-use crate::support::fixtures::Signer;
+use crate::support::fixtures::{Signer, zip_of};
 use crate::support::memory::Memory;
 use crate::support::pushed::{Pushed, PushedProvider};
 use crate::support::{ModuleFixture, ProviderFixture, Registry, Response};
@@ -233,4 +233,68 @@ fn a_zip_of_another_repository_is_not_mirrored_by_a_layer_that_says_it_is_elsewh
     );
     let mirror = "/mirror/registry.opentofu.org/evil/widget/1.0.0.json";
     registry.get(mirror).expect(404);
+}
+
+#[test]
+fn what_is_said_again_is_answered_as_it_is_stored() {
+    let memory = Memory::new();
+    let registry = Registry::in_memory(&memory, &[]);
+    ModuleFixture::of("acme", "1.0.0").publish(&registry);
+    let path = "/admin/v1/modules/acme/vpc/aws/1.0.0/standing";
+    let body = json!({ "state": "withdrawn", "reason": "x" }).to_string();
+    let say = || {
+        registry
+            .admin("PUT", path, Some(body.as_bytes()))
+            .expect(200)
+    };
+    let first = say().text();
+    memory.advance(1000);
+    assert_eq!(say().text(), first);
+    let path = "/admin/v1/modules/acme/vpc/aws/standing";
+    assert_eq!(registry.admin("GET", path, None).text(), first);
+}
+
+/// A version with the platforms that GoReleaser builds for by itself writes more than thirty indices.
+#[test]
+fn a_key_is_revoked_in_steps_that_a_worker_can_take() {
+    let memory = Memory::new();
+    let registry = Registry::in_memory(&memory, &[]);
+    let all = ["darwin", "freebsd", "linux", "windows"];
+    for minor in 0..40 {
+        let mut provider = ProviderFixture::of("acme", "widget", &format!("1.{minor}.0"));
+        provider.packages.clear();
+        for (os, arch) in all
+            .iter()
+            .flat_map(|os| [(os, "386"), (os, "amd64"), (os, "arm64")])
+        {
+            let executable = format!("terraform-provider-widget_v1.{minor}.0");
+            let content = format!("{minor} {os} {arch}");
+            provider.add_package(os, arch, zip_of(&[(&executable, content.as_bytes())]));
+        }
+        provider.sign(Signer::usual());
+        provider.publish(&registry);
+    }
+    let key = format!(
+        "/admin/v1/namespaces/acme/keys/{}",
+        Signer::usual().key_id()
+    );
+    let body = json!({ "state": "revoked", "reason": "stolen" }).to_string();
+    let mut path = key.clone();
+    for _ in 0..10 {
+        memory.forget_operations();
+        let answer = registry
+            .admin("PUT", &path, Some(body.as_bytes()))
+            .expect(200)
+            .json();
+        let count = memory.operations().len();
+        assert!(count < 700, "{count}");
+        match answer["next"].as_str() {
+            Some(next) => path = format!("{key}?behind={next}"),
+            None => break,
+        }
+    }
+    for minor in 0..40 {
+        let download = format!("/v1/providers/acme/widget/1.{minor}.0/download/linux/amd64");
+        registry.get(&download).expect(410);
+    }
 }

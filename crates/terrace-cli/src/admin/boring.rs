@@ -110,8 +110,15 @@ fn import_namespace(
     if keys.is_file() {
         match armored(&keys) {
             Ok(armored) => {
-                client.add_keys(&namespace, &armored)?;
-                output.progress(&format!("added the signing keys of {namespace}"));
+                // Its releases tell, too, that they are signed by none.
+                match client.add_keys(&namespace, &armored) {
+                    Ok(_) => output.progress(&format!("added the signing keys of {namespace}")),
+                    Err(Failure::Refused(reasons)) => {
+                        let told = reasons.join("; ");
+                        done.reasons.push(format!("keys of {namespace}: {told}"));
+                    }
+                    Err(failure) => return Err(failure),
+                }
             }
             Err(reason) => done.reasons.push(reason),
         }

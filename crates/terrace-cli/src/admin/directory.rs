@@ -4,7 +4,8 @@
 //! export.json                          what it is, and the digest of SHA256SUMS, once it is whole
 //! SHA256SUMS                           every file of it, as sha256sum writes and checks it
 //! facts/{key}.json                     a document, byte for byte; what is no letter, digit or . _ + - /
-//!                                      stands there as %3A and the like
+//!                                      stands there as %3A and the like, and a long segment is cut by %/
+//! new/…                                what is to take the place of documents, until all of it has come
 //! archives/{sha256}.{extension}        what is published
 //! oci/blobs/{algorithm}/{digits}       what is pushed
 //! ```
@@ -27,7 +28,14 @@ const FORMAT: &str = "terrace export 1";
 const SUMMARY: &str = "export.json";
 const SUMS: &str = "SHA256SUMS";
 const FACTS: &str = "facts/";
+const NEW: &str = "new";
 const JSON: &str = ".json";
+
+/// The longest file that is read whole: [`SUMS`] of some hundred thousand files.
+const MOST_BYTES: u64 = 256 * 1024 * 1024;
+
+/// Bytes of a segment of a path, of which file systems take 255 with what comes before and behind.
+const SEGMENT_BYTES: usize = 200;
 
 /// What [`SUMMARY`] says.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -80,6 +88,7 @@ impl Backup {
             .next()
             .is_none();
         if !is_empty {
+            copy.take_new()?;
             let of = copy.summary()?.registry;
             if of != registry {
                 let told = format!(
@@ -89,6 +98,10 @@ impl Backup {
                 return Err(Failure::refused(told));
             }
         }
+        let unfinished = root.join(NEW);
+        if unfinished.exists() {
+            fs::remove_dir_all(&unfinished).map_err(|error| local(&unfinished, &error))?;
+        }
         Ok(copy)
     }
 
@@ -97,6 +110,7 @@ impl Backup {
         let copy = Self {
             root: root.to_owned(),
         };
+        copy.take_new()?;
         let summary = copy.summary()?;
         let bytes = copy.read(SUMS)?;
         if summary.sha256sums != Some(Sha256::of(&bytes)) {
@@ -105,9 +119,20 @@ impl Backup {
                 root.display()
             )));
         }
-        let text = String::from_utf8(bytes).unwrap_or_default();
+        let unreadable = || Failure::refused(format!("{SUMS} cannot be read"));
+        let text = String::from_utf8(bytes).map_err(|_| unreadable())?;
         let sums: Option<Sums> = text.lines().map(read_line).collect();
-        let sums = sums.ok_or_else(|| Failure::refused(format!("{SUMS} cannot be read")))?;
+        let sums = sums.ok_or_else(unreadable)?;
+        let is_document = |path: &&String| fact_at(path).is_some();
+        let count = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
+        let documents = count(sums.keys().filter(is_document).count());
+        let archives = count(sums.len()) - documents;
+        if (documents, archives) != (summary.documents, summary.archives) {
+            return Err(Failure::refused(format!(
+                "{SUMS} names {documents} documents and {archives} archives, and {SUMMARY} says {} and {}",
+                summary.documents, summary.archives
+            )));
+        }
         Ok((copy, summary, sums))
     }
 
@@ -147,15 +172,61 @@ impl Backup {
         self.write(SUMMARY, format!("{text}\n").as_bytes())
     }
 
-    /// Writes what makes it whole.
+    /// Says whose copy it is going to be, where there is none yet.
+    pub(super) fn begin_with(&self, summary: &Summary) -> Result<(), Failure> {
+        match Self::is_at(&self.root) {
+            true => Ok(()),
+            false => self.write_summary(summary),
+        }
+    }
+
+    /// Writes a document beside the one whose place it is to take when all have come: until then the older
+    /// copy is as good as it was.
+    pub(super) fn stage(&self, path: &str, bytes: &[u8]) -> Result<(), Failure> {
+        let place = self.place(path)?;
+        match fs::read(place).is_ok_and(|there| there == bytes) {
+            true => Ok(()),
+            false => self.write(&staged(path), bytes),
+        }
+    }
+
+    /// Makes it whole: what was staged takes its place.
     pub(super) fn finish(&self, mut summary: Summary, sums: &Sums) -> Result<(), Failure> {
         let lines = sums
             .iter()
             .map(|(path, sha256)| format!("{sha256}  {path}\n"));
         let text: String = lines.collect();
-        self.write(SUMS, text.as_bytes())?;
+        self.write(&staged(SUMS), text.as_bytes())?;
         summary.sha256sums = Some(Sha256::of(text.as_bytes()));
-        self.write_summary(&summary)
+        let text = serde_json::to_string_pretty(&summary).unwrap_or_default();
+        self.write(&staged(SUMMARY), format!("{text}\n").as_bytes())?;
+        self.take_new()
+    }
+
+    /// Puts what was staged into its place, if all of it had come: also what somebody else was stopped at.
+    fn take_new(&self) -> Result<(), Failure> {
+        let Ok(summary) = self.read(&staged(SUMMARY)) else {
+            return Ok(());
+        };
+        // Once the sums are in their place they are not here any more.
+        let sums = self.read(&staged(SUMS)).or_else(|_| self.read(SUMS))?;
+        let summary: Option<Summary> = serde_json::from_slice(&summary).ok();
+        if summary.and_then(|summary| summary.sha256sums) != Some(Sha256::of(&sums)) {
+            return Ok(());
+        }
+        let text = String::from_utf8_lossy(&sums);
+        let paths = text.lines().filter_map(read_line).map(|(path, _)| path);
+        for path in paths.chain([SUMS.to_owned(), SUMMARY.to_owned()]) {
+            let (from, to) = (self.place(&staged(&path))?, self.place(&path)?);
+            if !from.is_file() {
+                continue;
+            }
+            let parent = to.parent().unwrap_or(&self.root);
+            let moved = fs::create_dir_all(parent).and_then(|()| fs::rename(&from, &to));
+            moved.map_err(|error| local(&to, &error))?;
+        }
+        let empty = self.root.join(NEW);
+        fs::remove_dir_all(&empty).map_err(|error| local(&empty, &error))
     }
 
     /// Writes a file, unless it has these bytes already.
@@ -183,10 +254,17 @@ impl Backup {
     /// Reads a file.
     pub(super) fn read(&self, path: &str) -> Result<Vec<u8>, Failure> {
         let place = self.place(path)?;
+        let refused =
+            |told: &dyn std::fmt::Display| Failure::refused(format!("{}: {told}", place.display()));
+        if place.exists() && self.size(path).is_none_or(|size| size > MOST_BYTES) {
+            return Err(refused(&format!(
+                "it is no file, or has more than {MOST_BYTES} bytes"
+            )));
+        }
         let mut bytes = Vec::new();
-        let read = File::open(&place).and_then(|mut file| file.read_to_end(&mut bytes));
-        read.map(|_| bytes)
-            .map_err(|error| Failure::refused(format!("{}: {error}", place.display())))
+        let read =
+            File::open(&place).and_then(|file| file.take(MOST_BYTES).read_to_end(&mut bytes));
+        read.map(|_| bytes).map_err(|error| refused(&error))
     }
 
     /// Reads a document, which must have this digest.
@@ -241,6 +319,11 @@ impl Backup {
     }
 }
 
+/// Where a file waits for others.
+fn staged(path: &str) -> String {
+    format!("{NEW}/{path}")
+}
+
 fn read_line(line: &str) -> Option<(String, Sha256)> {
     let (sha256, path) = line.split_once("  ")?;
     Some((path.to_owned(), sha256.parse().ok()?))
@@ -249,12 +332,25 @@ fn read_line(line: &str) -> Option<(String, Sha256)> {
 /// Where a document is.
 pub(super) fn path_of_fact(key: &str) -> String {
     let mut path = FACTS.to_owned();
+    let mut length = 0;
     for byte in key.bytes() {
-        if byte.is_ascii_alphanumeric() || b"._+-/".contains(&byte) {
-            path.push(byte.into());
-        } else {
-            path.push_str(&format!("%{byte:02X}"));
+        let part = match byte {
+            b'/' => {
+                length = 0;
+                path.push('/');
+                continue;
+            }
+            byte if byte.is_ascii_alphanumeric() || b"._+-".contains(&byte) => {
+                char::from(byte).to_string()
+            }
+            byte => format!("%{byte:02X}"),
+        };
+        if length + part.len() > SEGMENT_BYTES {
+            path.push_str("%/");
+            length = 0;
         }
+        length += part.len();
+        path.push_str(&part);
     }
     path.push_str(JSON);
     path
@@ -264,6 +360,7 @@ pub(super) fn path_of_fact(key: &str) -> String {
 pub(super) fn fact_at(path: &str) -> Option<String> {
     let name = path.strip_prefix(FACTS)?.strip_suffix(JSON)?;
     let mut key = Vec::new();
+    let name = name.replace("%/", "");
     let mut rest = name.bytes();
     while let Some(byte) = rest.next() {
         key.push(match byte {
@@ -302,12 +399,21 @@ mod tests {
             assert_eq!(path_of_fact(key), path);
             assert_eq!(fact_at(path).as_deref(), Some(key));
         }
+        let long = format!(
+            "oci/links/team/{}:sha512:{}",
+            "a".repeat(190),
+            "b".repeat(128)
+        );
+        let path = path_of_fact(&long);
+        assert!(path.split('/').all(|segment| segment.len() < 230), "{path}");
+        assert_eq!(fact_at(&path), Some(long));
         for path in [
             "facts/a",
             "a.json",
             "facts/%zz.json",
             "facts/%3a.json",
             "facts/a%41.json",
+            "facts/a%/b.json",
         ] {
             assert_eq!(fact_at(path), None, "{path}");
         }
@@ -322,22 +428,81 @@ mod tests {
         }
     }
 
+    const KEYS: &str = "facts/keys/acme.json";
+
+    /// A copy of one document.
+    fn copied(root: &Path, document: &[u8]) -> (Backup, Sums) {
+        let copy = Backup::create(root, "https://a.test").unwrap();
+        let mut summary = Summary::new("https://a.test");
+        summary.documents = 1;
+        copy.begin_with(&summary).unwrap();
+        copy.stage(KEYS, document).unwrap();
+        let sums = Sums::from([(KEYS.to_owned(), Sha256::of(document))]);
+        copy.finish(summary, &sums).unwrap();
+        (copy, sums)
+    }
+
     #[test]
     fn a_copy_is_whole_when_it_says_so() {
         let root = tempfile::tempdir().unwrap();
         let copy = Backup::create(root.path(), "https://a.test").unwrap();
-        let summary = Summary::new("https://a.test");
-        copy.write_summary(&summary).unwrap();
+        copy.begin_with(&Summary::new("https://a.test")).unwrap();
         assert!(Backup::open(root.path()).is_err());
-        copy.write("facts/keys/acme.json", b"{}").unwrap();
-        let sums = Sums::from([("facts/keys/acme.json".to_owned(), Sha256::of(b"{}"))]);
-        copy.finish(summary, &sums).unwrap();
+        let (copy, sums) = (copy, copied(root.path(), b"{}").1);
         let (_, _, read) = Backup::open(root.path()).unwrap();
         assert_eq!(read, sums);
+        assert!(!root.path().join(NEW).exists());
         copy.write(SUMS, b"").unwrap();
         assert!(Backup::open(root.path()).is_err());
         assert!(Backup::create(root.path(), "https://b.test").is_err());
         Backup::create(root.path(), "https://a.test").unwrap();
+    }
+
+    #[test]
+    fn an_older_copy_is_as_good_as_it_was_until_the_new_one_is_whole() {
+        let root = tempfile::tempdir().unwrap();
+        let (_, sums) = copied(root.path(), b"old");
+        let copy = Backup::create(root.path(), "https://a.test").unwrap();
+        copy.begin_with(&Summary::new("https://a.test")).unwrap();
+        copy.stage(KEYS, b"new").unwrap();
+        let (copy, _, read) = Backup::open(root.path()).unwrap();
+        assert_eq!(read, sums);
+        assert_eq!(copy.document(KEYS, &Sha256::of(b"old")).unwrap(), "old");
+        // What broke off is begun anew.
+        Backup::create(root.path(), "https://a.test").unwrap();
+        assert!(!root.path().join(NEW).exists());
+    }
+
+    #[test]
+    fn a_copy_that_was_stopped_while_it_took_its_place_is_whole() {
+        for moved in [&[][..], &[KEYS], &[KEYS, SUMS]] {
+            let root = tempfile::tempdir().unwrap();
+            copied(root.path(), b"old");
+            let newer = tempfile::tempdir().unwrap();
+            let (_, sums) = copied(newer.path(), b"new");
+            for path in [KEYS, SUMS, SUMMARY] {
+                let to = if moved.contains(&path) {
+                    path.to_owned()
+                } else {
+                    staged(path)
+                };
+                let to = root.path().join(to);
+                fs::create_dir_all(to.parent().unwrap()).unwrap();
+                fs::copy(newer.path().join(path), to).unwrap();
+            }
+            let (copy, _, read) = Backup::open(root.path()).unwrap();
+            assert_eq!(read, sums, "{moved:?}");
+            assert_eq!(copy.document(KEYS, &sums[KEYS]).unwrap(), "new");
+            assert!(!root.path().join(NEW).exists());
+        }
+    }
+
+    #[test]
+    fn what_is_no_file_is_not_read() {
+        let root = tempfile::tempdir().unwrap();
+        let (copy, _) = copied(root.path(), b"{}");
+        fs::create_dir(root.path().join("facts/odd.json")).unwrap();
+        assert!(copy.read("facts/odd.json").is_err());
     }
 
     #[test]

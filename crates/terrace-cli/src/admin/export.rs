@@ -7,7 +7,7 @@ use serde_json::json;
 use sha2::Digest as _;
 use terrace_core::admin::{FactBody, StoredArchive};
 use terrace_core::digest::{Sha256, Sha512};
-use terrace_core::key::{BytesKey, FactKey};
+use terrace_core::key::{AUDIT, BytesKey, FactKey};
 use terrace_core::oci::Digest;
 use ureq::Agent;
 
@@ -44,7 +44,8 @@ pub(crate) fn export(
     let client = Client::new(registry, output)?;
     let copy = Backup::create(root, client.url())?;
     let mut summary = Summary::new(client.url());
-    copy.write_summary(&summary)?;
+    compare_log(&client, &copy, output)?;
+    copy.begin_with(&summary)?;
     let mut sums = Sums::new();
     let mut references = References::default();
     summary.documents = each_fact(&client, "", output, |fact| {
@@ -52,19 +53,16 @@ pub(crate) fn export(
         if Log::has(&fact.key) {
             compare_entry(&copy, &path, &fact)?;
         }
-        copy.write(&path, fact.document.as_bytes())?;
+        copy.stage(&path, fact.document.as_bytes())?;
         sums.insert(path, Sha256::of(fact.document.as_bytes()));
         references.add(&fact);
         Ok(())
     })?;
     output.progress(&format!("{} documents are here", summary.documents));
-    match &references.log.fault {
-        Some(fault) => {
-            output.warning(&format!(
-                "the audit log is copied as it is, broken: {fault}"
-            ));
-        }
-        None => look_for_more(&copy, references.log.length() + 1)?,
+    if let Some(fault) = &references.log.fault {
+        output.warning(&format!(
+            "the audit log is copied as it is, broken: {fault}"
+        ));
     }
     // Bytes come behind what refers to them, so that nothing is referred to that had no time to come.
     let fetched = fetch_all(&client, &copy, &mut summary, &mut sums, output)?;
@@ -87,6 +85,20 @@ pub(crate) fn export(
     let report = json!({ "status": "ok", "documents": documents, "audit_entries": references.log.length(), "archives": archives, "bytes": size, "fetched": fetched });
     output.result(&text, &report);
     Ok(())
+}
+
+/// Refuses to go on where the audit log is not the one that an older copy has, before that is touched.
+fn compare_log(client: &Client<'_>, copy: &Backup, output: &Output) -> Result<(), Failure> {
+    let mut log = Log::default();
+    each_fact(client, AUDIT, output, |entry| {
+        log.add(&entry.document);
+        compare_entry(copy, &path_of_fact(&entry.key), &entry)
+    })?;
+    match log.fault {
+        // It is told when it is copied.
+        Some(_) => Ok(()),
+        None => look_for_more(copy, log.length() + 1),
+    }
 }
 
 /// Refuses to write over an entry of the audit log: the older copy may be the only one that tells the truth.

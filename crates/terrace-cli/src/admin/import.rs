@@ -130,6 +130,7 @@ fn send_archives(
     let mut looked_at = 0;
     for some in paths.chunks(limits::UPLOADS_AT_ONCE) {
         let mut retries = Retries::new(client.retries());
+        let mut last: Option<Failure> = None;
         loop {
             let bodies: Result<Vec<UploadBody>, Failure> =
                 some.iter().map(|path| upload_body(copy, path)).collect();
@@ -137,14 +138,15 @@ fn send_archives(
             if missing.is_empty() {
                 break;
             }
-            let (arrived, failure) = send(client, copy, sums, missing, output)?;
-            sent += arrived;
-            if let Some(failure) = failure {
+            if let Some(failure) = last {
                 match retries.next(None) {
                     Some(pause) => client.wait(&failure, pause),
                     None => return Err(failure),
                 }
             }
+            let (arrived, failure) = send(client, copy, sums, missing, output)?;
+            sent += arrived;
+            last = Some(failure.unwrap_or_else(keeps_asking));
         }
         looked_at += some.len();
         output.progress(&format!(
@@ -153,6 +155,12 @@ fn send_archives(
         ));
     }
     Ok(sent)
+}
+
+/// What was sent has arrived somewhere else, or is being removed.
+fn keeps_asking() -> Failure {
+    let told = "the registry keeps asking for archives that were sent";
+    Failure::Unexpected(told.to_owned())
 }
 
 fn upload_body(copy: &Backup, path: &str) -> Result<UploadBody, Failure> {

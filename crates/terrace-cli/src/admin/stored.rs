@@ -32,24 +32,49 @@ pub(super) fn each_fact_or(
     mut take: impl FnMut(FactBody) -> Result<(), Failure>,
     mut pass_over: impl FnMut(&String),
 ) -> Result<u64, Failure> {
-    let mut behind: Option<String> = None;
     let mut count = 0;
-    loop {
-        let page = client.facts(prefix, behind.as_deref())?;
-        page.unknown.iter().for_each(&mut pass_over);
-        for fact in page.facts {
-            count += 1;
-            take(fact)?;
-        }
-        match page.next {
-            Some(next) if behind.as_ref() != Some(&next) => behind = Some(next),
-            _ => return Ok(count),
-        }
-        if count % 1_000 < 40 {
-            output.progress(&format!("read {count} documents"));
+    let mut pushed = BTreeSet::new();
+    // What a client pushes while this goes on may be listed without what it refers to, which was stored
+    // before, and has been listed before: so what others refer to is listed again.
+    let again: &[&str] = match prefix {
+        "" => &AGAIN,
+        _ => &[],
+    };
+    for (at, prefix) in [prefix].iter().chain(again).enumerate() {
+        let mut behind: Option<String> = None;
+        loop {
+            let page = client.facts(prefix, behind.as_deref())?;
+            if at == 0 {
+                page.unknown.iter().for_each(&mut pass_over);
+            }
+            for key in page.unreadable {
+                take(FactBody {
+                    key,
+                    document: String::new(),
+                })?;
+            }
+            for fact in page.facts {
+                let is_referred_to = AGAIN.iter().any(|prefix| fact.key.starts_with(prefix));
+                if is_referred_to && !pushed.insert(fact.key.clone()) {
+                    continue;
+                }
+                count += 1;
+                take(fact)?;
+            }
+            match page.next {
+                Some(next) if behind.as_ref() != Some(&next) => behind = Some(next),
+                _ => break,
+            }
+            if count % 1_000 < 40 {
+                output.progress(&format!("read {count} documents"));
+            }
         }
     }
+    Ok(count)
 }
+
+/// What others that are pushed refer to, those first that refer to the rest: tags refer to manifests.
+const AGAIN: [&str; 2] = ["oci/manifests/", "oci/links/"];
 
 /// All stored bytes, by their keys, and the registry's time when it began to list them.
 pub(super) fn all_archives(

@@ -87,6 +87,9 @@ pub struct FactsAnswer {
     /// Keys that this version of the registry knows nothing about.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unknown: Vec<String>,
+    /// Keys of documents that are no text: they are damaged.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unreadable: Vec<String>,
     /// If there are more: `?behind=` this key gets them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<String>,
