@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { after, before, test } from "node:test";
+import { before, test } from "node:test";
 
 import { cli } from "../../scripts/build.mjs";
 import { newSecrets, startServer } from "../../scripts/server.mjs";
@@ -284,10 +284,11 @@ function useRegistryNow(mode) {
 }
 
 test("a lost KV namespace comes back by the cron, and by a reindex", async (t) => {
+  let server;
+  // Before its directory is removed.
+  t.after(() => server?.stop());
   const stateDir = scratch(t);
   const secrets = newSecrets();
-  let server;
-  after(() => server?.stop());
   const starts = async () => {
     server = await startServer({ stateDir, secrets });
     return Object.assign(new Registry(), server);
