@@ -35,15 +35,17 @@ withEachClient((client) => {
     await work.runs("init");
     const locked = await work.read(".terraform.lock.hcl");
 
-    const pushes = async () => {
-      const { code, stdout } = await run(cli, ["mirror", "push", join(work.directory, "out"), "--json"], {
+    const pushes = async (...command) => {
+      const { code, stdout } = await run(cli, [...command, join(work.directory, "out"), "--json"], {
         env: { ...process.env, ...mirror.env },
       });
       assert.equal(code, 0, stdout.toString());
       return JSON.parse(stdout.toString());
     };
-    assert.deepEqual((await pushes()).versions.map(({ status }) => status), ["created"]);
-    assert.deepEqual((await pushes()).versions.map(({ status }) => status), ["unchanged"]);
+    // Both commands do the same.
+    const statuses = async (...command) => (await pushes(...command)).versions.map(({ status }) => status);
+    assert.deepEqual(await statuses("admin", "import"), ["created"]);
+    assert.deepEqual(await statuses("mirror", "push"), ["unchanged"]);
 
     const config = `provider_installation {\n  network_mirror {\n    url = "${mirror.url}/mirror/"\n  }\n}\n`;
     const there = await client.workspace(
