@@ -380,7 +380,10 @@ pub fn names(data: &[u8]) {
     round_trip::<Sha256>(text);
     round_trip::<PackageHash>(text);
     round_trip::<KeyId>(text);
-    round_trip::<ArchiveKey>(text);
+    // A key is written whole, and read by its last part.
+    if let Ok(archive) = text.parse::<ArchiveKey>() {
+        assert_eq!(archive.file_name().parse(), Ok(archive));
+    }
     if let Some(key) = FactKey::parse(text) {
         assert_eq!(key.to_string(), text);
     }

@@ -298,14 +298,17 @@ mod tests {
             position(Section::Incoming, "00.00.zip", None),
             Position::start(Section::Indices),
             position(Section::Indices, "oci/team/app:tags", None),
-            position(Section::Indices, "oci/team/app:tags", Some("AbC= d")),
+            position(Section::Indices, "oci/team/app:tags", Some("AbC=")),
+            position(Section::Indices, "somebody else's", Some("AbC=")),
+            position(Section::Indices, "somebody else's", None),
+            position(Section::Releases, "a b", None),
             position(Section::Indices, "", Some("x")),
         ] {
             assert_eq!(position.to_string().parse(), Ok(position));
         }
         let start = Position::start(Section::Releases);
         assert_eq!("".parse(), Ok(start));
-        for text in ["keys/", "releases", "releases/a b"] {
+        for text in ["keys/", "releases", "indices x"] {
             assert_eq!(text.parse::<Position>(), Err(PositionError), "{text}");
         }
     }

@@ -8,13 +8,13 @@ use terrace::store::Clock as _;
 
 use crate::support::breaks::{Break, ways};
 use crate::support::chain;
-use crate::support::fixtures::{Signer, add_key};
+use crate::support::fixtures::{Signer, add_key, sha256};
 use crate::support::memory::Memory;
 use crate::support::pushed::{Pushed, PushedProvider};
 use crate::support::registry::{Response, Sent, TOKEN};
 use crate::support::released::Released;
 use crate::support::tokens::create;
-use crate::support::{ProviderFixture, Registry};
+use crate::support::{ModuleFixture, ProviderFixture, Registry};
 
 type Vars = &'static [(&'static str, &'static str)];
 
@@ -145,6 +145,9 @@ impl Whole {
             }
             Break::Before if is("KV get") => {
                 assert_eq!(status, Some(self.status), "{what}: the facts tell it");
+            }
+            Break::Busy if is("R2 delete garbage/") => {
+                assert_eq!(status, Some(self.status), "{what}: this is tried again");
             }
             Break::Busy if is("R2 delete") || is("R2 put archives/") => {
                 assert_eq!(status, Some(503), "{what}: this is not tried again");
@@ -390,6 +393,55 @@ fn deleted(by_digest: bool) -> Scene {
     scene
 }
 
+/// Documents of a copy come back: a release, and what is said of another one.
+fn restored() -> Scene {
+    let (mut scene, registry) = Scene::new(&[], "documents of a copy are restored");
+    for version in ["1.0.0", "1.1.0"] {
+        ModuleFixture::of("acme", version).publish(&registry);
+    }
+    let path = "/admin/v1/modules/acme/vpc/aws/1.0.0/standing";
+    let body = json!({ "state": "withdrawn", "reason": "a test" });
+    registry
+        .send(&as_root("PUT", path, Some(&body)))
+        .expect(200);
+    let mut facts = Vec::new();
+    for prefix in ["standings/", "releases/modules/acme/vpc/aws/1.1"] {
+        let path = format!("/admin/v1/facts?prefix={prefix}");
+        let page = registry
+            .send(&as_root("GET", &path, None))
+            .expect(200)
+            .json();
+        facts.extend(page["facts"].as_array().unwrap().clone());
+    }
+    for fact in &facts {
+        scene.memory.remove_object(fact["key"].as_str().unwrap());
+    }
+    scene.memory.lose_indices();
+    let body = json!({ "facts": facts });
+    scene.sent = as_root("PUT", "/admin/v1/facts", Some(&body));
+    let module = "/v1/modules/acme/vpc/aws";
+    let reads = ["versions", "1.0.0/download", "1.1.0/download"];
+    scene.reads(reads.map(|read| format!("{module}/{read}")));
+    scene
+}
+
+/// An archive that nothing refers to is marked, or its mark is taken away.
+fn marked(keep: bool) -> Scene {
+    let (mut scene, registry) = Scene::new(&[], "an archive is marked or kept");
+    let module = ModuleFixture::of("acme", "1.0.0");
+    module.upload(&registry);
+    let key = format!("archives/{}.zip", sha256(&module.archive));
+    let mark = as_root("POST", "/admin/v1/garbage", Some(&json!({ "mark": [key] })));
+    scene.sent = mark.clone();
+    if keep {
+        registry.send(&mark).expect(200);
+        let body = json!({ "keep": [key] });
+        scene.sent = as_root("POST", "/admin/v1/garbage", Some(&body));
+    }
+    scene.reads = vec![as_root("GET", "/admin/v1/facts?prefix=garbage/", None)];
+    scene
+}
+
 /// Every way to break each of these.
 fn break_all(scenes: &[Scene]) {
     let (mut steps, mut broken) = (0, 0);
@@ -452,6 +504,11 @@ fn what_becomes_of_a_token_broken_at_each_operation_heals_and_is_written_down() 
         token_rotated(0),
         token_rotated(60),
     ]);
+}
+
+#[test]
+fn what_operators_restore_and_mark_broken_at_each_operation_heals_and_is_written_down() {
+    break_all(&[restored(), marked(false), marked(true)]);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 use terrace_core::index::IndexDocument;
 
-use crate::support::breaks::When;
+use crate::support::breaks::{Break, When};
 use crate::support::everything::fill;
 use crate::support::fixtures::Signer;
 use crate::support::memory::Memory;
@@ -516,4 +516,63 @@ fn what_cannot_be_removed_does_not_stop_the_cron() {
     assert!(memory.keys().contains(&name));
     let cursor = String::from_utf8(memory.object_bytes("repair/cursor")).unwrap();
     assert!(!cursor.contains("incoming/"), "{cursor}");
+}
+
+/// Whatever operation of a step fails, the steps behind it make up for it.
+#[test]
+fn a_walk_that_breaks_at_any_operation_ends_with_the_same_indices() {
+    let (memory, _) = filled(&[]);
+    // Which tokens are revoked still is a matter of the time.
+    let lasting = |memory: &Memory| {
+        let mut documents = documents(memory);
+        documents.remove("revocations");
+        documents
+    };
+    let wanted = lasting(&memory);
+    let keys: Vec<String> = memory.indices().into_keys().collect();
+    for (at, key) in keys.iter().enumerate() {
+        if at % 3 == 0 {
+            memory.put_index(key, "no index");
+        }
+    }
+    memory.put_index("modules/acme/nothing/aws/versions", "{}");
+    let vars = [("TERRACE_REPAIR_OPERATIONS", "800")];
+    let whole = memory.copy();
+    let registry = Registry::in_memory(&whole, &vars);
+    registry.reconcile();
+    let operations = whole.operations().len();
+    let mut broken = 0;
+    // Each other operation in one way, for all of them in all ways take a minute.
+    let ways = [Break::Before, Break::After, Break::Outage];
+    for (at, how) in (0..operations).step_by(2).zip(ways.into_iter().cycle()) {
+        let memory = memory.copy();
+        let registry = Registry::in_memory(&memory, &vars);
+        memory.break_at(at, how);
+        registry.reconcile();
+        broken += usize::from(memory.repair());
+        let ended = || {
+            memory
+                .log()
+                .iter()
+                .any(|line| line.contains("the next begins anew"))
+        };
+        for step in 0.. {
+            memory.advance(3_600);
+            registry.reconcile();
+            if ended() {
+                break;
+            }
+            assert!(step < 20, "{at} {how:?}: {:?}", memory.log());
+        }
+        // What failed is made up for by the next round.
+        memory.advance(3_600);
+        registry.reconcile();
+        assert!(
+            lasting(&memory) == wanted,
+            "{at} {how:?}: {:?}",
+            memory.log()
+        );
+    }
+    println!("a walk: {operations} operations, broken in {broken} ways");
+    assert!(broken >= operations / 2);
 }
