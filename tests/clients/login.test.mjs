@@ -156,6 +156,9 @@ describe("login", { skip }, () => {
       const lines = [uri, asked.get("code_challenge"), "0123456789abcdef", "admin", "ann", "ann"];
       const code = sealed(registry.secrets.adminToken, "code", Math.floor(Date.now() / 1000) - 1, lines);
       const page = await browser.window();
+      // The client tells the address a moment before it listens there; people take longer than this.
+      const listens = async () => (await fetch(new URL("/favicon.ico", uri)).catch(() => null)) !== null;
+      for (const deadline = Date.now() + 5_000; !(await listens()) && Date.now() < deadline; ) await sleep(50);
       await page.goto(`${uri}?${new URLSearchParams({ code, state: asked.get("state") })}`);
       assert.notEqual(await terminal.end(), 0);
       assert.match(terminal.screen, /invalid_grant.*this code has expired after 60 seconds: run the login command again/);
