@@ -6,12 +6,10 @@ use serde::de::DeserializeOwned;
 use terrace_core::access::Caller;
 use terrace_core::address::{MirroredAddress, ModuleAddress, ProviderAddress};
 use terrace_core::admin::{
-    MirrorBody, MissingArchive, ModuleBody, ProviderBody, PublishAnswer,
-    Published as PublishedBody, UploadRequest,
+    MirrorBody, ModuleBody, ProviderBody, PublishAnswer, Published as PublishedBody,
 };
 use terrace_core::archive::limits::READ_BYTES;
 use terrace_core::archive::{ArchiveFormat, Entry, Step as ZipStep, TarGzInspector};
-use terrace_core::archive_url::ArchiveUrls;
 use terrace_core::key::{BytesKey, FactKey, Package};
 use terrace_core::oci::Digest;
 use terrace_core::own_hosts::OwnHosts;
@@ -332,33 +330,12 @@ impl<P: Platform> App<'_, P> {
         }
         let missing = missing
             .iter()
-            .map(|archive| self.missing_archive(archive, object(archive), urls, origin))
+            .map(|archive| {
+                let (name, key) = (archive.filename.clone(), object(archive));
+                self.missing_bytes(name, key, archive.size, urls, origin)
+            })
             .collect();
         Ok(answer(202, &PublishAnswer::Incomplete { missing }))
-    }
-
-    fn missing_archive(
-        &self,
-        archive: &ExpectedArchive,
-        object: BytesKey,
-        urls: &ArchiveUrls,
-        origin: &str,
-    ) -> MissingArchive {
-        let now = self.platform.clock().now();
-        let upload = urls.upload(origin, object, archive.size, now);
-        let headers = upload.headers.into_iter();
-        MissingArchive {
-            filename: archive.filename.clone(),
-            sha256: archive.key.digest.to_string(),
-            size: archive.size,
-            upload: UploadRequest {
-                method: "PUT".to_owned(),
-                url: upload.url,
-                headers: headers
-                    .map(|(name, value)| (name.to_owned(), value))
-                    .collect(),
-            },
-        }
     }
 
     pub(super) async fn execute(&self, steps: Vec<Step>, look: &Look) -> Result<Executed, Failure> {

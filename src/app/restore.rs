@@ -66,9 +66,10 @@ impl<P: Platform> App<'_, P> {
         json(200, &answer)
     }
 
-    fn missing_bytes(
+    /// How to send bytes that are not stored, under the name that they are asked for by.
+    pub(super) fn missing_bytes(
         &self,
-        text: String,
+        filename: String,
         key: BytesKey,
         size: u64,
         urls: &ArchiveUrls,
@@ -78,7 +79,7 @@ impl<P: Platform> App<'_, P> {
         let upload = urls.upload(origin, key, size, now);
         let headers = upload.headers.into_iter();
         MissingArchive {
-            filename: text,
+            filename,
             sha256: key.digest().hex(),
             size,
             upload: UploadRequest {

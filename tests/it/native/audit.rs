@@ -225,28 +225,18 @@ fn a_log_whose_newest_entry_is_not_known_goes_on_at_its_end() {
 
 #[test]
 fn an_entry_that_is_written_while_others_are_listed_is_not_missed() {
-    let (memory, registry) = start();
-    create(&registry, &["read"], None);
-    let other = Registry::in_memory(&memory, &[]);
-    memory.before_operation("R2 list audit/", move || {
-        create(&other, &["read"], None);
-    });
-    let page = registry
-        .admin("GET", "/admin/v1/audit", None)
-        .expect(200)
-        .json();
-    let count = page["entries"].as_array().unwrap().len() as u64;
-    assert!(page["newest"].as_u64().unwrap() <= count, "{page}");
-    let other = Registry::in_memory(&memory, &[]);
-    memory.before_operation("R2 get audit-head", move || {
-        create(&other, &["read"], None);
-    });
-    let page = registry
-        .admin("GET", "/admin/v1/audit", None)
-        .expect(200)
-        .json();
-    let count = page["entries"].as_array().unwrap().len() as u64;
-    assert!(page["newest"].as_u64().unwrap() <= count, "{page}");
+    for operation in ["R2 list audit/", "R2 get audit-head"] {
+        let (memory, registry) = start();
+        create(&registry, &["read"], None);
+        let other = Registry::in_memory(&memory, &[]);
+        memory.before_operation(operation, move || {
+            create(&other, &["read"], None);
+        });
+        let page = registry.admin("GET", "/admin/v1/audit", None);
+        let page = page.expect(200).json();
+        let count = page["entries"].as_array().unwrap().len() as u64;
+        assert!(page["newest"].as_u64().unwrap() <= count, "{page}");
+    }
 }
 
 #[test]
