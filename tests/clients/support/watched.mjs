@@ -33,13 +33,14 @@ export function useWatchedRegistry({ mode = "presigned", keepsChecksums = false,
   return registry;
 }
 
-class WatchedRegistry extends Registry {
+/** The same for scripts, which start and stop it themselves. */
+export class WatchedRegistry extends Registry {
   #options;
   #miniflare;
 
-  constructor(options) {
+  constructor({ mode = "presigned", keepsChecksums = false, vars = {} } = {}) {
     super();
-    this.#options = { ...options, secrets: newSecrets() };
+    this.#options = { mode, keepsChecksums, vars, secrets: newSecrets() };
   }
 
   async start(stateDir) {
@@ -103,6 +104,19 @@ class WatchedRegistry extends Registry {
     await response.arrayBuffer();
     const { operations } = await this.watched();
     return { status: response.status, operations: operations.map(({ name }) => name) };
+  }
+
+  /** All indices as KV has them: `{ key, text, metadata }`. */
+  async indices() {
+    const namespace = await this.#miniflare.getKVNamespace("INDICES");
+    const entries = [];
+    for (let cursor, isLast = false; !isLast; ) {
+      const page = await namespace.list({ cursor });
+      for (const { name, metadata } of page.keys) entries.push({ key: name, text: await namespace.get(name), metadata });
+      cursor = page.cursor;
+      isLast = page.list_complete;
+    }
+    return entries;
   }
 
   /** Puts objects, `{ key, text, metadata }`, into the bucket. */
