@@ -1,0 +1,102 @@
+// `npm run bench`: what each read costs, beside the least JavaScript that does the same. docs/performance.md explains the rest.
+import { writeFile } from "node:fs/promises";
+import { parseArgs } from "node:util";
+
+import { keep, regressions } from "./bench/baseline.mjs";
+import { cases } from "./bench/cases.mjs";
+import { measure, prepare } from "./bench/measure.mjs";
+import { measurePeer } from "./bench/peer.mjs";
+import { asJson, peerTable, table } from "./bench/report.mjs";
+import { buildWorker } from "./build.mjs";
+import { endWithParent } from "./lib/lifetime.mjs";
+import { continueUnderNewNode } from "./lib/npm.mjs";
+import { main, say, step } from "./lib/step.mjs";
+import { setup } from "./setup.mjs";
+
+const USAGE = `npm run bench [-- OPTIONS]
+  --quick          fewer cases; fails on a regression against scripts/bench/baseline.json
+  --keep           with --quick: what is measured becomes the baseline
+  --only TEXT      only the cases with TEXT in their names
+  --rounds N       rounds that are counted (7)
+  --ms N           how long each side is asked in each round (150)
+  --json FILE      the figures, for programs
+  --profile TEXT   where the CPU goes, of the first case with TEXT in its name
+  --peer URL       the same load on another registry, with
+    --provider NAMESPACE/TYPE/VERSION, --module NAMESPACE/NAME/SYSTEM/VERSION   what it has
+    --token TOKEN, --pid N                                                      how to get in; its process`;
+
+const options = {
+  quick: { type: "boolean", default: false },
+  keep: { type: "boolean", default: false },
+  json: { type: "string" },
+  help: { type: "boolean", default: false },
+  only: { type: "string", default: "" },
+  rounds: { type: "string", default: "7" },
+  ms: { type: "string", default: "150" },
+  profile: { type: "string" },
+  peer: { type: "string" },
+  provider: { type: "string", default: "hashicorp/random/3.6.0" },
+  module: { type: "string", default: "terraform-aws-modules/vpc/aws/5.0.0" },
+  token: { type: "string" },
+  pid: { type: "string" },
+};
+
+endWithParent();
+
+await main(async () => {
+  const { values } = parseArgs({ options });
+  if (values.help) return console.log(USAGE);
+  const { quick, json } = values;
+  const effort = { rounds: number(values.rounds), ms: number(values.ms) };
+  if (values.peer) return benchPeer(values, effort);
+  if (process.platform !== "linux") throw new Error("the CPU of a process is known on Linux only");
+  await setup();
+  await continueUnderNewNode();
+  await buildWorker();
+  // Only now: they need what `setup` installs.
+  const { indices } = await import("./bench/seed.mjs");
+  const { startServers } = await import("./bench/servers.mjs");
+  const wanted = cases({ quick }).filter(({ name }) => name.includes(values.only || values.profile || ""));
+  const servers = await startServers(await indices(), { inspect: values.profile !== undefined });
+  try {
+    if (values.profile !== undefined) {
+      const { profile } = await import("./bench/profile.mjs");
+      return say(await profile(wanted[0], servers));
+    }
+    const prepared = await step(`comparing ${wanted.length} answers with the floor's`, () => prepare(wanted, servers));
+    const measured = await step(`measuring ${effort.rounds} rounds`, () => measure(prepared, servers, effort));
+    say(table(measured));
+    if (json) await writeFile(json, asJson(measured, effort));
+    if (values.keep) return await keep(measured);
+    if (quick) await refuseRegressions(measured, servers, effort);
+  } finally {
+    await servers.stop();
+  }
+  return undefined;
+});
+
+/** What was slow is measured once more before it counts. */
+async function refuseRegressions(measured, servers, effort) {
+  let found = await regressions(measured);
+  const slow = new Set(found.filter(({ isTime }) => isTime).map(({ name }) => name));
+  if (slow.size > 0) {
+    const again = measured.filter(({ name }) => slow.has(name));
+    const longer = { rounds: effort.rounds * 2, ms: effort.ms };
+    const remeasured = await step(`measuring ${again.length} of them again`, () => measure(again, servers, longer));
+    found = [...found.filter(({ isTime }) => !isTime), ...(await regressions(remeasured)).filter(({ isTime }) => isTime)];
+  }
+  if (found.length > 0) throw new Error(`regressions:\n${found.map(({ name, told }) => `  ${name}: ${told}`).join("\n")}`);
+  say("no regression against scripts/bench/baseline.json");
+}
+
+async function benchPeer({ peer, provider, module, token, pid, json }, effort) {
+  const measured = await measurePeer({ url: peer, provider, module, token, pid, ...effort });
+  say(peerTable(measured));
+  if (json) await writeFile(json, JSON.stringify(measured, null, 2));
+}
+
+function number(text) {
+  const value = Number(text);
+  if (!Number.isInteger(value) || value < 1) throw new Error(USAGE);
+  return value;
+}

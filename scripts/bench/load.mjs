@@ -1,0 +1,181 @@
+// Clients that ask as fast as they are answered, over connections that stay open. Their CPU is not the server's, but they
+// share its machine: so this reads HTTP/1.1 by itself, and no more of it than needed.
+import { connect } from "node:net";
+import { connect as connectTls } from "node:tls";
+
+/** One request as it goes over the wire. */
+export function wire({ method = "GET", path, headers = {} }) {
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  return Buffer.from(`${method} ${path} HTTP/1.1\r\n${lines.join("")}\r\n`);
+}
+
+/** How long an answer is waited for. */
+const PATIENCE_MS = 20_000;
+
+export class Connection {
+  #to;
+  #socket;
+  #pending = Buffer.alloc(0);
+  #answer;
+  #isHead;
+
+  /** To `{ host, port, isTls }`. */
+  static async open(to) {
+    const connection = new Connection();
+    connection.#to = to;
+    await connection.#open();
+    return connection;
+  }
+
+  async #open() {
+    const { host, port, isTls = false } = this.#to;
+    this.#pending = Buffer.alloc(0);
+    const socket = await new Promise((done, failed) => {
+      const opened = isTls ? connectTls({ host, port, servername: host }) : connect({ host, port });
+      opened.once(isTls ? "secureConnect" : "connect", () => done(opened)).on("error", failed);
+    });
+    socket.setNoDelay();
+    socket.on("data", (chunk) => this.#read(chunk));
+    socket.on("close", () => this.#fail("the server has closed the connection"));
+    this.#socket = socket;
+  }
+
+  close() {
+    this.#socket.destroy();
+  }
+
+  /** `{ status, head, bytes, body }`; the body only where it is to be kept. */
+  async ask(request, { keep = false } = {}) {
+    // A server may close what was idle for long.
+    if (!this.#socket.writable) await this.#open();
+    this.#isHead = request[0] === 0x48;
+    const answered = new Promise((done, failed) => {
+      this.#answer = { done, failed, keep, head: null, bytes: 0, chunks: [] };
+    });
+    this.#socket.write(request);
+    return answered;
+  }
+
+  #fail(told) {
+    this.#answer?.failed(new Error(told));
+    this.#answer = null;
+  }
+
+  /** Gives up what has not been answered. */
+  giveUp() {
+    this.#fail(`no answer for ${PATIENCE_MS} ms`);
+  }
+
+  #read(chunk) {
+    const answer = this.#answer;
+    if (!answer) return;
+    let data = this.#pending.length ? Buffer.concat([this.#pending, chunk]) : chunk;
+    if (answer.head === null) {
+      const end = data.indexOf("\r\n\r\n");
+      if (end < 0) {
+        this.#pending = data;
+        return;
+      }
+      answer.head = data.latin1Slice(0, end);
+      answer.status = Number(answer.head.slice(9, 12));
+      answer.framing = this.#framing(answer);
+      data = data.subarray(end + 4);
+    }
+    this.#pending = data;
+    if (answer.framing.take(this)) this.#done();
+  }
+
+  #framing({ head, status }) {
+    const [, length] = /^content-length: *(\d+)/im.exec(head) ?? [];
+    if (this.#isHead || status === 204 || status === 304) return new Sized(0);
+    if (length !== undefined) return new Sized(Number(length));
+    return new Chunked();
+  }
+
+  /** Takes what has come of the body, at most `most` bytes; how many those are. */
+  body(most) {
+    const taken = Math.min(most, this.#pending.length);
+    this.#answer.bytes += taken;
+    if (this.#answer.keep) this.#answer.chunks.push(this.#pending.subarray(0, taken));
+    this.#pending = this.#pending.subarray(taken);
+    return taken;
+  }
+
+  /** The next line, without its end; `null` if it has not come yet. */
+  line() {
+    const end = this.#pending.indexOf("\r\n");
+    if (end < 0) return null;
+    const line = this.#pending.latin1Slice(0, end);
+    this.#pending = this.#pending.subarray(end + 2);
+    return line;
+  }
+
+  #done() {
+    const { done, status, head, bytes, chunks } = this.#answer;
+    this.#answer = null;
+    done({ status, head, bytes, body: Buffer.concat(chunks) });
+  }
+}
+
+/** A body of known length. `take` says whether it has come. */
+class Sized {
+  constructor(left) {
+    this.left = left;
+  }
+
+  take(connection) {
+    this.left -= connection.body(this.left);
+    return this.left === 0;
+  }
+}
+
+/** A body in chunks (RFC 9112, section 7.1), without trailers. */
+class Chunked {
+  left = 0;
+  isBetween = false;
+  isLast = false;
+
+  take(connection) {
+    for (;;) {
+      if (this.left > 0) {
+        this.left -= connection.body(this.left);
+        if (this.left > 0) return false;
+        this.isBetween = true;
+      }
+      const line = connection.line();
+      if (line === null) return false;
+      if (this.isLast) return true;
+      if (this.isBetween) {
+        this.isBetween = false;
+        continue;
+      }
+      this.left = Number.parseInt(line, 16);
+      this.isLast = this.left === 0;
+    }
+  }
+}
+
+/**
+ * Asks the same over all `connections` for `ms`: `{ requests, seconds, latencies, bytes }`. Every answer must have `status`.
+ */
+export async function load(connections, request, { ms, status }) {
+  const latencies = [];
+  const started = performance.now();
+  const deadline = started + ms;
+  let bytes = 0;
+  const late = setTimeout(() => connections.forEach((connection) => connection.giveUp()), ms + PATIENCE_MS);
+  await Promise.all(
+    connections.map(async (connection) => {
+      for (let asked = performance.now(); asked < deadline; ) {
+        const answer = await connection.ask(request);
+        if (answer.status !== status) throw new Error(`${answer.status} instead of ${status}: ${request}`);
+        const now = performance.now();
+        latencies.push(now - asked);
+        bytes = answer.bytes;
+        asked = now;
+      }
+    }),
+  );
+  clearTimeout(late);
+  return { requests: latencies.length, seconds: (performance.now() - started) / 1000, latencies, bytes };
+}

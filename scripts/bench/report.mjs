@@ -1,0 +1,52 @@
+// What a benchmark prints.
+
+/** The table: one line for each case, all of them of one run. */
+export function table(cases) {
+  const rows = cases.map(({ name, answered, cost, measured: { ours, floor, ratio } }) => [
+    name,
+    whole(ours.cpu),
+    whole(floor.cpu),
+    ratio.median.toFixed(2),
+    `${ratio.low.toFixed(2)}–${ratio.high.toFixed(2)}`,
+    whole(ours.rate),
+    ours.p50.toFixed(1),
+    ours.p99.toFixed(1),
+    String(cost.kv),
+    String(cost.r2),
+    String(cost.copied),
+    String(cost.calls),
+    String(answered),
+  ]);
+  const heads = ["", "CPU µs", "floor µs", "ratio", "spread", "req/s", "p50 ms", "p99 ms", "KV", "R2", "B into wasm", "crossings", "B answered"];
+  return aligned([heads, ...rows]);
+}
+
+/** The table of another registry, whose inside nobody sees. */
+export function peerTable(cases) {
+  const rows = cases.map(({ name, status, bytes, cpu, rate, p50, p99 }) => [
+    name,
+    String(status),
+    cpu === null ? "–" : whole(cpu),
+    whole(rate),
+    p50.toFixed(1),
+    p99.toFixed(1),
+    String(bytes),
+  ]);
+  return aligned([["", "status", "CPU µs", "req/s", "p50 ms", "p99 ms", "B answered"], ...rows]);
+}
+
+/** What `--json` writes. */
+export function asJson(cases, { rounds, ms }) {
+  const shown = cases.map(({ name, route, n, mode, status, hasToken, answered, cost, floorCost, measured }) => {
+    return { name, route, versions: n, mode, status, token: hasToken, answered, cost, floorCost, ...measured };
+  });
+  return JSON.stringify({ rounds, ms, node: process.version, cases: shown }, null, 2);
+}
+
+const whole = (number) => number.toFixed(0);
+
+function aligned(rows) {
+  const widths = rows[0].map((_, column) => Math.max(...rows.map((row) => row[column].length)));
+  const line = (row) => row.map((cell, column) => (column === 0 ? cell.padEnd(widths[0]) : cell.padStart(widths[column]))).join("  ");
+  return rows.map(line).join("\n");
+}

@@ -1,0 +1,116 @@
+// What a benchmark runs on: storage, the Worker, the floor, and the Worker once more where what crosses into it is counted.
+import { mkdir, truncate } from "node:fs/promises";
+import { join } from "node:path";
+
+import { nodeForWrangler } from "../lib/npm.mjs";
+import { root, stateDir } from "../lib/paths.mjs";
+import { serve } from "../lib/run.mjs";
+import { freePort } from "../server.mjs";
+import { DEPLOYMENTS } from "./cases.mjs";
+import { Connection, wire } from "./load.mjs";
+import { CONTROL } from "./store.mjs";
+import { startWorkerd } from "./workerd.mjs";
+
+const directory = join(stateDir, "bench");
+const built = (name) => join(root, "build", name);
+const here = (name) => join(root, "scripts", "bench", name);
+
+/**
+ * Starts all of them over these indices; `{ ours, floor, counted, stop }`. With `inspect` they can be looked into, and the
+ * functions of the wasm have names.
+ */
+export async function startServers(entries, { inspect = false } = {}) {
+  await mkdir(directory, { recursive: true });
+  const store = await startStore(entries);
+  const bundle = { "index.js": built("index.js"), "index_bg.wasm": built(inspect ? "index_bg.names.wasm" : "index_bg.wasm") };
+  const common = { deployments: DEPLOYMENTS, storePort: store.port, directory, inspect };
+  const started = [store];
+  const start = async (name, files) => {
+    const server = new Server(await startWorkerd({ ...common, name, files }), store);
+    started.push(server);
+    return server;
+  };
+  const stop = () => Promise.all(started.map((server) => server.stop()));
+  try {
+    const ours = await start("terrace", bundle);
+    const floor = await start("floor", { "floor.js": here("floor.js") });
+    const counted = await start("counted", { "counted.mjs": here("counted.mjs"), "crossings.mjs": here("crossings.mjs"), ...bundle });
+    return { ours, floor, counted, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+async function startStore(entries) {
+  const port = await freePort();
+  const { stop } = await serve(nodeForWrangler(), [here("store.mjs"), String(port)], { log: join(directory, "store.log") });
+  const url = `http://127.0.0.1:${port}${CONTROL}`;
+  for (let tries = 0; ; tries += 1) {
+    try {
+      await fetch(url, { method: "PUT", body: JSON.stringify(entries) });
+      break;
+    } catch (error) {
+      if (tries === 100) throw error;
+      await new Promise((done) => setTimeout(done, 50));
+    }
+  }
+  /** `{ kv, r2 }`: what it was asked since the last time. */
+  const counts = async () => (await fetch(url)).json();
+  return { port, counts, stop };
+}
+
+/** A process of workerd, and connections to the deployments in it. */
+class Server {
+  #workerd;
+  #store;
+  #connections = {};
+
+  constructor(workerd, store) {
+    this.#workerd = workerd;
+    this.#store = store;
+  }
+
+  get pid() {
+    return this.#workerd.pid;
+  }
+
+  /** Where V8's inspector of a deployment is. */
+  get inspector() {
+    return this.#workerd.inspector;
+  }
+
+  get logFile() {
+    return this.#workerd.logFile;
+  }
+
+  /** As many as are wanted; they stay open. */
+  async connections(deployment, many) {
+    const open = (this.#connections[deployment] ??= []);
+    while (open.length < many) open.push(await Connection.open({ host: "127.0.0.1", port: this.#workerd.ports[deployment] }));
+    return open.slice(0, many);
+  }
+
+  /** What a request takes of storage, and of the boundary where that is counted. */
+  async costOf(deployment, request, { crossings = false } = {}) {
+    const [connection] = await this.connections(deployment, 1);
+    const told = async () => JSON.parse((await connection.ask(CROSSINGS, { keep: true })).body);
+    await this.#store.counts();
+    if (crossings) await told();
+    await connection.ask(request);
+    const crossed = crossings ? await told() : {};
+    return { ...(await this.#store.counts()), ...crossed };
+  }
+
+  /** Forgets what was logged, which would fill the disk. */
+  forgetLog() {
+    return truncate(this.logFile);
+  }
+
+  async stop() {
+    for (const connection of Object.values(this.#connections).flat()) connection.close();
+    await this.#workerd.stop();
+  }
+}
+
+const CROSSINGS = wire({ path: "/.crossings", headers: { host: "127.0.0.1" } });

@@ -1,0 +1,70 @@
+// KV and R2 from memory, for benchmarks: speaks what workerd speaks to the services behind its bindings. It runs in a
+// process of its own, so that the CPU of the Worker's process is the Worker's alone, and counts what it is asked.
+//
+// KV has what was put into it. R2 has nothing: reads ask it only for what KV does not have.
+import { createServer } from "node:http";
+
+import { isMain } from "../lib/paths.mjs";
+
+/** Where the benchmark itself puts entries, and reads the counts. No key begins with a dot. */
+export const CONTROL = "/.control";
+
+/** What R2 says of what is not there, as workerd wants to hear it. */
+const NO_SUCH_KEY = JSON.stringify({ version: 1, v4code: 10007, message: "The specified key does not exist." });
+const EMPTY_LIST = JSON.stringify({ objects: [], truncated: false, delimitedPrefixes: [] });
+
+const entries = new Map();
+let counts = { kv: 0, r2: 0 };
+
+async function control(request, response) {
+  if (request.method === "PUT") {
+    for (const { key, text, metadata } of JSON.parse(await bodyOf(request))) put(key, text, JSON.stringify(metadata));
+  }
+  const answer = JSON.stringify(counts);
+  counts = { kv: 0, r2: 0 };
+  response.end(answer);
+}
+
+function put(key, body, metadata) {
+  const bytes = Buffer.from(body);
+  const headers = { "cf-kv-metadata": metadata, "content-length": bytes.length };
+  entries.set(encodeURIComponent(key), { bytes, headers });
+}
+
+async function kv(request, response) {
+  counts.kv += 1;
+  const key = request.url.slice(1, request.url.indexOf("?"));
+  if (request.method === "PUT") {
+    put(decodeURIComponent(key), await bodyOf(request), request.headers["cf-kv-metadata"]);
+    return response.end();
+  }
+  const entry = entries.get(key);
+  if (!entry) return response.writeHead(404, { "content-length": 0 }).end();
+  return response.writeHead(200, entry.headers).end(entry.bytes);
+}
+
+function r2(request, response) {
+  counts.r2 += 1;
+  const { method } = JSON.parse(request.headers["cf-r2-request"]);
+  if (method === "list") {
+    return response.writeHead(200, { "cf-r2-metadata-size": EMPTY_LIST.length, "content-length": EMPTY_LIST.length }).end(EMPTY_LIST);
+  }
+  return response.writeHead(404, { "cf-r2-error": NO_SUCH_KEY, "content-length": 0 }).end();
+}
+
+async function bodyOf(request) {
+  const chunks = [];
+  for await (const chunk of request) chunks.push(chunk);
+  return Buffer.concat(chunks);
+}
+
+function answer(request, response) {
+  if (request.url === CONTROL) return control(request, response);
+  return "cf-r2-request" in request.headers ? r2(request, response) : kv(request, response);
+}
+
+if (isMain(import.meta.url)) {
+  const server = createServer(answer);
+  server.keepAliveTimeout = 0;
+  server.listen(Number(process.argv[2]), "127.0.0.1");
+}
