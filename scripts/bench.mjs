@@ -15,7 +15,7 @@ import { setup } from "./setup.mjs";
 
 const USAGE = `npm run bench [-- OPTIONS]
   --quick          fewer cases; fails on a regression against scripts/bench/baseline.json
-  --keep           with --quick: what is measured becomes the baseline
+  --keep           what is measured becomes the baseline
   --only TEXT      only the cases with TEXT in their names
   --rounds N       rounds that are counted (7)
   --ms N           how long each side is asked in each round (150)
@@ -64,10 +64,10 @@ await main(async () => {
       return say(await profile(wanted[0], servers));
     }
     const prepared = await step(`comparing ${wanted.length} answers with the floor's`, () => prepare(wanted, servers));
-    const measured = await step(`measuring ${effort.rounds} rounds`, () => measure(prepared, servers, effort));
+    const measured = await step(`measuring ${effort.rounds} rounds of each`, () => measure(prepared, servers, effort));
     say(table(measured));
     if (json) await writeFile(json, asJson(measured, effort));
-    if (values.keep) return await keep(measured);
+    if (values.keep) return await keep(measured, cases({ quick: true }));
     if (quick) await refuseRegressions(measured, servers, effort);
   } finally {
     await servers.stop();

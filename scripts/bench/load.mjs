@@ -9,6 +9,9 @@ export function wire({ method = "GET", path, headers = {} }) {
   return Buffer.from(`${method} ${path} HTTP/1.1\r\n${lines.join("")}\r\n`);
 }
 
+/** The head of an answer after which the server closes the connection (RFC 9112, section 9.3). */
+const LAST = /^HTTP\/1\.0|^connection: *close/im;
+
 /** How long an answer is waited for. */
 const PATIENCE_MS = 20_000;
 
@@ -113,6 +116,7 @@ export class Connection {
   #done() {
     const { done, status, head, bytes, chunks } = this.#answer;
     this.#answer = null;
+    if (LAST.test(head)) this.#socket.destroy();
     done({ status, head, bytes, body: Buffer.concat(chunks) });
   }
 }

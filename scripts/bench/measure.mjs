@@ -1,4 +1,4 @@
-// The measuring itself: rounds in turns, so that whatever else the machine does hits both sides, and their medians.
+// The measuring itself: both sides in turns, so that whatever else the machine does hits both, and the medians of rounds.
 import { cpuOf } from "./cpu.mjs";
 import { etagOf, sameAnswer, sameLog } from "./check.mjs";
 import { load, wire } from "./load.mjs";
@@ -39,18 +39,24 @@ async function requestFor({ path, headers, isUnchanged }, connections) {
   return wire({ path, headers: { ...headers, "if-none-match": etag } });
 }
 
-/** Rounds over all cases, of `ms` for each side; the first of them only warms up. Returns the cases with what was measured. */
-export async function measure(cases, { ours, floor }, { rounds, ms }) {
-  const runs = cases.map(() => ({ ours: [], floor: [] }));
-  for (let round = 0; round <= rounds; round += 1) {
-    for (const [at, asked] of cases.entries()) {
-      const measured = await inTurns(asked, { ours, floor }, ms);
-      if (round === 0) continue;
-      for (const side of ["ours", "floor"]) runs[at][side].push(measured[side]);
+/**
+ * All rounds of each case, of `ms` for each side; the first of them only warms up. What a case leaves behind (garbage, code that
+ * was made for other answers) would blur the next one, so they do not take turns. Returns the cases with what was measured.
+ */
+export async function measure(cases, servers, { rounds, ms }) {
+  const measured = [];
+  for (const asked of cases) {
+    await inTurns(asked, servers, ms);
+    const runs = { ours: [], floor: [] };
+    for (let round = 0; round < rounds; round += 1) {
+      const { ours, floor } = await inTurns(asked, servers, ms);
+      runs.ours.push(ours);
+      runs.floor.push(floor);
     }
-    await Promise.all([ours, floor].map((server) => server.forgetLog()));
+    measured.push({ ...asked, measured: summary(runs) });
+    await Promise.all([servers.ours.forgetLog(), servers.floor.forgetLog()]);
   }
-  return cases.map((asked, at) => ({ ...asked, measured: summary(runs[at]) }));
+  return measured;
 }
 
 /** One round of one case: short slices, first one side, then twice the other, and so on. */
