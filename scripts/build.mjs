@@ -20,7 +20,7 @@ const WASM = "build/index_bg.wasm";
 /** The same module with its names, to make sense of a stack trace; not uploaded. */
 const WASM_WITH_NAMES = "build/index_bg.names.wasm";
 
-const workspace = ["Cargo.toml", "Cargo.lock", ".cargo", "crates/terrace-core"];
+const workspace = ["Cargo.toml", "Cargo.lock", ".cargo", "crates/terrace-core/Cargo.toml", "crates/terrace-core/src"];
 
 export async function buildWorker() {
   const env = await buildEnv();

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 
 import { buildCli, buildWorker, cliDir } from "./build.mjs";
+import { compareInstructions, whyNotHere } from "./instructions.mjs";
 import { ensureBrowser } from "./lib/browser.mjs";
 import { endWithParent } from "./lib/lifetime.mjs";
 import { continueUnderNewNode, nodeForWrangler } from "./lib/npm.mjs";
@@ -36,6 +37,7 @@ const tally = new Tally();
 if (await tally.attempt(setup)) {
   await continueUnderNewNode();
   await checkRust();
+  await checkInstructions();
   const worker = await tally.attempt(buildWorker);
   const cli = await tally.attempt(buildCli);
   if (worker) {
@@ -64,6 +66,13 @@ async function checkRust() {
   // Natively: no server, whatever the caller's environment says.
   const env = { TERRACE_MUTATIONS: MUTATIONS, ...process.env, TERRACE_TEST_URL: undefined };
   await tally.suite("cargo test", "cargo", ["test", "--workspace", "--no-fail-fast"], readCargoTest, { env });
+}
+
+/** What the core takes in instructions, and whether that is what is kept. */
+async function checkInstructions() {
+  const reason = await whyNotHere();
+  if (reason) tally.skip("counting the core's instructions", reason);
+  else await tally.attempt(compareInstructions);
 }
 
 /** What `wrangler deploy` would upload, and whether it stays small. */

@@ -1,5 +1,6 @@
 // Programs of other people that are built from source once per user: the two that a build of the Worker consists of here,
-// worker-build itself and the wasm-bindgen whose version must equal the library's, and what runs fuzz targets.
+// worker-build itself and the wasm-bindgen whose version must equal the library's, what runs fuzz targets, and what runs
+// benchmarks.
 import { existsSync } from "node:fs";
 import { mkdir, readdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -25,6 +26,14 @@ const tools = () => ({
 
 const cargoFuzz = { crate: "cargo-fuzz", program: "cargo-fuzz", version: CARGO_FUZZ, args: [] };
 
+/** Its version must equal the library's, too. */
+const gungraunRunner = () => ({
+  crate: "gungraun-runner",
+  program: "gungraun-runner",
+  version: lockedVersion("gungraun"),
+  args: [],
+});
+
 /** Builds what is neither on PATH nor in the cache. */
 export const ensureTools = () => ensure(Object.values(tools()));
 
@@ -32,6 +41,12 @@ export const ensureTools = () => ensure(Object.values(tools()));
 export async function ensureCargoFuzz() {
   await ensure([cargoFuzz]);
   return find(cargoFuzz);
+}
+
+/** The path of what runs benchmarks in callgrind; the same. */
+export async function ensureGungraunRunner() {
+  await ensure([gungraunRunner()]);
+  return find(gungraunRunner());
 }
 
 async function ensure(wanted) {
@@ -54,7 +69,7 @@ const home = ({ crate, version }) => join(cacheDir, `${crate}-${version}`);
 async function find(tool) {
   const built = join(home(tool), "bin", exe(tool.program));
   if (existsSync(built)) return built;
-  // Both print their version as the last word.
+  // They print their version as the last word.
   const found = await ask(tool.program, ["--version"]);
   return found?.split(" ").at(-1) === tool.version ? tool.program : null;
 }

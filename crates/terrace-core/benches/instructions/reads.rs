@@ -1,0 +1,194 @@
+//! Reads from their beginning to their end, with nothing between but a lookup in a map.
+
+use std::collections::BTreeMap;
+use std::hint::black_box;
+
+use gungraun::{library_benchmark, library_benchmark_group};
+use terrace_core::config::Config;
+use terrace_core::index::{self, IndexDocument};
+use terrace_core::key::IndexKey;
+use terrace_core::read::{Asked, Begun, Found, IndexForm, Lookup, begin};
+use terrace_core::release::Release;
+use terrace_core::reply::{Body, Reply};
+use terrace_core::standing::Standings;
+
+use crate::access::{SCOPES, written};
+use crate::releases::{NOW, ORIGIN, listed, mirrored, module, provider};
+
+/// A body of the platform, which is passed on unread.
+pub(crate) struct Stream;
+
+/// A request, and the only index that it will ask for.
+pub(crate) struct Read {
+    config: Config,
+    path: &'static str,
+    query: &'static str,
+    if_none_match: Option<String>,
+    authorization: Option<String>,
+    index: Option<IndexDocument>,
+}
+
+const ADMIN_TOKEN: (&str, &str) = ("TERRACE_ADMIN_TOKEN", "0123456789abcdef0123456789abcdef");
+
+const BY_WORKER: [(&str, &str); 1] = [ADMIN_TOKEN];
+
+const PRESIGNED: [(&str, &str); 5] = [
+    ADMIN_TOKEN,
+    (
+        "TERRACE_S3_ENDPOINT",
+        "https://account.r2.cloudflarestorage.com",
+    ),
+    ("TERRACE_S3_BUCKET", "terrace"),
+    ("TERRACE_S3_ACCESS_KEY_ID", "0123456789abcdef"),
+    (
+        "TERRACE_S3_SECRET_ACCESS_KEY",
+        "fedcba9876543210fedcba9876543210",
+    ),
+];
+
+const PRIVATE: [(&str, &str); 2] = [ADMIN_TOKEN, ("TERRACE_ACCESS", "private")];
+
+const PROVIDER_VERSIONS: &str = "/v1/providers/acme/widget/versions";
+const PROVIDER_DOWNLOAD: &str = "/v1/providers/acme/widget/1.2.3/download/linux/amd64";
+const MODULE_VERSIONS: &str = "/v1/modules/acme/network/aws/versions";
+const MODULE_DOWNLOAD: &str = "/v1/modules/acme/network/aws/1.2.3/download";
+const MIRROR_INDEX: &str = "/mirror/registry.opentofu.org/acme/widget/index.json";
+const MIRROR_VERSION: &str = "/mirror/registry.opentofu.org/acme/widget/1.2.3.json";
+const TAGS: &str = "/v2/providers/acme/widget/tags/list";
+const MANIFEST: &str = "/v2/providers/acme/widget/manifests/1.2.3";
+
+#[library_benchmark]
+#[bench::discovery(Read::of("/.well-known/terraform.json", &BY_WORKER))]
+#[bench::no_route(Read::of("/wp-content/plugins/index.php", &BY_WORKER))]
+#[bench::provider_versions(Read::of(PROVIDER_VERSIONS, &BY_WORKER).found())]
+#[bench::provider_versions_unchanged(Read::of(PROVIDER_VERSIONS, &BY_WORKER).found().unchanged())]
+#[bench::provider_versions_missing(Read::of(PROVIDER_VERSIONS, &BY_WORKER))]
+#[bench::provider_versions_private(Read::of(PROVIDER_VERSIONS, &PRIVATE).found().with_token())]
+#[bench::provider_versions_hidden(Read::of(PROVIDER_VERSIONS, &PRIVATE))]
+#[bench::provider_download_presigned(Read::of(PROVIDER_DOWNLOAD, &PRESIGNED).found())]
+#[bench::provider_download_by_worker(Read::of(PROVIDER_DOWNLOAD, &BY_WORKER).found())]
+#[bench::provider_download_private(Read::of(PROVIDER_DOWNLOAD, &PRIVATE).found().with_token())]
+#[bench::module_versions(Read::of(MODULE_VERSIONS, &BY_WORKER).found())]
+#[bench::module_download_presigned(Read::of(MODULE_DOWNLOAD, &PRESIGNED).found())]
+#[bench::module_download_by_worker(Read::of(MODULE_DOWNLOAD, &BY_WORKER).found())]
+#[bench::mirror_versions(Read::of(MIRROR_INDEX, &BY_WORKER).found())]
+#[bench::mirror_packages_presigned(Read::of(MIRROR_VERSION, &PRESIGNED).found())]
+#[bench::mirror_packages_by_worker(Read::of(MIRROR_VERSION, &BY_WORKER).found())]
+#[bench::tags(Read::of(TAGS, &BY_WORKER).found())]
+#[bench::tags_page(Read::of(TAGS, &BY_WORKER).page("n=10").found())]
+#[bench::manifest(Read::of(MANIFEST, &BY_WORKER).found())]
+#[bench::blob_presigned(Read::of_blob(&PRESIGNED))]
+#[bench::blob_by_worker(Read::of_blob(&BY_WORKER))]
+fn answer(mut read: Read) -> (Reply<Stream>, Read) {
+    let reply = black_box(black_box(&mut read).answer());
+    (reply, read)
+}
+
+library_benchmark_group!(name = read_machine, benchmarks = [answer]);
+
+impl Read {
+    fn of(path: &'static str, vars: &[(&str, &str)]) -> Self {
+        let lookup = |name: &str| {
+            let found = vars.iter().find(|(known, _)| *known == name);
+            found.map(|(_, value)| (*value).to_owned())
+        };
+        Self {
+            config: Config::from_vars(lookup).unwrap(),
+            path,
+            query: "",
+            if_none_match: None,
+            authorization: None,
+            index: None,
+        }
+    }
+
+    /// Of the zip of a module.
+    fn of_blob(vars: &[(&str, &str)]) -> Self {
+        let Release::Module(release) = module() else {
+            panic!("not a module");
+        };
+        let digest = release.archive.sha256;
+        let path = format!("/v2/modules/acme/network/aws/blobs/sha256:{digest}");
+        Self::of(path.leak(), vars).found()
+    }
+
+    fn page(mut self, query: &'static str) -> Self {
+        self.query = query;
+        self
+    }
+
+    fn with_token(mut self) -> Self {
+        self.authorization = Some(format!("Bearer {}", written(SCOPES)));
+        self
+    }
+
+    /// What the registry has of it, of 50 versions of each package.
+    fn found(mut self) -> Self {
+        let authorization = self
+            .authorization
+            .replace(format!("Bearer {}", ADMIN_TOKEN.1));
+        let Begun::Read(lookup) = self.begin() else {
+            panic!("{} is no read", self.path);
+        };
+        self.authorization = authorization;
+        let index = stored().remove(&lookup.key.to_string());
+        assert!(index.is_some(), "{} is not stored", lookup.key);
+        self.index = index;
+        self
+    }
+
+    fn unchanged(mut self) -> Self {
+        self.if_none_match = self.index.as_ref().map(|index| index.metadata.etag.clone());
+        self
+    }
+
+    fn begin(&self) -> Begun<Stream> {
+        let asked = Asked {
+            method: "GET",
+            origin: ORIGIN,
+            path: self.path,
+            query: self.query,
+            if_none_match: self.if_none_match.as_deref(),
+            authorization: self.authorization.as_deref(),
+        };
+        begin(&asked, &self.config, || NOW).1
+    }
+
+    fn answer(&mut self) -> Reply<Stream> {
+        match self.begin() {
+            Begun::Read(lookup) => self.finish(&lookup),
+            Begun::Answer(reply) | Begun::AnswerTo(_, reply) | Begun::Refused(_, reply) => reply,
+            Begun::Other(route, _) => panic!("{} is no read", route.name()),
+        }
+    }
+
+    fn finish(&mut self, lookup: &Lookup) -> Reply<Stream> {
+        let Some(IndexDocument { text, metadata }) = self.index.take() else {
+            return lookup.not_found();
+        };
+        let body = match lookup.form {
+            IndexForm::Stream => Body::Stream(Stream),
+            IndexForm::Text => Body::Text(text),
+        };
+        let found = Found { metadata, body };
+        let Config {
+            archive_urls, pull, ..
+        } = &self.config;
+        let urls = archive_urls.as_ref();
+        lookup.finish(found, urls, ORIGIN, pull, NOW).unwrap()
+    }
+}
+
+fn stored() -> BTreeMap<String, IndexDocument> {
+    let nothing = Standings::default();
+    let mut all: Vec<(IndexKey, IndexDocument)> = Vec::new();
+    for release in [provider(), mirrored(), module()] {
+        let package = release.package();
+        all.extend(index::versions(&package, listed(&package, 50), &nothing).unwrap());
+        all.extend(index::of_version(&release, &nothing).unwrap());
+    }
+    let named = all.into_iter();
+    named
+        .map(|(key, document)| (key.to_string(), document))
+        .collect()
+}

@@ -1,0 +1,145 @@
+//! What is benchmarked: releases as publishers make them, and what is listed of them.
+
+use terrace_core::archive::ArchiveFormat;
+use terrace_core::digest::Sha256;
+use terrace_core::index::ListedRelease;
+use terrace_core::key::Package;
+use terrace_core::package_hash::PackageHash;
+use terrace_core::platform::Platform;
+use terrace_core::release::{
+    MirroredContents, MirroredRelease, ModuleArchiveDocument, ModuleRelease, PackageDocument,
+    ProviderContents, ProviderRelease, Release, SignedDocument, SigningKeyDocument,
+};
+use terrace_core::time::UnixTime;
+use terrace_core::version::Version;
+
+pub(crate) const NOW: UnixTime = UnixTime(1_800_000_000);
+
+/// The registry, as its clients reach it.
+pub(crate) const ORIGIN: &str = "https://registry.example.com";
+
+/// Those that GoReleaser builds of a provider by HashiCorp's own configuration.
+const PLATFORMS: [&str; 15] = [
+    "darwin_amd64",
+    "darwin_arm64",
+    "freebsd_386",
+    "freebsd_amd64",
+    "freebsd_arm",
+    "freebsd_arm64",
+    "linux_386",
+    "linux_amd64",
+    "linux_arm",
+    "linux_arm64",
+    "openbsd_386",
+    "openbsd_amd64",
+    "windows_386",
+    "windows_amd64",
+    "windows_arm64",
+];
+
+fn platforms() -> Vec<Platform> {
+    PLATFORMS.map(|text| text.parse().unwrap()).into()
+}
+
+pub(crate) fn version(text: &str) -> Version {
+    text.parse().unwrap()
+}
+
+/// A provider of this registry, for 15 platforms.
+pub(crate) fn provider() -> Release {
+    let contents = ProviderContents {
+        protocols: vec!["5.0".parse().unwrap(), "6.0".parse().unwrap()],
+        shasums: Sha256::of(b"shasums"),
+        signature: Sha256::of(b"signature"),
+        packages: packages(),
+    };
+    let address = "acme/widget".parse().unwrap();
+    let release = ProviderRelease::new(address, version("1.2.3"), contents, signing_key(), NOW.0);
+    Release::Provider(release)
+}
+
+/// The same of another registry.
+pub(crate) fn mirrored() -> Release {
+    let contents = MirroredContents {
+        protocols: vec!["5.0".parse().unwrap()],
+        signed: Some(SignedDocument {
+            shasums: Sha256::of(b"shasums"),
+            signature: Sha256::of(b"signature"),
+            signing_key: signing_key(),
+        }),
+        packages: packages(),
+    };
+    let address = "registry.opentofu.org/acme/widget".parse().unwrap();
+    Release::Mirrored(MirroredRelease::new(
+        address,
+        version("1.2.3"),
+        contents,
+        NOW.0,
+    ))
+}
+
+pub(crate) fn module() -> Release {
+    let archive = ModuleArchiveDocument {
+        format: ArchiveFormat::Zip,
+        sha256: Sha256::of(b"a zip"),
+        size: 10_000,
+        subdir: None,
+    };
+    let address = "acme/network/aws".parse().unwrap();
+    Release::Module(ModuleRelease::new(
+        address,
+        version("1.2.3"),
+        archive,
+        NOW.0,
+    ))
+}
+
+fn packages() -> Vec<PackageDocument> {
+    let package = |platform: Platform| {
+        let filename = format!("terraform-provider-widget_1.2.3_{platform}.zip");
+        let sha256 = Sha256::of(filename.as_bytes());
+        PackageDocument {
+            h1: Some(PackageHash::H1(sha256)),
+            size: 20_000_000,
+            platform,
+            filename,
+            sha256,
+        }
+    };
+    platforms().into_iter().map(package).collect()
+}
+
+/// About as long as an RSA key of 4,096 bits.
+pub(crate) fn signing_key() -> SigningKeyDocument {
+    let line = "mQINBGB9+xkBEACabYZOWKmgZsHTdRDiyPJxhbuUiKX65GUWkyRMJKi/1dviVxOX\n";
+    SigningKeyDocument {
+        key_id: "51852D87348FFC4C".to_owned(),
+        fingerprint: "91a6e7f85d05c65630bef18951852d87348ffc4c".to_owned(),
+        ascii_armor: format!(
+            "-----BEGIN PGP PUBLIC KEY BLOCK-----\n\n{}-----END PGP PUBLIC KEY BLOCK-----\n",
+            line.repeat(24)
+        ),
+    }
+}
+
+/// What a listing tells of that many versions of a package, in its order, which is that of texts.
+pub(crate) fn listed(package: &Package, count: usize) -> Vec<ListedRelease> {
+    let is_provider = matches!(package, Package::Provider(_));
+    let mut all: Vec<ListedRelease> = (0..count)
+        .map(|number| ListedRelease {
+            version: version(&format!("1.{}.{}", number / 10, number % 10)),
+            protocols: match is_provider {
+                true => vec!["5.0".parse().unwrap()],
+                false => Vec::new(),
+            },
+            platforms: match is_provider {
+                true => platforms(),
+                false => Vec::new(),
+            },
+            contents: vec!["0123456789".to_owned(), "abcdef0123".to_owned()],
+            signing_key: None,
+        })
+        .collect();
+    all.sort_by_key(|listed| listed.version.to_string());
+    all
+}
