@@ -24,6 +24,7 @@ pub mod index;
 pub mod key;
 pub mod limits;
 pub mod login;
+mod mac;
 pub mod name;
 pub mod oci;
 pub mod oidc;

@@ -13,9 +13,10 @@
 //! here survives that byte for byte: parameters are sorted, every value is percent-encoded as
 //! `url.Values.Encode` would, and no value holds a space or a `;`.
 
-use hmac::{Hmac, KeyInit as _, Mac as _};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::digest::Sha256;
+use crate::mac::{MacKey, hmac};
 use crate::secret::Secret;
 use crate::time::UnixTime;
 
@@ -27,6 +28,20 @@ pub struct Presigner {
     bucket: String,
     access_key_id: String,
     secret_access_key: Secret,
+    /// What was made for the day of the latest URL.
+    day: Arc<Mutex<Option<Arc<Day>>>>,
+}
+
+/// What all URLs of one day share. Only the machine that holds the secret can make it.
+#[derive(Debug)]
+struct Day {
+    /// `20130524`.
+    date: String,
+    /// `20130524/auto/s3/aws4_request`.
+    scope: String,
+    /// The credential, percent-encoded.
+    credential: String,
+    key: MacKey,
 }
 
 /// An S3 endpoint: `http(s)://host[:port][/prefix]`, without a trailing slash.
@@ -124,6 +139,7 @@ impl Presigner {
             bucket: bucket.into(),
             access_key_id: access_key_id.into(),
             secret_access_key,
+            day: Arc::default(),
         }
     }
 
@@ -157,7 +173,13 @@ impl Presigner {
             SignedMethod::Put => "PUT",
         };
         let Endpoint { scheme, host, .. } = &self.endpoint;
-        let scope = format!("{}/{}/s3/aws4_request", now.date_stamp(), self.region);
+        let day = self.day(now);
+        let Day {
+            scope,
+            credential,
+            key,
+            ..
+        } = &*day;
         let date = now.amz_date();
 
         // Inserted where it belongs: sorting would cost the wasm four kilobytes.
@@ -176,8 +198,7 @@ impl Presigner {
 
         // Sorted by name, as the canonical query must be.
         let query = format!(
-            "X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Credential={}&X-Amz-Date={date}&X-Amz-Expires={lifetime}&X-Amz-SignedHeaders={}",
-            encode(&format!("{}/{scope}", self.access_key_id)),
+            "X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Credential={credential}&X-Amz-Date={date}&X-Amz-Expires={lifetime}&X-Amz-SignedHeaders={}",
             encode(&signed_headers),
         );
         let canonical_request = format!(
@@ -187,7 +208,7 @@ impl Presigner {
             "AWS4-HMAC-SHA256\n{date}\n{scope}\n{}",
             Sha256::of(canonical_request.as_bytes())
         );
-        let signature = Sha256::from_bytes(hmac(&self.signing_key(now), string_to_sign.as_bytes()));
+        let signature = Sha256::from_bytes(key.sign(string_to_sign.as_bytes()));
         // `X-Amz-Signature` sorts behind `X-Amz-Expires` and before `X-Amz-SignedHeaders`, and
         // go-getter will sort; the signature itself is taken over the other parameters.
         let (before, after) = query
@@ -198,26 +219,30 @@ impl Presigner {
         )
     }
 
-    fn signing_key(&self, now: UnixTime) -> [u8; 32] {
-        let secret = format!("AWS4{}", self.secret_access_key.expose());
-        let date = hmac(secret.as_bytes(), now.date_stamp().as_bytes());
-        let region = hmac(&date, self.region.as_bytes());
-        let service = hmac(&region, b"s3");
-        hmac(&service, b"aws4_request")
+    fn day(&self, now: UnixTime) -> Arc<Day> {
+        let date = now.date_stamp();
+        let mut latest = self.day.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(day) = latest.as_ref().filter(|day| day.date == date) {
+            return Arc::clone(day);
+        }
+        let day = Arc::new(self.new_day(date));
+        *latest = Some(Arc::clone(&day));
+        day
     }
-}
 
-/// HMAC-SHA-256. A key may have any length.
-pub(crate) fn hmac(key: &[u8], message: &[u8]) -> [u8; 32] {
-    let mut mac = keyed(key);
-    mac.update(message);
-    mac.finalize().into_bytes().into()
-}
-
-/// An HMAC-SHA-256 that is ready for its message.
-#[expect(clippy::expect_used, reason = "HMAC takes a key of any length")]
-pub(crate) fn keyed(key: &[u8]) -> Hmac<sha2::Sha256> {
-    Hmac::new_from_slice(key).expect("any length of key")
+    fn new_day(&self, date: String) -> Day {
+        let secret = format!("AWS4{}", self.secret_access_key.expose());
+        let of_day = hmac(secret.as_bytes(), date.as_bytes());
+        let of_region = hmac(&of_day, self.region.as_bytes());
+        let of_service = hmac(&of_region, b"s3");
+        let scope = format!("{date}/{}/s3/aws4_request", self.region);
+        Day {
+            key: MacKey::new(&hmac(&of_service, b"aws4_request")),
+            credential: encode(&format!("{}/{scope}", self.access_key_id)),
+            date,
+            scope,
+        }
+    }
 }
 
 fn is_unreserved(byte: u8) -> bool {

@@ -6,13 +6,12 @@
 
 use std::fmt;
 
-use hmac::Mac as _;
-
 use crate::address::{MirroredAddress, ProviderAddress};
 use crate::digest::Sha256;
 use crate::key::BytesKey;
+use crate::mac::{MacKey, hmac};
 use crate::platform::Platform;
-use crate::presign::{SignedMethod, hmac, keyed};
+use crate::presign::SignedMethod;
 use crate::secret::Secret;
 use crate::time::UnixTime;
 use crate::version::Version;
@@ -26,7 +25,7 @@ pub const PULL_PREFIX: &str = "/pull/";
 /// Signs and checks archive paths.
 #[derive(Debug, Clone)]
 pub struct PathSigner {
-    key: Secret,
+    key: MacKey,
 }
 
 /// A signed path as it was asked for; [`PathSigner::check`] tells whether it is good.
@@ -75,7 +74,7 @@ impl PathSigner {
     pub fn new(secret: &Secret) -> Self {
         let derived = hmac(secret.expose().as_bytes(), b"terrace archive URL 1");
         Self {
-            key: Secret::new(Sha256::from_bytes(derived).to_string()),
+            key: MacKey::new(Sha256::from_bytes(derived).to_string().as_bytes()),
         }
     }
 
@@ -106,11 +105,8 @@ impl PathSigner {
 
     /// The path that allows to pull a package.
     pub fn pull(&self, package: &PulledPackage, expires: UnixTime) -> String {
-        let mac = hmac(
-            self.key.expose().as_bytes(),
-            package.message(expires).as_bytes(),
-        );
-        let mac = Sha256::from_bytes(mac);
+        let message = package.message(expires);
+        let mac = Sha256::from_bytes(self.key.sign(message.as_bytes()));
         format!("{PULL_PREFIX}{}/{mac}/{package}.zip", expires.0)
     }
 
@@ -130,11 +126,9 @@ impl PathSigner {
         expires: UnixTime,
         now: UnixTime,
     ) -> Result<(), SignedPathError> {
-        let mut expected = keyed(self.key.expose().as_bytes());
-        expected.update(message.as_bytes());
-        expected
-            .verify_slice(mac.as_bytes())
-            .map_err(|_| SignedPathError::Signature)?;
+        if !self.key.has_signed(message.as_bytes(), mac.as_bytes()) {
+            return Err(SignedPathError::Signature);
+        }
         if now > expires {
             return Err(SignedPathError::Expired);
         }
@@ -143,7 +137,7 @@ impl PathSigner {
 
     fn path(&self, method: SignedMethod, object: BytesKey, size: u64, expires: UnixTime) -> String {
         let message = message(method, object, size, expires);
-        let mac = Sha256::from_bytes(hmac(self.key.expose().as_bytes(), message.as_bytes()));
+        let mac = Sha256::from_bytes(self.key.sign(message.as_bytes()));
         format!("{PREFIX}{}/{mac}/{}", expires.0, object.file_name())
     }
 }

@@ -15,10 +15,9 @@ use std::fmt;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use hmac::Mac as _;
 
 use crate::limits;
-use crate::presign::{hmac, keyed};
+use crate::mac::{MacKey, hmac};
 use crate::secret::Secret;
 use crate::time::UnixTime;
 
@@ -43,7 +42,7 @@ pub struct Seals {
 
 /// The key of a seal. What is derived from it belongs to what it has sealed.
 #[derive(Clone)]
-pub struct SealKey([u8; 32]);
+pub struct SealKey(MacKey);
 
 /// Why a text is no good.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -59,8 +58,12 @@ pub enum SealFault {
 impl Seals {
     /// The seals of these admin tokens. The previous one seals nothing any more.
     pub fn new(newest: &Secret, previous: Option<&Secret>) -> Self {
-        let derived =
-            |secret: &Secret| SealKey(hmac(secret.expose().as_bytes(), b"terrace sign-in 1"));
+        let derived = |secret: &Secret| {
+            SealKey(MacKey::new(&hmac(
+                secret.expose().as_bytes(),
+                b"terrace sign-in 1",
+            )))
+        };
         Self {
             newest: derived(newest),
             previous: previous.map(derived),
@@ -77,7 +80,7 @@ impl Seals {
         let mut lines = what.lines();
         lines.insert(0, expires.0.to_string());
         let fields = URL_SAFE_NO_PAD.encode(lines.join("\n"));
-        let mac = hmac(&self.newest.0, message::<T>(&fields).as_bytes());
+        let mac = self.newest.0.sign(message::<T>(&fields).as_bytes());
         format!("{fields}.{}", URL_SAFE_NO_PAD.encode(mac))
     }
 
@@ -93,11 +96,7 @@ impl Seals {
         let mac = URL_SAFE_NO_PAD.decode(mac);
         let mac = mac.map_err(|_| SealFault::Foreign)?;
         let message = message::<T>(fields);
-        let has_sealed = |key: &&SealKey| {
-            let mut expected = keyed(&key.0);
-            expected.update(message.as_bytes());
-            expected.verify_slice(&mac).is_ok()
-        };
+        let has_sealed = |key: &&SealKey| key.0.has_signed(message.as_bytes(), &mac);
         let mut keys = [Some(&self.newest), self.previous.as_ref()]
             .into_iter()
             .flatten();
@@ -114,7 +113,7 @@ impl Seals {
 impl SealKey {
     /// What belongs to `value` and nobody else can know, in 43 characters of base64url.
     pub fn derive(&self, label: &str, value: &str) -> String {
-        URL_SAFE_NO_PAD.encode(hmac(&self.0, format!("{label}\n{value}").as_bytes()))
+        URL_SAFE_NO_PAD.encode(self.0.sign(format!("{label}\n{value}").as_bytes()))
     }
 }
 

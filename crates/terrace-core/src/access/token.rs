@@ -15,12 +15,11 @@ use std::str::FromStr;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use hmac::Mac as _;
 
 use super::scope::Scopes;
 use crate::digest::Sha256;
 use crate::limits;
-use crate::presign::{hmac, keyed};
+use crate::mac::{MacKey, hmac};
 use crate::secret::Secret;
 use crate::standing::is_unprintable;
 use crate::time::UnixTime;
@@ -54,8 +53,8 @@ pub struct Token {
 /// Makes tokens and knows them again.
 #[derive(Clone)]
 pub struct TokenKeys {
-    newest: [u8; 32],
-    previous: Option<[u8; 32]>,
+    newest: MacKey,
+    previous: Option<MacKey>,
 }
 
 /// Why a text is no good token.
@@ -83,7 +82,9 @@ pub struct TokenNameError;
 impl TokenKeys {
     /// The keys of these admin tokens. The previous one makes none any more.
     pub fn new(newest: &Secret, previous: Option<&Secret>) -> Self {
-        let derived = |secret: &Secret| hmac(secret.expose().as_bytes(), b"terrace API token 1");
+        let derived = |secret: &Secret| {
+            MacKey::new(&hmac(secret.expose().as_bytes(), b"terrace API token 1"))
+        };
         Self {
             newest: derived(newest),
             previous: previous.map(derived),
@@ -106,7 +107,7 @@ impl TokenKeys {
             Some(previous) if *is_of_previous => previous,
             _ => &self.newest,
         };
-        let mac = URL_SAFE_NO_PAD.encode(hmac(key, signed.as_bytes()));
+        let mac = URL_SAFE_NO_PAD.encode(key.sign(signed.as_bytes()));
         let whole = format!("{signed}.{mac}");
         let checksum = checksum(&whole);
         format!("{whole}.{checksum}")
@@ -128,11 +129,7 @@ impl TokenKeys {
         let mac = URL_SAFE_NO_PAD
             .decode(mac)
             .map_err(|_| TokenFault::Foreign)?;
-        let is_of = |key: &[u8; 32]| {
-            let mut expected = keyed(key);
-            expected.update(signed.as_bytes());
-            expected.verify_slice(&mac).is_ok()
-        };
+        let is_of = |key: &MacKey| key.has_signed(signed.as_bytes(), &mac);
         let is_of_previous = !is_of(&self.newest);
         if is_of_previous && !self.previous.as_ref().is_some_and(is_of) {
             return Err(TokenFault::Foreign);
