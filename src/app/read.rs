@@ -7,7 +7,7 @@ use terrace_core::index::{self, IndexDocument, ListedRelease};
 use terrace_core::key::{FactKey, IndexKey, Package};
 use terrace_core::limits;
 use terrace_core::publish::StoredRelease;
-use terrace_core::read::{FinishError, Found, Freshness, IndexForm, Lookup};
+use terrace_core::read::{Answered, FinishError, Found, IndexForm, Lookup};
 use terrace_core::release::Release;
 use terrace_core::reply::{Body, Reply};
 use terrace_core::request_line::IndexState;
@@ -48,25 +48,28 @@ impl<P: Platform> App<'_, P> {
         let tally = self.platform.tally();
         let mut is_replaced = false;
         match found {
-            Ok(Some(found)) if self.is_fit(lookup, &found) => {
-                let blocked = lookup.blocked(&self.config.pull, Some(&found.metadata));
-                if let Some(reply) = blocked {
-                    return reply;
-                }
-                tally.saw_index(IndexState::Hit);
-                match self.finish(lookup, found, origin) {
-                    Ok(reply) => return reply,
-                    Err(FinishError::Problem(problem)) => return lookup.problem(&problem),
-                    Err(FinishError::Corrupt) => {
+            Ok(Some(found)) => {
+                let now = self.platform.clock().now();
+                match lookup.answer(found, self.config, origin, now) {
+                    Answered::Fresh(reply) => {
+                        tally.saw_index(IndexState::Hit);
+                        return reply;
+                    }
+                    Answered::Stale(reply, address) => {
+                        tally.saw_index(IndexState::Hit);
+                        self.later(Task::Refresh(address));
+                        return reply;
+                    }
+                    Answered::Unfit => {
+                        tally.saw_index(IndexState::Unfit);
+                        is_replaced = true;
+                    }
+                    Answered::Corrupt => {
                         tally.saw_index(IndexState::Corrupt);
-                        self.platform
-                            .log(&format!("index {} is corrupt", lookup.key));
+                        let told = format!("index {} is corrupt", lookup.key);
+                        self.platform.log(&told);
                     }
                 }
-            }
-            Ok(Some(_)) => {
-                tally.saw_index(IndexState::Unfit);
-                is_replaced = true;
             }
             Ok(None) => tally.saw_index(IndexState::Miss),
             // R2 can answer when KV cannot.
@@ -78,19 +81,6 @@ impl<P: Platform> App<'_, P> {
         match self.read_facts(lookup, origin, is_replaced).await {
             Ok(reply) => reply,
             Err(failure) => lookup.problem(&self.problem(failure)),
-        }
-    }
-
-    /// Whether an index may be answered. What depends on an origin is looked after by and by.
-    fn is_fit(&self, lookup: &Lookup, found: &Found<P::Stream>) -> bool {
-        let now = || self.platform.clock().now();
-        match lookup.freshness(&found.metadata, &self.config.pull, now) {
-            Freshness::Fresh => true,
-            Freshness::Stale(address) => {
-                self.later(Task::Refresh(address));
-                true
-            }
-            Freshness::Unfit => false,
         }
     }
 

@@ -13,6 +13,7 @@ mod download;
 mod gate;
 mod oci;
 mod plan;
+mod view;
 
 #[cfg(doc)]
 use crate::access::Access;
@@ -122,6 +123,19 @@ pub enum FinishError {
     Problem(Problem),
 }
 
+/// What a read makes of the index that it has found.
+#[derive(Debug)]
+pub enum Answered<S> {
+    /// The answer.
+    Fresh(Reply<S>),
+    /// The answer, and after it the origin should be asked whether there is more.
+    Stale(Reply<S>, MirroredAddress),
+    /// It may not be answered: it is too old, or was made by other rules than those of this deployment.
+    Unfit,
+    /// It is not what an index function writes: make it anew from the facts.
+    Corrupt,
+}
+
 /// A request, as far as a read depends on it.
 #[derive(Debug, Clone, Copy)]
 pub struct Asked<'a> {
@@ -216,6 +230,35 @@ impl Lookup {
         self.range = range;
     }
 
+    /// Makes the answer of what was found under the key, if it may be answered. The registry's own `origin` is
+    /// as the client reached it: `https://host`.
+    pub fn answer<S>(
+        &self,
+        found: Found<S>,
+        config: &Config,
+        origin: &str,
+        now: UnixTime,
+    ) -> Answered<S> {
+        let stale = match self.freshness(&found.metadata, &config.pull, || now) {
+            Freshness::Fresh => None,
+            Freshness::Stale(address) => Some(address),
+            Freshness::Unfit => return Answered::Unfit,
+        };
+        let urls = config.archive_urls.as_ref();
+        let reply = match self.blocked(&config.pull, Some(&found.metadata)) {
+            Some(reply) => reply,
+            None => match self.finish(found, urls, origin, &config.pull, now) {
+                Ok(reply) => reply,
+                Err(FinishError::Problem(problem)) => self.problem(&problem),
+                Err(FinishError::Corrupt) => return Answered::Corrupt,
+            },
+        };
+        match stale {
+            None => Answered::Fresh(reply),
+            Some(address) => Answered::Stale(reply, address),
+        }
+    }
+
     /// Makes the answer of what was read.
     ///
     /// `origin` is the registry's own, as the client reached it: `https://host`; `policy` says whose
@@ -247,7 +290,7 @@ impl Lookup {
             Wanted::ProviderDownload(package, version, platform) => {
                 let index = parse(&found)?;
                 let urls = Urls::new(urls, origin, now)?;
-                provider_download(index, package, version, platform, &urls)?
+                provider_download(&index, package, version, platform, &urls)?
             }
             Wanted::MirrorPackages => {
                 let index = parse(&found)?;
@@ -423,7 +466,7 @@ pub fn sized<S>(reply: Reply<S>, method: Method) -> Reply<S> {
     }
 }
 
-fn parse<S, T: serde::de::DeserializeOwned>(found: &Found<S>) -> Result<T, FinishError> {
+fn parse<'f, S, T: serde::Deserialize<'f>>(found: &'f Found<S>) -> Result<T, FinishError> {
     match &found.body {
         Body::Text(text) => {
             serde_json::from_slice(text.as_bytes()).map_err(|_| FinishError::Corrupt)

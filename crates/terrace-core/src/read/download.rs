@@ -1,16 +1,17 @@
 //! Answers that hold signed URLs: of packages, in the registry and in the mirror, and of modules.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use serde::Serialize;
+use serde_json::value::RawValue;
 
 use super::FinishError;
+use super::view::{MirrorView, PackageView, ProviderView, SigningKeyView};
 use crate::address::MirroredAddress;
 use crate::archive_url::ArchiveUrls;
-use crate::index::{IndexedPackage, PackagesIndex, ProviderVersionIndex};
 use crate::key::{ArchiveKey, ArchiveKind, BytesKey, Package};
-use crate::package_hash::PackageHash;
 use crate::platform::Platform;
 use crate::problem::Problem;
 use crate::release::ModuleArchiveDocument;
@@ -48,148 +49,134 @@ impl<'a> Urls<'a> {
 /// The answer of the provider registry protocol's "Find a Provider Package".
 #[derive(Serialize)]
 struct ProviderDownload<'a> {
-    protocols: &'a [crate::protocol_version::ProtocolVersion],
+    protocols: &'a RawValue,
     os: &'a str,
     arch: &'a str,
-    filename: &'a str,
+    filename: &'a RawValue,
     download_url: String,
     shasums_url: String,
     shasums_signature_url: String,
-    shasum: crate::digest::Sha256,
+    shasum: &'a str,
     signing_keys: SigningKeys<'a>,
-    packages: BTreeMap<String, DownloadPackage>,
+    packages: BTreeMap<&'a str, DownloadPackage>,
 }
 
 /// What OpenTofu 1.12 checks besides (clients.md 2.4). Of the hashes only `zh:` is told: that and
 /// the size are what this registry has itself verified; `h1:` is its publisher's word.
 #[derive(Serialize)]
 struct DownloadPackage {
-    hashes: [PackageHash; 1],
+    hashes: [String; 1],
     package_size: u64,
 }
 
 #[derive(Serialize)]
 struct SigningKeys<'a> {
-    gpg_public_keys: [GpgPublicKey<'a>; 1],
-}
-
-#[derive(Serialize)]
-struct GpgPublicKey<'a> {
-    key_id: &'a str,
-    ascii_armor: &'a str,
+    gpg_public_keys: [&'a SigningKeyView<'a>; 1],
 }
 
 pub(super) fn provider_download<S>(
-    index: ProviderVersionIndex,
+    index: &ProviderView<'_>,
     package: &Package,
     version: &Version,
     platform: &Platform,
     urls: &Urls<'_>,
 ) -> Result<Reply<S>, FinishError> {
-    let found = index
-        .packages
-        .iter()
-        .find(|candidate| candidate.platform == *platform);
-    let Some(IndexedPackage {
-        filename, sha256, ..
-    }) = found
-    else {
-        let known: Vec<String> = index
-            .packages
-            .iter()
-            .map(|p| p.platform.to_string())
-            .collect();
+    let packages = &index.packages;
+    let name = platform.to_string();
+    let Some(found) = packages.iter().find(|known| known.platform == name) else {
+        let known: Vec<&str> = packages.iter().map(|known| known.platform).collect();
         return Err(FinishError::Problem(Problem::NotFound(format!(
             "version {version} of {} has no package for {platform}; it has {}",
             package.address(),
             known.join(", ")
         ))));
     };
-    let zip = ArchiveKind::Archive(crate::archive::ArchiveFormat::Zip);
     let key = |digest, kind| ArchiveKey { digest, kind };
     let answer = ProviderDownload {
-        protocols: &index.protocols,
+        protocols: index.protocols,
         os: platform.os(),
         arch: platform.arch(),
-        filename,
-        download_url: urls.of(key(*sha256, zip)),
+        filename: found.filename,
+        download_url: urls.of(zip(found.sha256)?),
         shasums_url: urls.of(key(index.shasums, ArchiveKind::Shasums)),
         shasums_signature_url: urls.of(key(index.signature, ArchiveKind::Signature)),
-        shasum: *sha256,
+        shasum: found.sha256,
         signing_keys: SigningKeys {
-            gpg_public_keys: [GpgPublicKey {
-                key_id: &index.signing_key.key_id,
-                ascii_armor: &index.signing_key.ascii_armor,
-            }],
+            gpg_public_keys: [&index.signing_key],
         },
-        packages: index.packages.iter().map(download_package).collect(),
+        packages: packages.iter().map(download_package).collect(),
     };
     let text = serde_json::to_string(&answer).map_err(|_| FinishError::Corrupt)?;
     Ok(Reply::json(200, CachePolicy::NoStore, text))
 }
 
-fn download_package(package: &IndexedPackage) -> (String, DownloadPackage) {
+fn zip(digest: &str) -> Result<ArchiveKey, FinishError> {
+    Ok(ArchiveKey {
+        digest: digest.parse().map_err(|_| FinishError::Corrupt)?,
+        kind: ArchiveKind::Archive(crate::archive::ArchiveFormat::Zip),
+    })
+}
+
+fn download_package<'i>(package: &PackageView<'i>) -> (&'i str, DownloadPackage) {
     let verified = DownloadPackage {
-        hashes: [PackageHash::zh(package.sha256)],
+        hashes: [format!("zh:{}", package.sha256)],
         package_size: package.size,
     };
-    (package.platform.to_string(), verified)
+    (package.platform, verified)
 }
 
 /// The answer of the network mirror protocol's "List Available Installation Packages", in one piece:
 /// `{"archives":{"linux_amd64":{"url":"…","hashes":["zh:…","h1:…"]}}}` (clients.md 5.4, 5.8); `None` if
 /// there is none.
 pub(super) fn mirror_packages<S>(
-    index: PackagesIndex,
+    index: MirrorView<'_>,
     offerer: Option<(&MirroredAddress, &Version)>,
     urls: &Urls<'_>,
 ) -> Result<Option<Reply<S>>, FinishError> {
-    let offered = index.offered.into_iter().filter_map(|offer| {
-        let (address, version) = offerer?;
+    let mut archives = BTreeMap::new();
+    for package in &index.packages {
+        let hashes = [
+            Some(format!("zh:{}", package.sha256)),
+            package.h1.map(str::to_owned),
+        ];
+        let archive = MirrorArchive {
+            url: urls.of(zip(package.sha256)?),
+            hashes: hashes.into_iter().flatten().collect(),
+        };
+        archives.insert(Cow::Borrowed(package.platform), archive);
+    }
+    for offer in index.offered {
+        let Some((address, version)) = offerer else {
+            break;
+        };
         let name = offer.platform.to_string();
         let package = PulledPackage {
             address: address.clone(),
             version: version.clone(),
             platform: offer.platform,
         };
-        let archive = MirrorArchive {
-            url: urls.urls.pull(urls.origin, package, urls.now)?,
-            hashes: vec![PackageHash::zh(offer.sha256)],
-        };
-        Some((name, archive))
-    });
-    let archives = index.packages.into_iter().map(|package| {
-        let zip = ArchiveKind::Archive(crate::archive::ArchiveFormat::Zip);
-        let key = ArchiveKey {
-            digest: package.sha256,
-            kind: zip,
-        };
-        let hashes = [Some(PackageHash::zh(package.sha256)), package.h1];
-        let archive = MirrorArchive {
-            url: urls.of(key),
-            hashes: hashes.into_iter().flatten().collect(),
-        };
-        (package.platform.to_string(), archive)
-    });
-    let answer = MirrorArchives {
-        archives: archives.chain(offered).collect(),
-    };
-    if answer.archives.is_empty() {
+        if let Some(url) = urls.urls.pull(urls.origin, package, urls.now) {
+            let hashes = vec![format!("zh:{}", offer.sha256)];
+            archives.insert(Cow::Owned(name), MirrorArchive { url, hashes });
+        }
+    }
+    if archives.is_empty() {
         return Ok(None);
     }
+    let answer = MirrorArchives { archives };
     let text = serde_json::to_string(&answer).map_err(|_| FinishError::Corrupt)?;
     Ok(Some(Reply::json(200, CachePolicy::NoStore, text)))
 }
 
 #[derive(Serialize)]
-struct MirrorArchives {
-    archives: BTreeMap<String, MirrorArchive>,
+struct MirrorArchives<'i> {
+    archives: BTreeMap<Cow<'i, str>, MirrorArchive>,
 }
 
 #[derive(Serialize)]
 struct MirrorArchive {
     url: String,
-    hashes: Vec<PackageHash>,
+    hashes: Vec<String>,
 }
 
 /// The answer of the module registry protocol's "Download Source Code".
