@@ -28,12 +28,14 @@ export async function buildWorker() {
     "worker",
     {
       inputs: [...workspace, "src", "package-lock.json", "scripts/build.mjs", "scripts/lib/wasm-names.mjs"],
-      outputs: ["build/index.js", WASM],
+      outputs: ["build/index.js", "build/wasm.js", WASM],
       also: `${await ask("rustc", ["--version"], { env })} ${env.WORKER_BUILD_BIN} ${env.WASM_BINDGEN_BIN}`,
     },
     () =>
       step("building the Worker", async (log) => {
         await run(env.WORKER_BUILD_BIN, ["--release"], { env, log });
+        await rename(join(root, "build", "index.js"), join(root, "build", "wasm.js"));
+        await copyFile(join(root, "src", "platform", "entry.js"), join(root, "build", "index.js"));
         await rename(join(root, WASM), join(root, WASM_WITH_NAMES));
         await writeFile(join(root, WASM), withoutNames(await readFile(join(root, WASM_WITH_NAMES))));
       }),

@@ -67,6 +67,19 @@ impl Isolate {
         }
     }
 
+    /// Whether a token is known not to be revoked, and it is not yet time to look for news.
+    pub fn knows_good(&self, token: TokenId, now: UnixTime) -> bool {
+        let revocations = self.revocations.borrow();
+        let newest = self.read.get().max(self.asked.get());
+        let is_fresh = now.0.saturating_sub(newest.0) < limits::REVOCATIONS_FRESH_SECONDS;
+        let is_known = now.0.saturating_sub(self.read.get().0) < limits::REVOCATIONS_SECONDS;
+        is_fresh
+            && is_known
+            && revocations
+                .as_ref()
+                .is_some_and(|revocations| !revocations.include(token, now))
+    }
+
     /// Remembers all revoked tokens as they were at this time, which is when reading them began.
     pub fn remember(&self, revocations: Revocations, began: UnixTime) {
         self.revocations.replace(Some(revocations));

@@ -6,6 +6,7 @@
 pub mod app;
 pub mod isolate;
 mod platform;
+pub mod reads;
 pub mod store;
 pub mod tally;
 

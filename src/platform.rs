@@ -1,6 +1,7 @@
 //! Cloudflare Workers: the only place that knows them.
 
 mod clock;
+mod entry;
 mod figures;
 mod fork;
 mod http;
@@ -69,6 +70,7 @@ async fn answer(
 ) -> worker::Result<web_sys::Response> {
     let reply = match config(&env).and_then(|config| Ok((config, Cloudflare::new(env)?))) {
         Ok((config, cloudflare)) => {
+            entry::start(&cloudflare.env);
             let app = App::new(config, cloudflare);
             let reply = app.handle(http::Incoming::new(request)).await;
             let tasks = app.take_tasks();
@@ -163,12 +165,13 @@ struct Cloudflare {
 impl Cloudflare {
     /// The bindings of `wrangler.toml`; an error names the one that is missing.
     fn new(env: Env) -> Result<Self, Misconfigured> {
-        let missing = |name, error| format!("the binding {name} is missing: {error}");
-        let bucket = env.bucket(FACTS).map_err(|error| missing(FACTS, error))?;
+        let missing = |name| format!("the binding {name} is missing");
+        let bucket = env.bucket(FACTS);
+        let bucket = bucket.map_err(|error| format!("{}: {error}", missing(FACTS)))?;
         let tally = Rc::<Tally>::default();
         let counted = || Rc::clone(&tally);
         let indices = kv::Namespace::new(&env, INDICES, counted());
-        let indices = indices.map_err(|error| missing(INDICES, error))?;
+        let indices = indices.ok_or_else(|| missing(INDICES))?;
         Ok(Self {
             env,
             bucket: r2::Bucket::new(bucket, counted()),

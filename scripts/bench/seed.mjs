@@ -1,6 +1,6 @@
 // What is measured: indices that the Worker itself has made of releases, taken out of the simulator.
-import { readFile, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
 
 import { root } from "../lib/paths.mjs";
 import { unlessCurrent } from "../lib/stamp.mjs";
@@ -26,9 +26,12 @@ const OUTPUT = ".terrace/bench/indices.json";
 
 /** All indices, as KV has them: `{ key, text, metadata }`. The same Worker is not asked twice. */
 export async function indices() {
-  const inputs = ["build/index.js", "build/index_bg.wasm", "scripts/bench/seed.mjs", "scripts/bench/packages.mjs"];
+  const inputs = ["build/index.js", "build/wasm.js", "build/index_bg.wasm", "scripts/bench/seed.mjs", "scripts/bench/packages.mjs"];
   await unlessCurrent("bench-indices", { inputs, outputs: [OUTPUT] }, () =>
-    step("publishing what is to be read", async () => writeFile(join(root, OUTPUT), JSON.stringify(await published()))),
+    step("publishing what is to be read", async () => {
+      await mkdir(dirname(join(root, OUTPUT)), { recursive: true });
+      await writeFile(join(root, OUTPUT), JSON.stringify(await published()));
+    }),
   );
   return JSON.parse(await readFile(join(root, OUTPUT), "utf8"));
 }

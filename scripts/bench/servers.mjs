@@ -22,7 +22,7 @@ const here = (name) => join(root, "scripts", "bench", name);
 export async function startServers(entries, { inspect = false } = {}) {
   await mkdir(directory, { recursive: true });
   const store = await startStore(entries);
-  const bundle = { "index.js": built("index.js"), "index_bg.wasm": built(inspect ? "index_bg.names.wasm" : "index_bg.wasm") };
+  const bundle = { "index.js": built("index.js"), "wasm.js": built("wasm.js"), "index_bg.wasm": built(inspect ? "index_bg.names.wasm" : "index_bg.wasm") };
   const common = { deployments: DEPLOYMENTS, storePort: store.port, directory, inspect };
   const started = [store];
   const start = async (name, files) => {

@@ -1,6 +1,9 @@
 //! Bindings that a deployment may have or not: what counts downloads, and what counts failures.
 
-use worker::{AnalyticsEngineDataPointBuilder, Env, console_warn};
+use wasm_bindgen::prelude::wasm_bindgen;
+use worker::js_sys::{JSON, Reflect};
+use worker::wasm_bindgen::{JsCast as _, JsValue};
+use worker::{Env, console_warn};
 
 use crate::store::Counted;
 
@@ -12,39 +15,34 @@ const DOWNLOADS: &str = "DOWNLOADS";
 /// (<https://developers.cloudflare.com/workers/runtime-apis/bindings/rate-limit/>).
 const FAILURES: &str = "FAILURES";
 
-/// Writes a data point: its index is the address of the package, which samples are taken by; its blobs are
-/// address, version, route, client and the client's version; its double is 1.
-pub(super) fn count(env: &Env, download: &Counted<'_>) {
-    let Ok(dataset) = env.analytics_engine(DOWNLOADS) else {
-        return;
-    };
-    let Counted {
-        package,
-        version,
-        route,
-        client,
-    } = download;
-    let (address, version) = (package.address(), version.to_string());
-    let blobs = [
-        &address,
-        &version,
-        *route,
-        client.product(),
-        client.version(),
-    ];
-    let point = AnalyticsEngineDataPointBuilder::new()
-        .indexes([address.get(..MOST_OF_INDEX).unwrap_or(&address)])
-        .blobs(blobs)
-        .doubles([1.0])
-        .build();
-    if let Err(error) = dataset.write_data_point(&point) {
-        console_warn!("{DOWNLOADS}: {error}");
-    }
+#[wasm_bindgen]
+extern "C" {
+    type Dataset;
+
+    #[wasm_bindgen(method, catch, js_name = writeDataPoint)]
+    fn write(this: &Dataset, point: &JsValue) -> Result<(), JsValue>;
 }
 
-/// Bytes of the index of a data point
-/// (<https://developers.cloudflare.com/analytics/analytics-engine/limits/>).
-const MOST_OF_INDEX: usize = 96;
+/// Whether downloads are counted.
+pub(super) fn counts(env: &Env) -> bool {
+    dataset(env).is_some()
+}
+
+fn dataset(env: &Env) -> Option<Dataset> {
+    let dataset = Reflect::get(env, &DOWNLOADS.into()).ok()?;
+    dataset.is_object().then(|| dataset.unchecked_into())
+}
+
+/// Writes a [data point](Counted::point).
+pub(super) fn count(env: &Env, download: &Counted<'_>) {
+    let Some(dataset) = dataset(env) else {
+        return;
+    };
+    let written = JSON::parse(&download.point()).and_then(|point| dataset.write(&point));
+    if let Err(error) = written {
+        console_warn!("{DOWNLOADS}: {error:?}");
+    }
+}
 
 pub(super) async fn is_one_failure_too_many(env: &Env, network: &str) -> bool {
     let Ok(limiter) = env.rate_limiter(FAILURES) else {

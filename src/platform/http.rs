@@ -10,28 +10,52 @@ use crate::store::{BodyError, Request};
 pub(super) struct Incoming {
     request: web_sys::Request,
     method: String,
+    url: Url,
+}
+
+impl Incoming {
+    pub(super) fn new(request: web_sys::Request) -> Self {
+        let (method, url) = (request.method(), Url::new(request.url()));
+        Self {
+            request,
+            method,
+            url,
+        }
+    }
+}
+
+/// The URL of a request, in its parts.
+pub(super) struct Url {
     url: String,
-    /// Where the path begins in `url`.
+    /// Where the path begins.
     path: usize,
     /// Where it ends.
     query: usize,
 }
 
-impl Incoming {
-    pub(super) fn new(request: web_sys::Request) -> Self {
-        let (method, url) = (request.method(), request.url());
-        let authority = url.find("://").map_or(0, |at| at + 3);
+impl Url {
+    pub(super) fn new(url: String) -> Self {
+        // Behind both slashes.
+        let authority = url.find('/').map_or(0, |at| at + 2);
         let tail = url.get(authority..).unwrap_or_default();
         let path = authority + tail.find('/').unwrap_or(tail.len());
         let tail = url.get(path..).unwrap_or_default();
         let query = path + tail.find(['?', '#']).unwrap_or(tail.len());
-        Self {
-            request,
-            method,
-            url,
-            path,
-            query,
-        }
+        Self { url, path, query }
+    }
+
+    pub(super) fn origin(&self) -> &str {
+        self.url.get(..self.path).unwrap_or_default()
+    }
+
+    pub(super) fn path(&self) -> &str {
+        self.url.get(self.path..self.query).unwrap_or_default()
+    }
+
+    pub(super) fn query(&self) -> &str {
+        let query = self.url.get(self.query..).unwrap_or_default();
+        let query = query.split('#').next().unwrap_or_default();
+        query.strip_prefix('?').unwrap_or_default()
     }
 }
 
@@ -43,17 +67,15 @@ impl Request for Incoming {
     }
 
     fn origin(&self) -> &str {
-        self.url.get(..self.path).unwrap_or_default()
+        self.url.origin()
     }
 
     fn path(&self) -> &str {
-        self.url.get(self.path..self.query).unwrap_or_default()
+        self.url.path()
     }
 
     fn query(&self) -> &str {
-        let query = self.url.get(self.query..).unwrap_or_default();
-        let query = query.split('#').next().unwrap_or_default();
-        query.strip_prefix('?').unwrap_or_default()
+        self.url.query()
     }
 
     fn header(&self, name: &str) -> Option<String> {

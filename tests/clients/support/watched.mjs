@@ -132,7 +132,7 @@ async function source() {
     modules[name] = { type, contents: await readFile(file, type === "wasm" ? null : "utf8") };
   };
   for (const name of ["worker.mjs", "memory.mjs"]) await add(name, "esm", new URL(`watched/${name}`, import.meta.url));
-  await add("index.js", "esm", join(root, "build", "index.js"));
+  for (const name of ["index.js", "wasm.js"]) await add(name, "esm", join(root, "build", name));
   await add("index_bg.wasm", "wasm", join(root, "build", "index_bg.wasm"));
   const [, compatibilityDate] = (await readFile(join(root, "wrangler.toml"), "utf8")).match(/^compatibility_date = "(.+)"/m);
   return { name: NAME, compatibilityDate, manifest: { mainModule: "worker.mjs", modulesRoot: root, modules } };

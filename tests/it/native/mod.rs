@@ -5,6 +5,7 @@ mod config;
 mod copies;
 mod counts;
 mod crowds;
+mod entry;
 mod faults;
 mod formats;
 mod fuzzed;

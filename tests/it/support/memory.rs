@@ -675,7 +675,7 @@ impl Memory {
         Ok(())
     }
 
-    fn read_index(&self, key: &str, cache_seconds: u32) -> Option<IndexDocument> {
+    pub fn read_index(&self, key: &str, cache_seconds: u32) -> Option<IndexDocument> {
         match self.0.edge.borrow_mut().as_mut() {
             Some(edge) => {
                 let reader = edge::Reader {

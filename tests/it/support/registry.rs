@@ -16,6 +16,7 @@ use terrace::store::{BodyError, Request as RequestSeam};
 use terrace_core::config::Config;
 use terrace_core::reply::Body;
 
+use super::entry::{ByEntry, by_entry};
 use super::memory::Memory;
 use super::raw;
 
@@ -222,6 +223,14 @@ impl Registry {
             Some(key) => in_the_bucket(memory, key, sent),
             None => in_memory(memory, config, sent).await,
         }
+    }
+
+    /// What the Worker's entry answers by itself, if it does.
+    pub fn by_entry(&self, sent: &Sent) -> Option<ByEntry> {
+        let Self::Memory { memory, config } = self else {
+            panic!("only memory has an entry of its own");
+        };
+        by_entry(memory, config, sent)
     }
 
     /// One step of the periodic repair.

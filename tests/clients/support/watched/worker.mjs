@@ -1,7 +1,7 @@
 // The Worker with its bindings watched: counts what it is asked, what it asks of KV and R2, and how much memory its wasm
 // holds. Runs in workerd, beside the built index.js; `support/watched.mjs` puts them together.
 import "./memory.mjs";
-import Terrace from "./index.js";
+import terrace from "./index.js";
 
 const nothing = () => ({ requests: [], operations: [], downloads: [] });
 const watched = nothing();
@@ -66,6 +66,6 @@ export default {
       FACTS: watch("R2", env.FACTS, env.KEEPS_CHECKSUMS ? withChecksum : undefined),
       DOWNLOADS: { writeDataPoint: (point) => watched.downloads.push(point) },
     };
-    return new Terrace(context, bindings).fetch(request);
+    return terrace.fetch(request, bindings, context);
   },
 };

@@ -1,0 +1,84 @@
+// The Worker's entry. It drives the reads of `entry.rs` at the platform's own speed: it reads from KV, makes responses, and
+// decides nothing. All else is for the Worker that worker-build makes of `lib.rs`.
+import Worker, { Machine } from "./wasm.js";
+
+const { begin, finish } = Machine;
+
+export default {
+  async fetch(request, env, context) {
+    const { method, headers } = request;
+    if (method !== "GET" && method !== "HEAD") return new Worker(context, env).fetch(request);
+    let read = null;
+    try {
+      const header = (name) => headers.get(name) ?? undefined;
+      const begun = begin(method, request.url, header("if-none-match"), header("authorization"), header("user-agent"), Date.now());
+      if (begun.startsWith(TO_READ)) {
+        const { ticket, key, options, takes_range } = JSON.parse(begun);
+        const { value, metadata } = await env.INDICES.getWithMetadata(key, options);
+        read = { key, found: { value, metadata } };
+        if (value !== null && metadata !== null) {
+          const bytes = options.type === "arrayBuffer" ? new Uint8Array(value) : undefined;
+          const range = takes_range ? header("range") : undefined;
+          const finished = finish(ticket, JSON.stringify(metadata), bytes, range, Date.now());
+          if (finished !== "") return respond(finished, value, env);
+        }
+      } else if (begun !== "") return respond(begun, null, env);
+    } catch (error) {
+      tell(error, env, context);
+    }
+    return new Worker(context, read === null ? env : knowing(env, read)).fetch(request);
+  },
+
+  scheduled(event, env, context) {
+    return new Worker(context, env).scheduled(event);
+  },
+};
+
+const TO_READ = '{"ticket"';
+
+/** Makes the response of an answer as `lines` of `entry.rs` writes it; `value` is what was read from KV. */
+function respond(answer, value, env) {
+  const line = answer.indexOf("\n") + 1;
+  const point = answer.indexOf("\n", line) + 1;
+  const text = answer.indexOf("\n", point) + 1;
+  const init = JSON.parse(answer.slice(0, line));
+  if (point - line > 1) console.log(answer.slice(line, point - 1));
+  if (text - point > 1) count(env, answer.slice(point, text));
+  const { body } = init;
+  return new Response(body === "text" ? answer.slice(text) : body === "value" ? value : null, init);
+}
+
+function count(env, point) {
+  try {
+    env.DOWNLOADS.writeDataPoint(JSON.parse(point));
+  } catch (error) {
+    console.warn(`DOWNLOADS: ${error}`);
+  }
+}
+
+/** The same bindings, where what was found under a key is not read again. */
+function knowing(env, { key, found }) {
+  const { INDICES } = env;
+  let known = found;
+  const getWithMetadata = (asked, options) => {
+    if (asked !== key || known === null) return INDICES.getWithMetadata(asked, options);
+    const first = known;
+    known = null;
+    return Promise.resolve(first);
+  };
+  const others = ["list", "put", "delete"].map((name) => [name, (...args) => INDICES[name](...args)]);
+  return Object.create(env, { INDICES: { value: { getWithMetadata, ...Object.fromEntries(others) } } });
+}
+
+/** A panic breaks an instance of the wasm; that it has to be replaced, worker-build's class hears when it throws. */
+Worker.prototype.fail = (error) => {
+  throw error;
+};
+
+function tell(error, env, context) {
+  try {
+    new Worker(context, env).fail(error);
+  } catch {
+    console.error(`entry: ${error}`);
+  }
+}

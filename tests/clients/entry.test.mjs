@@ -1,0 +1,112 @@
+// The Worker's entry where something goes wrong, beside a machine and a Worker that do as they are told.
+import assert from "node:assert/strict";
+import { copyFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { test } from "node:test";
+import { pathToFileURL } from "node:url";
+
+import { root } from "../../scripts/lib/paths.mjs";
+import { scratch } from "./support/scratch.mjs";
+
+/** Like the module that worker-build makes: what its class throws tells that the instance is broken. */
+const WASM = `
+export const told = { broken: [], asked: [] };
+export const machine = {};
+export const Machine = { begin: (...args) => machine.begin(...args), finish: (...args) => machine.finish(...args) };
+export default class Worker {
+  constructor(context, env) {
+    this.env = env;
+    return new Proxy(this, {
+      get: (target, name) => (...args) => {
+        try {
+          return target[name](...args);
+        } catch (error) {
+          told.broken.push(error.message);
+          throw error;
+        }
+      },
+    });
+  }
+  async fetch(request) {
+    const options = { type: "arrayBuffer", cacheTtl: 30 };
+    const keys = ["key", "key", "other"];
+    const read = [];
+    for (const key of request.method === "GET" ? keys : []) {
+      read.push(await this.env.INDICES.getWithMetadata(key, options).then(({ metadata }) => metadata?.n ?? null, () => "failed"));
+    }
+    told.asked.push({ method: request.method, read, variable: this.env.VARIABLE });
+    return new Response("the whole registry");
+  }
+}
+`;
+
+const TO_READ = JSON.stringify({ ticket: 7, key: "key", options: { type: "stream", cacheTtl: 30 }, takes_range: false });
+const answer = (text) => `${JSON.stringify({ status: 200, headers: { "x-by": "entry" }, body: "text" })}\n\n{}\n${text}`;
+
+/** Reads of KV that are numbered; what is not there has no metadata. */
+function bindings(found = (n) => ({ value: "text", metadata: { n } })) {
+  let n = 0;
+  const INDICES = { getWithMetadata: async () => found((n += 1)) };
+  return { INDICES, VARIABLE: "a variable", reads: () => n };
+}
+
+async function entry(t, machine) {
+  const directory = scratch(t, { quick: true });
+  await copyFile(join(root, "src", "platform", "entry.js"), join(directory, "index.mjs"));
+  await writeFile(join(directory, "wasm.js"), WASM);
+  await writeFile(join(directory, "package.json"), '{"type":"module"}');
+  const load = (name) => import(pathToFileURL(join(directory, name)).href);
+  const [{ default: worker }, wasm] = [await load("index.mjs"), await load("wasm.js")];
+  Object.assign(wasm.machine, machine);
+  const ask = async (env, method = "GET") => {
+    const response = await worker.fetch(new Request("https://registry.test/", { method }), env, {});
+    return response.text();
+  };
+  return { ask, told: wasm.told };
+}
+
+const panics = () => {
+  throw new Error("unreachable");
+};
+
+test("a request that breaks the machine is answered by the registry, which is told to replace it", async (t) => {
+  const { ask, told } = await entry(t, { begin: panics });
+  assert.equal(await ask(bindings()), "the whole registry");
+  assert.deepEqual(told.broken, ["unreachable"]);
+});
+
+test("what was read before the machine broke is not read again", async (t) => {
+  const { ask, told } = await entry(t, { begin: () => TO_READ, finish: panics });
+  const env = bindings();
+  assert.equal(await ask(env), "the whole registry");
+  assert.deepEqual(told.broken, ["unreachable"]);
+  assert.deepEqual(told.asked, [{ method: "GET", read: [1, 2, 3], variable: "a variable" }]);
+  assert.equal(env.reads(), 3);
+});
+
+test("what KV does not have is not asked for again, nor is the machine", async (t) => {
+  const { ask, told } = await entry(t, { begin: () => TO_READ, finish: panics });
+  const env = bindings(() => ({ value: null, metadata: null }));
+  assert.equal(await ask(env), "the whole registry");
+  assert.deepEqual(told, { broken: [], asked: [{ method: "GET", read: [null, null, null], variable: "a variable" }] });
+  assert.equal(env.reads(), 3);
+});
+
+test("where KV fails the registry asks it once more", async (t) => {
+  const { ask, told } = await entry(t, { begin: () => TO_READ });
+  const env = bindings((n) => (n === 1 ? Promise.reject(new Error("KV GET failed: 500")) : { value: "", metadata: { n } }));
+  assert.equal(await ask(env), "the whole registry");
+  assert.deepEqual(told.asked[0].read, [2, 3, 4]);
+});
+
+test("what changes something does not get to the machine", async (t) => {
+  const { ask, told } = await entry(t, { begin: panics });
+  for (const method of ["PUT", "POST", "DELETE", "OPTIONS"]) assert.equal(await ask(bindings(), method), "the whole registry");
+  assert.deepEqual(told.broken, []);
+});
+
+test("a download is answered even when it cannot be counted", async (t) => {
+  const { ask } = await entry(t, { begin: () => answer("an\nanswer") });
+  const DOWNLOADS = { writeDataPoint: panics };
+  assert.equal(await ask({ ...bindings(), DOWNLOADS }), "an\nanswer");
+});

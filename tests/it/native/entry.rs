@@ -1,0 +1,182 @@
+//! What the Worker's entry answers by itself is what the registry answers, with the same line in the log and
+//! the same point in the dataset; and it is every read that finds its index.
+
+use serde_json::Value;
+
+use crate::support::memory::Memory;
+use crate::support::registry::{Response, S3, Sent};
+use crate::support::tokens::create;
+use crate::support::{Registry, everything};
+
+const TERRAFORM: &str = "Terraform/1.11.4 (+https://www.terraform.io)";
+
+/// Reads of what `everything` has, that find their index.
+const FOUND: [&str; 16] = [
+    "/v1/providers/acme/widget/versions",
+    "/v1/providers/acme/widget/1.0.0+b/download/linux/amd64",
+    "/v1/providers/acme/widget/1.0.0+b/download/plan9/386",
+    "/v1/providers/acme/widget/1.1.0+b/download/linux/amd64",
+    "/v1/modules/acme/vpc/aws/versions",
+    "/v1/modules/acme/vpc/aws/1.0.0/download",
+    "/v1/modules/acme/vpc/aws/1.1.0/download",
+    "/mirror/registry.test/acme/widget/index.json",
+    "/mirror/registry.example.com/acme/gadget/index.json",
+    "/mirror/registry.example.com/acme/gadget/1.0.0.json",
+    "/v2/providers/registry.example.com/acme/gadget/tags/list",
+    "/v2/providers/registry.example.com/acme/gadget/tags/list?n=1",
+    "/v2/providers/registry.example.com/acme/gadget/manifests/1.0.0",
+    "/v2/modules/acme/vpc/aws/manifests/1.0.0",
+    "/v2/team/tools/tags/list",
+    "/v2/team/tools/manifests/1.0",
+];
+
+/// Answers that need no index.
+const NEEDS_NONE: [&str; 5] = [
+    "/.well-known/terraform.json",
+    "/nowhere",
+    "/v1/providers/a_b/c/versions",
+    "/",
+    "/v1/modules/acme/vpc/aws/1.0/2/download",
+];
+
+/// What takes more than one read.
+const OTHER: [&str; 7] = [
+    "/v2/",
+    "/healthz",
+    "/v1/providers/nobody/nothing/versions",
+    "/v1/modules/acme/vpc/aws/9.9.9/download",
+    "/admin/v1/tokens",
+    "/oauth/authorize",
+    "/v2/team/tools/referrers/sha256:0000000000000000000000000000000000000000000000000000000000000000",
+];
+
+fn filled(vars: &[(&str, &str)]) -> (Memory, Registry) {
+    let memory = Memory::new();
+    let registry = Registry::in_memory(&memory, vars);
+    everything::fill(&registry);
+    (memory, registry)
+}
+
+fn asked(method: &str, path: &str) -> Sent {
+    Sent::new(method, path).header("user-agent", TERRAFORM)
+}
+
+/// Asserts that the entry answers by itself, and as the registry does.
+#[track_caller]
+fn assert_same(memory: &Memory, registry: &Registry, sent: &Sent) -> Response {
+    let by_entry = registry.by_entry(sent);
+    let by_entry = by_entry.unwrap_or_else(|| panic!("left to the registry: {sent:?}"));
+    let counted = memory.downloads().len();
+    let response = registry.send(sent);
+    assert_eq!(by_entry.response.status, response.status, "{sent:?}");
+    assert_eq!(by_entry.response.headers, response.headers, "{sent:?}");
+    assert_eq!(by_entry.response.text(), response.text(), "{sent:?}");
+    assert_eq!(by_entry.line, memory.request_lines().pop(), "{sent:?}");
+    let is_counted = memory.downloads().len() > counted;
+    assert_eq!(by_entry.point.is_some(), is_counted, "{sent:?}");
+    response
+}
+
+#[test]
+fn what_needs_at_most_one_index_is_answered_as_the_registry_answers_it() {
+    for vars in [&[][..], &S3] {
+        let (memory, registry) = filled(vars);
+        for path in FOUND.iter().chain(&NEEDS_NONE) {
+            for method in ["GET", "HEAD"] {
+                let response = assert_same(&memory, &registry, &asked(method, path));
+                if let Some(etag) = response.header("etag") {
+                    let again = asked(method, path).header("if-none-match", etag);
+                    assert_same(&memory, &registry, &again).expect(304);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_reads_of_this_file_find_their_index() {
+    let (memory, registry) = filled(&[]);
+    for path in FOUND {
+        registry.send(&asked("GET", path));
+        let line = memory.request_lines().pop().unwrap();
+        let line: Value = serde_json::from_str(&line).unwrap();
+        assert_eq!(line["index"], "hit", "{path}");
+    }
+}
+
+#[test]
+fn what_takes_more_is_left_to_the_registry() {
+    let (_, registry) = filled(&[]);
+    for path in OTHER {
+        assert!(registry.by_entry(&asked("GET", path)).is_none(), "{path}");
+    }
+}
+
+#[test]
+fn a_read_whose_index_is_lost_or_damaged_is_left_to_the_registry() {
+    let (memory, registry) = filled(&[]);
+    let download = asked("GET", "/v1/modules/acme/vpc/aws/1.0.0/download");
+    memory.put_index("modules/acme/vpc/aws/version/1.0.0", "no JSON");
+    assert!(registry.by_entry(&download).is_none());
+    memory.lose_indices();
+    for path in FOUND {
+        assert!(registry.by_entry(&asked("GET", path)).is_none(), "{path}");
+    }
+}
+
+#[test]
+fn a_part_of_a_blob_is_asked_for_where_the_blob_is() {
+    let (memory, registry) = filled(&[]);
+    let manifest = registry.get("/v2/team/tools/manifests/1.0").expect(200);
+    let digest = manifest.json()["layers"][0]["digest"].clone();
+    let path = format!("/v2/team/tools/blobs/{}", digest.as_str().unwrap());
+    for sent in [
+        asked("GET", &path),
+        asked("GET", &path).header("range", "bytes=0-1"),
+        asked("HEAD", &path),
+    ] {
+        assert_same(&memory, &registry, &sent);
+    }
+}
+
+#[test]
+fn only_a_token_that_is_known_to_be_good_is_let_through() {
+    let (memory, registry) = filled(&[("TERRACE_ACCESS", "private")]);
+    let (id, token) = create(&registry, &["read"], None);
+    let path = FOUND[0];
+    let bearing = || asked("GET", path).bearing(&token);
+    // Nobody has read yet which ones are revoked.
+    assert!(registry.by_entry(&bearing()).is_none());
+    registry.send(&bearing()).expect(200);
+    for path in FOUND {
+        assert_same(&memory, &registry, &asked("GET", path).bearing(&token));
+    }
+    assert_same(&memory, &registry, &asked("GET", path)).expect(401);
+    let forged = asked("GET", path).bearing(&token.replace("terrace_", "terrace_0"));
+    assert!(registry.by_entry(&forged).is_none());
+    // It is time to look again.
+    memory.advance(10);
+    assert!(registry.by_entry(&bearing()).is_none());
+    registry.send(&bearing()).expect(200);
+    assert_same(&memory, &registry, &bearing()).expect(200);
+    crate::support::tokens::revoke(&registry, &id).expect(200);
+    memory.advance(10);
+    registry.send(&bearing());
+    assert!(registry.by_entry(&bearing()).is_none());
+    registry.send(&bearing()).expect(401);
+}
+
+#[test]
+fn a_download_is_a_point_with_its_package() {
+    let (_, registry) = filled(&[]);
+    let path = "/v1/providers/acme/widget/1.0.0+b/download/linux/amd64";
+    let point = registry.by_entry(&asked("GET", path)).unwrap().point;
+    assert_eq!(
+        serde_json::from_str::<Value>(&point.unwrap()).unwrap(),
+        serde_json::json!({
+            "indexes": ["acme/widget"],
+            "blobs": ["acme/widget", "1.0.0+b", "provider_download", "Terraform", "1.11.4"],
+            "doubles": [1.0],
+        })
+    );
+}
