@@ -1,6 +1,7 @@
 //! What `entry.js` drives: the reads of [`Reads`], with all that they take and give in as few crossings as
 //! there can be.
 
+use std::borrow::Cow;
 use std::cell::OnceCell;
 
 use serde::Serialize;
@@ -146,19 +147,18 @@ impl From<Wanted> for ToRead {
     }
 }
 
+type Headers = Vec<(&'static str, Cow<'static, str>)>;
+
 /// An answer without the text of its body.
 #[derive(Serialize)]
 struct Head {
     status: u16,
     #[serde(serialize_with = "as_map")]
-    headers: Vec<(&'static str, String)>,
+    headers: Headers,
     body: Option<&'static str>,
 }
 
-fn as_map<S: serde::Serializer>(
-    headers: &[(&'static str, String)],
-    serializer: S,
-) -> Result<S::Ok, S::Error> {
+fn as_map<S: serde::Serializer>(headers: &Headers, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_map(headers.iter().map(|(name, value)| (name, value)))
 }
 
@@ -169,19 +169,25 @@ fn lines(answer: Answer) -> String {
         Body::Text(text) => (Some("text"), text),
         Body::Stream(()) => (Some("value"), String::new()),
     };
-    let mut lines = to_json(&Head {
+    let mut lines = Vec::with_capacity(MOST_OF_HEAD + text.len());
+    let head = Head {
         status: reply.status,
         headers: reply.headers,
         body,
-    });
-    for line in [line, point] {
-        lines.push('\n');
-        lines.push_str(&line.unwrap_or_default());
+    };
+    // Into memory nothing fails.
+    let _ = serde_json::to_writer(&mut lines, &head);
+    for part in [line, point] {
+        lines.push(b'\n');
+        lines.extend_from_slice(part.unwrap_or_default().as_bytes());
     }
-    lines.push('\n');
-    lines.push_str(&text);
-    lines
+    lines.push(b'\n');
+    lines.extend_from_slice(text.as_bytes());
+    String::from_utf8(lines).unwrap_or_default()
 }
+
+/// What the lines of an answer usually take, in bytes, besides its text.
+const MOST_OF_HEAD: usize = 768;
 
 fn to_json(value: &impl Serialize) -> String {
     serde_json::to_string(value).unwrap_or_default()

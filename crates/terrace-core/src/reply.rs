@@ -1,12 +1,14 @@
 //! What is answered. The one place where response headers are made.
 
+use std::borrow::Cow;
+
 /// A response. `S` is the platform's stream, which the core passes on and never reads.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reply<S> {
     /// The HTTP status.
     pub status: u16,
     /// Names in lower case.
-    pub headers: Vec<(&'static str, String)>,
+    pub headers: Vec<(&'static str, Cow<'static, str>)>,
     /// The body; a HEAD request gets none.
     pub body: Body<S>,
 }
@@ -51,8 +53,8 @@ impl<S> Reply<S> {
         Self {
             status,
             headers: vec![
-                ("cache-control", cache.header().to_owned()),
-                ("x-content-type-options", "nosniff".to_owned()),
+                ("cache-control", cache.header().into()),
+                ("x-content-type-options", "nosniff".into()),
             ],
             body: Body::Empty,
         }
@@ -104,7 +106,7 @@ impl<S> Reply<S> {
 
     /// The same with one more header.
     #[must_use]
-    pub fn with(mut self, name: &'static str, value: impl Into<String>) -> Self {
+    pub fn with(mut self, name: &'static str, value: impl Into<Cow<'static, str>>) -> Self {
         self.headers.push((name, value.into()));
         self
     }
@@ -114,11 +116,11 @@ impl<S> Reply<S> {
     pub fn made_private(mut self) -> Self {
         for (name, value) in &mut self.headers {
             if *name == "cache-control" {
-                *value = match value.as_str() {
+                *value = match value.as_ref() {
                     "no-cache" => "private, no-cache",
                     _ => "no-store",
                 }
-                .to_owned();
+                .into();
             }
         }
         self
@@ -136,7 +138,7 @@ impl<S> Reply<S> {
     pub fn into_head(mut self) -> Self {
         if let Body::Text(text) = &self.body {
             self.headers
-                .push(("content-length", text.len().to_string()));
+                .push(("content-length", text.len().to_string().into()));
         }
         self.body = Body::Empty;
         self
@@ -147,6 +149,6 @@ impl<S> Reply<S> {
         self.headers
             .iter()
             .find(|(known, _)| *known == name)
-            .map(|(_, value)| value.as_str())
+            .map(|(_, value)| value.as_ref())
     }
 }

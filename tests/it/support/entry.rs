@@ -1,5 +1,7 @@
 //! What the Worker's `entry.js` does, over memory.
 
+use std::borrow::Cow;
+
 use terrace::reads::{Answer, Reads, Step};
 use terrace::store::{Clock as _, Platform as _};
 use terrace_core::config::Config;
@@ -54,7 +56,7 @@ pub fn by_entry(memory: &Memory, config: &Config, sent: &Sent) -> Option<ByEntry
 
 fn made(answer: Answer, value: Vec<u8>) -> ByEntry {
     let Answer { reply, line, point } = answer;
-    let own = |(name, value): &(&str, String)| ((*name).to_owned(), value.clone());
+    let own = |(name, value): &(&str, Cow<'static, str>)| ((*name).to_owned(), value.to_string());
     let response = Response {
         status: reply.status,
         headers: reply.headers.iter().map(own).collect(),

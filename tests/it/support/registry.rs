@@ -338,7 +338,7 @@ async fn in_memory(memory: &Memory, config: &Config, sent: &Sent) -> Response {
         headers: reply
             .headers
             .iter()
-            .map(|(name, value)| ((*name).to_owned(), value.clone()))
+            .map(|(name, value)| ((*name).to_owned(), value.to_string()))
             .collect(),
         body: match reply.body {
             Body::Empty => Vec::new(),
