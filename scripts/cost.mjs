@@ -19,8 +19,8 @@ import { main, say } from "./lib/step.mjs";
 export const OPERATIONS_FILE = join(root, "docs", "operations.json");
 export const COST_FILE = join(root, "docs", "cost.md");
 
-/** What the platform logs of a request: that it was there, and the Worker's own line. */
-const EVENTS_OF_A_REQUEST = 2;
+/** What is logged of a request: the Worker's own line. The platform's are off in `wrangler.toml`. */
+const EVENTS_OF_A_REQUEST = 1;
 
 const ACTIONS = {
   page: "the front page",
@@ -75,9 +75,9 @@ export async function costPage() {
     "",
     ...billTable(bills, byWorker),
     "",
-    `*As shipped* each request is ${EVENTS_OF_A_REQUEST} events of Workers Logs: the platform's and the registry's own line. *With few logs* none`,
-    "is kept of what goes well: `TERRACE_LOG_REQUESTS=failures`, and in `wrangler.toml` `[observability.logs]` with",
-    "`invocation_logs = false`. No other setting changes a large bill as much.",
+    "*As shipped* each request is one event of Workers Logs, the registry's own line; the platform's, which would be another, are",
+    "off in `wrangler.toml`. *With few logs* none is kept of what goes well: `TERRACE_LOG_REQUESTS=failures`. No other setting",
+    "changes a large bill as much.",
     "",
     ...bills.flatMap(shapeText),
     "## What is assumed",
