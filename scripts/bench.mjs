@@ -5,7 +5,8 @@ import { parseArgs } from "node:util";
 import { keep, regressions } from "./bench/baseline.mjs";
 import { cases } from "./bench/cases.mjs";
 import { measure, prepare } from "./bench/measure.mjs";
-import { measurePeer } from "./bench/peer.mjs";
+import { MIRRORED, module, NEWEST, provider, SHARED } from "./bench/packages.mjs";
+import { isHere, measurePeer } from "./bench/peer.mjs";
 import { asJson, peerTable, table } from "./bench/report.mjs";
 import { buildWorker } from "./build.mjs";
 import { endWithParent } from "./lib/lifetime.mjs";
@@ -21,9 +22,12 @@ const USAGE = `npm run bench [-- OPTIONS]
   --ms N           how long each side is asked in each round (150)
   --json FILE      the figures, for programs
   --profile TEXT   where the CPU goes, of the first case with TEXT in its name
-  --peer URL       the same load on another registry, with
-    --provider NAMESPACE/TYPE/VERSION, --module NAMESPACE/NAME/SYSTEM/VERSION   what it has
-    --token TOKEN, --pid N                                                      how to get in; its process`;
+  --peer URL       the same load on another registry, in turns with Terrace if it is on this machine; docs/peers.md
+    --provider NAMESPACE/TYPE/VERSION, --module NAMESPACE/NAME/SYSTEM/VERSION   what it has, as often as you like
+    --mirror PATH, --oci PATH   where its mirror has the providers, and OCI clients (/mirror/${MIRRORED}/, /v2/providers/)
+    --token TOKEN, --header "NAME: VALUE"                                       how to get in
+    --pid N                                                                     its process, with all that it has started
+    --alone                                                                     without Terrace`;
 
 const options = {
   quick: { type: "boolean", default: false },
@@ -35,10 +39,14 @@ const options = {
   ms: { type: "string", default: "150" },
   profile: { type: "string" },
   peer: { type: "string" },
-  provider: { type: "string", default: "hashicorp/random/3.6.0" },
-  module: { type: "string", default: "terraform-aws-modules/vpc/aws/5.0.0" },
+  provider: { type: "string", multiple: true, default: SHARED.map((n) => `${provider(n)}/${NEWEST}`) },
+  module: { type: "string", multiple: true, default: SHARED.map((n) => `${module(n)}/${NEWEST}`) },
+  mirror: { type: "string", default: `/mirror/${MIRRORED}/` },
+  oci: { type: "string", default: "/v2/providers/" },
   token: { type: "string" },
+  header: { type: "string", multiple: true, default: [] },
   pid: { type: "string" },
+  alone: { type: "boolean", default: false },
 };
 
 endWithParent();
@@ -48,7 +56,7 @@ await main(async () => {
   if (values.help) return console.log(USAGE);
   const { quick, json } = values;
   const effort = { rounds: number(values.rounds), ms: number(values.ms) };
-  if (values.peer) return benchPeer(values, effort);
+  if (values.peer && (values.alone || !isHere(values.peer))) return benchPeer(values, effort);
   if (process.platform !== "linux") throw new Error("the CPU of a process is known on Linux only");
   await setup();
   await continueUnderNewNode();
@@ -59,6 +67,7 @@ await main(async () => {
   const wanted = cases({ quick }).filter(({ name }) => name.includes(values.only || values.profile || ""));
   const servers = await startServers(await indices(), { inspect: values.profile !== undefined });
   try {
+    if (values.peer) return await benchPeer(values, effort, servers.ours);
     if (values.profile !== undefined) {
       const { profile } = await import("./bench/profile.mjs");
       return say(await profile(wanted[0], servers));
@@ -89,10 +98,19 @@ async function refuseRegressions(measured, servers, effort) {
   say("no regression against scripts/bench/baseline.json");
 }
 
-async function benchPeer({ peer, provider, module, token, pid, json }, effort) {
-  const measured = await measurePeer({ url: peer, provider, module, token, pid, ...effort });
+async function benchPeer({ peer: url, provider: providers, module: modules, mirror, oci, token, header, pid, only, json }, effort, terrace) {
+  const headers = { ...Object.fromEntries(header.map(parted)), ...(token && { authorization: `Bearer ${token}` }) };
+  const peer = { url, headers, wanted: { providers, modules, mirror, oci }, only, pid: pid && number(pid) };
+  const measured = await step(`measuring ${url}`, () => measurePeer(peer, effort, terrace));
   say(peerTable(measured));
-  if (json) await writeFile(json, JSON.stringify(measured, null, 2));
+  if (json) await writeFile(json, JSON.stringify({ ...effort, ...measured }, null, 2));
+}
+
+/** A header's name, as everything else compares it, and its value. */
+function parted(header) {
+  const [, name, value] = /^([\w-]+): *(.*)$/.exec(header) ?? [];
+  if (name === undefined) throw new Error(USAGE);
+  return [name.toLowerCase(), value];
 }
 
 function number(text) {

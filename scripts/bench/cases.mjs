@@ -40,7 +40,7 @@ const DOWNLOADS = {
 };
 
 /** What a client sends besides. */
-const HEADERS = { host: HOST, "user-agent": "Terraform/1.11.4 (+https://www.terraform.io)", "accept-encoding": "identity" };
+export const HEADERS = { host: HOST, "user-agent": "Terraform/1.11.4 (+https://www.terraform.io)", "accept-encoding": "identity" };
 
 const TOKEN = { authorization: `Bearer ${tokenText(ADMIN_TOKEN, { scopes: ["read"], expires: 2_000_000_000 })}` };
 

@@ -1,12 +1,61 @@
-// The CPU that a process has used, in nanoseconds. Linux alone tells that as finely as short rounds need it.
+// The CPU that processes use, in nanoseconds. Linux alone tells that as finely as short rounds need it.
 import { readdirSync, readFileSync } from "node:fs";
 
-/** Of all its threads together; `null` where nobody can tell. */
-export function cpuOf(pid) {
+const TICK_NS = 10_000_000;
+
+/** What these processes use from now on. */
+export class Meter {
+  #pids;
+  #before;
+
+  constructor(pids) {
+    this.#pids = pids;
+    this.#before = pids.map(cpuOf);
+  }
+
+  /** All of them together; `null` where nobody can tell. */
+  used() {
+    const after = this.#pids.map(cpuOf);
+    if (after.length === 0 || [...after, ...this.#before].includes(null)) return null;
+    return after.reduce((sum, cpu, at) => sum + since(this.#before[at], cpu), 0);
+  }
+}
+
+/** A thread that ends takes along what is known of it exactly; the process remembers that in ticks. */
+function since(before, after) {
+  const [exactly, roughly] = [after.exactly - before.exactly, after.roughly - before.roughly];
+  return roughly - exactly > 2 * TICK_NS ? roughly : exactly;
+}
+
+function cpuOf(pid) {
   try {
-    const tasks = readdirSync(`/proc/${pid}/task`);
-    return tasks.reduce((sum, task) => sum + Number(readFileSync(`/proc/${pid}/task/${task}/schedstat`, "utf8").split(" ")[0]), 0);
+    const threads = readdirSync(`/proc/${pid}/task`);
+    const exactly = threads.reduce((sum, thread) => sum + Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, "utf8").split(" ")[0]), 0);
+    const [user, system] = statOf(pid).slice(11, 13).map(Number);
+    return { exactly, roughly: (user + system) * TICK_NS };
   } catch {
     return null;
   }
 }
+
+/** A process and all that descend from it. */
+export function familyOf(pid) {
+  const parents = readdirSync("/proc").filter((name) => /^\d+$/.test(name)).map((name) => [Number(name), parentOf(name)]);
+  const family = [pid];
+  for (const member of family) family.push(...parents.filter(([, parent]) => parent === member).map(([child]) => child));
+  return family;
+}
+
+function parentOf(pid) {
+  try {
+    return Number(statOf(pid)[1]);
+  } catch {
+    return null;
+  }
+}
+
+/** The fields of a process from its state on. Its name, before them, may hold anything. */
+const statOf = (pid) => {
+  const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+  return stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+};

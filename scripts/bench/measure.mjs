@@ -1,9 +1,9 @@
 // The measuring itself: both sides in turns, so that whatever else the machine does hits both, and the medians of rounds.
-import { cpuOf } from "./cpu.mjs";
+import { Meter } from "./cpu.mjs";
 import { etagOf, sameAnswer, sameLog } from "./check.mjs";
 import { load, wire } from "./load.mjs";
 
-const CONNECTIONS = 16;
+export const CONNECTIONS = 16;
 /** How long each side is asked at a time: whatever else the machine does comes and goes more slowly, and hits both. */
 const SLICE_MS = 20;
 /** Requests that are looked at one by one; their median passes over a token that happens to be looked up again. */
@@ -46,44 +46,55 @@ async function requestFor({ path, headers, isUnchanged }, connections) {
 export async function measure(cases, servers, { rounds, ms }) {
   const measured = [];
   for (const asked of cases) {
-    await inTurns(asked, servers, ms);
-    const runs = { ours: [], floor: [] };
-    for (let round = 0; round < rounds; round += 1) {
-      const { ours, floor } = await inTurns(asked, servers, ms);
-      runs.ours.push(ours);
-      runs.floor.push(floor);
-    }
-    measured.push({ ...asked, measured: summary(runs) });
+    const [ours, floor] = await inRounds(await sidesOf(asked, servers), { rounds, ms });
+    measured.push({ ...asked, measured: { ours: summary(ours), floor: summary(floor), ratio: ratio(ours, floor) } });
     await Promise.all([servers.ours.forgetLog(), servers.floor.forgetLog()]);
   }
   return measured;
 }
 
-/** One round of one case: short slices, first one side, then twice the other, and so on. */
-async function inTurns({ deployment, request, status }, servers, ms) {
-  const sides = {};
-  for (const side of ["ours", "floor"]) {
-    const { pid } = servers[side];
-    sides[side] = { run: new Run(pid), connections: await servers[side].connections(deployment, CONNECTIONS) };
+const sidesOf = ({ deployment, request, status }, servers) =>
+  Promise.all(
+    ["ours", "floor"].map(async (name) => {
+      const connections = await servers[name].connections(deployment, CONNECTIONS);
+      return { pids: [servers[name].pid], connections, request, status };
+    }),
+  );
+
+/** What was measured of one or two sides, `{ pids, connections, request, status }`: of each its rounds. */
+export async function inRounds(sides, { rounds, ms }) {
+  await inTurns(sides, ms);
+  const runs = sides.map(() => []);
+  for (let round = 0; round < rounds; round += 1) {
+    (await inTurns(sides, ms)).forEach((run, side) => runs[side].push(run));
   }
-  for (let slice = 0; slice * SLICE_MS < 2 * ms; slice += 1) {
-    const { run, connections } = sides[slice % 4 === 0 || slice % 4 === 3 ? "ours" : "floor"];
-    run.add(await load(connections, request, { ms: SLICE_MS, status }));
-  }
-  return { ours: sides.ours.run.end(), floor: sides.floor.run.end() };
+  return runs;
 }
 
-/** What is measured of a process in a round. All that it does from beginning to end is for those who ask. */
-export class Run {
-  #pid;
-  #before;
+/** One round: short slices, first one side, then twice the other, and so on. */
+async function inTurns(sides, ms) {
+  const order = sides.length === 1 ? [0] : [0, 1, 1, 0];
+  const runs = sides.map(({ pids }) => new Run(pids));
+  // A side that takes longer than a slice for one request shall not make the round last for minutes.
+  const late = performance.now() + 2 * sides.length * ms;
+  for (let slice = 0; slice * SLICE_MS < sides.length * ms; slice += 1) {
+    const turn = slice % order.length;
+    if (turn === 0 && performance.now() > late) break;
+    const { connections, request, status } = sides[order[turn]];
+    runs[order[turn]].add(await load(connections, request, { ms: SLICE_MS, status }));
+  }
+  return runs.map((run) => run.end());
+}
+
+/** What is measured of a side's processes in a round. All that it does from beginning to end is for those who ask. */
+class Run {
+  #meter;
   #requests = 0;
   #seconds = 0;
   #latencies = [];
 
-  constructor(pid) {
-    this.#pid = pid;
-    this.#before = cpuOf(pid);
+  constructor(pids) {
+    this.#meter = new Meter(pids);
   }
 
   add({ requests, seconds, latencies }) {
@@ -94,23 +105,20 @@ export class Run {
 
   /** CPU of a request in µs, requests a second, and the latency of each. */
   end() {
-    const after = cpuOf(this.#pid);
-    const cpu = after === null ? null : (after - this.#before) / this.#requests / 1000;
+    const used = this.#meter.used();
+    const cpu = used === null ? null : used / this.#requests / 1000;
     return { cpu, rate: this.#requests / this.#seconds, latencies: this.#latencies };
   }
 }
 
-function summary({ ours, floor }) {
-  const ratios = ours.map(({ cpu }, at) => cpu / floor[at].cpu);
-  return {
-    ours: side(ours),
-    floor: side(floor),
-    ratio: { median: median(ratios), low: share(ratios, 0.25), high: share(ratios, 0.75) },
-  };
+/** The CPU of one side over that of the other in the same round; `null` where either is not known. */
+export function ratio(runs, others) {
+  const ratios = runs.map(({ cpu }, at) => (cpu === null || others[at].cpu === null ? null : cpu / others[at].cpu));
+  return ratios.includes(null) ? null : { median: median(ratios), low: share(ratios, 0.25), high: share(ratios, 0.75) };
 }
 
 /** CPU in µs a request, requests a second, and milliseconds. */
-export function side(runs) {
+export function summary(runs) {
   const latencies = runs.flatMap((run) => run.latencies);
   const cpus = runs.map(({ cpu }) => cpu);
   return {

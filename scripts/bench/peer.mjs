@@ -1,48 +1,121 @@
-// The same load against any registry that speaks the protocols: what it is asked for is there under other names.
-import { Connection, load, wire } from "./load.mjs";
-import { Run, side } from "./measure.mjs";
+// The same load on another registry, in turns with Terrace where both are on this machine.
+import { cases, HEADERS } from "./cases.mjs";
+import { etagOf } from "./check.mjs";
+import { familyOf } from "./cpu.mjs";
+import { Connection, wire } from "./load.mjs";
+import { CONNECTIONS, inRounds, ratio, summary } from "./measure.mjs";
+import { questions, servicesIn, understood } from "./questions.mjs";
 
-const CONNECTIONS = 16;
+/** Whether it is worth comparing: what is elsewhere is measured by way of its network. */
+export const isHere = (url) => ["127.0.0.1", "localhost", "[::1]"].includes(new URL(url).hostname);
 
 /**
- * Asks the registry at `url` for what it has of a `provider` ("namespace/type/version") and a `module`
- * ("namespace/name/system/version"), for `ms` in each of `rounds`. `pid`: its process, if it is on this machine.
+ * Asks the registry at `url`; returns `{ measured, skipped }`. `wanted` are the packages and places of `questions`, `only` a text in
+ * the names of what is measured, `pid` a process of it on this machine, `terrace` a server to compare with, or nothing.
  */
-export async function measurePeer({ url, provider, module, token, pid, rounds, ms }) {
-  const { protocol, hostname, port, host, pathname } = new URL(url);
-  const isTls = protocol === "https:";
-  const to = { host: hostname, port: Number(port) || (isTls ? 443 : 80), isTls };
-  const connections = await Promise.all(Array.from({ length: CONNECTIONS }, () => Connection.open(to)));
-  const headers = { host, "user-agent": "Terraform/1.11.4 (+https://www.terraform.io)", ...(token && { authorization: `Bearer ${token}` }) };
+export async function measurePeer({ url, wanted, headers, only = "", pid }, effort, terrace) {
+  const peer = new Peer(url, headers);
+  const hasToken = "authorization" in headers;
+  const pids = pid === undefined ? [] : familyOf(pid);
   const measured = [];
-  for (const [name, path] of routes(provider, module)) {
-    const request = wire({ path: pathname.replace(/\/$/, "") + path, headers });
-    const { status } = await connections[0].ask(request);
-    const runs = [];
-    let bytes;
-    for (let round = 0; round <= rounds; round += 1) {
-      const run = new Run(pid);
-      const answered = await load(connections, request, { ms, status });
-      run.add(answered);
-      bytes = answered.bytes;
-      if (round > 0) runs.push(run.end());
+  const skipped = [];
+  try {
+    for (const asked of (await peer.asked(wanted, skipped)).filter(({ name }) => name.includes(only))) {
+      const sides = [{ pids, connections: await peer.connections(asked.url, CONNECTIONS), ...asked }];
+      const other = terrace && nearest(asked, hasToken);
+      if (other) sides.push(await sideOf(terrace, other));
+      const [runs, others] = await inRounds(sides, effort);
+      const { name, versions, status, bytes } = asked;
+      const beside = others && { ...summary(others), versions: other.n, bytes: sides[1].bytes };
+      measured.push({ name, versions, status, bytes, peer: summary(runs), terrace: beside, ratio: others && ratio(runs, others) });
     }
-    measured.push({ name, status, bytes, ...side(runs) });
+  } finally {
+    peer.close();
   }
-  for (const connection of connections) connection.close();
-  return measured;
+  return { measured, skipped };
 }
 
-function routes(provider, module) {
-  const [namespace, type, version] = provider.split("/");
-  const [moduleNamespace, name, system, moduleVersion] = module.split("/");
-  const [ofProvider, ofModule] = [`${namespace}/${type}`, `${moduleNamespace}/${name}/${system}`];
-  return [
-    ["discovery", "/.well-known/terraform.json"],
-    ["provider versions", `/v1/providers/${ofProvider}/versions`],
-    ["provider download", `/v1/providers/${ofProvider}/${version}/download/linux/amd64`],
-    ["module versions", `/v1/modules/${ofModule}/versions`],
-    ["module download", `/v1/modules/${ofModule}/${moduleVersion}/download`],
-    ["missing provider", `/v1/providers/${namespace}/nothing/versions`],
-  ];
+/** Another registry. */
+class Peer {
+  #url;
+  #headers;
+  #connections = new Map();
+
+  constructor(url, headers) {
+    this.#url = url;
+    this.#headers = headers;
+  }
+
+  /** What it can be asked, with the `request` for it; why not, goes to `skipped`. */
+  async asked(wanted, skipped) {
+    const [discovery] = questions(this.#url, {}, wanted);
+    const services = servicesIn(await this.#ask(discovery));
+    const asked = [];
+    const versions = new Map();
+    for (const question of questions(this.#url, services, wanted)) {
+      const { route, of, isMissing, url } = question;
+      try {
+        const answer = await this.#ask(question);
+        // What one version is, is told after the lists of its package.
+        const many = understood(question, answer) ?? versions.get(of);
+        if (of) versions.set(of, many);
+        const known = { ...question, versions: many, status: answer.status, bytes: answer.bytes };
+        asked.push({ ...known, name: nameOf(known), request: this.#request(question) });
+        const etag = etagOf(answer);
+        if (etag === undefined || isMissing || !CONDITIONAL.has(route)) continue;
+        const conditional = { ...question, headers: { ...question.headers, "if-none-match": etag } };
+        const unchanged = await this.#ask(conditional);
+        if (unchanged.status !== 304) throw new Error(`${unchanged.status} instead of 304 for its ETag`);
+        const again = { ...known, status: 304, bytes: 0 };
+        asked.push({ ...again, name: nameOf(again), request: this.#request(conditional) });
+      } catch (error) {
+        skipped.push({ name: nameOf(question), path: url.pathname, reason: error.message });
+      }
+    }
+    return asked;
+  }
+
+  async #ask(question) {
+    const [connection] = await this.connections(question.url, 1);
+    return connection.ask(this.#request(question), { keep: true });
+  }
+
+  #request({ url, headers }) {
+    return wire({ path: url.pathname + url.search, headers: { ...HEADERS, host: url.host, ...this.#headers, ...headers } });
+  }
+
+  /** As many as are wanted, to where a service is: that may be another host. */
+  async connections({ origin, protocol, hostname, port }, many) {
+    const open = this.#connections.get(origin) ?? [];
+    this.#connections.set(origin, open);
+    const isTls = protocol === "https:";
+    const to = { host: hostname.replace(/^\[|\]$/g, ""), port: Number(port) || (isTls ? 443 : 80), isTls };
+    while (open.length < many) open.push(await Connection.open(to));
+    return open.slice(0, many);
+  }
+
+  close() {
+    for (const connection of [...this.#connections.values()].flat()) connection.close();
+  }
+}
+
+/** Routes whose answers stay what they are. The others hold URLs that end. */
+const CONDITIONAL = new Set(["provider versions", "module versions", "mirror index", "OCI tags", "OCI manifest"]);
+
+const nameOf = ({ route, versions, isMissing, status }) =>
+  [route, versions > 0 && `of ${versions}`, (isMissing || status === 304) && `→ ${status ?? 404}`].filter(Boolean).join(" ");
+
+/** What Terrace is asked meanwhile: the same of as many versions, or about as many. */
+function nearest({ route, versions = 0, status, isMissing }, hasToken) {
+  const same = cases().filter((own) => own.route === route && own.status === (status === 204 ? 200 : status) && own.mode !== "Worker");
+  const allowed = same.filter((own) => own.n === undefined || (own.hasToken === hasToken && (own.n === 0) === isMissing));
+  const distance = ({ n = 0 }) => Math.abs(Math.log((n + 1) / (versions + 1)));
+  return allowed.sort((a, b) => distance(a) - distance(b))[0];
+}
+
+async function sideOf(terrace, { deployment, path, headers, isUnchanged, status }) {
+  const connections = await terrace.connections(deployment, CONNECTIONS);
+  const { head, bytes } = await connections[0].ask(wire({ path, headers }));
+  const request = wire({ path, headers: { ...headers, ...(isUnchanged && { "if-none-match": etagOf({ head }) }) } });
+  return { pids: [terrace.pid], connections, request, status, bytes: isUnchanged ? 0 : bytes };
 }

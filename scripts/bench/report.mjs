@@ -21,19 +21,29 @@ export function table(cases) {
   return aligned([heads, ...rows]);
 }
 
-/** The table of another registry, whose inside nobody sees. */
-export function peerTable(cases) {
-  const rows = cases.map(({ name, status, bytes, cpu, rate, p50, p99 }) => [
-    name,
+/**
+ * The table of another registry: of each pair the first is its own, and the second Terrace's, if that was asked, too. Where Terrace
+ * has another number of versions, it is in brackets.
+ */
+export function peerTable({ measured, skipped }) {
+  const pair = (own, other) => (other === undefined ? own : `${own} / ${other}`);
+  const rows = measured.map(({ name, versions, status, bytes, peer, terrace, ratio }) => [
+    terrace?.versions && versions !== terrace.versions ? `${name} (${terrace.versions})` : name,
     String(status),
-    cpu === null ? "–" : whole(cpu),
-    whole(rate),
-    p50.toFixed(1),
-    p99.toFixed(1),
-    String(bytes),
+    pair(known(peer.cpu, whole), terrace && known(terrace.cpu, whole)),
+    ratio ? ratio.median.toFixed(2) : "–",
+    ratio ? `${ratio.low.toFixed(2)}–${ratio.high.toFixed(2)}` : "–",
+    pair(whole(peer.rate), terrace && whole(terrace.rate)),
+    pair(peer.p50.toFixed(1), terrace?.p50.toFixed(1)),
+    pair(peer.p99.toFixed(1), terrace?.p99.toFixed(1)),
+    pair(String(bytes), terrace && String(terrace.bytes)),
   ]);
-  return aligned([["", "status", "CPU µs", "req/s", "p50 ms", "p99 ms", "B answered"], ...rows]);
+  const heads = ["", "status", "CPU µs", "ratio", "spread", "req/s", "p50 ms", "p99 ms", "B answered"];
+  const lines = skipped.map(({ name, path, reason }) => `not measured: ${name}, ${path}: ${reason}`);
+  return [aligned([heads, ...rows]), ...lines].join("\n");
 }
+
+const known = (value, shown) => (value === null ? "–" : shown(value));
 
 /** What `--json` writes. */
 export function asJson(cases, { rounds, ms }) {

@@ -10,17 +10,10 @@ import { scratch } from "../../tests/clients/support/scratch.mjs";
 import { newKey } from "../../tests/clients/support/signing.mjs";
 import { createToken } from "../../tests/clients/support/tokens.mjs";
 import { WatchedRegistry } from "../../tests/clients/support/watched.mjs";
-import { MIRRORED, module as moduleOf, NEWEST, provider as providerOf, SIZES } from "./packages.mjs";
-
-/** What providers are usually built for. */
-const PLATFORMS =
-  "darwin_amd64,darwin_arm64,freebsd_386,freebsd_amd64,freebsd_arm,freebsd_arm64,linux_386,linux_amd64,linux_arm,linux_arm64,windows_386,windows_amd64,windows_arm64";
+import { MIRRORED, module as moduleOf, NEWEST, older, PLATFORMS, provider as providerOf, SIZES, SUBDIR } from "./packages.mjs";
 
 /** What a release that was published leaves in the bucket, as far as lists need it. */
 const METADATA = { protocols: "5.0,6.0", platforms: PLATFORMS, contents: "0123456789" };
-
-/** Where in its archive the module is. */
-const SUBDIR = "modules/main";
 
 const OUTPUT = ".terrace/bench/indices.json";
 
@@ -58,9 +51,9 @@ async function published() {
 async function publish(registry, n, key) {
   const [ofProvider, ofModule] = [providerOf(n), moduleOf(n)];
   await registry.store([
-    ...older(`releases/providers/hosted/${ofProvider}`, n),
-    ...older(`releases/providers/${MIRRORED}/${ofProvider}`, n),
-    ...older(`releases/modules/${ofModule}`, n),
+    ...listed(`releases/providers/hosted/${ofProvider}`, n),
+    ...listed(`releases/providers/${MIRRORED}/${ofProvider}`, n),
+    ...listed(`releases/modules/${ofModule}`, n),
   ]);
   const release = () => provider({ address: ofProvider, version: NEWEST, key, platforms: PLATFORMS.split(",") });
   const files = { [`${SUBDIR}/main.tf`]: saying(ofModule)["main.tf"] };
@@ -71,5 +64,4 @@ async function publish(registry, n, key) {
   );
 }
 
-const older = (prefix, n) =>
-  Array.from({ length: n - 1 }, (_, patch) => ({ key: `${prefix}/1.0.${patch}`, text: "{}", metadata: METADATA }));
+const listed = (prefix, n) => older(n).map((version) => ({ key: `${prefix}/${version}`, text: "{}", metadata: METADATA }));
