@@ -27,7 +27,8 @@ const USAGE = `npm run bench [-- OPTIONS]
     --mirror PATH, --oci PATH   where its mirror has the providers, and OCI clients (/mirror/${MIRRORED}/, /v2/providers/)
     --token TOKEN, --header "NAME: VALUE"                                       how to get in
     --pid N                                                                     its process, with all that it has started
-    --alone                                                                     without Terrace`;
+    --alone                                                                     without Terrace
+  --export DIR     what there is to read, as files: Terrace's answers, for a server of files, and releases, to publish elsewhere`;
 
 const options = {
   quick: { type: "boolean", default: false },
@@ -47,6 +48,7 @@ const options = {
   header: { type: "string", multiple: true, default: [] },
   pid: { type: "string" },
   alone: { type: "boolean", default: false },
+  export: { type: "string" },
 };
 
 endWithParent();
@@ -68,6 +70,10 @@ await main(async () => {
   const servers = await startServers(await indices(), { inspect: values.profile !== undefined });
   try {
     if (values.peer) return await benchPeer(values, effort, servers.ours);
+    if (values.export) {
+      const { exportFiles } = await import("./bench/export.mjs");
+      return await step(`writing into ${values.export}`, () => exportFiles(values.export, servers.ours));
+    }
     if (values.profile !== undefined) {
       const { profile } = await import("./bench/profile.mjs");
       return say(await profile(wanted[0], servers));

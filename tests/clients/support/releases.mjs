@@ -39,8 +39,8 @@ export const packaged = (filename, platform, bytes, digest = sha256(bytes), size
  */
 export async function signedProvider({ address, version, key, zips }) {
   const type = address.split("/")[1];
-  const manifest = { filename: `terraform-provider-${type}_${version}_manifest.json`, digest: sha256(`manifest of ${version}`) };
-  const shasums = [...zips, manifest].map(({ digest, filename }) => `${digest}  ${filename}\n`).join("");
+  const { filename, text } = manifestOf(type, version);
+  const shasums = [...zips, { filename, digest: sha256(text) }].map(({ digest, filename }) => `${digest}  ${filename}\n`).join("");
   return {
     path: `/admin/v1/providers/${address}/${version}`,
     body: {
@@ -67,6 +67,12 @@ export async function mirrored(hostname, key, release) {
     archives,
   };
 }
+
+/** What SHA256SUMS names besides the zips. */
+export const manifestOf = (type, version) => ({
+  filename: `terraform-provider-${type}_${version}_manifest.json`,
+  text: `manifest of ${version}`,
+});
 
 const FORMATS = { zip, "tar.gz": tarGz };
 
