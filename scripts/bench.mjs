@@ -110,6 +110,7 @@ async function benchPeer({ peer: url, provider: providers, module: modules, mirr
   const measured = await step(`measuring ${url}`, () => measurePeer(peer, effort, terrace));
   say(peerTable(measured));
   if (json) await writeFile(json, JSON.stringify({ ...effort, ...measured }, null, 2));
+  if (measured.measured.length === 0) throw new Error(`${url} answers nothing of what it was asked`);
 }
 
 /** A header's name, as everything else compares it, and its value. */

@@ -13,7 +13,7 @@ export function wire({ method = "GET", path, headers = {} }) {
 const LAST = /^HTTP\/1\.0|^connection: *close/im;
 
 /** How long an answer is waited for. */
-const PATIENCE_MS = 20_000;
+export const PATIENCE_MS = 20_000;
 
 export class Connection {
   #to;
@@ -168,18 +168,16 @@ export async function load(connections, request, { ms, status }) {
   const deadline = started + ms;
   let bytes = 0;
   const late = setTimeout(() => connections.forEach((connection) => connection.giveUp()), ms + PATIENCE_MS);
-  await Promise.all(
-    connections.map(async (connection) => {
-      for (let asked = performance.now(); asked < deadline; ) {
-        const answer = await connection.ask(request);
-        if (answer.status !== status) throw new Error(`${answer.status} instead of ${status}: ${request}`);
-        const now = performance.now();
-        latencies.push(now - asked);
-        bytes = answer.bytes;
-        asked = now;
-      }
-    }),
-  );
-  clearTimeout(late);
+  const asking = connections.map(async (connection) => {
+    for (let asked = performance.now(); asked < deadline; ) {
+      const answer = await connection.ask(request);
+      if (answer.status !== status) throw new Error(`${answer.status} instead of ${status}: ${request}`);
+      const now = performance.now();
+      latencies.push(now - asked);
+      bytes = answer.bytes;
+      asked = now;
+    }
+  });
+  await Promise.all(asking).finally(() => clearTimeout(late));
   return { requests: latencies.length, seconds: (performance.now() - started) / 1000, latencies, bytes };
 }

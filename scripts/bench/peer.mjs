@@ -2,7 +2,7 @@
 import { cases, HEADERS } from "./cases.mjs";
 import { etagOf } from "./check.mjs";
 import { familyOf } from "./cpu.mjs";
-import { Connection, wire } from "./load.mjs";
+import { Connection, PATIENCE_MS, wire } from "./load.mjs";
 import { CONNECTIONS, inRounds, ratio, summary } from "./measure.mjs";
 import { questions, servicesIn, understood } from "./questions.mjs";
 
@@ -21,18 +21,25 @@ export async function measurePeer({ url, wanted, headers, only = "", pid }, effo
   const skipped = [];
   try {
     for (const asked of (await peer.asked(wanted, skipped)).filter(({ name }) => name.includes(only))) {
-      const sides = [{ pids, connections: await peer.connections(asked.url, CONNECTIONS), ...asked }];
-      const other = terrace && nearest(asked, hasToken);
-      if (other) sides.push(await sideOf(terrace, other));
-      const [runs, others] = await inRounds(sides, effort);
-      const { name, versions, status, bytes } = asked;
-      const beside = others && { ...summary(others), versions: other.n, bytes: sides[1].bytes };
-      measured.push({ name, versions, status, bytes, peer: summary(runs), terrace: beside, ratio: others && ratio(runs, others) });
+      try {
+        const sides = [{ pids, connections: await peer.connections(asked.url, CONNECTIONS), ...asked }];
+        if (terrace) sides.push(await sideOf(terrace, nearest(asked, hasToken)));
+        measured.push(seen(sides, await inRounds(sides, effort)));
+      } catch (error) {
+        skipped.push({ name: asked.name, path: asked.url.pathname, reason: error.message });
+        // What comes late would be taken for the next answer.
+        peer.close();
+      }
     }
   } finally {
     peer.close();
   }
   return { measured, skipped };
+}
+
+function seen([{ name, versions, status, bytes }, terrace], [runs, others]) {
+  const beside = others && { ...summary(others), versions: terrace.versions, bytes: terrace.bytes };
+  return { name, versions, status, bytes, peer: summary(runs), terrace: beside, ratio: others && ratio(runs, others) };
 }
 
 /** Another registry. */
@@ -54,6 +61,8 @@ class Peer {
     const versions = new Map();
     for (const question of questions(this.#url, services, wanted)) {
       const { route, of, isMissing, url } = question;
+      // Who has no such route answers 404 to everything there.
+      if (isMissing && !asked.some((known) => known.route === route)) continue;
       try {
         const answer = await this.#ask(question);
         // What one version is, is told after the lists of its package.
@@ -70,6 +79,7 @@ class Peer {
         asked.push({ ...again, name: nameOf(again), request: this.#request(conditional) });
       } catch (error) {
         skipped.push({ name: nameOf(question), path: url.pathname, reason: error.message });
+        this.close();
       }
     }
     return asked;
@@ -77,7 +87,8 @@ class Peer {
 
   async #ask(question) {
     const [connection] = await this.connections(question.url, 1);
-    return connection.ask(this.#request(question), { keep: true });
+    const late = setTimeout(() => connection.giveUp(), PATIENCE_MS);
+    return connection.ask(this.#request(question), { keep: true }).finally(() => clearTimeout(late));
   }
 
   #request({ url, headers }) {
@@ -96,6 +107,7 @@ class Peer {
 
   close() {
     for (const connection of [...this.#connections.values()].flat()) connection.close();
+    this.#connections.clear();
   }
 }
 
@@ -113,9 +125,9 @@ function nearest({ route, versions = 0, status, isMissing }, hasToken) {
   return allowed.sort((a, b) => distance(a) - distance(b))[0];
 }
 
-async function sideOf(terrace, { deployment, path, headers, isUnchanged, status }) {
+async function sideOf(terrace, { n, deployment, path, headers, isUnchanged, status }) {
   const connections = await terrace.connections(deployment, CONNECTIONS);
   const { head, bytes } = await connections[0].ask(wire({ path, headers }));
   const request = wire({ path, headers: { ...headers, ...(isUnchanged && { "if-none-match": etagOf({ head }) }) } });
-  return { pids: [terrace.pid], connections, request, status, bytes: isUnchanged ? 0 : bytes };
+  return { pids: [terrace.pid], connections, request, status, versions: n, bytes: isUnchanged ? 0 : bytes };
 }

@@ -72,7 +72,7 @@ export const servicesIn = ({ status, body }) => (status === 200 && parsed(body))
 
 /** How many versions a list has. Throws, with the reason, where an answer is none of its route. */
 export function understood({ route, isMissing }, { status, head, body }) {
-  const told = `${status} ${body.subarray(0, 80).toString().replaceAll(/\s+/g, " ")}`;
+  const told = `${status} ${JSON.stringify(body.subarray(0, 80).toString())}`;
   if (isMissing) {
     if (status !== 404) throw new Error(`${told}, not 404`);
     return 0;

@@ -39,8 +39,17 @@ export function peerTable({ measured, skipped }) {
     pair(String(bytes), terrace && String(terrace.bytes)),
   ]);
   const heads = ["", "status", "CPU µs", "ratio", "spread", "req/s", "p50 ms", "p99 ms", "B answered"];
-  const lines = skipped.map(({ name, path, reason }) => `not measured: ${name}, ${path}: ${reason}`);
-  return [aligned([heads, ...rows]), ...lines].join("\n");
+  return [aligned([heads, ...rows]), ...reasons(skipped)].join("\n");
+}
+
+/** Each reason once, with the paths that it is for. */
+function reasons(skipped) {
+  const paths = new Map();
+  for (const { name, path, reason } of skipped) {
+    const told = `${name}: ${reason}`;
+    paths.set(told, [...(paths.get(told) ?? []), path]);
+  }
+  return [...paths].map(([told, of]) => `not measured: ${told} (${of.join(", ")})`);
 }
 
 const known = (value, shown) => (value === null ? "–" : shown(value));

@@ -22,8 +22,6 @@ test("routes are found by discovery, whether it names them by path or by host", 
     "provider versions of 2",
     "module versions of 2",
     "provider versions → 404",
-    "mirror index → 404",
-    "OCI tags → 404",
     "module versions → 404",
   ]);
 });
@@ -41,6 +39,17 @@ test("what is not answered, or not by the protocol, is left out with the reason"
   assert.match(reasons["/v1/providers/acme/widget/versions"], /Welcome.*not what the protocol has there/);
   assert.match(reasons["/v1/modules/acme/net/local/versions"], /^500 .*no database/);
   assert.ok(namesOf(measured).includes("module download"));
+});
+
+test("what ends while it is measured is left out, and the rest is measured", async () => {
+  let times = 0;
+  const answers = { "/v1/providers/acme/widget/versions": { json: LIST }, "/v1/modules/acme/net/local/versions": { json: { modules: [LIST] } } };
+  const url = await serving(answers, ({ url }) => !url.endsWith("widget/versions") || (times += 1) < 10);
+
+  const { measured, skipped } = await measurePeer({ url, wanted: WANTED, headers: {} }, EFFORT);
+
+  assert.match(skipped.find(({ name }) => name === "provider versions of 2").reason, /401 instead of 200/);
+  assert.ok(namesOf(measured).includes("module versions of 2"));
 });
 
 test("an ETag is sent back, and a list that has changed nothing is measured once more", async () => {
