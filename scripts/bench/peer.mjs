@@ -17,27 +17,37 @@ export async function measurePeer({ url, wanted, headers, only = "", pid }, effo
   const peer = new Peer(url, headers);
   const hasToken = "authorization" in headers;
   const pids = pid === undefined ? [] : familyOf(pid);
-  const measured = [];
   const skipped = [];
-  try {
-    for (const asked of (await peer.asked(wanted, skipped)).filter(({ name }) => name.includes(only))) {
+  const beside = async (asked) => {
+    const own = { pids, connections: await peer.connections(asked.url, CONNECTIONS), ...asked };
+    return terrace ? [own, await sideOf(terrace, nearest(asked, hasToken))] : [own];
+  };
+  const measured = async (cases, { rounds, ms }) => {
+    const done = [];
+    for (const asked of cases) {
       try {
-        const sides = [{ pids, connections: await peer.connections(asked.url, CONNECTIONS), ...asked }];
-        if (terrace) sides.push(await sideOf(terrace, nearest(asked, hasToken)));
-        measured.push(seen(sides, await inRounds(sides, effort)));
+        const sides = await beside(asked);
+        done.push({ asked, sides, runs: await inRounds(sides, { rounds, ms }) });
       } catch (error) {
         skipped.push({ name: asked.name, path: asked.url.pathname, reason: error.message });
         // What comes late would be taken for the next answer.
         peer.close();
       }
     }
+    return done;
+  };
+  try {
+    const cases = (await peer.asked(wanted, skipped)).filter(({ name }) => name.includes(only));
+    // Once over everything before: compilers learn from what they are asked, and the first cases would be those of beginners.
+    const warm = await measured(cases, { ...effort, rounds: 0 });
+    const runs = await measured(warm.map(({ asked }) => asked), effort);
+    return { measured: runs.map(seen), skipped };
   } finally {
     peer.close();
   }
-  return { measured, skipped };
 }
 
-function seen([{ name, versions, status, bytes }, terrace], [runs, others]) {
+function seen({ sides: [{ name, versions, status, bytes }, terrace], runs: [runs, others] }) {
   const beside = others && { ...summary(others), versions: terrace.versions, bytes: terrace.bytes };
   return { name, versions, status, bytes, peer: summary(runs), terrace: beside, ratio: others && ratio(runs, others) };
 }
