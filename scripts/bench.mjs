@@ -4,6 +4,7 @@ import { parseArgs } from "node:util";
 
 import { keep, regressions } from "./bench/baseline.mjs";
 import { cases } from "./bench/cases.mjs";
+import { write } from "./bench/document.mjs";
 import { measure, prepare } from "./bench/measure.mjs";
 import { MIRRORED, module, NEWEST, provider, SHARED } from "./bench/packages.mjs";
 import { isHere, measurePeer } from "./bench/peer.mjs";
@@ -21,6 +22,7 @@ const USAGE = `npm run bench [-- OPTIONS]
   --rounds N       rounds that are counted (7)
   --ms N           how long each side is asked in each round (150)
   --json FILE      the figures, for programs
+  --document       the figures, into docs/performance.md
   --profile TEXT   where the CPU goes, of the first case with TEXT in its name
   --peer URL       the same load on another registry, in turns with Terrace if it is on this machine; docs/peers.md
     --provider NAMESPACE/TYPE/VERSION, --module NAMESPACE/NAME/SYSTEM/VERSION   what it has, as often as you like
@@ -34,6 +36,7 @@ const options = {
   quick: { type: "boolean", default: false },
   keep: { type: "boolean", default: false },
   json: { type: "string" },
+  document: { type: "boolean", default: false },
   help: { type: "boolean", default: false },
   only: { type: "string", default: "" },
   rounds: { type: "string", default: "7" },
@@ -82,6 +85,7 @@ await main(async () => {
     const measured = await step(`measuring ${effort.rounds} rounds of each`, () => measure(prepared, servers, effort));
     say(table(measured));
     if (json) await writeFile(json, asJson(measured, effort));
+    if (values.document) await write(measured, effort);
     if (values.keep) return await keep(measured, cases({ quick: true }));
     if (quick) await refuseRegressions(measured, servers, effort);
   } finally {

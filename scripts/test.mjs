@@ -42,6 +42,7 @@ if (await tally.attempt(setup)) {
   const cli = await tally.attempt(buildCli);
   if (worker) {
     await checkUpload();
+    await checkReads();
     await testOverHttp("presigned");
     await testOverHttp("worker");
   } else {
@@ -95,6 +96,13 @@ async function checkUpload() {
       await rm(outDir, { recursive: true, force: true });
     }
   });
+}
+
+/** What reads cost beside the floor, while nothing else runs. */
+async function checkReads() {
+  if (process.platform !== "linux") return tally.skip("reads beside the floor", "the CPU of a process is known on Linux only");
+  const bench = [join("scripts", "bench.mjs"), "--quick", "--rounds", "5", "--ms", "100"];
+  return tally.check("reads beside the floor", (log) => run(nodeForWrangler(), bench, { log }));
 }
 
 /** The tests of `tests/it` once more, against the built Worker in workerd. */

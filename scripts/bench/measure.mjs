@@ -2,6 +2,7 @@
 import { Meter } from "./cpu.mjs";
 import { etagOf, sameAnswer, sameLog } from "./check.mjs";
 import { load, wire } from "./load.mjs";
+import { median, share } from "./statistics.mjs";
 
 export const CONNECTIONS = 16;
 /** How long each side is asked at a time: whatever else the machine does comes and goes more slowly, and hits both. */
@@ -130,15 +131,3 @@ export function summary(runs) {
 }
 
 const medians = (counts) => Object.fromEntries(Object.keys(counts[0]).map((name) => [name, median(counts.map((count) => count[name]))]));
-
-/** The value that this share of them is below. */
-function share(values, part) {
-  const sorted = values.toSorted((a, b) => a - b);
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))];
-}
-
-const median = (values) => {
-  const sorted = values.toSorted((a, b) => a - b);
-  const middle = sorted.length >> 1;
-  return sorted.length % 2 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
-};

@@ -1,8 +1,12 @@
 // What a benchmark prints.
 
+export const heads = ["", "CPU µs", "floor µs", "ratio", "spread", "req/s", "p50 ms", "p99 ms", "KV", "R2", "B into wasm", "crossings", "B answered"];
+
 /** The table: one line for each case, all of them of one run. */
-export function table(cases) {
-  const rows = cases.map(({ name, answered, cost, measured: { ours, floor, ratio } }) => [
+export const table = (cases) => aligned([heads, ...rows(cases)]);
+
+export const rows = (cases) =>
+  cases.map(({ name, answered, cost, measured: { ours, floor, ratio } }) => [
     name,
     whole(ours.cpu),
     whole(floor.cpu),
@@ -17,9 +21,6 @@ export function table(cases) {
     String(cost.calls),
     String(answered),
   ]);
-  const heads = ["", "CPU µs", "floor µs", "ratio", "spread", "req/s", "p50 ms", "p99 ms", "KV", "R2", "B into wasm", "crossings", "B answered"];
-  return aligned([heads, ...rows]);
-}
 
 /**
  * The table of another registry: of each pair the first is its own, and the second Terrace's, if that was asked, too. Where Terrace
