@@ -55,6 +55,8 @@ const options = {
 };
 
 endWithParent();
+// Servers are stopped when a process exits, which by itself it does not when it is told to end.
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.once(signal, () => process.exit(1));
 
 await main(async () => {
   const { values } = parseArgs({ options });
