@@ -1,4 +1,5 @@
-// `npm run bench`: what each read costs, beside the least JavaScript that does the same. docs/performance.md explains the rest.
+// `npm run bench`: what each read costs, beside the least JavaScript that does the same, and with `--writes` what writing
+// takes where there is much of everything. docs/performance.md explains the rest.
 import { writeFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
 
@@ -24,6 +25,8 @@ const USAGE = `npm run bench [-- OPTIONS]
   --json FILE      the figures, for programs
   --document       the figures, into docs/performance.md
   --profile TEXT   where the CPU goes, of the first case with TEXT in its name
+  --writes         what publishing, reindexing and archives of a gigabyte take instead; with
+    --quick, --only publish|reindex|gigabyte, --json FILE                       less of it; a part of it
   --peer URL       the same load on another registry, in turns with Terrace if it is on this machine; docs/peers.md
     --provider NAMESPACE/TYPE/VERSION, --module NAMESPACE/NAME/SYSTEM/VERSION   what it has, as often as you like
     --mirror PATH, --oci PATH   where its mirror has the providers, and OCI clients (/mirror/${MIRRORED}/, /v2/providers/)
@@ -42,6 +45,7 @@ const options = {
   rounds: { type: "string", default: "7" },
   ms: { type: "string", default: "150" },
   profile: { type: "string" },
+  writes: { type: "boolean", default: false },
   peer: { type: "string" },
   provider: { type: "string", multiple: true, default: SHARED.map((n) => `${provider(n)}/${NEWEST}`) },
   module: { type: "string", multiple: true, default: SHARED.map((n) => `${module(n)}/${NEWEST}`) },
@@ -69,6 +73,7 @@ await main(async () => {
   await continueUnderNewNode();
   await buildWorker();
   // Only now: they need what `setup` installs.
+  if (values.writes) return (await import("./bench/writes.mjs")).benchWrites(values);
   const { indices } = await import("./bench/seed.mjs");
   const { startServers } = await import("./bench/servers.mjs");
   const wanted = cases({ quick }).filter(({ name }) => name.includes(values.only || values.profile || ""));

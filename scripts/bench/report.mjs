@@ -65,7 +65,8 @@ export function asJson(cases, { rounds, ms }) {
 
 const whole = (number) => number.toFixed(0);
 
-function aligned(rows) {
+/** A table whose first column is text, and whose others are numbers. */
+export function aligned(rows) {
   const widths = rows[0].map((_, column) => Math.max(...rows.map((row) => row[column].length)));
   const line = (row) => row.map((cell, column) => (column === 0 ? cell.padEnd(widths[0]) : cell.padStart(widths[column]))).join("  ");
   return rows.map(line).join("\n");

@@ -10,6 +10,7 @@ import { freePort } from "../server.mjs";
 
 const HOST = "127.0.0.1";
 const START_MS = 20_000;
+const STOP_MS = 2_000;
 
 const KINDS = { ".js": "esModule", ".mjs": "esModule", ".wasm": "wasm" };
 
@@ -42,7 +43,10 @@ export async function startWorkerd({ name, files, deployments, storePort, direct
   const stop = async () => {
     process.off("exit", end);
     child.kill();
+    // One that was looked into may wait for whoever looked.
+    const late = setTimeout(() => child.kill("SIGKILL"), STOP_MS);
     await ended;
+    clearTimeout(late);
   };
   for (const port of Object.values(ports)) await listening(port, ended, logFile);
   return { name, pid: child.pid, ports, logFile, inspector: inspect ? `ws://${HOST}:${inspectorPort}/` : null, stop };

@@ -1,0 +1,65 @@
+// What publishing a version of a provider takes, by how many versions there are.
+import { provider } from "../../../tests/clients/support/releases.mjs";
+import { isolateTime } from "./isolate.mjs";
+import { PLATFORMS, restore, template } from "./seed.mjs";
+
+/** How many are published where one is measured: the medians of their CPU and time count. */
+const TIMES = 5;
+
+/** Publishes the n-th version for each `n` of `sizes`, with archive URLs of either kind. */
+export async function measurePublishing(storage, sizes) {
+  const measured = [];
+  for (const n of sizes) {
+    await restoreOlder(storage, n);
+    for (const mode of ["presigned", "worker"]) measured.push(await measureNth(storage, n, mode));
+  }
+  return measured;
+}
+
+async function restoreOlder(storage, n) {
+  const { presigned, stop } = await storage.registries();
+  const document = await template(presigned, storage.key);
+  await restore(presigned, { addresses: ["presigned", "worker"].map((mode) => addressOf(n, mode)), count: n - 1, document });
+  await stop();
+}
+
+const addressOf = (n, mode) => `acme/${mode}${n}`;
+
+/** In a new process, in which another provider has been published. */
+async function measureNth(storage, n, mode) {
+  const registries = await storage.registries({ inspect: true });
+  const registry = registries[mode];
+  const release = (type, patch) => provider({ address: `acme/${type}`, version: `2.0.${patch}`, key: storage.key, platforms: PLATFORMS });
+  try {
+    for (let time = 0; time < TIMES; time += 1) await registry.publishes(release(`warm-${mode}${n}`, time));
+    const wasm = await registry.wasmBytes();
+    const runs = [];
+    for (let time = 0; time < TIMES; time += 1) {
+      // The first of a provider is another provider's each time.
+      const nth = await release(n === 1 ? `${mode}${n}-${time}` : `${mode}${n}`, time);
+      runs.push(await registry.measured(() => publish(registry, nth)));
+    }
+    const late = await release(n === 1 ? `${mode}${n}-late` : `${mode}${n}`, TIMES);
+    const rounds = await registry.inARow(() => publish(registry, late));
+    const last = await release(n === 1 ? `${mode}${n}-last` : `${mode}${n}`, TIMES + 1);
+    const isolate = await isolateTime(registry, () => publish(registry, last));
+    const middle = (name) => runs.map((run) => run[name]).sort((a, b) => a - b)[TIMES >> 1];
+    const [{ result: requests, operations, received, sent }] = runs;
+    return {
+      ...{ n, mode, requests, operations, rounds: Math.round(rounds) },
+      ...{ cpu: middle("cpu"), isolate, ms: middle("ms"), written: received, read: sent },
+      wasm: { before: wasm, after: runs.at(-1).wasm },
+      resident: Math.max(...runs.map(({ resident }) => resident.peak)),
+    };
+  } finally {
+    await registries.stop();
+  }
+}
+
+/** How many requests the registry itself was sent. */
+async function publish(registry, release) {
+  const before = registry.requests;
+  await registry.publishes(release);
+  const uploads = registry.name === "worker" ? release.archives.size : 0;
+  return registry.requests - before + uploads;
+}

@@ -1,0 +1,143 @@
+// What a benchmark of writes runs on: storage in one process, and the Worker alone in another.
+import { mkdir, rm } from "node:fs/promises";
+import { join } from "node:path";
+
+import { nodeForWrangler } from "../../lib/npm.mjs";
+import { root, stateDir } from "../../lib/paths.mjs";
+import { serve } from "../../lib/run.mjs";
+import { freePort } from "../../server.mjs";
+import { residentMemory } from "../../../tests/clients/support/processes.mjs";
+import { Registry } from "../../../tests/clients/support/registry.mjs";
+import { newKey } from "../../../tests/clients/support/signing.mjs";
+import { cpuOf } from "../cpu.mjs";
+import { startWorkerd } from "../workerd.mjs";
+import { CONTROL, S3 } from "./storage.mjs";
+
+/** Where all of it is kept while it is needed. */
+export const directory = join(stateDir, "bench", "writes");
+
+const ADMIN_TOKEN = "a-secret-of-this-benchmark-alone";
+const VARIABLES = { TERRACE_ADMIN_TOKEN: ADMIN_TOKEN, TERRACE_URL_SECRET: "another-secret-of-this-benchmark" };
+
+/** How long an operation takes where it is counted how many of them follow each other: long beside all else. */
+const DELAY_MS = 10;
+
+/** Registries by how their archive URLs are: of R2, or of the Worker. All of them have the same storage. */
+const deployments = (storePort, vars) => {
+  const s3 = {
+    TERRACE_S3_ENDPOINT: `http://127.0.0.1:${storePort}${S3}`,
+    TERRACE_S3_BUCKET: "terrace-facts",
+    TERRACE_S3_REGION: "auto",
+    TERRACE_S3_ACCESS_KEY_ID: "0123456789abcdef0123456789abcdef",
+    TERRACE_S3_SECRET_ACCESS_KEY: "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
+  };
+  return { presigned: { ...VARIABLES, ...s3, ...vars }, worker: { ...VARIABLES, ...vars } };
+};
+
+/** Storage, with a key that `acme` trusts; `registries` start over it. */
+export class Storage {
+  #server;
+  #port;
+  #started = [];
+
+  static async start() {
+    const storage = new Storage();
+    await rm(directory, { recursive: true, force: true });
+    await mkdir(directory, { recursive: true });
+    storage.#port = await freePort();
+    const args = [join(root, "scripts", "bench", "writes", "storage.mjs"), String(storage.#port), join(directory, "files")];
+    storage.#server = await serve(nodeForWrangler(), args, { log: join(directory, "storage.log") });
+    for (let tries = 0; ; tries += 1) {
+      const answers = await storage.counts().then(() => true, () => false);
+      if (answers) break;
+      if (tries === 100) throw new Error("the storage of the benchmark does not answer");
+      await new Promise((done) => setTimeout(done, 50));
+    }
+    storage.key = await newKey(join(directory, "key"));
+    return storage;
+  }
+
+  /** What it was asked since the last time. */
+  counts() {
+    return this.#control();
+  }
+
+  /** See `control` of storage.mjs. */
+  set(settings) {
+    return this.#control({ method: "PUT", body: JSON.stringify(settings) });
+  }
+
+  async #control(init) {
+    return (await fetch(`http://127.0.0.1:${this.#port}${CONTROL}`, init)).json();
+  }
+
+  /** A new process of workerd, with a registry for each way of archive URLs: `{ presigned, worker, stop }`. */
+  async registries({ vars = {}, inspect = false } = {}) {
+    const wasm = join(root, "build", "index_bg.wasm");
+    const files = {
+      "measured.mjs": join(root, "scripts", "bench", "writes", "measured.mjs"),
+      "memory.mjs": join(root, "tests", "clients", "support", "watched", "memory.mjs"),
+      "index.js": join(root, "build", "index.js"),
+      "index_bg.wasm": wasm,
+    };
+    const options = { name: "workerd", files, deployments: deployments(this.#port, vars), storePort: this.#port, directory, inspect };
+    const workerd = await startWorkerd(options);
+    this.#started.push(workerd);
+    const of = (name) => new Measured(this, workerd, name);
+    return { presigned: of("presigned"), worker: of("worker"), stop: () => workerd.stop() };
+  }
+
+  async stop() {
+    for (const workerd of this.#started) await workerd.stop();
+    await this.#server.stop();
+    await rm(directory, { recursive: true, force: true });
+  }
+}
+
+/** A registry whose process is measured. */
+class Measured extends Registry {
+  constructor(storage, workerd, name) {
+    super();
+    const url = `http://127.0.0.1:${workerd.ports[name]}`;
+    Object.assign(this, { storage, pid: workerd.pid, inspector: workerd.inspector, name, url, secrets: { adminToken: ADMIN_TOKEN } });
+  }
+
+  /** The requests that it was sent, but for those that measure. */
+  requests = 0;
+
+  async admin(...args) {
+    this.requests += 1;
+    return super.admin(...args);
+  }
+
+  wasmBytes() {
+    return this.json("/.memory");
+  }
+
+  /** How many of the operations of storage that `work` takes follow each other: the others go on at the same time. */
+  async inARow(work) {
+    await this.storage.set({ delay: DELAY_MS });
+    const { total, slept, busy } = await this.measured(work);
+    await this.storage.set({ delay: 0 });
+    return busy / (slept / total);
+  }
+
+  /**
+   * Does `work` and returns what it took: the operations of storage, milliseconds of CPU of the process, milliseconds, bytes
+   * between the Worker and storage, the memory of wasm, and what the process held before and at most.
+   */
+  async measured(work) {
+    await this.wasmBytes();
+    await this.storage.counts();
+    const resident = await residentMemory(this.pid);
+    const [cpu, began] = [cpuOf(this.pid), performance.now()];
+    const result = await work();
+    const ms = performance.now() - began;
+    const taken = (cpuOf(this.pid) - cpu) / 1e6;
+    const { operations, received, sent, s3, slept, busy } = await this.storage.counts();
+    const { peak } = await resident.end();
+    const wasm = await this.wasmBytes();
+    const total = Object.values(operations).reduce((sum, count) => sum + count, 0);
+    return { result, operations, total, cpu: taken, ms, received, sent, s3, wasm, resident: { before: resident.before, peak }, slept, busy };
+  }
+}

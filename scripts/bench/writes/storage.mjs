@@ -1,0 +1,334 @@
+// KV, R2 and R2's S3 endpoint for benchmarks of writes, in a process of its own: the CPU and the memory of the Worker's
+// process are then the Worker's alone. It speaks what workerd speaks to the services behind its bindings, keeps documents
+// in memory and what is long in files, and counts what it is asked.
+//
+// Unlike R2 it checks no signature; what it keeps of an upload by S3 is what R2 keeps: the checksum that was signed.
+import { createHash, randomUUID } from "node:crypto";
+import { createReadStream, createWriteStream } from "node:fs";
+import { mkdir, rm } from "node:fs/promises";
+import { createServer } from "node:http";
+import { join } from "node:path";
+import { pipeline } from "node:stream/promises";
+
+import { isMain } from "../../lib/paths.mjs";
+import { SortedMap } from "./sorted-map.mjs";
+
+/** Where the benchmark itself asks. No key begins with a dot. */
+export const CONTROL = "/.control";
+
+/** Where the bucket's S3 endpoint is. */
+export const S3 = "/.s3";
+
+/** What is longer lies in a file. */
+const IN_MEMORY_BYTES = 1024 * 1024;
+
+/** Keys of one page of a listing: the most that KV and R2 give. */
+const PAGE = 1_000;
+
+/** How many operations of one request the platform lets go on at once (platform limits, "simultaneous open connections"). */
+const AT_ONCE = 6;
+
+/** What R2 says of what cannot be done, as workerd wants to hear it. */
+const NOT_FOUND = [404, 10007, "The specified key does not exist."];
+const BAD_DIGEST = [400, 10037, "The SHA-256 checksum you specified did not match what we received."];
+const PRECONDITION = [412, 10031, "At least one of the pre-conditions you specified did not hold."];
+
+const indices = new SortedMap();
+const objects = new SortedMap();
+
+let counts;
+/** What the benchmark wants to be otherwise: see `control`. */
+const settings = { delay: 0, keepsChecksums: true, pretends: false };
+let directory;
+
+const nothing = () => ({ operations: {}, received: 0, sent: 0, s3: { requests: 0, received: 0, sent: 0 }, slept: 0, busy: 0 });
+
+/**
+ * `PUT` changes settings: how many milliseconds each operation takes (`delay`), whether uploads by S3 leave their checksum
+ * behind (`keepsChecksums`), whether archives that nobody has stored seem to be there (`pretends`); and forgets all indices
+ * (`forgets: "indices"`), or everything.
+ * The answer is what was asked since the last time.
+ */
+async function control(request, response) {
+  if (request.method === "PUT") {
+    const { forgets, ...wanted } = JSON.parse(await bodyOf(request));
+    if (forgets) indices.clear();
+    if (forgets === "everything") await forgetObjects();
+    Object.assign(settings, wanted);
+  }
+  const answer = JSON.stringify({ ...counts, keys: { kv: indices.size, r2: objects.size } });
+  counts = nothing();
+  response.end(answer);
+}
+
+async function forgetObjects() {
+  objects.clear();
+  await rm(directory, { recursive: true, force: true });
+  await mkdir(directory);
+}
+
+function count(name) {
+  counts.operations[name] = (counts.operations[name] ?? 0) + 1;
+}
+
+/** Answers, and counts the bytes. */
+function send(response, status, headers, ...parts) {
+  const length = parts.reduce((sum, part) => sum + part.length, 0);
+  counts.sent += length;
+  response.writeHead(status, { ...headers, "content-length": length });
+  for (const part of parts) response.write(part);
+  response.end();
+}
+
+async function kv(request, response) {
+  const url = new URL(request.url, "http://kv");
+  const key = decodeURIComponent(url.pathname.slice(1));
+  if (request.method === "POST") return kvBulk(request, response);
+  if (request.method === "GET" && key === "") return kvList(url.searchParams, response);
+  count(`KV ${request.method.toLowerCase()}`);
+  if (request.method === "PUT") {
+    indices.set(key, { bytes: await bodyOf(request), metadata: request.headers["cf-kv-metadata"] });
+    return send(response, 200, {});
+  }
+  if (request.method === "DELETE") {
+    indices.delete(key);
+    return send(response, 200, {});
+  }
+  const entry = indices.get(key);
+  if (!entry) return send(response, 404, {});
+  return send(response, 200, { "cf-kv-metadata": entry.metadata }, entry.bytes);
+}
+
+async function kvBulk(request, response) {
+  count("KV get (many)");
+  const { keys } = JSON.parse(await bodyOf(request));
+  const found = keys.map((key) => {
+    const entry = indices.get(key);
+    return [key, entry ? { value: entry.bytes.toString(), metadata: JSON.parse(entry.metadata) } : null];
+  });
+  send(response, 200, {}, Buffer.from(JSON.stringify(Object.fromEntries(found))));
+}
+
+function kvList(query, response) {
+  count("KV list");
+  const names = indices.behind(query.get("prefix") ?? "", query.get("cursor") ?? "", PAGE + 1);
+  const keys = names.slice(0, PAGE).map((name) => ({ name, metadata: indices.get(name).metadata }));
+  const isCut = names.length > PAGE;
+  const page = { keys, list_complete: !isCut, ...(isCut && { cursor: names[PAGE - 1] }), cacheStatus: null };
+  send(response, 200, {}, Buffer.from(JSON.stringify(page)));
+}
+
+async function r2(request, response) {
+  const inBody = Number(request.headers["cf-r2-metadata-size"]);
+  const body = inBody ? await Prefixed.of(request, inBody) : null;
+  const asked = JSON.parse(body ? body.prefix : request.headers["cf-r2-request"]);
+  count(`R2 ${asked.method}`);
+  const answers = { head, get, put, list, delete: remove };
+  return answers[asked.method](asked, response, body);
+}
+
+/** A body that begins with a document, which says what it is. */
+class Prefixed {
+  static async of(request, length) {
+    const prefixed = new Prefixed();
+    const chunks = request[Symbol.asyncIterator]();
+    let read = Buffer.alloc(0);
+    while (read.length < length) read = Buffer.concat([read, (await chunks.next()).value]);
+    counts.received += read.length;
+    prefixed.prefix = read.subarray(0, length).toString();
+    prefixed.rest = async function* () {
+      yield read.subarray(length);
+      for (let next = await chunks.next(); !next.done; next = await chunks.next()) {
+        counts.received += next.value.length;
+        yield next.value;
+      }
+    };
+    return prefixed;
+  }
+}
+
+function refuse(response, [status, v4code, message]) {
+  send(response, status, { "cf-r2-error": JSON.stringify({ version: 1, v4code, message }) });
+}
+
+const found = (key) => objects.get(key) ?? (settings.pretends ? pretended(key) : undefined);
+
+/** An archive that seems to be there, as its key says, with as many bytes as it needs not have. */
+function pretended(key) {
+  const sha256 = /^archives\/([0-9a-f]{64})\./.exec(key)?.[1];
+  return sha256 && { key, version: sha256.slice(0, 32), etag: sha256.slice(0, 32), uploaded: 0, size: PRETENDED_BYTES, checksums: { 2: sha256 } };
+}
+
+/** How long each pretended archive is. */
+export const PRETENDED_BYTES = 1_000;
+
+const described = ({ key, version, etag, uploaded, size, checksums, custom = [], http = {} }) => ({
+  ...{ name: key, version, etag, uploaded, size, checksums },
+  ...{ customFields: custom, httpFields: http },
+});
+
+function tell(response, document, ...bodies) {
+  const text = Buffer.from(JSON.stringify(document));
+  send(response, 200, { "cf-r2-metadata-size": text.length }, text, ...bodies);
+}
+
+function head({ object: key }, response) {
+  const object = found(key);
+  return object ? tell(response, described(object)) : refuse(response, NOT_FOUND);
+}
+
+function get({ object: key, range }, response) {
+  const object = objects.get(key);
+  if (!object) return refuse(response, NOT_FOUND);
+  const offset = Number(range?.offset ?? 0);
+  const length = Math.min(Number(range?.length ?? object.size), object.size - offset);
+  const document = { ...described(object), ...(range && { range: { offset, length } }) };
+  if (object.bytes) return tell(response, document, object.bytes.subarray(offset, offset + length));
+  const text = Buffer.from(JSON.stringify(document));
+  response.writeHead(200, { "cf-r2-metadata-size": text.length, "content-length": text.length + length });
+  response.write(text);
+  counts.sent += text.length + length;
+  return sendFile(object, offset, length, response);
+}
+
+const sendFile = ({ file }, offset, length, response) =>
+  pipeline(createReadStream(file, { start: offset, end: offset + length - 1, highWaterMark: IN_MEMORY_BYTES }), response);
+
+async function put({ object: key, onlyIf, sha256, customFields, httpFields }, response, body) {
+  const stored = await keep(key, body.rest());
+  // The body comes first: who answers before it has come, is not heard.
+  if (onlyIf && !holds(onlyIf, objects.get(key))) return refuse(response, PRECONDITION);
+  if (sha256 && sha256 !== stored.sha256) return refuse(response, BAD_DIGEST);
+  // R2 has an MD5 of everything, and another checksum only where it was asked for one.
+  const checksums = { 0: stored.md5, ...(sha256 && { 2: sha256 }) };
+  return tell(response, described(place(key, { ...stored, checksums, custom: customFields, http: httpFields })));
+}
+
+function holds({ etagMatches, etagDoesNotMatch }, object) {
+  const isAmong = (etags) => etags.some(({ type, value }) => type === "wildcard" || value === object.etag);
+  if (etagMatches && !(object && isAmong(etagMatches))) return false;
+  return !(etagDoesNotMatch && object && isAmong(etagDoesNotMatch));
+}
+
+function place(key, { size, bytes, file, md5, checksums, custom, http }) {
+  const object = { key, version: randomUUID().replaceAll("-", ""), etag: md5, uploaded: Date.now(), size, bytes, file, checksums, custom, http };
+  objects.set(key, object);
+  return object;
+}
+
+/** Reads bytes to their end: in memory as long as they are few. */
+async function keep(key, chunks) {
+  const hashes = { sha256: createHash("sha256"), md5: createHash("md5") };
+  const held = [];
+  let [size, output, file] = [0, null, null];
+  for await (const chunk of chunks) {
+    size += chunk.length;
+    // An MD5 of what is long would only take the time of whoever shares this machine.
+    if (size <= IN_MEMORY_BYTES) hashes.md5.update(chunk);
+    hashes.sha256.update(chunk);
+    if (output === null && size > IN_MEMORY_BYTES) {
+      file = join(directory, randomUUID());
+      output = createWriteStream(file);
+      for (const earlier of held.splice(0)) output.write(earlier);
+    }
+    if (output === null) held.push(chunk);
+    else if (!output.write(chunk)) await new Promise((done) => output.once("drain", done));
+  }
+  if (output) await new Promise((done) => output.end(done));
+  const [sha256, md5] = [hashes.sha256.digest("hex"), hashes.md5.digest("hex")];
+  return { size, sha256, md5, file, bytes: output ? undefined : Buffer.concat(held) };
+}
+
+function list({ prefix = "", cursor, startAfter, limit = PAGE, include = [] }, response) {
+  const names = objects.behind(prefix, cursor ?? startAfter ?? "", limit + 1);
+  const truncated = names.length > limit;
+  const shown = names.slice(0, limit).map((name) => described(objects.get(name)));
+  // 1 stands for the metadata of the customer.
+  const listed = shown.map(({ customFields, ...rest }) => ({ ...rest, customFields: include.includes(1) ? customFields : [] }));
+  tell(response, { objects: listed, truncated, ...(truncated && { cursor: names[limit - 1] }), delimitedPrefixes: [] });
+}
+
+async function remove({ object: key, objects: keys = [key] }, response) {
+  for (const removed of keys) {
+    const file = objects.get(removed)?.file;
+    if (file) await rm(file, { force: true });
+    objects.delete(removed);
+  }
+  tell(response, {});
+}
+
+/** A client that follows a presigned URL. The Worker sees nothing of it. */
+async function s3(request, response) {
+  const key = decodeURIComponent(new URL(request.url, "http://s3").pathname).split("/").slice(3).join("/");
+  counts.s3.requests += 1;
+  if (request.method === "PUT") {
+    const stored = await keep(key, request);
+    counts.s3.received += stored.size;
+    const promised = request.headers["x-amz-checksum-sha256"];
+    if (promised && promised !== Buffer.from(stored.sha256, "hex").toString("base64")) return response.writeHead(400).end();
+    place(key, { ...stored, checksums: { 0: stored.md5, ...(promised && settings.keepsChecksums && { 2: stored.sha256 }) } });
+    return response.end();
+  }
+  const object = objects.get(key);
+  if (!object) return response.writeHead(404).end();
+  counts.s3.sent += object.size;
+  response.writeHead(200, { "content-length": object.size });
+  return object.file ? sendFile(object, 0, object.size, response) : response.end(object.bytes);
+}
+
+async function bodyOf(request) {
+  const chunks = [];
+  for await (const chunk of request) chunks.push(chunk);
+  const body = Buffer.concat(chunks);
+  if (request.url !== CONTROL) counts.received += body.length;
+  return body;
+}
+
+/** Those that go on, and those that wait for them. */
+let under = 0;
+let busySince;
+const waiting = [];
+
+/**
+ * Lets an operation take as long as `delay` says. `slept` is how long that was, of all together, and `busy` how long there was one
+ * at least: so many operations were in a row.
+ */
+async function slowly(work) {
+  if (settings.delay === 0) return work();
+  if (under === AT_ONCE) await new Promise((done) => waiting.push(done));
+  const began = performance.now();
+  if (under === 0) busySince = began;
+  under += 1;
+  await new Promise((done) => setTimeout(done, settings.delay));
+  under -= 1;
+  waiting.shift()?.();
+  const now = performance.now();
+  counts.slept += now - began;
+  if (under === 0) counts.busy += now - busySince;
+  return work();
+}
+
+async function answer(request, response) {
+  if (request.url === CONTROL) return control(request, response);
+  if (request.url.startsWith(`${S3}/`)) return s3(request, response);
+  const { headers } = request;
+  const isR2 = "cf-r2-request" in headers || "cf-r2-metadata-size" in headers;
+  return slowly(() => (isR2 ? r2(request, response) : kv(request, response)));
+}
+
+if (isMain(import.meta.url)) {
+  const [port, files] = process.argv.slice(2);
+  directory = files;
+  counts = nothing();
+  await rm(directory, { recursive: true, force: true });
+  await mkdir(directory, { recursive: true });
+  const server = createServer((request, response) => {
+    answer(request, response).catch((error) => {
+      console.error(error);
+      response.destroy();
+    });
+  });
+  server.keepAliveTimeout = 0;
+  server.requestTimeout = 0;
+  server.listen(Number(port), "127.0.0.1");
+}
