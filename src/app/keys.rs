@@ -177,15 +177,8 @@ impl<P: Platform> App<'_, P> {
         releases: &[ListedRelease],
         standings: &mut Standings,
     ) -> Result<(), Failure> {
-        let Package::Provider(address) = package else {
-            return Ok(());
-        };
-        let (document, _) = self.keys_document(&address.namespace).await?;
-        if document
-            .statements
-            .values()
-            .all(|it| it.state != KeyState::Revoked)
-        {
+        let statements = self.judging_statements(package).await?;
+        if statements.is_empty() {
             return Ok(());
         }
         for listed in releases {
@@ -197,12 +190,28 @@ impl<P: Platform> App<'_, P> {
                     _ => None,
                 },
             };
-            let said = key_id.as_ref().and_then(|id| document.statements.get(id));
+            let said = key_id.as_ref().and_then(|id| statements.get(id));
             if let (Some(key_id), Some(said)) = (&key_id, said) {
                 standings.judge(&listed.version, key_id, said);
             }
         }
         Ok(())
+    }
+
+    /// What is said of the keys of a hosted provider's namespace; nothing where none of them is revoked.
+    pub(super) async fn judging_statements(
+        &self,
+        package: &Package,
+    ) -> Result<BTreeMap<String, KeyStatement>, Failure> {
+        let Package::Provider(address) = package else {
+            return Ok(BTreeMap::new());
+        };
+        let (document, _) = self.keys_document(&address.namespace).await?;
+        let mut statements = document.statements;
+        if statements.values().all(|it| it.state != KeyState::Revoked) {
+            statements.clear();
+        }
+        Ok(statements)
     }
 
     /// The namespace's keys, ready to verify with, and what is said of them.

@@ -1,6 +1,7 @@
 //! Reads: one index, and the facts only when there is none.
 
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 
 use terrace_core::digest::Sha256;
 use terrace_core::index::{self, IndexDocument, ListedRelease};
@@ -11,7 +12,7 @@ use terrace_core::read::{Answered, FinishError, Found, IndexForm, Lookup};
 use terrace_core::release::Release;
 use terrace_core::reply::{Body, Reply};
 use terrace_core::request_line::IndexState;
-use terrace_core::standing::Standings;
+use terrace_core::standing::{KeyStatement, Standings};
 use terrace_core::version::Version;
 
 use super::follow::Shared;
@@ -20,6 +21,28 @@ use crate::store::{Clock as _, Fact, Facts as _, Indices as _, Platform, Revisio
 
 /// Indices, each with the key it is written to.
 pub(super) type Indexed = Vec<(IndexKey, IndexDocument)>;
+
+/// What the indices of a package's versions say besides their releases.
+#[derive(Debug)]
+pub(super) struct Said {
+    standings: Standings,
+    statements: BTreeMap<String, KeyStatement>,
+}
+
+impl Said {
+    /// Every index of one version.
+    pub(super) fn indices_of(&self, release: &Release) -> Result<Indexed, Failure> {
+        let mut standings = self.standings.clone();
+        if let Release::Provider(it) = release {
+            let key_id = &it.signing_key.key_id;
+            if let Some(said) = self.statements.get(key_id) {
+                standings.judge(&it.version, key_id, said);
+            }
+        }
+        let indices = index::of_version(release, &standings);
+        indices.map_err(|error| Failure::Corrupt(error.to_string()))
+    }
+}
 
 pub(super) fn versions_of(
     package: &Package,
@@ -335,15 +358,15 @@ impl<P: Platform> App<'_, P> {
 
     /// Every index of one version.
     pub(super) async fn indices_of(&self, release: &Release) -> Result<Indexed, Failure> {
-        let package = release.package();
-        let mut standings = self.standings(&package).await?;
-        if let Release::Provider(_) = release {
-            let listed = ListedRelease::of(release);
-            let listed = listed.map_err(|error| Failure::Corrupt(error.to_string()))?;
-            self.judge(&package, &[listed], &mut standings).await?;
-        }
-        let indices = index::of_version(release, &standings);
-        indices.map_err(|error| Failure::Corrupt(error.to_string()))
+        self.said_of(&release.package()).await?.indices_of(release)
+    }
+
+    /// What is said of a package, and of the keys that have signed it.
+    pub(super) async fn said_of(&self, package: &Package) -> Result<Said, Failure> {
+        Ok(Said {
+            standings: self.standings(package).await?,
+            statements: self.judging_statements(package).await?,
+        })
     }
 
     async fn catch_up<'w>(

@@ -13,6 +13,8 @@ use terrace_core::repair::{CursorDocument, Position, Section};
 use terrace_core::reply::Reply;
 use terrace_core::time::UnixTime;
 
+use self::indices::Made;
+use super::read::Said;
 use super::tokens::{json, parse};
 use super::{App, Failure};
 use crate::store::{Clock as _, Condition, Facts as _, Platform};
@@ -35,6 +37,10 @@ pub(super) struct Step {
     left: u32,
     /// Whether it has done nothing yet.
     is_fresh: bool,
+    /// What is said of the last package whose versions were looked at.
+    said: Option<(Package, Said)>,
+    /// What the last package makes whose indices were looked at.
+    made: Option<Made>,
     report: ReindexAnswer,
 }
 
@@ -54,6 +60,8 @@ impl Step {
             position,
             left: operations,
             is_fresh: true,
+            said: None,
+            made: None,
             report: ReindexAnswer::default(),
         }
     }
@@ -244,12 +252,14 @@ impl<P: Platform> App<'_, P> {
         match repaired {
             Ok(false) => {}
             Ok(true) => step.report.rewritten.push(name),
-            Err(failure) => {
-                self.platform.log(&format!("repair: {name} failed:"));
-                self.problem(failure);
-                step.report.failed.push(name);
-            }
+            Err(failure) => self.note_failed(step, name, failure),
         }
+    }
+
+    fn note_failed(&self, step: &mut Step, name: String, failure: Failure) {
+        self.platform.log(&format!("repair: {name} failed:"));
+        self.problem(failure);
+        step.report.failed.push(name);
     }
 }
 

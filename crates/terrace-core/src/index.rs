@@ -20,6 +20,8 @@
 //! may leave a list that is too old; the next publish of the package, or the same one again,
 //! writes it anew.
 
+mod made;
+
 use serde::{Deserialize, Serialize};
 
 use crate::access::Revocations;
@@ -36,6 +38,8 @@ use crate::release::{
 };
 use crate::standing::{Reason, Standings};
 use crate::version::Version;
+
+pub use made::MadeIndices;
 
 /// A value for KV: the bytes and what a read must know without looking into them.
 #[derive(Debug, Clone, PartialEq, Eq)]

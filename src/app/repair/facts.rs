@@ -7,7 +7,7 @@ use terrace_core::repair::{Position, Section};
 use terrace_core::version::Version;
 
 use super::{AT_LEAST, AT_LEAST_FOR_LISTS, Going, Step};
-use crate::app::read::Indexed;
+use crate::app::read::{Indexed, Said};
 use crate::app::{App, Failure};
 use crate::store::{Facts as _, Indices as _, Platform};
 
@@ -124,18 +124,32 @@ impl<P: Platform> App<'_, P> {
         package: &Package,
         version: &Version,
     ) -> Result<bool, Failure> {
-        // The release, what is said of it, and the keys of its namespace.
-        step.spend(3);
+        step.spend(1);
         let Some(release) = self.release(package, version).await? else {
             return Ok(false);
         };
-        let wanted = self.indices_of(&release).await?;
+        let wanted = self.said(step, package).await?.indices_of(&release)?;
         if self.differing(step, &wanted).await.is_empty() {
             return Ok(false);
         }
         step.spend(5 + wanted.len());
         self.index_version(&release).await?;
         Ok(true)
+    }
+
+    /// What is said of a package, read once in a step: whoever says something else meanwhile writes the
+    /// indices, and what is written here is read anew.
+    async fn said<'s>(&self, step: &'s mut Step, package: &Package) -> Result<&'s Said, Failure> {
+        let known = step.said.take().filter(|(of, _)| of == package);
+        let (_, said) = match known {
+            Some(known) => step.said.insert(known),
+            None => {
+                step.spend(2);
+                let said = self.said_of(package).await?;
+                step.said.insert((package.clone(), said))
+            }
+        };
+        Ok(said)
     }
 
     async fn repair_pushed(&self, step: &mut Step, index: &PushedIndex) -> Result<bool, Failure> {

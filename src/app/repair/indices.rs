@@ -1,16 +1,30 @@
 //! From indices to facts: one that follows from none is removed.
 
-use terrace_core::index::ListedRelease;
+use terrace_core::index::MadeIndices;
 use terrace_core::key::{IndexKey, Package, PushedIndex};
 use terrace_core::limits;
-use terrace_core::repair::{Position, Section};
 
 use super::{AT_LEAST, AT_LEAST_FOR_LISTS, Going, Step};
 use crate::app::{App, Failure};
-use crate::store::{Facts as _, Indices as _, Platform, StoreError};
+use crate::store::{Facts as _, Indices as _, Platform, Revision, StoreError};
 
-/// How many keys of a package are looked at together: all of them may have to be removed.
+/// How many indices of a package are removed before it is looked at again: each takes an operation.
 const MOST_AT_ONCE: usize = 20;
+
+/// What indices a package has, as of a state of its marker.
+#[derive(Debug)]
+pub(super) struct Made {
+    package: Package,
+    change: Option<Revision>,
+    indices: MadeIndices,
+}
+
+/// What has become of keys of a package.
+struct Looked {
+    /// How many of them were looked at.
+    count: usize,
+    removed: Vec<String>,
+}
 
 impl<P: Platform> App<'_, P> {
     /// Looks at the keys of all indices, a package or a single key at a time.
@@ -51,65 +65,81 @@ impl<P: Platform> App<'_, P> {
     async fn repair_keys(&self, step: &mut Step, names: Vec<String>) -> Going {
         let mut names = names.into_iter().peekable();
         while let Some(name) = names.next() {
-            if step.names() >= limits::REPAIRED_NAMES {
-                return Going::Pausing;
-            }
             let Some(key) = IndexKey::parse(&name) else {
                 self.platform
                     .log(&format!("repair: {name:?} is no index: passed over"));
                 step.position.behind = name;
                 continue;
             };
-            let group = key.package().map(|package| format!("{package}/"));
-            let costs = match &group {
-                Some(_) => AT_LEAST_FOR_LISTS,
-                None => AT_LEAST,
+            let going = match key.package().cloned() {
+                Some(package) => {
+                    // All that is there of a package is told by one listing.
+                    let group = format!("{package}/");
+                    let mut keys = vec![(name, key)];
+                    while let Some(name) = names.next_if(|name| name.starts_with(&group)) {
+                        keys.extend(IndexKey::parse(&name).map(|key| (name, key)));
+                    }
+                    self.repair_group(step, &package, &keys).await
+                }
+                None => self.repair_alone(step, name, &key).await,
             };
-            if !step.affords(costs) {
+            if going == Going::Pausing {
                 return Going::Pausing;
             }
-            let mut last = name;
-            let mut keys = vec![key];
-            if let Some(group) = group {
-                // All that is there of a package is told by one listing.
-                while keys.len() < MOST_AT_ONCE
-                    && let Some(name) = names.next_if(|name| name.starts_with(&group))
-                {
-                    keys.extend(IndexKey::parse(&name));
-                    last = name;
-                }
-            }
-            self.repair_group(step, keys).await;
-            step.position = Position {
-                section: Section::Indices,
-                behind: last,
-                page: step.position.page.take(),
-            };
         }
         Going::On
     }
 
-    async fn repair_group(&self, step: &mut Step, keys: Vec<IndexKey>) {
-        let package = keys.first().and_then(IndexKey::package).cloned();
-        let count = u32::try_from(keys.len()).unwrap_or_default();
-        let removed = match (&package, keys.as_slice()) {
-            (Some(package), keys) => self.remove_stale(step, package, keys).await,
-            (None, [IndexKey::Pushed(index)]) => self.remove_stale_pushed(step, index).await,
-            (None, _) => Ok(Vec::new()),
-        };
-        step.report.looked_at += count;
-        match removed {
-            Ok(removed) => step.report.removed.extend(removed),
-            Err(failure) => {
-                let name = keys.first().map(ToString::to_string).unwrap_or_default();
-                self.platform.log(&format!("repair: {name} failed:"));
-                self.problem(failure);
-                step.report.failed.push(name);
+    /// Looks at keys of one package, and again when so many have been removed as are at once.
+    async fn repair_group(
+        &self,
+        step: &mut Step,
+        package: &Package,
+        mut keys: &[(String, IndexKey)],
+    ) -> Going {
+        while let Some((first, _)) = keys.first() {
+            if step.names() >= limits::REPAIRED_NAMES || !step.affords(AT_LEAST_FOR_LISTS) {
+                return Going::Pausing;
             }
+            let looked = self.remove_stale(step, package, keys).await;
+            let Looked { count, removed } = looked.unwrap_or_else(|failure| {
+                self.note_failed(step, first.clone(), failure);
+                Looked {
+                    count: keys.len(),
+                    removed: Vec::new(),
+                }
+            });
+            step.report.looked_at += u32::try_from(count).unwrap_or_default();
+            step.report.removed.extend(removed);
+            let (done, rest) = keys.split_at(count);
+            if let Some((last, _)) = done.last() {
+                step.position.behind.clone_from(last);
+            }
+            keys = rest;
         }
+        Going::On
     }
 
-    /// Removes those indices of a package that follow from none of its releases.
+    /// Looks at a key that belongs to no package.
+    async fn repair_alone(&self, step: &mut Step, name: String, key: &IndexKey) -> Going {
+        if step.names() >= limits::REPAIRED_NAMES || !step.affords(AT_LEAST) {
+            return Going::Pausing;
+        }
+        let removed = match key {
+            IndexKey::Pushed(index) => self.remove_stale_pushed(step, index).await,
+            _ => Ok(Vec::new()),
+        };
+        step.report.looked_at += 1;
+        match removed {
+            Ok(removed) => step.report.removed.extend(removed),
+            Err(failure) => self.note_failed(step, name.clone(), failure),
+        }
+        step.position.behind = name;
+        Going::On
+    }
+
+    /// Removes those indices of a package that follow from none of its releases, so many at most as are at
+    /// once.
     ///
     /// Whoever commits one meanwhile has changed the marker before the second look, and gets its indices
     /// again; or has looked at KV after that, and writes them itself.
@@ -117,31 +147,58 @@ impl<P: Platform> App<'_, P> {
         &self,
         step: &mut Step,
         package: &Package,
-        keys: &[IndexKey],
-    ) -> Result<Vec<String>, Failure> {
-        let before = self.change(package).await?;
-        let releases = self.list_releases(package).await?;
-        step.spend(2 + releases.len() / 1_000);
-        let mut stale: Vec<&IndexKey> = keys
+        keys: &[(String, IndexKey)],
+    ) -> Result<Looked, Failure> {
+        let made = self.made(step, package).await?;
+        let mut stale: Vec<(usize, &IndexKey)> = keys
             .iter()
-            .filter(|key| !is_made_of(key, &releases))
+            .map(|(_, key)| key)
+            .enumerate()
+            .filter(|(_, key)| !made.indices.includes(key))
             .collect();
         // The lists of a pulled provider may say that there is nothing.
-        if releases.is_empty() && matches!(package, Package::Mirrored(_)) {
+        if made.indices.is_empty() && matches!(package, Package::Mirrored(_)) {
             let lists = self.versions(package).await?;
             step.spend(2);
-            stale.retain(|key| !lists.iter().any(|(list, _)| list == *key));
+            stale.retain(|(_, key)| !lists.iter().any(|(list, _)| list == *key));
         }
-        for key in &stale {
+        // What comes behind those that are removed now is looked at again.
+        let next = stale.get(MOST_AT_ONCE).map(|(at, _)| *at);
+        stale.truncate(MOST_AT_ONCE);
+        for (_, key) in &stale {
             step.spend(1);
             self.remove_index(key).await?;
         }
-        if !stale.is_empty() && self.change(package).await? != before {
-            for key in &stale {
+        if !stale.is_empty() && self.change(package).await? != made.change {
+            for (_, key) in &stale {
                 self.mend(key).await?;
             }
         }
-        Ok(stale.into_iter().map(ToString::to_string).collect())
+        step.made = Some(made);
+        let removed = stale.iter().map(|(_, key)| key.to_string());
+        Ok(Looked {
+            count: next.unwrap_or(keys.len()),
+            removed: removed.collect(),
+        })
+    }
+
+    /// What indices the releases of a package make. They are listed once in a step, as long as nobody
+    /// changes the marker.
+    async fn made(&self, step: &mut Step, package: &Package) -> Result<Made, Failure> {
+        step.spend(1);
+        let change = self.change(package).await?;
+        let known = step.made.take();
+        let known = known.filter(|made| made.package == *package && made.change == change);
+        if let Some(made) = known {
+            return Ok(made);
+        }
+        let releases = self.list_releases(package).await?;
+        step.spend(1 + releases.len() / 1_000);
+        Ok(Made {
+            package: package.clone(),
+            change,
+            indices: MadeIndices::of(releases),
+        })
     }
 
     async fn remove_stale_pushed(
@@ -177,24 +234,5 @@ impl<P: Platform> App<'_, P> {
             Err(StoreError::Busy(_)) | Ok(()) => Ok(()),
             Err(error) => Err(error.into()),
         }
-    }
-}
-
-/// Whether some of these releases make such an index.
-fn is_made_of(key: &IndexKey, releases: &[ListedRelease]) -> bool {
-    let is_artifact = |release: &ListedRelease| !release.contents.is_empty();
-    match key {
-        IndexKey::Versions(Package::Mirrored(_)) | IndexKey::MirrorVersions(Package::Module(_)) => {
-            false
-        }
-        IndexKey::Versions(_) | IndexKey::MirrorVersions(_) | IndexKey::Tags(_) => {
-            !releases.is_empty()
-        }
-        IndexKey::Version(_, version) => releases.iter().any(|it| it.version == *version),
-        IndexKey::Tag(_, version) => releases
-            .iter()
-            .any(|it| it.version == *version && is_artifact(it)),
-        IndexKey::Content(_, digest) => releases.iter().any(|it| it.may_contain(*digest)),
-        IndexKey::Pushed(_) | IndexKey::Revocations => true,
     }
 }

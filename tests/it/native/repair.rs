@@ -390,6 +390,53 @@ fn an_index_is_not_removed_whose_fact_has_come_meanwhile() {
     assert!(documents[key].contains("sha256"), "{}", documents[key]);
 }
 
+/// The walk has listed the releases for the first of a package's keys, and goes by that for the others.
+#[test]
+fn an_index_is_not_removed_whose_fact_has_come_since_the_releases_were_listed() {
+    let memory = Memory::new();
+    let registry = Registry::in_memory(&memory, &[]);
+    let (first, second) = (
+        ProviderFixture::of("acme", "widget", "1.0.0"),
+        ProviderFixture::of("acme", "widget", "1.1.0"),
+    );
+    first.publish(&registry);
+    second.upload(&registry);
+    reindex(&registry, None);
+    memory.index_page(2);
+    let other = Registry::in_memory(&memory, &[]);
+    let again = memory.clone();
+    // The first page of keys is that of the walk over indices.
+    memory.before_operation("KV list", move || {
+        again.clone().before_operation("KV list", move || {
+            second.put(&other).expect(201);
+            again.forget_operations();
+        });
+    });
+    let (told, _) = reindex(&registry, None);
+    assert!(!memory.is_uninterrupted());
+    assert_eq!(told["removed"], [""; 0]);
+    let listings = memory.operations();
+    let releases = "R2 list releases/providers/hosted/acme/widget/";
+    let listings = listings.iter().filter(|it| *it == releases).count();
+    assert_eq!(listings, 1, "of what was there before nothing is known");
+}
+
+#[test]
+fn more_indices_are_removed_than_at_once() {
+    let (memory, registry) = filled(&[]);
+    reindex(&registry, None);
+    let whole = documents(&memory);
+    for patch in 0..50 {
+        memory.put_index(
+            &format!("providers/hosted/acme/widget/version/9.0.{patch}"),
+            "{}",
+        );
+    }
+    let (told, _) = reindex(&registry, None);
+    assert_eq!(told["removed"].len(), 50, "{told:?}");
+    assert_eq!(documents(&memory), whole);
+}
+
 #[test]
 fn a_deleted_tag_whose_index_was_left_is_gone_after_a_repair() {
     let memory = Memory::new();
