@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use futures_util::future::try_join_all;
 use serde::de::DeserializeOwned;
 use terrace_core::access::Caller;
 use terrace_core::address::{MirroredAddress, ModuleAddress, ProviderAddress};
@@ -28,6 +29,10 @@ use super::{App, Failure};
 use crate::store::{
     Archives as _, Clock as _, Condition, Facts as _, Payload, Platform, StoreError, Stored,
 };
+
+/// Archives that are looked at together: as many as the platform lets wait for an answer
+/// (<https://developers.cloudflare.com/workers/platform/limits/#simultaneous-open-connections>).
+const ARCHIVES_AT_ONCE: usize = 6;
 
 /// How a list of steps ended.
 pub(super) enum Executed {
@@ -224,8 +229,9 @@ impl<P: Platform> App<'_, P> {
         look: &Look,
     ) -> Result<Vec<ArchiveState>, Failure> {
         let mut states = Vec::new();
-        for archive in expected {
-            states.push(self.archive_state(archive, look).await?);
+        for some in expected.chunks(ARCHIVES_AT_ONCE) {
+            let looked = some.iter().map(|it| self.archive_state(it, look));
+            states.extend(try_join_all(looked).await?);
         }
         Ok(states)
     }
