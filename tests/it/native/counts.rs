@@ -1,7 +1,11 @@
 //! What each request costs in storage operations.
 
+use serde_json::json;
+
 use crate::support::fixtures::sha256;
 use crate::support::memory::Memory;
+use crate::support::registry::Sent;
+use crate::support::tokens::post;
 use crate::support::{MirrorFixture, ModuleFixture, ProviderFixture, Registry};
 
 fn published() -> (Memory, Registry, ProviderFixture, ModuleFixture) {
@@ -41,7 +45,7 @@ fn each_read_makes_one_kv_read_and_no_r2_operation() {
     ] {
         for method in ["GET", "HEAD"] {
             memory.forget_operations();
-            registry.send(&crate::support::registry::Sent::new(method, &path));
+            registry.send(&Sent::new(method, &path));
             let operations = memory.operations();
             assert_eq!(operations.len(), 1, "{method} {path}: {operations:?}");
             assert!(operations[0].starts_with("KV get "), "{operations:?}");
@@ -146,6 +150,52 @@ fn the_5000th_publish_lists_six_pages_at_most_and_reads_no_other_release() {
         versions["modules"][0]["versions"].as_array().unwrap().len(),
         5_000
     );
+}
+
+#[test]
+fn the_archives_of_a_release_are_looked_at_together() {
+    let memory = Memory::new();
+    let registry = Registry::in_memory(&memory, &[]);
+    let fixture = ProviderFixture::new("1.0.0");
+    fixture.add_key(&registry);
+    fixture.upload(&registry);
+    memory.forget_operations();
+    memory.interleave();
+    let bearer = format!("Bearer {}", registry.token());
+    let publish = Sent::new("PUT", &fixture.admin_path())
+        .header("authorization", &bearer)
+        .body(fixture.description().to_string());
+    let answers = registry.send_after(&[publish], &[0]);
+    assert_eq!(answers[0].status, 201);
+    let operations = memory.operations();
+    let looks = operations.iter().filter(|it| it.ends_with(".zip"));
+    let looks: Vec<&str> = looks
+        .filter_map(|it| it.split(" archives/").next())
+        .collect();
+    let (heads, reads) = (["R2 head"; 2], ["R2 read"; 2]);
+    assert_eq!(looks, [heads, reads].concat(), "{operations:?}");
+}
+
+/// Where nothing is to be repaired.
+#[test]
+fn a_version_more_takes_a_repair_two_operations_more() {
+    let memory = Memory::new();
+    let registry = Registry::in_memory(&memory, &[("TERRACE_REPAIR_OPERATIONS", "800")]);
+    let operations = |patches: std::ops::Range<u32>| {
+        for patch in patches {
+            let version = format!("1.0.{patch}");
+            ProviderFixture::of("acme", "widget", &version).publish(&registry);
+        }
+        memory.forget_operations();
+        let answer = post(&registry, "/admin/v1/reindex", &json!({})).expect(200);
+        assert_eq!(answer.json().get("next"), None, "it is one step");
+        memory.operations().len()
+    };
+    // What nobody has written yet is there after the first walk.
+    operations(0..1);
+    let few = operations(1..2);
+    let more = operations(2..22);
+    assert_eq!(more - few, 20 * 2, "a release, and its indices");
 }
 
 #[test]
