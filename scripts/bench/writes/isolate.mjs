@@ -1,4 +1,4 @@
-// What of the CPU of a process is JavaScript and wasm. The rest is native: most of it moves bytes, for which the platform
+// What of a process is JavaScript and wasm, which is what the platform limits. The rest of its CPU is native: most of it moves bytes, for which the platform
 // charges nobody, and speaks HTTP with storage, which is another process only here.
 import { Inspector } from "../../../tests/clients/support/inspector.mjs";
 
@@ -14,4 +14,12 @@ export async function isolateTime(registry, work) {
   inspector.close();
   const native = new Set(nodes.filter(({ callFrame }) => NATIVE.has(callFrame.functionName)).map(({ id }) => id));
   return samples.reduce((sum, id, at) => sum + (native.has(id) ? 0 : Math.min(timeDeltas[at], SAMPLE_US)), 0) / 1000;
+}
+
+/** The most bytes that the heap of the isolate held during `work`, with the buffers and the wasm that it refers to. */
+export async function isolatePeak(registry, work) {
+  const inspector = await Inspector.connect(registry.inspector, registry.name);
+  const peak = await inspector.peakHeapDuring(work);
+  inspector.close();
+  return peak;
 }

@@ -1,13 +1,10 @@
-// The Worker, and besides how much memory its wasm holds, at /.memory; and its scheduled event, at /.scheduled.
+// The Worker, and besides how much memory its wasm holds, at /.memory.
 import "./memory.mjs";
-import Terrace from "./index.js";
+import terrace from "./index.js";
 
 export default {
-  async fetch(request, env, context) {
+  fetch(request, env, context) {
     if (request.url.endsWith("/.memory")) return Response.json(globalThis.wasmMemory.buffer.byteLength);
-    const worker = new Terrace(context, env);
-    if (!request.url.endsWith("/.scheduled")) return worker.fetch(request);
-    await worker.scheduled({ cron: "", scheduledTime: Date.now() });
-    return new Response();
+    return terrace.fetch(request, env, context);
   },
 };

@@ -1,6 +1,6 @@
 // What publishing a version of a provider takes, by how many versions there are.
 import { provider } from "../../../tests/clients/support/releases.mjs";
-import { isolateTime } from "./isolate.mjs";
+import { isolatePeak, isolateTime } from "./isolate.mjs";
 import { PLATFORMS, restore, template } from "./seed.mjs";
 
 /** How many are published where one is measured: the medians of their CPU and time count. */
@@ -34,20 +34,20 @@ async function measureNth(storage, n, mode) {
     for (let time = 0; time < TIMES; time += 1) await registry.publishes(release(`warm-${mode}${n}`, time));
     const wasm = await registry.wasmBytes();
     const runs = [];
-    for (let time = 0; time < TIMES; time += 1) {
-      // The first of a provider is another provider's each time.
-      const nth = await release(n === 1 ? `${mode}${n}-${time}` : `${mode}${n}`, time);
-      runs.push(await registry.measured(() => publish(registry, nth)));
-    }
-    const late = await release(n === 1 ? `${mode}${n}-late` : `${mode}${n}`, TIMES);
-    const rounds = await registry.inARow(() => publish(registry, late));
-    const last = await release(n === 1 ? `${mode}${n}-last` : `${mode}${n}`, TIMES + 1);
-    const isolate = await isolateTime(registry, () => publish(registry, last));
+    // The first of a provider is another provider's each time.
+    const publishNext = async (time) => {
+      const next = await release(n === 1 ? `${mode}${n}-${time}` : `${mode}${n}`, time);
+      return () => publish(registry, next);
+    };
+    for (let time = 0; time < TIMES; time += 1) runs.push(await registry.measured(await publishNext(time)));
+    const rounds = await registry.inARow(await publishNext(TIMES));
+    const isolate = await isolateTime(registry, await publishNext(TIMES + 1));
+    const heap = await isolatePeak(registry, await publishNext(TIMES + 2));
     const middle = (name) => runs.map((run) => run[name]).sort((a, b) => a - b)[TIMES >> 1];
     const [{ result: requests, operations, received, sent }] = runs;
     return {
       ...{ n, mode, requests, operations, rounds: Math.round(rounds) },
-      ...{ cpu: middle("cpu"), isolate, ms: middle("ms"), written: received, read: sent },
+      ...{ cpu: middle("cpu"), isolate, heap, ms: middle("ms"), written: received, read: sent },
       wasm: { before: wasm, after: runs.at(-1).wasm },
       resident: Math.max(...runs.map(({ resident }) => resident.peak)),
     };

@@ -13,11 +13,11 @@ const KV_READS = ["KV get", "KV get (many)"];
 const ROUND_MS = 30;
 
 export function publishTable(measured) {
-  const heads = ["version", "URLs", "requests", "KV writes", "R2 A", "R2 B", "in a row", "CPU ms", "JS, wasm", "ms here", "wasm MB", "process MB", "KB written", "KB read"];
-  const rows = measured.map(({ n, mode, requests, operations, rounds, cpu, isolate, ms, wasm, resident, written, read }) => [
+  const heads = ["version", "URLs", "requests", "KV writes", "R2 A", "R2 B", "in a row", "CPU ms", "JS, wasm", "ms here", "wasm MB", "isolate MB", "process MB", "KB written", "KB read"];
+  const rows = measured.map(({ n, mode, requests, operations, rounds, cpu, isolate, heap, ms, wasm, resident, written, read }) => [
     ...[String(n), mode === "presigned" ? "S3" : "Worker", String(requests)],
     ...[["KV put"], WRITES, READS].map((names) => String(count(operations, names))),
-    ...[String(rounds), whole(cpu), whole(isolate), whole(ms), mega(wasm.after), mega(resident), kilo(written), kilo(read)],
+    ...[String(rounds), whole(cpu), whole(isolate), whole(ms), mega(wasm.after), mega(heap), mega(resident), kilo(written), kilo(read)],
   ]);
   return aligned([heads, ...rows]);
 }

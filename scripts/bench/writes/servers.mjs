@@ -73,12 +73,11 @@ export class Storage {
 
   /** A new process of workerd, with a registry for each way of archive URLs: `{ presigned, worker, stop }`. */
   async registries({ vars = {}, inspect = false } = {}) {
-    const wasm = join(root, "build", "index_bg.wasm");
+    const bundle = ["index.js", "wasm.js", "index_bg.wasm"].map((name) => [name, join(root, "build", name)]);
     const files = {
       "measured.mjs": join(root, "scripts", "bench", "writes", "measured.mjs"),
       "memory.mjs": join(root, "tests", "clients", "support", "watched", "memory.mjs"),
-      "index.js": join(root, "build", "index.js"),
-      "index_bg.wasm": wasm,
+      ...Object.fromEntries(bundle),
     };
     const options = { name: "workerd", files, deployments: deployments(this.#port, vars), storePort: this.#port, directory, inspect };
     const workerd = await startWorkerd(options);
