@@ -133,7 +133,7 @@ async function withServer(mode, work) {
   }
 }
 
-/** terraform and others; each test file starts a server of its own. */
+/** terraform and others; each test file starts a server of its own. They wait more than they compute: two at a time. */
 async function testWithClients() {
   const directory = join(root, "tests", "clients");
   const files = existsSync(directory)
@@ -150,7 +150,7 @@ async function testWithClients() {
   await tally.suite(
     "tests with real clients",
     nodeForWrangler(),
-    ["--test", "--test-reporter=tap", ...paths],
+    ["--test", "--test-reporter=tap", "--test-concurrency=2", ...paths],
     readTap,
     { env },
   );
