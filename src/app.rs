@@ -38,7 +38,7 @@ use terrace_core::read::{Asked, Begun, begin, refused, sized};
 use terrace_core::release::OfferedPackage;
 use terrace_core::reply::Reply;
 use terrace_core::request_line::{Client, RequestLine};
-use terrace_core::route::{ADMIN_PREFIX, LOGIN_PREFIX, Method, Route};
+use terrace_core::route::{ADMIN_PREFIX, Method, Route, is_fenced};
 use terrace_core::signed_path::PulledPackage;
 use terrace_core::time::UnixTime;
 
@@ -191,26 +191,27 @@ impl<'a, P: Platform> App<'a, P> {
         let before = self.platform.tally().usage();
         let method = Method::parse(request.method());
         let is_admin = request.path().starts_with(ADMIN_PREFIX);
-        let is_login = request.path().starts_with(LOGIN_PREFIX);
+        let is_fenced = is_fenced(request.path());
         let client = Client::of_user_agent(request.header("user-agent").as_deref());
         let (route, reply) = self.reply(request, &client).await;
         let line = RequestLine {
             route,
             method,
             status: reply.status,
-            millis: self.platform.clock().millis().saturating_sub(began),
+            millis: self.platform.clock().millis().saturating_sub(began)
+                + self.platform.tally().take_earlier(),
             usage: self.platform.tally().usage().since(before),
             index: self.platform.tally().take_index(),
             client: &client,
         };
-        if self.config.logged_requests.include(reply.status) {
-            self.platform.log_request(&line.to_json());
+        if let Some(line) = line.logged(self.config.logged_requests) {
+            self.platform.log_request(&line);
         }
-        match (is_admin, is_login) {
-            (true, _) => reply.fenced().with("server-timing", line.server_timing()),
-            (_, true) => reply.fenced(),
-            _ => reply,
+        let reply = if is_fenced { reply.fenced() } else { reply };
+        if is_admin {
+            return reply.with("server-timing", line.server_timing());
         }
+        reply
     }
 
     async fn reply<R>(&self, request: R, client: &Client) -> (&'static str, Reply<P::Stream>)
@@ -249,7 +250,7 @@ impl<'a, P: Platform> App<'a, P> {
                     lookup.set_range(request.header("range"));
                 }
                 let reply = self.read(&lookup, request.origin()).await;
-                if let (200, Some((package, version))) = (reply.status, lookup.download()) {
+                if let Some((package, version)) = lookup.download(reply.status) {
                     self.platform.count(&Counted {
                         package,
                         version,

@@ -47,37 +47,38 @@ pub enum Remembered {
 }
 
 impl Isolate {
-    /// Whether a token is revoked, as far as is remembered.
+    /// Whether a token is revoked, as far as is remembered. Whoever learns that it is time to look for news
+    /// has to.
     pub fn recall(&self, token: TokenId, now: UnixTime) -> Remembered {
+        let remembered = self.remembered(token, now);
+        if matches!(remembered, Remembered::Aging(_)) {
+            self.asked.set(now);
+        }
+        remembered
+    }
+
+    /// Whether a token is known not to be revoked, and it is not yet time to look for news.
+    pub fn knows_good(&self, token: TokenId, now: UnixTime) -> bool {
+        self.remembered(token, now) == Remembered::Revoked(false)
+    }
+
+    fn remembered(&self, token: TokenId, now: UnixTime) -> Remembered {
         let revocations = self.revocations.borrow();
         let Some(revocations) = revocations.as_ref() else {
             return Remembered::Nothing;
         };
         let is_revoked = revocations.include(token, now);
-        match now.0.saturating_sub(self.read.get().0) {
+        let since = |then: &Cell<UnixTime>| now.0.saturating_sub(then.get().0);
+        match since(&self.read) {
             age if age < limits::REVOCATIONS_FRESH_SECONDS => Remembered::Revoked(is_revoked),
             age if age < limits::REVOCATIONS_SECONDS => {
-                if now.0.saturating_sub(self.asked.get().0) < limits::REVOCATIONS_FRESH_SECONDS {
+                if since(&self.asked) < limits::REVOCATIONS_FRESH_SECONDS {
                     return Remembered::Revoked(is_revoked);
                 }
-                self.asked.set(now);
                 Remembered::Aging(is_revoked)
             }
             _ => Remembered::Nothing,
         }
-    }
-
-    /// Whether a token is known not to be revoked, and it is not yet time to look for news.
-    pub fn knows_good(&self, token: TokenId, now: UnixTime) -> bool {
-        let revocations = self.revocations.borrow();
-        let newest = self.read.get().max(self.asked.get());
-        let is_fresh = now.0.saturating_sub(newest.0) < limits::REVOCATIONS_FRESH_SECONDS;
-        let is_known = now.0.saturating_sub(self.read.get().0) < limits::REVOCATIONS_SECONDS;
-        is_fresh
-            && is_known
-            && revocations
-                .as_ref()
-                .is_some_and(|revocations| !revocations.include(token, now))
     }
 
     /// Remembers all revoked tokens as they were at this time, which is when reading them began.

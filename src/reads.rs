@@ -9,7 +9,7 @@ use terrace_core::config::Config;
 use terrace_core::read::{Answered, Asked, Begun, Found, IndexForm, Lookup, begin};
 use terrace_core::reply::Reply;
 use terrace_core::request_line::{Client, IndexState, RequestLine, Took, Usage};
-use terrace_core::route::{ADMIN_PREFIX, LOGIN_PREFIX, Method};
+use terrace_core::route::{Method, is_fenced};
 use terrace_core::time::UnixTime;
 
 use crate::isolate::Isolate;
@@ -27,6 +27,10 @@ pub struct Reads<'a> {
 
 /// How many reads may wait. One whose place has been taken is begun anew, by the whole registry.
 const PLACES: u32 = 1024;
+
+/// How many bytes of a request may wait with it. Whoever goes while KV is read leaves them behind: a client must
+/// not fill the isolate with that. What clients send is a tenth of it.
+const MOST_BYTES: usize = 1024;
 
 #[derive(Debug)]
 struct Waiting {
@@ -96,20 +100,15 @@ impl<'a> Reads<'a> {
     /// Begins to answer a GET or HEAD that came `now`, in milliseconds since 1970. `None`: it is for the whole
     /// registry.
     pub fn begin(&self, asked: &Asked<'_>, user_agent: Option<&str>, now: u64) -> Option<Step> {
-        // What is answered there has headers of its own.
-        if [ADMIN_PREFIX, LOGIN_PREFIX]
-            .iter()
-            .any(|prefix| asked.path.starts_with(prefix))
-        {
+        if is_fenced(asked.path) {
+            return None;
+        }
+        let kept = [Some(asked.origin), Some(asked.query), asked.if_none_match];
+        if kept.iter().flatten().map(|it| it.len()).sum::<usize>() > MOST_BYTES {
             return None;
         }
         let time = UnixTime(now / 1000);
-        let guards = self.config.access.guards_reads();
-        let asked = Asked {
-            authorization: asked.authorization.filter(|_| guards),
-            ..*asked
-        };
-        let (route, begun) = begin(&asked, self.config, || time);
+        let (route, begun) = begin(asked, self.config, || time);
         let about = About {
             route,
             method: Method::parse(asked.method),
@@ -139,7 +138,7 @@ impl<'a> Reads<'a> {
     }
 
     fn wait(&self, lookup: Box<Lookup>, origin: &str, about: About) -> Option<Wanted> {
-        // Blocked: whoever reads nothing says so.
+        // The registry answers it without a read.
         if lookup.blocked::<()>(&self.config.pull, None).is_some() {
             return None;
         }
@@ -166,12 +165,13 @@ impl<'a> Reads<'a> {
         Some(wanted)
     }
 
-    /// Finishes with what was found under the key; `range` is the header of this name, and `counts` says
-    /// whether downloads are counted. `None`: it is for the whole registry.
+    /// Finishes with what was found under the key; `range` is the header of this name where it counts, and
+    /// `counts` says whether downloads are counted. `None`: it is for the whole registry, as all is whose index
+    /// was not found.
     pub fn finish(
         &self,
         ticket: u32,
-        found: Found<()>,
+        found: Option<Found<()>>,
         range: Option<String>,
         counts: bool,
         now: u64,
@@ -182,11 +182,9 @@ impl<'a> Reads<'a> {
             about,
             ..
         } = self.take(ticket)?;
-        if lookup.leads_to_bytes() {
-            lookup.set_range(range);
-        }
+        lookup.set_range(range);
         let Answered::Fresh(reply) =
-            lookup.answer(found, self.config, &origin, UnixTime(now / 1000))
+            lookup.answer(found?, self.config, &origin, UnixTime(now / 1000))
         else {
             return None;
         };
@@ -199,7 +197,7 @@ impl<'a> Reads<'a> {
             ..Usage::default()
         };
         let line = self.line(&about, reply.status, Some(IndexState::Hit), usage, now);
-        let counted = lookup.download().filter(|_| counts && reply.status == 200);
+        let counted = lookup.download(reply.status).filter(|_| counts);
         let point = counted.map(|(package, version)| {
             let counted = Counted {
                 package,
@@ -235,8 +233,7 @@ impl<'a> Reads<'a> {
             index,
             client: &about.client,
         };
-        let is_logged = self.config.logged_requests.include(status);
-        is_logged.then(|| line.to_json())
+        line.logged(self.config.logged_requests)
     }
 }
 

@@ -11,6 +11,8 @@ pub struct Tally {
     r2: Cell<Took>,
     origin: Cell<Took>,
     index: Cell<Option<IndexState>>,
+    /// How long the request had been there before it was counted, in milliseconds.
+    earlier: Cell<u64>,
 }
 
 /// A part of the platform.
@@ -35,13 +37,17 @@ pub struct Timed<'t> {
 impl Tally {
     /// Counts an operation, and takes its time by a clock in milliseconds.
     pub fn time(&self, part: Part, now: fn() -> u64) -> Timed<'_> {
-        let took = match part {
+        let took = self.part(part);
+        let began = now();
+        Timed { took, now, began }
+    }
+
+    fn part(&self, part: Part) -> &Cell<Took> {
+        match part {
             Part::Kv => &self.kv,
             Part::R2 => &self.r2,
             Part::Origin => &self.origin,
-        };
-        let began = now();
-        Timed { took, now, began }
+        }
     }
 
     /// All that was taken so far.
@@ -51,6 +57,25 @@ impl Tally {
             r2: self.r2.get(),
             origin: self.origin.get(),
         }
+    }
+
+    /// Adds the time of an operation that somebody else has waited for before, and which counts now.
+    pub fn waited_before(&self, part: Part, millis: u64) {
+        let took = self.part(part);
+        let Took {
+            operations,
+            millis: known,
+        } = took.get();
+        took.set(Took {
+            operations,
+            millis: known.saturating_add(millis),
+        });
+        self.earlier.set(self.earlier.get().saturating_add(millis));
+    }
+
+    /// How long that was together, once.
+    pub fn take_earlier(&self) -> u64 {
+        self.earlier.take()
     }
 
     /// Remembers what became of the index that a read wants.
@@ -77,6 +102,15 @@ impl Drop for Timed<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_was_waited_for_before_is_time_and_no_operation() {
+        let tally = Tally::default();
+        tally.waited_before(Part::Kv, 7);
+        let Took { operations, millis } = tally.usage().kv;
+        assert_eq!((operations, millis), (0, 7));
+        assert_eq!([tally.take_earlier(), tally.take_earlier()], [7, 0]);
+    }
 
     #[test]
     fn an_operation_counts_with_its_time_when_it_has_ended() {

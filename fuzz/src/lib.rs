@@ -49,7 +49,7 @@ use terrace_core::protocol_version::ProtocolVersion;
 use terrace_core::publish::{MirrorPublication, ModulePublication, ProviderPublication};
 use terrace_core::pull::{OriginDocument, ProviderPattern, VersionPattern};
 use terrace_core::range;
-use terrace_core::read::{Asked, Begun, Found, IndexForm, begin};
+use terrace_core::read::{Answered, Asked, Begun, Found, IndexForm, begin};
 use terrace_core::release::Release;
 use terrace_core::repair::{CursorDocument, GarbageDocument, Position};
 use terrace_core::reply::Body;
@@ -171,8 +171,8 @@ pub fn read(data: &[u8]) {
             IndexForm::Text => Body::Text(body.to_owned()),
         };
         let found = Found { metadata, body };
-        let urls = config.archive_urls.as_ref();
-        if let Ok(reply) = lookup.finish(found, urls, asked.origin, &config.pull, NOW) {
+        let answered = lookup.answer(found, &config, asked.origin, NOW);
+        if let Answered::Fresh(reply) | Answered::Stale(reply, _) = answered {
             for (name, value) in &reply.headers {
                 assert!(!value.contains(['\r', '\n', '\0']), "{name}: {value:?}");
             }

@@ -12,13 +12,18 @@ use crate::store::Clock;
 pub(super) struct SystemClock;
 
 /// The time in milliseconds since 1970: a number, without the JS object that `worker::Date` makes.
+pub(super) fn millis() -> u64 {
+    whole(js_sys::Date::now())
+}
+
+/// A number of JavaScript that is no fraction.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
-    reason = "it is a positive number far below 2⁵³"
+    reason = "times are positive numbers far below 2⁵³"
 )]
-pub(super) fn millis() -> u64 {
-    js_sys::Date::now() as u64
+pub(super) fn whole(number: f64) -> u64 {
+    number as u64
 }
 
 impl Clock for SystemClock {

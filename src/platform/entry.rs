@@ -96,12 +96,7 @@ impl Machine {
     ) -> String {
         let answer = DRIVEN.with(|driven| {
             let driven = driven.get()?;
-            let metadata: IndexMetadata = serde_json::from_str(metadata).ok()?;
-            let body = match value {
-                Some(bytes) => Body::Text(String::from_utf8(bytes).ok()?),
-                None => Body::Stream(()),
-            };
-            let found = Found { metadata, body };
+            let found = found(metadata, value);
             let counts = driven.counts_downloads;
             driven
                 .reads
@@ -109,6 +104,16 @@ impl Machine {
         });
         answer.map(lines).unwrap_or_default()
     }
+}
+
+/// What was found; `None` where that is nothing, or no index.
+fn found(metadata: &str, value: Option<Vec<u8>>) -> Option<Found<()>> {
+    let metadata: IndexMetadata = serde_json::from_str(metadata).ok()?;
+    let body = match value {
+        Some(bytes) => Body::Text(String::from_utf8(bytes).ok()?),
+        None => Body::Stream(()),
+    };
+    Some(Found { metadata, body })
 }
 
 /// What is to be read, and how.

@@ -13,7 +13,7 @@ use worker::wasm_bindgen::{JsCast, JsValue};
 use worker::wasm_bindgen_futures::JsFuture;
 use worker::{Env, web_sys};
 
-use super::clock::millis;
+use super::clock::{self, millis};
 use crate::store::{IndexPage, Indices, StoreError};
 use crate::tally::{Part, Tally};
 
@@ -69,15 +69,17 @@ impl Indices for Namespace {
     ) -> Result<Option<Found<Self::Stream>>, StoreError> {
         let _timed = self.tally.time(Part::Kv, millis);
         let failed = |error| failure("get", key, error);
-        let kind = match form {
-            IndexForm::Stream => "stream",
-            IndexForm::Text => "arrayBuffer",
-        };
-        let options = object(&[("type", kind.into()), ("cacheTtl", cache_seconds.into())]);
+        let options = object(&[
+            ("type", kind(form).into()),
+            ("cacheTtl", cache_seconds.into()),
+        ]);
         let found = self.binding.get(&key.to_string(), &options);
         let found = settled(found).await.map_err(failed)?;
         let part = |name: &str| Reflect::get(&found, &name.into()).map_err(failed);
         let (value, metadata) = (part("value")?, part("metadata")?);
+        if let Some(waited) = part(WAITED)?.as_f64() {
+            self.tally.waited_before(Part::Kv, clock::whole(waited));
+        }
         if value.is_null() || metadata.is_null() {
             return Ok(None);
         }
@@ -163,6 +165,18 @@ impl Indices for Namespace {
         deleted.map(drop).map_err(failed)
     }
 }
+
+/// How KV calls the form that a value is wanted in
+/// (<https://developers.cloudflare.com/kv/api/read-key-value-pairs/#reference>).
+pub(super) fn kind(form: IndexForm) -> &'static str {
+    match form {
+        IndexForm::Stream => "stream",
+        IndexForm::Text => "arrayBuffer",
+    }
+}
+
+/// What `entry.js` adds to a value that it has read before: how many milliseconds that took.
+const WAITED: &str = "waited";
 
 async fn settled(asked: Result<Promise, JsValue>) -> Result<JsValue, JsValue> {
     JsFuture::from(asked?).await

@@ -27,7 +27,7 @@ impl Sha256 {
     }
 
     /// The digest that a hasher made.
-    pub fn from_bytes(bytes: [u8; 32]) -> Self {
+    pub const fn from_bytes(bytes: [u8; 32]) -> Self {
         Self(bytes)
     }
 

@@ -66,6 +66,18 @@ pub struct IndexMetadata {
     pub pull: Option<PullMetadata>,
 }
 
+impl IndexMetadata {
+    /// Whether what goes into headers of it can stand there. What the registry writes can.
+    pub fn is_sendable(&self) -> bool {
+        let media_type = self
+            .content
+            .as_ref()
+            .and_then(|it| it.media_type.as_deref());
+        let mut texts = [Some(self.etag.as_str()), media_type].into_iter().flatten();
+        texts.all(|text| text.bytes().all(|byte| matches!(byte, b' '..=b'~')))
+    }
+}
+
 /// By what a list was made that depends on more than releases.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PullMetadata {
@@ -465,7 +477,7 @@ fn provider_version(release: ListedRelease) -> ProviderVersion {
 }
 
 /// What package downloads of one provider version are answered from.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize)]
 pub struct ProviderVersionIndex {
     /// The plugin protocols.
     pub protocols: Vec<ProtocolVersion>,
@@ -480,7 +492,7 @@ pub struct ProviderVersionIndex {
 }
 
 /// One platform's zip.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize)]
 pub struct IndexedPackage {
     /// What it runs on.
     pub platform: Platform,
@@ -491,17 +503,17 @@ pub struct IndexedPackage {
     /// Its length in bytes.
     pub size: u64,
     /// The `h1:` hash of its contents, if its publisher told it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub h1: Option<PackageHash>,
 }
 
 /// What every version index of a provider says, whoever hosts it: all that a mirror tells.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize)]
 pub struct PackagesIndex {
     /// One for each platform.
     pub packages: Vec<IndexedPackage>,
     /// What the origin offers besides.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub offered: Vec<OfferedPackage>,
 }
 

@@ -32,7 +32,7 @@ pub struct Presigner {
     day: Arc<Mutex<Option<Arc<Day>>>>,
 }
 
-/// What all URLs of one day share. Only the machine that holds the secret can make it.
+/// What all URLs of one day share.
 #[derive(Debug)]
 struct Day {
     /// `20130524`.
@@ -306,6 +306,17 @@ mod tests {
              &X-Amz-Signature=aeeed9bbccd4d02ee5c0109b86d86835f995330da4c265957d157751f604d404\
              &X-Amz-SignedHeaders=host"
         );
+    }
+
+    #[test]
+    fn the_key_of_a_day_signs_nothing_of_another() {
+        let (kept, day) = (example(), 86_400);
+        let url = |signer: &Presigner, now| {
+            signer.presign(SignedMethod::Get, "a.zip", &[], UnixTime(now), 900)
+        };
+        for now in [1_369_353_600, 1_369_353_600 + day, 1_369_353_600 - day] {
+            assert_eq!(url(&kept, now), url(&example(), now));
+        }
     }
 
     #[test]

@@ -161,7 +161,9 @@ impl Problem {
             Self::TooManyFailures => reply.with("retry-after", "60"),
             Self::Oci(error) => {
                 let headers = error.headers().iter();
-                headers.fold(reply, |reply, (name, value)| reply.with(name, value.clone()))
+                headers.fold(reply, |reply, (name, value)| {
+                    reply.with(name, value.clone())
+                })
             }
             _ => reply,
         }

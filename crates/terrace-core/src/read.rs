@@ -1,8 +1,8 @@
 //! Reads, decided: a synchronous machine that is driven by whoever has the IO.
 //!
 //! [`begin`] looks at a request and either answers it, or names the one index to read, or says
-//! that this is not a read. [`Lookup::finish`] turns what was read into the answer. Native tests
-//! drive it over a map, the Worker from its fetch event.
+//! that this is not a read. [`Lookup::answer`] turns what was found into the answer. Native tests
+//! drive it over a map, the Worker from its entry, and from its fetch event where a read needs more than that.
 //!
 //! # What a read costs
 //! Discovery: nothing. Every other read: one KV read. A version list is streamed through; the
@@ -48,7 +48,7 @@ pub enum Begun<S> {
     AnswerTo(TokenId, Reply<S>),
     /// The credentials are of no use, and this is the answer.
     Refused(BadCredentials, Reply<S>),
-    /// Read this, then [`Lookup::finish`].
+    /// Read this, then [`Lookup::answer`].
     Read(Box<Lookup>),
     /// Not a read.
     Other(Route, Method),
@@ -105,7 +105,7 @@ pub struct Found<S> {
 
 /// Whether a list may be answered.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Freshness {
+enum Freshness {
     /// It may.
     Fresh,
     /// It may, and its origin should be asked after the answer whether there is more.
@@ -210,10 +210,11 @@ impl Lookup {
         matches!(self.wanted, Wanted::Blob)
     }
 
-    /// Which version of what is downloaded, where this is the request that tells so: of a provider, of a
-    /// module, of what the network mirror has, or of an artifact by its tag.
-    pub fn download(&self) -> Option<(&Package, &Version)> {
+    /// Which version of what is downloaded by an answer with this status, where this is the request that tells
+    /// so: of a provider, of a module, of what the network mirror has, or of an artifact by its tag.
+    pub fn download(&self, status: u16) -> Option<(&Package, &Version)> {
         match (&self.wanted, &self.key, self.method) {
+            _ if status != 200 => None,
             (_, _, Method::Head) => None,
             (
                 Wanted::ProviderDownload(..) | Wanted::ModuleDownload | Wanted::MirrorPackages,
@@ -225,7 +226,7 @@ impl Lookup {
         }
     }
 
-    /// The same for a request with this `Range` header.
+    /// From now on the request has this header `Range`.
     pub fn set_range(&mut self, range: Option<String>) {
         self.range = range;
     }
@@ -239,7 +240,10 @@ impl Lookup {
         origin: &str,
         now: UnixTime,
     ) -> Answered<S> {
-        let stale = match self.freshness(&found.metadata, &config.pull, || now) {
+        if !found.metadata.is_sendable() {
+            return Answered::Corrupt;
+        }
+        let stale = match self.freshness(&found.metadata, &config.pull, now) {
             Freshness::Fresh => None,
             Freshness::Stale(address) => Some(address),
             Freshness::Unfit => return Answered::Unfit,
@@ -331,12 +335,7 @@ impl Lookup {
     }
 
     /// What to do with the list that was found, if it depends on more than releases.
-    pub fn freshness(
-        &self,
-        metadata: &IndexMetadata,
-        policy: &PullPolicy,
-        now: impl FnOnce() -> UnixTime,
-    ) -> Freshness {
+    fn freshness(&self, metadata: &IndexMetadata, policy: &PullPolicy, now: UnixTime) -> Freshness {
         let (IndexKey::MirrorVersions(Package::Mirrored(address))
         | IndexKey::Tags(Package::Mirrored(address))) = &self.key
         else {
@@ -350,7 +349,7 @@ impl Lookup {
             Some(made_by) if policy.pulls(address) => made_by.checked_at,
             _ => return Freshness::Fresh,
         };
-        match now().0.saturating_sub(checked_at) {
+        match now.0.saturating_sub(checked_at) {
             age if age < limits::PULL_CHECK_SECONDS => Freshness::Fresh,
             age if age < limits::PULL_STALE_SECONDS => Freshness::Stale(address.clone()),
             _ => Freshness::Unfit,

@@ -165,6 +165,11 @@ impl Client {
 }
 
 impl RequestLine<'_> {
+    /// The line, if it is one of those that are written.
+    pub fn logged(&self, which: LoggedRequests) -> Option<String> {
+        which.include(self.status).then(|| self.to_json())
+    }
+
     /// The line: a JSON object, of which Workers Logs makes fields to search by
     /// (<https://developers.cloudflare.com/workers/observability/logs/workers-logs/>).
     pub fn to_json(&self) -> String {

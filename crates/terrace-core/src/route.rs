@@ -25,6 +25,13 @@ pub const ADMIN_PREFIX: &str = "/admin/";
 /// What the paths start with by which people sign in and jobs get tokens.
 pub const LOGIN_PREFIX: &str = "/oauth/";
 
+/// Whether answers below this path are [fenced](crate::reply::Reply::fenced): a browser might be led there.
+pub fn is_fenced(path: &str) -> bool {
+    [ADMIN_PREFIX, LOGIN_PREFIX]
+        .iter()
+        .any(|prefix| path.starts_with(prefix))
+}
+
 /// What the paths of OCI Distribution start with.
 pub const OCI_PREFIX: &str = "/v2/";
 

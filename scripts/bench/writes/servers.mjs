@@ -9,7 +9,7 @@ import { freePort } from "../../server.mjs";
 import { residentMemory } from "../../../tests/clients/support/processes.mjs";
 import { Registry } from "../../../tests/clients/support/registry.mjs";
 import { newKey } from "../../../tests/clients/support/signing.mjs";
-import { cpuOf } from "../cpu.mjs";
+import { Meter } from "../cpu.mjs";
 import { startWorkerd } from "../workerd.mjs";
 import { CONTROL, S3 } from "./storage.mjs";
 
@@ -129,10 +129,10 @@ class Measured extends Registry {
     await this.wasmBytes();
     await this.storage.counts();
     const resident = await residentMemory(this.pid);
-    const [cpu, began] = [cpuOf(this.pid), performance.now()];
+    const [meter, began] = [new Meter([this.pid]), performance.now()];
     const result = await work();
     const ms = performance.now() - began;
-    const taken = (cpuOf(this.pid) - cpu) / 1e6;
+    const taken = meter.used() / 1e6;
     const { operations, received, sent, s3, slept, busy } = await this.storage.counts();
     const { peak } = await resident.end();
     const wasm = await this.wasmBytes();

@@ -65,9 +65,7 @@ impl<P: Platform> App<'_, P> {
     async fn repair_keys(&self, step: &mut Step, names: Vec<String>) -> Going {
         let mut names = names.into_iter().peekable();
         while let Some(name) = names.next() {
-            let Some(key) = IndexKey::parse(&name) else {
-                self.platform
-                    .log(&format!("repair: {name:?} is no index: passed over"));
+            let Some(key) = self.index_key(&name) else {
                 step.position.behind = name;
                 continue;
             };
@@ -77,7 +75,7 @@ impl<P: Platform> App<'_, P> {
                     let group = format!("{package}/");
                     let mut keys = vec![(name, key)];
                     while let Some(name) = names.next_if(|name| name.starts_with(&group)) {
-                        keys.extend(IndexKey::parse(&name).map(|key| (name, key)));
+                        keys.extend(self.index_key(&name).map(|key| (name, key)));
                     }
                     self.repair_group(step, &package, &keys).await
                 }
@@ -88,6 +86,16 @@ impl<P: Platform> App<'_, P> {
             }
         }
         Going::On
+    }
+
+    /// What was listed under this name, if it is an index.
+    fn index_key(&self, name: &str) -> Option<IndexKey> {
+        let key = IndexKey::parse(name);
+        if key.is_none() {
+            self.platform
+                .log(&format!("repair: {name:?} is no index: passed over"));
+        }
+        key
     }
 
     /// Looks at keys of one package, and again when so many have been removed as are at once.
@@ -105,7 +113,7 @@ impl<P: Platform> App<'_, P> {
             let Looked { count, removed } = looked.unwrap_or_else(|failure| {
                 self.note_failed(step, first.clone(), failure);
                 Looked {
-                    count: keys.len(),
+                    count: keys.len().min(MOST_AT_ONCE),
                     removed: Vec::new(),
                 }
             });

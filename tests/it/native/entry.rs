@@ -2,6 +2,10 @@
 //! the same point in the dataset; and it is every read that finds its index.
 
 use serde_json::Value;
+use terrace::reads::{Reads, Step, Wanted};
+use terrace::store::Platform as _;
+use terrace_core::read::{Asked, Found};
+use terrace_core::reply::Body;
 
 use crate::support::memory::Memory;
 use crate::support::registry::{Response, S3, Sent};
@@ -40,7 +44,8 @@ const NEEDS_NONE: [&str; 5] = [
 ];
 
 /// What takes more than one read.
-const OTHER: [&str; 7] = [
+const OTHER: [&str; 8] = [
+    "/admin/v1/nothing",
     "/v2/",
     "/healthz",
     "/v1/providers/nobody/nothing/versions",
@@ -133,6 +138,7 @@ fn a_part_of_a_blob_is_asked_for_where_the_blob_is() {
     for sent in [
         asked("GET", &path),
         asked("GET", &path).header("range", "bytes=0-1"),
+        asked("GET", &path).header("range", "bytes=999999999-"),
         asked("HEAD", &path),
     ] {
         assert_same(&memory, &registry, &sent);
@@ -179,4 +185,95 @@ fn a_download_is_a_point_with_its_package() {
             "doubles": [1.0],
         })
     );
+}
+
+#[test]
+fn downloads_are_no_points_where_nobody_counts_them() {
+    let (memory, registry) = filled(&[]);
+    let path = "/v1/modules/acme/vpc/aws/1.0.0/download";
+    let reads = reads(&registry, &memory);
+    let wanted = begun(&reads, path, None).unwrap();
+    let answer = reads.finish(wanted.ticket, found(&memory, &wanted), None, false, 0);
+    assert_eq!(answer.unwrap().point, None);
+}
+
+#[test]
+fn lines_are_written_of_what_the_configuration_says() {
+    let (_, registry) = filled(&[("TERRACE_LOG_REQUESTS", "failures")]);
+    let line = |path| registry.by_entry(&asked("GET", path)).unwrap().line;
+    assert_eq!(line(FOUND[0]), None);
+    assert!(line("/nowhere").is_some());
+}
+
+/// Nobody may get the answer of somebody else.
+#[test]
+fn a_read_that_was_given_up_for_another_is_left_to_the_registry() {
+    let (memory, registry) = filled(&[]);
+    let reads = reads(&registry, &memory);
+    let finished =
+        |wanted: &Wanted| reads.finish(wanted.ticket, found(&memory, wanted), None, false, 0);
+    let first = begun(&reads, "/v1/modules/acme/vpc/aws/1.0.0/download", None).unwrap();
+    let other = "/v1/modules/acme/vpc/aws/1.1.0/download";
+    let others: Vec<Wanted> = (0..1024)
+        .map(|_| begun(&reads, other, None).unwrap())
+        .collect();
+    assert!(finished(&first).is_none());
+    for other in &others {
+        assert!(finished(other).is_some(), "{other:?}");
+        assert!(finished(other).is_none(), "only once");
+    }
+}
+
+/// A client that goes, or finds nothing, leaves behind what waits with it.
+#[test]
+fn what_would_take_much_memory_while_it_waits_is_left_to_the_registry() {
+    let (memory, registry) = filled(&[]);
+    let reads = reads(&registry, &memory);
+    let long = "x".repeat(2_000);
+    for (path, if_none_match) in [
+        (FOUND[0].to_owned(), Some(long.as_str())),
+        (format!("/v2/team/tools/tags/list?last={long}"), None),
+    ] {
+        assert!(begun(&reads, &path, if_none_match).is_none(), "{path}");
+        let sent = asked("GET", &path).header("if-none-match", if_none_match.unwrap_or("x"));
+        registry.send(&sent).expect(200);
+    }
+}
+
+#[test]
+fn an_index_that_cannot_stand_in_headers_is_made_anew() {
+    let (memory, registry) = filled(&[]);
+    memory.damage_etag("providers/hosted/acme/widget/versions");
+    assert!(registry.by_entry(&asked("GET", FOUND[0])).is_none());
+    let response = registry.send(&asked("GET", FOUND[0])).expect(200);
+    assert!(!response.header("etag").unwrap().contains('\n'));
+}
+
+fn reads<'r>(registry: &'r Registry, memory: &'r Memory) -> Reads<'r> {
+    let Registry::Memory { config, .. } = registry else {
+        panic!("it is in memory")
+    };
+    Reads::new(config, memory.isolate(), 0)
+}
+
+fn begun(reads: &Reads<'_>, target: &str, if_none_match: Option<&str>) -> Option<Wanted> {
+    let (path, query) = target.split_once('?').unwrap_or((target, ""));
+    let asked = Asked {
+        method: "GET",
+        origin: "https://registry.test",
+        path,
+        query,
+        if_none_match,
+        authorization: None,
+    };
+    match reads.begin(&asked, None, 0)? {
+        Step::Read(wanted) => Some(wanted),
+        Step::Answer(answer) => panic!("{answer:?}"),
+    }
+}
+
+fn found(memory: &Memory, wanted: &Wanted) -> Option<Found<()>> {
+    let document = memory.read_index(&wanted.key, 0)?;
+    let (metadata, body) = (document.metadata, Body::Text(document.text));
+    Some(Found { metadata, body })
 }

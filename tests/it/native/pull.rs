@@ -9,6 +9,7 @@ use crate::support::breaks::When;
 use crate::support::fixtures::{Signer, add_key, sha256, zip_of};
 use crate::support::memory::Memory;
 use crate::support::pushed::{Pushed, PushedProvider};
+use crate::support::registry::Sent;
 use crate::support::{MirrorFixture, ProviderFixture, Registry, Response};
 
 const PATTERN: &str = "registry.example.com/*/* registry.opentofu.org/*/*";
@@ -300,6 +301,21 @@ fn what_the_origin_lacks_is_remembered_for_a_while() {
     pulling.registry.get(&fixture.index()).expect(404);
     pulling.advance(PULL_ABSENCE_SECONDS);
     assert_eq!(pulling.versions(&fixture), ["1.0.0"]);
+}
+
+#[test]
+fn a_list_whose_origin_should_be_asked_is_not_answered_by_the_entry() {
+    let pulling = Pulling::new();
+    let fixture = pulling.publish(&ProviderFixture::new("1.0.0"));
+    let list = Sent::new("GET", &fixture.index());
+    let is_by_entry = || pulling.registry.by_entry(&list).is_some();
+    pulling.registry.send(&list).expect(200);
+    pulling.advance(PULL_CHECK_SECONDS - 1);
+    assert!(is_by_entry());
+    pulling.advance(1);
+    assert!(!is_by_entry());
+    pulling.registry.send(&list).expect(200);
+    assert!(is_by_entry());
 }
 
 #[test]

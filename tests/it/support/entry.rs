@@ -39,15 +39,19 @@ pub fn by_entry(memory: &Memory, config: &Config, sent: &Sent) -> Option<ByEntry
         Step::Answer(answer) => return Some(made(answer, Vec::new())),
         Step::Read(wanted) => wanted,
     };
-    let document = memory.read_index(&wanted.key, wanted.cache_seconds)?;
-    let (value, body) = match wanted.form {
-        IndexForm::Stream => (document.text.into_bytes(), Body::Stream(())),
-        IndexForm::Text => (Vec::new(), Body::Text(document.text)),
-    };
-    let found = Found {
-        metadata: document.metadata,
-        body,
-    };
+    let mut value = Vec::new();
+    let document = memory.read_index(&wanted.key, wanted.cache_seconds);
+    let found = document.map(|document| {
+        let body = match wanted.form {
+            IndexForm::Stream => {
+                value = document.text.into_bytes();
+                Body::Stream(())
+            }
+            IndexForm::Text => Body::Text(document.text),
+        };
+        let metadata = document.metadata;
+        Found { metadata, body }
+    });
     let range = header("range").filter(|_| wanted.takes_range);
     let range = range.map(str::to_owned);
     let answer = reads.finish(wanted.ticket, found, range, true, memory.millis())?;

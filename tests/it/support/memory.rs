@@ -468,6 +468,13 @@ impl Memory {
         self.0.indices.borrow_mut().insert(key.to_owned(), document);
     }
 
+    /// Gives an index an ETag that no header can hold.
+    pub fn damage_etag(&self, key: &str) {
+        let mut indices = self.0.indices.borrow_mut();
+        let index = indices.get_mut(key).expect("an index");
+        index.metadata.etag = "\"a\nb\"".to_owned();
+    }
+
     /// An index that is there.
     pub fn index(&self, key: &str) -> IndexDocument {
         let indices = self.0.indices.borrow();

@@ -10,7 +10,7 @@ use terrace_core::access::{RevocationDocument, Revocations, TokenDocument};
 use terrace_core::admin::SigningKeysDocument;
 use terrace_core::audit::{AuditEntry, AuditHead};
 use terrace_core::digest::Sha256;
-use terrace_core::index::{self, IndexMetadata, PackagesIndex, ProviderVersionIndex};
+use terrace_core::index::{self, IndexMetadata};
 use terrace_core::oci::pushed::{LinkDocument, PushedManifest, TagDocument, UploadSession};
 use terrace_core::pull::OriginDocument;
 use terrace_core::release::{ModuleArchiveDocument, Release};
@@ -53,9 +53,7 @@ impl Document {
 #[bench::provider_release(release(&provider()))]
 #[bench::mirrored_release(release(&mirrored()))]
 #[bench::module_release(release(&module()))]
-#[bench::provider_index(version_index::<ProviderVersionIndex>(&provider()))]
-#[bench::mirrored_index(version_index::<PackagesIndex>(&mirrored()))]
-#[bench::module_index(version_index::<ModuleArchiveDocument>(&module()))]
+#[bench::module_index(module_index())]
 #[bench::index_metadata(index_metadata())]
 #[bench::signing_keys(signing_keys())]
 #[bench::standings_of_50(standings())]
@@ -79,9 +77,7 @@ fn read(document: Document) -> (Box<dyn Written>, Document) {
 #[bench::provider_release(release(&provider()).read())]
 #[bench::mirrored_release(release(&mirrored()).read())]
 #[bench::module_release(release(&module()).read())]
-#[bench::provider_index(version_index::<ProviderVersionIndex>(&provider()).read())]
-#[bench::mirrored_index(version_index::<PackagesIndex>(&mirrored()).read())]
-#[bench::module_index(version_index::<ModuleArchiveDocument>(&module()).read())]
+#[bench::module_index(module_index().read())]
 #[bench::index_metadata(index_metadata().read())]
 #[bench::signing_keys(signing_keys().read())]
 #[bench::standings_of_50(standings().read())]
@@ -121,8 +117,8 @@ fn release(release: &Release) -> Document {
     }
 }
 
-fn version_index<T: Serialize + DeserializeOwned + 'static>(release: &Release) -> Document {
-    Document::of::<T>(index::version(release).unwrap().text)
+fn module_index() -> Document {
+    Document::of::<ModuleArchiveDocument>(index::version(&module()).unwrap().text)
 }
 
 fn index_metadata() -> Document {

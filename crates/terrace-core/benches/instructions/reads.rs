@@ -7,7 +7,7 @@ use gungraun::{library_benchmark, library_benchmark_group};
 use terrace_core::config::Config;
 use terrace_core::index::{self, IndexDocument};
 use terrace_core::key::IndexKey;
-use terrace_core::read::{Asked, Begun, Found, IndexForm, Lookup, begin};
+use terrace_core::read::{Answered, Asked, Begun, Found, IndexForm, Lookup, begin};
 use terrace_core::release::Release;
 use terrace_core::reply::{Body, Reply};
 use terrace_core::standing::Standings;
@@ -171,11 +171,10 @@ impl Read {
             IndexForm::Text => Body::Text(text),
         };
         let found = Found { metadata, body };
-        let Config {
-            archive_urls, pull, ..
-        } = &self.config;
-        let urls = archive_urls.as_ref();
-        lookup.finish(found, urls, ORIGIN, pull, NOW).unwrap()
+        match lookup.answer(found, &self.config, ORIGIN, NOW) {
+            Answered::Fresh(reply) | Answered::Stale(reply, _) => reply,
+            unusable => panic!("{unusable:?}"),
+        }
     }
 }
 

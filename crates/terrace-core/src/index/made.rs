@@ -48,3 +48,51 @@ impl MadeIndices {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::digest::Sha256;
+
+    const MADE: Sha256 = Sha256::from_bytes([7; 32]);
+
+    fn release(version: &str, contents: &[Sha256]) -> ListedRelease {
+        ListedRelease {
+            signing_key: None,
+            version: version.parse().unwrap(),
+            protocols: Vec::new(),
+            platforms: Vec::new(),
+            contents: contents.iter().map(|it| beginning(*it)).collect(),
+        }
+    }
+
+    #[test]
+    fn an_index_is_made_of_a_release_that_has_it() {
+        let provider = Package::Provider("acme/widget".parse().unwrap());
+        let mirrored = Package::Mirrored("registry.example.com/acme/widget".parse().unwrap());
+        let module = Package::Module("acme/vpc/aws".parse().unwrap());
+        let all = [release("1.0.0", &[MADE]), release("2.0.0", &[])];
+        let made = MadeIndices::of(all.into());
+        let (artifact, other, missing) = ("1.0.0", "2.0.0", "3.0.0");
+        let version = |text: &str| text.parse::<Version>().unwrap();
+        for (key, is_made) in [
+            (IndexKey::Versions(provider.clone()), true),
+            (IndexKey::Versions(mirrored.clone()), false),
+            (IndexKey::MirrorVersions(mirrored.clone()), true),
+            (IndexKey::MirrorVersions(module.clone()), false),
+            (IndexKey::Tags(module.clone()), true),
+            (IndexKey::Version(module.clone(), version(artifact)), true),
+            (IndexKey::Version(module.clone(), version(other)), true),
+            (IndexKey::Version(module.clone(), version(missing)), false),
+            (IndexKey::Tag(module.clone(), version(artifact)), true),
+            (IndexKey::Tag(module.clone(), version(other)), false),
+            (IndexKey::Tag(module.clone(), version(missing)), false),
+            (IndexKey::Content(module.clone(), MADE), true),
+            (IndexKey::Content(module, Sha256::of(b"other")), false),
+        ] {
+            assert_eq!(made.includes(&key), is_made, "{key}");
+            let is_made_of_none = MadeIndices::default().includes(&key);
+            assert!(!is_made_of_none, "{key}");
+        }
+    }
+}
