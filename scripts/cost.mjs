@@ -84,7 +84,7 @@ export async function costPage() {
     "",
     `- ${CPU_OF_A_REQUEST} ms of CPU for a request and ${CPU_OF_A_PUBLISH} ms for a publish: guesses on the high side, of the smallest part of a bill.`,
     `- ${KV_OF_A_VERSION / 1000} KB in KV for each version, as a provider for 15 platforms has them; a module has a tenth of that.`,
-    `- A repair each hour that takes ${REPAIR_OPERATIONS} operations, the most that it may, each of class A.`,
+    `- A repair each hour that takes ${REPAIR_OPERATIONS} operations, which it keeps to or little more, each of class A.`,
     "- Where something is private, each isolate that is busy reads every 10 seconds which tokens are revoked.",
     "- Each client asks once. Failed requests, scanners and whoever else finds the hostname are requests, too.",
     "- R2 is charged by the whole million of operations and the whole GB, as its page says.",

@@ -16,6 +16,7 @@ use crate::access::{SCOPES, written};
 use crate::releases::{NOW, ORIGIN, listed, mirrored, module, provider};
 
 /// A body of the platform, which is passed on unread.
+#[derive(Debug)]
 pub(crate) struct Stream;
 
 /// A request, and the only index that it will ask for.
