@@ -5,12 +5,13 @@ import { parseArgs } from "node:util";
 
 import { keep, regressions } from "./bench/baseline.mjs";
 import { cases } from "./bench/cases.mjs";
-import { write } from "./bench/document.mjs";
+import { write, writeStart } from "./bench/document.mjs";
 import { measure, prepare } from "./bench/measure.mjs";
 import { MIRRORED, module, NEWEST, provider, SHARED } from "./bench/packages.mjs";
 import { isHere, measurePeer } from "./bench/peer.mjs";
 import { asJson, peerTable, table } from "./bench/report.mjs";
-import { buildWorker } from "./build.mjs";
+import { tables } from "./bench/start-report.mjs";
+import { buildWorker, wasmWithNames } from "./build.mjs";
 import { endWithParent } from "./lib/lifetime.mjs";
 import { continueUnderNewNode } from "./lib/npm.mjs";
 import { main, say, step } from "./lib/step.mjs";
@@ -19,6 +20,7 @@ import { setup } from "./setup.mjs";
 const USAGE = `npm run bench [-- OPTIONS]
   --quick          fewer cases; fails on a regression against scripts/bench/baseline.json
   --keep           what is measured becomes the baseline
+  --start          only what a new isolate takes until its first answers, and what it has to load
   --only TEXT      only the cases with TEXT in their names
   --rounds N       rounds that are counted (7)
   --ms N           how long each side is asked in each round (150)
@@ -38,6 +40,7 @@ const USAGE = `npm run bench [-- OPTIONS]
 const options = {
   quick: { type: "boolean", default: false },
   keep: { type: "boolean", default: false },
+  start: { type: "boolean", default: false },
   json: { type: "string" },
   document: { type: "boolean", default: false },
   help: { type: "boolean", default: false },
@@ -58,6 +61,9 @@ const options = {
   export: { type: "string" },
 };
 
+/** How often each side is started: medians of fewer differ from run to run. */
+const STARTS = 25;
+
 endWithParent();
 // Servers are stopped when a process exits, which by itself it does not when it is told to end.
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.once(signal, () => process.exit(1));
@@ -76,6 +82,9 @@ await main(async () => {
   if (values.writes) return (await import("./bench/writes.mjs")).benchWrites(values);
   const { indices } = await import("./bench/seed.mjs");
   const { startServers } = await import("./bench/servers.mjs");
+  const isolate = values.start || isWhole(values) ? await benchStart(await indices()) : {};
+  if (values.document && isolate.start) await writeStart(isolate, STARTS);
+  if (values.start) return json ? writeFile(json, asJson([], effort, isolate)) : undefined;
   const wanted = cases({ quick }).filter(({ name }) => name.includes(values.only || values.profile || ""));
   const servers = await startServers(await indices(), { inspect: values.profile !== undefined });
   try {
@@ -91,7 +100,7 @@ await main(async () => {
     const prepared = await step(`comparing ${wanted.length} answers with the floor's`, () => prepare(wanted, servers));
     const measured = await step(`measuring ${effort.rounds} rounds of each`, () => measure(prepared, servers, effort));
     say(table(measured));
-    if (json) await writeFile(json, asJson(measured, effort));
+    if (json) await writeFile(json, asJson(measured, effort, isolate));
     if (values.document) await write(measured, effort);
     if (values.keep) return await keep(measured, cases({ quick: true }));
     if (quick) await refuseRegressions(measured, servers, effort);
@@ -100,6 +109,20 @@ await main(async () => {
   }
   return undefined;
 });
+
+function isWhole({ quick, only, profile, peer, export: directory }) {
+  return !quick && only === "" && !profile && !peer && !directory;
+}
+
+/** What a new isolate takes, and what it has to load: `{ start, size }`. */
+async function benchStart(entries) {
+  const { measureStart } = await import("./bench/start.mjs");
+  const { sizes } = await import("./bench/size.mjs");
+  const start = await step(`starting ${STARTS} isolates of each`, () => measureStart(entries, { rounds: STARTS }));
+  const isolate = { start, size: await sizes(wasmWithNames) };
+  say(tables(isolate));
+  return isolate;
+}
 
 /** What was slow is measured once more before it counts. */
 async function refuseRegressions(measured, servers, effort) {

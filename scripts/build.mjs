@@ -19,6 +19,7 @@ export const cli = join(cliDir, exe("terrace"));
 const WASM = "build/index_bg.wasm";
 /** The same module with its names, to make sense of a stack trace; not uploaded. */
 const WASM_WITH_NAMES = "build/index_bg.names.wasm";
+export const wasmWithNames = join(root, WASM_WITH_NAMES);
 
 const workspace = ["Cargo.toml", "Cargo.lock", ".cargo", "crates/terrace-core/Cargo.toml", "crates/terrace-core/src"];
 
@@ -27,7 +28,7 @@ export async function buildWorker() {
   await unlessCurrent(
     "worker",
     {
-      inputs: [...workspace, "src", "package-lock.json", "scripts/build.mjs", "scripts/lib/wasm-names.mjs"],
+      inputs: [...workspace, "src", "package-lock.json", "scripts/build.mjs", "scripts/lib/wasm.mjs", "scripts/lib/wasm-names.mjs"],
       outputs: ["build/index.js", "build/wasm.js", WASM],
       also: `${await ask("rustc", ["--version"], { env })} ${env.WORKER_BUILD_BIN} ${env.WASM_BINDGEN_BIN}`,
     },
@@ -36,8 +37,8 @@ export async function buildWorker() {
         await run(env.WORKER_BUILD_BIN, ["--release"], { env, log });
         await rename(join(root, "build", "index.js"), join(root, "build", "wasm.js"));
         await copyFile(join(root, "src", "platform", "entry.js"), join(root, "build", "index.js"));
-        await rename(join(root, WASM), join(root, WASM_WITH_NAMES));
-        await writeFile(join(root, WASM), withoutNames(await readFile(join(root, WASM_WITH_NAMES))));
+        await rename(join(root, WASM), wasmWithNames);
+        await writeFile(join(root, WASM), withoutNames(await readFile(wasmWithNames)));
       }),
   );
 }

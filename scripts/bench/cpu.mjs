@@ -8,9 +8,14 @@ export class Meter {
   #pids;
   #before;
 
-  constructor(pids) {
+  constructor(pids, before = pids.map(cpuOf)) {
     this.#pids = pids;
-    this.#before = pids.map(cpuOf);
+    this.#before = before;
+  }
+
+  /** What this process has used since it is there. */
+  static ofAll(pid) {
+    return new Meter([pid], [{ exactly: 0, roughly: 0 }]);
   }
 
   /** All of them together; `null` where nobody can tell. */

@@ -1,14 +1,17 @@
-// What a whole run writes into docs/performance.md, between the marks there: the goals and the table, of that run alone.
+// What a whole run writes into docs/performance.md, between the marks there: the goals and the tables, of that run alone.
 import { readFile, writeFile } from "node:fs/promises";
 import { cpus } from "node:os";
 import { join } from "node:path";
 
 import { root } from "../lib/paths.mjs";
 import { heads, rows } from "./report.mjs";
+import { sizeRows, startRows } from "./start-report.mjs";
 import { median } from "./statistics.mjs";
 
 const FILE = join(root, "docs", "performance.md");
-const BEGIN = "<!-- Written by `npm run bench -- --document`; do not edit what follows by hand. -->";
+const READS = "npm run bench -- --document";
+const START = "npm run bench -- --start --document";
+const begin = (command) => `<!-- Written by \`${command}\`; do not edit what follows by hand. -->`;
 const END = "<!-- Until here. -->";
 
 const isList = ({ route }) => /versions$|index$|tags$/.test(route);
@@ -29,15 +32,28 @@ const GOALS = [
   ["without a route, and without a token where one is needed", null, ({ status, n }) => status === 401 || (status === 404 && n === undefined)],
 ];
 
-export async function write(cases, { rounds, ms }) {
+export function write(cases, { rounds, ms }) {
+  const effort = `--rounds ${rounds} --ms ${ms}`;
+  return fill(READS, effort, [...goals(cases), "", ofTokens(cases), "", ...markdown([heads, ...rows(cases)])]);
+}
+
+/** What is known of a new isolate, of which so many were started. */
+export function writeStart({ start, size }, starts) {
+  const conditions = `The medians of ${starts} starts of each, and what the middle half of them lies between.`;
+  return fill(START, "", [conditions, "", ...markdown(startRows(start)), "", ...markdown(sizeRows(size))]);
+}
+
+/** Replaces what this command has written. */
+async function fill(command, effort, lines) {
   const text = await readFile(FILE, "utf8");
-  const [before, rest] = text.split(BEGIN);
-  const after = rest?.split(END)[1];
-  if (after === undefined) throw new Error(`${FILE} has no place for what was measured`);
+  const [before, rest] = text.split(begin(command));
+  const [old] = rest?.split(END) ?? [];
+  if (rest === undefined || old === rest) throw new Error(`${FILE} has no place for what was measured`);
   const model = cpus()[0].model.trim();
-  const conditions = `\`npm run bench -- --document --rounds ${rounds} --ms ${ms}\`, on ${cpus().length} cores (${model}), Linux, Node ${process.versions.node}.`;
-  const parts = [BEGIN, "", conditions, "", ...goals(cases), "", ofTokens(cases), "", ...markdown([heads, ...rows(cases)]), "", END];
-  await writeFile(FILE, `${before}${parts.join("\n")}${after}`);
+  const run = [command, effort].filter(Boolean).join(" ");
+  const conditions = `\`${run}\`, on ${cpus().length} cores (${model}), Linux, Node ${process.versions.node}.`;
+  const parts = [begin(command), "", conditions, "", ...lines, "", END];
+  await writeFile(FILE, `${before}${parts.join("\n")}${rest.slice(old.length + END.length)}`);
 }
 
 function goals(cases) {

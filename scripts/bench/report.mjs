@@ -55,12 +55,12 @@ function reasons(skipped) {
 
 const known = (value, shown) => (value === null ? "–" : shown(value));
 
-/** What `--json` writes. */
-export function asJson(cases, { rounds, ms }) {
+/** What `--json` writes; `isolate` is what is known of a new one. */
+export function asJson(cases, { rounds, ms }, isolate) {
   const shown = cases.map(({ name, route, n, mode, status, hasToken, answered, cost, floorCost, measured }) => {
     return { name, route, versions: n, mode, status, token: hasToken, answered, cost, floorCost, ...measured };
   });
-  return JSON.stringify({ rounds, ms, node: process.version, cases: shown }, null, 2);
+  return JSON.stringify({ rounds, ms, node: process.version, cases: shown, ...isolate }, null, 2);
 }
 
 const whole = (number) => number.toFixed(0);

@@ -15,6 +15,10 @@ const directory = join(stateDir, "bench");
 const built = (name) => join(root, "build", name);
 const here = (name) => join(root, "scripts", "bench", name);
 
+/** The modules of the Worker, and those of the floor; the first is the one that is called. */
+export const BUNDLE = { "index.js": built("index.js"), "wasm.js": built("wasm.js"), "index_bg.wasm": built("index_bg.wasm") };
+export const FLOOR = { "floor.js": here("floor.js") };
+
 /**
  * Starts all of them over these indices; `{ ours, floor, counted, stop }`. With `inspect` they can be looked into, and the
  * functions of the wasm have names.
@@ -22,7 +26,7 @@ const here = (name) => join(root, "scripts", "bench", name);
 export async function startServers(entries, { inspect = false } = {}) {
   await mkdir(directory, { recursive: true });
   const store = await startStore(entries);
-  const bundle = { "index.js": built("index.js"), "wasm.js": built("wasm.js"), "index_bg.wasm": built(inspect ? "index_bg.names.wasm" : "index_bg.wasm") };
+  const bundle = { ...BUNDLE, ...(inspect && { "index_bg.wasm": built("index_bg.names.wasm") }) };
   const common = { deployments: DEPLOYMENTS, storePort: store.port, directory, inspect };
   const started = [store];
   const start = async (name, files) => {
@@ -33,7 +37,7 @@ export async function startServers(entries, { inspect = false } = {}) {
   const stop = () => Promise.all(started.map((server) => server.stop()));
   try {
     const ours = await start("terrace", bundle);
-    const floor = await start("floor", { "floor.js": here("floor.js") });
+    const floor = await start("floor", FLOOR);
     const counted = await start("counted", { "counted.mjs": here("counted.mjs"), "crossings.mjs": here("crossings.mjs"), ...bundle });
     return { ours, floor, counted, stop };
   } catch (error) {
@@ -42,7 +46,8 @@ export async function startServers(entries, { inspect = false } = {}) {
   }
 }
 
-async function startStore(entries) {
+/** KV and R2, with these indices in KV. */
+export async function startStore(entries) {
   const port = await freePort();
   const { stop } = await serve(nodeForWrangler(), [here("store.mjs"), String(port)], { log: join(directory, "store.log") });
   const url = `http://127.0.0.1:${port}${CONTROL}`;

@@ -15,20 +15,17 @@ const STOP_MS = 2_000;
 const KINDS = { ".js": "esModule", ".mjs": "esModule", ".wasm": "wasm" };
 
 /** The program itself: the package's own script would be one process more. */
-const { default: workerd } = createRequire(npmFile("wrangler", "package.json"))("workerd");
+export const { default: workerd } = createRequire(npmFile("wrangler", "package.json"))("workerd");
 
 /**
  * Starts workerd with these modules, files by name (the first is the Worker), once for each of the `deployments`, which are
  * variables by name; KV and R2 are at `storePort`. Returns `{ pid, ports, logFile, inspector, stop }`, with a port for each.
  */
 export async function startWorkerd({ name, files, deployments, storePort, directory, inspect = false }) {
-  const place = join(directory, name);
-  await mkdir(place, { recursive: true });
-  for (const [file, from] of Object.entries(files)) await copyFile(from, join(place, file));
   const ports = {};
   for (const deployment of Object.keys(deployments)) ports[deployment] = await freePort();
-  const config = join(place, "config.capnp");
-  await writeFile(config, await capnp({ files: Object.keys(files), deployments, ports, storePort }), { mode: 0o600 });
+  const place = join(directory, name);
+  const config = await configure({ place, files, deployments, ports, storePort });
 
   // A file, not a pipe: what is logged shall cost nobody but the one who logs it.
   const logFile = join(place, "log");
@@ -50,6 +47,15 @@ export async function startWorkerd({ name, files, deployments, storePort, direct
   };
   for (const port of Object.values(ports)) await listening(port, ended, logFile);
   return { name, pid: child.pid, ports, logFile, inspector: inspect ? `ws://${HOST}:${inspectorPort}/` : null, stop };
+}
+
+/** Puts the modules and their configuration into a directory; returns the path of the latter. */
+export async function configure({ place, files, deployments, ports, storePort }) {
+  await mkdir(place, { recursive: true });
+  for (const [file, from] of Object.entries(files)) await copyFile(from, join(place, file));
+  const config = join(place, "config.capnp");
+  await writeFile(config, await capnp({ files: Object.keys(files), deployments, ports, storePort }), { mode: 0o600 });
+  return config;
 }
 
 async function listening(port, ended, logFile) {

@@ -1,0 +1,38 @@
+// What a wasm module consists of (https://webassembly.github.io/spec/core/binary/modules.html).
+
+export const CUSTOM = 0;
+export const IMPORTS = 2;
+export const CODE = 10;
+export const DATA = 11;
+
+export const HEADER_BYTES = 8;
+
+/** Each section of `module`: `{ id, start, body, end, name }`; what is between `body` and `end` is what it says, custom ones have a name. */
+export function* sections(module) {
+  for (let start = HEADER_BYTES; start < module.length; ) {
+    const [size, at] = unsigned(module, start + 1);
+    const id = module[start];
+    const end = at + size;
+    const [name, body] = id === CUSTOM ? text(module, at) : [null, at];
+    yield { id, start, body, end, name };
+    start = end;
+  }
+}
+
+/** A text and the position after it. */
+export function text(module, at) {
+  const [length, start] = unsigned(module, at);
+  const end = start + length;
+  return [module.toString("utf8", start, end), end];
+}
+
+/** An unsigned LEB128 number and the position after it. */
+export function unsigned(module, at) {
+  let value = 0;
+  for (let shift = 0; shift < 35; shift += 7) {
+    const byte = module[at++];
+    value += (byte & 0x7f) * 2 ** shift;
+    if (byte < 0x80) return [value, at];
+  }
+  throw new Error("not a wasm module: a number is too long");
+}
