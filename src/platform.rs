@@ -70,7 +70,6 @@ async fn answer(
 ) -> worker::Result<web_sys::Response> {
     let reply = match config(&env).and_then(|config| Ok((config, Cloudflare::new(env)?))) {
         Ok((config, cloudflare)) => {
-            entry::start(&cloudflare.env);
             let app = App::new(config, cloudflare);
             let reply = app.handle(http::Incoming::new(request)).await;
             let tasks = app.take_tasks();

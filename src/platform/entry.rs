@@ -12,7 +12,7 @@ use wasm_bindgen::prelude::wasm_bindgen;
 use worker::{Env, js_sys};
 
 use super::http::Url;
-use super::{CONFIG, ISOLATE, figures};
+use super::{ISOLATE, config, figures};
 use crate::reads::{Answer, Reads, Step, Wanted};
 
 thread_local! {
@@ -24,18 +24,16 @@ struct Driven {
     counts_downloads: bool,
 }
 
-/// Lets reads be driven from now on, if the configuration can be used.
-pub(super) fn start(env: &Env) {
-    let Some(Ok(config)) = CONFIG.with(|config| config.get().cloned()) else {
-        return;
-    };
-    let isolate = ISOLATE.with(|isolate| *isolate);
-    DRIVEN.with(|driven| {
-        driven.get_or_init(|| Driven {
+impl Driven {
+    /// `None`: the configuration cannot be used, and whoever answers tells why.
+    fn new(env: &Env) -> Option<Self> {
+        let config = config(env).ok()?;
+        let isolate = ISOLATE.with(|isolate| *isolate);
+        Some(Self {
             reads: Reads::new(config, isolate, ticket()),
             counts_downloads: figures::counts(env),
-        });
-    });
+        })
+    }
 }
 
 #[expect(
@@ -54,6 +52,15 @@ pub struct Machine;
 
 #[wasm_bindgen]
 impl Machine {
+    /// Lets reads be driven by this instance; whether it has not let them before. The first request of an
+    /// isolate would otherwise wait until the code of the whole registry is compiled.
+    pub fn start(env: &Env) -> bool {
+        DRIVEN.with(|driven| {
+            driven.get().is_none()
+                && Driven::new(env).is_some_and(|started| driven.set(started).is_ok())
+        })
+    }
+
     /// Begins to answer a GET or HEAD. What comes back is empty where the whole registry has to answer; a
     /// [`ToRead`] in JSON; or an answer: a [`Head`] in JSON, the line for the log and the point for the dataset
     /// of downloads, each of which may be empty, with a line feed behind each, and then the text of the body.

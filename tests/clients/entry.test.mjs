@@ -12,7 +12,8 @@ import { scratch } from "./support/scratch.mjs";
 const WASM = `
 export const told = { broken: [], asked: [] };
 export const machine = {};
-export const Machine = { begin: (...args) => machine.begin(...args), finish: (...args) => machine.finish(...args) };
+const call = (name) => (...args) => machine[name](...args);
+export const Machine = { start: call("start"), begin: call("begin"), finish: call("finish") };
 export default class Worker {
   constructor(context, env) {
     this.env = env;
@@ -57,7 +58,7 @@ async function entry(t, machine) {
   await writeFile(join(directory, "package.json"), '{"type":"module"}');
   const load = (name) => import(pathToFileURL(join(directory, name)).href);
   const [{ default: worker }, wasm] = [await load("index.mjs"), await load("wasm.js")];
-  Object.assign(wasm.machine, machine);
+  Object.assign(wasm.machine, { start: () => false }, machine);
   const ask = async (env, method = "GET") => {
     const response = await worker.fetch(new Request("https://registry.test/", { method }), env, {});
     return response.text();
@@ -97,6 +98,27 @@ test("where KV fails the registry asks it once more", async (t) => {
   const env = bindings((n) => (n === 1 ? Promise.reject(new Error("KV GET failed: 500")) : { value: "", metadata: { n } }));
   assert.equal(await ask(env), "the whole registry");
   assert.deepEqual(told.asked[0].read, [2, 3, 4]);
+});
+
+test("the first request of an instance lets it drive reads, and no other asks twice", async (t) => {
+  const env = bindings();
+  const calls = [];
+  const { ask, told } = await entry(t, {
+    start: (given) => calls.push("start") && given === env && calls.length === 2,
+    begin: () => (calls.push("begin") < 3 ? "" : answer("of the machine")),
+  });
+  assert.equal(await ask(env), "of the machine");
+  assert.deepEqual(calls, ["begin", "start", "begin"]);
+  assert.equal(await ask(env), "of the machine");
+  assert.deepEqual(calls.slice(3), ["begin"]);
+  assert.deepEqual(told, { broken: [], asked: [] });
+});
+
+test("what cannot be driven is for the registry", async (t) => {
+  let begun = 0;
+  const { ask } = await entry(t, { begin: () => ((begun += 1), "") });
+  assert.equal(await ask(bindings()), "the whole registry");
+  assert.equal(begun, 1);
 });
 
 test("what changes something does not get to the machine", async (t) => {
