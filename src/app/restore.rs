@@ -9,10 +9,10 @@ use terrace_core::admin::{
 };
 use terrace_core::archive_url::ArchiveUrls;
 use terrace_core::key::{BytesKey, FactKey, IndexKey, PushedFact};
-use terrace_core::limits;
 use terrace_core::problem::Problem;
 use terrace_core::reply::Reply;
 use terrace_core::restore::{Restored, StoredReference, check_referrer, with_revocations};
+use terrace_core::{limits, order};
 
 use super::garbage::Look;
 use super::tokens::{json, parse};
@@ -85,9 +85,7 @@ impl<P: Platform> App<'_, P> {
             upload: UploadRequest {
                 method: "PUT".to_owned(),
                 url: upload.url,
-                headers: headers
-                    .map(|(name, value)| (name.to_owned(), value))
-                    .collect(),
+                headers: order::map(headers.map(|(name, value)| (name.to_owned(), value))),
             },
         }
     }

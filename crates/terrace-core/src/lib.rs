@@ -29,6 +29,7 @@ pub mod name;
 pub mod oci;
 pub mod oidc;
 pub mod openpgp;
+pub mod order;
 pub mod origin;
 pub mod own_hosts;
 pub mod package_hash;

@@ -9,12 +9,11 @@ mod pattern;
 pub use document::{OriginDocument, OriginDocumentError, SeenVersion};
 pub use pattern::{ProviderPattern, ProviderPatternError, VersionPattern};
 
-use std::collections::BTreeSet;
-
 use crate::address::MirroredAddress;
 use crate::digest::Sha256;
 use crate::index::{ListedRelease, PullMetadata};
 use crate::name::Hostname;
+use crate::order;
 use crate::origin::Guard;
 use crate::time::UnixTime;
 use crate::version::Version;
@@ -110,7 +109,7 @@ impl PullPolicy {
         let pulls = self.pulls(address);
         let mut listed = stored;
         listed.retain(|release| pulls || !release.contents.is_empty());
-        let stored: BTreeSet<Version> = listed.iter().map(|it| it.version.clone()).collect();
+        let stored = order::set(listed.iter().map(|it| it.version.clone()));
         let at_origin: Vec<ListedRelease> = seen
             .into_iter()
             .flat_map(|seen| seen.admitted(self, address))

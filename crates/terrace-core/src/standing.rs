@@ -13,6 +13,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use crate::limits;
+use crate::order;
 use crate::version::Version;
 
 /// What is said of a version.
@@ -123,7 +124,9 @@ impl Standings {
             let version = version.parse().ok();
             versions.extend(version.map(|version| (is_revoked, version, statement)));
         }
-        versions.sort_unstable_by(|one, other| (other.0, &other.1).cmp(&(one.0, &one.1)));
+        order::sort_by(&mut versions, |one, other| {
+            (other.0, &other.1).cmp(&(one.0, &one.1))
+        });
         let revoked = versions
             .iter()
             .filter(|(is_revoked, ..)| *is_revoked)

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::token::TokenId;
+use crate::order;
 use crate::time::UnixTime;
 
 /// That a token is revoked: the document in storage, which is the truth.
@@ -61,9 +62,7 @@ impl Revocations {
         let matters = |document: &RevocationDocument| document.expires.is_none_or(|it| it >= now.0);
         let all = all.into_iter().filter(|(_, document)| matters(document));
         Self {
-            revoked: all
-                .map(|(id, document)| (id.to_string(), document.from))
-                .collect(),
+            revoked: order::map(all.map(|(id, document)| (id.to_string(), document.from))),
         }
     }
 

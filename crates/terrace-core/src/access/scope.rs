@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use super::owner::{Owner, OwnerError, OwnerPattern};
 use crate::limits;
+use crate::order;
 
 /// One right.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -46,7 +47,7 @@ impl Scopes {
     /// # Errors
     /// When there are none, or too many.
     pub fn new(mut scopes: Vec<Scope>) -> Result<Self, ScopeError> {
-        scopes.sort_unstable();
+        order::sort(&mut scopes);
         scopes.dedup();
         match scopes.len() {
             0 => Err(ScopeError::None),
@@ -111,7 +112,7 @@ impl Scopes {
 }
 
 fn without_covered(mut scopes: Vec<Scope>) -> Vec<Scope> {
-    scopes.sort_unstable();
+    order::sort(&mut scopes);
     scopes.dedup();
     let is_covered = |scope: &Scope| {
         let mut others = scopes.iter().filter(|other| *other != scope);

@@ -3,6 +3,7 @@
 use super::path::{self, PathFault};
 use super::shown::shown;
 use super::{Entry, EntryKind, Method, limits, zip};
+use crate::order;
 
 /// Why an archive cannot be published.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -406,7 +407,7 @@ fn check_content(entry: &Entry, reasons: &mut Reasons) {
 
 /// In the order of their components, whatever collides stands side by side.
 fn check_places(mut places: Vec<(String, &Entry)>, reasons: &mut Reasons) {
-    places.sort_by(|(a, _), (b, _)| a.split('/').cmp(b.split('/')));
+    order::sort_by(&mut places, |(a, _), (b, _)| a.split('/').cmp(b.split('/')));
     for ((place, entry), (next_place, next)) in places.iter().zip(places.iter().skip(1)) {
         let both_directories =
             entry.kind == EntryKind::Directory && next.kind == EntryKind::Directory;

@@ -8,6 +8,7 @@ use crate::address::MirroredAddress;
 use crate::digest::Sha256;
 use crate::limits;
 use crate::openpgp::{self, OpenPgpError, SigningKey};
+use crate::order;
 use crate::platform::Platform;
 use crate::protocol_version::ProtocolVersion;
 use crate::publish::package_filename;
@@ -408,7 +409,7 @@ fn protocols(texts: &[String]) -> Result<Vec<ProtocolVersion>, OriginError> {
         .iter()
         .map(read)
         .collect::<Result<Vec<ProtocolVersion>, _>>()?;
-    protocols.sort();
+    order::sort(&mut protocols);
     protocols.dedup();
     // None at all is no check (clients.md 2.2.3).
     if !protocols.is_empty() && !protocols.iter().any(|p| p.is_supported_by_clients()) {

@@ -8,6 +8,7 @@ use serde::Deserialize;
 use super::{Fetch, Fetched, OriginError, Service, plain, shortened};
 use crate::address::MirroredAddress;
 use crate::limits;
+use crate::order;
 use crate::platform::Platform;
 use crate::protocol_version::ProtocolVersion;
 use crate::version::Version;
@@ -118,13 +119,13 @@ fn read_version(body: &VersionBody, skipped: &mut Skipped) -> Result<OriginVersi
             Err(error) => skipped.add(format!("version {version}: {error}")),
         }
     }
-    platforms.sort();
+    order::sort(&mut platforms);
     let protocols = body.protocols.iter().flatten();
     let mut protocols: Vec<ProtocolVersion> = protocols
         .take(limits::PROTOCOLS)
         .filter_map(|text| text.parse().ok())
         .collect();
-    protocols.sort();
+    order::sort(&mut protocols);
     protocols.dedup();
     Ok(OriginVersion {
         version,

@@ -12,6 +12,7 @@ use crate::digest::Sha256;
 use crate::key::{ArchiveKey, ArchiveKind};
 use crate::limits;
 use crate::openpgp::{self, SigningKey};
+use crate::order;
 use crate::package_hash::PackageHash;
 use crate::platform::Platform;
 use crate::protocol_version::ProtocolVersion;
@@ -350,7 +351,7 @@ fn short(text: &str) -> String {
 /// Where SHA256SUMS and the packages say different things (clients.md 2.3.1).
 fn disagreements(shasums: &Shasums, packages: &[PackageDocument]) -> Vec<String> {
     let mut reasons = disagreements_of(shasums, packages);
-    let known: BTreeSet<&str> = packages.iter().map(|p| p.filename.as_str()).collect();
+    let known = order::set(packages.iter().map(|p| p.filename.as_str()));
     for extra in shasums.filenames().filter(|name| name.ends_with(".zip")) {
         if !known.contains(extra) {
             reasons.push(format!(

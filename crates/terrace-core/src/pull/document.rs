@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::PullPolicy;
 use crate::address::MirroredAddress;
 use crate::limits;
+use crate::order;
 use crate::origin::{OriginVersions, check_pin};
 use crate::platform::Platform;
 use crate::release::SigningKeyDocument;
@@ -137,8 +138,7 @@ impl OriginDocument {
     }
 
     fn sort(&mut self) {
-        self.versions
-            .sort_unstable_by(|a, b| a.version.cmp(&b.version));
+        order::sort_by(&mut self.versions, |a, b| a.version.cmp(&b.version));
     }
 
     fn place(&self, version: &Version) -> Option<&SeenVersion> {

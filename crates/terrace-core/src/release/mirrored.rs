@@ -7,6 +7,7 @@ use crate::address::{MirroredAddress, ProviderAddress};
 use crate::admin::{MirroredBody, PackageBody};
 use crate::digest::Sha256;
 use crate::limits;
+use crate::order;
 use crate::origin::OriginPackage;
 use crate::platform::Platform;
 use crate::protocol_version::ProtocolVersion;
@@ -296,7 +297,7 @@ fn offers(
         })
     };
     let mut offers: Vec<OfferedPackage> = package.shasums.filenames().filter_map(offer).collect();
-    offers.sort_unstable_by(|a, b| a.platform.cmp(&b.platform));
+    order::sort_by(&mut offers, |a, b| a.platform.cmp(&b.platform));
     offers.truncate(limits::PLATFORMS);
     offers
 }

@@ -3,6 +3,7 @@
 use super::super::{ArchiveError, Entry};
 use super::header::Header;
 use super::local;
+use crate::order;
 
 /// The bytes an entry takes at least: its local header, its name and its content. And what only
 /// those who look at them have to know.
@@ -56,7 +57,9 @@ pub(super) fn in_order<'a>(
         .zip(entries)
         .map(|(span, entry)| (span, entry, directory))
         .collect();
-    ordered.sort_unstable_by_key(|(span, ..)| span.start);
+    order::sort_by(&mut ordered, |(one, ..), (other, ..)| {
+        one.start.cmp(&other.start)
+    });
     let nexts: Vec<u64> = ordered
         .iter()
         .skip(1)
