@@ -16,14 +16,15 @@ export default {
       if (begun === "" && start(env)) begun = ask();
       if (begun.startsWith(TO_READ)) {
         const { ticket, key, options, takes_range } = JSON.parse(begun);
+        const began = Date.now();
         const { value, metadata } = await env.INDICES.getWithMetadata(key, options);
-        read = { key, found: { value, metadata } };
-        if (value !== null && metadata !== null) {
-          const bytes = options.type === "arrayBuffer" ? new Uint8Array(value) : undefined;
-          const range = takes_range ? header("range") : undefined;
-          const finished = finish(ticket, JSON.stringify(metadata), bytes, range, Date.now());
-          if (finished !== "") return respond(finished, value, env);
-        }
+        const now = Date.now();
+        read = { key, found: { value, metadata, waited: now - began } };
+        const bytes = value instanceof ArrayBuffer ? new Uint8Array(value) : undefined;
+        const range = takes_range ? header("range") : undefined;
+        // Also where nothing was found: what waits for it is let go.
+        const finished = finish(ticket, JSON.stringify(metadata), bytes, range, now);
+        if (finished !== "") return respond(finished, value, env);
       } else if (begun !== "") return respond(begun, null, env);
     } catch (error) {
       tell(error, env, context);
@@ -44,17 +45,21 @@ function respond(answer, value, env) {
   const point = answer.indexOf("\n", line) + 1;
   const text = answer.indexOf("\n", point) + 1;
   const init = parsed(answer.slice(0, line));
+  const { body } = init;
+  const response = new Response(body === "text" ? answer.slice(text) : body === "value" ? value : null, init);
   if (point - line > 1) console.log(answer.slice(line, point - 1));
   if (text - point > 1) count(env, answer.slice(point, text));
-  const { body } = init;
-  return new Response(body === "text" ? answer.slice(text) : body === "value" ? value : null, init);
+  return response;
 }
 
 const heads = new Map();
-const MOST_HEADS = 256;
+const MOST_HEADS = 64;
+/** Longer ones have an ETag or a URL in them, and hardly repeat. */
+const REPEATED_CHARACTERS = 160;
 
-/** Most answers have one of a few heads, so that each of them is parsed once. */
+/** All other answers have one of a few heads, so that each of those is parsed once. */
 function parsed(head) {
+  if (head.length > REPEATED_CHARACTERS) return JSON.parse(head);
   const known = heads.get(head);
   if (known !== undefined) return known;
   if (heads.size === MOST_HEADS) heads.clear();
@@ -85,7 +90,7 @@ function knowing(env, { key, found }) {
   return Object.create(env, { INDICES: { value: { getWithMetadata, ...Object.fromEntries(others) } } });
 }
 
-/** A panic breaks an instance of the wasm; that it has to be replaced, worker-build's class hears when it throws. */
+/** worker-build replaces an instance of the wasm when a method of its class throws what a trap throws; this one only throws. */
 Worker.prototype.fail = (error) => {
   throw error;
 };

@@ -6,13 +6,14 @@ use std::cell::OnceCell;
 
 use serde::Serialize;
 use terrace_core::index::IndexMetadata;
-use terrace_core::read::{Asked, Found, IndexForm};
+use terrace_core::read::{Asked, Found};
 use terrace_core::reply::Body;
 use wasm_bindgen::prelude::wasm_bindgen;
 use worker::{Env, js_sys};
 
+use super::clock::whole;
 use super::http::Url;
-use super::{ISOLATE, config, figures};
+use super::{Cloudflare, ISOLATE, config, figures, kv};
 use crate::reads::{Answer, Reads, Step, Wanted};
 
 thread_local! {
@@ -28,6 +29,8 @@ impl Driven {
     /// `None`: the configuration cannot be used, and whoever answers tells why.
     fn new(env: &Env) -> Option<Self> {
         let config = config(env).ok()?;
+        // Whether all bindings are there.
+        Cloudflare::new(env.clone()).ok()?;
         let isolate = ISOLATE.with(|isolate| *isolate);
         Some(Self {
             reads: Reads::new(config, isolate, ticket()),
@@ -83,7 +86,7 @@ impl Machine {
         };
         let begun = DRIVEN.with(|driven| {
             let Driven { reads, .. } = driven.get()?;
-            reads.begin(&asked, user_agent.as_deref(), millis(now))
+            reads.begin(&asked, user_agent.as_deref(), whole(now))
         });
         match begun {
             Some(Step::Answer(answer)) => lines(answer),
@@ -107,7 +110,7 @@ impl Machine {
             let counts = driven.counts_downloads;
             driven
                 .reads
-                .finish(ticket, found, range, counts, millis(now))
+                .finish(ticket, found, range, counts, whole(now))
         });
         answer.map(lines).unwrap_or_default()
     }
@@ -143,15 +146,11 @@ struct Options {
 
 impl From<Wanted> for ToRead {
     fn from(wanted: Wanted) -> Self {
-        let r#type = match wanted.form {
-            IndexForm::Stream => "stream",
-            IndexForm::Text => "arrayBuffer",
-        };
         Self {
             ticket: wanted.ticket,
             key: wanted.key,
             options: Options {
-                r#type,
+                r#type: kv::kind(wanted.form),
                 cache_ttl: wanted.cache_seconds,
             },
             takes_range: wanted.takes_range,
@@ -181,7 +180,7 @@ fn lines(answer: Answer) -> String {
         Body::Text(text) => (Some("text"), text),
         Body::Stream(()) => (Some("value"), String::new()),
     };
-    let mut lines = Vec::with_capacity(MOST_OF_HEAD + text.len());
+    let mut lines = Vec::with_capacity(USUAL_HEAD_BYTES + text.len());
     let head = Head {
         status: reply.status,
         headers: reply.headers,
@@ -199,17 +198,8 @@ fn lines(answer: Answer) -> String {
 }
 
 /// What the lines of an answer usually take, in bytes, besides its text.
-const MOST_OF_HEAD: usize = 768;
+const USUAL_HEAD_BYTES: usize = 768;
 
 fn to_json(value: &impl Serialize) -> String {
     serde_json::to_string(value).unwrap_or_default()
-}
-
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "it is a positive number far below 2⁵³"
-)]
-fn millis(now: f64) -> u64 {
-    now as u64
 }

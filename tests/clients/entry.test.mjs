@@ -85,11 +85,14 @@ test("what was read before the machine broke is not read again", async (t) => {
   assert.equal(env.reads(), 3);
 });
 
-test("what KV does not have is not asked for again, nor is the machine", async (t) => {
-  const { ask, told } = await entry(t, { begin: () => TO_READ, finish: panics });
+test("what KV does not have is not asked for again, and the machine lets go what has waited for it", async (t) => {
+  const tickets = [];
+  const finish = (ticket, metadata, value) => tickets.push([ticket, metadata, value]) && "";
+  const { ask, told } = await entry(t, { begin: () => TO_READ, finish });
   const env = bindings(() => ({ value: null, metadata: null }));
   assert.equal(await ask(env), "the whole registry");
   assert.deepEqual(told, { broken: [], asked: [{ method: "GET", read: [null, null, null], variable: "a variable" }] });
+  assert.deepEqual(tickets, [[7, "null", undefined]]);
   assert.equal(env.reads(), 3);
 });
 
@@ -125,6 +128,13 @@ test("what changes something does not get to the machine", async (t) => {
   const { ask, told } = await entry(t, { begin: panics });
   for (const method of ["PUT", "POST", "DELETE", "OPTIONS"]) assert.equal(await ask(bindings(), method), "the whole registry");
   assert.deepEqual(told.broken, []);
+});
+
+test("an answer that cannot be sent is the registry's to give, and is not written down", async (t) => {
+  const { ask } = await entry(t, { begin: () => `${JSON.stringify({ status: 200, headers: { etag: "a\nb" }, body: "text" })}\na line\n\n` });
+  const log = t.mock.method(console, "log");
+  assert.equal(await ask(bindings()), "the whole registry");
+  assert.equal(log.mock.callCount(), 0);
 });
 
 test("a download is answered even when it cannot be counted", async (t) => {
