@@ -73,6 +73,7 @@ await main(async () => {
   if (values.help) return console.log(USAGE);
   const { quick, json } = values;
   const effort = { rounds: number(values.rounds), ms: number(values.ms) };
+  if (values.document && !values.start && !isWhole(values)) throw new Error("--document is of a whole run, or of --start");
   if (values.peer && (values.alone || !isHere(values.peer))) return benchPeer(values, effort);
   if (process.platform !== "linux") throw new Error("the CPU of a process is known on Linux only");
   await setup();
@@ -86,6 +87,7 @@ await main(async () => {
   if (values.document && isolate.start) await writeStart(isolate, STARTS);
   if (values.start) return json ? writeFile(json, asJson([], effort, isolate)) : undefined;
   const wanted = cases({ quick }).filter(({ name }) => name.includes(values.only || values.profile || ""));
+  if (wanted.length === 0) throw new Error(`no case has ${values.only || values.profile} in its name`);
   const servers = await startServers(await indices(), { inspect: values.profile !== undefined });
   try {
     if (values.peer) return await benchPeer(values, effort, servers.ours);
