@@ -1,10 +1,8 @@
 //! What `entry.js` drives: the reads of [`Reads`], with all that they take and give in as few crossings as
 //! there can be.
 
-use std::borrow::Cow;
 use std::cell::OnceCell;
 
-use serde::Serialize;
 use terrace_core::index::IndexMetadata;
 use terrace_core::read::{Asked, Found};
 use terrace_core::reply::Body;
@@ -64,9 +62,10 @@ impl Machine {
         })
     }
 
-    /// Begins to answer a GET or HEAD. What comes back is empty where the whole registry has to answer; a
-    /// [`ToRead`] in JSON; or an answer: a [`Head`] in JSON, the line for the log and the point for the dataset
-    /// of downloads, each of which may be empty, with a line feed behind each, and then the text of the body.
+    /// Begins to answer a GET or HEAD. What comes back is empty where the whole registry has to answer; what is
+    /// [to be read](to_read); or an answer: its [head](lines), the line for the log and the point for the
+    /// dataset of downloads, each of which may be empty, with a line feed behind each, and then the text of the
+    /// body.
     pub fn begin(
         method: &str,
         url: String,
@@ -90,7 +89,7 @@ impl Machine {
         });
         match begun {
             Some(Step::Answer(answer)) => lines(answer),
-            Some(Step::Read(wanted)) => to_json(&ToRead::from(wanted)),
+            Some(Step::Read(wanted)) => to_read(&wanted),
             None => String::new(),
         }
     }
@@ -126,80 +125,145 @@ fn found(metadata: &str, value: Option<Vec<u8>>) -> Option<Found<()>> {
     Some(Found { metadata, body })
 }
 
-/// What is to be read, and how.
-#[derive(Serialize)]
-struct ToRead {
-    ticket: u32,
-    key: String,
-    options: Options,
-    takes_range: bool,
-}
-
-/// As KV takes them
+/// What is to be read, and how KV is to give it, in JSON:
+/// `{"ticket":7,"key":"…","options":{"type":"stream","cacheTtl":30},"takes_range":false}`
 /// (<https://developers.cloudflare.com/kv/api/read-key-value-pairs/#reference>).
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Options {
-    r#type: &'static str,
-    cache_ttl: u32,
+fn to_read(wanted: &Wanted) -> String {
+    let mut json = String::with_capacity(USUAL_HEAD_BYTES);
+    let mut digits = itoa::Buffer::new();
+    json.push_str("{\"ticket\":");
+    json.push_str(digits.format(wanted.ticket));
+    json.push_str(",\"key\":\"");
+    push_escaped(&mut json, &wanted.key);
+    json.push_str("\",\"options\":{\"type\":\"");
+    json.push_str(kv::kind(wanted.form));
+    json.push_str("\",\"cacheTtl\":");
+    json.push_str(digits.format(wanted.cache_seconds));
+    json.push_str(match wanted.takes_range {
+        true => "},\"takes_range\":true}",
+        false => "},\"takes_range\":false}",
+    });
+    json
 }
 
-impl From<Wanted> for ToRead {
-    fn from(wanted: Wanted) -> Self {
-        Self {
-            ticket: wanted.ticket,
-            key: wanted.key,
-            options: Options {
-                r#type: kv::kind(wanted.form),
-                cache_ttl: wanted.cache_seconds,
-            },
-            takes_range: wanted.takes_range,
-        }
-    }
-}
-
-type Headers = Vec<(&'static str, Cow<'static, str>)>;
-
-/// An answer without the text of its body.
-#[derive(Serialize)]
-struct Head {
-    status: u16,
-    #[serde(serialize_with = "as_map")]
-    headers: Headers,
-    body: Option<&'static str>,
-}
-
-fn as_map<S: serde::Serializer>(headers: &Headers, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_map(headers.iter().map(|(name, value)| (name, value)))
-}
-
+/// An answer, as of [`Machine::begin`]. Its head is `{"status":200,"headers":{…},"body":…}`, where the body is
+/// `"text"`, `"value"` or `null`. There is no reply without a header.
 fn lines(answer: Answer) -> String {
     let Answer { reply, line, point } = answer;
     let (body, text) = match reply.body {
-        Body::Empty => (None, String::new()),
-        Body::Text(text) => (Some("text"), text),
-        Body::Stream(()) => (Some("value"), String::new()),
+        Body::Empty => ("null", String::new()),
+        Body::Text(text) => ("\"text\"", text),
+        Body::Stream(()) => ("\"value\"", String::new()),
     };
-    let mut lines = Vec::with_capacity(USUAL_HEAD_BYTES + text.len());
-    let head = Head {
-        status: reply.status,
-        headers: reply.headers,
-        body,
-    };
-    // Into memory nothing fails.
-    let _ = serde_json::to_writer(&mut lines, &head);
-    for part in [line, point] {
-        lines.push(b'\n');
-        lines.extend_from_slice(part.unwrap_or_default().as_bytes());
+    let mut lines = String::with_capacity(USUAL_HEAD_BYTES + text.len());
+    lines.push_str("{\"status\":");
+    lines.push_str(itoa::Buffer::new().format(reply.status));
+    let mut before = ",\"headers\":{\"";
+    for (name, value) in &reply.headers {
+        lines.push_str(before);
+        lines.push_str(name);
+        lines.push_str("\":\"");
+        push_escaped(&mut lines, value);
+        before = "\",\"";
     }
-    lines.push(b'\n');
-    lines.extend_from_slice(text.as_bytes());
-    String::from_utf8(lines).unwrap_or_default()
+    lines.push_str("\"},\"body\":");
+    lines.push_str(body);
+    lines.push('}');
+    for line in [line, point] {
+        lines.push('\n');
+        lines.push_str(&line.unwrap_or_default());
+    }
+    lines.push('\n');
+    lines.push_str(&text);
+    lines
+}
+
+/// Text between quotes of JSON. A serialiser writes it in many small pieces, each by a call.
+fn push_escaped(json: &mut String, text: &str) {
+    let is_special = |byte: u8| byte < b' ' || byte == b'"' || byte == b'\\';
+    let mut rest = text;
+    while let Some(at) = rest.bytes().position(is_special) {
+        let (plain, special) = rest.split_at(at);
+        json.push_str(plain);
+        let (special, behind) = special.split_at(1);
+        match special {
+            "\"" => json.push_str("\\\""),
+            "\\" => json.push_str("\\\\"),
+            control => {
+                let code = control.bytes().next().unwrap_or_default();
+                json.push_str(&format!("\\u{code:04x}"));
+            }
+        }
+        rest = behind;
+    }
+    json.push_str(rest);
 }
 
 /// What the lines of an answer usually take, in bytes, besides its text.
 const USUAL_HEAD_BYTES: usize = 768;
 
-fn to_json(value: &impl Serialize) -> String {
-    serde_json::to_string(value).unwrap_or_default()
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::{Value, json};
+    use terrace_core::read::IndexForm;
+    use terrace_core::reply::{CachePolicy, Reply};
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn any_text_is_escaped_as_json_wants_it(text in any::<String>()) {
+            let mut json = String::from("\"");
+            push_escaped(&mut json, &text);
+            json.push('"');
+            prop_assert_eq!(serde_json::from_str::<String>(&json).unwrap(), text);
+        }
+    }
+
+    #[test]
+    fn what_is_to_be_read_is_json() {
+        let wanted = Wanted {
+            ticket: 7,
+            key: "a \"key\"".to_owned(),
+            form: IndexForm::Text,
+            cache_seconds: 30,
+            takes_range: true,
+        };
+        let options = json!({ "type": "arrayBuffer", "cacheTtl": 30 });
+        let expected =
+            json!({ "ticket": 7, "key": wanted.key, "options": options, "takes_range": true });
+        let told = to_read(&wanted);
+        assert!(
+            told.starts_with("{\"ticket\""),
+            "entry.js tells it by that: {told}"
+        );
+        assert_eq!(serde_json::from_str::<Value>(&told).unwrap(), expected);
+    }
+
+    #[test]
+    fn an_answer_is_three_lines_and_a_text() {
+        let reply = |body| {
+            let reply = Reply::new(200, CachePolicy::NoStore).with("etag", "\"a\"");
+            reply.with_body(body)
+        };
+        for (body, shown, text) in [
+            (Body::Text("one\ntwo".to_owned()), json!("text"), "one\ntwo"),
+            (Body::Stream(()), json!("value"), ""),
+            (Body::Empty, json!(null), ""),
+        ] {
+            let line = Some("a line".to_owned());
+            let told = lines(Answer {
+                reply: reply(body),
+                line,
+                point: None,
+            });
+            let parts: Vec<&str> = told.splitn(4, '\n').collect();
+            let head: Value = serde_json::from_str(parts[0]).unwrap();
+            assert_eq!((&head["status"], &head["body"]), (&json!(200), &shown));
+            assert_eq!(head["headers"]["etag"], "\"a\"");
+            assert_eq!(head["headers"]["cache-control"], "no-store");
+            assert_eq!(parts[1..], ["a line", "", text]);
+        }
+    }
 }

@@ -3,8 +3,6 @@
 //! It holds no path, no query and no header but the product of the client, so nothing that anybody could
 //! use: a path may hold the signature of a URL.
 
-use serde::Serialize;
-
 use crate::limits;
 use crate::route::Method;
 
@@ -41,8 +39,7 @@ pub struct Usage {
 }
 
 /// What became of the one index that a read is answered from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IndexState {
     /// KV had it.
     Hit,
@@ -80,22 +77,15 @@ pub struct RequestLine<'r> {
     pub client: &'r Client,
 }
 
-#[derive(Serialize)]
-struct Line<'l> {
-    route: &'static str,
-    method: &'static str,
-    status: u16,
-    ms: u64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    index: Option<IndexState>,
-    kv: u32,
-    kv_ms: u64,
-    r2: u32,
-    r2_ms: u64,
-    origin: u32,
-    origin_ms: u64,
-    client: &'l str,
-    client_version: &'l str,
+impl IndexState {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Hit => "hit",
+            Self::Miss => "miss",
+            Self::Unfit => "unfit",
+            Self::Corrupt => "corrupt",
+        }
+    }
 }
 
 impl LoggedRequests {
@@ -172,24 +162,36 @@ impl RequestLine<'_> {
 
     /// The line: a JSON object, of which Workers Logs makes fields to search by
     /// (<https://developers.cloudflare.com/workers/observability/logs/workers-logs/>).
+    ///
+    /// It is put together by hand: a serialiser writes it quote by quote, each by a call that copies a byte, which
+    /// is a third of what wasm takes to decide a read. Nothing in it has to be escaped.
     pub fn to_json(&self) -> String {
         let Usage { kv, r2, origin } = self.usage;
-        let line = Line {
-            route: self.route,
-            method: self.method.map_or("other", Method::as_str),
-            status: self.status,
-            ms: self.millis,
-            index: self.index,
-            kv: kv.operations,
-            kv_ms: kv.millis,
-            r2: r2.operations,
-            r2_ms: r2.millis,
-            origin: origin.operations,
-            origin_ms: origin.millis,
-            client: &self.client.product,
-            client_version: &self.client.version,
+        let mut line = String::with_capacity(256);
+        let mut text = |name: &str, value: &str| {
+            line.push_str(name);
+            line.push_str(value);
         };
-        serde_json::to_string(&line).unwrap_or_default()
+        let mut digits = itoa::Buffer::new();
+        text("{\"route\":\"", self.route);
+        let method = self.method.map_or("other", Method::as_str);
+        text("\",\"method\":\"", method);
+        text("\",\"status\":", digits.format(self.status));
+        text(",\"ms\":", digits.format(self.millis));
+        if let Some(index) = self.index {
+            text(",\"index\":\"", index.as_str());
+            text("\"", "");
+        }
+        text(",\"kv\":", digits.format(kv.operations));
+        text(",\"kv_ms\":", digits.format(kv.millis));
+        text(",\"r2\":", digits.format(r2.operations));
+        text(",\"r2_ms\":", digits.format(r2.millis));
+        text(",\"origin\":", digits.format(origin.operations));
+        text(",\"origin_ms\":", digits.format(origin.millis));
+        text(",\"client\":\"", &self.client.product);
+        text("\",\"client_version\":\"", &self.client.version);
+        text("\"}", "");
+        line
     }
 
     /// The same as the header `Server-Timing` has it (<https://www.w3.org/TR/server-timing/>).
