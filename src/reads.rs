@@ -21,7 +21,8 @@ pub struct Reads<'a> {
     config: &'a Config,
     isolate: &'a Isolate,
     /// Each is at its ticket's remainder. What a client that has gone leaves behind is replaced by and by.
-    waiting: RefCell<Vec<Option<Waiting>>>,
+    /// In a box, so that all places together take 4 KiB.
+    waiting: RefCell<Vec<Option<Box<Waiting>>>>,
     next: Cell<u32>,
 }
 
@@ -156,12 +157,12 @@ impl<'a> Reads<'a> {
         while waiting.len() <= place {
             waiting.push(None);
         }
-        *waiting.get_mut(place)? = Some(Waiting {
+        *waiting.get_mut(place)? = Some(Box::new(Waiting {
             ticket,
             lookup,
             origin: origin.to_owned(),
             about,
-        });
+        }));
         Some(wanted)
     }
 
@@ -181,7 +182,7 @@ impl<'a> Reads<'a> {
             origin,
             about,
             ..
-        } = self.take(ticket)?;
+        } = *self.take(ticket)?;
         lookup.set_range(range);
         let Answered::Fresh(reply) =
             lookup.answer(found?, self.config, &origin, UnixTime(now / 1000))
@@ -210,7 +211,7 @@ impl<'a> Reads<'a> {
         Some(Answer { reply, line, point })
     }
 
-    fn take(&self, ticket: u32) -> Option<Waiting> {
+    fn take(&self, ticket: u32) -> Option<Box<Waiting>> {
         let mut waiting = self.waiting.borrow_mut();
         let place = waiting.get_mut(place(ticket))?;
         place.take_if(|waiting| waiting.ticket == ticket)
