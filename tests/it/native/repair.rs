@@ -362,18 +362,21 @@ fn what_is_committed_meanwhile_is_listed() {
     assert!(list.contains("1.1.0"), "{list}");
 }
 
+/// A provider with an index for all that it has, and its next version, of which only the archives are there.
+fn one_published_and_one_uploaded() -> (Memory, Registry, ProviderFixture) {
+    let memory = Memory::new();
+    let registry = Registry::in_memory(&memory, &[]);
+    ProviderFixture::of("acme", "widget", "1.0.0").publish(&registry);
+    let second = ProviderFixture::of("acme", "widget", "1.1.0");
+    second.upload(&registry);
+    reindex(&registry, None);
+    (memory, registry, second)
+}
+
 /// A publisher commits a version whose index the walk has taken for a stale one.
 #[test]
 fn an_index_is_not_removed_whose_fact_has_come_meanwhile() {
-    let memory = Memory::new();
-    let registry = Registry::in_memory(&memory, &[]);
-    let (first, second) = (
-        ProviderFixture::of("acme", "widget", "1.0.0"),
-        ProviderFixture::of("acme", "widget", "1.1.0"),
-    );
-    first.publish(&registry);
-    second.upload(&registry);
-    reindex(&registry, None);
+    let (memory, registry, second) = one_published_and_one_uploaded();
     let key = "providers/hosted/acme/widget/version/1.1.0";
     memory.put_index(key, "{}");
     let other = Registry::in_memory(&memory, &[]);
@@ -393,15 +396,7 @@ fn an_index_is_not_removed_whose_fact_has_come_meanwhile() {
 /// The walk has listed the releases for the first of a package's keys, and goes by that for the others.
 #[test]
 fn an_index_is_not_removed_whose_fact_has_come_since_the_releases_were_listed() {
-    let memory = Memory::new();
-    let registry = Registry::in_memory(&memory, &[]);
-    let (first, second) = (
-        ProviderFixture::of("acme", "widget", "1.0.0"),
-        ProviderFixture::of("acme", "widget", "1.1.0"),
-    );
-    first.publish(&registry);
-    second.upload(&registry);
-    reindex(&registry, None);
+    let (memory, registry, second) = one_published_and_one_uploaded();
     memory.index_page(2);
     let other = Registry::in_memory(&memory, &[]);
     let again = memory.clone();
