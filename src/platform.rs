@@ -27,7 +27,7 @@ use crate::isolate::Isolate;
 use crate::store::{Counted, Platform};
 use crate::tally::Tally;
 
-/// The binding of the KV namespace that holds the indices.
+/// The binding of the KV namespace that holds the indices; `entry.js` names it, too.
 const INDICES: &str = "INDICES";
 /// The binding of the R2 bucket that holds facts and archives.
 const FACTS: &str = "FACTS";

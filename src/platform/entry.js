@@ -23,7 +23,8 @@ export default {
         const bytes = value instanceof ArrayBuffer ? new Uint8Array(value) : undefined;
         const range = takes_range ? header("range") : undefined;
         // Also where nothing was found: what waits for it is let go.
-        const finished = finish(ticket, JSON.stringify(metadata), bytes, range, now);
+        const told = value === null ? "null" : JSON.stringify(metadata);
+        const finished = finish(ticket, told, bytes, range, now);
         if (finished !== "") return respond(finished, value, env);
       } else if (begun !== "") return respond(begun, null, env);
     } catch (error) {

@@ -7,7 +7,7 @@ use worker::{Env, console_warn};
 
 use crate::store::Counted;
 
-/// The binding of an Analytics Engine dataset
+/// The binding of an Analytics Engine dataset; `entry.js` names it, too
 /// (<https://developers.cloudflare.com/analytics/analytics-engine/get-started/>).
 const DOWNLOADS: &str = "DOWNLOADS";
 

@@ -96,6 +96,13 @@ test("what KV does not have is not asked for again, and the machine lets go what
   assert.equal(env.reads(), 3);
 });
 
+test("metadata without a value is nothing", async (t) => {
+  const told = [];
+  const { ask } = await entry(t, { begin: () => TO_READ, finish: (_, metadata) => told.push(metadata) && "" });
+  assert.equal(await ask(bindings((n) => ({ value: null, metadata: { n } }))), "the whole registry");
+  assert.deepEqual(told, ["null"]);
+});
+
 test("where KV fails the registry asks it once more", async (t) => {
   const { ask, told } = await entry(t, { begin: () => TO_READ });
   const env = bindings((n) => (n === 1 ? Promise.reject(new Error("KV GET failed: 500")) : { value: "", metadata: { n } }));
