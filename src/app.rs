@@ -192,8 +192,9 @@ impl<'a, P: Platform> App<'a, P> {
         let method = Method::parse(request.method());
         let is_admin = request.path().starts_with(ADMIN_PREFIX);
         let is_fenced = is_fenced(request.path());
-        let client = Client::of_user_agent(request.header("user-agent").as_deref());
-        let (route, reply) = self.reply(request, &client).await;
+        let user_agent = request.header("user-agent");
+        let client = Client::of_user_agent(user_agent.as_deref());
+        let (route, reply) = self.reply(request, user_agent.as_deref(), &client).await;
         let line = RequestLine {
             route,
             method,
@@ -214,7 +215,12 @@ impl<'a, P: Platform> App<'a, P> {
         reply
     }
 
-    async fn reply<R>(&self, request: R, client: &Client) -> (&'static str, Reply<P::Stream>)
+    async fn reply<R>(
+        &self,
+        request: R,
+        user_agent: Option<&str>,
+        client: &Client,
+    ) -> (&'static str, Reply<P::Stream>)
     where
         R: Request<Stream = P::Stream>,
     {
@@ -228,6 +234,7 @@ impl<'a, P: Platform> App<'a, P> {
             query: request.query(),
             if_none_match: if_none_match.as_deref(),
             authorization: authorization.as_deref(),
+            user_agent,
         };
         let (route, begun) = begin(&asked, self.config, || self.platform.clock().now());
         let reply = match begun {

@@ -100,7 +100,7 @@ impl<'a> Reads<'a> {
 
     /// Begins to answer a GET or HEAD that came `now`, in milliseconds since 1970. `None`: it is for the whole
     /// registry.
-    pub fn begin(&self, asked: &Asked<'_>, user_agent: Option<&str>, now: u64) -> Option<Step> {
+    pub fn begin(&self, asked: &Asked<'_>, now: u64) -> Option<Step> {
         if is_fenced(asked.path) {
             return None;
         }
@@ -113,7 +113,7 @@ impl<'a> Reads<'a> {
         let about = About {
             route,
             method: Method::parse(asked.method),
-            client: Client::of_user_agent(user_agent),
+            client: Client::of_user_agent(asked.user_agent),
             began: now,
         };
         let reply = match begun {

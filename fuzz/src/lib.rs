@@ -149,6 +149,7 @@ pub fn read(data: &[u8]) {
             query,
             if_none_match: Some(condition),
             authorization: Some(authorization),
+            user_agent: None,
         };
         let (name, begun) = begin::<Vec<u8>>(&asked, &config, || NOW);
         assert!(!name.contains('/'), "{name:?}");

@@ -82,10 +82,11 @@ impl Machine {
             query: url.query(),
             if_none_match: if_none_match.as_deref(),
             authorization: authorization.as_deref(),
+            user_agent: user_agent.as_deref(),
         };
         let begun = DRIVEN.with(|driven| {
             let Driven { reads, .. } = driven.get()?;
-            reads.begin(&asked, user_agent.as_deref(), whole(now))
+            reads.begin(&asked, whole(now))
         });
         match begun {
             Some(Step::Answer(answer)) => lines(answer),

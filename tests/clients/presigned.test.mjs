@@ -84,6 +84,14 @@ describe("the bucket's S3 endpoint", () => {
     assert.ok(bytes.subarray(1000, 2000).equals(Buffer.from(await response.arrayBuffer())));
   });
 
+  test("gives a module to a client that follows the location as it stands", async () => {
+    const headers = { "user-agent": "python-requests/2.32.3" };
+    const answer = await fetch(`${registry.url}/v1/modules/acme/large/aws/1.0.0/download`, { headers });
+    const response = await fetch(answer.headers.get("x-terraform-get"), { headers });
+    assert.equal(response.status, 200);
+    assert.ok(bytes.equals(Buffer.from(await response.arrayBuffer())));
+  });
+
   test("refuses to replace what is stored: an upload URL creates only", async () => {
     assert.equal(await status(put(upload)), 412);
   });

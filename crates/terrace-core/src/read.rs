@@ -91,7 +91,16 @@ enum Wanted {
     Blob,
     ProviderDownload(Package, Version, Platform),
     MirrorPackages,
-    ModuleDownload,
+    ModuleDownload(Checksum),
+}
+
+/// Whether the location of a module's archive carries `checksum=` after a signed query.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Checksum {
+    /// The client verifies it and takes it off before the request (clients.md 4.7).
+    Appended,
+    /// The client may request the location as it stands, and the bucket refuses a parameter that is not signed.
+    Omitted,
 }
 
 /// What was read.
@@ -151,6 +160,8 @@ pub struct Asked<'a> {
     pub if_none_match: Option<&'a str>,
     /// The header `Authorization`, where [`Access::guards_reads`].
     pub authorization: Option<&'a str>,
+    /// The header `User-Agent`.
+    pub user_agent: Option<&'a str>,
 }
 
 /// What [`begin`] calls the route of a path that is none.
@@ -190,7 +201,7 @@ fn begin_at<S>(
     };
     let own = OwnHosts::new(asked.origin, &config.hostnames);
     gate::pass(
-        plan(route, method, asked.query, &own, config.login.is_some()),
+        plan(route, method, asked, &own, config.login.is_some()),
         method,
         asked,
         config,
@@ -217,7 +228,7 @@ impl Lookup {
             _ if status != 200 => None,
             (_, _, Method::Head) => None,
             (
-                Wanted::ProviderDownload(..) | Wanted::ModuleDownload | Wanted::MirrorPackages,
+                Wanted::ProviderDownload(..) | Wanted::ModuleDownload(_) | Wanted::MirrorPackages,
                 IndexKey::Version(package, version),
                 _,
             )
@@ -302,9 +313,9 @@ impl Lookup {
                 let reply = mirror_packages(index, self.offerer(policy), &urls)?;
                 reply.ok_or_else(|| FinishError::Problem(self.missing()))?
             }
-            Wanted::ModuleDownload => {
+            Wanted::ModuleDownload(checksum) => {
                 let index = parse(&found)?;
-                module_download(&index, &Urls::new(urls, origin, now)?)?
+                module_download(&index, *checksum, &Urls::new(urls, origin, now)?)?
             }
         };
         let reply = sized(reply, self.method);
@@ -425,7 +436,7 @@ impl Lookup {
     /// The answer to this request when something is wrong, in the form its client shows.
     pub fn problem<S>(&self, problem: &Problem) -> Reply<S> {
         let reply = match self.wanted {
-            Wanted::ModuleDownload => problem.text_reply(),
+            Wanted::ModuleDownload(_) => problem.text_reply(),
             Wanted::Tags(..) | Wanted::Manifest | Wanted::Blob => problem.oci_reply(),
             _ => problem.reply(),
         };

@@ -13,7 +13,17 @@ fn published(version: &str) -> (Registry, ModuleFixture) {
 }
 
 fn download(registry: &Registry, fixture: &ModuleFixture, version: &str) -> Response {
-    registry.get(&format!("{}/{version}/download", fixture.path()))
+    download_by("Terraform/1.11.4", registry, fixture, version)
+}
+
+fn download_by(
+    user_agent: &str,
+    registry: &Registry,
+    fixture: &ModuleFixture,
+    version: &str,
+) -> Response {
+    let target = format!("{}/{version}/download", fixture.path());
+    registry.send(&Sent::new("GET", &target).header("user-agent", user_agent))
 }
 
 fn location(response: &Response) -> String {
@@ -212,6 +222,30 @@ fn the_location_carries_the_checksum_4_7() {
     let location = location(&download(&registry, &fixture, "1.0.0"));
     let checksum = format!("checksum=sha256:{}", sha256(&fixture.archive));
     assert!(location.ends_with(&checksum), "{location}");
+}
+
+#[test]
+fn a_client_that_leaves_the_checksum_in_the_url_gets_a_location_that_works_as_it_stands() {
+    let (registry, fixture) = published("1.0.0");
+    for user_agent in ["python-requests/2.32.3", "Go-http-client/2.0", "curl/8.5.0"] {
+        let response = download_by(user_agent, &registry, &fixture, "1.0.0");
+        let archive = registry.get(&location(&response)).expect(200);
+        assert_eq!(archive.body, fixture.archive, "{user_agent}");
+    }
+}
+
+#[test]
+fn every_client_whose_go_getter_takes_the_checksum_off_gets_one_4_7() {
+    let (registry, fixture) = published("1.0.0");
+    for user_agent in ["Terraform/1.5.7", "OpenTofu/1.12.6 ci", "terragrunt/1.1.3"] {
+        let response = download_by(user_agent, &registry, &fixture, "1.0.0");
+        let location = location(&response);
+        assert!(
+            location.contains("checksum=sha256:"),
+            "{user_agent}: {location}"
+        );
+        assert_eq!(response.header("x-terraform-get"), Some(location.as_str()));
+    }
 }
 
 #[test]

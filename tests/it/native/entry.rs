@@ -265,8 +265,9 @@ fn begun(reads: &Reads<'_>, target: &str, if_none_match: Option<&str>) -> Option
         query,
         if_none_match,
         authorization: None,
+        user_agent: None,
     };
-    match reads.begin(&asked, None, 0)? {
+    match reads.begin(&asked, 0)? {
         Step::Read(wanted) => Some(wanted),
         Step::Answer(answer) => panic!("{answer:?}"),
     }

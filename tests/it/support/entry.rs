@@ -33,9 +33,10 @@ pub fn by_entry(memory: &Memory, config: &Config, sent: &Sent) -> Option<ByEntry
         query,
         if_none_match: header("if-none-match"),
         authorization: header("authorization"),
+        user_agent: header("user-agent"),
     };
     let reads = Reads::new(config, memory.isolate(), u32::MAX);
-    let wanted = match reads.begin(&asked, header("user-agent"), memory.millis())? {
+    let wanted = match reads.begin(&asked, memory.millis())? {
         Step::Answer(answer) => return Some(made(answer, Vec::new())),
         Step::Read(wanted) => wanted,
     };

@@ -151,6 +151,7 @@ impl Read {
             query: self.query,
             if_none_match: self.if_none_match.as_deref(),
             authorization: self.authorization.as_deref(),
+            user_agent: Some("Terraform/1.11.4"),
         };
         begin(&asked, &self.config, || NOW).1
     }

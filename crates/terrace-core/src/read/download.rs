@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
 use super::FinishError;
@@ -186,28 +186,33 @@ struct ModuleLocation<'a> {
 }
 
 /// The location both in the body, which OpenTofu reads, and in the header, which Terraform reads
-/// (clients.md 3.4). The checksum is appended behind the signature: go-getter verifies it and
-/// takes it off before it asks (4.7).
+/// (clients.md 3.4). go-getter verifies the checksum and takes it off before the request (4.7). It is no part of a
+/// signed query, so only clients that take it off get one there; a URL with its signature in the path always has it.
 pub(super) fn module_download<S>(
     index: &ModuleArchiveDocument,
     urls: &Urls<'_>,
 ) -> Result<Reply<S>, FinishError> {
     let url = urls.of(index.archive_key());
-    let (path, query) = url.split_once('?').unwrap_or((url.as_str(), ""));
+    let (path, signed_query) = url.split_once('?').unwrap_or((url.as_str(), ""));
     let mut location = path.to_owned();
     if let Some(subdir) = &index.subdir {
         location.push_str("//");
         location.push_str(subdir.as_str());
     }
-    location.push('?');
-    if !query.is_empty() {
-        location.push_str(query);
-        location.push('&');
+    let mut separator = '?';
+    if !signed_query.is_empty() {
+        location.push(separator);
+        location.push_str(signed_query);
+        separator = '&';
     }
-    write!(location, "checksum=sha256:{}", index.sha256).map_err(|_| FinishError::Corrupt)?;
+    if signed_query.is_empty() || checksum == Checksum::Appended {
+        write!(location, "{separator}checksum=sha256:{}", index.sha256)
+            .map_err(|_| FinishError::Corrupt)?;
+    }
     let body = ModuleLocation {
         location: &location,
     };
     let text = serde_json::to_string(&body).map_err(|_| FinishError::Corrupt)?;
     Ok(Reply::json(200, CachePolicy::NoStore, text).with("x-terraform-get", location))
 }
+    checksum: Checksum,

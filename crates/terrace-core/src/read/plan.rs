@@ -1,7 +1,7 @@
 //! Which index answers a route.
 
 use super::oci::{plan_pushed, plan_virtual};
-use super::{IndexForm, Wanted};
+use super::{Asked, Checksum, IndexForm, Wanted};
 use crate::key::{IndexKey, Package};
 use crate::limits;
 use crate::oci::{OciRequest, TagPage};
@@ -33,7 +33,7 @@ pub(super) struct Index {
 pub(super) fn plan<S>(
     route: Route,
     method: Method,
-    query: &str,
+    asked: &Asked<'_>,
     own: &OwnHosts<'_>,
     has_login: bool,
 ) -> Plan<S> {
@@ -62,12 +62,13 @@ pub(super) fn plan<S>(
             one(package, version, wanted)
         }
         Route::ModuleDownload(address, version) => {
-            one(Package::Module(address), version, Wanted::ModuleDownload)
+            let wanted = Wanted::ModuleDownload(checksum_for(asked.user_agent));
+            one(Package::Module(address), version, wanted)
         }
         Route::Oci(OciRequest { repository, path }) => {
-            plan_virtual(repository.package(own), path, TagPage::parse(query))
+            plan_virtual(repository.package(own), path, TagPage::parse(asked.query))
         }
-        Route::Pushed(request) => plan_pushed(request, method, TagPage::parse(query)),
+        Route::Pushed(request) => plan_pushed(request, method, TagPage::parse(asked.query)),
         other @ (Route::Health
         | Route::Archive(..)
         | Route::Pull(..)
@@ -119,6 +120,20 @@ fn one<S>(package: Package, version: Version, wanted: Wanted) -> Plan<S> {
         cache_seconds,
         wanted,
     })
+}
+
+/// The products whose go-getter verifies `checksum=` and takes it off (clients.md 0.3, 4.7). Others, such as checkov,
+/// request the location as it stands. A proxy that hides the product costs the check and nothing else.
+const CHECKSUM_PRODUCTS: [&str; 3] = ["Terraform/", "OpenTofu/", "terragrunt/"];
+
+fn checksum_for(user_agent: Option<&str>) -> Checksum {
+    let user_agent = user_agent.unwrap_or_default();
+    let mut products = CHECKSUM_PRODUCTS.iter();
+    if products.any(|product| user_agent.starts_with(product)) {
+        Checksum::Appended
+    } else {
+        Checksum::Omitted
+    }
 }
 
 fn home<S>() -> Reply<S> {
