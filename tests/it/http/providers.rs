@@ -253,17 +253,45 @@ fn there_is_no_trust_signature_2_3_8() {
     assert!(key.get("trust_signature").is_none_or(|value| value == ""));
 }
 
+/// Publishes with an `h1:` hash for this many of the two platforms.
+fn published_with_h1_of(count: usize) -> (Registry, ProviderFixture, Vec<String>) {
+    let (registry, fixture) = (Registry::start(), ProviderFixture::new("1.0.0"));
+    fixture.add_key(&registry);
+    fixture.upload(&registry);
+    let digits = ["B", "C"].iter().take(count);
+    let hashes: Vec<String> = digits
+        .map(|digit| format!("h1:{}A=", digit.repeat(42)))
+        .collect();
+    let mut body = fixture.description();
+    for (at, hash) in hashes.iter().enumerate() {
+        body["packages"][at]["h1"] = json!(hash);
+    }
+    let body = body.to_string();
+    let sent = registry.admin("PUT", &fixture.admin_path(), Some(body.as_bytes()));
+    sent.expect(201);
+    (registry, fixture, hashes)
+}
+
 #[test]
-fn packages_tell_what_the_registry_has_verified_of_every_platform_2_4_1_2_4_2_2_4_4() {
-    let (registry, fixture) = published("1.0.0");
+fn packages_list_both_hashes_and_the_size_of_every_platform_2_4_1_2_4_2_2_4_4() {
+    let (registry, fixture, hashes) = published_with_h1_of(2);
     let json = download(&registry, &fixture, "1.0.0", "linux/amd64").json();
     let mut expected = serde_json::Map::new();
-    for (_, os, arch, zip) in &fixture.packages {
-        let package =
-            json!({ "hashes": [format!("zh:{}", sha256(zip))], "package_size": zip.len() });
+    for ((_, os, arch, zip), h1) in fixture.packages.iter().zip(hashes) {
+        let zh = format!("zh:{}", sha256(zip));
+        let package = json!({ "hashes": [zh, h1], "package_size": zip.len() });
         expected.insert(format!("{os}_{arch}"), package);
     }
     assert_eq!(json["packages"], serde_json::Value::Object(expected));
+}
+
+#[test]
+fn packages_are_left_out_where_an_h1_hash_is_unknown_2_4_4() {
+    for known in [0, 1] {
+        let (registry, fixture, _) = published_with_h1_of(known);
+        let json = download(&registry, &fixture, "1.0.0", "linux/amd64").json();
+        assert_eq!(json.get("packages"), None, "{known} of 2 are known");
+    }
 }
 
 #[test]

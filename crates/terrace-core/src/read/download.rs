@@ -7,8 +7,8 @@ use std::fmt::Write as _;
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
-use super::FinishError;
 use super::view::{MirrorView, PackageView, ProviderView, SigningKeyView};
+use super::{Checksum, FinishError};
 use crate::address::MirroredAddress;
 use crate::archive_url::ArchiveUrls;
 use crate::key::{ArchiveKey, ArchiveKind, BytesKey, Package};
@@ -58,15 +58,32 @@ struct ProviderDownload<'a> {
     shasums_signature_url: String,
     shasum: &'a str,
     signing_keys: SigningKeys<'a>,
-    packages: BTreeMap<&'a str, DownloadPackage>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    packages: BTreeMap<&'a str, DownloadPackage<'a>>,
 }
 
-/// What OpenTofu 1.12 checks besides (clients.md 2.4). Of the hashes only `zh:` is told: that and
-/// the size are what this registry has itself verified; `h1:` is its publisher's word.
+/// The hashes and the size of one package, which OpenTofu 1.12 checks as well (clients.md 2.4).
 #[derive(Serialize)]
-struct DownloadPackage {
-    hashes: [String; 1],
+struct DownloadPackage<'a> {
+    hashes: [PackageHashText<'a>; 2],
     package_size: u64,
+}
+
+/// A hash as lock files have it.
+enum PackageHashText<'a> {
+    /// `zh:`, the digest of the zip, which the registry has verified.
+    Zip(&'a str),
+    /// `h1:`, of the files in the zip, as the publisher computed it.
+    Contents(&'a str),
+}
+
+impl Serialize for PackageHashText<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Zip(digest) => serializer.collect_str(&format_args!("zh:{digest}")),
+            Self::Contents(hash) => serializer.serialize_str(hash),
+        }
+    }
 }
 
 #[derive(Serialize)]
@@ -104,7 +121,7 @@ pub(super) fn provider_download<S>(
         signing_keys: SigningKeys {
             gpg_public_keys: [&index.signing_key],
         },
-        packages: packages.iter().map(download_package).collect(),
+        packages: download_packages(packages),
     };
     let text = serde_json::to_string(&answer).map_err(|_| FinishError::Corrupt)?;
     Ok(Reply::json(200, CachePolicy::NoStore, text))
@@ -117,12 +134,22 @@ fn zip(digest: &str) -> Result<ArchiveKey, FinishError> {
     })
 }
 
-fn download_package<'i>(package: &PackageView<'i>) -> (&'i str, DownloadPackage) {
-    let verified = DownloadPackage {
-        hashes: [format!("zh:{}", package.sha256)],
-        package_size: package.size,
-    };
-    (package.platform, verified)
+/// Every package with both of its hashes; none where the `h1:` of any of them is unknown. Dependabot takes the hashes
+/// for all that a lock file should have, so a list without `h1:` would make it drop those that are there
+/// (clients.md 2.4).
+fn download_packages<'i>(packages: &[PackageView<'i>]) -> BTreeMap<&'i str, DownloadPackage<'i>> {
+    let listed = packages.iter().map(|package| {
+        let hashes = [
+            PackageHashText::Zip(package.sha256),
+            PackageHashText::Contents(package.h1?),
+        ];
+        let download = DownloadPackage {
+            hashes,
+            package_size: package.size,
+        };
+        Some((package.platform, download))
+    });
+    listed.collect::<Option<_>>().unwrap_or_default()
 }
 
 /// The answer of the network mirror protocol's "List Available Installation Packages", in one piece:
@@ -190,6 +217,7 @@ struct ModuleLocation<'a> {
 /// signed query, so only clients that take it off get one there; a URL with its signature in the path always has it.
 pub(super) fn module_download<S>(
     index: &ModuleArchiveDocument,
+    checksum: Checksum,
     urls: &Urls<'_>,
 ) -> Result<Reply<S>, FinishError> {
     let url = urls.of(index.archive_key());
@@ -215,4 +243,3 @@ pub(super) fn module_download<S>(
     let text = serde_json::to_string(&body).map_err(|_| FinishError::Corrupt)?;
     Ok(Reply::json(200, CachePolicy::NoStore, text).with("x-terraform-get", location))
 }
-    checksum: Checksum,

@@ -37,6 +37,8 @@ pub(super) struct PackageView<'i> {
     pub(super) filename: &'i RawValue,
     pub(super) sha256: &'i str,
     pub(super) size: u64,
+    #[serde(default)]
+    pub(super) h1: Option<&'i str>,
 }
 
 /// An index of any provider, as the mirror needs it.
