@@ -400,9 +400,12 @@ impl<'a, P: Platform> App<'a, P> {
                 | Route::ProviderDownload(..)
                 | Route::ModuleVersions(..)
                 | Route::ModuleDownload(..)
+                | Route::ModuleNewest(..)
                 | Route::MirrorHome
                 | Route::MirrorVersions(..)
                 | Route::MirrorPackages(..)
+                | Route::OriginDiscovery(..)
+                | Route::OriginVersions(..)
                 | Route::OciBase
                 | Route::OciToken
                 | Route::Oci(..)

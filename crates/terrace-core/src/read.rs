@@ -7,10 +7,11 @@
 //! # What a read costs
 //! Discovery: nothing. Every other read: one KV read. A version list is streamed through; the
 //! document of one version is parsed, because URLs are signed into the answer: three for a package
-//! download, one for each platform in the mirror.
+//! download, one for each platform in the mirror. Two lists that only other tools ask for are parsed as well.
 
 mod download;
 mod gate;
+mod lists;
 mod oci;
 mod plan;
 mod view;
@@ -18,7 +19,7 @@ mod view;
 #[cfg(doc)]
 use crate::access::Access;
 use crate::access::{BadCredentials, TokenId};
-use crate::address::MirroredAddress;
+use crate::address::{MirroredAddress, ModuleAddress};
 use crate::archive_url::ArchiveUrls;
 use crate::config::Config;
 use crate::index::IndexMetadata;
@@ -35,6 +36,7 @@ use crate::time::UnixTime;
 use crate::version::Version;
 use download::{Urls, mirror_packages, module_download, provider_download};
 pub use gate::{refusal, refused};
+use lists::{newest_module, origin_versions};
 pub use oci::{CONTENT_DIGEST, oci_base, referrers};
 use oci::{is_oci, tags};
 use plan::plan;
@@ -92,6 +94,8 @@ enum Wanted {
     ProviderDownload(Package, Version, Platform),
     MirrorPackages,
     ModuleDownload(Checksum),
+    NewestModule(ModuleAddress),
+    OriginVersions,
 }
 
 /// Whether the location of a module's archive carries `checksum=` after a signed query.
@@ -317,6 +321,11 @@ impl Lookup {
                 let index = parse(&found)?;
                 module_download(&index, *checksum, &Urls::new(urls, origin, now)?)?
             }
+            Wanted::NewestModule(address) => {
+                let reply = newest_module(address, &found)?;
+                reply.ok_or_else(|| FinishError::Problem(self.missing()))?
+            }
+            Wanted::OriginVersions => origin_versions(&found)?,
         };
         let reply = sized(reply, self.method);
         Ok(if self.is_private {
@@ -436,7 +445,7 @@ impl Lookup {
     /// The answer to this request when something is wrong, in the form its client shows.
     pub fn problem<S>(&self, problem: &Problem) -> Reply<S> {
         let reply = match self.wanted {
-            Wanted::ModuleDownload(_) => problem.text_reply(),
+            Wanted::ModuleDownload(_) | Wanted::NewestModule(_) => problem.text_reply(),
             Wanted::Tags(..) | Wanted::Manifest | Wanted::Blob => problem.oci_reply(),
             _ => problem.reply(),
         };

@@ -7,7 +7,7 @@ use crate::access::TokenId;
 use crate::address::{MirroredAddress, ModuleAddress, ProviderAddress};
 use crate::key::Package;
 use crate::limits;
-use crate::name::Namespace;
+use crate::name::{Hostname, Namespace};
 use crate::oci::pushed::PushedRequest;
 use crate::oci::{self, OciRequest};
 use crate::openpgp::KeyId;
@@ -52,12 +52,18 @@ pub enum Route {
     ModuleVersions(ModuleAddress),
     /// `/v1/modules/{namespace}/{name}/{system}/{version}/download`
     ModuleDownload(ModuleAddress, Version),
+    /// `/v1/modules/{namespace}/{name}/{system}/download`: of the newest version.
+    ModuleNewest(ModuleAddress),
     /// `/mirror` and `/mirror/`: what to write into the CLI configuration.
     MirrorHome,
     /// `/mirror/{hostname}/{namespace}/{type}/index.json`
     MirrorVersions(MirroredAddress),
     /// `/mirror/{hostname}/{namespace}/{type}/{version}.json`
     MirrorPackages(MirroredAddress, Version),
+    /// `/origins/{hostname}/.well-known/terraform.json`: where the mirrored providers of another registry are listed.
+    OriginDiscovery(Hostname),
+    /// `/origins/{hostname}/v1/providers/{namespace}/{type}/versions`
+    OriginVersions(MirroredAddress),
     /// `/v2/`
     OciBase,
     /// `/v2/token`
@@ -211,9 +217,12 @@ impl Route {
             Self::ProviderDownload(..) => "provider_download",
             Self::ModuleVersions(..) => "module_versions",
             Self::ModuleDownload(..) => "module_download",
+            Self::ModuleNewest(..) => "module_newest",
             Self::MirrorHome => "mirror_home",
             Self::MirrorVersions(..) => "mirror_versions",
             Self::MirrorPackages(..) => "mirror_packages",
+            Self::OriginDiscovery(..) => "origin_discovery",
+            Self::OriginVersions(..) => "origin_versions",
             Self::OciBase => "oci_base",
             Self::OciToken => "oci_token",
             Self::Oci(request) => request.path.name(),
@@ -253,9 +262,12 @@ impl Route {
             | Self::ProviderDownload(..)
             | Self::ModuleVersions(..)
             | Self::ModuleDownload(..)
+            | Self::ModuleNewest(..)
             | Self::MirrorHome
             | Self::MirrorVersions(..)
             | Self::MirrorPackages(..)
+            | Self::OriginDiscovery(..)
+            | Self::OriginVersions(..)
             | Self::OciBase
             | Self::OciToken
             | Self::Oci(..) => &[Method::Get, Method::Head],
@@ -354,6 +366,9 @@ fn read(path: &str) -> Result<Route, Problem> {
             module(namespace, name, system).map_err(missing)?,
             Version::parse_request(version).map_err(missing)?,
         )),
+        ["v1", "modules", namespace, name, system, "download"] => Ok(Route::ModuleNewest(
+            module(namespace, name, system).map_err(missing)?,
+        )),
         ["oauth", "exchange"] => Ok(Route::Exchange),
         ["oauth", "authorize"] => Ok(Route::LoginStart),
         ["oauth", "callback"] => Ok(Route::LoginCallback),
@@ -364,6 +379,20 @@ fn read(path: &str) -> Result<Route, Problem> {
             let address = mirrored(hostname, namespace, provider_type).map_err(missing)?;
             mirror_file(path, address, file)
         }
+        ["origins", hostname, ".well-known", "terraform.json"] => {
+            Ok(Route::OriginDiscovery(hostname.parse().map_err(missing)?))
+        }
+        [
+            "origins",
+            hostname,
+            "v1",
+            "providers",
+            namespace,
+            provider_type,
+            "versions",
+        ] => Ok(Route::OriginVersions(
+            mirrored(hostname, namespace, provider_type).map_err(missing)?,
+        )),
         // The base URL without its final slash, whose last segment clients replace (clients.md 5.1).
         [hostname, _, _, file] if hostname.contains('.') && file.ends_with(".json") => {
             Err(Problem::BadRequest(NO_SLASH.to_owned()))
@@ -557,6 +586,12 @@ mod tests {
             ),
             ("/v1/modules/acme/vpc/aws/versions", "ModuleVersions"),
             ("/v1/modules/acme/vpc/aws/1.0.0/download", "ModuleDownload"),
+            ("/v1/modules/acme/vpc/aws/download", "ModuleNewest"),
+            ("/origins/a.b/.well-known/terraform.json", "OriginDiscovery"),
+            (
+                "/origins/a.b/v1/providers/acme/widget/versions",
+                "OriginVersions",
+            ),
             ("/mirror", "MirrorHome"),
             ("/mirror/", "MirrorHome"),
             ("/mirror/a.b/acme/widget/index.json", "MirrorVersions"),

@@ -59,6 +59,11 @@ impl Version {
         !self.0.build.is_empty()
     }
 
+    /// Whether it is a prerelease: `-…`.
+    pub fn is_prerelease(&self) -> bool {
+        !self.0.pre.is_empty()
+    }
+
     /// Its numbers and identifiers, for those who compare more than whole versions.
     pub fn as_semver(&self) -> &semver::Version {
         &self.0

@@ -8,6 +8,7 @@ mod modules;
 mod oci;
 mod oci_push;
 mod operations;
+mod origins;
 mod providers;
 mod publish_mirrored;
 mod publish_module;

@@ -256,6 +256,42 @@ fn the_location_is_absolute_4_8() {
 }
 
 #[test]
+fn a_download_without_a_version_leads_to_the_newest_stable_one() {
+    let (registry, fixture) = published("1.9.0");
+    let namespace = fixture.address.split('/').next().unwrap();
+    for version in ["1.10.0", "2.0.0-rc1"] {
+        ModuleFixture::of(namespace, version).publish(&registry);
+    }
+    let response = registry
+        .get(&format!("{}/download", fixture.path()))
+        .expect(302);
+    let newest = format!("{}/1.10.0/download", fixture.path());
+    assert_eq!(response.header("location"), Some(newest.as_str()));
+    assert_eq!(response.header("cache-control"), Some("no-store"));
+    registry.get(&newest).expect(200);
+}
+
+#[test]
+fn a_prerelease_is_the_newest_version_where_there_is_nothing_else() {
+    let (registry, fixture) = published("1.0.0-beta2");
+    let response = registry
+        .get(&format!("{}/download", fixture.path()))
+        .expect(302);
+    let newest = format!("{}/1.0.0-beta2/download", fixture.path());
+    assert_eq!(response.header("location"), Some(newest.as_str()));
+}
+
+#[test]
+fn a_download_without_a_version_of_an_unknown_module_is_404_in_text() {
+    let response = Registry::start().get("/v1/modules/acme/nothing/aws/download");
+    let response = response.expect(404);
+    assert_eq!(
+        response.text(),
+        "this registry has no module acme/nothing/aws\n"
+    );
+}
+
+#[test]
 fn the_same_archive_may_be_two_modules() {
     let registry = Registry::start();
     let archive = zip_of(&[("main.tf", MAIN)]);

@@ -41,7 +41,11 @@ enum Rule {
 fn rule(route: &Route, method: Method) -> Rule {
     let is_read = matches!(method, Method::Get | Method::Head);
     match route {
-        Route::Home | Route::Discovery | Route::Health | Route::MirrorHome => Rule::Everybody,
+        Route::Home
+        | Route::Discovery
+        | Route::Health
+        | Route::MirrorHome
+        | Route::OriginDiscovery(_) => Rule::Everybody,
         // Whoever comes shows what they have in the body.
         Route::Exchange => Rule::Everybody,
         // A terminal has no token yet, and what it or a browser brings is looked at by `login`.
@@ -53,7 +57,9 @@ fn rule(route: &Route, method: Method) -> Rule {
         | Route::ProviderDownload(..)
         | Route::ModuleVersions(_)
         | Route::ModuleDownload(..)
+        | Route::ModuleNewest(_)
         | Route::MirrorVersions(_)
+        | Route::OriginVersions(_)
         | Route::MirrorPackages(..) => Rule::Readers,
         Route::Oci(request) => match request.path {
             terrace_core::oci::OciPath::Referrers(_) => Rule::ReadersOfLists,
@@ -101,9 +107,12 @@ fn paths() -> Vec<String> {
         format!("{provider}/1.0.0/download/linux/amd64"),
         format!("{module}/versions"),
         format!("{module}/1.0.0/download"),
+        format!("{module}/download"),
         "/mirror/".to_owned(),
         format!("{mirror}/index.json"),
         format!("{mirror}/1.0.0.json"),
+        "/origins/registry.example.com/.well-known/terraform.json".to_owned(),
+        "/origins/registry.example.com/v1/providers/acme/widget/versions".to_owned(),
         "/v2/".to_owned(),
         "/v2/token".to_owned(),
         "/v2/providers/acme/widget/tags/list".to_owned(),

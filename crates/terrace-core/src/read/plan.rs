@@ -1,9 +1,12 @@
 //! Which index answers a route.
 
+use serde_json::json;
+
 use super::oci::{plan_pushed, plan_virtual};
 use super::{Asked, Checksum, IndexForm, Wanted};
 use crate::key::{IndexKey, Package};
 use crate::limits;
+use crate::name::Hostname;
 use crate::oci::{OciRequest, TagPage};
 use crate::own_hosts::OwnHosts;
 use crate::reply::{CachePolicy, Reply};
@@ -49,9 +52,18 @@ pub(super) fn plan<S>(
             IndexKey::Versions(Package::Module(address)),
             Wanted::Versions,
         ),
+        Route::ModuleNewest(address) => parsed_list(
+            IndexKey::Versions(Package::Module(address.clone())),
+            Wanted::NewestModule(address),
+        ),
         Route::MirrorVersions(address) => list(
             IndexKey::MirrorVersions(own.package(address)),
             Wanted::Versions,
+        ),
+        Route::OriginDiscovery(hostname) => Plan::Answer(origin_discovery(asked.origin, &hostname)),
+        Route::OriginVersions(address) => parsed_list(
+            IndexKey::MirrorVersions(own.package(address)),
+            Wanted::OriginVersions,
         ),
         Route::MirrorPackages(address, version) => {
             one(own.package(address), version, Wanted::MirrorPackages)
@@ -102,6 +114,16 @@ fn list<S>(key: IndexKey, wanted: Wanted) -> Plan<S> {
     Plan::Read(Index {
         key,
         form: IndexForm::Stream,
+        cache_seconds: limits::LIST_CACHE_SECONDS,
+        wanted,
+    })
+}
+
+/// A list that the answer is made of.
+fn parsed_list<S>(key: IndexKey, wanted: Wanted) -> Plan<S> {
+    Plan::Read(Index {
+        key,
+        form: IndexForm::Text,
         cache_seconds: limits::LIST_CACHE_SECONDS,
         wanted,
     })
@@ -170,6 +192,13 @@ fn discovery<S>(has_login: bool) -> Reply<S> {
     );
     let text = if has_login { with_login } else { services };
     Reply::json(200, CachePolicy::Short, text.to_owned())
+}
+
+/// The service that lists the mirrored providers of another registry. The URL is absolute: Renovate appends a path to
+/// its configured `registryUrls`, which has the origin's hostname in its path already.
+fn origin_discovery<S>(origin: &str, hostname: &Hostname) -> Reply<S> {
+    let services = json!({ "providers.v1": format!("{origin}/origins/{hostname}/v1/providers/") });
+    Reply::json(200, CachePolicy::Short, services.to_string())
 }
 
 #[cfg(test)]
