@@ -397,6 +397,7 @@ impl<'a, P: Platform> App<'a, P> {
                 | Route::Discovery
                 | Route::Health
                 | Route::ProviderVersions(..)
+                | Route::ProviderVersion(..)
                 | Route::ProviderDownload(..)
                 | Route::ModuleVersions(..)
                 | Route::ModuleDownload(..)

@@ -11,6 +11,7 @@ use terrace_core::name::{Hostname, Namespace};
 use terrace_core::openpgp::KeyId;
 use terrace_core::origin::Constraints;
 use terrace_core::platform::Platform;
+use terrace_core::source::SourceUrl;
 use terrace_core::standing::Reason;
 use terrace_core::subdir::Subdir;
 use terrace_core::version::Version;
@@ -211,6 +212,9 @@ pub(crate) struct ProviderArguments {
     #[arg(long)]
     pub(crate) namespace: Namespace,
 
+    #[command(flatten)]
+    pub(crate) source: SourceArguments,
+
     /// Check everything that can be checked here, say what would be sent, and send nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
@@ -234,9 +238,25 @@ pub(crate) struct ModuleArguments {
     #[arg(long, value_name = "PATH")]
     pub(crate) subdir: Option<Subdir>,
 
+    #[command(flatten)]
+    pub(crate) source: SourceArguments,
+
     /// Check everything that can be checked here, say what would be sent, and send nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
+}
+
+/// The repository that a release is made from.
+#[derive(Debug, Default, Args)]
+pub(crate) struct SourceArguments {
+    /// The URL of the repository, where update tools look for release notes. By default that of the CI job or of the
+    /// only git remote, unless they differ
+    #[arg(long, value_name = "URL", conflicts_with = "no_source")]
+    pub(crate) source: Option<SourceUrl>,
+
+    /// Publish no URL of the repository
+    #[arg(long)]
+    pub(crate) no_source: bool,
 }
 
 #[derive(Debug, Subcommand)]

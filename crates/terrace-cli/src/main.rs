@@ -34,6 +34,7 @@ mod publish;
 mod reference;
 mod release;
 mod retry;
+mod source;
 mod tokens;
 mod upload;
 

@@ -14,6 +14,7 @@ use crate::error::Failure;
 use crate::output::{Output, bytes};
 use crate::pack::pack;
 use crate::publish::{Kind, Offer};
+use crate::source;
 
 /// Publishes a directory or an archive as a module.
 pub(crate) fn publish(
@@ -42,6 +43,7 @@ pub(crate) fn offer(arguments: &ModuleArguments, output: &Output) -> Result<Offe
             size: archive.size,
         },
         subdir: arguments.subdir.as_ref().map(ToString::to_string),
+        source: source::find(&arguments.source, &arguments.path, output).map(|url| url.to_string()),
     };
     let module = ModulePublication::parse(address.clone(), version.clone(), &body)
         .map_err(Failure::Refused)?;

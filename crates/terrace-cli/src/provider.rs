@@ -8,6 +8,7 @@ use terrace_core::admin::{PackageBody, ProviderBody};
 use terrace_core::openpgp;
 use terrace_core::publish::ProviderPublication;
 use terrace_core::shasums::Shasums;
+use terrace_core::source::SourceUrl;
 
 use crate::archive::{Archive, read_file};
 use crate::args::{ProviderArguments, RegistryArguments};
@@ -19,6 +20,7 @@ use crate::keys::signing_keys;
 use crate::output::Output;
 use crate::parallel;
 use crate::publish::{Kind, Offer};
+use crate::source;
 
 /// Publishes the provider in a dist directory.
 pub(crate) fn publish(
@@ -31,7 +33,8 @@ pub(crate) fn publish(
         namespace: arguments.namespace.clone(),
         provider_type: dist.provider_type.clone(),
     };
-    let (offer, body) = offer(&dist, &address, output)?;
+    let source = source::find(&arguments.source, &arguments.dir, output);
+    let (offer, body) = offer(&dist, &address, source.as_ref(), output)?;
     if arguments.dry_run {
         output.progress("the signature is not checked against the namespace's keys in a dry run");
         return offer.tell(registry, output);
@@ -46,9 +49,11 @@ pub(crate) fn publish(
 pub(crate) fn offer(
     dist: &Dist,
     address: &ProviderAddress,
+    source: Option<&SourceUrl>,
     output: &Output,
 ) -> Result<(Offer, ProviderBody), Failure> {
-    let (body, archives) = check(dist, address, output).map_err(Failure::Refused)?;
+    let (mut body, archives) = check(dist, address, output).map_err(Failure::Refused)?;
+    body.source = source.map(ToString::to_string);
     let offer = Offer {
         kind: Kind::Provider,
         address: address.to_string(),
@@ -119,6 +124,7 @@ fn describe(
         shasums: dist.shasums.clone(),
         signature: signature.clone().unwrap_or_default(),
         packages,
+        source: None,
     };
     let (address, version) = (address.clone(), dist.version.clone());
     let found = ProviderPublication::parse(address, version, &body).err();

@@ -26,6 +26,9 @@ pub struct ProviderBody {
     pub signature: String,
     /// One for each platform.
     pub packages: Vec<PackageBody>,
+    /// The URL of the repository it was made from, if known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
 }
 
 /// One platform's zip within [`ProviderBody`].
@@ -93,6 +96,9 @@ pub struct ModuleBody {
     /// Where in the archive the module begins, if not at its top.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subdir: Option<String>,
+    /// The URL of the repository it was made from, if known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
 }
 
 /// The archive within [`ModuleBody`].

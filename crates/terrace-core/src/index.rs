@@ -36,6 +36,7 @@ use crate::release::{
     ModuleArchiveDocument, OfferedPackage, PackageDocument, ProviderRelease, Release,
     SigningKeyDocument,
 };
+use crate::source::SourceUrl;
 use crate::standing::{Reason, Standings};
 use crate::version::Version;
 
@@ -124,6 +125,8 @@ pub struct ListedRelease {
     pub contents: Vec<String>,
     /// Of a hosted provider: the id of the key that signed it, where the object tells.
     pub signing_key: Option<String>,
+    /// Of a module: the repository it was made from, where it is known.
+    pub source: Option<SourceUrl>,
 }
 
 /// The name of the metadata that holds the protocols, separated by commas.
@@ -132,6 +135,8 @@ const PROTOCOLS: &str = "protocols";
 const PLATFORMS: &str = "platforms";
 /// The name of the metadata that holds the id of the signing key.
 const SIGNING_KEY: &str = "key";
+/// The name of the metadata that holds the URL of the repository.
+const SOURCE: &str = "source";
 /// The name of the metadata that holds the beginnings of digests, separated by commas.
 const CONTENTS: &str = "contents";
 /// What stands there for none.
@@ -212,6 +217,10 @@ impl ListedRelease {
                 Release::Provider(it) => Some(it.signing_key.key_id.clone()),
                 Release::Mirrored(_) | Release::Module(_) => None,
             },
+            source: match release {
+                Release::Module(it) => it.source.as_ref().map(|source| source.url.clone()),
+                Release::Provider(_) | Release::Mirrored(_) => None,
+            },
         })
     }
 
@@ -232,6 +241,7 @@ impl ListedRelease {
             metadata.push((PLATFORMS, joined(&self.platforms)));
         }
         metadata.extend(self.signing_key.iter().map(|id| (SIGNING_KEY, id.clone())));
+        metadata.extend(self.source.iter().map(|url| (SOURCE, url.to_string())));
         metadata
     }
 
@@ -256,6 +266,7 @@ impl ListedRelease {
             platforms,
             contents,
             signing_key: metadata(SIGNING_KEY).map(str::to_owned),
+            source: metadata(SOURCE).and_then(|url| url.parse().ok()),
         })
     }
 }
@@ -309,6 +320,9 @@ struct ModuleVersions {
 #[derive(Serialize)]
 struct ModuleVersionList {
     versions: Vec<ModuleVersion>,
+    /// The repository of the newest version that has one; Renovate looks for release notes there (clients.md 3.1).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    source: Option<SourceUrl>,
 }
 
 #[derive(Serialize)]
@@ -350,6 +364,10 @@ pub fn versions(
         }
         Package::Mirrored(_) => vec![(mirror(), mirror_versions(&releases)), tags],
         Package::Module(_) => {
+            let source = releases
+                .iter()
+                .rev()
+                .find_map(|release| release.source.clone());
             let modules = releases
                 .into_iter()
                 .map(|release| ModuleVersion {
@@ -357,7 +375,10 @@ pub fn versions(
                 })
                 .collect();
             let text = serde_json::to_string(&ModuleVersions {
-                modules: [ModuleVersionList { versions: modules }],
+                modules: [ModuleVersionList {
+                    versions: modules,
+                    source,
+                }],
             })?;
             vec![(versions(), IndexDocument::new(text)), tags]
         }
@@ -489,6 +510,9 @@ pub struct ProviderVersionIndex {
     pub signing_key: SigningKeyDocument,
     /// One for each platform.
     pub packages: Vec<IndexedPackage>,
+    /// The repository it was made from, where it is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source: Option<SourceUrl>,
 }
 
 /// One platform's zip.
@@ -543,6 +567,7 @@ fn provider_index(release: &ProviderRelease) -> ProviderVersionIndex {
         signature: release.signature,
         signing_key: release.signing_key.clone(),
         packages: indexed(&release.packages),
+        source: release.source.as_ref().map(|source| source.url.clone()),
     }
 }
 
@@ -568,6 +593,7 @@ mod tests {
     fn listed(version: &str, protocols: &str, platforms: &str) -> ListedRelease {
         ListedRelease {
             signing_key: None,
+            source: None,
             version: version.parse().unwrap(),
             protocols: split(protocols).unwrap_or_default(),
             platforms: split(platforms).unwrap_or_default(),
@@ -619,6 +645,25 @@ mod tests {
         assert_eq!(
             lists[0].1.text,
             r#"{"modules":[{"versions":[{"version":"0.9.0"},{"version":"1.0.0"}]}]}"#
+        );
+    }
+
+    #[test]
+    fn a_module_list_names_the_repository_of_the_newest_version_that_has_one_10_2() {
+        let package = Package::Module("acme/vpc/aws".parse().unwrap());
+        let from = |version, source: &str| ListedRelease {
+            source: source.parse().ok(),
+            ..listed(version, "", "")
+        };
+        let releases = vec![
+            from("1.1.0", "https://example.com/new"),
+            from("1.0.0", "https://example.com/old"),
+            from("1.2.0", ""),
+        ];
+        let lists = versions(&package, releases, &Standings::default()).unwrap();
+        assert_eq!(
+            lists[0].1.text,
+            r#"{"modules":[{"versions":[{"version":"1.0.0"},{"version":"1.1.0"},{"version":"1.2.0"}],"source":"https://example.com/new"}]}"#
         );
     }
 

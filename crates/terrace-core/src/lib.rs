@@ -53,6 +53,7 @@ pub mod route;
 pub mod secret;
 pub mod shasums;
 pub mod signed_path;
+pub mod source;
 pub mod standing;
 pub mod subdir;
 mod text_serde;

@@ -33,6 +33,10 @@ pub const SHASUMS_BYTES: usize = 64 * 1024;
 /// A file name inside SHA256SUMS (the usual limit of a path component).
 pub const FILENAME_BYTES: usize = 255;
 
+/// Most bytes of the URL of a release's repository. It is part of the release object's metadata, of which R2 keeps 8 KB
+/// (<https://developers.cloudflare.com/r2/platform/limits/>) and [`PLATFORMS`] platforms take 3.5.
+pub const SOURCE_BYTES: usize = 255;
+
 /// A published archive. Presigned uploads are a single PUT, and R2 takes at most
 /// 4.995 GiB in one (<https://developers.cloudflare.com/r2/platform/limits/>).
 pub const ARCHIVE_BYTES: u64 = 4_995 * 1024 * 1024 * 1024 / 1000;

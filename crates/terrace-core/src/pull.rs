@@ -116,6 +116,7 @@ impl PullPolicy {
             .filter(|version| !stored.contains(version))
             .map(|version| ListedRelease {
                 signing_key: None,
+                source: None,
                 version: version.clone(),
                 protocols: Vec::new(),
                 platforms: Vec::new(),
@@ -261,6 +262,7 @@ mod tests {
         let address = "a.test/acme/widget".parse().unwrap();
         let release = |version: &str| ListedRelease {
             signing_key: None,
+            source: None,
             version: version.parse().unwrap(),
             protocols: Vec::new(),
             platforms: Vec::new(),

@@ -9,6 +9,7 @@
 //! document of one version is parsed, because URLs are signed into the answer: three for a package
 //! download, one for each platform in the mirror. Two lists that only other tools ask for are parsed as well.
 
+mod details;
 mod download;
 mod gate;
 mod lists;
@@ -19,7 +20,7 @@ mod view;
 #[cfg(doc)]
 use crate::access::Access;
 use crate::access::{BadCredentials, TokenId};
-use crate::address::{MirroredAddress, ModuleAddress};
+use crate::address::{MirroredAddress, ModuleAddress, ProviderAddress};
 use crate::archive_url::ArchiveUrls;
 use crate::config::Config;
 use crate::index::IndexMetadata;
@@ -34,6 +35,7 @@ use crate::reply::{Body, CachePolicy, Reply};
 use crate::route::{Method, Route};
 use crate::time::UnixTime;
 use crate::version::Version;
+use details::provider_version;
 use download::{Urls, mirror_packages, module_download, provider_download};
 pub use gate::{refusal, refused};
 use lists::{newest_module, origin_versions};
@@ -91,6 +93,7 @@ enum Wanted {
     Tags(Option<TagPage>, String),
     Manifest,
     Blob,
+    ProviderVersion(ProviderAddress, Version),
     ProviderDownload(Package, Version, Platform),
     MirrorPackages,
     ModuleDownload(Checksum),
@@ -306,6 +309,9 @@ impl Lookup {
             Wanted::Tags(Some(page), name) => tags(page, name, &found)?,
             Wanted::Manifest => self.manifest(found)?,
             Wanted::Blob => self.blob(&found, &Urls::new(urls, origin, now)?)?,
+            Wanted::ProviderVersion(address, version) => {
+                provider_version(&parse(&found)?, address, version)?
+            }
             Wanted::ProviderDownload(package, version, platform) => {
                 let index = parse(&found)?;
                 let urls = Urls::new(urls, origin, now)?;

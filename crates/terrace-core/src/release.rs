@@ -15,6 +15,7 @@ use crate::key::{ArchiveKey, ArchiveKind, Package};
 use crate::package_hash::PackageHash;
 use crate::platform::Platform;
 use crate::protocol_version::ProtocolVersion;
+use crate::source::SourceDocument;
 use crate::subdir::Subdir;
 use crate::version::Version;
 
@@ -70,6 +71,9 @@ pub struct ProviderRelease {
     pub signing_key: SigningKeyDocument,
     /// One for each platform, ascending by platform.
     pub packages: Vec<PackageDocument>,
+    /// The repository it was made from, where it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<SourceDocument>,
 }
 
 /// The public key that signed a release.
@@ -111,6 +115,9 @@ pub struct ModuleRelease {
     pub published_at: u64,
     /// Its archive.
     pub archive: ModuleArchiveDocument,
+    /// The repository it was made from, where it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<SourceDocument>,
 }
 
 /// The archive of a module release.
@@ -138,6 +145,8 @@ pub struct ProviderContents {
     pub signature: Sha256,
     /// One for each platform.
     pub packages: Vec<PackageDocument>,
+    /// The repository it was made from. It makes no other release: the first publisher's stays.
+    pub source: Option<SourceDocument>,
 }
 
 /// A stored document that is not a release of this schema.
@@ -165,6 +174,7 @@ impl ProviderRelease {
             shasums,
             signature,
             packages,
+            source,
         } = contents;
         Self {
             schema: SCHEMA,
@@ -176,6 +186,7 @@ impl ProviderRelease {
             signature,
             signing_key,
             packages,
+            source,
         }
     }
 
@@ -225,7 +236,15 @@ impl ModuleRelease {
             version,
             published_at,
             archive,
+            source: None,
         }
+    }
+
+    /// The same release with the repository it was made from.
+    #[must_use]
+    pub fn with_source(mut self, source: Option<SourceDocument>) -> Self {
+        self.source = source;
+        self
     }
 
     /// In what ways another archive would be another release. Empty when it is the same.
@@ -276,6 +295,15 @@ impl Release {
             Self::Provider(release) => &release.version,
             Self::Mirrored(release) => &release.version,
             Self::Module(release) => &release.version,
+        }
+    }
+
+    /// The repository it was made from, where it is known; that of a mirrored one never is.
+    pub fn source(&self) -> Option<&SourceDocument> {
+        match self {
+            Self::Provider(release) => release.source.as_ref(),
+            Self::Mirrored(_) => None,
+            Self::Module(release) => release.source.as_ref(),
         }
     }
 
@@ -335,10 +363,23 @@ mod tests {
         )
     }
 
+    /// With the field that is absent where it is unknown.
+    fn with_source(document: &str) -> String {
+        let source = r#""source":{"url":"https://github.com/acme/widget","claimed":true}"#;
+        let fields = document.strip_suffix('}').unwrap();
+        format!("{fields},{source}}}")
+    }
+
     /// These are the stored facts: changing a byte of the format needs a migration.
     #[test]
     fn the_stored_formats_are_pinned() {
-        for pinned in [pinned_provider(), pinned_mirrored(), pinned_module()] {
+        for pinned in [
+            pinned_provider(),
+            with_source(&pinned_provider()),
+            pinned_mirrored(),
+            pinned_module(),
+            with_source(&pinned_module()),
+        ] {
             let release = Release::from_document(pinned.as_bytes()).unwrap();
             assert_pinned(&release.to_document().unwrap(), &pinned);
         }

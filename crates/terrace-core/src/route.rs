@@ -46,6 +46,8 @@ pub enum Route {
     Health,
     /// `/v1/providers/{namespace}/{type}/versions`
     ProviderVersions(ProviderAddress),
+    /// `/v1/providers/{namespace}/{type}/{version}`
+    ProviderVersion(ProviderAddress, Version),
     /// `/v1/providers/{namespace}/{type}/{version}/download/{os}/{arch}`
     ProviderDownload(ProviderAddress, Version, Platform),
     /// `/v1/modules/{namespace}/{name}/{system}/versions`
@@ -214,6 +216,7 @@ impl Route {
             Self::Discovery => "discovery",
             Self::Health => "health",
             Self::ProviderVersions(..) => "provider_versions",
+            Self::ProviderVersion(..) => "provider_version",
             Self::ProviderDownload(..) => "provider_download",
             Self::ModuleVersions(..) => "module_versions",
             Self::ModuleDownload(..) => "module_download",
@@ -259,6 +262,7 @@ impl Route {
             | Self::Discovery
             | Self::Health
             | Self::ProviderVersions(..)
+            | Self::ProviderVersion(..)
             | Self::ProviderDownload(..)
             | Self::ModuleVersions(..)
             | Self::ModuleDownload(..)
@@ -336,6 +340,10 @@ fn read(path: &str) -> Result<Route, Problem> {
         [".well-known", "terraform.json"] => Ok(Route::Discovery),
         ["v1", "providers", namespace, provider_type, "versions"] => Ok(Route::ProviderVersions(
             provider(namespace, provider_type).map_err(missing)?,
+        )),
+        ["v1", "providers", namespace, provider_type, version] => Ok(Route::ProviderVersion(
+            provider(namespace, provider_type).map_err(missing)?,
+            Version::parse_request(version).map_err(missing)?,
         )),
         [
             "v1",
@@ -580,6 +588,7 @@ mod tests {
             ("/", "Home"),
             ("/.well-known/terraform.json", "Discovery"),
             ("/v1/providers/acme/widget/versions", "ProviderVersions"),
+            ("/v1/providers/acme/widget/1.0.0", "ProviderVersion("),
             (
                 "/v1/providers/acme/widget/1.0.0/download/linux/amd64",
                 "ProviderDownload",

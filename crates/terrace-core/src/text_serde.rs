@@ -30,6 +30,7 @@ text_serde!(
     crate::platform::Platform,
     crate::protocol_version::ProtocolVersion,
     crate::repair::GarbageState,
+    crate::source::SourceUrl,
     crate::standing::KeyState,
     crate::standing::Reason,
     crate::standing::State,

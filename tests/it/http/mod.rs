@@ -13,5 +13,6 @@ mod providers;
 mod publish_mirrored;
 mod publish_module;
 mod publish_provider;
+mod source;
 mod standing;
 mod tokens;

@@ -54,6 +54,7 @@ fn rule(route: &Route, method: Method) -> Rule {
         }
         Route::Archive(_) | Route::Pull(_) => Rule::Signed,
         Route::ProviderVersions(_)
+        | Route::ProviderVersion(..)
         | Route::ProviderDownload(..)
         | Route::ModuleVersions(_)
         | Route::ModuleDownload(..)
@@ -104,6 +105,7 @@ fn paths() -> Vec<String> {
         "/healthz".to_owned(),
         "/.well-known/terraform.json".to_owned(),
         format!("{provider}/versions"),
+        format!("{provider}/1.0.0"),
         format!("{provider}/1.0.0/download/linux/amd64"),
         format!("{module}/versions"),
         format!("{module}/1.0.0/download"),

@@ -17,7 +17,7 @@ use serde_json::json;
 use terrace_core::address::{ModuleAddress, ProviderAddress};
 use terrace_core::name::Namespace;
 
-use crate::args::ModuleArguments;
+use crate::args::{ModuleArguments, SourceArguments};
 use crate::client::Client;
 use crate::dist::Dist;
 use crate::error::Failure;
@@ -132,7 +132,7 @@ fn import_namespace(
                         namespace: namespace.clone(),
                         provider_type: dist.provider_type.clone(),
                     };
-                    provider::offer(&dist, &address, output).map(|(offer, _)| offer)
+                    provider::offer(&dist, &address, None, output).map(|(offer, _)| offer)
                 }
                 Err(reasons) => Err(Failure::Refused(reasons)),
             };
@@ -171,6 +171,11 @@ fn import_modules(
             address: address.clone(),
             version,
             subdir: None,
+            // The copy of a bucket belongs to no repository.
+            source: SourceArguments {
+                no_source: true,
+                ..SourceArguments::default()
+            },
             dry_run: false,
         };
         publish(

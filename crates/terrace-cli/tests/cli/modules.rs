@@ -3,11 +3,12 @@
 use std::fs;
 use std::io::{Cursor, Write as _};
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use tempfile::TempDir;
 
 use super::support::registry::Registry;
-use super::support::{Ended, directory, run};
+use super::support::{Ended, TOKEN, directory, ended, run, terrace};
 
 const RELEASE: &str = "PUT /admin/v1/modules/Acme/vpc/aws/1.0.0-rc.1";
 
@@ -79,6 +80,81 @@ fn a_directory_is_packed_sent_and_published() {
     assert_eq!(archive["size"], registry.last_archive().len());
     let again = publish(&registry, module.path(), &[]).expect(0).json();
     assert_eq!(again["status"], "unchanged");
+}
+
+#[test]
+fn the_source_is_sent_as_given() {
+    let registry = Registry::start();
+    let module = directory(&[("main.tf", ""), ("README.md", "")]);
+    let source = ["--source", "https://git.example.com/acme/vpc"];
+    publish(&registry, module.path(), &source).expect(0);
+    assert_eq!(registry.description()["source"], source[1]);
+}
+
+#[test]
+fn the_source_is_the_only_git_remote_where_none_is_given() {
+    let module = directory(&[("main.tf", ""), ("README.md", "")]);
+    let git = |arguments: &[&str]| {
+        let mut git = Command::new("git");
+        let done = git.arg("-C").arg(module.path()).args(arguments).output();
+        assert!(done.expect("git is on PATH").status.success());
+    };
+    git(&["init", "--quiet"]);
+    git(&[
+        "remote",
+        "add",
+        "origin",
+        "git@git.example.com:acme/vpc.git",
+    ]);
+    let sent = |more: &[&str]| {
+        let registry = Registry::start();
+        publish(&registry, module.path(), more).expect(0);
+        registry.description()["source"].clone()
+    };
+    assert_eq!(sent(&[]), "https://git.example.com/acme/vpc");
+    assert_eq!(sent(&["--no-source"]), serde_json::Value::Null);
+    git(&["remote", "add", "fork", "git@git.example.com:me/vpc.git"]);
+    assert_eq!(sent(&[]), serde_json::Value::Null);
+}
+
+#[test]
+fn a_source_that_the_job_and_git_name_differently_is_not_sent() {
+    let registry = Registry::start();
+    let module = directory(&[("main.tf", ""), ("README.md", "")]);
+    let of_job = |registry: &Registry| {
+        let mut command = terrace(&[
+            "publish",
+            "module",
+            module.path().to_str().unwrap(),
+            "--address",
+            "acme/vpc/aws",
+            "--version",
+            "1.0.0-rc.1",
+            "--json",
+        ]);
+        command
+            .env("TERRACE_URL", registry.url())
+            .env("TERRACE_TOKEN", TOKEN);
+        command.env("CI_PROJECT_URL", "https://git.example.com/acme/other");
+        ended(&mut command).expect(0)
+    };
+    of_job(&registry);
+    assert_eq!(
+        registry.description()["source"],
+        "https://git.example.com/acme/other"
+    );
+    for arguments in [["init", "--quiet", "."], ["remote", "add", "origin"]] {
+        let mut git = Command::new("git");
+        git.arg("-C").arg(module.path()).args(arguments);
+        if arguments[0] == "remote" {
+            git.arg("https://git.example.com/acme/vpc");
+        }
+        assert!(git.status().expect("git is on PATH").success());
+    }
+    let registry = Registry::start();
+    let told = of_job(&registry).stderr;
+    assert!(told.contains("choose by --source"), "{told}");
+    assert_eq!(registry.description()["source"], serde_json::Value::Null);
 }
 
 #[test]

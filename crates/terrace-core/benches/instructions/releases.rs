@@ -52,6 +52,7 @@ pub(crate) fn provider() -> Release {
         shasums: Sha256::of(b"shasums"),
         signature: Sha256::of(b"signature"),
         packages: packages(),
+        source: None,
     };
     let address = "acme/widget".parse().unwrap();
     let release = ProviderRelease::new(address, version("1.2.3"), contents, signing_key(), NOW.0);
@@ -127,6 +128,7 @@ pub(crate) fn listed(package: &Package, count: usize) -> Vec<ListedRelease> {
     let is_provider = matches!(package, Package::Provider(_));
     let mut all: Vec<ListedRelease> = (0..count)
         .map(|number| ListedRelease {
+            source: None,
             version: version(&format!("1.{}.{}", number / 10, number % 10)),
             protocols: match is_provider {
                 true => vec!["5.0".parse().unwrap()],

@@ -59,6 +59,7 @@ mod tests {
     fn release(version: &str, contents: &[Sha256]) -> ListedRelease {
         ListedRelease {
             signing_key: None,
+            source: None,
             version: version.parse().unwrap(),
             protocols: Vec::new(),
             platforms: Vec::new(),

@@ -7,6 +7,7 @@ use crate::archive::ArchiveFormat;
 use crate::digest::Sha256;
 use crate::platform::Platform;
 use crate::release::{ModuleRelease, PackageDocument, Release};
+use crate::source::{SourceDocument, SourceUrl};
 
 pub(super) const PROVIDER: &str = "application/vnd.opentofu.provider";
 pub(super) const PROVIDER_TARGET: &str = "application/vnd.opentofu.provider-target";
@@ -82,6 +83,8 @@ struct Manifest<'a> {
     artifact_type: &'a str,
     config: Descriptor<'a>,
     layers: [Descriptor<'a>; 1],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    annotations: Option<SourceAnnotation<'a>>,
 }
 
 #[derive(Serialize)]
@@ -91,6 +94,24 @@ struct Index<'a> {
     media_type: MediaType,
     artifact_type: &'a str,
     manifests: Vec<Descriptor<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    annotations: Option<SourceAnnotation<'a>>,
+}
+
+/// Where Renovate looks for release notes (clients.md 15.3).
+#[derive(Clone, Copy, Serialize)]
+struct SourceAnnotation<'a> {
+    #[serde(rename = "org.opencontainers.image.source")]
+    source: &'a str,
+}
+
+impl<'a> SourceAnnotation<'a> {
+    fn of(source: Option<&'a SourceDocument>) -> Option<Self> {
+        let url: &SourceUrl = &source?.url;
+        Some(Self {
+            source: url.as_str(),
+        })
+    }
 }
 
 #[derive(Serialize)]
@@ -127,14 +148,18 @@ struct Annotations<'a> {
 /// # Errors
 /// Never for these types; serde cannot know that.
 pub fn artifact(release: &Release) -> Result<Option<Artifact>, serde_json::Error> {
+    let source = SourceAnnotation::of(release.source());
     match release {
-        Release::Provider(release) => provider(&release.packages),
-        Release::Mirrored(release) => provider(&release.packages),
-        Release::Module(release) => module(release),
+        Release::Provider(release) => provider(&release.packages, source),
+        Release::Mirrored(release) => provider(&release.packages, source),
+        Release::Module(release) => module(release, source),
     }
 }
 
-fn provider(packages: &[PackageDocument]) -> Result<Option<Artifact>, serde_json::Error> {
+fn provider(
+    packages: &[PackageDocument],
+    source: Option<SourceAnnotation<'_>>,
+) -> Result<Option<Artifact>, serde_json::Error> {
     if packages.is_empty() {
         return Ok(None);
     }
@@ -142,7 +167,8 @@ fn provider(packages: &[PackageDocument]) -> Result<Option<Artifact>, serde_json
     let mut contents = Vec::new();
     for package in packages {
         let title = package.filename.as_str();
-        let text = manifest(PROVIDER_TARGET, (package.sha256, package.size), title)?;
+        let zip = (package.sha256, package.size);
+        let text = manifest(PROVIDER_TARGET, zip, title, source)?;
         manifests.push(target(&package.platform, &text));
         contents.push(Content::Manifest(MediaType::Manifest, text));
         contents.push(Content::Zip(package.sha256, package.size));
@@ -152,6 +178,7 @@ fn provider(packages: &[PackageDocument]) -> Result<Option<Artifact>, serde_json
         media_type: MediaType::Index,
         artifact_type: PROVIDER,
         manifests,
+        annotations: source,
     };
     let index = Content::Manifest(MediaType::Index, serde_json::to_string(&index)?);
     let tagged = index.digest();
@@ -175,14 +202,17 @@ fn target<'a>(platform: &'a Platform, manifest: &str) -> Descriptor<'a> {
 }
 
 /// OpenTofu takes modules as zips only.
-fn module(release: &ModuleRelease) -> Result<Option<Artifact>, serde_json::Error> {
+fn module(
+    release: &ModuleRelease,
+    source: Option<SourceAnnotation<'_>>,
+) -> Result<Option<Artifact>, serde_json::Error> {
     let archive = &release.archive;
     if archive.format != ArchiveFormat::Zip {
         return Ok(None);
     }
     let (address, version) = (&release.address, &release.version);
     let title = format!("{}_{version}.zip", address.name);
-    let text = manifest(MODULE, (archive.sha256, archive.size), &title)?;
+    let text = manifest(MODULE, (archive.sha256, archive.size), &title, source)?;
     let manifest = Content::Manifest(MediaType::Manifest, text);
     Ok(Some(Artifact {
         tagged: manifest.digest(),
@@ -195,6 +225,7 @@ fn manifest(
     artifact_type: &str,
     (sha256, size): (Sha256, u64),
     title: &str,
+    source: Option<SourceAnnotation<'_>>,
 ) -> Result<String, serde_json::Error> {
     serde_json::to_string(&Manifest {
         schema_version: 2,
@@ -208,6 +239,7 @@ fn manifest(
             annotations: Some(Annotations { title }),
             ..Descriptor::of(ZIP, sha256, size)
         }],
+        annotations: source,
     })
 }
 

@@ -1,12 +1,13 @@
 //! Publishing a module version.
 
-use super::provider::size_reason;
+use super::provider::{parse_source, size_reason};
 use super::{ExpectedArchive, ExpectedContents};
 use crate::address::ModuleAddress;
 use crate::admin::ModuleBody;
 use crate::archive::ArchiveFormat;
 use crate::digest::Sha256;
 use crate::release::{ModuleArchiveDocument, ModuleRelease};
+use crate::source::SourceDocument;
 use crate::subdir::Subdir;
 use crate::time::UnixTime;
 use crate::version::Version;
@@ -19,6 +20,7 @@ pub struct ModulePublication {
     /// Which.
     pub version: Version,
     pub(super) document: ModuleArchiveDocument,
+    source: Option<SourceDocument>,
 }
 
 impl ModulePublication {
@@ -35,6 +37,7 @@ impl ModulePublication {
         let format = body.archive.format.parse::<ArchiveFormat>();
         let sha256 = body.archive.sha256.parse::<Sha256>();
         let subdir = body.subdir.as_deref().map(str::parse::<Subdir>).transpose();
+        let source = parse_source(body.source.as_deref());
         if version.has_build() {
             // terraform asked for 1.0.0+a downloads 1.0.0, if there is one, and says so to nobody.
             reasons.push(format!(
@@ -45,9 +48,10 @@ impl ModulePublication {
         reasons.extend(format.as_ref().err().map(ToString::to_string));
         reasons.extend(sha256.as_ref().err().map(ToString::to_string));
         reasons.extend(subdir.as_ref().err().map(ToString::to_string));
+        reasons.extend(source.as_ref().err().cloned().into_iter().flatten());
         reasons.extend(size_reason("archive", body.archive.size));
-        match (format, sha256, subdir) {
-            (Ok(format), Ok(sha256), Ok(subdir)) if reasons.is_empty() => {
+        match (format, sha256, subdir, source) {
+            (Ok(format), Ok(sha256), Ok(subdir), Ok(source)) if reasons.is_empty() => {
                 let size = body.archive.size;
                 let document = ModuleArchiveDocument {
                     format,
@@ -59,6 +63,7 @@ impl ModulePublication {
                     address,
                     version,
                     document,
+                    source,
                 })
             }
             _ => Err(reasons),
@@ -84,5 +89,6 @@ impl ModulePublication {
     pub(super) fn release(&self, now: UnixTime) -> ModuleRelease {
         let (address, version) = (self.address.clone(), self.version.clone());
         ModuleRelease::new(address, version, self.document.clone(), now.0)
+            .with_source(self.source.clone())
     }
 }

@@ -18,6 +18,7 @@ use crate::platform::Platform;
 use crate::protocol_version::ProtocolVersion;
 use crate::release::{PackageDocument, ProviderContents, ProviderRelease, SigningKeyDocument};
 use crate::shasums::Shasums;
+use crate::source::{SourceDocument, SourceUrl};
 use crate::standing::KeyStatement;
 use crate::time::UnixTime;
 use crate::version::Version;
@@ -33,6 +34,7 @@ pub struct ProviderPublication {
     shasums: Shasums,
     signature: Vec<u8>,
     packages: Vec<PackageDocument>,
+    source: Option<SourceDocument>,
 }
 
 impl ProviderPublication {
@@ -59,11 +61,12 @@ impl ProviderPublication {
             &mut reasons,
             parse_packages(&address, &version, &body.packages),
         );
+        let source = collect(&mut reasons, parse_source(body.source.as_deref()));
         if let (Some(shasums), Some(packages)) = (&shasums, &packages) {
             reasons.extend(disagreements(shasums, packages));
         }
-        match (protocols, shasums, signature, packages) {
-            (Some(protocols), Some(shasums), Some(signature), Some(packages))
+        match (protocols, shasums, signature, packages, source) {
+            (Some(protocols), Some(shasums), Some(signature), Some(packages), Some(source))
                 if reasons.is_empty() =>
             {
                 Ok(Self {
@@ -73,6 +76,7 @@ impl ProviderPublication {
                     shasums,
                     signature,
                     packages,
+                    source,
                 })
             }
             _ => Err(reasons),
@@ -89,6 +93,7 @@ impl ProviderPublication {
             shasums: self.shasums_key().digest,
             signature: self.signature_key().digest,
             packages: self.packages.clone(),
+            source: self.source.clone(),
         }
     }
 
@@ -188,6 +193,13 @@ pub(super) fn collect<T>(reasons: &mut Vec<String>, result: Result<T, Vec<String
 
 pub(super) fn texts<E: ToString>(errors: &[E]) -> Vec<String> {
     errors.iter().map(ToString::to_string).collect()
+}
+
+/// Reads the URL of the repository that something was made from.
+pub(super) fn parse_source(text: Option<&str>) -> Result<Option<SourceDocument>, Vec<String>> {
+    let url = text.map(str::parse::<SourceUrl>).transpose();
+    let url = url.map_err(|error| vec![error.to_string()])?;
+    Ok(url.map(SourceDocument::claimed))
 }
 
 fn parse_protocols(texts: &[String]) -> Result<Vec<ProtocolVersion>, Vec<String>> {

@@ -48,6 +48,10 @@ pub(super) fn plan<S>(
             IndexKey::Versions(Package::Provider(address)),
             Wanted::Versions,
         ),
+        Route::ProviderVersion(address, version) => {
+            let wanted = Wanted::ProviderVersion(address.clone(), version.clone());
+            one(Package::Provider(address), version, wanted)
+        }
         Route::ModuleVersions(address) => list(
             IndexKey::Versions(Package::Module(address)),
             Wanted::Versions,

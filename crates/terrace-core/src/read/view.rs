@@ -20,6 +20,13 @@ pub(super) struct ProviderView<'i> {
     pub(super) packages: Vec<PackageView<'i>>,
 }
 
+/// An index of a provider, as a description of the version needs it.
+#[derive(Deserialize)]
+pub(super) struct SourceView<'i> {
+    #[serde(default)]
+    pub(super) source: Option<&'i str>,
+}
+
 /// A key, as it is answered.
 #[derive(Deserialize, Serialize)]
 pub(super) struct SigningKeyView<'i> {

@@ -69,6 +69,8 @@ pub(crate) fn terrace(arguments: &[&str]) -> Command {
         let name = name.to_string_lossy().to_ascii_uppercase();
         if name.starts_with("TERRACE_")
             || name.starts_with("ACTIONS_")
+            || name.starts_with("GITHUB_")
+            || name.starts_with("CI_")
             || name.starts_with("SSL_CERT_")
             || name.starts_with("TF_TOKEN_")
             || name.contains("PROXY")

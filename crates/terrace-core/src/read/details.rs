@@ -1,0 +1,37 @@
+//! Descriptions of one version, which update tools ask for.
+
+use serde::Serialize;
+
+use super::FinishError;
+use super::view::SourceView;
+use crate::address::ProviderAddress;
+use crate::reply::{CachePolicy, Reply};
+use crate::version::Version;
+
+/// A version of a provider, in the shape of the public registry's API: the fields that Dependabot reads.
+#[derive(Serialize)]
+struct ProviderVersion<'a> {
+    id: String,
+    namespace: &'a str,
+    name: &'a str,
+    version: String,
+    /// Always there: Dependabot fails where it is absent (clients.md 15.2).
+    source: Option<&'a str>,
+}
+
+/// Describes a version of a provider.
+pub(super) fn provider_version<S>(
+    index: &SourceView<'_>,
+    address: &ProviderAddress,
+    version: &Version,
+) -> Result<Reply<S>, FinishError> {
+    let description = ProviderVersion {
+        id: format!("{address}/{version}"),
+        namespace: address.namespace.as_str(),
+        name: address.provider_type.as_str(),
+        version: version.to_string(),
+        source: index.source,
+    };
+    let text = serde_json::to_string(&description).map_err(|_| FinishError::Corrupt)?;
+    Ok(Reply::json(200, CachePolicy::NoStore, text))
+}
