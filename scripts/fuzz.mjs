@@ -1,11 +1,11 @@
 // `npm run fuzz [-- --seconds N] [TARGET …]`: lets libFuzzer look for bytes that a parser does not survive. What it finds new
 // is added to fuzz/corpus; `npm run fuzz -- --minimise` keeps of that what reaches something of its own, and is short.
 import { existsSync } from "node:fs";
-import { cp, mkdir, mkdtemp, readdir, readFile, rm, stat } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { cp, mkdir, readdir, readFile, rm, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { parseArgs } from "node:util";
 
+import { Cleanup, temporaryDirectory } from "./lib/cleanup.mjs";
 import { endWithParent } from "./lib/lifetime.mjs";
 import { root } from "./lib/paths.mjs";
 import { ask, run } from "./lib/run.mjs";
@@ -94,8 +94,8 @@ function reason(output) {
 
 /** Keeps what was written by hand, and the least of the rest that reaches more than that, or a sample of it. */
 async function minimise(cargoFuzz, target) {
-  const all = await mkdtemp(join(tmpdir(), "terrace-corpus-"));
-  const kept = await mkdtemp(join(tmpdir(), "terrace-corpus-"));
+  const cleanup = new Cleanup();
+  const [all, kept] = [temporaryDirectory(cleanup), temporaryDirectory(cleanup)];
   try {
     for (const source of [join(directory, "target", "found", target), corpus(target)]) {
       if (!existsSync(source)) continue;
@@ -114,7 +114,7 @@ async function minimise(cargoFuzz, target) {
     const passedOver = new Set(found.filter((_, place) => !isSampled(place)));
     await cp(kept, corpus(target), { recursive: true, filter: (file) => !passedOver.has(basename(file)) });
   } finally {
-    for (const directory of [all, kept]) await rm(directory, { recursive: true, force: true });
+    await cleanup.run();
   }
   const files = await readdir(corpus(target));
   const sizes = await Promise.all(files.map(async (file) => (await readFile(join(corpus(target), file))).length));

@@ -4,6 +4,7 @@ import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
 
+import { temporaryDirectory } from "./lib/cleanup.mjs";
 import { nodeForWrangler } from "./lib/npm.mjs";
 import { npmFile, root } from "./lib/paths.mjs";
 import { CommandFailed, serve } from "./lib/run.mjs";
@@ -45,12 +46,13 @@ function listen(port) {
 }
 
 /**
- * Starts the registry and waits until it answers. `setup` and `buildWorker` come before.
+ * Starts the registry and waits until it answers. `setup` and `buildWorker` come before. `cleanup` stops it, even while it is
+ * still starting, before it removes the directory.
  *
  * - `port`: 0 takes a free one;
  * - `https`: with a certificate of the local CA in `stateDir`/tls;
  * - `presign`: give the Worker S3 keys, so that its URLs lead to the simulated S3 endpoint; without, it signs its own;
- * - `stateDir`: keeps the storage, the certificates and the log; use a directory of your own for each server;
+ * - `stateDir`: keeps the storage, the certificates and the log; by default a temporary directory, which is removed;
  * - `secrets`: from `newSecrets`;
  * - `vars`: more variables for the Worker, by name (`null` takes one away);
  * - `bindings`: more of them, as wrangler's configuration has them;
@@ -60,16 +62,19 @@ function listen(port) {
  * `s3` says how to reach the S3 endpoint, `env` holds what the environment of clients needs (`TERRACE_URL`,
  * `TERRACE_TOKEN`, with https `SSL_CERT_FILE`), `ended` settles when the server ends by itself.
  */
-export async function startServer({
-  port = 0,
-  https = false,
-  presign = true,
-  stateDir,
-  secrets = newSecrets(),
-  vars = {},
-  bindings = {},
-  trusts,
-}) {
+export async function startServer(
+  cleanup,
+  {
+    port = 0,
+    https = false,
+    presign = true,
+    stateDir = temporaryDirectory(cleanup),
+    secrets = newSecrets(),
+    vars = {},
+    bindings = {},
+    trusts,
+  } = {},
+) {
   await mkdir(stateDir, { recursive: true });
   const usedPort = port || (await freePort());
   const url = `${https ? "https" : "http"}://${HOST}:${usedPort}`;
@@ -91,6 +96,7 @@ export async function startServer({
   // Without its wrapper script wrangler is one process less to end.
   const wrangler = ["--no-warnings", npmFile("wrangler", "wrangler-dist", "cli.js")];
   const server = await serve(nodeForWrangler(), [...wrangler, ...args], { env: quietEnv(stateDir, trusts), log: logFile });
+  cleanup.add(`stopping the registry at ${url}`, server.stop);
 
   await writeFile(runningFile, JSON.stringify({ pid: server.child.pid, url }));
   const env = { TERRACE_URL: url, TERRACE_TOKEN: secrets.adminToken, ...(tls && { SSL_CERT_FILE: tls.caBundle }) };
@@ -200,7 +206,7 @@ async function firstAnswer(url, tls, server, logFile) {
   for (;;) {
     const answer = await Promise.race([discovery(url, tls).catch(() => null), ended]);
     if (answer === "ended" || Date.now() > deadline) {
-      throw new CommandFailed("wrangler dev", null, await readFile(logFile, "utf8"), logFile);
+      throw CommandFailed.of("wrangler dev", null, await readFile(logFile, "utf8"), logFile);
     }
     if (answer?.status === 200) return JSON.parse(answer.body);
     if (answer) throw new Error(`the registry answers ${answer.status} to discovery: ${answer.body}`);

@@ -4,10 +4,10 @@ import { join } from "node:path";
 
 import { buildAll } from "./build.mjs";
 import { endWithParent } from "./lib/lifetime.mjs";
-import { continueUnderNewNode, nodeForWrangler } from "./lib/npm.mjs";
-import { root } from "./lib/paths.mjs";
-import { run } from "./lib/run.mjs";
+import { continueUnderNewNode } from "./lib/npm.mjs";
 import { main, say, step } from "./lib/step.mjs";
+import { runTestFiles } from "./lib/test-files.mjs";
+import { LIMITS } from "./lib/test-limits.mjs";
 import { setup } from "./setup.mjs";
 
 const TEN_MINUTES = 600;
@@ -20,11 +20,13 @@ await main(async () => {
   await setup();
   await continueUnderNewNode();
   await buildAll();
-  const test = join(root, "tests", "clients", "soak.test.mjs");
   const env = { ...process.env, TERRACE_SOAK_SECONDS: String(seconds) };
-  const { output } = await step(`using a registry for ${seconds} seconds`, (log) =>
-    run(nodeForWrangler(), ["--test", "--test-reporter=tap", test], { log, env }),
-  );
+  const limits = Object.fromEntries(["test", "file"].map((name) => [name, LIMITS[name] + seconds * 1000]));
+  const { output } = await step(`using a registry for ${seconds} seconds`, async () => {
+    const result = await runTestFiles(["tests/clients/soak.test.mjs"], { env, limits });
+    if (result.error) throw result.error;
+    return result;
+  });
   const [figures] = output.match(/\{"publishes".*\}/) ?? [];
   say(`  ${figures}`);
 });

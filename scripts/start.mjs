@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 
 import { buildAll, cli, cliDir } from "./build.mjs";
+import { Cleanup } from "./lib/cleanup.mjs";
 import { shellExports, terraformConfig } from "./lib/client-files.mjs";
 import { endWithParent } from "./lib/lifetime.mjs";
 import { continueUnderNewNode } from "./lib/npm.mjs";
@@ -36,8 +37,9 @@ await main(async () => {
   // Not before `setup`: it needs npm packages.
   const { buildExamples } = await import("../examples/build.mjs");
   const examples = await buildExamples({ stateDir, log: (line) => say(`  ${line}`) });
-  const server = await startServer({ ...options, stateDir, secrets: await secrets() });
-  endWith(server);
+  const cleanup = new Cleanup();
+  const server = await startServer(cleanup, { ...options, stateDir, secrets: await secrets() });
+  endWith(server, cleanup);
   await publish(examples, server);
   await writeClientFiles(server);
   sayWhatNext(server, options);
@@ -113,12 +115,12 @@ ${https ? "\nTerraform trusts the local certificate by SSL_CERT_FILE, on Linux; 
 }
 
 /** Ends the server with this process, and this process with the server. */
-function endWith(server) {
+function endWith(server, cleanup) {
   let asked = false;
   const end = async () => {
     if (asked) return;
     asked = true;
-    await server.stop();
+    await cleanup.run();
     say("\nStopped.");
     process.exit(0);
   };

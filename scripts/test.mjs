@@ -1,19 +1,21 @@
 // `npm test`: everything there is to check. The last line it prints is `N passed, N failed, N skipped` over all of it.
-import { existsSync } from "node:fs";
-import { mkdtemp, readdir, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readdir } from "node:fs/promises";
 import { delimiter, join } from "node:path";
+import { parseArgs } from "node:util";
 
 import { buildCli, buildWorker, cliDir } from "./build.mjs";
 import { compareInstructions, whyNotHere } from "./instructions.mjs";
 import { ensureBrowser } from "./lib/browser.mjs";
+import { Cleanup, temporaryDirectory } from "./lib/cleanup.mjs";
+import { Deadline } from "./lib/deadline.mjs";
 import { endWithParent } from "./lib/lifetime.mjs";
 import { continueUnderNewNode, nodeForWrangler } from "./lib/npm.mjs";
 import { ensureOciClients } from "./lib/oci-clients.mjs";
 import { npmFile, root } from "./lib/paths.mjs";
 import { ask, run } from "./lib/run.mjs";
 import { say } from "./lib/step.mjs";
-import { readCargoTest, readTap, Tally } from "./lib/tally.mjs";
+import { readCargoTest, Tally } from "./lib/tally.mjs";
+import { runTestFiles, testsUnderWay } from "./lib/test-files.mjs";
 import { startServer } from "./server.mjs";
 import { buildEnv, setup } from "./setup.mjs";
 
@@ -31,11 +33,18 @@ const MUTATIONS = "15000";
 /** All tests come from one address, and some of them with wrong credentials. */
 const MANY_FAILURES = { TERRACE_FAILURES_A_MINUTE: "100000" };
 
+/** Twice as long as it takes from a fresh clone on two cores, and less than the 90 minutes after which CI ends it without a word. */
+const MINUTES = "75";
+
 endWithParent();
+const deadline = new Deadline("npm test", minutes(), testsUnderWay);
 const tally = new Tally();
 
 if (await tally.attempt(setup)) {
+  deadline.pause();
   await continueUnderNewNode();
+  deadline.resume();
+  await testScripts();
   await checkRust();
   await checkInstructions();
   const worker = await tally.attempt(buildWorker);
@@ -53,6 +62,19 @@ if (await tally.attempt(setup)) {
 }
 say(`\n${tally}`);
 process.exitCode = tally.failed > 0 ? 1 : 0;
+
+/** `npm test -- --minutes N`: how long all of it may take. */
+function minutes() {
+  const { values } = parseArgs({ options: { minutes: { type: "string", default: MINUTES } } });
+  const given = Number(values.minutes);
+  if (!(given > 0)) throw new Error(`--minutes ${values.minutes} is not a number of minutes`);
+  return given;
+}
+
+/** How the tests below are run, first: whatever hangs there has to be ended. */
+async function testScripts() {
+  await tally.count("tests of the scripts", async () => runTestFiles(await testFiles("scripts")));
+}
 
 async function checkRust() {
   const cargo =
@@ -79,7 +101,8 @@ async function checkInstructions() {
 /** What `wrangler deploy` would upload, and whether it stays small. */
 async function checkUpload() {
   await tally.check("wrangler deploy --dry-run", async (log) => {
-    const outDir = await mkdtemp(join(tmpdir(), "terrace-upload-"));
+    const cleanup = new Cleanup();
+    const outDir = temporaryDirectory(cleanup);
     try {
       const wrangler = ["--no-warnings", npmFile("wrangler", "bin", "wrangler.js")];
       const env = { ...(await buildEnv()), CI: "1", WRANGLER_SEND_METRICS: "false", WRANGLER_HIDE_BANNER: "true" };
@@ -93,7 +116,7 @@ async function checkUpload() {
       if (Number(size[2]) > BUDGET_KIB)
         throw new Error(`The Worker is over its budget of ${BUDGET_KIB} KiB compressed.`);
     } finally {
-      await rm(outDir, { recursive: true, force: true });
+      await cleanup.run();
     }
   });
 }
@@ -121,25 +144,15 @@ async function testOverHttp(mode) {
 }
 
 async function withServer(mode, work) {
-  const stateDir = await mkdtemp(join(tmpdir(), "terrace-test-"));
+  const cleanup = new Cleanup();
+  const options = { presign: mode === "presigned", vars: MANY_FAILURES };
   let server;
-  try {
-    if (await tally.attempt(async () => (server = await startServer({ stateDir, presign: mode === "presigned", vars: MANY_FAILURES })))) {
-      await work(server);
-    }
-  } finally {
-    await server?.stop();
-    await rm(stateDir, { recursive: true, force: true });
-  }
+  if (await tally.attempt(async () => (server = await startServer(cleanup, options)))) await work(server);
+  await cleanup.run().catch((error) => tally.attempt(() => Promise.reject(error)));
 }
 
-/** terraform and others; each test file starts a server of its own. They wait more than they compute: two at a time. */
+/** terraform and others; each test file starts a server of its own. */
 async function testWithClients() {
-  const directory = join(root, "tests", "clients");
-  const files = existsSync(directory)
-    ? (await readdir(directory)).filter((file) => file.endsWith(".test.mjs")).sort()
-    : [];
-  const paths = files.map((file) => join("tests", "clients", file));
   const { directories, reasons } = await ensureOciClients();
   Object.assign(reasons, await ensureBrowser());
   const env = {
@@ -147,11 +160,11 @@ async function testWithClients() {
     PATH: [cliDir, ...directories, process.env.PATH].join(delimiter),
     TERRACE_TEST_ABSENT: JSON.stringify(reasons),
   };
-  await tally.suite(
-    "tests with real clients",
-    nodeForWrangler(),
-    ["--test", "--test-reporter=tap", "--test-concurrency=2", ...paths],
-    readTap,
-    { env },
-  );
+  await tally.count("tests with real clients", async () => runTestFiles(await testFiles("clients"), { env }));
+}
+
+/** The files of tests in a folder of `tests`. */
+async function testFiles(folder) {
+  const files = (await readdir(join(root, "tests", folder))).filter((file) => file.endsWith(".test.mjs"));
+  return files.sort().map((file) => join("tests", folder, file));
 }

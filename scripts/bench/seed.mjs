@@ -2,11 +2,11 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 
+import { Cleanup, temporaryDirectory } from "../lib/cleanup.mjs";
 import { root } from "../lib/paths.mjs";
 import { unlessCurrent } from "../lib/stamp.mjs";
 import { step } from "../lib/step.mjs";
 import { mirrored, module, provider, saying } from "../../tests/clients/support/releases.mjs";
-import { scratch } from "../../tests/clients/support/scratch.mjs";
 import { newKey } from "../../tests/clients/support/signing.mjs";
 import { createToken } from "../../tests/clients/support/tokens.mjs";
 import { WatchedRegistry } from "../../tests/clients/support/watched.mjs";
@@ -30,20 +30,18 @@ export async function indices() {
 }
 
 async function published() {
-  const ends = [];
-  const directory = scratch({ after: (end) => ends.push(end) }, { quick: true });
+  const cleanup = new Cleanup();
   const registry = new WatchedRegistry({ vars: { TERRACE_LOG_REQUESTS: "none" } });
   try {
-    await registry.start(directory);
-    const key = await newKey(join(directory, "key"));
+    await registry.start(cleanup, { quick: true });
+    const key = await newKey(temporaryDirectory(cleanup));
     await registry.trusts("acme", key);
     for (const n of SIZES) await publish(registry, n, key);
     const { id } = await createToken(registry, "read");
     await registry.admin("DELETE", `/admin/v1/tokens/${id}`);
     return await registry.indices();
   } finally {
-    await registry.stop();
-    for (const end of ends) end();
+    await cleanup.run();
   }
 }
 

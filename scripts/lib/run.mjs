@@ -3,17 +3,23 @@ import { spawn } from "node:child_process";
 import { accessSync, constants, createWriteStream } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { delimiter, dirname, join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
 
 import { exe, isWindows, root } from "./paths.mjs";
 
 /** A program that could not be started or did not succeed; `output` is what it printed. */
 export class CommandFailed extends Error {
-  constructor(commandLine, code, output, logFile) {
-    super(`\`${commandLine}\` ${code === null ? "could not be run" : `failed with exit code ${code}`}`);
+  constructor(message, output, { code, logFile } = {}) {
+    super(message);
     this.code = code;
     this.output = output;
     this.logFile = logFile;
+  }
+
+  static of(commandLine, code, output, logFile) {
+    const what = code === null ? "could not be run" : `failed with exit code ${code}`;
+    return new CommandFailed(`\`${commandLine}\` ${what}`, output, { code, logFile });
   }
 }
 
@@ -36,6 +42,9 @@ export async function run(command, args, { cwd = root, env = process.env, log, c
 
   const code = await new Promise((done) => {
     const child = spawn(command, args, { cwd, env: withoutColour(env), stdio: ["ignore", "pipe", "pipe"], timeout });
+    const kill = () => child.kill("SIGKILL");
+    kills.add(kill);
+    child.on("close", () => kills.delete(kill));
     child.stdout.on("data", (chunk) => {
       stdout.push(chunk);
       keep(chunk);
@@ -50,9 +59,15 @@ export async function run(command, args, { cwd = root, env = process.env, log, c
 
   file?.end();
   const output = Buffer.concat(chunks).toString();
-  if (check && code !== 0) throw new CommandFailed(commandLine, code, output, log);
+  if (check && code !== 0) throw CommandFailed.of(commandLine, code, output, log);
   return { code, output, stdout: Buffer.concat(stdout).toString() };
 }
+
+/** What ends the programs that run now, one for each. */
+const kills = new Set();
+
+/** Ends the programs that run now, at once. */
+export const endAll = () => kills.forEach((kill) => kill());
 
 /** What a program prints on its standard output, trimmed; `null` when it is not there or fails. */
 export async function ask(command, args, options = {}) {
@@ -74,15 +89,20 @@ function isProgram(file) {
 
 /**
  * Starts a Node program that keeps running, until `stop` or the end of this process. It gets a process group of its own,
- * so that its children end with it.
+ * so that its children end with it. `stop` waits until none of them is left, and `logged` resolves when all output is in the
+ * log.
  */
 export async function serve(node, args, { cwd = root, env = process.env, log }) {
   const preload = ["--import", pathToFileURL(join(root, "scripts", "lib", "end-with-parent.mjs")).href];
   const file = await openLog(log, [node, ...args].join(" "));
   const options = { cwd, env: withoutColour(env), stdio: ["ignore", "pipe", "pipe", "ipc"], detached: !isWindows };
   const child = spawn(node, [...preload, ...args], options);
-  child.stdout.pipe(file);
-  child.stderr.pipe(file);
+  const kill = () => signal(child, "SIGKILL");
+  kills.add(kill);
+  child.on("exit", () => kills.delete(kill));
+  child.stdout.pipe(file, { end: false });
+  child.stderr.pipe(file, { end: false });
+  const logged = new Promise((done) => child.on("close", () => file.end(done)));
   const ended = new Promise((done) => {
     child.on("error", (error) => {
       file.write(`${error.message}\n`);
@@ -90,18 +110,21 @@ export async function serve(node, args, { cwd = root, env = process.env, log }) 
     });
     child.on("exit", (code) => done(code));
   });
-  return { child, ended, stop: () => stop(child, ended) };
+  let stopped;
+  return { child, ended, logged, stop: () => (stopped ??= stop(child, ended)) };
 }
 
+/** How long a process group may take to end by itself, and how long one that was killed is waited for. */
 const PATIENCE_MS = 5_000;
+const GONE_MS = 2_000;
 
 async function stop(child, ended) {
   if (!signal(child, "SIGTERM")) return;
   const late = setTimeout(() => signal(child, "SIGKILL"), PATIENCE_MS);
   await ended;
   clearTimeout(late);
-  // The leader is gone; what is left of its group has no reason to stay.
-  signal(child, "SIGKILL");
+  // The leader is gone; what is left of its group has no reason to stay, and writes until it is gone, too.
+  for (const until = Date.now() + GONE_MS; signal(child, "SIGKILL") && Date.now() < until; ) await sleep(20);
 }
 
 /** Signals the process group of `child`; false when there is nobody left to hear it. */

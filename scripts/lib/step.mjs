@@ -38,6 +38,9 @@ export async function step(title, work) {
 const running = new Map();
 let ticker;
 
+/** The steps under way, one line each. */
+export const stepsUnderWay = () => [...running].map(([title, started]) => `${title}, for ${seconds(started)}`);
+
 function showProgress() {
   if (!process.stdout.isTTY) return;
   ticker ??= setInterval(() => {

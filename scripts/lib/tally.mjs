@@ -2,7 +2,7 @@
 import { explain, say, step } from "./step.mjs";
 import { CommandFailed, run } from "./run.mjs";
 
-const none = { passed: 0, failed: 0, skipped: 0 };
+export const none = { passed: 0, failed: 0, skipped: 0 };
 
 export class Tally {
   #total = { ...none };
@@ -39,16 +39,23 @@ export class Tally {
    * A program that runs many tests. `read` gets what it printed and returns `{ passed, failed, skipped, reasons, details }`:
    * why tests were skipped, one line each, and what to show when some failed.
    */
-  async suite(title, command, args, read, options = {}) {
-    let counts = none;
+  suite(title, command, args, read, options = {}) {
+    return this.count(title, async (log) => {
+      const { code, output } = await run(command, args, { ...options, log, check: false });
+      const counts = read(output);
+      if (code === 0 && counts.failed === 0 && counts.passed > 0) return counts;
+      // A suite that failed without a failed test did not get as far as running it, or ran none.
+      const error = CommandFailed.of([command, ...args].join(" "), code, counts.details || output, log);
+      return { ...counts, failed: Math.max(1, counts.failed), error };
+    });
+  }
+
+  /** Work that runs many tests: it resolves with the same counts, and an `error` that explains those that failed. */
+  async count(title, work) {
+    let counts = { ...none, failed: 1 };
     await step(title, async (log) => {
-      const result = await run(command, args, { ...options, log, check: false });
-      counts = read(result.output);
-      if (result.code !== 0 || counts.failed > 0 || counts.passed === 0) {
-        // A suite that failed without a failed test did not get as far as running it, or ran none.
-        counts = { ...counts, failed: Math.max(1, counts.failed) };
-        throw new CommandFailed([command, ...args].join(" "), result.code, counts.details || result.output, log);
-      }
+      counts = await work(log);
+      if (counts.error) throw counts.error;
     }).catch(explain);
     for (const reason of counts.reasons ?? []) say(`  skipped: ${reason}`);
     say(`  ${summary(counts)}`);
@@ -58,6 +65,16 @@ export class Tally {
   toString() {
     return summary(this.#total);
   }
+}
+
+/** The counts of several programs as those of one. */
+export function sum(all) {
+  const total = { ...none, reasons: [], details: all.map(({ details }) => details).filter(Boolean).join("\n\n") };
+  for (const counts of all) {
+    for (const key of Object.keys(none)) total[key] += counts[key];
+    total.reasons.push(...counts.reasons);
+  }
+  return total;
 }
 
 const summary = ({ passed, failed, skipped }) => `${passed} passed, ${failed} failed, ${skipped} skipped`;
@@ -79,7 +96,7 @@ export function readCargoTest(output) {
   return counts;
 }
 
-/** Reads what `node --test` prints with the tap reporter. */
+/** Reads what tests of `node:test` print with the tap reporter. */
 export function readTap(output) {
   const count = (name) => Number(output.match(new RegExp(`^# ${name} (\\d+)$`, "m"))?.[1] ?? 0);
   // A suite that is skipped as a whole is in none of node's counts.

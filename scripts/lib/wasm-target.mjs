@@ -7,11 +7,11 @@
 // 3. `rustup target add`, which is what most people's machines need.
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
-import { chmod, copyFile, mkdir, mkdtemp, readdir, rename, rm, symlink, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { chmod, copyFile, mkdir, readdir, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
 import { aptInstall, aptOffers } from "./apt.mjs";
+import { Cleanup, temporaryDirectory } from "./cleanup.mjs";
 import { atLeast, neededRust } from "./rust.mjs";
 import { cacheDir } from "./paths.mjs";
 import { ask, run } from "./run.mjs";
@@ -91,7 +91,8 @@ async function buildToolchain(log) {
   const host = (await ask(SYSTEM.rustc, ["-vV"])).match(/^host: (\S+)/m)[1];
   const aside = `${toolchain}.partial-${process.pid}`;
   const libraries = join("sysroot", "lib", "rustlib");
-  const source = await mkdtemp(join(tmpdir(), "terrace-std-"));
+  const cleanup = new Cleanup();
+  const source = temporaryDirectory(cleanup);
   try {
     await mkdir(join(aside, "bin"), { recursive: true });
     await mkdir(join(aside, libraries, TARGET, "lib"), { recursive: true });
@@ -107,7 +108,7 @@ async function buildToolchain(log) {
     await rename(aside, toolchain);
   } finally {
     await rm(aside, { recursive: true, force: true });
-    await rm(source, { recursive: true, force: true });
+    await cleanup.run();
   }
 }
 

@@ -2,7 +2,6 @@
 import assert from "node:assert/strict";
 import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { before, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import tls from "node:tls";
 
@@ -11,6 +10,7 @@ import { inBothModes, useRegistry } from "./support/registry.mjs";
 import { mirrored, module, provider, saying } from "./support/releases.mjs";
 import { scratch } from "./support/scratch.mjs";
 import { newKey } from "./support/signing.mjs";
+import { before, describe, test } from "./support/testing.mjs";
 import { createToken, tokenText } from "./support/tokens.mjs";
 
 const PRIVATE = { TERRACE_ACCESS: "private" };

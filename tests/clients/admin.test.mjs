@@ -2,17 +2,17 @@
 import assert from "node:assert/strict";
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { before, test } from "node:test";
 
 import { cli } from "../../scripts/build.mjs";
-import { newSecrets, startServer } from "../../scripts/server.mjs";
+import { newSecrets } from "../../scripts/server.mjs";
 import { sha256 } from "./support/archives.mjs";
 import { HOST, usingProvider, withEachClient } from "./support/client.mjs";
 import { run, unlessOnPath } from "./support/programs.mjs";
-import { Registry, inBothModes, useRegistry } from "./support/registry.mjs";
+import { inBothModes, registryOf, useRegistry } from "./support/registry.mjs";
 import { HERE, mirrored, module, provider, saying } from "./support/releases.mjs";
 import { scratch } from "./support/scratch.mjs";
 import { newKey } from "./support/signing.mjs";
+import { before, test } from "./support/testing.mjs";
 
 const MANIFEST = "application/vnd.oci.image.manifest.v1+json";
 const REPOSITORY = "team/tools";
@@ -157,7 +157,7 @@ inBothModes((mode) => {
     await does(registry, "export", directory);
   });
 
-  test("the copy of a registry is the same registry", async () => {
+  test("the copy of a registry is the same registry", async (t) => {
     const imported = await does(copy, "import", directory);
     assert.deepEqual({ created: imported.created, unchanged: imported.unchanged, sent: imported.sent }, { created: DOCUMENTS, unchanged: 0, sent: 16 });
     assert.deepEqual(await answers(copy), await answers(registry));
@@ -167,7 +167,7 @@ inBothModes((mode) => {
     const again = await does(copy, "import", directory);
     assert.deepEqual({ created: again.created, unchanged: again.unchanged, sent: again.sent }, { created: 0, unchanged: DOCUMENTS, sent: 0 });
     // The copy of the copy, but for its name, and for the log: each registry has its own.
-    const second = scratch();
+    const second = scratch(t);
     await does(copy, "export", second);
     const sums = async (place) => {
       const lines = (await readFile(join(place, "SHA256SUMS"), "utf8")).split("\n");
@@ -178,19 +178,14 @@ inBothModes((mode) => {
     assert.ok(entries.every(({ what }) => /^(PUT|POST) \/admin\/v1\/(facts|reindex)$/.test(what)), JSON.stringify(entries));
   });
 
-  test("what was published with other bytes stays, and is told", async () => {
-    const other = useRegistryNow(mode);
-    try {
-      const there = await other.registry;
-      await there.publishes(module({ address: "acme/greeting/aws", version: "1.0.0", files: saying("something else") }));
-      const { code, output } = await admin(there, "import", directory);
-      assert.equal(code, 4, output);
-      assert.match(output, /releases\/modules\/acme\/greeting\/aws\/1\.0\.0 is there with other bytes/);
-      const { modules } = await there.json("/v1/modules/acme/greeting/aws/versions");
-      assert.deepEqual(modules[0].versions.map(({ version }) => version), ["1.0.0", "1.1.0"]);
-    } finally {
-      await other.stop();
-    }
+  test("what was published with other bytes stays, and is told", async (t) => {
+    const other = await registryOf(t, { mode });
+    await other.publishes(module({ address: "acme/greeting/aws", version: "1.0.0", files: saying("something else") }));
+    const { code, output } = await admin(other, "import", directory);
+    assert.equal(code, 4, output);
+    assert.match(output, /releases\/modules\/acme\/greeting\/aws\/1\.0\.0 is there with other bytes/);
+    const { modules } = await other.json("/v1/modules/acme/greeting/aws/versions");
+    assert.deepEqual(modules[0].versions.map(({ version }) => version), ["1.0.0", "1.1.0"]);
   });
 
   withEachClient((client) => {
@@ -204,7 +199,7 @@ inBothModes((mode) => {
     });
   });
 
-  test("damage and loss are found, and nothing is changed", async () => {
+  test("damage and loss are found, and nothing is changed", async (t) => {
     const { archives, now } = (await copy.admin("GET", "/admin/v1/archives")).answer;
     assert.ok(now > 1_700_000_000);
     const { key } = archives.find(({ key }) => key.endsWith(".zip"));
@@ -212,7 +207,7 @@ inBothModes((mode) => {
     const { code, output } = await admin(copy, "verify");
     assert.equal(code, 3);
     assert.match(output, new RegExp(`${key} holds other bytes`));
-    const exported = await admin(copy, "export", scratch());
+    const exported = await admin(copy, "export", scratch(t));
     assert.equal(exported.code, 3, exported.output);
     assert.match(exported.output, /holds other bytes/);
   });
@@ -259,10 +254,7 @@ async function boringBucket(place, key) {
 }
 
 test("a copy of a boring-registry's bucket is published, and published again without an upload", async (t) => {
-  const stateDir = scratch(t);
-  const server = await startServer({ stateDir });
-  t.after(() => server.stop());
-  const registry = Object.assign(new Registry(), server);
+  const registry = await registryOf(t, {});
   const bucket = scratch(t);
   await boringBucket(bucket, await newKey(scratch(t)));
   const first = await does(registry, "import", bucket);
@@ -276,29 +268,16 @@ test("a copy of a boring-registry's bucket is published, and published again wit
   assert.equal((await does(registry, "verify")).orphans, 0);
 });
 
-/** A registry for one test. */
-function useRegistryNow(mode) {
-  const stateDir = scratch();
-  const started = startServer({ presign: mode === "presigned", stateDir });
-  return { registry: started.then((server) => Object.assign(new Registry(), server)), stop: async () => (await started).stop() };
-}
-
 test("a lost KV namespace comes back by the cron, and by a reindex", async (t) => {
-  let server;
-  // Before its directory is removed.
-  t.after(() => server?.stop());
   const stateDir = scratch(t);
   const secrets = newSecrets();
-  const starts = async () => {
-    server = await startServer({ stateDir, secrets });
-    return Object.assign(new Registry(), server);
-  };
+  const starts = () => registryOf(t, { stateDir, secrets });
+  let registry = await starts();
   const losesIndices = async () => {
-    await server.stop();
+    await registry.stop();
     await rm(join(stateDir, "state", "v3", "kv"), { recursive: true });
     return starts();
   };
-  let registry = await starts();
   await fill(registry, await newKey(scratch(t)));
   const wanted = await answers(registry);
   // Of revocations there is no index yet: the first read makes it.
@@ -313,7 +292,7 @@ test("a lost KV namespace comes back by the cron, and by a reindex", async (t) =
   assert.deepEqual((await does(registry, "reindex")).rewritten, []);
 
   registry = await losesIndices();
-  const isDone = async () => /repair: .*that was the last/.test(await readFile(server.logFile, "utf8"));
+  const isDone = async () => /repair: .*that was the last/.test(await readFile(registry.logFile, "utf8"));
   for (let step = 1; !(await isDone()); step += 1) {
     assert.ok(step < 20, "the cron does not come to an end");
     const response = await registry.request("/cdn-cgi/handler/scheduled");
@@ -321,5 +300,5 @@ test("a lost KV namespace comes back by the cron, and by a reindex", async (t) =
   }
   assert.deepEqual((await does(registry, "reindex")).rewritten, []);
   assert.deepEqual(await answers(registry), wanted);
-  assert.match(await readFile(server.logFile, "utf8"), /repair: \d+ looked at, \d+ rewritten/);
+  assert.match(await readFile(registry.logFile, "utf8"), /repair: \d+ looked at, \d+ rewritten/);
 });

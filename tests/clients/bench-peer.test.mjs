@@ -1,19 +1,19 @@
 // `npm run bench -- --peer`: whatever a registry is and wherever it has its routes, what it answers is measured, and nothing else.
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
-import { after, test } from "node:test";
 
 import { measurePeer } from "../../scripts/bench/peer.mjs";
+import { test } from "./support/testing.mjs";
 
 const WANTED = { providers: ["acme/widget/1.0.0"], modules: ["acme/net/local/1.0.0"], mirror: "/mirror/example.com", oci: "/v2/" };
 const EFFORT = { rounds: 1, ms: 20 };
 
 const LIST = { versions: [{ version: "1.0.0" }, { version: "0.9.0" }] };
 
-test("routes are found by discovery, whether it names them by path or by host", async () => {
-  const elsewhere = await serving({ "/m/acme/net/local/versions": { json: { modules: [LIST] } } });
+test("routes are found by discovery, whether it names them by path or by host", async (t) => {
+  const elsewhere = await serving(t, { "/m/acme/net/local/versions": { json: { modules: [LIST] } } });
   const services = { "providers.v1": "/p/", "modules.v1": `${elsewhere}m` };
-  const url = await serving({ "/.well-known/terraform.json": { json: services }, "/p/acme/widget/versions": { json: LIST } });
+  const url = await serving(t, { "/.well-known/terraform.json": { json: services }, "/p/acme/widget/versions": { json: LIST } });
 
   const { measured } = await measurePeer({ url, wanted: WANTED, headers: {} }, EFFORT);
 
@@ -26,8 +26,8 @@ test("routes are found by discovery, whether it names them by path or by host", 
   ]);
 });
 
-test("what is not answered, or not by the protocol, is left out with the reason", async () => {
-  const url = await serving({
+test("what is not answered, or not by the protocol, is left out with the reason", async (t) => {
+  const url = await serving(t, {
     "/v1/providers/acme/widget/versions": { json: { page: "Welcome" } },
     "/v1/modules/acme/net/local/versions": { status: 500, json: { error: "no database" } },
     "/v1/modules/acme/net/local/1.0.0/download": { status: 204, headers: { "x-terraform-get": "https://example.com/net.zip" } },
@@ -41,10 +41,10 @@ test("what is not answered, or not by the protocol, is left out with the reason"
   assert.ok(namesOf(measured).includes("module download"));
 });
 
-test("what ends while it is measured is left out, and the rest is measured", async () => {
+test("what ends while it is measured is left out, and the rest is measured", async (t) => {
   let times = 0;
   const answers = { "/v1/providers/acme/widget/versions": { json: LIST }, "/v1/modules/acme/net/local/versions": { json: { modules: [LIST] } } };
-  const url = await serving(answers, ({ url }) => !url.endsWith("widget/versions") || (times += 1) < 10);
+  const url = await serving(t, answers, ({ url }) => !url.endsWith("widget/versions") || (times += 1) < 10);
 
   const { measured, skipped } = await measurePeer({ url, wanted: WANTED, headers: {} }, EFFORT);
 
@@ -52,8 +52,8 @@ test("what ends while it is measured is left out, and the rest is measured", asy
   assert.ok(namesOf(measured).includes("module versions of 2"));
 });
 
-test("an ETag is sent back, and a list that has changed nothing is measured once more", async () => {
-  const url = await serving({ "/v1/providers/acme/widget/versions": { json: LIST, etag: '"a"' } });
+test("an ETag is sent back, and a list that has changed nothing is measured once more", async (t) => {
+  const url = await serving(t, { "/v1/providers/acme/widget/versions": { json: LIST, etag: '"a"' } });
 
   const { measured } = await measurePeer({ url, wanted: WANTED, headers: {} }, EFFORT);
 
@@ -64,9 +64,9 @@ test("an ETag is sent back, and a list that has changed nothing is measured once
   ]);
 });
 
-test("every request has the credentials, and without a process the CPU is not known", async () => {
+test("every request has the credentials, and without a process the CPU is not known", async (t) => {
   const authorization = "Bearer a-token";
-  const url = await serving({ "/v1/providers/acme/widget/versions": { json: LIST } }, (request) => request.headers.authorization === authorization);
+  const url = await serving(t, { "/v1/providers/acme/widget/versions": { json: LIST } }, (request) => request.headers.authorization === authorization);
 
   const { measured } = await measurePeer({ url, wanted: WANTED, headers: { authorization } }, EFFORT);
 
@@ -79,13 +79,13 @@ test("every request has the credentials, and without a process the CPU is not kn
 const namesOf = (measured) => measured.map(({ name }) => name);
 
 /** A registry with these answers by path, and 404 for everything else. */
-async function serving(answers, isAllowed = () => true) {
+async function serving(t, answers, isAllowed = () => true) {
   const server = createServer((request, response) => {
     const { status = 200, json, etag, headers = {} } = isAllowed(request) ? (answers[request.url] ?? { status: 404 }) : { status: 401 };
     if (etag !== undefined && request.headers["if-none-match"] === etag) return response.writeHead(304, { etag }).end();
     return response.writeHead(status, { ...headers, ...(etag && { etag }) }).end(json && JSON.stringify(json));
   });
   await new Promise((done) => server.listen(0, "127.0.0.1", done));
-  after(() => server.close());
+  t.after(() => server.close());
   return `http://127.0.0.1:${server.address().port}/`;
 }

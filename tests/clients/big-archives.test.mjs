@@ -8,14 +8,14 @@
 //   endpoint run in the same process, and hold most of it.
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { after, before, describe, test } from "node:test";
 
+import { residentMemory } from "../../scripts/lib/processes.mjs";
 import { writeBigZip } from "./support/big-zip.mjs";
 import { HOST, usingProvider, withEachClient } from "./support/client.mjs";
-import { residentMemory } from "./support/processes.mjs";
 import { HERE, packaged, provider, signedProvider } from "./support/releases.mjs";
 import { scratch } from "./support/scratch.mjs";
 import { newKey } from "./support/signing.mjs";
+import { after, before, describe, test } from "./support/testing.mjs";
 import { useWatchedRegistry } from "./support/watched.mjs";
 
 const MB = 1_000_000;

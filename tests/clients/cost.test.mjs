@@ -1,13 +1,13 @@
 // What an action takes of the platform, and so costs: the bill in docs/cost.md is reckoned with these counts.
 import assert from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
-import { before, describe, test } from "node:test";
 
 import { costPage, OPERATIONS_FILE, COST_FILE } from "../../scripts/cost.mjs";
 import { MODES } from "./support/registry.mjs";
 import { HERE, mirrored, module, provider, saying } from "./support/releases.mjs";
 import { scratch } from "./support/scratch.mjs";
 import { newKey } from "./support/signing.mjs";
+import { before, describe, test } from "./support/testing.mjs";
 import { Visitor } from "./support/visits.mjs";
 import { useWatchedRegistry } from "./support/watched.mjs";
 

@@ -2,11 +2,11 @@
 import assert from "node:assert/strict";
 import { copyFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { test } from "node:test";
 import { pathToFileURL } from "node:url";
 
 import { root } from "../../scripts/lib/paths.mjs";
 import { scratch } from "./support/scratch.mjs";
+import { test } from "./support/testing.mjs";
 
 /** Like the module that worker-build makes: what its class throws tells that the instance is broken. */
 const WASM = `

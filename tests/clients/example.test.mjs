@@ -2,7 +2,6 @@
 import assert from "node:assert/strict";
 import { appendFile, cp, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { before, describe, test } from "node:test";
 
 import { buildExamples } from "../../examples/build.mjs";
 import { terraformConfig } from "../../scripts/lib/client-files.mjs";
@@ -12,6 +11,7 @@ import { run, unlessOnPath } from "./support/programs.mjs";
 import { inBothModes, useRegistry } from "./support/registry.mjs";
 import { HERE } from "./support/releases.mjs";
 import { scratch } from "./support/scratch.mjs";
+import { before, describe, test } from "./support/testing.mjs";
 
 /** `.terraform` and the lock file may be there, from trying the examples. */
 const CONSUMER = join(root, "examples", "consumer", "main.tf");

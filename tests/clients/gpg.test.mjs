@@ -1,7 +1,6 @@
 // Keys and signatures made by gpg, for which providers are signed in real life.
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { after, before, describe, test } from "node:test";
 
 import { HOST, usingProvider, withEachClient } from "./support/client.mjs";
 import { GpgHome } from "./support/gpg.mjs";
@@ -9,6 +8,7 @@ import { unlessOnPath } from "./support/programs.mjs";
 import { useRegistry } from "./support/registry.mjs";
 import { HERE, provider } from "./support/releases.mjs";
 import { scratch } from "./support/scratch.mjs";
+import { after, before, describe, test } from "./support/testing.mjs";
 
 const KEYS = {
   "an RSA key of 3072 bits": (gpg) => gpg.makeKey("rsa3072"),

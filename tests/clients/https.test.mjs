@@ -1,7 +1,6 @@
 // Over TLS nothing leads the clients but discovery: no `host` block, only the registry's own hostname and its CA.
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
-import { before, test } from "node:test";
 import tls from "node:tls";
 
 import { usingModule, usingProvider, withEachClient } from "./support/client.mjs";
@@ -9,6 +8,7 @@ import { inBothModes, useRegistry } from "./support/registry.mjs";
 import { ELSEWHERE, HERE, module, provider, saying } from "./support/releases.mjs";
 import { scratch } from "./support/scratch.mjs";
 import { newKey } from "./support/signing.mjs";
+import { before, test } from "./support/testing.mjs";
 
 /** SSL_CERT_FILE is Go's way to name a CA on Linux; elsewhere Go asks the system. */
 const skip = process.platform === "linux" ? false : "SSL_CERT_FILE works on Linux only";

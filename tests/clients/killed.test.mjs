@@ -3,7 +3,6 @@
 //
 // TERRACE_KILLS says how often (10 unless it is set), TERRACE_SEED repeats the moments of an earlier run.
 import assert from "node:assert/strict";
-import { before, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { sha256 } from "./support/archives.mjs";
@@ -12,6 +11,7 @@ import { MODES } from "./support/registry.mjs";
 import { mirrored, module, provider, saying } from "./support/releases.mjs";
 import { scratch } from "./support/scratch.mjs";
 import { newKey } from "./support/signing.mjs";
+import { before, describe, test } from "./support/testing.mjs";
 import { useWatchedRegistry } from "./support/watched.mjs";
 
 const KILLS = Math.ceil(Number(process.env.TERRACE_KILLS ?? 10) / MODES.length);

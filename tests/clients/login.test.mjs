@@ -2,7 +2,6 @@
 import assert from "node:assert/strict";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { after, before, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import tls from "node:tls";
 
@@ -13,6 +12,7 @@ import { provider as release } from "./support/releases.mjs";
 import { scratch } from "./support/scratch.mjs";
 import { openBrowser, openProvider, openRepeater, sealed, signIn, Terminal, textOf, unlessSignInWorks } from "./support/sign-in.mjs";
 import { newKey } from "./support/signing.mjs";
+import { after, before, describe, test } from "./support/testing.mjs";
 
 const skip = unlessSignInWorks();
 

@@ -2,7 +2,6 @@
 import assert from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { before, test } from "node:test";
 import tls from "node:tls";
 
 import { cli } from "../../scripts/build.mjs";
@@ -12,6 +11,7 @@ import { useRegistry } from "./support/registry.mjs";
 import { ELSEWHERE, HERE, provider } from "./support/releases.mjs";
 import { scratch } from "./support/scratch.mjs";
 import { newKey } from "./support/signing.mjs";
+import { before, test } from "./support/testing.mjs";
 
 /** SSL_CERT_FILE is Go's way to name a CA on Linux; elsewhere Go asks the system. */
 const skip = process.platform === "linux" ? false : "SSL_CERT_FILE works on Linux only";

@@ -1,7 +1,6 @@
 // What `providers mirror` wrote from one registry, pushed to another one, and installed from there.
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { before, test } from "node:test";
 
 import { cli } from "../../scripts/build.mjs";
 import { HOST, usingProvider, withEachClient } from "./support/client.mjs";
@@ -10,6 +9,7 @@ import { useRegistry } from "./support/registry.mjs";
 import { ELSEWHERE, HERE, provider } from "./support/releases.mjs";
 import { scratch } from "./support/scratch.mjs";
 import { newKey } from "./support/signing.mjs";
+import { before, test } from "./support/testing.mjs";
 
 /** SSL_CERT_FILE is Go's way to name a CA on Linux; elsewhere Go asks the system. */
 const skip = process.platform === "linux" ? false : "SSL_CERT_FILE works on Linux only";

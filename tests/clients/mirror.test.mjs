@@ -1,7 +1,6 @@
 // The network mirror, by the real clients over TLS: providers of this registry and of another one, and their lock files.
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
-import { before, test } from "node:test";
 import tls from "node:tls";
 
 import { usingProvider, withEachClient } from "./support/client.mjs";
@@ -9,6 +8,7 @@ import { inBothModes, useRegistry } from "./support/registry.mjs";
 import { ELSEWHERE, HERE, mirrored, provider } from "./support/releases.mjs";
 import { scratch } from "./support/scratch.mjs";
 import { newKey } from "./support/signing.mjs";
+import { before, test } from "./support/testing.mjs";
 
 /** SSL_CERT_FILE is Go's way to name a CA on Linux; elsewhere Go asks the system. */
 const skip = process.platform === "linux" ? false : "SSL_CERT_FILE works on Linux only";

@@ -1,10 +1,10 @@
 // Modules, installed by the real clients over plain HTTP.
 import assert from "node:assert/strict";
-import { before, test } from "node:test";
 
 import { HOST, usingModule, withEachClient } from "./support/client.mjs";
 import { inBothModes, useRegistry } from "./support/registry.mjs";
 import { module, saying } from "./support/releases.mjs";
+import { before, test } from "./support/testing.mjs";
 
 /** A module that calls one of its own directories, which calls its sibling. */
 const NESTED = {

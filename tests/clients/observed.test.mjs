@@ -1,11 +1,11 @@
 // What operators see of the Worker in workerd: lines of its log, figures, and what its bindings count.
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
-import { before, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { useRegistry } from "./support/registry.mjs";
 import { module, saying } from "./support/releases.mjs";
+import { before, describe, test } from "./support/testing.mjs";
 import { useWatchedRegistry } from "./support/watched.mjs";
 
 const RELEASE = { address: "acme/greeting/aws", version: "1.0.0", files: saying("hello") };

@@ -2,7 +2,6 @@
 import assert from "node:assert/strict";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { before, describe, test } from "node:test";
 import tls from "node:tls";
 
 import { usingModule, usingProvider, withEachClient } from "./support/client.mjs";
@@ -11,6 +10,7 @@ import { useRegistry } from "./support/registry.mjs";
 import { ELSEWHERE, HERE, mirrored, module, provider, saying } from "./support/releases.mjs";
 import { scratch } from "./support/scratch.mjs";
 import { newKey } from "./support/signing.mjs";
+import { before, describe, test } from "./support/testing.mjs";
 import { createToken } from "./support/tokens.mjs";
 
 /** SSL_CERT_FILE is Go's way to name a CA on Linux; elsewhere Go asks the system. */

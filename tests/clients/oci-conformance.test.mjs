@@ -1,13 +1,13 @@
 // The conformance suite of the OCI distribution specification, where its program is: over what is pushed, and read-only over
 // what is published.
 import assert from "node:assert/strict";
-import { before, describe, test } from "node:test";
 
 import { run } from "./support/programs.mjs";
 import { inBothModes, useRegistry } from "./support/registry.mjs";
 import { module, provider, saying } from "./support/releases.mjs";
 import { scratch } from "./support/scratch.mjs";
 import { newKey } from "./support/signing.mjs";
+import { before, describe, test } from "./support/testing.mjs";
 
 /** The program, built from the `conformance` folder of the specification's repository. */
 const { OCI_CONFORMANCE } = process.env;

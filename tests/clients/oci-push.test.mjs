@@ -2,7 +2,6 @@
 import assert from "node:assert/strict";
 import { mkdir, mkdtemp, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { describe, test } from "node:test";
 
 import { sha256, zip } from "./support/archives.mjs";
 import { usingProvider, withEachClient } from "./support/client.mjs";
@@ -10,6 +9,7 @@ import { onlyLinux, unlessUsable, useTlsRegistryToPush } from "./support/oci.mjs
 import { run, runs } from "./support/programs.mjs";
 import { ELSEWHERE, HERE } from "./support/releases.mjs";
 import { scratch } from "./support/scratch.mjs";
+import { describe, test } from "./support/testing.mjs";
 
 const INDEX = "application/vnd.oci.image.index.v1+json";
 const VERSION = "4.0.6";

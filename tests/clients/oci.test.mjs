@@ -2,7 +2,6 @@
 import assert from "node:assert/strict";
 import { mkdtemp, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { before, describe, test } from "node:test";
 
 import { sha256 } from "./support/archives.mjs";
 import { usingModule, usingProvider, withEachClient } from "./support/client.mjs";
@@ -12,6 +11,7 @@ import { inBothModes } from "./support/registry.mjs";
 import { ELSEWHERE, HERE, mirrored, module, provider, saying } from "./support/releases.mjs";
 import { scratch } from "./support/scratch.mjs";
 import { newKey } from "./support/signing.mjs";
+import { before, describe, test } from "./support/testing.mjs";
 
 /** A registry that nobody can reach: whatever is installed from it comes from here. */
 const ORIGIN = "origin.invalid";

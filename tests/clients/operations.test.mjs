@@ -1,11 +1,11 @@
 // What requests cost, counted at the bindings of the built Worker in workerd.
 import assert from "node:assert/strict";
-import { before, test } from "node:test";
 
 import { inBothModes } from "./support/registry.mjs";
 import { HERE, mirrored, module, provider, saying } from "./support/releases.mjs";
 import { scratch } from "./support/scratch.mjs";
 import { newKey } from "./support/signing.mjs";
+import { before, test } from "./support/testing.mjs";
 import { useWatchedRegistry } from "./support/watched.mjs";
 
 const READS = [

@@ -3,7 +3,6 @@
 import assert from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { before, describe, test } from "node:test";
 
 import { sha256, zip } from "./support/archives.mjs";
 import { usingProvider, withEachClient } from "./support/client.mjs";
@@ -13,6 +12,7 @@ import { inBothModes } from "./support/registry.mjs";
 import { ELSEWHERE, HERE, mirrored, module, provider, saying } from "./support/releases.mjs";
 import { scratch } from "./support/scratch.mjs";
 import { newKey } from "./support/signing.mjs";
+import { before, describe, test } from "./support/testing.mjs";
 
 const PROGRAM = "oras-go-client";
 const skip = unlessUsable(PROGRAM);

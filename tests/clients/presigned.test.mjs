@@ -1,13 +1,13 @@
 // Presigned URLs, judged by others: the S3 endpoint of the R2 simulator, a signer in JavaScript, and boto3.
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
-import { before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 
 import { isOnPath, run, runs } from "./support/programs.mjs";
 import { MODES, useRegistry } from "./support/registry.mjs";
 import { module, saying } from "./support/releases.mjs";
 import { presignedUrl, taken } from "./support/s3.mjs";
+import { before, describe, test } from "./support/testing.mjs";
 
 const SOME_MEGABYTES = 5 * 1024 * 1024;
 const BOTO3 = fileURLToPath(new URL("support/presign_with_boto3.py", import.meta.url));

@@ -1,12 +1,12 @@
 // Providers, installed by the real clients over plain HTTP.
 import assert from "node:assert/strict";
-import { before, test } from "node:test";
 
 import { HOST, usingProvider, withEachClient } from "./support/client.mjs";
 import { inBothModes, useRegistry } from "./support/registry.mjs";
 import { ELSEWHERE, HERE, provider } from "./support/releases.mjs";
 import { scratch } from "./support/scratch.mjs";
 import { newKey } from "./support/signing.mjs";
+import { before, test } from "./support/testing.mjs";
 
 const digests = ({ body }) => body.shasums.trim().split("\n").map((line) => line.split(" ")[0]).sort();
 

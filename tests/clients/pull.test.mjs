@@ -3,7 +3,6 @@ import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { mkdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { after, before, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import tls from "node:tls";
 
@@ -14,6 +13,7 @@ import { inBothModes, useRegistry } from "./support/registry.mjs";
 import { HERE, packaged, provider, signedProvider } from "./support/releases.mjs";
 import { scratch } from "./support/scratch.mjs";
 import { newKey } from "./support/signing.mjs";
+import { after, before, describe, test } from "./support/testing.mjs";
 
 /** SSL_CERT_FILE is Go's way to name a CA on Linux; elsewhere Go asks the system. */
 const skip = process.platform === "linux" ? false : "SSL_CERT_FILE works on Linux only";

@@ -1,13 +1,13 @@
 // 64 publishers at once, and readers meanwhile, on workerd. Its simulators know no limit to how often a key is written: those
 // are kept in tests/it/native/crowds.rs.
 import assert from "node:assert/strict";
-import { before, test } from "node:test";
 
+import { sha256, zip } from "./support/archives.mjs";
 import { inBothModes, useRegistry } from "./support/registry.mjs";
 import { packaged, provider, signedProvider } from "./support/releases.mjs";
-import { sha256, zip } from "./support/archives.mjs";
 import { scratch } from "./support/scratch.mjs";
 import { newKey } from "./support/signing.mjs";
+import { before, test } from "./support/testing.mjs";
 
 const CROWD = 64;
 const READERS = 8;

@@ -2,7 +2,6 @@
 // `npm run soak` takes ten minutes for it, `npm test` less than one.
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
-import { before, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { cli } from "../../scripts/build.mjs";
@@ -10,6 +9,7 @@ import { run } from "./support/programs.mjs";
 import { module, provider, saying } from "./support/releases.mjs";
 import { scratch } from "./support/scratch.mjs";
 import { newKey } from "./support/signing.mjs";
+import { before, describe, test } from "./support/testing.mjs";
 import { useWatchedRegistry } from "./support/watched.mjs";
 
 const SECONDS = Number(process.env.TERRACE_SOAK_SECONDS ?? 25);

@@ -1,12 +1,12 @@
 // What is said of a release after its publish, and what the users of the real clients read of it.
 import assert from "node:assert/strict";
-import { before, test } from "node:test";
 
 import { HOST, usingModule, usingProvider, withEachClient } from "./support/client.mjs";
 import { useRegistry } from "./support/registry.mjs";
 import { module, provider, saying } from "./support/releases.mjs";
 import { scratch } from "./support/scratch.mjs";
 import { newKey } from "./support/signing.mjs";
+import { before, test } from "./support/testing.mjs";
 
 withEachClient((client) => {
   const registry = useRegistry();

@@ -2,7 +2,6 @@
 import assert from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { after, before, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { cli } from "../../scripts/build.mjs";
@@ -13,6 +12,7 @@ import { inBothModes, useRegistry } from "./support/registry.mjs";
 import { HERE, provider } from "./support/releases.mjs";
 import { scratch } from "./support/scratch.mjs";
 import { newKey } from "./support/signing.mjs";
+import { after, before, describe, test } from "./support/testing.mjs";
 
 const PATIENCE_MS = 10_000;
 

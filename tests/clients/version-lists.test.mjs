@@ -1,10 +1,10 @@
 // A version list is passed on unread, so that a long one costs the Worker what a short one does.
 import assert from "node:assert/strict";
-import { before, describe, test } from "node:test";
 
 import { HERE, provider } from "./support/releases.mjs";
 import { scratch } from "./support/scratch.mjs";
 import { newKey } from "./support/signing.mjs";
+import { before, describe, test } from "./support/testing.mjs";
 import { useWatchedRegistry } from "./support/watched.mjs";
 
 const VERSIONS = 5_000;

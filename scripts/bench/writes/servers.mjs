@@ -4,9 +4,9 @@ import { join } from "node:path";
 
 import { nodeForWrangler } from "../../lib/npm.mjs";
 import { root, stateDir } from "../../lib/paths.mjs";
+import { residentMemory } from "../../lib/processes.mjs";
 import { serve } from "../../lib/run.mjs";
 import { freePort } from "../../server.mjs";
-import { residentMemory } from "../../../tests/clients/support/processes.mjs";
 import { Registry } from "../../../tests/clients/support/registry.mjs";
 import { newKey } from "../../../tests/clients/support/signing.mjs";
 import { Meter } from "../cpu.mjs";

@@ -1,11 +1,11 @@
 // terraform and tofu, run the way their users run them.
 import assert from "node:assert/strict";
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
-import { describe, test } from "node:test";
 import { dirname, join } from "node:path";
 
 import { isOnPath, run } from "./programs.mjs";
 import { scratch } from "./scratch.mjs";
+import { describe, test } from "./testing.mjs";
 
 const CLIENTS = ["terraform", "tofu"];
 

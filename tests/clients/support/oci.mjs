@@ -1,10 +1,10 @@
 // What the tests with OCI clients share: a registry over TLS, which most of them insist on.
 import { readFile } from "node:fs/promises";
-import { before } from "node:test";
 import tls from "node:tls";
 
 import { unlessOnPath } from "./programs.mjs";
 import { useRegistry } from "./registry.mjs";
+import { before } from "./testing.mjs";
 
 /** SSL_CERT_FILE is Go's way to name a CA on Linux; elsewhere Go asks the system. */
 export const onlyLinux = process.platform === "linux" ? false : "SSL_CERT_FILE works on Linux only";

@@ -1,9 +1,7 @@
 // A registry to test with, and publishing into it the way the admin API's documentation says.
-import { after, before, describe } from "node:test";
-
 import { startServer } from "../../../scripts/server.mjs";
-import { scratch } from "./scratch.mjs";
 import { presignedUrl } from "./s3.mjs";
+import { before, cleanupOf, describe } from "./testing.mjs";
 
 /** Where archive URLs lead to: the bucket's S3 endpoint, or the Worker. */
 export const MODES = ["presigned", "worker"];
@@ -17,15 +15,18 @@ export const inBothModes = (define) => MODES.forEach((mode) => describe(`${mode}
  */
 export function useRegistry(options = {}) {
   const registry = new Registry();
-  let server;
-  after(() => server?.stop());
-  const stateDir = scratch();
+  const cleanup = cleanupOf();
   before(async () => {
-    const { mode = "presigned", ...rest } = typeof options === "function" ? await options() : options;
-    server = await startServer({ ...rest, presign: mode === "presigned", stateDir });
-    Object.assign(registry, server);
-  });
+    Object.assign(registry, await startRegistry(cleanup, typeof options === "function" ? await options() : options));
+  }, "starting the registry");
   return registry;
+}
+
+/** The same for the test `t`: `options` as of `startServer`, and the `mode`. */
+export const registryOf = (t, options) => startRegistry(cleanupOf(t), options);
+
+async function startRegistry(cleanup, { mode = "presigned", ...options }) {
+  return Object.assign(new Registry(), await startServer(cleanup, { ...options, presign: mode === "presigned" }));
 }
 
 /** What is known about a running registry, and what can be asked of it. */

@@ -2,14 +2,14 @@
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { join } from "node:path";
-import { after, before } from "node:test";
 
+import { temporaryDirectory } from "../../../scripts/lib/cleanup.mjs";
 import { npmFile, root } from "../../../scripts/lib/paths.mjs";
+import { childrenOf } from "../../../scripts/lib/processes.mjs";
 import { freePort, newSecrets } from "../../../scripts/server.mjs";
 import { Inspector } from "./inspector.mjs";
-import { childrenOf } from "./processes.mjs";
 import { Registry } from "./registry.mjs";
-import { scratch } from "./scratch.mjs";
+import { before, cleanupOf } from "./testing.mjs";
 
 const HOST = "127.0.0.1";
 const BUCKET = "terrace";
@@ -23,17 +23,16 @@ const { Miniflare } = createRequire(npmFile("wrangler", "package.json"))("minifl
  *
  * - `keepsChecksums`: uploads by S3 leave a checksum behind, as they do in R2, where the simulator forgets it;
  * - `vars`: more variables for the Worker;
- * - `quick`: as of `scratch`.
+ * - `quick`: as of `temporaryDirectory`.
  */
 export function useWatchedRegistry({ mode = "presigned", keepsChecksums = false, vars = {}, quick = false } = {}) {
   const registry = new WatchedRegistry({ mode, keepsChecksums, vars });
-  after(() => registry.stop());
-  const stateDir = scratch({ after }, { quick });
-  before(() => registry.start(stateDir));
+  const cleanup = cleanupOf();
+  before(() => registry.start(cleanup, { quick }), "starting the registry");
   return registry;
 }
 
-/** The same for scripts, which start and stop it themselves. */
+/** The same for scripts, which start it themselves. */
 export class WatchedRegistry extends Registry {
   #options;
   #miniflare;
@@ -43,7 +42,14 @@ export class WatchedRegistry extends Registry {
     this.#options = { mode, keepsChecksums, vars, secrets: newSecrets() };
   }
 
-  async start(stateDir) {
+  /** Starts it in a directory of its own. It is stopped, and the directory removed, by `cleanup`. */
+  async start(cleanup, { quick = false } = {}) {
+    this.stateDir = temporaryDirectory(cleanup, { quick });
+    cleanup.add("stopping the registry", () => this.stop());
+    await this.#start();
+  }
+
+  async #start() {
     const { secrets, mode, keepsChecksums, vars } = this.#options;
     const port = await freePort();
     const url = `http://${HOST}:${port}`;
@@ -60,19 +66,19 @@ export class WatchedRegistry extends Registry {
       ...(keepsChecksums && { KEEPS_CHECKSUMS: "yes" }),
       ...vars,
     };
-    const others = await childrenOf(process.pid, "workerd");
+    const others = childrenOf(process.pid, "workerd");
     this.#miniflare = new Miniflare({
       host: HOST,
       port,
       inspectorHost: HOST,
       inspectorPort: 0,
-      resourcePersistencePath: join(stateDir, "state"),
+      resourcePersistencePath: join(this.stateDir, "state"),
       telemetry: { enabled: false },
       workers: [{ config: { ...(await source()), env: bindings(secrets, variables) } }],
     });
     await this.#miniflare.ready;
-    const [pid] = (await childrenOf(process.pid, "workerd")).filter((child) => !others.includes(child));
-    Object.assign(this, { url, s3, secrets, stateDir, pid });
+    const [pid] = childrenOf(process.pid, "workerd").filter((child) => !others.includes(child));
+    Object.assign(this, { url, s3, secrets, pid });
     this.services = await this.json("/.well-known/terraform.json");
     await this.watched();
   }
@@ -89,7 +95,7 @@ export class WatchedRegistry extends Registry {
   /** A new process, and so a new Worker, over the same storage. */
   async restart() {
     await this.stop();
-    await this.start(this.stateDir);
+    await this.#start();
   }
 
   /** `{ requests, operations, downloads, wasmBytes }`: what the Worker was asked, asked for and counted since, and its memory. */

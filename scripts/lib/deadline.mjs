@@ -1,0 +1,47 @@
+// A run that takes too long ends itself and reports the steps under way, before a CI ends it without a report.
+import { randomUUID } from "node:crypto";
+
+import { killAllWith } from "./processes.mjs";
+import { endAll } from "./run.mjs";
+import { say, stepsUnderWay } from "./step.mjs";
+
+/** A mark of all processes of the run, and its end; the script inherits both when it continues under another Node. */
+const MARK = "TERRACE_RUN";
+const ENDS = "TERRACE_RUN_ENDS";
+
+const EXIT_CODE = 1;
+
+export class Deadline {
+  #title;
+  #minutes;
+  #underWay;
+  #timer;
+
+  /** `underWay` resolves with lines about the work within the steps. */
+  constructor(title, minutes, underWay = async () => []) {
+    this.#title = title;
+    this.#minutes = minutes;
+    this.#underWay = underWay;
+    process.env[MARK] ??= randomUUID();
+    process.env[ENDS] ??= String(Date.now() + minutes * 60_000);
+    this.resume();
+  }
+
+  /** Until `resume`: the script continues in another process, which has the same deadline. */
+  pause() {
+    clearTimeout(this.#timer);
+  }
+
+  resume() {
+    this.#timer = setTimeout(() => this.#end(), Number(process.env[ENDS]) - Date.now()).unref();
+  }
+
+  async #end() {
+    say(`\n${this.#title} did not end within ${this.#minutes} minutes, and is ended. It was waiting for:`);
+    for (const line of [...stepsUnderWay(), ...(await this.#underWay())]) say(`  ${line}`);
+    // All at once: nothing may go on with the next step.
+    endAll();
+    killAllWith(MARK, process.env[MARK]);
+    process.exit(EXIT_CODE);
+  }
+}

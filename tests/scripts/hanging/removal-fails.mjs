@@ -1,0 +1,12 @@
+import { mkdirSync } from "node:fs";
+
+import { cleanupOf, describe, test } from "../../clients/support/testing.mjs";
+import { startStubbornServer } from "./support.mjs";
+
+describe("a suite", () => {
+  const cleanup = cleanupOf();
+  cleanup.add("stopping what came first", () => console.log("# what came first has been stopped"));
+  cleanup.add("removing a directory", () => mkdirSync("/dev/null/directory"));
+
+  test("a test starts a server", () => startStubbornServer(cleanup));
+});
