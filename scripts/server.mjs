@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { temporaryDirectory } from "./lib/cleanup.mjs";
 import { nodeForWrangler } from "./lib/npm.mjs";
 import { npmFile, root } from "./lib/paths.mjs";
+import { NotReady, waitWhileAtWork } from "./lib/patience.mjs";
 import { CommandFailed, serve } from "./lib/run.mjs";
 import { ensureCertificates } from "./lib/tls.mjs";
 
@@ -14,7 +15,10 @@ const HOST = "127.0.0.1";
 const BUCKET = "terrace";
 const S3_PATH = "/cdn-cgi/local/r2/s3";
 const REGION = "auto";
-const START_MS = 60_000;
+
+/** In milliseconds: how long one request for the discovery document may take, and the pause before the next one. */
+const REQUEST_MS = 30_000;
+const PAUSE_MS = 250;
 
 /** Secrets for one local registry: the admin token, and the key pair of the simulated S3 endpoint. */
 export const newSecrets = () => ({
@@ -56,7 +60,8 @@ function listen(port) {
  * - `secrets`: from `newSecrets`;
  * - `vars`: more variables for the Worker, by name (`null` takes one away);
  * - `bindings`: more of them, as wrangler's configuration has them;
- * - `trusts`: a file with the CAs that the Worker trusts when it asks others, besides the public ones.
+ * - `trusts`: a file with the CAs that the Worker trusts when it asks others, besides the public ones;
+ * - `say`: gets a line when the start takes long.
  *
  * Returns `{ url, port, services, secrets, s3, env, logFile, pid, ended, stop }`: `services` is the discovery document,
  * `s3` says how to reach the S3 endpoint, `env` holds what the environment of clients needs (`TERRACE_URL`,
@@ -73,6 +78,7 @@ export async function startServer(
     vars = {},
     bindings = {},
     trusts,
+    say,
   } = {},
 ) {
   await mkdir(stateDir, { recursive: true });
@@ -101,7 +107,7 @@ export async function startServer(
   await writeFile(runningFile, JSON.stringify({ pid: server.child.pid, url }));
   const env = { TERRACE_URL: url, TERRACE_TOKEN: secrets.adminToken, ...(tls && { SSL_CERT_FILE: tls.caBundle }) };
   try {
-    const services = await firstAnswer(url, tls, server, logFile);
+    const services = await firstAnswer(url, tls, server, { logFile, say });
     return {
       url,
       port: usedPort,
@@ -199,29 +205,37 @@ const quietEnv = (stateDir, trusts) => ({
   WRANGLER_SEND_METRICS: "false",
 });
 
-/** Waits for the discovery document and returns it: wrangler holds requests back until the Worker is up. */
-async function firstAnswer(url, tls, server, logFile) {
-  const deadline = Date.now() + START_MS;
-  const ended = server.ended.then(() => "ended");
-  for (;;) {
-    const answer = await Promise.race([discovery(url, tls).catch(() => null), ended]);
-    if (answer === "ended" || Date.now() > deadline) {
-      throw CommandFailed.of("wrangler dev", null, await readFile(logFile, "utf8"), logFile);
-    }
-    if (answer?.status === 200) return JSON.parse(answer.body);
-    if (answer) throw new Error(`the registry answers ${answer.status} to discovery: ${answer.body}`);
-    await new Promise((done) => setTimeout(done, 100));
+/** Waits for the discovery document, as long as wrangler is at work, and returns it. */
+async function firstAnswer(url, tls, { child, ended }, { logFile, say }) {
+  const ready = (signal) => askUntilAnswered(url, tls, signal);
+  try {
+    const answer = await waitWhileAtWork({ title: "`wrangler dev`", ready, group: child.pid, ended, logFile, say });
+    if (answer.status === 200) return JSON.parse(answer.body);
+    throw new Error(`the registry answers ${answer.status} to discovery: ${answer.body}`);
+  } catch (error) {
+    if (!(error instanceof NotReady)) throw error;
+    throw new CommandFailed(error.message, await readFile(logFile, "utf8"), { logFile });
   }
 }
 
+/** wrangler holds requests back until the Worker is up. */
+async function askUntilAnswered(url, tls, signal) {
+  while (!signal.aborted) {
+    const answer = await discovery(url, tls, signal).catch(() => null);
+    if (answer) return answer;
+    await new Promise((done) => setTimeout(done, PAUSE_MS));
+  }
+  return null;
+}
+
 /** `GET /.well-known/terraform.json`, trusting the local CA. */
-async function discovery(url, tls) {
+async function discovery(url, tls, signal) {
   const { get } = await import(tls ? "node:https" : "node:http");
   const options = tls ? { ca: await readFile(tls.ca) } : {};
   return new Promise((done, failed) => {
     const request = get(
       `${url}/.well-known/terraform.json`,
-      { ...options, agent: false, timeout: START_MS },
+      { ...options, agent: false, timeout: REQUEST_MS, signal },
       (response) => {
         let body = "";
         response.on("data", (chunk) => (body += chunk));

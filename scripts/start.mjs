@@ -38,7 +38,7 @@ await main(async () => {
   const { buildExamples } = await import("../examples/build.mjs");
   const examples = await buildExamples({ stateDir, log: (line) => say(`  ${line}`) });
   const cleanup = new Cleanup();
-  const server = await startServer(cleanup, { ...options, stateDir, secrets: await secrets() });
+  const server = await startServer(cleanup, { ...options, stateDir, secrets: await secrets(), say: (line) => say(`  ${line}`) });
   endWith(server, cleanup);
   await publish(examples, server);
   await writeClientFiles(server);

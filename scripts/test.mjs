@@ -145,7 +145,7 @@ async function testOverHttp(mode) {
 
 async function withServer(mode, work) {
   const cleanup = new Cleanup();
-  const options = { presign: mode === "presigned", vars: MANY_FAILURES };
+  const options = { presign: mode === "presigned", vars: MANY_FAILURES, say };
   let server;
   if (await tally.attempt(async () => (server = await startServer(cleanup, options)))) await work(server);
   await cleanup.run().catch((error) => tally.attempt(() => Promise.reject(error)));

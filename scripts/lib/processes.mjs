@@ -4,8 +4,15 @@ import { readFile, writeFile } from "node:fs/promises";
 
 const isLinux = process.platform === "linux";
 
+/** Linux counts CPU in hundredths of a second for programs (proc(5), `sysconf(_SC_CLK_TCK)`). */
+const TICKS_PER_SECOND = 100;
+
 /** How long killed processes are waited for. */
 const GONE_MS = 5_000;
+
+/** Positions of fields behind the name in /proc/PID/stat, which may hold spaces and parentheses itself. */
+const GROUP = 2;
+const CPU = [11, 12, 13, 14];
 
 /** The other processes that were started with this environment variable, by themselves or by an ancestor: `{ pid, command }`. */
 export function processesWith(variable, value) {
@@ -20,6 +27,19 @@ export function childrenOf(parent, name) {
     const status = fileOf(pid, "status");
     return field(status, "PPid") === String(parent) && field(status, "Name") === name;
   });
+}
+
+/** The CPU that a process group has used so far, in seconds; `null` where it cannot be measured. */
+export function cpuOfGroup(group) {
+  if (!isLinux) return null;
+  let ticks = 0;
+  for (const pid of allPids()) {
+    const stat = fileOf(pid, "stat");
+    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    if (Number(fields[GROUP]) !== group) continue;
+    ticks += CPU.reduce((sum, field) => sum + Number(fields[field]), 0);
+  }
+  return ticks / TICKS_PER_SECOND;
 }
 
 /** The memory that a process holds `before`, in bytes; `end` returns the `peak` since then. `null` where it cannot be measured. */

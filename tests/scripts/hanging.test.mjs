@@ -2,11 +2,13 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 
 import { temporaryDirectory } from "../../scripts/lib/cleanup.mjs";
+import { waitWhileAtWork } from "../../scripts/lib/patience.mjs";
 import { processesWith } from "../../scripts/lib/processes.mjs";
-import { run } from "../../scripts/lib/run.mjs";
+import { run, serve } from "../../scripts/lib/run.mjs";
 import { runTestFiles } from "../../scripts/lib/test-files.mjs";
 import { cleanupOf, describe, test } from "../clients/support/testing.mjs";
 
@@ -89,4 +91,49 @@ test("a whole run that does not end is ended, and the steps and tests under way 
   assert.match(output, /^ {2}test-never-ends\.mjs: test "a test never ends"/m);
   assert.deepEqual(processesWith(MARK, mark), []);
   assert.ok(existsSync(join(directory, "ready")));
+});
+
+describe("a server that is being started", { concurrency: true }, () => {
+  const TIMES = { idle: 1_500, most: 30_000, say: 500, look: 100 };
+
+  /** Waits for a Node program of this text, which is ready when it has written "ready". */
+  async function waitsFor(t, program, times = TIMES) {
+    const logFile = join(temporaryDirectory(cleanupOf(t)), "log");
+    const { child, ended, stop } = await serve(process.execPath, ["--eval", program], { log: logFile });
+    t.after(stop);
+    const said = [];
+    const ready = async (signal) => {
+      while (!signal.aborted && !/^ready$/m.test(await readFile(logFile, "utf8").catch(() => ""))) await new Promise((done) => setTimeout(done, 50));
+    };
+    const waited = waitWhileAtWork({ title: "the program", ready, group: child.pid, ended, logFile, say: (line) => said.push(line), times });
+    return { said, failure: await waited.then(() => null, (error) => error.message) };
+  }
+
+  const busyFor = (ms) => `for (const until = Date.now() + ${ms}; Date.now() < until; );`;
+
+  test("is waited for as long as it uses CPU", async (t) => {
+    const { said, failure } = await waitsFor(t, `${busyFor(3_000)} console.log("ready"); setInterval(() => {}, 1000)`);
+    assert.equal(failure, null);
+    assert.match(said.at(-1), /^the program is not ready after \d+ s; it has used \d+\.\d s of CPU\. Waiting as long as it is at work, 30 s at most$/);
+  });
+
+  test("is waited for as long as it writes into its log", async (t) => {
+    const { failure } = await waitsFor(t, 'let n = 0; setInterval(() => console.log(++n > 9 ? "ready" : n), 300)');
+    assert.equal(failure, null);
+  });
+
+  test("is given up when it does nothing", { skip: !isLinux && "the CPU of a process is known on Linux only" }, async (t) => {
+    const { failure } = await waitsFor(t, "setInterval(() => {}, 1000)");
+    assert.match(failure, /^the program was not ready after \d+ s, and did nothing for the last 2 s of it; it has used/);
+  });
+
+  test("is given up in the end", async (t) => {
+    const { failure } = await waitsFor(t, busyFor(60_000), { ...TIMES, most: 4_000 });
+    assert.match(failure, /^the program was not ready after \d+ s, which is the longest wait; it has used/);
+  });
+
+  test("is given up at once when it ends", async (t) => {
+    const { failure } = await waitsFor(t, "process.exit(7)");
+    assert.equal(failure, "the program ended with exit code 7 before it was ready");
+  });
 });
