@@ -5,6 +5,7 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 
 import { temporaryDirectory } from "./lib/cleanup.mjs";
+import { openS3, s3Variables } from "./lib/local-s3.mjs";
 import { nodeForWrangler } from "./lib/npm.mjs";
 import { npmFile, root } from "./lib/paths.mjs";
 import { NotReady, waitWhileAtWork } from "./lib/patience.mjs";
@@ -12,9 +13,6 @@ import { CommandFailed, serve } from "./lib/run.mjs";
 import { ensureCertificates } from "./lib/tls.mjs";
 
 const HOST = "127.0.0.1";
-const BUCKET = "terrace";
-const S3_PATH = "/cdn-cgi/local/r2/s3";
-const REGION = "auto";
 
 /** In milliseconds: how long one request for the discovery document may take, and the pause before the next one. */
 const REQUEST_MS = 30_000;
@@ -84,11 +82,11 @@ export async function startServer(
   await mkdir(stateDir, { recursive: true });
   const usedPort = port || (await freePort());
   const url = `${https ? "https" : "http"}://${HOST}:${usedPort}`;
-  const s3 = { endpoint: url + S3_PATH, bucket: BUCKET, region: REGION, ...secrets.s3 };
+  const s3 = await openS3(cleanup, { port: usedPort, https, credentials: secrets.s3 });
   const tls = https ? await ensureCertificates(join(stateDir, "tls")) : null;
   const runningFile = join(stateDir, "running.json");
   await refuseSecond(runningFile);
-  const files = await writeConfig(stateDir, secrets.s3, { ...variables(secrets, presign ? s3 : null), ...vars }, bindings);
+  const files = await writeConfig(stateDir, s3, { ...variables(secrets, presign ? s3 : null), ...vars }, bindings);
   const logFile = join(stateDir, "logs", "server.log");
   await rm(join(stateDir, "logs", "wrangler"), { recursive: true, force: true });
   await rm(logFile, { force: true });
@@ -150,13 +148,7 @@ function isAlive(pid) {
 /** What the Worker is told, by name. */
 const variables = (secrets, s3) => ({
   TERRACE_ADMIN_TOKEN: secrets.adminToken,
-  ...(s3 && {
-    TERRACE_S3_ENDPOINT: s3.endpoint,
-    TERRACE_S3_BUCKET: s3.bucket,
-    TERRACE_S3_REGION: s3.region,
-    TERRACE_S3_ACCESS_KEY_ID: s3.accessKeyId,
-    TERRACE_S3_SECRET_ACCESS_KEY: s3.secretAccessKey,
-  }),
+  ...(s3 && s3Variables(s3)),
 });
 
 const SECRETS = [
@@ -169,14 +161,14 @@ const SECRETS = [
 ];
 
 /** Writes wrangler.toml with what is only right locally, and the secrets into a file that wrangler does not print. */
-async function writeConfig(stateDir, s3Credentials, wanted, bindings) {
+async function writeConfig(stateDir, { bucket, accessKeyId, secretAccessKey }, wanted, bindings) {
   const set = Object.entries(wanted).filter(([, value]) => value !== null);
   const config = {
     name: "terrace",
     main: join(root, "build", "index.js"),
     compatibility_date: await compatibilityDate(),
     kv_namespaces: [{ binding: "INDICES", id: "indices" }],
-    r2_buckets: [{ binding: "FACTS", bucket_name: BUCKET, local_dev: { experimental_s3_credentials: s3Credentials } }],
+    r2_buckets: [{ binding: "FACTS", bucket_name: bucket, local_dev: { experimental_s3_credentials: { accessKeyId, secretAccessKey } } }],
     ...bindings,
     vars: Object.fromEntries(set.filter(([name]) => !SECRETS.includes(name))),
   };

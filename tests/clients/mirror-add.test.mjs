@@ -38,7 +38,9 @@ withEachClient((client) => {
 
   /** Runs `terrace mirror …` and returns what it reports. */
   async function mirrors(...args) {
-    const at = ["--origin", `${ORIGIN}=${origin.url}`, "--json"];
+    // Its archives are at another host, which has to be named as well: it is of a private network, too.
+    const archives = new URL(origin.s3.endpoint).origin;
+    const at = ["--origin", `${ORIGIN}=${origin.url}`, "--origin", `archives.test=${archives}`, "--json"];
     const env = { ...process.env, ...mirror.env, SSL_CERT_FILE: authorities };
     const { code, stdout, output } = await run(cli, ["mirror", ...args, ...at], { env });
     assert.equal(code, 0, output.toString());

@@ -4,9 +4,10 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import tls from "node:tls";
 
+import { sha256 } from "./support/archives.mjs";
 import { usingModule, usingProvider, withEachClient } from "./support/client.mjs";
 import { run, runs, unlessOnPath } from "./support/programs.mjs";
-import { useRegistry } from "./support/registry.mjs";
+import { inBothModes, useRegistry } from "./support/registry.mjs";
 import { ELSEWHERE, HERE, mirrored, module, provider, saying } from "./support/releases.mjs";
 import { scratch } from "./support/scratch.mjs";
 import { newKey } from "./support/signing.mjs";
@@ -18,18 +19,20 @@ const onlyLinux = process.platform === "linux" ? false : "SSL_CERT_FILE works on
 
 const ORIGIN = "origin.invalid";
 
-function usePrivateRegistry(vars) {
-  const registry = useRegistry({ mode: "worker", https: true, vars: { TERRACE_ACCESS: "private", ...vars } });
+function usePrivateRegistry(mode, vars) {
+  const registry = useRegistry({ mode, https: true, vars: { TERRACE_ACCESS: "private", ...vars } });
   const directory = scratch();
   before(async () => {
     tls.setDefaultCACertificates([await readFile(registry.env.SSL_CERT_FILE, "utf8")]);
     const key = await newKey(directory);
     await registry.trusts("open", key);
+    const greeting = module({ address: "acme/greeting/local", version: "1.0.0", files: saying("hello") });
     await registry.publishes(
       mirrored(ORIGIN, key, provider({ address: "acme/widget", version: "1.0.0", key })),
       provider({ address: "open/hello", version: "1.0.0", key }),
-      module({ address: "acme/greeting/local", version: "1.0.0", files: saying("hello") }),
+      greeting,
     );
+    [registry.archive] = greeting.archives.keys();
     registry.host = new URL(registry.url).host;
     const { token } = await createToken(registry, "read:acme", `read:${ORIGIN}`);
     registry.reader = token;
@@ -39,8 +42,8 @@ function usePrivateRegistry(vars) {
 
 withEachClient((client) => {
   if (client.name !== "tofu") return;
-  describe("a private registry by oci_mirror", { skip: onlyLinux }, () => {
-    const registry = usePrivateRegistry({ TERRACE_ACCESS_EXCEPT: "open" });
+  describe("a private registry by oci_mirror", { skip: onlyLinux }, () => inBothModes((mode) => {
+    const registry = usePrivateRegistry(mode, { TERRACE_ACCESS_EXCEPT: "open" });
 
     const files = { "main.tf": usingProvider(`${ORIGIN}/acme/widget`, "1.0.0") };
 
@@ -79,11 +82,11 @@ withEachClient((client) => {
       const { token } = await createToken(registry, "read:globex");
       assert.match(await (await work(t, files, withPassword(token))).fails("init"), /does not have a provider|not.* found|no available/i);
     });
-  });
+  }));
 });
 
-describe("other people's clients at a private registry", { skip: onlyLinux }, () => {
-  const registry = usePrivateRegistry();
+describe("other people's clients at a private registry", { skip: onlyLinux }, () => inBothModes((mode) => {
+  const registry = usePrivateRegistry(mode);
 
   /** A home with this password in Docker's configuration. */
   async function home(t, password) {
@@ -113,6 +116,29 @@ describe("other people's clients at a private registry", { skip: onlyLinux }, ()
     });
   }
 
+  for (const [program, download] of [
+    ["crane", (repository, digest) => ["blob", `${repository}@${digest}`]],
+    ["regctl", (repository, digest) => ["blob", "get", repository, digest]],
+    ["oras", (repository, digest) => ["blob", "fetch", "--output", "-", `${repository}@${digest}`]],
+    ["skopeo", (repository) => ["--insecure-policy", "copy", `docker://${repository}:1.0.0`, "dir:pulled"]],
+  ]) {
+    test(`${program} downloads an archive with a token as the password`, { skip: unlessOnPath(program) }, async (t) => {
+      const repository = `${registry.host}/modules/acme/greeting/local`;
+      const options = await home(t, registry.reader);
+      const { stdout } = await runs(program, download(repository, `sha256:${registry.archive}`), options);
+      const bytes = program === "skopeo" ? await readFile(join(options.cwd, "pulled", registry.archive)) : stdout;
+      assert.equal(sha256(bytes), registry.archive);
+    });
+  }
+
+  test("crane logs in, and downloads an archive", { skip: unlessOnPath("crane") }, async (t) => {
+    const options = await home(t, null);
+    await runs("crane", ["auth", "login", registry.host, "--username", "anybody", "--password", registry.reader], options);
+    const repository = `${registry.host}/modules/acme/greeting/local`;
+    const { stdout } = await runs("crane", ["blob", `${repository}@sha256:${registry.archive}`], options);
+    assert.equal(sha256(stdout), registry.archive);
+  });
+
   test("oras logs in with the right password only", { skip: unlessOnPath("oras") }, async (t) => {
     const login = async (password) => run("oras", ["login", registry.host, "--username", "x", "--password", password], await home(t));
     assert.equal((await login(registry.reader)).code, 0);
@@ -129,4 +155,4 @@ describe("other people's clients at a private registry", { skip: onlyLinux }, ()
     assert.equal((await copy(publisher, "acme/copy:1")).code, 0);
     assert.match((await copy(publisher, "globex/copy:1")).output, /takes the scope publish:globex/);
   });
-});
+}));

@@ -5,8 +5,9 @@ import { join } from "node:path";
 
 import { sha256, zip } from "./support/archives.mjs";
 import { usingProvider, withEachClient } from "./support/client.mjs";
-import { onlyLinux, unlessUsable, useTlsRegistryToPush } from "./support/oci.mjs";
+import { onlyLinux, unlessUsable, useTlsRegistry } from "./support/oci.mjs";
 import { run, runs } from "./support/programs.mjs";
+import { inBothModes } from "./support/registry.mjs";
 import { ELSEWHERE, HERE } from "./support/releases.mjs";
 import { scratch } from "./support/scratch.mjs";
 import { describe, test } from "./support/testing.mjs";
@@ -41,8 +42,8 @@ async function downloads(home, type = "tls") {
   return names;
 }
 
-describe("oras", { skip: unlessUsable("oras") }, () => {
-  const registry = useTlsRegistryToPush();
+describe("oras", { skip: unlessUsable("oras") }, () => inBothModes((mode) => {
+  const registry = useTlsRegistry(mode);
 
   /** Pushes a provider the way OpenTofu's page says, command by command. */
   async function walkThrough(t, repository) {
@@ -155,10 +156,10 @@ describe("oras", { skip: unlessUsable("oras") }, () => {
       assert.match((await found.runs("init")).said, new RegExp(`direct/tls v${VERSION}`));
     });
   });
-});
+}));
 
-describe("other people's clients", () => {
-  const registry = useTlsRegistryToPush();
+describe("other people's clients", () => inBothModes((mode) => {
+  const registry = useTlsRegistry(mode);
 
   /** An image of one layer in a directory, which every client can copy. */
   async function image(home) {
@@ -232,4 +233,4 @@ describe("other people's clients", () => {
     assert.equal(manifests[0].digest, digest);
     await skopeo(...policy, "delete", "--creds", `anybody:${password}`, target);
   });
-});
+}));

@@ -124,7 +124,7 @@ describe("installing as OpenTofu does", { skip }, () => {
 
 describe("pushing as ORAS does", { skip }, () => {
   inBothModes((mode) => {
-    const registry = useTlsRegistry(mode, "localhost");
+    const registry = useTlsRegistry(mode);
     const me = () => client(registry, registry.secrets.adminToken);
 
     /** A directory of zips named by their platform, and their bytes. */

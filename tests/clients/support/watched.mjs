@@ -4,6 +4,7 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 
 import { temporaryDirectory } from "../../../scripts/lib/cleanup.mjs";
+import { openS3, s3Variables } from "../../../scripts/lib/local-s3.mjs";
 import { npmFile, root } from "../../../scripts/lib/paths.mjs";
 import { childrenOf } from "../../../scripts/lib/processes.mjs";
 import { freePort, newSecrets } from "../../../scripts/server.mjs";
@@ -12,7 +13,6 @@ import { Registry } from "./registry.mjs";
 import { before, cleanupOf } from "./testing.mjs";
 
 const HOST = "127.0.0.1";
-const BUCKET = "terrace";
 const NAME = "terrace";
 
 /** The simulator that wrangler itself runs. */
@@ -35,6 +35,7 @@ export function useWatchedRegistry({ mode = "presigned", keepsChecksums = false,
 /** The same for scripts, which start it themselves. */
 export class WatchedRegistry extends Registry {
   #options;
+  #cleanup;
   #miniflare;
 
   constructor({ mode = "presigned", keepsChecksums = false, vars = {} } = {}) {
@@ -45,24 +46,20 @@ export class WatchedRegistry extends Registry {
   /** Starts it in a directory of its own. It is stopped, and the directory removed, by `cleanup`. */
   async start(cleanup, { quick = false } = {}) {
     this.stateDir = temporaryDirectory(cleanup, { quick });
+    this.#cleanup = cleanup;
     cleanup.add("stopping the registry", () => this.stop());
     await this.#start();
   }
 
   async #start() {
     const { secrets, mode, keepsChecksums, vars } = this.#options;
+    // New ports each time: clients keep connections to the old ones.
     const port = await freePort();
     const url = `http://${HOST}:${port}`;
-    const s3 = { endpoint: `${url}/cdn-cgi/local/r2/s3`, bucket: BUCKET, region: "auto", ...secrets.s3 };
+    const s3 = await openS3(this.#cleanup, { port, credentials: secrets.s3 });
     const variables = {
       TERRACE_ADMIN_TOKEN: secrets.adminToken,
-      ...(mode === "presigned" && {
-        TERRACE_S3_ENDPOINT: s3.endpoint,
-        TERRACE_S3_BUCKET: s3.bucket,
-        TERRACE_S3_REGION: s3.region,
-        TERRACE_S3_ACCESS_KEY_ID: s3.accessKeyId,
-        TERRACE_S3_SECRET_ACCESS_KEY: s3.secretAccessKey,
-      }),
+      ...(mode === "presigned" && s3Variables(s3)),
       ...(keepsChecksums && { KEEPS_CHECKSUMS: "yes" }),
       ...vars,
     };
@@ -74,7 +71,7 @@ export class WatchedRegistry extends Registry {
       inspectorPort: 0,
       resourcePersistencePath: join(this.stateDir, "state"),
       telemetry: { enabled: false },
-      workers: [{ config: { ...(await source()), env: bindings(secrets, variables) } }],
+      workers: [{ config: { ...(await source()), env: bindings(s3, variables) } }],
     });
     await this.#miniflare.ready;
     const [pid] = childrenOf(process.pid, "workerd").filter((child) => !others.includes(child));
@@ -144,8 +141,8 @@ async function source() {
   return { name: NAME, compatibilityDate, manifest: { mainModule: "worker.mjs", modulesRoot: root, modules } };
 }
 
-const bindings = (secrets, variables) => ({
+const bindings = ({ bucket, accessKeyId, secretAccessKey }, variables) => ({
   INDICES: { type: "kv", id: "indices" },
-  FACTS: { type: "r2", name: BUCKET, dev: { experimentalS3Credentials: secrets.s3 } },
+  FACTS: { type: "r2", name: bucket, dev: { experimentalS3Credentials: { accessKeyId, secretAccessKey } } },
   ...Object.fromEntries(Object.entries(variables).map(([name, value]) => [name, { type: "text", value }])),
 });
