@@ -1,6 +1,6 @@
 //! Streaming gunzip, member after member, as Go's `compress/gzip` reads.
 
-use flate2::Crc;
+use crc32fast::Hasher;
 
 use super::inflate::Inflater;
 use super::{ArchiveError, limits};
@@ -13,7 +13,7 @@ const HEADER_CRC: u8 = 1 << 1;
 pub(super) struct Gunzip {
     part: Part,
     inflater: Inflater,
-    header_crc: Crc,
+    header_crc: Hasher,
     flags: u8,
     members: u64,
 }
@@ -60,7 +60,7 @@ impl Gunzip {
         Self {
             part: START,
             inflater: Inflater::new(),
-            header_crc: Crc::new(),
+            header_crc: Hasher::new(),
             flags: 0,
             members: 0,
         }
@@ -144,7 +144,10 @@ impl Gunzip {
             Part::Name { got } => Ok(Part::Name { got: got + 1 }),
             Part::Comment { got } => Ok(Part::Comment { got: got + 1 }),
             Part::HeaderCrc { bytes, got } => match put(bytes, got, byte) {
-                Ok(crc) if u32::from(u16::from_le_bytes(crc)) == self.header_crc.sum() & 0xffff => {
+                Ok(crc)
+                    if u32::from(u16::from_le_bytes(crc))
+                        == self.header_crc.clone().finalize() & 0xffff =>
+                {
                     Ok(self.after(HEADER_CRC))
                 }
                 Ok(_) => Err(ArchiveError::GzipHeader),

@@ -229,3 +229,72 @@ pub(super) fn gzip(bytes: &[u8]) -> Vec<u8> {
     encoder.write_all(bytes).unwrap();
     encoder.finish().unwrap()
 }
+
+/// Deflate data in one block with fixed Huffman codes (RFC 1951, section 3.2.6), also those that no
+/// compressor makes.
+pub(super) struct Fixed {
+    bytes: Vec<u8>,
+    /// Bits that are not a whole byte yet, the first one lowest.
+    bits: u32,
+    count: u32,
+}
+
+impl Fixed {
+    pub(super) fn new() -> Self {
+        let empty = Self {
+            bytes: Vec::new(),
+            bits: 0,
+            count: 0,
+        };
+        // The last block, with fixed codes.
+        empty.field(0b011, 3)
+    }
+
+    pub(super) fn literals(self, bytes: &[u8]) -> Self {
+        bytes.iter().fold(self, |data, byte| match byte {
+            0..144 => data.code(0b0011_0000 + u32::from(*byte), 8),
+            144.. => data.code(0b1_1001_0000 + u32::from(*byte) - 144, 9),
+        })
+    }
+
+    /// Copies so many bytes, 3 to 10 or 258, from so far back.
+    pub(super) fn copy(self, length: usize, distance: usize) -> Self {
+        let data = match length {
+            3..=10 => self.code(length as u32 - 2, 7),
+            258 => self.code(0b1100_0101, 8),
+            _ => panic!("{length} would need extra bits"),
+        };
+        let distance = distance as u32 - 1;
+        if distance < 4 {
+            return data.code(distance, 5);
+        }
+        // Two codes for each number of extra bits.
+        let extra = distance.ilog2() - 1;
+        let code = 2 * (extra + 1) + (distance >> extra & 1);
+        data.code(code, 5)
+            .field(distance & ((1 << extra) - 1), extra)
+    }
+
+    pub(super) fn ended(self) -> Vec<u8> {
+        let ended = self.code(0, 7);
+        let padding = (8 - ended.count) % 8;
+        ended.field(0, padding).bytes
+    }
+
+    /// Huffman codes begin with their highest bit.
+    fn code(self, code: u32, length: u32) -> Self {
+        self.field(code.reverse_bits() >> (32 - length), length)
+    }
+
+    /// Everything else begins with its lowest.
+    fn field(mut self, value: u32, length: u32) -> Self {
+        self.bits |= value << self.count;
+        self.count += length;
+        while self.count >= 8 {
+            self.bytes.push(self.bits as u8);
+            self.bits >>= 8;
+            self.count -= 8;
+        }
+        self
+    }
+}

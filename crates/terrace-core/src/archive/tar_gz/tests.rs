@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::archive::testing::{TestTar, gzip, pax};
+use crate::archive::testing::{Fixed, TestTar, crc, gzip, pax};
 use crate::archive::{EntryKind, inspect_tar_gz};
 
 fn names(bytes: &[u8]) -> Vec<String> {
@@ -182,6 +182,28 @@ fn corrupt_deflate_data_are_refused() {
     let mut bytes = sample();
     bytes[10] = 0xff;
     assert_eq!(refusal(&bytes), ArchiveError::GzipCorrupt);
+}
+
+#[test]
+fn gzip_data_that_refer_to_before_their_beginning_are_refused() {
+    // An inflater that takes the missing bytes for zeros would find the end mark in the second member.
+    let (start, end) = (tar().file("a", "1").0, [0; 1024]);
+    let mut data = Fixed::new();
+    for _ in 0..3 {
+        data = data.copy(258, 1);
+    }
+    for _ in 0..25 {
+        data = data.copy(10, 1);
+    }
+    let mut member = b"\x1f\x8b\x08\0\0\0\0\0\0\x03".to_vec();
+    member.extend(data.ended());
+    member.extend(crc(&end).to_le_bytes());
+    member.extend(1024u32.to_le_bytes());
+    assert_eq!(names(&[gzip(&start), gzip(&end)].concat()), ["a"]);
+    assert_eq!(
+        refusal(&[gzip(&start), member].concat()),
+        ArchiveError::GzipCorrupt
+    );
 }
 
 #[test]

@@ -5,7 +5,7 @@ use ::zip::{CompressionMethod, ZipArchive};
 use proptest::prelude::*;
 
 use super::*;
-use crate::archive::testing::{TestEntry, crc, entry, zip};
+use crate::archive::testing::{Fixed, TestEntry, crc, entry, zip};
 use crate::archive::zip::{Step, ZipInspector};
 use crate::archive::{inspect_zip, run_zip};
 
@@ -229,6 +229,21 @@ fn deflated_data_that_are_none_are_refused() {
     let mut bytes = deflated();
     let at = content_at(&bytes);
     bytes[at] |= 0b110; // a block of the type that does not exist
+    assert_eq!(fault(&bytes), ContentFault::Corrupt);
+}
+
+#[test]
+fn deflated_data_that_refer_to_before_their_beginning_are_refused() {
+    // An inflater that takes the missing bytes for zeros would find the right size and checksum.
+    let zeros = "\0\0\0";
+    let content = Fixed::new().copy(3, 1).ended();
+    let bytes = zip([TestEntry {
+        method: 8,
+        compressed: content.len() as u32,
+        content,
+        ..entry("main.tf", zeros)
+    }])
+    .bytes();
     assert_eq!(fault(&bytes), ContentFault::Corrupt);
 }
 
