@@ -117,7 +117,7 @@ pub struct Entry {
     pub name: String,
     /// What it is.
     pub kind: EntryKind,
-    /// Unix permission and file type bits, where the archive says them.
+    /// Unix permission and file type bits, where clients take them from the archive.
     pub unix_mode: Option<u32>,
     /// Bytes it takes in the archive. In a tar this is its uncompressed size.
     pub compressed: u64,

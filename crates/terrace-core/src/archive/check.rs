@@ -38,6 +38,17 @@ pub enum ArchiveReason {
         /// The number of the method.
         method: u16,
     },
+    /// A file or directory that only root could read once it is unpacked.
+    #[error(
+        "archive entry {} unpacks with the mode {mode:04o}, with which its owner cannot read it, and clients keep modes: make files readable and directories searchable (chmod -R u+rX), and pack again",
+        shown(.name)
+    )]
+    Unreadable {
+        /// The entry.
+        name: String,
+        /// Its permission bits.
+        mode: u32,
+    },
     /// Sizes that cannot both be true.
     #[error("archive entry {} cannot unpack from {compressed} to {uncompressed} bytes", shown(.name))]
     Sizes {
@@ -348,6 +359,7 @@ fn check_entries(entries: &[Entry], reasons: &mut Reasons) {
                 fault,
             }),
         }
+        check_mode(entry, reasons);
         check_content(entry, reasons);
     }
     check_places(places, reasons);
@@ -360,6 +372,24 @@ fn place(entry: &Entry) -> Result<String, PathFault> {
         Err(PathFault::Empty)
     } else {
         Ok(place)
+    }
+}
+
+/// go-getter gives what it unpacks the permission bits of the archive, whatever the umask is. Where `init`
+/// copies a module that it has already, every file has to be read, not only the configuration.
+fn check_mode(entry: &Entry, reasons: &mut Reasons) {
+    let needed = match entry.kind {
+        // Clients unpack a link as an empty file.
+        EntryKind::File | EntryKind::Symlink => 0o400,
+        EntryKind::Directory => 0o500,
+        // Refused anyway.
+        EntryKind::HardLink | EntryKind::Other => 0,
+    };
+    if let Some(mode) = entry.unix_mode.filter(|mode| mode & needed != needed) {
+        reasons.push(|| ArchiveReason::Unreadable {
+            name: entry.name.clone(),
+            mode: mode & 0o777,
+        });
     }
 }
 

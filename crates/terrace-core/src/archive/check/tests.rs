@@ -7,7 +7,15 @@ fn file(name: &str) -> Entry {
 fn of_kind(name: &str, kind: EntryKind) -> Entry {
     Entry {
         kind,
+        unix_mode: Some(0o755),
         ..Entry::file(name, 0)
+    }
+}
+
+fn of_mode(name: &str, kind: EntryKind, mode: u32) -> Entry {
+    Entry {
+        unix_mode: Some(mode),
+        ..of_kind(name, kind)
     }
 }
 
@@ -114,6 +122,70 @@ fn a_link_in_a_provider_is_refused() {
         provider([of_kind("link", EntryKind::Symlink)]),
         [ArchiveReason::Symlink("link".into())]
     );
+}
+
+#[test]
+fn a_file_that_its_owner_cannot_read_is_refused_in_both_2_3_9_4_9() {
+    for mode in [0o100_000, 0, 0o100_222, 0o100_044, 0o333] {
+        let reason = [ArchiveReason::Unreadable {
+            name: "README.md".into(),
+            mode: mode & 0o777,
+        }];
+        let unreadable = of_mode("README.md", EntryKind::File, mode);
+        assert_eq!(provider([unreadable.clone()]), reason, "{mode:o}");
+        assert_eq!(module([unreadable]), reason, "{mode:o}");
+    }
+    for mode in [0o100_400, 0o600, 0o444] {
+        let readable = of_mode("README.md", EntryKind::File, mode);
+        assert_eq!(provider([readable.clone()]), [], "{mode:o}");
+        assert_eq!(module([readable]), [], "{mode:o}");
+    }
+    let without_modes = Entry {
+        unix_mode: None,
+        ..file("README.md")
+    };
+    assert_eq!(module([without_modes]), []);
+}
+
+#[test]
+fn a_directory_that_its_owner_cannot_list_or_search_is_refused_4_9() {
+    for name in ["./", "examples/"] {
+        for mode in [0, 0o100, 0o400, 0o300, 0o077] {
+            assert_eq!(
+                module([of_mode(name, EntryKind::Directory, mode)]),
+                [ArchiveReason::Unreadable {
+                    name: name.into(),
+                    mode,
+                }],
+                "{name} {mode:o}"
+            );
+        }
+        assert_eq!(module([of_mode(name, EntryKind::Directory, 0o500)]), []);
+    }
+}
+
+#[test]
+fn a_link_that_unpacks_as_an_unreadable_file_is_refused() {
+    let link = Entry {
+        unix_mode: Some(0),
+        ..link("link", EntryKind::Symlink, "main.tf")
+    };
+    assert_eq!(
+        module([link]),
+        [ArchiveReason::Unreadable {
+            name: "link".into(),
+            mode: 0
+        }]
+    );
+}
+
+#[test]
+fn an_unreadable_entry_is_named_with_its_mode_and_the_remedy() {
+    let reason = module([of_mode("a.tf", EntryKind::File, 0o100_040)]).remove(0);
+    let text = reason.to_string();
+    for part in ["\"a.tf\"", "0040", "chmod -R u+rX"] {
+        assert!(text.contains(part), "{text}");
+    }
 }
 
 #[test]
@@ -403,11 +475,10 @@ fn what_clients_cannot_unpack_is_refused() {
 fn sizes_that_cannot_both_be_true_are_refused() {
     let sized = |kind, method, compressed, uncompressed| {
         let entry = Entry {
-            kind,
             method,
             compressed,
             uncompressed,
-            ..file("a")
+            ..of_kind("a", kind)
         };
         module([entry])
             == [ArchiveReason::Sizes {

@@ -98,11 +98,13 @@ impl Header<'_> {
     pub(super) fn into_entry(self, name: String) -> Entry {
         /// Encrypted, strongly encrypted, and "directory is masked".
         const ENCRYPTED: u16 = 1 | 1 << 6 | 1 << 13;
-        let unix_mode = matches!(self.made_by >> 8, 3 | 19).then_some(self.attributes >> 16);
+        let unix_mode = unix_mode(self.made_by, self.attributes);
+        let kind = kind(&name, unix_mode, self.attributes);
         Entry {
-            kind: kind(&name, unix_mode, self.made_by, self.attributes),
+            kind,
             name,
-            unix_mode,
+            // Clients make the directories of a zip with a mode of their own.
+            unix_mode: unix_mode.filter(|_| kind != EntryKind::Directory),
             compressed: self.compressed,
             uncompressed: self.uncompressed,
             method: method(self.method),
@@ -121,8 +123,18 @@ pub(super) fn method(number: u16) -> Method {
     }
 }
 
+/// As Go's `FileHeader.Mode`: FAT, NTFS and VFAT have no modes, and their files can be read; of systems that
+/// Go does not know, every file has the mode 0.
+fn unix_mode(made_by: u16, attributes: u32) -> Option<u32> {
+    match made_by >> 8 {
+        3 | 19 => Some(attributes >> 16),
+        0 | 11 | 14 => None,
+        _ => Some(0),
+    }
+}
+
 /// As Go's `FileHeader.Mode`: a slash at the end makes a directory whatever the attributes say.
-fn kind(name: &str, unix_mode: Option<u32>, made_by: u16, attributes: u32) -> EntryKind {
+fn kind(name: &str, unix_mode: Option<u32>, attributes: u32) -> EntryKind {
     const DOS_DIRECTORY: u32 = 0x10;
     if name.ends_with('/') {
         return EntryKind::Directory;
@@ -132,9 +144,7 @@ fn kind(name: &str, unix_mode: Option<u32>, made_by: u16, attributes: u32) -> En
         Some(0o120_000) => EntryKind::Symlink,
         Some(0 | 0o100_000) => EntryKind::File,
         Some(_) => EntryKind::Other,
-        None if matches!(made_by >> 8, 0 | 11 | 14) && attributes & DOS_DIRECTORY != 0 => {
-            EntryKind::Directory
-        }
+        None if attributes & DOS_DIRECTORY != 0 => EntryKind::Directory,
         None => EntryKind::File,
     }
 }

@@ -375,6 +375,29 @@ fn kinds_are_told_as_go_tells_them() {
     }
 }
 
+#[test]
+fn modes_are_those_that_clients_unpack_with() {
+    for (name, made_by, attributes, mode) in [
+        ("a", UNIX_3, 0o100_644 << 16, Some(0o100_644)),
+        ("a", UNIX_3, 0, Some(0)),
+        ("a", MACOS, 0o100_600 << 16, Some(0o100_600)),
+        ("a", DOS, 0, None),
+        ("a", 11 << 8, 0, None),
+        ("a", 14 << 8, 0o100_000 << 16, None),
+        // Go knows nothing of these systems, so their files get no permission at all.
+        ("a", 1 << 8, 0o100_644 << 16, Some(0)),
+        ("a", 10 << 8, 0, Some(0)),
+        // go-getter makes the directories of a zip with the mode 0755.
+        ("a/", UNIX_3, 0o040_000 << 16, None),
+        ("a", UNIX_3, 0o040_000 << 16, None),
+        ("a/", 1 << 8, 0, None),
+    ] {
+        let mut odd = entry(name, "");
+        (odd.made_by, odd.attributes) = (made_by, attributes);
+        assert_eq!(only(odd).unix_mode, mode, "{name} {made_by} {attributes:o}");
+    }
+}
+
 const UNIX_3: u16 = 3 << 8;
 const MACOS: u16 = 19 << 8;
 
