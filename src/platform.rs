@@ -13,7 +13,7 @@ mod upstream;
 use std::cell::OnceCell;
 use std::rc::Rc;
 
-use terrace_core::config::Config;
+use terrace_core::config::{Config, is_meant_for_terrace};
 use terrace_core::problem::Problem;
 use terrace_core::reply::Reply;
 use terrace_core::route::MIRROR_PREFIX;
@@ -125,8 +125,12 @@ impl From<String> for Misconfigured {
 fn config(env: &Env) -> Result<&'static Config, Misconfigured> {
     CONFIG.with(|cell| {
         let config = cell.get_or_init(|| {
-            let lookup = |name: &str| variable(env, name);
-            match Config::from_vars(lookup) {
+            let vars = variables(env);
+            let vars: Vec<(&str, &str)> = vars
+                .iter()
+                .map(|(name, value)| (&**name, &**value))
+                .collect();
+            match Config::from_vars(&vars) {
                 // One for each isolate, and as long as it lives.
                 Ok(config) => Ok(Box::leak(Box::new(config))),
                 Err(error) => Err(Misconfigured {
@@ -142,13 +146,28 @@ fn config(env: &Env) -> Result<&'static Config, Misconfigured> {
     })
 }
 
-/// A variable or secret as text. One that was written as a number, a boolean or a list counts as what
-/// was written, so that no setting is passed over in silence.
-fn variable(env: &Env, name: &str) -> Option<String> {
-    let value = js_sys::Reflect::get(env, &name.into()).ok()?;
-    value
+/// Returns the variables and secrets that are meant for Terrace, also those that are no settings of it: the
+/// core refuses a misspelt one, which no look-up by name would find.
+fn variables(env: &Env) -> Vec<(String, String)> {
+    js_sys::Object::keys(env.unchecked_ref::<js_sys::Object>())
+        .iter()
+        .filter_map(|name| name.as_string())
+        .filter(|name| is_meant_for_terrace(name))
+        .map(|name| {
+            let value = variable(env, &name);
+            (name, value)
+        })
+        .collect()
+}
+
+/// Returns a variable or secret as text. A number, a boolean or a list counts as its JSON, so that no setting
+/// is ignored.
+fn variable(env: &Env, name: &str) -> String {
+    let value = js_sys::Reflect::get(env, &name.into()).unwrap_or_default();
+    let text = value
         .as_string()
-        .or_else(|| js_sys::JSON::stringify(&value).ok()?.as_string())
+        .or_else(|| js_sys::JSON::stringify(&value).ok()?.as_string());
+    text.unwrap_or_default()
 }
 
 /// The registry's platform for one request.

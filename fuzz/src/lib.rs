@@ -189,29 +189,21 @@ const CLOSED: [(&str, &str); 3] = [
 ];
 
 fn configured(vars: &[(&str, &str)]) -> Option<Config> {
-    let lookup = |name: &str| {
-        let found = vars.iter().find(|(known, _)| *known == name);
-        found.map(|(_, value)| (*value).to_owned())
-    };
-    Config::from_vars(lookup).ok()
+    Config::from_vars(vars).ok()
 }
 
 /// Variables, one a line: a name, `=`, and its value.
 pub fn config(data: &[u8]) {
     let Some(all) = text(data) else { return };
-    let vars: Vec<(&str, &str)> = all
-        .lines()
-        .filter_map(|line| line.split_once('='))
+    let vars = all.lines().filter_map(|line| line.split_once('='));
+    let vars: Vec<(&str, String)> = vars
+        .map(|(name, value)| match SECRETS.contains(&name) {
+            true => (name, format!("{value}{TOLD_TO_NOBODY}")),
+            false => (name, value.to_owned()),
+        })
         .collect();
-    let lookup = |name: &str| {
-        let (_, value) = vars.iter().find(|(known, _)| *known == name)?;
-        let is_secret = SECRETS.contains(&name);
-        Some(format!(
-            "{value}{}",
-            if is_secret { TOLD_TO_NOBODY } else { "" }
-        ))
-    };
-    let told = match Config::from_vars(lookup) {
+    let vars: Vec<(&str, &str)> = vars.iter().map(|(name, value)| (*name, &**value)).collect();
+    let told = match Config::from_vars(&vars) {
         Ok(config) => format!("{config:?}"),
         Err(error) => error.to_string(),
     };

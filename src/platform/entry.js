@@ -88,7 +88,8 @@ function knowing(env, { key, found }) {
     return Promise.resolve(first);
   };
   const others = ["list", "put", "delete"].map((name) => [name, (...args) => INDICES[name](...args)]);
-  return Object.create(env, { INDICES: { value: { getWithMetadata, ...Object.fromEntries(others) } } });
+  // Copied, not inherited: the configuration is read from the names that `Object.keys` lists.
+  return { ...env, INDICES: { getWithMetadata, ...Object.fromEntries(others) } };
 }
 
 /** worker-build replaces an instance of the wasm when a method of its class throws what a trap throws; this one only throws. */

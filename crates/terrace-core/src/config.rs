@@ -1,6 +1,9 @@
 //! The configuration of a deployment: every variable, read once, in this one place.
 
 mod login;
+mod settings;
+
+use std::borrow::Cow;
 
 use crate::access::{Access, OwnerPattern, PREFIX, Visibility};
 use crate::archive_url::{ArchiveSigner, ArchiveUrls};
@@ -15,78 +18,7 @@ use crate::request_line::LoggedRequests;
 use crate::secret::Secret;
 use crate::signed_path::PathSigner;
 
-/// The secret that opens the admin routes; at least 16 characters. Without it there are none.
-pub const ADMIN_TOKEN: &str = "TERRACE_ADMIN_TOKEN";
-/// The admin secret that [`ADMIN_TOKEN`] replaces, as long as it shall still be good, with the tokens that
-/// were made under it.
-pub const ADMIN_TOKEN_PREVIOUS: &str = "TERRACE_ADMIN_TOKEN_PREVIOUS";
-/// Who may read: `public`, which is everybody, unless it is `private`, which is those with a token.
-pub const ACCESS: &str = "TERRACE_ACCESS";
-/// For whose things it is the other way round: namespaces, hostnames of mirrored providers, or
-/// `hostname/namespace`, separated by commas or spaces.
-pub const ACCESS_EXCEPT: &str = "TERRACE_ACCESS_EXCEPT";
-/// Requests with wrong credentials from one address in a minute, after which each is answered by 429.
-pub const FAILURES_A_MINUTE: &str = "TERRACE_FAILURES_A_MINUTE";
-/// Which requests are written to the log: `all`, unless set, `failures` or `none`.
-pub const LOG_REQUESTS: &str = "TERRACE_LOG_REQUESTS";
-/// Which jobs of a CI may publish what with the token that their CI gives them: rules as
-/// [`TrustedPublishers`] has them, as JSON text or as a JSON value.
-pub const TRUSTED_PUBLISHERS: &str = "TERRACE_TRUSTED_PUBLISHERS";
-/// The S3 endpoint of the bucket, such as `https://<account>.r2.cloudflarestorage.com`; may have a path.
-pub const S3_ENDPOINT: &str = "TERRACE_S3_ENDPOINT";
-/// The bucket's name.
-pub const S3_BUCKET: &str = "TERRACE_S3_BUCKET";
-/// The region to sign for; `auto` unless set.
-pub const S3_REGION: &str = "TERRACE_S3_REGION";
-/// The S3 access key.
-pub const S3_ACCESS_KEY_ID: &str = "TERRACE_S3_ACCESS_KEY_ID";
-/// The S3 secret.
-pub const S3_SECRET_ACCESS_KEY: &str = "TERRACE_S3_SECRET_ACCESS_KEY";
-/// Seconds that a download URL is good for: 1 to 604800, 900 unless set.
-pub const URL_LIFETIME: &str = "TERRACE_URL_LIFETIME";
-/// The secret that Worker-signed URLs are keyed with; the admin secret unless set.
-pub const URL_SECRET: &str = "TERRACE_URL_SECRET";
-
-/// Other hostnames of this registry, separated by commas: whoever asks the mirror for a provider of
-/// one of them gets the registry's own. The one a request comes in under always counts.
-pub const HOSTNAMES: &str = "TERRACE_HOSTNAMES";
-
-/// Providers of other registries to mirror when somebody asks for them: patterns such as
-/// `registry.opentofu.org/hashicorp/*`, separated by commas or spaces.
-pub const PULL_THROUGH: &str = "TERRACE_PULL_THROUGH";
-/// Mirrored providers that nobody shall get: the same patterns, or with a version `…/widget@1.2.0`.
-pub const PULL_BLOCK: &str = "TERRACE_PULL_BLOCK";
-/// How long a new version must have been seen at its origin before it is mirrored, in seconds.
-pub const PULL_MINIMUM_AGE: &str = "TERRACE_PULL_MINIMUM_AGE";
-/// Where registries are asked if not under their hostnames: `hostname=https://host:port`,
-/// separated by commas or spaces. These hosts, and no others, may be private.
-pub const PULL_ORIGINS: &str = "TERRACE_PULL_ORIGINS";
-
-/// Which OCI repositories hold providers, and of which registry: `prefix=hostname`, separated by commas or
-/// spaces; [`ProviderRepositories::NONE`] for none, and `opentofu-providers=registry.opentofu.org` unless set.
-pub const OCI_PROVIDERS: &str = "TERRACE_OCI_PROVIDERS";
-
-/// The provider of OpenID Connect with which people sign in, exactly as its tokens name it, or
-/// `https://github.com`.
-pub const LOGIN_ISSUER: &str = "TERRACE_LOGIN_ISSUER";
-/// What the registry is called there.
-pub const LOGIN_CLIENT_ID: &str = "TERRACE_LOGIN_CLIENT_ID";
-/// What it proves itself by there; none for a public client.
-pub const LOGIN_CLIENT_SECRET: &str = "TERRACE_LOGIN_CLIENT_SECRET";
-/// What it asks to be told of people, with spaces between; `openid email profile` unless set, and
-/// `read:org` of GitHub.
-pub const LOGIN_SCOPES: &str = "TERRACE_LOGIN_SCOPES";
-/// The team of Cloudflare Access that stands before the registry, instead of a provider.
-pub const LOGIN_ACCESS_TEAM: &str = "TERRACE_LOGIN_ACCESS_TEAM";
-/// The audience tag of its application.
-pub const LOGIN_ACCESS_AUDIENCE: &str = "TERRACE_LOGIN_ACCESS_AUDIENCE";
-/// Who gets which scopes, as [`crate::oidc::LoginRules`] has it.
-pub const LOGIN_RULES: &str = "TERRACE_LOGIN_RULES";
-/// Seconds that the token of a person is good for: 60 to 315360000, 7776000 unless set.
-pub const LOGIN_LIFETIME: &str = "TERRACE_LOGIN_LIFETIME";
-
-/// Storage operations of one step of a repair, 150 unless set; 0 for no periodic repair.
-pub const REPAIR_OPERATIONS: &str = "TERRACE_REPAIR_OPERATIONS";
+pub use settings::*;
 
 /// A deployment's settings.
 #[derive(Debug, Clone)]
@@ -117,31 +49,37 @@ pub struct Config {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{variable} {rule}")]
 pub struct ConfigError {
-    variable: &'static str,
+    variable: Cow<'static, str>,
     rule: String,
 }
 
 impl ConfigError {
-    /// Which variable it is.
-    pub fn variable(&self) -> &'static str {
-        self.variable
+    /// The name of the variable.
+    pub fn variable(&self) -> &str {
+        &self.variable
     }
 }
 
 fn error(variable: &'static str, rule: impl Into<String>) -> ConfigError {
-    let rule = rule.into();
-    ConfigError { variable, rule }
+    ConfigError {
+        variable: Cow::Borrowed(variable),
+        rule: rule.into(),
+    }
 }
 
 impl Config {
-    /// Reads all variables. One that is set to nothing counts as not set.
+    /// Reads the variables of an environment, by their names. A setting that is empty counts as not set, and
+    /// of two with one name the first counts. Variables that are [not meant for
+    /// Terrace](is_meant_for_terrace) are ignored.
     ///
     /// # Errors
-    /// The first variable that is wrong.
-    pub fn from_vars(lookup: impl Fn(&str) -> Option<String>) -> Result<Self, ConfigError> {
-        let var = |name| {
-            let value = lookup(name)?.trim().to_owned();
-            Some(value).filter(|value| !value.is_empty())
+    /// The first variable that is wrong, or that is meant for Terrace and is none of [`SETTINGS`].
+    pub fn from_vars(vars: &[(&str, &str)]) -> Result<Self, ConfigError> {
+        settings::check_names(vars.iter().map(|(name, _)| *name))?;
+        let var = |name: &'static str| {
+            let (_, value) = vars.iter().find(|(set, _)| *set == name)?;
+            let value = value.trim();
+            (!value.is_empty()).then(|| value.to_owned())
         };
         let admin_token = admin_token(&var, ADMIN_TOKEN)?;
         let access = access(&var, admin_token.clone())?;
@@ -425,10 +363,7 @@ mod tests {
     use super::*;
 
     fn read(vars: &[(&str, &str)]) -> Result<Config, ConfigError> {
-        Config::from_vars(|name| {
-            let found = vars.iter().find(|(known, _)| *known == name);
-            found.map(|(_, value)| (*value).to_owned())
-        })
+        Config::from_vars(vars)
     }
 
     const TOKEN: (&str, &str) = (ADMIN_TOKEN, "0123456789abcdef");
@@ -563,6 +498,18 @@ mod tests {
             let error = read(&vars).unwrap_err().to_string();
             assert!(error.starts_with(name) && error.contains(rule), "{error}");
         }
+    }
+
+    #[test]
+    fn a_misspelt_setting_is_refused_and_its_value_is_not_told() {
+        let error = read(&[TOKEN, ("TERRACE_ACESS", "private")]).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "TERRACE_ACESS is not a setting of Terrace; did you mean TERRACE_ACCESS?"
+        );
+        assert_eq!(error.variable(), "TERRACE_ACESS");
+        let error = read(&[("TERRACE_ADMIN_TOKN", TOKEN.1)]).unwrap_err();
+        assert!(!format!("{error} {error:?}").contains(TOKEN.1));
     }
 
     #[test]

@@ -54,6 +54,7 @@ pub mod secret;
 pub mod shasums;
 pub mod signed_path;
 pub mod source;
+mod spelling;
 pub mod standing;
 pub mod subdir;
 mod text_serde;

@@ -141,11 +141,7 @@ impl Registry {
 
     /// A registry over `memory`, with the admin token and these variables.
     pub fn in_memory(memory: &Memory, vars: &[(&str, &str)]) -> Self {
-        let config = Config::from_vars(|name| {
-            let all = [("TERRACE_ADMIN_TOKEN", TOKEN)];
-            let found = vars.iter().chain(&all).find(|(known, _)| *known == name);
-            found.map(|(_, value)| (*value).to_owned())
-        });
+        let config = Config::from_vars(&[vars, &[("TERRACE_ADMIN_TOKEN", TOKEN)]].concat());
         Self::Memory {
             memory: memory.clone(),
             config: Box::new(config.unwrap()),

@@ -89,12 +89,8 @@ library_benchmark_group!(name = read_machine, benchmarks = [answer]);
 
 impl Read {
     fn of(path: &'static str, vars: &[(&str, &str)]) -> Self {
-        let lookup = |name: &str| {
-            let found = vars.iter().find(|(known, _)| *known == name);
-            found.map(|(_, value)| (*value).to_owned())
-        };
         Self {
-            config: Config::from_vars(lookup).unwrap(),
+            config: Config::from_vars(vars).unwrap(),
             path,
             query: "",
             if_none_match: None,

@@ -1,0 +1,204 @@
+//! The settings of a deployment: the one table of their names.
+
+use std::borrow::Cow;
+
+use super::ConfigError;
+use crate::spelling;
+
+/// The beginning of the name of every setting.
+const PREFIX: &str = "TERRACE_";
+
+/// The name of a setting, and whether its value is a secret.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Setting {
+    /// The name of the variable.
+    pub name: &'static str,
+    /// Whether the value must stay out of `wrangler.toml` and of every message.
+    pub is_secret: bool,
+}
+
+/// Defines a constant for the name of each setting, and [`SETTINGS`], the table of all of them.
+macro_rules! settings {
+    ($($(#[$doc:meta])* $kind:ident $constant:ident = $name:literal;)*) => {
+        $($(#[$doc])* pub const $constant: &str = $name;)*
+
+        /// Every setting that there is.
+        pub const SETTINGS: &[Setting] = &[
+            $(Setting { name: $name, is_secret: settings!(@is_secret $kind) },)*
+        ];
+    };
+    (@is_secret secret) => { true };
+    (@is_secret variable) => { false };
+}
+
+settings! {
+    /// The secret that opens the admin routes, of at least 16 characters; there are no admin routes without it.
+    secret ADMIN_TOKEN = "TERRACE_ADMIN_TOKEN";
+    /// The admin secret that [`ADMIN_TOKEN`] replaces, as long as it and the tokens made under it remain valid.
+    secret ADMIN_TOKEN_PREVIOUS = "TERRACE_ADMIN_TOKEN_PREVIOUS";
+    /// Who may read: everybody (`public`, the default) or the holders of a token (`private`).
+    variable ACCESS = "TERRACE_ACCESS";
+    /// The owners to which the opposite of [`ACCESS`] applies: namespaces, hostnames of mirrored providers, or
+    /// `hostname/namespace`, separated by commas or spaces.
+    variable ACCESS_EXCEPT = "TERRACE_ACCESS_EXCEPT";
+    /// Requests with wrong credentials from one address in a minute, after which each is answered by 429.
+    variable FAILURES_A_MINUTE = "TERRACE_FAILURES_A_MINUTE";
+    /// Which requests are written to the log: `all` (the default), `failures` or `none`.
+    variable LOG_REQUESTS = "TERRACE_LOG_REQUESTS";
+    /// The jobs of a CI that may publish with the token of their CI: rules as
+    /// [`TrustedPublishers`](crate::oidc::TrustedPublishers) has them, as JSON text or as a JSON value.
+    variable TRUSTED_PUBLISHERS = "TERRACE_TRUSTED_PUBLISHERS";
+    /// The S3 endpoint of the bucket, such as `https://<account>.r2.cloudflarestorage.com`; may have a path.
+    variable S3_ENDPOINT = "TERRACE_S3_ENDPOINT";
+    /// The bucket's name.
+    variable S3_BUCKET = "TERRACE_S3_BUCKET";
+    /// The region to sign for; the default is `auto`.
+    variable S3_REGION = "TERRACE_S3_REGION";
+    /// The S3 access key.
+    secret S3_ACCESS_KEY_ID = "TERRACE_S3_ACCESS_KEY_ID";
+    /// The S3 secret.
+    secret S3_SECRET_ACCESS_KEY = "TERRACE_S3_SECRET_ACCESS_KEY";
+    /// The lifetime of a download URL in seconds: 1 to 604800; the default is 900.
+    variable URL_LIFETIME = "TERRACE_URL_LIFETIME";
+    /// The secret that keys the URLs signed by the Worker; the default is the admin secret.
+    secret URL_SECRET = "TERRACE_URL_SECRET";
+    /// Further hostnames of this registry, separated by commas: the mirror answers for a provider of one of
+    /// them with the registry's own. The hostname of the request always counts.
+    variable HOSTNAMES = "TERRACE_HOSTNAMES";
+    /// Providers of other registries to mirror on demand: patterns such as
+    /// `registry.opentofu.org/hashicorp/*`, separated by commas or spaces.
+    variable PULL_THROUGH = "TERRACE_PULL_THROUGH";
+    /// Mirrored providers that are refused: the same patterns, or with a version `…/widget@1.2.0`.
+    variable PULL_BLOCK = "TERRACE_PULL_BLOCK";
+    /// The time since which a version must have been listed by its origin before it is mirrored, in seconds.
+    variable PULL_MINIMUM_AGE = "TERRACE_PULL_MINIMUM_AGE";
+    /// The addresses of registries that are not reached under their hostnames: `hostname=https://host:port`,
+    /// separated by commas or spaces. These hosts, and no others, may be private.
+    variable PULL_ORIGINS = "TERRACE_PULL_ORIGINS";
+    /// The OCI repositories that hold providers of another registry: `prefix=hostname`, separated by commas or
+    /// spaces; [`ProviderRepositories::NONE`](crate::oci::pushed::ProviderRepositories::NONE) for none. The
+    /// default is `opentofu-providers=registry.opentofu.org`.
+    variable OCI_PROVIDERS = "TERRACE_OCI_PROVIDERS";
+    /// The provider of OpenID Connect with which people sign in, exactly as its tokens name it, or
+    /// `https://github.com`.
+    variable LOGIN_ISSUER = "TERRACE_LOGIN_ISSUER";
+    /// The registry's client ID at that provider.
+    variable LOGIN_CLIENT_ID = "TERRACE_LOGIN_CLIENT_ID";
+    /// The registry's client secret at that provider; a public client has none.
+    secret LOGIN_CLIENT_SECRET = "TERRACE_LOGIN_CLIENT_SECRET";
+    /// The scopes that it requests, separated by spaces; the default is `openid email profile`, and `read:org`
+    /// for GitHub.
+    variable LOGIN_SCOPES = "TERRACE_LOGIN_SCOPES";
+    /// The team of Cloudflare Access in front of the registry, instead of a provider.
+    variable LOGIN_ACCESS_TEAM = "TERRACE_LOGIN_ACCESS_TEAM";
+    /// The audience tag of the team's application.
+    variable LOGIN_ACCESS_AUDIENCE = "TERRACE_LOGIN_ACCESS_AUDIENCE";
+    /// The scopes that people get, as [`LoginRules`](crate::oidc::LoginRules) has them.
+    variable LOGIN_RULES = "TERRACE_LOGIN_RULES";
+    /// The lifetime of a person's token in seconds: 60 to 315360000; the default is 7776000.
+    variable LOGIN_LIFETIME = "TERRACE_LOGIN_LIFETIME";
+    /// The storage operations of one step of a repair; the default is 150, and 0 means no periodic repair.
+    variable REPAIR_OPERATIONS = "TERRACE_REPAIR_OPERATIONS";
+}
+
+/// Whether a variable of the environment is meant for Terrace: whether its name begins with `TERRACE_`, in
+/// whatever case, or with a word that is one edit away from it (`TERACE_ACCESS`). All others are bindings.
+pub fn is_meant_for_terrace(name: &str) -> bool {
+    let first_word = name.split_inclusive('_').next().unwrap_or_default();
+    first_word.len().abs_diff(PREFIX.len()) <= 1
+        && spelling::distance(&first_word.to_ascii_uppercase(), PREFIX) <= 1
+}
+
+/// Refuses the first name that is meant for Terrace and is not the name of a setting: with a misspelt
+/// `TERRACE_ACCESS = "private"` the registry would be public.
+pub(super) fn check_names<'n>(names: impl IntoIterator<Item = &'n str>) -> Result<(), ConfigError> {
+    let is_known = |name: &str| SETTINGS.iter().any(|setting| setting.name == name);
+    let mut names = names.into_iter();
+    match names.find(|name| is_meant_for_terrace(name) && !is_known(name)) {
+        Some(unknown) => Err(not_a_setting(unknown)),
+        None => Ok(()),
+    }
+}
+
+fn not_a_setting(name: &str) -> ConfigError {
+    let known = SETTINGS.iter().map(|setting| setting.name);
+    let rule = match spelling::nearest(&name.to_ascii_uppercase(), known) {
+        Some(nearest) => format!("is not a setting of Terrace; did you mean {nearest}?"),
+        None => "is not a setting of Terrace: remove it".to_owned(),
+    };
+    let shown = name.chars().take(SHOWN_CHARACTERS);
+    let variable = Cow::Owned(shown.flat_map(char::escape_default).collect());
+    ConfigError { variable, rule }
+}
+
+/// The characters of an unknown name that a message shows: more than the longest name of a setting has.
+const SHOWN_CHARACTERS: usize = 64;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refusal(name: &str) -> Option<String> {
+        check_names([name]).err().map(|error| error.to_string())
+    }
+
+    #[test]
+    fn every_name_of_the_table_is_accepted_and_occurs_once() {
+        for (place, setting) in SETTINGS.iter().enumerate() {
+            assert_eq!(refusal(setting.name), None);
+            assert!(setting.name.starts_with(PREFIX), "{}", setting.name);
+            let others = SETTINGS.iter().skip(place + 1);
+            assert!(others.into_iter().all(|other| other.name != setting.name));
+        }
+    }
+
+    #[test]
+    fn a_misspelt_name_is_refused_with_the_nearest_setting() {
+        for (misspelt, meant) in [
+            ("TERRACE_ACESS", ACCESS),
+            ("TERRACE_ACCESS_EXEPT", ACCESS_EXCEPT),
+            ("TERRACE_ADMIN_TOKEN_PREVOIUS", ADMIN_TOKEN_PREVIOUS),
+            ("TERRACE_PULL_BLOCKS", PULL_BLOCK),
+            ("terrace_access", ACCESS),
+            ("TERACE_ACCESS", ACCESS),
+            ("TERRACES_ACCESS", ACCESS),
+            ("TERRCAE_ACCESS", ACCESS),
+        ] {
+            let told = format!("{misspelt} is not a setting of Terrace; did you mean {meant}?");
+            assert_eq!(refusal(misspelt), Some(told));
+        }
+    }
+
+    #[test]
+    fn a_name_that_resembles_no_setting_is_refused_without_a_suggestion() {
+        for name in ["TERRACE_TOKEN", "TERRACE_", "TERRACE_VERBOSE"] {
+            let told = format!("{name} is not a setting of Terrace: remove it");
+            assert_eq!(refusal(name), Some(told));
+        }
+    }
+
+    #[test]
+    fn bindings_and_variables_of_others_are_none_of_the_settings() {
+        for name in [
+            "FACTS",
+            "INDICES",
+            "TRACE_ID",
+            "CF_VERSION_METADATA",
+            "",
+            "_",
+            "TERRACOTTA",
+        ] {
+            assert!(!is_meant_for_terrace(name), "{name}");
+            assert_eq!(refusal(name), None);
+        }
+    }
+
+    #[test]
+    fn an_unknown_name_is_shown_on_one_line_and_cut() {
+        let told = refusal(&format!("TERRACE_\n{}", "A".repeat(500))).unwrap();
+        assert!(
+            told.starts_with("TERRACE_\\nAAA") && told.len() < 128,
+            "{told}"
+        );
+    }
+}
