@@ -131,8 +131,13 @@ fn config(env: &Env) -> Result<&'static Config, Misconfigured> {
                 .map(|(name, value)| (&**name, &**value))
                 .collect();
             match Config::from_vars(&vars) {
-                // One for each isolate, and as long as it lives.
-                Ok(config) => Ok(Box::leak(Box::new(config))),
+                Ok(config) => {
+                    for warning in config.warnings() {
+                        console_warn!("configuration: {warning}");
+                    }
+                    // One for each isolate, and as long as it lives.
+                    Ok(Box::leak(Box::new(config)))
+                }
                 Err(error) => Err(Misconfigured {
                     told: format!(
                         "{} cannot be used: the Worker's log tells why",

@@ -52,6 +52,8 @@ const rules = (issuer) => [
   {
     scopes: ["publish:acme"],
     issuer,
+    // It stands in for GitHub's, and has another name.
+    identifies: true,
     claims: { repository: "acme/terraform-aws-vpc", ref: "refs/tags/v*", environment: "release" },
   },
   { scopes: ["publish:infra"], issuer, claims: { project_path: "acme/infra/terraform-*", ref_type: "tag", ref_protected: "true" } },

@@ -113,6 +113,20 @@ impl Config {
     }
 }
 
+impl Config {
+    /// Returns what an operator should change although it can be used as it is, a line for each.
+    pub fn warnings(&self) -> Vec<String> {
+        let open = self.trusted_publishers.open_to_forks();
+        open.map(|rule| {
+            format!(
+                "{TRUSTED_PUBLISHERS} rule {rule} also trusts workflows on pull_request_target, which everybody \
+                 sets off who opens a pull request: ask for a tag, an environment or an event_name, too"
+            )
+        })
+        .collect()
+    }
+}
+
 fn secret(
     var: &impl Fn(&'static str) -> Option<String>,
     name: &'static str,
@@ -384,6 +398,28 @@ mod tests {
         assert!(read(&[TOKEN]).unwrap().trusted_publishers.is_empty());
         let config = read(&[TOKEN, (TRUSTED_PUBLISHERS, RULE)]).unwrap();
         assert!(!config.trusted_publishers.is_empty());
+    }
+
+    #[test]
+    fn a_rule_that_is_open_to_forks_is_a_warning() {
+        assert_eq!(
+            read(&[TOKEN, (TRUSTED_PUBLISHERS, RULE)])
+                .unwrap()
+                .warnings(),
+            [""; 0]
+        );
+        let branch = r#"[{"scopes":["publish:acme"],"issuer":"https://token.actions.githubusercontent.com","claims":{"repository":"acme/widget","ref":"refs/heads/main"}}]"#;
+        let warnings = read(&[TOKEN, (TRUSTED_PUBLISHERS, branch)])
+            .unwrap()
+            .warnings();
+        let [warning] = warnings.as_slice() else {
+            panic!("{warnings:?}");
+        };
+        assert!(
+            warning.starts_with("TERRACE_TRUSTED_PUBLISHERS rule 1 "),
+            "{warning}"
+        );
+        assert!(warning.contains("pull_request_target"), "{warning}");
     }
 
     #[test]

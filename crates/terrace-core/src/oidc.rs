@@ -22,7 +22,7 @@
 //! A [`Refusal`] is for the log alone. Who presents a token learns only that it was refused.
 
 mod base64url;
-mod circumstance;
+mod ci_system;
 mod claims;
 mod discovery;
 mod issuer;

@@ -65,6 +65,14 @@ impl IssuerUrl {
         self.0.as_str()
     }
 
+    pub(super) fn host(&self) -> &str {
+        self.0.parts().host
+    }
+
+    pub(super) fn path(&self) -> &str {
+        self.0.path()
+    }
+
     /// Where it says what it is: behind its path, whose trailing slash does not count (OpenID Connect
     /// Discovery, section 4.1). RFC 8414 puts it before the path; no provider of tokens does.
     pub fn discovery_url(&self) -> String {

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::circumstance::{is_circumstance, is_standard};
+use super::ci_system::is_standard;
 use super::{ClaimPattern, Claims, Quoted, Refusal, RuleFault, RulesError, json, limits};
 use crate::access::{Scope, Scopes};
 use crate::limits as access_limits;
@@ -116,10 +116,10 @@ impl Rule {
         })
     }
 
-    /// Whether it asks for more than circumstances: whether it says who somebody is.
-    pub(super) fn names_somebody(&self) -> bool {
-        let mut claims = self.claims.iter();
-        claims.any(|(name, pattern)| !is_circumstance(name) && pattern.pins_first_part())
+    /// Returns the claims that it asks for, with what each must be.
+    pub(super) fn claims(&self) -> impl Iterator<Item = (&str, &ClaimPattern)> {
+        let claims = self.claims.iter();
+        claims.map(|(name, pattern)| (&**name, pattern))
     }
 
     /// Whether it lets somebody change anything.

@@ -81,6 +81,19 @@ pub enum RuleFault {
     /// It asks for a claim that has another place, or that no token has.
     #[error("asks for the claim {0}: {1}")]
     Claim(Quoted, &'static str),
+    /// It asks for a claim that tokens of its issuer do not have.
+    #[error("asks for the claim {claim}, which the tokens of {system} do not have{}", did_you_mean(.nearest))]
+    NoSuchClaim {
+        /// The claim.
+        claim: Quoted,
+        /// The CI system.
+        system: &'static str,
+        /// The claim that was probably meant.
+        nearest: Option<&'static str>,
+    },
+    /// It says that its claims identify somebody, where Terrace knows which claims do.
+    #[error("has identifies, which is for issuers other than GitHub and GitLab: remove it")]
+    Identifies,
     /// It asks for a claim by something else than a text.
     #[error("asks for {claim} to be {found}: write a text in quotes")]
     NoText {
@@ -101,12 +114,17 @@ pub enum RuleFault {
     },
     /// It would trust everybody whom its issuer knows.
     #[error(
-        "does not say whom it trusts: add a claim such as repository, project_path or sub that names them, without a * before its first /"
+        "does not say whom it trusts: add a claim that names them, without a * before its first /: {0}"
     )]
-    Anybody,
+    Anybody(&'static str),
     /// It lets everybody change something whom the provider knows.
     #[error(
         "lets everybody change something whom the provider knows: only read may be granted by * alone"
     )]
     Everybody,
+}
+
+fn did_you_mean(nearest: &Option<&'static str>) -> String {
+    let question = nearest.map(|name| format!("; did you mean {name}?"));
+    question.unwrap_or_default()
 }

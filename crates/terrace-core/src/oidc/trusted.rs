@@ -5,10 +5,11 @@ use std::str::FromStr;
 
 use serde_json::{Map, Value};
 
+use super::ci_system::{CiSystem, is_standard};
 use super::rule::{Difference, Lists, Rule, parse_rules, take, union};
 use super::{
-    Claims, Expected, Grant, IssuerKeys, IssuerUrl, Quoted, Refusal, RuleFault, RulesError,
-    UnverifiedToken, limits,
+    ClaimPattern, Claims, Expected, Grant, IssuerKeys, IssuerUrl, Quoted, Refusal, RuleFault,
+    RulesError, UnverifiedToken, limits,
 };
 use crate::access::Scopes;
 use crate::time::UnixTime;
@@ -23,6 +24,9 @@ use crate::time::UnixTime;
 ///
 /// A rule may have an `audience`, which takes the place of the registry's own. It may grant `read`,
 /// and everything below, but never `admin`: whoever can push to a repository would own the registry.
+///
+/// Its claims must identify somebody. Which claims do is known of GitHub and GitLab; a rule of another issuer
+/// asks for `sub`, or says `"identifies": true`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TrustedPublishers {
     rules: Vec<TrustedPublisher>,
@@ -52,6 +56,16 @@ impl TrustedPublishers {
             }
         }
         issuers
+    }
+
+    /// Returns the rules, by their places from 1, that a pull request from a fork can meet: by the event
+    /// `pull_request_target`, which everybody sets off, and which runs a workflow of the base repository for its
+    /// base branch.
+    pub fn open_to_forks(&self) -> impl Iterator<Item = usize> {
+        let numbered = self.rules.iter().zip(1..);
+        numbered
+            .filter(|(rule, _)| rule.is_open_to_forks())
+            .map(|(_, place)| place)
     }
 
     /// The issuer whose keys a token is to be verified with.
@@ -105,6 +119,14 @@ impl TrustedPublisher {
         self.audience.as_deref().unwrap_or(default)
     }
 
+    fn is_open_to_forks(&self) -> bool {
+        CiSystem::of(&self.issuer).has_pull_request_target()
+            && !self
+                .rule
+                .claims()
+                .any(|(name, pattern)| excludes_forks(name, pattern))
+    }
+
     fn compare(&self, claims: &Claims, default: &str) -> Result<(), Difference> {
         self.rule.compare(claims, Lists::Refused)?;
         let audience = self.audience(default);
@@ -127,8 +149,22 @@ impl TrustedPublisher {
         if rule.grants_all() {
             return Err(RuleFault::Admin);
         }
-        if !rule.names_somebody() {
-            return Err(RuleFault::Anybody);
+        let system = CiSystem::of(&issuer);
+        let vouched = members.remove("identifies");
+        let vouched = vouched.as_ref().map(read_identifies).transpose()?;
+        if vouched.is_some() && system != CiSystem::Other {
+            return Err(RuleFault::Identifies);
+        }
+        for (name, _) in rule.claims() {
+            system.check_claim(name)?;
+        }
+        let is_vouched_for = vouched == Some(true);
+        let identifies = |(name, pattern): (&str, &ClaimPattern)| {
+            system.identifies(name, pattern)
+                || (is_vouched_for && !is_standard(name) && pattern.pins_first_part())
+        };
+        if !rule.claims().any(identifies) {
+            return Err(RuleFault::Anybody(system.advice()));
         }
         Ok(Self {
             issuer,
@@ -138,11 +174,42 @@ impl TrustedPublisher {
     }
 }
 
+/// Whether a claim of GitHub keeps out `pull_request_target`: by the event, by a tag (such a run is of the base
+/// branch), by an environment, which has rules of its own, or by a workflow.
+fn excludes_forks(name: &str, pattern: &ClaimPattern) -> bool {
+    let text = pattern.to_string();
+    match name {
+        "environment" | "environment_node_id" | "job_workflow_ref" | "workflow_ref" => true,
+        "event_name" => !pattern.matches("pull_request_target"),
+        "ref" => !could_be_branch(&text),
+        "ref_type" => !pattern.matches("branch"),
+        "sub" => [":environment:", ":ref:refs/tags/", "workflow_ref:"]
+            .iter()
+            .any(|part| text.contains(part)),
+        _ => false,
+    }
+}
+
+/// Whether a pattern for a ref begins as that of a branch does, up to its first star.
+fn could_be_branch(pattern: &str) -> bool {
+    const BRANCHES: &str = "refs/heads/";
+    let literal = pattern.split('*').next().unwrap_or_default();
+    literal.starts_with(BRANCHES) || BRANCHES.starts_with(literal)
+}
+
 fn read_issuer(value: &Value) -> Result<IssuerUrl, RuleFault> {
     let parsed = value.as_str().unwrap_or_default().parse();
     parsed.map_err(|cause| RuleFault::Issuer {
         found: Quoted::value(Some(value)),
         cause,
+    })
+}
+
+fn read_identifies(value: &Value) -> Result<bool, RuleFault> {
+    value.as_bool().ok_or_else(|| RuleFault::Shape {
+        name: "identifies",
+        found: Quoted::value(Some(value)),
+        wanted: "true or false",
     })
 }
 

@@ -45,7 +45,7 @@ fn all_rules_that_are_for_a_job_count_together() {
         {
             "scopes": ["publish:gitlab"],
             "issuer": GITLAB,
-            "claims": { "repository": "acme/terraform-provider-widget" },
+            "claims": { "project_path": "acme/terraform-provider-widget" },
         },
     ]);
     let granted = scopes(&rules, &github()).unwrap();
@@ -120,14 +120,14 @@ fn a_rule_that_names_nobody_is_refused() {
         json!({ "environment": "release", "ref_type": "tag", "event_name": "push" }),
         json!({ "job_workflow_ref": "acme/workflows/.github/workflows/publish.yml@refs/heads/main" }),
         json!({ "actor": "ann" }),
-        json!({ "user_login": "ann" }),
+        json!({ "repo_property_team": "platform" }),
         json!({ "repository": "*" }),
         json!({ "repository": "*/terraform-provider-widget" }),
         json!({ "repository": "acme*/terraform-provider-widget" }),
         json!({ "repository_owner": "acme*" }),
         json!({ "repository_id": "2*" }),
         json!({ "sub": "repo:*" }),
-        json!({ "email": "*@acme.example" }),
+        json!({ "sub": "environment:release" }),
     ] {
         let error = parse(&json!([changed("claims", claims.clone())])).unwrap_err();
         assert!(
@@ -139,13 +139,155 @@ fn a_rule_that_names_nobody_is_refused() {
         json!({ "repository": "acme/*", "ref": "refs/tags/v*" }),
         json!({ "repository_owner_id": "1001" }),
         json!({ "sub": "repo:acme/*" }),
-        json!({ "namespace_path": "acme" }),
-        json!({ "organization_slug": "acme", "pipeline_slug": "*" }),
-        json!({ "email": "ci@acme.iam.gserviceaccount.com" }),
+        json!({ "enterprise": "acme", "repo_property_team": "platform" }),
+        json!({ "workflow_ref": "acme/widget/.github/workflows/release.yml@refs/heads/main" }),
     ] {
         let parsed = parse(&json!([changed("claims", claims.clone())]));
         assert!(parsed.is_ok(), "{claims}: {parsed:?}");
     }
+}
+
+/// A rule for an issuer, with these claims.
+fn of(issuer: &str, claims: Value) -> Value {
+    json!({ "scopes": ["publish:acme"], "issuer": issuer, "claims": claims })
+}
+
+const SELF_MANAGED: &str = "https://git.acme.example";
+const BUILDKITE: &str = "https://agent.buildkite.com";
+
+#[test]
+fn a_rule_for_gitlab_that_names_nobody_is_refused() {
+    for claims in [
+        json!({ "job_source": "push" }),
+        json!({ "job_policy_ref_uri": "gitlab.com/acme/policies//.gitlab-ci.yml@refs/heads/main" }),
+        json!({ "job_project_path": "acme/widget" }),
+        json!({ "job_project_id": "20", "ref_protected": "true" }),
+        json!({ "job_namespace_path": "acme", "job_namespace_id": "72" }),
+        json!({ "user_login": "ann", "user_id": "1", "user_email": "ann@acme.example" }),
+        json!({ "ci_config_ref_uri": "gitlab.com/acme/widget//.gitlab-ci.yml@refs/heads/main" }),
+        json!({ "project_path": "*/widget" }),
+    ] {
+        let error = parse(&json!([of(GITLAB, claims.clone())])).unwrap_err();
+        let told = "rule 1 does not say whom it trusts";
+        assert!(
+            error.starts_with(told) && error.contains("project_path"),
+            "{claims}: {error}"
+        );
+    }
+    for issuer in [GITLAB, "https://gitlab.acme.example", SELF_MANAGED] {
+        for claims in [
+            json!({ "project_path": "acme/widget", "job_source": "push" }),
+            json!({ "project_id": "20" }),
+            json!({ "namespace_path": "acme", "ref_type": "tag" }),
+            json!({ "namespace_id": "72" }),
+            json!({ "sub": "project_path:acme/widget:ref_type:tag:ref:v*" }),
+        ] {
+            let parsed = parse(&json!([of(issuer, claims.clone())]));
+            assert!(parsed.is_ok(), "{issuer} {claims}: {parsed:?}");
+        }
+    }
+}
+
+#[test]
+fn a_claim_that_the_system_does_not_have_is_refused_with_the_nearest() {
+    for (issuer, claim, told) in [
+        (
+            GITHUB,
+            "repositroy",
+            "GitHub do not have; did you mean repository?",
+        ),
+        (
+            GITHUB,
+            "repository_owner_ids",
+            "GitHub do not have; did you mean repository_owner_id?",
+        ),
+        (GITHUB, "pipeline_slug", "GitHub do not have"),
+        (GITHUB, "project_path", "GitHub do not have"),
+        (
+            GITLAB,
+            "project_pth",
+            "GitLab do not have; did you mean project_path?",
+        ),
+        (GITLAB, "repository", "GitLab do not have"),
+    ] {
+        let claims = json!({ "sub": "repo:acme/widget", claim: "acme/widget" });
+        let error = parse(&json!([of(issuer, claims)])).unwrap_err();
+        let complaint = format!("rule 1 asks for the claim {claim:?}, which the tokens of ");
+        assert!(
+            error.starts_with(&complaint) && error.ends_with(told),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn a_rule_for_another_issuer_asks_for_the_subject_or_says_that_it_identifies() {
+    let slugs = json!({ "organization_slug": "acme", "pipeline_slug": "*" });
+    for claims in [
+        slugs.clone(),
+        json!({ "pipeline_slug": "release" }),
+        json!({ "repository": "acme/widget" }),
+        json!({ "email": "ci@acme.iam.gserviceaccount.com" }),
+        json!({ "sub": "*" }),
+    ] {
+        let error = parse(&json!([of(BUILDKITE, claims.clone())])).unwrap_err();
+        let told = "rule 1 does not say whom it trusts";
+        assert!(
+            error.starts_with(told) && error.contains("identifies"),
+            "{claims}: {error}"
+        );
+    }
+    let subject = json!({ "sub": "organization:acme:pipeline:release:ref:refs/tags/v1" });
+    assert!(parse(&json!([of(BUILDKITE, subject)])).is_ok());
+    let vouched = |issuer, claims, identifies: Value| {
+        let mut rule = of(issuer, claims);
+        rule["identifies"] = identifies;
+        parse(&json!([rule]))
+    };
+    assert!(vouched(BUILDKITE, slugs.clone(), json!(true)).is_ok());
+    let error = vouched(BUILDKITE, slugs.clone(), json!(false)).unwrap_err();
+    assert!(error.contains("does not say whom it trusts"), "{error}");
+    let error = vouched(BUILDKITE, json!({ "pipeline_slug": "*" }), json!(true)).unwrap_err();
+    assert!(error.contains("does not say whom it trusts"), "{error}");
+    let error = vouched(BUILDKITE, slugs, json!("yes")).unwrap_err();
+    assert!(error.contains("must be true or false"), "{error}");
+    for issuer in [GITHUB, GITLAB] {
+        let error = vouched(issuer, json!({ "ref": "main" }), json!(true)).unwrap_err();
+        assert!(
+            error.contains("for issuers other than GitHub and GitLab"),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn a_rule_that_a_pull_request_from_a_fork_may_meet_is_pointed_out() {
+    let open = |rule: Value| {
+        let rules = parse(&json!([rule])).unwrap();
+        rules.open_to_forks().collect::<Vec<usize>>()
+    };
+    for claims in [
+        json!({ "repository": "acme/widget" }),
+        json!({ "repository": "acme/widget", "ref": "refs/heads/main" }),
+        json!({ "repository": "acme/widget", "ref": "refs/*/v*" }),
+        json!({ "repository": "acme/widget", "ref_type": "branch", "ref_protected": "true" }),
+        json!({ "repository_owner_id": "1001", "event_name": "pull_request*" }),
+        json!({ "sub": "repo:acme/widget:ref:refs/heads/main" }),
+    ] {
+        assert_eq!(open(of(GITHUB, claims.clone())), [1], "{claims}");
+    }
+    for claims in [
+        json!({ "repository": "acme/widget", "ref": "refs/tags/v*" }),
+        json!({ "repository": "acme/widget", "ref_type": "tag" }),
+        json!({ "repository": "acme/widget", "ref": "refs/heads/main", "event_name": "push" }),
+        json!({ "repository": "acme/widget", "environment": "release" }),
+        json!({ "sub": "repo:acme/widget:environment:release" }),
+        json!({ "workflow_ref": "acme/widget/.github/workflows/release.yml@refs/heads/main" }),
+    ] {
+        assert_eq!(open(of(GITHUB, claims.clone())), [0; 0], "{claims}");
+    }
+    let project = json!({ "project_path": "acme/widget", "ref": "main" });
+    assert_eq!(open(of(GITLAB, project)), [0; 0]);
 }
 
 #[test]
