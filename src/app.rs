@@ -44,6 +44,7 @@ use terrace_core::time::UnixTime;
 
 use access::Need;
 use audit::Change;
+use read::Listed;
 
 use crate::store::{BodyError, Clock as _, Counted, Platform, Request, StoreError};
 
@@ -57,6 +58,8 @@ pub struct App<'a, P: Platform> {
     asking_since: Cell<Option<UnixTime>>,
     /// Where the request of somebody who signs in comes from, for the log.
     signing_in_from: RefCell<String>,
+    /// The releases of the package that this request has last listed for what is said of it.
+    listed: RefCell<Option<Listed>>,
 }
 
 /// Something to do once the client has its answer.
@@ -153,6 +156,7 @@ impl<'a, P: Platform> App<'a, P> {
             later,
             asking_since: Cell::default(),
             signing_in_from: RefCell::default(),
+            listed: RefCell::default(),
         }
     }
 

@@ -250,8 +250,8 @@ pub fn release(data: &[u8]) {
         versions: [(version, revoked())].into(),
     };
     let standings = Standings::default();
-    index::of_version(&release, &standings).expect("a release");
-    index::of_version(&release, &said).expect("a release");
+    index::of_version(&release, &[], &standings).expect("a release");
+    index::of_version(&release, &[], &said).expect("a release");
     index::versions(&package, vec![listed], &standings).expect("a release");
 }
 

@@ -165,7 +165,7 @@ impl<P: Platform> App<'_, P> {
     }
 
     /// How many storage operations this request has taken.
-    fn operations(&self) -> u32 {
+    pub(super) fn operations(&self) -> u32 {
         let usage = self.platform.tally().usage();
         usage.kv.operations + usage.r2.operations
     }
@@ -178,6 +178,18 @@ impl<P: Platform> App<'_, P> {
         standings: &mut Standings,
     ) -> Result<(), Failure> {
         let statements = self.judging_statements(package).await?;
+        self.judge_by(&statements, package, releases, standings)
+            .await
+    }
+
+    /// Does the same by statements about keys that were read before.
+    pub(super) async fn judge_by(
+        &self,
+        statements: &BTreeMap<String, KeyStatement>,
+        package: &Package,
+        releases: &[ListedRelease],
+        standings: &mut Standings,
+    ) -> Result<(), Failure> {
         if statements.is_empty() {
             return Ok(());
         }

@@ -2,11 +2,13 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use terrace_core::digest::Sha256;
 use terrace_core::index::{self, IndexDocument, ListedRelease};
 use terrace_core::key::{FactKey, IndexKey, Package};
 use terrace_core::limits;
+use terrace_core::order;
 use terrace_core::publish::StoredRelease;
 use terrace_core::read::{Answered, FinishError, Found, IndexForm, Lookup};
 use terrace_core::release::Release;
@@ -25,22 +27,42 @@ pub(super) type Indexed = Vec<(IndexKey, IndexDocument)>;
 /// What the indices of a package's versions say besides their releases.
 #[derive(Debug)]
 pub(super) struct Said {
+    /// The statements about versions, and about the keys that have signed those in `listed`.
     standings: Standings,
     statements: BTreeMap<String, KeyStatement>,
+    /// Every release, lowest version first; none where no version can be revoked.
+    pub(super) listed: Rc<[ListedRelease]>,
+}
+
+/// The releases of a package, as of a state of its marker. While that does not change, they need not be listed again:
+/// whoever commits another changes it before writing the indices of that.
+#[derive(Debug)]
+pub(super) struct Listed {
+    package: Package,
+    change: Option<Revision>,
+    releases: Rc<[ListedRelease]>,
 }
 
 impl Said {
-    /// Every index of one version.
-    pub(super) fn indices_of(&self, release: &Release) -> Result<Indexed, Failure> {
-        let mut standings = self.standings.clone();
+    /// Adds what follows for a release from the key that has signed it.
+    fn judge(&self, release: &Release, standings: &mut Standings) {
         if let Release::Provider(it) = release {
             let key_id = &it.signing_key.key_id;
             if let Some(said) = self.statements.get(key_id) {
                 standings.judge(&it.version, key_id, said);
             }
         }
-        let indices = index::of_version(release, &standings);
-        indices.map_err(|error| Failure::Corrupt(error.to_string()))
+    }
+
+    /// The versions besides this one that may have something with this digest, those that can be installed first.
+    fn may_contain(&self, digest: Sha256, besides: &Version) -> impl Iterator<Item = &Version> {
+        let of_state = move |is_revoked: bool| {
+            let listed = self.listed.iter();
+            let listed = listed.filter(move |it| it.may_contain(digest) && it.version != *besides);
+            let versions = listed.map(|it| &it.version);
+            versions.filter(move |it| self.standings.revoked(it).is_some() == is_revoked)
+        };
+        of_state(false).chain(of_state(true))
     }
 }
 
@@ -276,21 +298,54 @@ impl<P: Platform> App<'_, P> {
         Ok(find(&key, self.indices_of(&release).await?))
     }
 
+    /// Returns the index of the first of these digests that only revoked versions of a package have.
+    pub(super) async fn revoked_content(
+        &self,
+        package: &Package,
+        digests: impl IntoIterator<Item = Sha256>,
+    ) -> Result<Option<IndexDocument>, Failure> {
+        let said = self.said_of(package).await?;
+        for digest in digests {
+            let Some(release) = self.release_among(&said.listed, package, digest).await? else {
+                continue;
+            };
+            let key = IndexKey::Content(package.clone(), digest);
+            let document = find(&key, self.indices_by(&said, &release).await?);
+            if document
+                .as_ref()
+                .is_some_and(|it| it.metadata.gone.is_some())
+            {
+                return Ok(document);
+            }
+        }
+        Ok(None)
+    }
+
     /// The release whose artifact has something with this digest.
     async fn release_with(
         &self,
         package: &Package,
         digest: Sha256,
     ) -> Result<Option<Release>, Failure> {
-        let key = IndexKey::Content(package.clone(), digest);
-        for listed in self.list_releases(package).await? {
-            if !listed.may_contain(digest) {
+        let listed = self.list_releases(package).await?;
+        self.release_among(&listed, package, digest).await
+    }
+
+    /// Finds the same among those of its package that are listed.
+    async fn release_among(
+        &self,
+        listed: &[ListedRelease],
+        package: &Package,
+        digest: Sha256,
+    ) -> Result<Option<Release>, Failure> {
+        for listed in listed.iter().filter(|it| it.may_contain(digest)) {
+            let Some(release) = self.release(package, &listed.version).await? else {
                 continue;
-            }
+            };
             // Another may begin alike.
-            if let Some(release) = self.release(package, &listed.version).await?
-                && find(&key, self.indices_of(&release).await?).is_some()
-            {
+            let digests = index::digests(&release);
+            let digests = digests.map_err(|error| Failure::Corrupt(error.to_string()))?;
+            if digests.contains(&digest) {
                 return Ok(Some(release));
             }
         }
@@ -356,17 +411,92 @@ impl<P: Platform> App<'_, P> {
         self.catch_up(&package, &shared, &write).await
     }
 
-    /// Every index of one version.
+    /// Returns every index of one version.
     pub(super) async fn indices_of(&self, release: &Release) -> Result<Indexed, Failure> {
-        self.said_of(&release.package()).await?.indices_of(release)
+        let said = self.said_of(&release.package()).await?;
+        self.indices_by(&said, release).await
     }
 
-    /// What is said of a package, and of the keys that have signed it.
+    /// Returns the same by statements that were read before.
+    pub(super) async fn indices_by(
+        &self,
+        said: &Said,
+        release: &Release,
+    ) -> Result<Indexed, Failure> {
+        let mut standings = said.standings.clone();
+        said.judge(release, &mut standings);
+        let mut others = Vec::new();
+        if standings.revoked(release.version()).is_some() {
+            others = self.sharing(said, release).await?;
+            for other in &others {
+                said.judge(other, &mut standings);
+            }
+        }
+        let indices = index::of_version(release, &others, &standings);
+        indices.map_err(|error| Failure::Corrupt(error.to_string()))
+    }
+
+    /// Finds another release for each content of a revoked one that others have, too: the lowest that can be
+    /// installed, if there is one.
+    async fn sharing(&self, said: &Said, release: &Release) -> Result<Vec<Release>, Failure> {
+        let corrupt = |error: serde_json::Error| Failure::Corrupt(error.to_string());
+        let package = release.package();
+        let mut found: Vec<(Release, Vec<Sha256>)> = Vec::new();
+        for digest in index::digests(release).map_err(corrupt)? {
+            for version in said.may_contain(digest, release.version()) {
+                let at = found.iter().position(|(it, _)| it.version() == version);
+                if at.is_none()
+                    && let Some(other) = self.release(&package, version).await?
+                {
+                    let digests = index::digests(&other).map_err(corrupt)?;
+                    found.push((other, digests));
+                }
+                // Another digest may begin alike.
+                let read = found.iter().find(|(it, _)| it.version() == version);
+                if read.is_some_and(|(_, digests)| digests.contains(&digest)) {
+                    break;
+                }
+            }
+        }
+        Ok(found.into_iter().map(|(other, _)| other).collect())
+    }
+
+    /// Reads what is said of a package and of the keys that have signed it, and where a version may be revoked by that,
+    /// its releases.
     pub(super) async fn said_of(&self, package: &Package) -> Result<Said, Failure> {
+        let mut standings = self.standings(package).await?;
+        let statements = self.judging_statements(package).await?;
+        let mut listed = Rc::default();
+        if standings.revokes_any() || !statements.is_empty() {
+            listed = self.releases_of(package).await?;
+            self.judge_by(&statements, package, &listed, &mut standings)
+                .await?;
+        }
         Ok(Said {
-            standings: self.standings(package).await?,
-            statements: self.judging_statements(package).await?,
+            standings,
+            statements,
+            listed,
         })
+    }
+
+    /// Lists the releases of a package, lowest version first, unless this request has done so since the last change.
+    async fn releases_of(&self, package: &Package) -> Result<Rc<[ListedRelease]>, Failure> {
+        let change = self.change(package).await?;
+        if let Some(known) = self.listed.borrow().as_ref()
+            && known.package == *package
+            && known.change == change
+        {
+            return Ok(Rc::clone(&known.releases));
+        }
+        let mut releases = self.list_releases(package).await?;
+        order::sort_by(&mut releases, |one, other| one.version.cmp(&other.version));
+        let releases: Rc<[ListedRelease]> = releases.into();
+        self.listed.replace(Some(Listed {
+            package: package.clone(),
+            change,
+            releases: Rc::clone(&releases),
+        }));
+        Ok(releases)
     }
 
     async fn catch_up<'w>(

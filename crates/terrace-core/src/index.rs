@@ -29,6 +29,7 @@ use crate::address::MirroredAddress;
 use crate::digest::Sha256;
 use crate::key::{IndexKey, Package};
 use crate::oci::{self, Artifact, Content, Digest, Repository};
+use crate::order;
 use crate::package_hash::PackageHash;
 use crate::platform::Platform;
 use crate::protocol_version::ProtocolVersion;
@@ -174,11 +175,6 @@ impl IndexDocument {
         document
     }
 
-    fn is_zip(&self) -> bool {
-        let content = self.metadata.content.as_ref();
-        content.is_some_and(|content| content.media_type.is_none())
-    }
-
     pub(crate) fn new(text: String) -> Self {
         let digest = Sha256::of(text.as_bytes()).to_string();
         let short: String = digest.chars().take(32).collect();
@@ -205,14 +201,12 @@ impl ListedRelease {
             Release::Mirrored(it) => (it.protocols.clone(), platforms(&it.packages)),
             Release::Module(_) => (Vec::new(), Vec::new()),
         };
-        let artifact = oci::artifact(release)?;
-        let contents = artifact.map(|artifact| artifact.contents);
-        let contents = contents.unwrap_or_default();
+        let contents = digests(release)?;
         Ok(Self {
             version: release.version().clone(),
             protocols,
             platforms,
-            contents: contents.iter().map(|it| beginning(it.digest())).collect(),
+            contents: contents.into_iter().map(beginning).collect(),
             signing_key: match release {
                 Release::Provider(it) => Some(it.signing_key.key_id.clone()),
                 Release::Mirrored(_) | Release::Module(_) => None,
@@ -411,26 +405,60 @@ fn tags(package: &Package, releases: &[ListedRelease]) -> Result<IndexDocument, 
     Ok(IndexDocument::new(text))
 }
 
-/// Every index of one version.
+/// Returns every index of one version. `others` are releases of the same package that may have some of its contents,
+/// too; those of a revoked version depend on them.
 ///
 /// # Errors
 /// Never for these types; serde cannot know that.
 pub fn of_version(
     release: &Release,
+    others: &[Release],
     standings: &Standings,
 ) -> Result<Vec<(IndexKey, IndexDocument)>, serde_json::Error> {
+    let mut documents = as_published(release)?;
+    let Some(reason) = standings.revoked(release.version()) else {
+        return Ok(documents);
+    };
+    let mut sharing = vec![(Some(reason), release.version(), documents.clone())];
+    for other in others {
+        let reason = standings.revoked(other.version());
+        sharing.push((reason, other.version(), contents(other)?));
+    }
+    // The same digest has the same index, whichever of its versions writes it: that of the lowest version that can be
+    // installed, or else the reason of the lowest one.
+    order::sort_by(&mut sharing, |one, other| {
+        (one.0.is_some(), one.1).cmp(&(other.0.is_some(), other.1))
+    });
+    for (key, document) in &mut documents {
+        let first = sharing
+            .iter()
+            .find_map(|(reason, _, all)| Some((*reason, &all.iter().find(|(it, _)| it == key)?.1)));
+        *document = match first {
+            Some((None, shared)) => shared.clone(),
+            Some((Some(reason), _)) => IndexDocument::gone(reason),
+            None => IndexDocument::gone(reason),
+        };
+    }
+    Ok(documents)
+}
+
+/// Returns every index of one version that can be installed.
+fn as_published(release: &Release) -> Result<Vec<(IndexKey, IndexDocument)>, serde_json::Error> {
     let key = IndexKey::Version(release.package(), release.version().clone());
     let mut documents = vec![(key, version(release)?)];
     documents.extend(contents(release)?);
-    if let Some(reason) = standings.revoked(release.version()) {
-        for (_, document) in &mut documents {
-            // The bytes of a zip may be those of another version, too; nobody is led to them from here.
-            if !document.is_zip() {
-                *document = IndexDocument::gone(reason);
-            }
-        }
-    }
     Ok(documents)
+}
+
+/// Returns the digests of everything that OCI clients may ask of one version.
+///
+/// # Errors
+/// Never for these types; serde cannot know that.
+pub fn digests(release: &Release) -> Result<Vec<Sha256>, serde_json::Error> {
+    let artifact = oci::artifact(release)?;
+    let contents = artifact.map(|artifact| artifact.contents);
+    let contents = contents.unwrap_or_default();
+    Ok(contents.iter().map(Content::digest).collect())
 }
 
 /// What OCI clients may ask of one version: its manifests, and that its zips are there.

@@ -115,6 +115,12 @@ impl Standings {
         statement.map(|it| &it.reason)
     }
 
+    /// Whether any version must not be installed.
+    pub fn revokes_any(&self) -> bool {
+        let mut statements = self.versions.values();
+        statements.any(|it| it.state == State::Revoked)
+    }
+
     /// What is said, a line for each, for the users of `address`: of the package, then of every version
     /// that is revoked, then of others no more than they would read; the newest versions first.
     pub fn warnings(&self, address: &str) -> Vec<String> {

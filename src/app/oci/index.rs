@@ -1,18 +1,43 @@
 //! The indices of what was pushed: each follows one fact.
 
+use std::collections::HashSet;
+
 use terrace_core::address::MirroredAddress;
 use terrace_core::index::IndexDocument;
 use terrace_core::key::{FactKey, IndexKey, Package, PushedFact, PushedIndex};
 use terrace_core::oci::pushed::{
-    LinkDocument, ListedTag, TagDocument, blob_index, manifest_index, tags_index,
+    LinkDocument, ListedTag, ManifestReference, PushedManifest, TagDocument, blob_index,
+    manifest_index, tags_index,
 };
 use terrace_core::oci::{Digest, RepositoryName, Tag};
-use terrace_core::standing::{Reason, Standings, State};
+use terrace_core::standing::{Reason, Standings};
 use terrace_core::version::Version;
 
 use super::corrupt;
 use crate::app::{App, Boxed, Failure};
 use crate::store::{Facts as _, Indices as _, Platform, StoreError};
+
+/// The digests that a manifest refers to.
+#[derive(Debug, Default)]
+struct References {
+    blobs: Vec<Digest>,
+    manifests: Vec<Digest>,
+}
+
+impl References {
+    fn of(text: &str) -> Result<Self, Failure> {
+        let manifest = PushedManifest::parse(text.as_bytes());
+        let manifest = manifest.map_err(|error| corrupt(error.message()))?;
+        let mut references = Self::default();
+        for reference in manifest.references() {
+            match *reference {
+                ManifestReference::Blob(digest) => references.blobs.push(digest),
+                ManifestReference::Manifest(digest) => references.manifests.push(digest),
+            }
+        }
+        Ok(references)
+    }
+}
 
 impl<P: Platform> App<'_, P> {
     /// Makes an index what its fact says.
@@ -66,11 +91,7 @@ impl<P: Platform> App<'_, P> {
             }
             PushedIndex::Manifest(repository, digest) => {
                 let standings = self.standings_of(repository).await?;
-                if standings
-                    .versions
-                    .values()
-                    .any(|it| it.state == State::Revoked)
-                {
+                if standings.revokes_any() {
                     let tags = self.list_tags(repository).await?;
                     let names = tags.iter().filter(|it| it.document.digest == *digest);
                     let mut reasons = names.filter_map(|it| revoked(&standings, &it.tag));
@@ -78,12 +99,57 @@ impl<P: Platform> App<'_, P> {
                         return Ok(Some(IndexDocument::gone(reason)));
                     }
                 }
-                self.manifest_index(repository, *digest).await
+                let Some(text) = self.manifest(repository, *digest).await? else {
+                    return Ok(None);
+                };
+                if standings.revokes_any() {
+                    let blobs = References::of(&text)?.blobs;
+                    if let Some(gone) = self.revoked_blob(repository, &blobs).await? {
+                        return Ok(Some(gone));
+                    }
+                }
+                let index = manifest_index(text, *digest);
+                index.map(Some).map_err(|error| corrupt(error.message()))
             }
             PushedIndex::Blob(repository, digest) => {
-                let link = self.link(repository, *digest).await?;
-                Ok(link.map(|link| blob_index(&link, *digest)))
+                let Some(link) = self.link(repository, *digest).await? else {
+                    return Ok(None);
+                };
+                match self.revoked_blob(repository, &[*digest]).await? {
+                    Some(gone) => Ok(Some(gone)),
+                    None => Ok(Some(blob_index(&link, *digest))),
+                }
             }
+        }
+    }
+
+    /// Returns the index of the first of these blobs that are zips of revoked versions only, of the provider that a
+    /// repository holds.
+    async fn revoked_blob(
+        &self,
+        repository: &RepositoryName,
+        blobs: &[Digest],
+    ) -> Result<Option<IndexDocument>, Failure> {
+        let Some(address) = self.config.oci_providers.address(repository) else {
+            return Ok(None);
+        };
+        let digests = blobs.iter().filter_map(|digest| match digest {
+            Digest::Sha256(digest) => Some(*digest),
+            Digest::Sha512(_) => None,
+        });
+        self.revoked_content(&Package::Mirrored(address), digests)
+            .await
+    }
+
+    /// Reads what a manifest refers to; nothing where it is not there.
+    async fn references_of(
+        &self,
+        repository: &RepositoryName,
+        digest: Digest,
+    ) -> Result<References, Failure> {
+        match self.manifest(repository, digest).await? {
+            Some(text) => References::of(&text),
+            None => Ok(References::default()),
         }
     }
 
@@ -109,11 +175,22 @@ impl<P: Platform> App<'_, P> {
                 continue;
             };
             self.mark_tags(&repository).await?;
-            for index in [
+            let mut indices = vec![
                 PushedIndex::Tag(repository.clone(), tag.clone()),
                 PushedIndex::Manifest(repository.clone(), digest),
-                PushedIndex::Tags(repository),
-            ] {
+                PushedIndex::Tags(repository.clone()),
+            ];
+            let targets = self.references_of(&repository, digest).await?.manifests;
+            for target in targets {
+                indices.push(PushedIndex::Manifest(repository.clone(), target));
+                let blobs = self.references_of(&repository, target).await?.blobs;
+                let blobs = blobs.into_iter();
+                indices.extend(blobs.map(|blob| PushedIndex::Blob(repository.clone(), blob)));
+            }
+            let mut written = HashSet::new();
+            // All platforms have the same config.
+            indices.retain(|index| written.insert(index.to_string()));
+            for index in indices {
                 self.index_pushed(&index).await?;
             }
         }

@@ -128,7 +128,8 @@ impl<P: Platform> App<'_, P> {
         let Some(release) = self.release(package, version).await? else {
             return Ok(false);
         };
-        let wanted = self.said(step, package).await?.indices_of(&release)?;
+        let said = self.said(step, package).await?;
+        let wanted = self.indices_by(said, &release).await?;
         if self.differing(step, &wanted).await.is_empty() {
             return Ok(false);
         }
@@ -146,6 +147,7 @@ impl<P: Platform> App<'_, P> {
             None => {
                 step.spend(2);
                 let said = self.said_of(package).await?;
+                step.spend(said.listed.len().div_ceil(1_000));
                 step.said.insert((package.clone(), said))
             }
         };
@@ -153,8 +155,10 @@ impl<P: Platform> App<'_, P> {
     }
 
     async fn repair_pushed(&self, step: &mut Step, index: &PushedIndex) -> Result<bool, Failure> {
-        step.spend(3);
+        let began = self.operations();
         let wanted = self.pushed_index(index).await?;
+        let operations = self.operations() - began;
+        step.spend(operations as usize);
         // What there is no fact of is found by the walk over the indices.
         let Some(document) = wanted else {
             return Ok(false);
@@ -163,7 +167,7 @@ impl<P: Platform> App<'_, P> {
         if self.differing(step, &wanted).await.is_empty() {
             return Ok(false);
         }
-        step.spend(6);
+        step.spend(3 + operations as usize);
         self.index_pushed(index).await?;
         Ok(true)
     }

@@ -94,7 +94,14 @@ fn a_revoked_version_leaves_every_list_and_is_410_with_the_reason() {
     let mirror = format!("/mirror/{}/{namespace}/widget", registry.hostname());
     let oci = format!("/v2/providers/{namespace}/widget");
     let digest = registry.get(&format!("{oci}/manifests/1.0.0")).expect(200);
+    let index = digest.json();
     let digest = digest.header("docker-content-digest").unwrap().to_owned();
+    let target = index["manifests"][0]["digest"].as_str().unwrap();
+    let target = format!("{oci}/manifests/{target}");
+    let manifest = registry.get(&target).expect(200).json();
+    let zip = manifest["layers"][0]["digest"].as_str().unwrap();
+    let blob = format!("{oci}/blobs/{zip}");
+    registry.get(&blob).expect(307);
     let reason = "CVE-2026-1234";
     say(&registry, &format!("{admin}/1.0.0"), "revoked", reason).expect(200);
     let list = registry.get(&format!("{path}/versions")).expect(200).json();
@@ -117,7 +124,10 @@ fn a_revoked_version_leaves_every_list_and_is_410_with_the_reason() {
         format!("{mirror}/1.0.0.json"),
         format!("{oci}/manifests/1.0.0"),
         format!("{oci}/manifests/{digest}"),
+        target,
+        blob,
     ] {
+        registry.head(&path).expect(410);
         let gone = registry.get(&path).expect(410);
         assert!(gone.text().contains(reason), "{path} {}", gone.text());
         assert_eq!(gone.header("cache-control"), Some("no-store"), "{path}");

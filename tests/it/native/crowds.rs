@@ -352,7 +352,10 @@ fn indices_of_facts(memory: &Memory) -> (BTreeMap<String, IndexDocument>, impl F
     let mut growing = Vec::new();
     for release in &releases {
         let (package, listed) = (release.package(), ListedRelease::of(release).unwrap());
-        indices.extend(index::of_version(release, &standings(&package)).unwrap());
+        let others = releases.iter().filter(|it| it.package() == package);
+        let others = others.filter(|it| it.version() != release.version());
+        let others: Vec<Release> = others.cloned().collect();
+        indices.extend(index::of_version(release, &others, &standings(&package)).unwrap());
         if release.may_grow() {
             growing.push(format!("{package}/sha256/"));
         }

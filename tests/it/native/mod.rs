@@ -17,6 +17,7 @@ mod oci;
 mod oci_push;
 mod oci_push_races;
 mod oci_referrers;
+mod oci_revoked;
 mod presigned;
 mod pull;
 mod races;

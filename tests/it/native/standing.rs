@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::support::breaks::When;
-use crate::support::fixtures::{Signer, zip_of};
+use crate::support::fixtures::{Signer, sha256, zip_of};
 use crate::support::memory::Memory;
 use crate::support::pushed::{Pushed, PushedProvider};
 use crate::support::{ModuleFixture, ProviderFixture, Registry, Response};
@@ -25,20 +25,23 @@ fn published() -> (Memory, Registry, ModuleFixture) {
     (memory, registry, fixture)
 }
 
-/// What clients get of the first version: the status of its download, and whether it is listed.
-fn seen(registry: &Registry, fixture: &ModuleFixture) -> (u16, bool) {
+/// What clients get of the first version: the status of its download and of its blob, and whether it is listed.
+fn seen(registry: &Registry, fixture: &ModuleFixture) -> (u16, u16, bool) {
     let download = registry.get(&format!("{}/1.0.0/download", fixture.path()));
+    let digest = sha256(&fixture.archive);
+    let blob = format!("/v2/modules/{}/blobs/sha256:{digest}", fixture.address);
+    let blob = registry.get(&blob);
     let list = registry
         .get(&format!("{}/versions", fixture.path()))
         .expect(200);
-    (download.status, list.text().contains("1.0.0"))
+    (download.status, blob.status, list.text().contains("1.0.0"))
 }
 
 #[test]
 fn a_statement_that_is_broken_off_anywhere_is_finished_by_the_same_request() {
     for (from, to, wanted) in [
-        ("active", "revoked", (410, false)),
-        ("revoked", "active", (200, true)),
+        ("active", "revoked", (410, 410, false)),
+        ("revoked", "active", (200, 307, true)),
     ] {
         for when in [When::Before, When::After] {
             for at in 0.. {
@@ -78,7 +81,7 @@ fn a_reader_that_mends_an_index_does_not_bring_back_what_is_revoked_meanwhile() 
     registry
         .get(&format!("{}/1.0.0/download", fixture.path()))
         .expect(200);
-    assert_eq!(seen(&registry, &fixture), (410, false));
+    assert_eq!(seen(&registry, &fixture), (410, 410, false));
 }
 
 #[test]

@@ -122,7 +122,7 @@ fn module_index() -> Document {
 }
 
 fn index_metadata() -> Document {
-    let indices = index::of_version(&module(), &Standings::default()).unwrap();
+    let indices = index::of_version(&module(), &[], &Standings::default()).unwrap();
     let (_, manifest) = indices.last().unwrap();
     Document::of::<IndexMetadata>(manifest.metadata.write())
 }

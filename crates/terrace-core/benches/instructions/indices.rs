@@ -52,7 +52,7 @@ fn versions((package, releases): (Package, Vec<ListedRelease>)) -> (Indices, Pac
 #[bench::mirrored_of_15_platforms(mirrored())]
 #[bench::module(module())]
 fn of_version(release: Release) -> (Indices, Release) {
-    let indices = index::of_version(black_box(&release), &Standings::default());
+    let indices = index::of_version(black_box(&release), &[], &Standings::default());
     (black_box(indices.unwrap()), release)
 }
 

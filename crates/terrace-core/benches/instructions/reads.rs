@@ -182,7 +182,7 @@ fn stored() -> BTreeMap<String, IndexDocument> {
     for release in [provider(), mirrored(), module()] {
         let package = release.package();
         all.extend(index::versions(&package, listed(&package, 50), &nothing).unwrap());
-        all.extend(index::of_version(&release, &nothing).unwrap());
+        all.extend(index::of_version(&release, &[], &nothing).unwrap());
     }
     let named = all.into_iter();
     named

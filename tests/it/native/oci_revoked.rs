@@ -1,0 +1,261 @@
+//! Blobs and manifests of revoked versions, by their digests.
+
+use serde_json::{Value, json};
+
+use crate::support::fixtures::{Signer, add_key, sha256, zip_of};
+use crate::support::memory::Memory;
+use crate::support::pushed::{Pushed, PushedProvider, digest};
+use crate::support::registry::{Registry, Response};
+use crate::support::released::Released;
+use crate::support::tokens::post;
+use crate::support::{ModuleFixture, ProviderFixture};
+
+fn in_memory() -> (Memory, Registry) {
+    let memory = Memory::new();
+    let registry = Registry::in_memory(&memory, &[]);
+    (memory, registry)
+}
+
+fn say(registry: &Registry, path: &str, state: &str) -> Response {
+    let body = json!({ "state": state, "reason": "it deletes" }).to_string();
+    registry
+        .admin("PUT", path, Some(body.as_bytes()))
+        .expect(200)
+}
+
+/// Publishes versions of a module that all have the same bytes; where their blob is.
+fn with_same_bytes(registry: &Registry, versions: &[&str]) -> String {
+    let zip = zip_of(&[("main.tf", b"# the same\n")]);
+    for version in versions {
+        let module = ModuleFixture::of("acme", version).with_zip(zip.clone());
+        module.publish(registry);
+    }
+    format!("/v2/modules/acme/vpc/aws/blobs/sha256:{}", sha256(&zip))
+}
+
+fn say_of_module(registry: &Registry, version: &str, state: &str) {
+    let path = format!("/admin/v1/modules/acme/vpc/aws/{version}/standing");
+    say(registry, &path, state);
+}
+
+/// What a path answers, by its index and without any.
+fn statuses(memory: &Memory, registry: &Registry, path: &str) -> [u16; 3] {
+    let indexed = registry.get(path).status;
+    memory.lose_indices();
+    let missed = registry.get(path).status;
+    // Now by the index that the read has left.
+    [indexed, missed, registry.get(path).status]
+}
+
+/// Repairs everything; the names of the facts whose indices were not what they should be.
+fn reindex(registry: &Registry) -> Vec<String> {
+    let mut rewritten: Vec<String> = Vec::new();
+    let mut body = json!({});
+    loop {
+        let answer = post(registry, "/admin/v1/reindex", &body)
+            .expect(200)
+            .json();
+        let names = answer["rewritten"].as_array().unwrap().iter();
+        rewritten.extend(names.map(|name| name.as_str().unwrap().to_owned()));
+        match answer.get("next") {
+            Some(next) => body["behind"] = next.clone(),
+            None => return rewritten,
+        }
+    }
+}
+
+#[test]
+fn whatever_has_a_digest_is_410_when_its_version_is_revoked_and_back_when_it_is_restored() {
+    for released in [
+        Released::provider("1.0.0"),
+        Released::mirrored("1.0.0"),
+        Released::module("1.0.0"),
+    ] {
+        let (memory, registry) = in_memory();
+        released.prepare(&registry);
+        released.store_archives(&memory);
+        let status = registry.send(&released.request(&registry)).status;
+        assert_eq!(status, 201, "{released:?}");
+        let paths = released.everything(&registry);
+        assert!(paths.iter().any(|path| path.contains("/blobs/")));
+        let before: Vec<u16> = paths.iter().map(|it| registry.get(it).status).collect();
+        say(&registry, &released.standing(Some("1.0.0")), "revoked");
+        for path in &paths {
+            let gone = registry.get(path).expect(410);
+            assert!(gone.text().contains("it deletes"), "{path} {}", gone.text());
+            assert_eq!(gone.header("cache-control"), Some("no-store"), "{path}");
+            assert_eq!(gone.header("location"), None, "{path}");
+            registry.head(path).expect(410);
+            memory.forget_operations();
+            registry.get(path).expect(410);
+            assert_eq!(memory.operations().len(), 1, "{path}");
+            assert_eq!(statuses(&memory, &registry, path), [410; 3], "{path}");
+        }
+        say(&registry, &released.standing(Some("1.0.0")), "active");
+        for (path, status) in paths.iter().zip(before) {
+            assert_eq!(statuses(&memory, &registry, path), [status; 3], "{path}");
+        }
+    }
+}
+
+#[test]
+fn bytes_of_two_versions_are_gone_only_when_both_are_revoked() {
+    let (memory, registry) = in_memory();
+    let blob = with_same_bytes(&registry, &["1.0.0", "1.1.0"]);
+    for (version, state, status) in [
+        ("1.0.0", "revoked", 307),
+        ("1.1.0", "revoked", 410),
+        ("1.0.0", "active", 307),
+        ("1.0.0", "revoked", 410),
+        ("1.1.0", "active", 307),
+        ("1.0.0", "active", 307),
+        ("1.1.0", "revoked", 307),
+        ("1.0.0", "revoked", 410),
+    ] {
+        say_of_module(&registry, version, state);
+        let found = statuses(&memory, &registry, &blob);
+        assert_eq!(found, [status; 3], "{version} {state}");
+        reindex(&registry);
+        let (repaired, rewritten) = (memory.documents(), reindex(&registry));
+        registry.get(&blob).expect(status);
+        // Of versions that can be installed, each writes itself as the one that has the bytes.
+        if status == 410 {
+            assert_eq!(rewritten, [""; 0], "{version} {state}");
+            assert_eq!(memory.documents(), repaired, "{version} {state}");
+        }
+    }
+}
+
+#[test]
+fn bytes_of_a_revoked_version_are_back_when_another_is_published_with_them() {
+    let (memory, registry) = in_memory();
+    let blob = with_same_bytes(&registry, &["1.0.0"]);
+    say_of_module(&registry, "1.0.0", "revoked");
+    registry.get(&blob).expect(410);
+    with_same_bytes(&registry, &["1.1.0"]);
+    assert_eq!(statuses(&memory, &registry, &blob), [307; 3]);
+    reindex(&registry);
+    registry.get(&blob).expect(307);
+}
+
+#[test]
+fn bytes_of_two_versions_that_are_revoked_at_once_are_gone() {
+    let (memory, registry) = in_memory();
+    let blob = with_same_bytes(&registry, &["1.0.0", "1.1.0"]);
+    let other = memory.clone();
+    memory.before_index_write(move || {
+        let registry = Registry::in_memory(&other, &[]);
+        say_of_module(&registry, "1.1.0", "revoked");
+    });
+    say_of_module(&registry, "1.0.0", "revoked");
+    assert_eq!(statuses(&memory, &registry, &blob), [410; 3]);
+}
+
+#[test]
+fn an_index_of_before_blobs_were_blocked_is_rewritten_by_the_repair() {
+    let (memory, registry) = in_memory();
+    let blob = with_same_bytes(&registry, &["1.0.0"]);
+    let digest = blob.rsplit(':').next().unwrap();
+    let key = format!("modules/acme/vpc/aws/sha256/{digest}");
+    let open = memory.index(&key);
+    reindex(&registry);
+    say_of_module(&registry, "1.0.0", "revoked");
+    memory.restore_index(&key, open);
+    registry.get(&blob).expect(307);
+    let rewritten = reindex(&registry);
+    assert_eq!(rewritten, ["releases/modules/acme/vpc/aws/1.0.0"]);
+    registry.get(&blob).expect(410);
+}
+
+#[test]
+fn what_a_revoked_key_has_signed_is_gone_by_its_digest_unless_another_has_signed_it_too() {
+    let (memory, registry) = in_memory();
+    let own = ProviderFixture::of("acme", "widget", "1.0.0");
+    own.publish(&registry);
+    let mut stolen =
+        ProviderFixture::of("acme", "widget", "1.1.0").with_zip(own.packages[0].3.clone());
+    stolen.add_package(
+        "linux",
+        "arm64",
+        zip_of(&[("terraform-provider-widget_v1", b"stolen")]),
+    );
+    stolen.sign(Signer::other());
+    add_key(&registry, "acme", Signer::other());
+    stolen.upload(&registry);
+    stolen.put(&registry).expect(201);
+    let blob = |zip: &[u8]| format!("/v2/providers/acme/widget/blobs/sha256:{}", sha256(zip));
+    let shared = blob(&own.packages[0].3);
+    let only = blob(&zip_of(&[("terraform-provider-widget_v1", b"stolen")]));
+    let revoke = |signer: &Signer, state: &str| {
+        let path = format!("/admin/v1/namespaces/acme/keys/{}", signer.key_id());
+        say(&registry, &path, state);
+    };
+    for (signer, state, wanted) in [
+        (Signer::other(), "revoked", (410, 307)),
+        (Signer::usual(), "revoked", (410, 410)),
+        (Signer::other(), "active", (307, 307)),
+        (Signer::usual(), "active", (307, 307)),
+    ] {
+        revoke(signer, state);
+        let found = [&only, &shared].map(|path| statuses(&memory, &registry, path));
+        assert_eq!(found, [[wanted.0; 3], [wanted.1; 3]], "{state}");
+    }
+}
+
+/// Where everything of a pushed provider is: its zips, and the manifests of its platforms.
+fn pushed_paths(registry: &Registry, provider: &PushedProvider, index: &Value) -> Vec<String> {
+    let pushed = Pushed::of(registry, &provider.repository());
+    let manifests = index["manifests"].as_array().unwrap().iter();
+    let manifests =
+        manifests.map(|it| pushed.path(&format!("manifests/{}", it["digest"].as_str().unwrap())));
+    let zips = provider.zips.iter();
+    let zips = zips.map(|(_, zip)| pushed.path(&format!("blobs/{}", digest(zip))));
+    manifests.chain(zips).collect()
+}
+
+#[test]
+fn zips_of_a_revoked_version_are_gone_from_the_repository_that_they_were_pushed_to() {
+    let (memory, registry) = in_memory();
+    let old = PushedProvider::of("acme", "old");
+    let mut new = PushedProvider::of("acme", "new");
+    // Nothing has changed for this platform.
+    new.zips[0] = old.zips[0].clone();
+    let mut paths = Vec::new();
+    for (provider, version) in [(&old, "1.0.0"), (&new, "1.1.0")] {
+        let index = provider.prepare(&registry);
+        provider.tag(&registry, version, &index).expect(201);
+        paths.push(pushed_paths(&registry, provider, &index));
+    }
+    let [of_old, of_new] = [&paths[0], &paths[1]];
+    // The manifest and the zip of the second platform, which no other version has.
+    let only_old = [&of_old[1], &of_old[3]];
+    let say_of = |version: &str, state: &str| {
+        let path = format!("/admin/v1/mirror/registry.opentofu.org/acme/widget/{version}/standing");
+        say(&registry, &path, state);
+    };
+    let empty = Pushed::of(&registry, &old.repository()).path(&format!("blobs/{}", digest(b"{}")));
+    say_of("1.0.0", "revoked");
+    for path in only_old {
+        registry.head(path).expect(410);
+        assert_eq!(statuses(&memory, &registry, path), [410; 3], "{path}");
+    }
+    for path in of_new {
+        let found = statuses(&memory, &registry, path);
+        assert!(found == [200; 3] || found == [307; 3], "{path} {found:?}");
+    }
+    assert_eq!(statuses(&memory, &registry, &empty), [307; 3]);
+    say_of("1.1.0", "revoked");
+    for path in of_old.iter().chain(of_new) {
+        assert_eq!(statuses(&memory, &registry, path), [410; 3], "{path}");
+    }
+    reindex(&registry);
+    assert_eq!(reindex(&registry), [""; 0]);
+    say_of("1.0.0", "active");
+    for path in of_old {
+        let found = statuses(&memory, &registry, path);
+        assert!(found == [200; 3] || found == [307; 3], "{path} {found:?}");
+    }
+    let [manifest, zip] = [&of_new[1], &of_new[3]];
+    assert_eq!(statuses(&memory, &registry, manifest), [410; 3]);
+    assert_eq!(statuses(&memory, &registry, zip), [410; 3]);
+}
