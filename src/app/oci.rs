@@ -3,6 +3,7 @@
 mod blobs;
 mod index;
 mod manifests;
+mod mounts;
 mod provider;
 mod referrers;
 mod removal;

@@ -286,7 +286,7 @@ impl<P: Platform> App<'_, P> {
     }
 
     /// Something with a digest in a package's repository.
-    async fn content(
+    pub(super) async fn content(
         &self,
         package: &Package,
         digest: Sha256,

@@ -185,7 +185,9 @@ pub enum PushedIndex {
 }
 
 impl Package {
-    fn hidden(mut self) -> Self {
+    /// Returns a package of the same kind that nobody can publish: what is hidden is looked up there.
+    #[must_use]
+    pub fn hidden(mut self) -> Self {
         match &mut self {
             Self::Provider(address) => address.namespace = Namespace::hidden(),
             Self::Module(address) => address.namespace = ModuleNamespace::hidden(),

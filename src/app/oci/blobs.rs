@@ -1,6 +1,6 @@
-//! Blobs: stored, linked, mounted and deleted.
+//! Blobs: stored, linked and deleted.
 
-use terrace_core::access::{Caller, Sight};
+use terrace_core::access::Caller;
 use terrace_core::key::{BytesKey, IndexKey, PushedFact, PushedIndex};
 use terrace_core::oci::pushed::{LinkDocument, PushedPath, UploadId, UploadSession};
 use terrace_core::oci::{Digest, OciCode, OciError, RepositoryName, empty_config};
@@ -15,32 +15,6 @@ use crate::store::{
 };
 
 impl<P: Platform> App<'_, P> {
-    /// What is known of a blob that the caller may mount, since it may read it.
-    pub(super) async fn mountable(
-        &self,
-        caller: &Caller,
-        from: Option<&str>,
-        digest: Digest,
-    ) -> Result<Option<LinkDocument>, Failure> {
-        match from {
-            None if !self.config.access.lets_read_all(caller) => Ok(None),
-            None => {
-                let head = self
-                    .platform
-                    .archives()
-                    .head(BytesKey::Blob(digest))
-                    .await?;
-                Ok(head.map(|head| LinkDocument { size: head.size }))
-            }
-            Some(from) => match RepositoryName::parse(from) {
-                Ok(from) if matches!(self.sight(caller, &from), Sight::Public | Sight::Private) => {
-                    self.link(&from, digest).await
-                }
-                _ => Ok(None),
-            },
-        }
-    }
-
     /// Makes a blob of what has come of an upload and the rest of it.
     pub(super) async fn receive_blob(
         &self,

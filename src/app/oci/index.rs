@@ -125,7 +125,7 @@ impl<P: Platform> App<'_, P> {
 
     /// Returns the index of the first of these blobs that are zips of revoked versions only, of the provider that a
     /// repository holds.
-    async fn revoked_blob(
+    pub(super) async fn revoked_blob(
         &self,
         repository: &RepositoryName,
         blobs: &[Digest],

@@ -12,7 +12,7 @@ use terrace_core::version::Version;
 use super::denied;
 use crate::app::publish::Published;
 use crate::app::{App, Boxed, Failure, all};
-use crate::store::{Archives as _, Clock as _, Payload, Platform, StoreError, Stored};
+use crate::store::{Clock as _, Platform};
 
 impl<P: Platform> App<'_, P> {
     /// Mirrors what is pushed with these tags, if one of them is a version of a provider.
@@ -106,27 +106,14 @@ impl<P: Platform> App<'_, P> {
         repository: &RepositoryName,
         archive: &ExpectedArchive,
     ) -> Result<(), Failure> {
-        let archives = self.platform.archives();
-        let (to, digest) = (archive.key, Digest::Sha256(archive.key.digest));
+        let digest = Digest::Sha256(archive.key.digest);
         if self.link(repository, digest).await?.is_none() {
             let told = format!("{repository} does not have the zip {digest}");
             return Err(denied(OciError::new(OciCode::ManifestBlobUnknown, told)));
         }
-        // Where something is private, how long this takes tells nobody what others have stored.
-        if !self.config.access.guards_reads() && archives.head(to.into()).await?.is_some() {
-            return Ok(());
-        }
         // What is not there is missed when the release is planned.
-        let Some((_, stream)) = archives.open(BytesKey::Blob(digest)).await? else {
-            return Ok(());
-        };
-        match archives.store(to.into(), Payload::Stream(stream)).await {
-            Ok(Stored::Yes) => Ok(()),
-            Ok(Stored::DigestMismatch) => Err(Failure::Corrupt(BytesKey::Blob(digest).to_string())),
-            // Somebody else brings it.
-            Err(StoreError::Busy(_)) if archives.head(to.into()).await?.is_some() => Ok(()),
-            Err(error) => Err(error.into()),
-        }
+        let copied = self.copy_bytes(BytesKey::Blob(digest), archive.key.into());
+        copied.await.map(drop)
     }
 }
 

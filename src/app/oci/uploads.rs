@@ -37,7 +37,14 @@ impl<P: Platform> App<'_, P> {
         let mount = query.value("mount");
         if let Some(digest) = mount.and_then(|mount| Digest::parse(&mount).ok()) {
             let from = query.value("from");
-            if let Some(link) = self.mountable(caller, from.as_deref(), digest).await? {
+            let mountable = self.mountable(
+                caller,
+                &repository,
+                from.as_deref(),
+                digest,
+                request.origin(),
+            );
+            if let Some(link) = mountable.await? {
                 return self.link_blob(&repository, digest, link.size).await;
             }
         }

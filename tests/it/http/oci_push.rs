@@ -238,6 +238,25 @@ fn a_blob_is_mounted_where_it_is_and_else_sent_11_5() {
 }
 
 #[test]
+fn a_blob_of_a_published_release_is_mounted_11_5() {
+    let registry = Registry::start();
+    let pushed = Pushed::new(&registry);
+    let module = ModuleFixture::new("1.0.0");
+    module.publish(&registry);
+    let mount = |bytes: &[u8]| {
+        let query = format!("mount={}&from=modules/{}", digest(bytes), module.address);
+        let sent = pushed.request("POST", &format!("blobs/uploads/?{query}"));
+        registry.send(&sent.body(b""))
+    };
+    for bytes in [&module.archive[..], b"{}"] {
+        mount(bytes).expect(201);
+        has_blob(&pushed, bytes);
+    }
+    let begun = mount(unique("another").as_bytes()).expect(202);
+    assert!(begun.header("location").unwrap().contains("/uploads/"));
+}
+
+#[test]
 fn an_upload_can_be_cancelled() {
     let registry = Registry::start();
     let pushed = Pushed::new(&registry);

@@ -14,6 +14,7 @@ mod incoming;
 mod login;
 mod observed;
 mod oci;
+mod oci_mounts;
 mod oci_push;
 mod oci_push_races;
 mod oci_referrers;

@@ -32,7 +32,7 @@ pub(super) fn paths(text: &str, tag: &str) -> Vec<String> {
 /// Breaks what `act` does at each of its writes, before the write takes effect and after it. Whatever
 /// breaks, nothing answers with a failure, and the same again finishes it: `holds` in the end.
 #[track_caller]
-fn break_everywhere<T>(
+pub(super) fn break_everywhere<T>(
     at_least: usize,
     prepare: impl Fn(&Registry) -> T,
     act: impl Fn(&Registry, &T) -> u16,

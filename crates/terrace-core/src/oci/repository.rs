@@ -97,6 +97,15 @@ impl OciRequest {
 }
 
 impl Repository {
+    /// Reads the name of a repository.
+    ///
+    /// # Errors
+    /// That it is none, or that of a repository that clients push to.
+    pub fn parse(name: &str) -> Result<Self, OciError> {
+        let segments: Vec<&str> = name.split('/').collect();
+        repository(&segments)
+    }
+
     /// The name of a package's repository.
     pub fn of(package: &Package) -> String {
         match package {

@@ -1,0 +1,146 @@
+//! Blobs that a repository takes from another one instead of from the client.
+
+use terrace_core::access::{Caller, Owner, Sight};
+use terrace_core::archive::ArchiveFormat;
+use terrace_core::index::ContentMetadata;
+use terrace_core::key::{ArchiveKey, ArchiveKind, BytesKey, Package};
+use terrace_core::oci::pushed::LinkDocument;
+use terrace_core::oci::{Digest, EMPTY_CONFIG, Repository, RepositoryName, empty_config};
+use terrace_core::own_hosts::OwnHosts;
+
+use crate::app::{App, Failure};
+use crate::store::{Archives as _, Payload, Platform, StoreError, Stored};
+
+impl<P: Platform> App<'_, P> {
+    /// Returns the link to a blob that the caller may mount into a repository, which is a blob that it may read. Its
+    /// bytes are among the blobs then. `origin` is the registry's own, as the client reached it.
+    pub(super) async fn mountable(
+        &self,
+        caller: &Caller,
+        repository: &RepositoryName,
+        from: Option<&str>,
+        digest: Digest,
+        origin: &str,
+    ) -> Result<Option<LinkDocument>, Failure> {
+        let Some(from) = from else {
+            if !self.config.access.lets_read_all(caller) {
+                return self.mountable_pushed(caller, repository, digest).await;
+            }
+            let head = self.platform.archives().head(BytesKey::Blob(digest));
+            return Ok(head.await?.map(|head| LinkDocument { size: head.size }));
+        };
+        if let Ok(from) = RepositoryName::parse(from) {
+            return self.mountable_pushed(caller, &from, digest).await;
+        }
+        let own = OwnHosts::new(origin, &self.config.hostnames);
+        match (Repository::parse(from), digest) {
+            (Ok(from), Digest::Sha256(_)) => {
+                let package = from.package(&own);
+                self.mountable_published(caller, package, digest).await
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// Looks for a blob in a repository that clients push to.
+    async fn mountable_pushed(
+        &self,
+        caller: &Caller,
+        from: &RepositoryName,
+        digest: Digest,
+    ) -> Result<Option<LinkDocument>, Failure> {
+        let nowhere = RepositoryName::hidden();
+        let from = match self.sight(caller, from) {
+            Sight::Public | Sight::Private => from,
+            // The same operations as where there is nothing.
+            Sight::Hidden | Sight::Closed => &nowhere,
+        };
+        let Some(link) = self.link(from, digest).await? else {
+            return Ok(None);
+        };
+        let is_revoked = self.revoked_blob(from, &[digest]).await?.is_some();
+        Ok(Some(link).filter(|_| !is_revoked))
+    }
+
+    /// Looks for a blob in a repository that is made of published releases, and copies it to the blobs.
+    async fn mountable_published(
+        &self,
+        caller: &Caller,
+        package: Package,
+        digest: Digest,
+    ) -> Result<Option<LinkDocument>, Failure> {
+        let sight = self.config.access.sight(caller, &Owner::of(&package));
+        let package = match sight {
+            Sight::Public | Sight::Private if digest == Digest::Sha256(empty_config()) => {
+                return self.mount_empty_config().await.map(Some);
+            }
+            Sight::Public | Sight::Private => package,
+            // The same operations as where there is nothing.
+            Sight::Hidden | Sight::Closed => package.hidden(),
+        };
+        let Digest::Sha256(sha256) = digest else {
+            return Ok(None);
+        };
+        let document = self.content(&package, sha256).await?;
+        // A revoked version has no content.
+        let content = document.and_then(|document| document.metadata.content);
+        let Some(zip) = content.filter(|it| it.media_type.is_none() && self.serves(&package, it))
+        else {
+            return Ok(None);
+        };
+        let archive = BytesKey::Archive(ArchiveKey {
+            digest: sha256,
+            kind: ArchiveKind::Archive(ArchiveFormat::Zip),
+        });
+        let is_there = self.copy_bytes(archive, BytesKey::Blob(digest)).await?;
+        Ok(is_there.then_some(LinkDocument { size: zip.size }))
+    }
+
+    /// Whether the operator wants the version to be served that a content is of.
+    fn serves(&self, package: &Package, content: &ContentMetadata) -> bool {
+        match (package, &content.version) {
+            (Package::Mirrored(address), Some(version)) => {
+                !self.config.pull.blocks(address, version)
+            }
+            _ => true,
+        }
+    }
+
+    /// Stores the config that every manifest of a published release has: no archive holds it.
+    async fn mount_empty_config(&self) -> Result<LinkDocument, Failure> {
+        let archives = self.platform.archives();
+        let key = BytesKey::Blob(Digest::Sha256(empty_config()));
+        if archives.head(key).await?.is_none() {
+            let bytes = Payload::Bytes(EMPTY_CONFIG.as_bytes().to_vec());
+            match archives.store(key, bytes).await {
+                Ok(Stored::Yes) => {}
+                Ok(Stored::DigestMismatch) => return Err(Failure::Corrupt(key.to_string())),
+                // Somebody else stores it.
+                Err(StoreError::Busy(_)) if archives.head(key).await?.is_some() => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        let size = EMPTY_CONFIG.len() as u64;
+        Ok(LinkDocument { size })
+    }
+
+    /// Copies bytes to another key, unless they are there. They do not enter wasm. Returns whether they are there now:
+    /// they are not if there are none to be copied.
+    pub(super) async fn copy_bytes(&self, from: BytesKey, to: BytesKey) -> Result<bool, Failure> {
+        let archives = self.platform.archives();
+        // Where something is private, the time that this takes must not tell what others have stored.
+        if !self.config.access.guards_reads() && archives.head(to).await?.is_some() {
+            return Ok(true);
+        }
+        let Some((_, stream)) = archives.open(from).await? else {
+            return Ok(false);
+        };
+        match archives.store(to, Payload::Stream(stream)).await {
+            Ok(Stored::Yes) => Ok(true),
+            Ok(Stored::DigestMismatch) => Err(Failure::Corrupt(from.to_string())),
+            // Somebody else stores them.
+            Err(StoreError::Busy(_)) if archives.head(to).await?.is_some() => Ok(true),
+            Err(error) => Err(error.into()),
+        }
+    }
+}

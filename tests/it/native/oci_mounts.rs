@@ -1,0 +1,255 @@
+//! Blobs of published releases, mounted into repositories that clients push to.
+
+use serde_json::json;
+
+use super::oci_push::{NAME, break_everywhere, in_memory};
+use crate::support::fixtures::sha256;
+use crate::support::memory::Memory;
+use crate::support::pushed::{Pushed, PushedProvider, digest};
+use crate::support::registry::{Registry, Response, Sent, TOKEN};
+use crate::support::tokens::create;
+use crate::support::{MirrorFixture, ModuleFixture, ProviderFixture};
+
+/// A mount into [`NAME`], without a body.
+fn mount(registry: &Registry, token: &str, query: &str) -> Response {
+    let target = format!("/v2/{NAME}/blobs/uploads/?mount={query}");
+    registry.send(&Sent::new("POST", &target).body(b"").bearing(token))
+}
+
+fn uploads(memory: &Memory) -> usize {
+    let keys = memory.keys();
+    keys.iter()
+        .filter(|it| it.starts_with("oci/uploads/"))
+        .count()
+}
+
+/// Something of every kind, each by its repository and its first zip.
+fn publish_all(registry: &Registry) -> [(String, Vec<u8>); 3] {
+    let provider = ProviderFixture::of("acme", "widget", "1.0.0");
+    let mirrored = MirrorFixture::of(ProviderFixture::of("acme", "gadget", "1.0.0"));
+    let module = ModuleFixture::of("acme", "1.0.0");
+    provider.publish(registry);
+    mirrored.publish(registry);
+    module.publish(registry);
+    [
+        (
+            "providers/acme/widget".to_owned(),
+            provider.packages[0].3.clone(),
+        ),
+        (
+            format!("providers/{}", mirrored.address()),
+            mirrored.origin.packages[0].3.clone(),
+        ),
+        (format!("modules/{}", module.address), module.archive),
+    ]
+}
+
+fn say(registry: &Registry, path: &str, state: &str) {
+    let body = json!({ "state": state, "reason": "a test" }).to_string();
+    let path = format!("/admin/v1/{path}/standing");
+    registry
+        .admin("PUT", &path, Some(body.as_bytes()))
+        .expect(200);
+}
+
+#[test]
+fn everything_of_a_published_release_is_mounted_and_leaves_no_upload() {
+    let (memory, registry) = in_memory();
+    let pushed = Pushed::of(&registry, NAME);
+    for (from, zip) in publish_all(&registry) {
+        for bytes in [&zip[..], b"{}"] {
+            let digest = digest(bytes);
+            let made = mount(&registry, TOKEN, &format!("{digest}&from={from}")).expect(201);
+            let blob = pushed.path(&format!("blobs/{digest}"));
+            assert_eq!(made.header("location"), Some(blob.as_str()), "{from}");
+            assert_eq!(made.header("docker-content-digest"), Some(digest.as_str()));
+            let head = registry.head(&blob).expect(200);
+            let length = bytes.len().to_string();
+            assert_eq!(head.header("content-length"), Some(length.as_str()));
+            let found = registry.get(&blob).expect(307);
+            let found = registry.get(found.header("location").unwrap()).expect(200);
+            assert_eq!(found.body, bytes, "{from}");
+            pushed
+                .send("DELETE", &format!("blobs/{digest}"))
+                .expect(202);
+        }
+    }
+    assert_eq!(uploads(&memory), 0);
+}
+
+/// Under the registry's own hostname a hosted provider has a second name.
+#[test]
+fn a_hosted_provider_is_mounted_by_its_long_name() {
+    let (_, registry) = in_memory();
+    let [(_, zip), ..] = publish_all(&registry);
+    let from = format!("providers/{}/acme/widget", registry.hostname());
+    mount(&registry, TOKEN, &format!("{}&from={from}", digest(&zip))).expect(201);
+}
+
+#[test]
+fn what_no_release_has_as_a_blob_is_to_be_sent() {
+    let (_, registry) = in_memory();
+    let [(provider, zip), (_, mirrored), (module, _)] = publish_all(&registry);
+    let manifest = registry
+        .head(&format!("/v2/{provider}/manifests/1.0.0"))
+        .expect(200);
+    let manifest = manifest.header("docker-content-digest").unwrap();
+    let pushed = Pushed::of(&registry, NAME);
+    for query in [
+        // Of another package, and a manifest, which is no blob.
+        format!("{}&from={module}", digest(&zip)),
+        format!("{}&from={provider}", digest(&mirrored)),
+        format!("{manifest}&from={provider}"),
+        format!("sha512:{}&from={provider}", "0".repeat(128)),
+        format!("{}&from=providers/acme", digest(&zip)),
+        format!("{}&from=providers/Acme/widget", digest(&zip)),
+        format!("{}&from=providers/acme/missing", digest(&zip)),
+        format!("{}&from=modules", digest(&zip)),
+    ] {
+        let begun = mount(&registry, TOKEN, &query).expect(202);
+        assert!(
+            begun.header("location").unwrap().contains("/uploads/"),
+            "{query}"
+        );
+    }
+    pushed.get(&format!("blobs/{}", digest(&zip))).expect(404);
+}
+
+#[test]
+fn a_mount_that_is_broken_at_each_write_links_nothing_and_can_be_sent_again() {
+    let module = ModuleFixture::of("acme", "1.0.0");
+    for bytes in [&module.archive[..], b"{}"] {
+        let digest = digest(bytes);
+        break_everywhere(
+            2,
+            |registry| module.publish(registry),
+            |registry, _| {
+                let query = format!("{digest}&from=modules/{}", module.address);
+                let status = mount(registry, TOKEN, &query).status;
+                let pushed = Pushed::of(registry, NAME);
+                let found = pushed.head(&format!("blobs/{digest}")).status;
+                // A link that was written although that was not answered leads to the whole blob.
+                assert!(
+                    matches!((status, found), (201, 200) | (503, 200 | 404)),
+                    "{status} {found}"
+                );
+                if found == 200 {
+                    let url = pushed.get(&format!("blobs/{digest}")).expect(307);
+                    let found = registry.get(url.header("location").unwrap()).expect(200);
+                    assert_eq!(found.body, bytes);
+                }
+                status
+            },
+            |registry, _| {
+                let pushed = Pushed::of(registry, NAME);
+                pushed.head(&format!("blobs/{digest}")).expect(200);
+            },
+        );
+    }
+}
+
+#[test]
+fn an_archive_that_is_damaged_is_not_linked() {
+    let (memory, registry) = in_memory();
+    let [.., (from, zip)] = publish_all(&registry);
+    let digest = digest(&zip);
+    let archive = format!("archives/{}.zip", sha256(&zip));
+    let query = format!("{digest}&from={from}");
+    memory.put_object(&archive, b"other bytes");
+    mount(&registry, TOKEN, &query).expect(500);
+    memory.remove_object(&archive);
+    mount(&registry, TOKEN, &query).expect(202);
+    let pushed = Pushed::of(&registry, NAME);
+    pushed.head(&format!("blobs/{digest}")).expect(404);
+}
+
+#[test]
+fn a_blob_of_a_revoked_version_is_not_mounted() {
+    let (_, registry) = in_memory();
+    let [_, _, (from, zip)] = publish_all(&registry);
+    let query = format!("{}&from={from}", digest(&zip));
+    say(&registry, "modules/acme/vpc/aws/1.0.0", "revoked");
+    mount(&registry, TOKEN, &query).expect(202);
+    say(&registry, "modules/acme/vpc/aws/1.0.0", "active");
+    mount(&registry, TOKEN, &query).expect(201);
+    // And neither from where a provider was pushed to.
+    let provider = PushedProvider::of("acme", "a zip");
+    let index = provider.prepare(&registry);
+    provider.tag(&registry, "1.0.0", &index).expect(201);
+    let query = format!(
+        "{}&from={}",
+        digest(&provider.zips[0].1),
+        provider.repository()
+    );
+    say(
+        &registry,
+        "mirror/registry.opentofu.org/acme/widget/1.0.0",
+        "revoked",
+    );
+    mount(&registry, TOKEN, &query).expect(202);
+    say(
+        &registry,
+        "mirror/registry.opentofu.org/acme/widget/1.0.0",
+        "active",
+    );
+    mount(&registry, TOKEN, &query).expect(201);
+}
+
+#[test]
+fn a_version_that_is_blocked_is_not_mounted() {
+    let (memory, registry) = in_memory();
+    let [_, (from, zip), _] = publish_all(&registry);
+    let address = from.strip_prefix("providers/").unwrap();
+    let blocked = format!("{address}@1.0.0");
+    let blocking = Registry::in_memory(&memory, &[("TERRACE_PULL_BLOCK", &blocked)]);
+    let query = format!("{}&from={from}", digest(&zip));
+    mount(&blocking, TOKEN, &query).expect(202);
+    mount(&registry, TOKEN, &query).expect(201);
+}
+
+#[test]
+fn who_may_not_read_a_release_cannot_tell_by_a_mount_whether_it_is_there() {
+    let memory = Memory::new();
+    let registry = Registry::in_memory(&memory, &[("TERRACE_ACCESS", "private")]);
+    let [(provider, zip), ..] = publish_all(&registry);
+    let pushed = Pushed::of(&registry, "other/app");
+    pushed.blob(b"a secret");
+    let (_, publisher) = create(&registry, &["publish:team"], None);
+    let (_, reader) = create(&registry, &["publish:team", "read:acme"], None);
+    let seen = |query: &str| {
+        memory.forget_operations();
+        let begun = mount(&registry, &publisher, query).expect(202);
+        let name = |operation: String| {
+            let words: Vec<&str> = operation.split(' ').take(2).collect();
+            words.join(" ")
+        };
+        let operations: Vec<String> = memory.operations().into_iter().map(name).collect();
+        (begun.header("range").map(str::to_owned), operations)
+    };
+    let (zip, empty) = (digest(&zip), digest(b"{}"));
+    // The first request with a token reads which are revoked.
+    seen(&zip);
+    let missing = seen(&format!("{zip}&from=providers/acme/missing"));
+    assert_eq!(seen(&format!("{zip}&from={provider}")), missing);
+    assert_eq!(seen(&format!("{empty}&from={provider}")), missing);
+    let secret = digest(b"a secret");
+    let missing = seen(&format!("{secret}&from=other/missing"));
+    assert_eq!(seen(&format!("{secret}&from=other/app")), missing);
+    for digest in [&zip, &empty] {
+        mount(&registry, &reader, &format!("{digest}&from={provider}")).expect(201);
+    }
+    mount(&registry, &reader, &format!("{secret}&from=other/app")).expect(202);
+}
+
+/// regctl asks so for what it could not mount from elsewhere.
+#[test]
+fn a_blob_that_the_target_has_is_mounted_without_from_by_who_may_read_it() {
+    let memory = Memory::new();
+    let registry = Registry::in_memory(&memory, &[("TERRACE_ACCESS", "private")]);
+    let here = Pushed::of(&registry, NAME).blob(b"a blob");
+    let elsewhere = Pushed::of(&registry, "other/app").blob(b"another");
+    let (_, both) = create(&registry, &["publish:team", "read:team"], None);
+    mount(&registry, &both, &here).expect(201);
+    mount(&registry, &both, &elsewhere).expect(202);
+    mount(&registry, TOKEN, &elsewhere).expect(201);
+}
