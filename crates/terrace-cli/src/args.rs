@@ -18,6 +18,7 @@ use terrace_core::version::Version;
 
 use crate::origin::Place;
 use crate::release::Subject;
+use crate::secrets::HIDDEN_TOKEN;
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -497,8 +498,14 @@ impl FromStr for Expiry {
     }
 }
 
+/// The value names of the arguments that take the ID of a token.
+pub(crate) const TOKEN_IDS: [&str; 2] = ["<ID>", "<IDS>..."];
+
 fn token_id(text: &str) -> Result<TokenId, String> {
-    let told = "a token's ID has 16 hexadecimal digits in lower case";
+    let told = match text {
+        HIDDEN_TOKEN => "that is a token; give its ID, the 16 hex digits after `terrace_`",
+        _ => "a token's ID has 16 hexadecimal digits in lower case",
+    };
     text.parse().map_err(|()| told.to_owned())
 }
 

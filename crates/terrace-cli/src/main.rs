@@ -24,6 +24,7 @@ mod identity;
 mod inspect;
 mod keys;
 mod mirror;
+mod misread;
 mod module;
 mod origin;
 mod output;
@@ -34,10 +35,12 @@ mod publish;
 mod reference;
 mod release;
 mod retry;
+mod secrets;
 mod source;
 mod tokens;
 mod upload;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::Parser as _;
@@ -49,13 +52,16 @@ use crate::args::{
 };
 use crate::error::Failure;
 use crate::output::Output;
+use crate::secrets::Secrets;
 
 fn main() -> ExitCode {
-    let arguments = match Arguments::try_parse() {
+    let given: Vec<OsString> = std::env::args_os().collect();
+    let secrets = Secrets::find(&given, std::env::vars_os());
+    let arguments = match Arguments::try_parse_from(&given) {
         Ok(arguments) => arguments,
-        Err(error) => return misread(&error),
+        Err(error) => return misread::tell(error, &given, secrets),
     };
-    let output = Output::new(arguments.json, arguments.quiet);
+    let output = Output::new(arguments.json, arguments.quiet, secrets);
     match run(&arguments, &output).and_then(|()| output.printed()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
@@ -63,19 +69,6 @@ fn main() -> ExitCode {
             ExitCode::from(failure.exit_code())
         }
     }
-}
-
-/// Help, a version, or what is wrong with the command line.
-fn misread(error: &clap::Error) -> ExitCode {
-    // Nobody is left to be told when this fails.
-    let _ = error.print();
-    let is_wrong = error.use_stderr();
-    if is_wrong && std::env::args_os().any(|argument| argument == "--json") {
-        let first_line = error.to_string().lines().next().map(str::to_owned);
-        let reason = first_line.unwrap_or_default();
-        output::print_failure(&Failure::Usage(reason.replacen("error: ", "", 1)));
-    }
-    ExitCode::from(if is_wrong { 2 } else { 0 })
 }
 
 fn run(arguments: &Arguments, output: &Output) -> Result<(), Failure> {

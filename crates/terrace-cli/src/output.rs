@@ -10,6 +10,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use crate::error::Failure;
+use crate::secrets::Secrets;
 
 const BAR: &str =
     "  {bar:24} {bytes:>11} of {total_bytes:<11} {bytes_per_sec:>13} {eta:>4}  {wide_msg}";
@@ -20,12 +21,13 @@ pub(crate) struct Output {
     quiet: bool,
     bars: MultiProgress,
     warnings: Mutex<Vec<String>>,
+    secrets: Secrets,
     /// Why the result could not be printed, if it could not.
     unprinted: Mutex<Option<String>>,
 }
 
 impl Output {
-    pub(crate) fn new(json: bool, quiet: bool) -> Self {
+    pub(crate) fn new(json: bool, quiet: bool, secrets: Secrets) -> Self {
         let target = if !quiet && std::io::stderr().is_terminal() {
             ProgressDrawTarget::stderr()
         } else {
@@ -36,6 +38,7 @@ impl Output {
             quiet,
             bars: MultiProgress::with_draw_target(target),
             warnings: Mutex::default(),
+            secrets,
             unprinted: Mutex::default(),
         }
     }
@@ -58,13 +61,27 @@ impl Output {
     /// The result: `text` for people, `document` and the warnings for programs.
     pub(crate) fn result(&self, text: &str, document: &impl Serialize) {
         if !self.json {
-            return self.print(&harmless(text));
+            return self.print(&self.shown(text));
         }
+        let mut document = self.with_warnings(document);
+        self.secrets.hide_in(&mut document);
+        self.print(&document.to_string());
+    }
+
+    /// A result that is a secret: the only one that is printed.
+    pub(crate) fn secret(&self, secret: &str, document: &impl Serialize) {
+        if !self.json {
+            return self.print(&harmless(secret));
+        }
+        self.print(&self.with_warnings(document).to_string());
+    }
+
+    fn with_warnings(&self, document: &impl Serialize) -> Value {
         let mut document = serde_json::to_value(document).unwrap_or_default();
         if let Value::Object(members) = &mut document {
             members.insert("warnings".to_owned(), json!(self.warnings()));
         }
-        self.print(&document.to_string());
+        document
     }
 
     fn warnings(&self) -> Vec<String> {
@@ -104,11 +121,28 @@ impl Output {
                 let mut document = failure_document(failure);
                 document.extend(several.document.clone());
                 document.insert("warnings".to_owned(), json!(self.warnings()));
-                self.print(&Value::Object(document).to_string());
+                let mut document = Value::Object(document);
+                self.secrets.hide_in(&mut document);
+                self.print(&document.to_string());
             }
-            Failure::Several(several) => self.print(&harmless(&several.text)),
-            _ if self.json => print_failure(failure),
+            Failure::Several(several) => self.print(&self.shown(&several.text)),
+            _ if self.json => self.print_failure(failure),
             _ => {}
+        }
+    }
+
+    /// A failure as the one JSON document on standard output.
+    pub(crate) fn print_failure(&self, failure: &Failure) {
+        let mut document = Value::Object(failure_document(failure));
+        self.secrets.hide_in(&mut document);
+        // The exit code tells it too.
+        let _ = to_stdout(&document.to_string());
+    }
+
+    /// The message about a command line that is wrong.
+    pub(crate) fn misread(&self, lines: &[String]) {
+        for line in lines {
+            self.to_stderr(line);
         }
     }
 
@@ -128,8 +162,12 @@ impl Output {
         UploadBar(bar)
     }
 
+    fn shown(&self, text: &str) -> String {
+        harmless(&self.secrets.hide(text)).into_owned()
+    }
+
     fn to_stderr(&self, line: &str) {
-        let line = harmless(line);
+        let line = self.shown(line);
         if self.draws() {
             // It goes above the bars. Nobody is left to be told when that fails.
             let _ = self.bars.println(line);
@@ -152,13 +190,6 @@ impl Drop for UploadBar {
     fn drop(&mut self) {
         self.0.finish_and_clear();
     }
-}
-
-/// A failure as the one JSON document on standard output.
-pub(crate) fn print_failure(failure: &Failure) {
-    let document = Value::Object(failure_document(failure));
-    // The exit code tells it too.
-    let _ = to_stdout(&document.to_string());
 }
 
 fn failure_document(failure: &Failure) -> Map<String, Value> {

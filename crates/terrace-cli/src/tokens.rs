@@ -110,7 +110,7 @@ fn print_new(made: &TokenAnswer, output: &Output) -> Result<(), Failure> {
     };
     output.progress(&line(made));
     output.progress("this is shown once, and cannot be found again:");
-    output.result(token, &serde_json::json!({ "status": "ok", "token": made }));
+    output.secret(token, &serde_json::json!({ "status": "ok", "token": made }));
     Ok(())
 }
 

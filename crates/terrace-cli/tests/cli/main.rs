@@ -20,6 +20,7 @@ mod mirror_push;
 mod modules;
 mod packing;
 mod providers;
+mod secrets;
 mod support;
 mod tls;
 mod trouble;
