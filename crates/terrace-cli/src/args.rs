@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
+use clap::builder::FalseyValueParser;
 use clap::{Args, Parser, Subcommand};
 use terrace_core::access::{Scope, TokenId, TokenName};
 use terrace_core::address::{MirroredAddress, ModuleAddress};
@@ -91,6 +92,16 @@ pub(crate) struct RegistryArguments {
         value_parser = clap::value_parser!(u32).range(0..=20)
     )]
     pub(crate) retries: u32,
+
+    /// Send the token over plain HTTP to another machine too, where others can read it on the way
+    #[arg(
+        long,
+        global = true,
+        env = "TERRACE_INSECURE",
+        hide_env_values = true,
+        value_parser = FalseyValueParser::new()
+    )]
+    pub(crate) insecure: bool,
 }
 
 #[derive(Debug, Subcommand)]

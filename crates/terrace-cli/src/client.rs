@@ -2,6 +2,7 @@
 
 mod operations;
 
+use std::net::IpAddr;
 use std::thread;
 use std::time::Duration;
 
@@ -33,6 +34,8 @@ pub(crate) struct Client<'a> {
     url: String,
     credential: Credential,
     retries: u32,
+    /// Whether tokens may be sent over plain HTTP.
+    insecure: bool,
     output: &'a Output,
 }
 
@@ -49,17 +52,37 @@ impl<'a> Client<'a> {
         let url = registry_url(arguments)?.ok_or_else(|| {
             Failure::Usage("which registry? Set TERRACE_URL, or give --url".to_owned())
         })?;
-        let credential = Credential::find(given(&arguments.token))?;
-        if is_in_the_clear(&url) {
-            output.warning("the token is sent in the clear: use https:// for this registry");
-        }
-        Ok(Self {
+        let client = Self {
             agent: http::agent()?,
             url,
-            credential,
+            credential: Credential::find(given(&arguments.token))?,
             retries: arguments.retries,
+            insecure: arguments.insecure,
             output,
-        })
+        };
+        client.check_transport(&client.url, "the token")?;
+        Ok(client)
+    }
+
+    /// Checks that nobody can read a secret on its way to a URL, or that this is allowed.
+    ///
+    /// # Errors
+    /// The URL, and the flag that allows it.
+    pub(crate) fn check_transport(&self, url: &str, secret: &str) -> Result<(), Failure> {
+        if !is_in_the_clear(url) {
+            return Ok(());
+        }
+        let place = url.split('?').next().unwrap_or_default();
+        if !self.insecure {
+            return Err(Failure::Usage(format!(
+                "{place} is plain HTTP to another machine, so others could read {secret} on the way, and nothing \
+                 was sent: use https://, or allow it with --insecure (TERRACE_INSECURE=1)"
+            )));
+        }
+        self.output.warning(&format!(
+            "{secret} is sent to {place} in the clear, as --insecure allows: others can read it on the way"
+        ));
+        Ok(())
     }
 
     /// The same where both the registry and the token are given, for what works without, too.
@@ -76,11 +99,6 @@ impl<'a> Client<'a> {
     /// Where the registry is.
     pub(crate) fn url(&self) -> &str {
         &self.url
-    }
-
-    /// Warns of what could happen on the way.
-    pub(crate) fn warning(&self, line: &str) {
-        self.output.warning(line);
     }
 
     /// The client that archives are sent with. It knows no token.
@@ -377,12 +395,16 @@ fn given(argument: &Option<String>) -> Option<&str> {
     (!text.is_empty()).then_some(text)
 }
 
-/// Whether others could read along on the way to this address.
-pub(crate) fn is_in_the_clear(url: &str) -> bool {
+/// Whether others could read along on the way to this address: it is plain HTTP to another machine.
+fn is_in_the_clear(url: &str) -> bool {
     let uri: Uri = url.parse().unwrap_or_default();
     let host = uri.host().unwrap_or_default();
-    let local = host == "localhost" || host.starts_with("127.") || host == "[::1]";
-    uri.scheme_str() == Some("http") && !local
+    let bare = host.trim_start_matches('[').trim_end_matches(']');
+    let is_loopback = match bare.parse::<IpAddr>() {
+        Ok(address) => address.is_loopback(),
+        Err(_) => host.eq_ignore_ascii_case("localhost"),
+    };
+    uri.scheme_str() == Some("http") && !is_loopback
 }
 
 const TOKENS: &str = "/admin/v1/tokens";
@@ -400,6 +422,7 @@ mod tests {
             url: Some(text.to_owned()),
             token: None,
             retries: 0,
+            insecure: false,
         })
     }
 
@@ -427,11 +450,24 @@ mod tests {
 
     #[test]
     fn only_http_to_another_machine_is_in_the_clear() {
-        assert!(is_in_the_clear("http://registry.example.com"));
+        for open in [
+            "http://registry.example.com",
+            "http://127.0.0.1.example.com",
+            "http://127.example.com:8787",
+            "http://localhost.example.com",
+            "http://10.0.0.5",
+            "http://[::2]:8787",
+            "http://0.0.0.0",
+            "HTTP://registry.example.com",
+        ] {
+            assert!(is_in_the_clear(open), "{open}");
+        }
         for safe in [
             "https://registry.example.com",
             "http://127.0.0.1:8787",
+            "http://127.0.0.2",
             "http://localhost:8787",
+            "http://LOCALHOST",
             "http://[::1]:8787",
         ] {
             assert!(!is_in_the_clear(safe), "{safe}");

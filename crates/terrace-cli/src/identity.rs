@@ -4,7 +4,7 @@ use terrace_core::secret::Secret;
 use ureq::http::Request;
 
 use crate::answer::Answer;
-use crate::client::{Client, is_in_the_clear};
+use crate::client::Client;
 use crate::error::Failure;
 
 /// The job's token, where it is in the environment. GitLab CI puts it there by `id_tokens`.
@@ -56,9 +56,7 @@ fn from_actions(
     bearer: &Secret,
     origin: &str,
 ) -> Result<Secret, Failure> {
-    if is_in_the_clear(url) {
-        client.warning("the job's token is fetched in the clear");
-    }
+    client.check_transport(url, "the job's token")?;
     let url = with_audience(url, origin);
     let answer = client.until_answered("GitHub Actions", || {
         let request = Request::get(&url)

@@ -213,3 +213,25 @@ fn what_was_given_is_forgotten_between_runs() {
     list();
     assert_eq!(exchanges(&registry), 2);
 }
+
+#[test]
+fn a_job_s_credential_is_not_sent_over_plain_http_to_another_machine() {
+    let registry = trusting();
+    let mut command = against(&registry, &["key", "list", "acme", "--retries", "0"]);
+    command.env(
+        "ACTIONS_ID_TOKEN_REQUEST_URL",
+        "http://runner.invalid/token?v=2",
+    );
+    command.env(
+        "ACTIONS_ID_TOKEN_REQUEST_TOKEN",
+        format!("runner-{JOB_SECRET}"),
+    );
+    let refused = ended(&mut command).expect(2);
+    assert!(
+        refused.errors().contains("http://runner.invalid/token "),
+        "{refused:?}"
+    );
+    assert!(refused.errors().contains("--insecure"), "{refused:?}");
+    ended(command.arg("--insecure")).expect(6);
+    assert!(registry.requests().is_empty());
+}

@@ -129,3 +129,43 @@ fn names_of_files_cannot_move_the_cursor() {
     assert!(!ended.stderr.contains('\x1b'), "{ended:?}");
     assert!(ended.stderr.contains("several releases"), "{ended:?}");
 }
+
+#[test]
+fn a_token_is_not_sent_over_plain_http_to_another_machine() {
+    let refused = |more: &[&str]| {
+        let mut command = terrace(&["key", "list", "acme", "--json", "--retries", "0"]);
+        command.env("TERRACE_URL", "http://registry.invalid:8787");
+        ended(command.args(more).env("TERRACE_TOKEN", TOKEN))
+    };
+    for ended in [
+        refused(&[]),
+        refused(&["--url", "http://127.0.0.1.invalid"]),
+    ] {
+        let ended = ended.expect(2);
+        assert_eq!(ended.json()["status"], "usage");
+        assert!(ended.errors().contains("invalid"), "{ended:?}");
+        assert!(ended.errors().contains("--insecure"), "{ended:?}");
+    }
+    assert!(
+        refused(&[])
+            .errors()
+            .contains("http://registry.invalid:8787 ")
+    );
+    // No such host can be found, so it was looked for.
+    let allowed = refused(&["--insecure"]).expect(6);
+    assert!(
+        allowed
+            .stderr
+            .contains("warning: the token is sent to http://registry.invalid:8787")
+    );
+}
+
+#[test]
+fn plain_http_is_allowed_by_the_environment_too() {
+    for (value, code) in [("1", 6), ("true", 6), ("0", 2), ("false", 2), ("", 2)] {
+        let mut command = terrace(&["token", "list", "--retries", "0"]);
+        command.env("TERRACE_URL", "http://registry.invalid");
+        command.env("TERRACE_INSECURE", value);
+        ended(command.env("TERRACE_TOKEN", TOKEN)).expect(code);
+    }
+}
