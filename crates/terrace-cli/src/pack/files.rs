@@ -1,7 +1,7 @@
 //! Which files of a directory are part of a module.
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
+use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -28,6 +28,11 @@ pub(crate) struct Packable {
     pub(crate) executable: bool,
 }
 
+/// The files whose patterns leave others out.
+const IGNORE_FILES: [&str; 2] = [".gitignore", TERRAFORM_IGNORE];
+
+const TERRAFORM_IGNORE: &str = ".terraformignore";
+
 /// Finds the files below `directory` that no `.gitignore` or `.terraformignore` names.
 ///
 /// No other ignore file of the machine counts, so that a module is packed in the same way by
@@ -38,9 +43,12 @@ pub(crate) struct Packable {
 pub(crate) fn find(directory: &Path) -> Result<Found, Vec<String>> {
     let top = fs::canonicalize(directory)
         .map_err(|error| vec![format!("{}: {error}", directory.display())])?;
+    if let Some(reason) = ignore_file_refusal(&top, &top) {
+        return Err(vec![reason]);
+    }
     let in_repository = top.ancestors().any(|place| place.join(".git").exists());
-    let left_out = Arc::new(Mutex::new(Vec::new()));
-    let seen = Arc::clone(&left_out);
+    let passed_over = Arc::new(Mutex::new(PassedOver::default()));
+    let seen = Arc::clone(&passed_over);
     let place = top.clone();
     let walk = WalkBuilder::new(&top)
         .standard_filters(false)
@@ -48,7 +56,7 @@ pub(crate) fn find(directory: &Path) -> Result<Found, Vec<String>> {
         // Needed for the walk to know where a repository ends.
         .require_git(in_repository)
         .parents(in_repository)
-        .add_custom_ignore_filename(".terraformignore")
+        .add_custom_ignore_filename(TERRAFORM_IGNORE)
         // Clients unpack links badly or not at all, so what they lead to is packed.
         .follow_links(true)
         .filter_entry(move |entry| is_part(&place, entry, &seen))
@@ -56,70 +64,163 @@ pub(crate) fn find(directory: &Path) -> Result<Found, Vec<String>> {
     let mut files = BTreeMap::new();
     let mut reasons = Vec::new();
     for entry in walk {
-        match entry
-            .map_err(|error| error.to_string())
-            .and_then(|entry| packable(&top, &entry))
-        {
-            Ok(Some((name, file))) => {
-                files.insert(name, file);
-            }
-            Ok(None) => {}
-            Err(reason) => reasons.push(reason),
+        match entry {
+            Ok(entry) => match packable(&top, &entry) {
+                Ok(file) => files.extend(file),
+                Err(reason) => reasons.push(reason),
+            },
+            Err(error) => reasons.extend(refusal_of_walk(&top, &error)),
         }
     }
+    let passed_over = passed_over.lock().map(|mut it| std::mem::take(&mut *it));
+    let PassedOver {
+        mut left_out,
+        refused,
+    } = passed_over.unwrap_or_default();
+    reasons.extend(refused);
     if !reasons.is_empty() {
+        reasons.sort();
         return Err(reasons);
     }
-    let left_out = left_out.lock().map(|left_out| left_out.clone());
-    let mut left_out = left_out.unwrap_or_default();
     left_out.sort();
     Ok(Found { files, left_out })
 }
 
-fn is_part(top: &Path, entry: &DirEntry, left_out: &Mutex<Vec<String>>) -> bool {
+/// The entries that the walk does not go into.
+#[derive(Debug, Default)]
+struct PassedOver {
+    /// State files.
+    left_out: Vec<String>,
+    /// Why other entries cannot be packed.
+    refused: Vec<String>,
+}
+
+/// Whether the walk takes an entry. It asks before it reads the entries of a directory.
+fn is_part(top: &Path, entry: &DirEntry, passed_over: &Mutex<PassedOver>) -> bool {
+    let path = entry.path();
     if entry.depth() == 0 {
         return true;
     }
     let mut names = vec![entry.file_name().to_owned()];
     // A link is what it leads to, under whatever name.
     if entry.path_is_symlink()
-        && let Ok(target) = fs::canonicalize(entry.path())
+        && let Ok(target) = fs::canonicalize(path)
         && let Ok(below) = target.strip_prefix(top)
     {
         names.extend(below.iter().map(ToOwned::to_owned));
     }
-    let lower = |name: &OsString| name.to_string_lossy().to_lowercase();
-    let names: Vec<String> = names.iter().map(lower).collect();
-    if names.iter().any(|name| NEVER.contains(&name.as_str())) {
+    if names.iter().any(|name| is_never_part(name)) {
         return false;
     }
+    let Ok(mut passed_over) = passed_over.lock() else {
+        return false;
+    };
     // State holds secrets in the clear, and what is published stays published.
-    let is_state = names.iter().any(|name| name.contains(".tfstate"));
-    if is_state && let Ok(mut left_out) = left_out.lock() {
-        left_out.push(entry.path().display().to_string());
+    if names
+        .iter()
+        .any(|name| lower_case(name).contains(".tfstate"))
+    {
+        passed_over.left_out.push(path.display().to_string());
+        return false;
     }
-    !is_state
+    let is_directory = entry.file_type().is_some_and(|kind| kind.is_dir());
+    let refusal = match entry.path_is_symlink() {
+        true => link_refusal(top, path),
+        false => None,
+    };
+    let refusal = refusal.or_else(|| match is_directory {
+        true => ignore_file_refusal(top, path),
+        false => None,
+    });
+    let is_part = refusal.is_none();
+    passed_over.refused.extend(refusal);
+    is_part
 }
+
+fn is_never_part(name: &OsStr) -> bool {
+    NEVER.contains(&lower_case(name).as_str())
+}
+
+fn lower_case(name: &OsStr) -> String {
+    name.to_string_lossy().to_lowercase()
+}
+
+/// Why a link cannot be packed, if so. Only the link is read, and those that it leads through.
+fn link_refusal(top: &Path, link: &Path) -> Option<String> {
+    let target = fs::read_link(link).unwrap_or_default();
+    let why = match fs::canonicalize(link) {
+        Err(error) => format!("and cannot be followed: {error}"),
+        Ok(real) if !real.starts_with(top) => match real == target {
+            true => "outside of the module".to_owned(),
+            false => format!("which is {}, outside of the module", real.display()),
+        },
+        Ok(real) if holds(&real, top, link) => {
+            "a directory that the link is in itself, so it has no end".to_owned()
+        }
+        Ok(_) => return None,
+    };
+    Some(format!(
+        "{}: this link leads to {}, {why}. Remove it, put what it leads to in its place, or name it in \
+         {TERRAFORM_IGNORE}",
+        link.display(),
+        target.display()
+    ))
+}
+
+/// Whether a directory is one of those that the way from the top to a link passes.
+fn holds(directory: &Path, top: &Path, link: &Path) -> bool {
+    let places = link.ancestors().skip(1);
+    let mut places = places.take_while(|place| place.starts_with(top));
+    places.any(|place| fs::canonicalize(place).is_ok_and(|real| real == directory))
+}
+
+/// Why one of a directory's ignore files cannot be read: the walk reads them before it shows them.
+fn ignore_file_refusal(top: &Path, directory: &Path) -> Option<String> {
+    let files = IGNORE_FILES.iter().map(|name| directory.join(name));
+    let mut refusals = files.filter_map(|file| {
+        let link = fs::symlink_metadata(&file).ok()?.is_symlink();
+        let refusal = link.then(|| link_refusal(top, &file)).flatten();
+        refusal.or_else(|| {
+            let metadata = fs::metadata(&file).ok()?;
+            let is_readable = metadata.is_file() || metadata.is_dir();
+            (!is_readable).then(|| format!("{}: {NO_FILE}", file.display()))
+        })
+    });
+    refusals.next()
+}
+
+/// Why the walk cannot go on at an entry. It looks at links before it asks about them.
+fn refusal_of_walk(top: &Path, error: &ignore::Error) -> Option<String> {
+    let link = place_of(error).filter(|place| place.is_symlink());
+    match link {
+        Some(link) if link.file_name().is_some_and(is_never_part) => None,
+        Some(link) => link_refusal(top, link).or_else(|| Some(error.to_string())),
+        None => Some(error.to_string()),
+    }
+}
+
+fn place_of(error: &ignore::Error) -> Option<&Path> {
+    use ignore::Error;
+    match error {
+        Error::WithPath { path, .. } => Some(path),
+        Error::Loop { child, .. } => Some(child),
+        Error::WithDepth { err, .. } | Error::WithLineNumber { err, .. } => place_of(err),
+        _ => None,
+    }
+}
+
+const NO_FILE: &str = "neither a file nor a directory";
 
 /// The file that an entry stands for, unless it is a directory.
 fn packable(top: &Path, entry: &DirEntry) -> Result<Option<(String, Packable)>, String> {
     let path = entry.path();
     let refused = |reason: &dyn ToString| format!("{}: {}", path.display(), reason.to_string());
-    if entry.depth() > 0 && entry.path_is_symlink() {
-        let target = fs::canonicalize(path).map_err(|error| refused(&error))?;
-        if !target.starts_with(top) {
-            let target = target.display();
-            return Err(refused(&format!(
-                "this link leads to {target}, outside of the module"
-            )));
-        }
-    }
     let metadata = fs::metadata(path).map_err(|error| refused(&error))?;
     if metadata.is_dir() {
         return Ok(None);
     }
     if !metadata.is_file() {
-        return Err(refused(&"neither a file nor a directory"));
+        return Err(refused(&NO_FILE));
     }
     let name = name_in_archive(top, path).ok_or_else(|| refused(&"its name is not UTF-8"))?;
     let file = Packable {

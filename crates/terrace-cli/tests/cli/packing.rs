@@ -230,6 +230,116 @@ fn links_that_cannot_be_packed_are_all_told() {
     }
 }
 
+#[cfg(unix)]
+#[test]
+fn a_link_is_refused_with_its_target_and_nothing_is_read_through_it() {
+    use std::os::unix::fs::symlink;
+    let around = directory(&[
+        ("outside/first-secret", ""),
+        ("outside/deeper/second-secret", ""),
+        ("module/main.tf", ""),
+        ("module/a/b/x.tf", ""),
+    ]);
+    let (module, outside) = (around.path().join("module"), around.path().join("outside"));
+    let outside = outside.canonicalize().unwrap();
+    let link = |target: &Path, name: &str| symlink(target, module.join(name)).unwrap();
+    link(Path::new("/"), "root");
+    link(&outside, "absolute");
+    link(Path::new("../outside"), "relative");
+    link(Path::new("../../outside/deeper"), "a/relative");
+    link(Path::new("chain-2"), "chain-1");
+    link(Path::new("absolute"), "chain-2");
+    link(Path::new(".."), "above");
+    link(Path::new("."), "self");
+    link(Path::new(".."), "a/b/parent");
+    link(Path::new("circle-2"), "circle-1");
+    link(Path::new("circle-1"), "circle-2");
+    link(Path::new("nowhere"), "broken");
+    let started = std::time::Instant::now();
+    let errors = dry_run(&module).expect(3).errors();
+    assert!(started.elapsed() < Duration::from_secs(20));
+    let real = |path: &Path| path.display().to_string();
+    let top = module.canonicalize().unwrap();
+    for (name, target, why) in [
+        ("root", "/".to_owned(), "outside of the module"),
+        ("absolute", real(&outside), "outside of the module"),
+        (
+            "relative",
+            "../outside".to_owned(),
+            &format!("which is {}, outside", real(&outside)),
+        ),
+        (
+            "a/relative",
+            "../../outside/deeper".to_owned(),
+            "outside of the module",
+        ),
+        (
+            "chain-1",
+            "chain-2".to_owned(),
+            &format!("which is {}, outside", real(&outside)),
+        ),
+        ("chain-2", "absolute".to_owned(), "outside of the module"),
+        ("above", "..".to_owned(), "outside of the module"),
+        ("self", ".".to_owned(), "it has no end"),
+        ("a/b/parent", "..".to_owned(), "it has no end"),
+        ("circle-1", "circle-2".to_owned(), "cannot be followed"),
+        ("circle-2", "circle-1".to_owned(), "cannot be followed"),
+        ("broken", "nowhere".to_owned(), "cannot be followed"),
+    ] {
+        let start = format!(
+            "{}: this link leads to {target}, ",
+            top.join(name).display()
+        );
+        let line = errors.lines().find(|line| line.starts_with(&start));
+        let line = line.unwrap_or_else(|| panic!("{start:?} is not in {errors}"));
+        assert!(line.contains(why), "{line}");
+    }
+    assert_eq!(errors.lines().count(), 12, "{errors}");
+    assert!(!errors.contains("secret"), "{errors}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_circle_of_links_inside_the_module_is_refused_where_it_closes() {
+    use std::os::unix::fs::symlink;
+    let module = directory(&[("main.tf", ""), ("a/x", ""), ("b/x", "")]);
+    symlink("../b", module.path().join("a/b")).unwrap();
+    symlink("../a", module.path().join("b/a")).unwrap();
+    let errors = dry_run(module.path()).expect(3).errors();
+    let top = module.path().canonicalize().unwrap();
+    for (place, target) in [("a/b/a", "../a"), ("b/a/b", "../b")] {
+        let place = top.join(place);
+        let start = format!("{}: this link leads to {target}, ", place.display());
+        assert!(errors.contains(&start), "{start:?} is not in {errors}");
+    }
+    assert_eq!(errors.lines().count(), 2, "{errors}");
+}
+
+#[cfg(unix)]
+#[test]
+fn an_ignored_link_may_lead_anywhere() {
+    use std::os::unix::fs::symlink;
+    let module = directory(&[("main.tf", ""), (".terraformignore", "root\n")]);
+    symlink("/", module.path().join("root")).unwrap();
+    symlink("/nowhere", module.path().join(".terraform")).unwrap();
+    assert_eq!(packed(module.path()), [".terraformignore", "main.tf"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn an_ignore_file_outside_of_the_module_is_not_read() {
+    use std::os::unix::fs::symlink;
+    for (place, name) in [("", ".gitignore"), ("sub", ".terraformignore")] {
+        let module = directory(&[("main.tf", ""), ("sub/main.tf", "")]);
+        // It has no end.
+        symlink("/dev/zero", module.path().join(place).join(name)).unwrap();
+        let errors = dry_run(module.path()).expect(3).errors();
+        let told = format!("{name}: this link leads to /dev/zero, outside of the module");
+        assert!(errors.contains(&told), "{errors}");
+        assert_eq!(errors.lines().count(), 1, "{errors}");
+    }
+}
+
 #[test]
 fn a_directory_with_nothing_to_pack_is_refused() {
     let module = directory(&[(".gitignore", "*\n"), ("main.tf", "")]);
