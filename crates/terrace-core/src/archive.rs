@@ -24,7 +24,6 @@ mod gzip;
 mod inflate;
 pub mod limits;
 mod path;
-mod shown;
 mod tar;
 mod tar_gz;
 #[cfg(test)]
@@ -33,6 +32,8 @@ mod zip;
 
 use std::fmt;
 use std::str::FromStr;
+
+use crate::untrusted::quoted;
 
 pub use check::{
     ArchiveReason, ArchiveWarning, check_module_archive, check_provider_package,
@@ -54,7 +55,7 @@ pub enum ArchiveFormat {
 
 /// A text that names no archive format.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{} is not an archive format: use \"zip\" or \"tar.gz\"", shown::shown(.0))]
+#[error("{} is not an archive format: use \"zip\" or \"tar.gz\"", quoted(.0))]
 pub struct UnknownFormat(pub String);
 
 impl ArchiveFormat {

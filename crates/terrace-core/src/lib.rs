@@ -59,4 +59,5 @@ pub mod standing;
 pub mod subdir;
 mod text_serde;
 pub mod time;
+pub mod untrusted;
 pub mod version;

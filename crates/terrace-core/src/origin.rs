@@ -28,6 +28,7 @@ mod versions;
 use serde::de::DeserializeOwned;
 
 use crate::limits;
+use crate::untrusted;
 
 pub use constraint::{ConstraintError, Constraints};
 pub use discovery::Service;
@@ -103,18 +104,10 @@ fn shortened(text: &str) -> String {
     text.chars().take(limits::ORIGIN_TEXT_CHARS).collect()
 }
 
-/// A bounded piece of an origin's text without control characters, to be read by people.
+/// A bounded piece of an origin's text, to be read by people.
 fn plain(text: &str) -> String {
-    let harmless = |c: &char| !c.is_control() && !is_invisible(*c);
-    text.chars()
-        .filter(harmless)
-        .take(2 * limits::ORIGIN_TEXT_CHARS)
-        .collect()
-}
-
-/// Characters that change the direction of what follows, or are nothing to see.
-fn is_invisible(c: char) -> bool {
-    matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+    let most = 2 * limits::ORIGIN_TEXT_CHARS;
+    untrusted::line(text).at_most(most).to_string()
 }
 
 #[cfg(test)]

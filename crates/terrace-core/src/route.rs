@@ -14,6 +14,7 @@ use crate::openpgp::KeyId;
 use crate::platform::Platform;
 use crate::problem::Problem;
 use crate::signed_path::{PullPath, SignedPath};
+use crate::untrusted::{QUOTED_CHARS, line, quoted};
 use crate::version::Version;
 
 /// What the paths of the network mirror start with.
@@ -317,15 +318,10 @@ fn collect<'a>(segments: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
 }
 
 fn no_such_route(path: &str) -> Problem {
-    Problem::NotFound(format!("there is nothing at {}", shown(path)))
-}
-
-/// The start of a path, with what a terminal would act on replaced.
-fn shown(path: &str) -> String {
-    path.chars()
-        .take(120)
-        .map(|c| if c.is_control() { '\u{fffd}' } else { c })
-        .collect()
+    Problem::NotFound(format!(
+        "there is nothing at {}",
+        line(path).at_most(QUOTED_CHARS)
+    ))
 }
 
 fn missing(error: impl ToString) -> Problem {
@@ -491,8 +487,8 @@ fn standing(path: &str, kind: &str, address: &[&str]) -> Result<Route, Problem> 
 fn token_id(text: &str) -> Result<TokenId, Problem> {
     let told = || {
         format!(
-            "{:?} is no token's id: 16 hexadecimal digits in lower case",
-            shown(text)
+            "{} is no token's id: 16 hexadecimal digits in lower case",
+            quoted(text)
         )
     };
     text.parse().map_err(|()| Problem::BadRequest(told()))

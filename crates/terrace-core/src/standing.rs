@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::limits;
 use crate::order;
+use crate::untrusted::is_unprintable;
 use crate::version::Version;
 
 /// What is said of a version.
@@ -189,17 +190,6 @@ impl FromStr for Reason {
             && !text.chars().any(is_unprintable);
         is_reason.then(|| Self(text.to_owned())).ok_or(ReasonError)
     }
-}
-
-/// What a terminal would act on, or show in another order than it stands (clients.md 14.1 on 2.1.2).
-pub(crate) fn is_unprintable(c: char) -> bool {
-    c.is_control()
-        || matches!(
-            c,
-            '\u{ad}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{180e}' | '\u{3164}' | '\u{ffa0}'
-        )
-        || matches!(c, '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
-        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
 }
 
 impl fmt::Display for State {

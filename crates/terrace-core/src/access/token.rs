@@ -21,8 +21,8 @@ use crate::digest::Sha256;
 use crate::limits;
 use crate::mac::{MacKey, hmac};
 use crate::secret::Secret;
-use crate::standing::is_unprintable;
 use crate::time::UnixTime;
+use crate::untrusted::is_unprintable;
 
 /// What every token begins with, for scanners that look for leaked ones.
 pub const PREFIX: &str = "terrace_";

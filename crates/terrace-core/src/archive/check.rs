@@ -1,15 +1,15 @@
 //! Whether a client could install what a list of entries describes.
 
 use super::path::{self, PathFault};
-use super::shown::shown;
 use super::{Entry, EntryKind, Method, limits, zip};
 use crate::order;
+use crate::untrusted::quoted;
 
 /// Why an archive cannot be published.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ArchiveReason {
     /// A name that leads out of the archive, or somewhere else on another system.
-    #[error("archive entry {} {fault}", shown(.name))]
+    #[error("archive entry {} {fault}", quoted(.name))]
     Path {
         /// The entry.
         name: String,
@@ -17,10 +17,10 @@ pub enum ArchiveReason {
         fault: PathFault,
     },
     /// Two entries unpack to the same place.
-    #[error("archive entry {} is there twice", shown(.0))]
+    #[error("archive entry {} is there twice", quoted(.0))]
     Duplicate(String),
     /// An entry lies below one that is no directory.
-    #[error("archive entry {} lies below {}, which is no directory", shown(.below), shown(.file))]
+    #[error("archive entry {} lies below {}, which is no directory", quoted(.below), quoted(.file))]
     BelowFile {
         /// The entry that is no directory.
         file: String,
@@ -28,10 +28,10 @@ pub enum ArchiveReason {
         below: String,
     },
     /// An encrypted entry.
-    #[error("archive entry {} is encrypted, and clients have no password", shown(.0))]
+    #[error("archive entry {} is encrypted, and clients have no password", quoted(.0))]
     Encrypted(String),
     /// A compression method that Go does not know.
-    #[error("archive entry {} is compressed by method {method}: clients know stored (0) and deflate (8)", shown(.name))]
+    #[error("archive entry {} is compressed by method {method}: clients know stored (0) and deflate (8)", quoted(.name))]
     Method {
         /// The entry.
         name: String,
@@ -41,7 +41,7 @@ pub enum ArchiveReason {
     /// A file or directory that only root could read once it is unpacked.
     #[error(
         "archive entry {} unpacks with the mode {mode:04o}, with which its owner cannot read it, and clients keep modes: make files readable and directories searchable (chmod -R u+rX), and pack again",
-        shown(.name)
+        quoted(.name)
     )]
     Unreadable {
         /// The entry.
@@ -50,7 +50,7 @@ pub enum ArchiveReason {
         mode: u32,
     },
     /// Sizes that cannot both be true.
-    #[error("archive entry {} cannot unpack from {compressed} to {uncompressed} bytes", shown(.name))]
+    #[error("archive entry {} cannot unpack from {compressed} to {uncompressed} bytes", quoted(.name))]
     Sizes {
         /// The entry.
         name: String,
@@ -60,13 +60,13 @@ pub enum ArchiveReason {
         uncompressed: u64,
     },
     /// A device, pipe, socket or unknown type.
-    #[error("archive entry {} is neither a file nor a directory", shown(.0))]
+    #[error("archive entry {} is neither a file nor a directory", quoted(.0))]
     Special(String),
     /// A symbolic link in a zip, where its target is unknown.
-    #[error("archive entry {} is a symbolic link, which clients unpack as a file: pack the file it leads to", shown(.0))]
+    #[error("archive entry {} is a symbolic link, which clients unpack as a file: pack the file it leads to", quoted(.0))]
     Symlink(String),
     /// A symbolic link that leads out of the archive.
-    #[error("archive entry {} is a symbolic link to {}, outside the archive", shown(.name), shown(.target))]
+    #[error("archive entry {} is a symbolic link to {}, outside the archive", quoted(.name), quoted(.target))]
     LinkEscapes {
         /// The entry.
         name: String,
@@ -76,7 +76,7 @@ pub enum ArchiveReason {
     /// A hard link.
     #[error(
         "archive entry {} is a hard link to {}, which clients unpack as an empty file: pack with --hard-dereference",
-        shown(.name), shown(.target)
+        quoted(.name), quoted(.target)
     )]
     HardLink {
         /// The entry.
@@ -88,7 +88,7 @@ pub enum ArchiveReason {
     /// A provider's zip has entries for directories.
     #[error(
         "the zip has entries for directories ({count}, the first is {}): clients hash the zip with them and the installed provider without, so a later install fails against the lock file; pack without them (zip -D)",
-        shown(.first)
+        quoted(.first)
     )]
     DirectoryEntries {
         /// The first of them.
@@ -97,7 +97,7 @@ pub enum ArchiveReason {
         count: usize,
     },
     /// A name in a provider's zip that changes when it is unpacked.
-    #[error("archive entry {} unpacks under another name, so its hash changes: remove \".\" and doubled slashes", shown(.0))]
+    #[error("archive entry {} unpacks under another name, so its hash changes: remove \".\" and doubled slashes", quoted(.0))]
     Unclean(String),
     /// No executable of the provider.
     #[error(
@@ -112,7 +112,7 @@ pub enum ArchiveReason {
     },
 
     /// A subdirectory that is no path inside an archive.
-    #[error("the subdirectory {} {fault}", shown(.subdir))]
+    #[error("the subdirectory {} {fault}", quoted(.subdir))]
     Subdir {
         /// The subdirectory.
         subdir: String,
@@ -137,10 +137,10 @@ pub enum ArchiveReason {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ArchiveWarning {
     /// The executable cannot be run where modes count.
-    #[error("{} is not marked executable, and clients keep the mode: the provider installs but cannot start", shown(.0))]
+    #[error("{} is not marked executable, and clients keep the mode: the provider installs but cannot start", quoted(.0))]
     NotExecutable(String),
     /// Symbolic links inside a tar.
-    #[error("clients unpack symbolic links as empty files ({count}, the first is {})", shown(.first))]
+    #[error("clients unpack symbolic links as empty files ({count}, the first is {})", quoted(.first))]
     Symlinks {
         /// The first of them.
         first: String,
@@ -148,7 +148,7 @@ pub enum ArchiveWarning {
         count: usize,
     },
     /// Names of files that usually hold secrets.
-    #[error("files that may hold secrets are in it ({count}, the first is {}), and what is published stays published", shown(.first))]
+    #[error("files that may hold secrets are in it ({count}, the first is {}), and what is published stays published", quoted(.first))]
     Secrets {
         /// The first of them.
         first: String,
@@ -156,7 +156,7 @@ pub enum ArchiveWarning {
         count: usize,
     },
     /// Two names that some file systems take for one; only ASCII letters are compared, to be spared the tables.
-    #[error("{} and {} differ in case only: where case does not count, one replaces the other", shown(.one), shown(.other))]
+    #[error("{} and {} differ in case only: where case does not count, one replaces the other", quoted(.one), quoted(.other))]
     SameButForCase {
         /// One of them.
         one: String,
@@ -170,14 +170,14 @@ pub enum ArchiveWarning {
 
 fn but_there_is(instead: &Option<String>) -> String {
     instead.as_ref().map_or_else(String::new, |name| {
-        format!("; but there is {}", shown(name))
+        format!("; but there is {}", quoted(name))
     })
 }
 
 fn below(subdir: &Option<String>) -> String {
     subdir
         .as_ref()
-        .map_or_else(String::new, |subdir| format!(" below {}", shown(subdir)))
+        .map_or_else(String::new, |subdir| format!(" below {}", quoted(subdir)))
 }
 
 /// Everything that keeps the zip of a provider of this type from being installed; nothing if it can be.

@@ -1,8 +1,8 @@
 //! Why an archive as a whole cannot be read.
 
 use super::limits;
-use super::shown::shown;
 use super::zip::ContentFault;
+use crate::untrusted::quoted;
 
 /// Why an archive cannot be read, or would be read by some client as something else.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -25,10 +25,10 @@ pub enum ArchiveError {
     #[error("the archive has more than {max} entries", max = limits::ENTRIES)]
     TooManyEntries,
     /// A name longer than the limit.
-    #[error("the name of entry {} is longer than {max} bytes", shown(.0), max = limits::NAME_BYTES)]
+    #[error("the name of entry {} is longer than {max} bytes", quoted(.0), max = limits::NAME_BYTES)]
     NameTooLong(String),
     /// A name that is not UTF-8, with the bad bytes replaced.
-    #[error("the name of entry {} is not UTF-8", shown(.0))]
+    #[error("the name of entry {} is not UTF-8", quoted(.0))]
     NameNotUtf8(String),
     /// More unpacked bytes than the limit.
     #[error("the archive unpacks to more than {max} bytes", max = limits::UNCOMPRESSED_BYTES)]
@@ -84,13 +84,13 @@ pub enum ArchiveError {
     #[error("the zip's directory is malformed at entry {0} (counted from 1)")]
     ZipDirectoryMalformed(usize),
     /// Two entries share bytes, or one reaches beyond the entries' part of the zip.
-    #[error("the content of zip entry {} overlaps what follows it", shown(.0))]
+    #[error("the content of zip entry {} overlaps what follows it", quoted(.0))]
     ZipOverlap(String),
     /// Bytes before the first entry.
     #[error("{0} bytes stand before the first entry of the zip")]
     ZipPrepended(u64),
     /// An entry that no client could unpack.
-    #[error("zip entry {} is damaged: {fault}; make the zip anew", shown(.name))]
+    #[error("zip entry {} is damaged: {fault}; make the zip anew", quoted(.name))]
     ZipContent {
         /// The entry.
         name: String,
@@ -137,7 +137,7 @@ pub enum ArchiveError {
     #[error("the names in the tar have more than {max} bytes", max = limits::DIRECTORY_BYTES)]
     TarNamesTooLarge,
     /// A sparse file, which only some tools read the same way.
-    #[error("tar entry {} is a sparse file: pack it without --sparse", shown(.0))]
+    #[error("tar entry {} is a sparse file: pack it without --sparse", quoted(.0))]
     TarSparse(String),
     /// Something after the end mark, which clients never see.
     #[error("something follows the end mark of the tar")]

@@ -5,6 +5,7 @@ use crate::digest::Sha256;
 use crate::key::Package;
 use crate::limits;
 use crate::own_hosts::OwnHosts;
+use crate::untrusted::{QUOTED_CHARS, line};
 use crate::version::Version;
 
 use super::name::is_name;
@@ -190,7 +191,7 @@ fn parse_digest(text: &str) -> Result<Sha256, OciError> {
 }
 
 fn no_such_repository(name: &str) -> OciError {
-    let name: String = name.chars().filter(|c| !c.is_control()).take(120).collect();
+    let name = line(name).at_most(QUOTED_CHARS);
     OciError::new(
         OciCode::NameUnknown,
         format!(

@@ -9,6 +9,8 @@ use std::fmt;
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
+use crate::untrusted::line;
+
 /// Reads one JSON value and nothing after it.
 ///
 /// # Errors
@@ -16,7 +18,7 @@ use serde_json::{Map, Value};
 pub(super) fn parse(text: &[u8]) -> Result<Value, String> {
     match serde_json::from_slice(text) {
         Ok(Distinct(value)) => Ok(value),
-        Err(error) => Err(harmless(&error.to_string())),
+        Err(error) => Err(line(&error.to_string()).at_most(MESSAGE_CHARS).to_string()),
     }
 }
 
@@ -28,11 +30,8 @@ pub(super) fn parse_object(text: &[u8]) -> Option<Map<String, Value>> {
     }
 }
 
-/// Names of members are in messages as they were written.
-fn harmless(message: &str) -> String {
-    let chars = message.chars().filter(|c| !c.is_control());
-    chars.take(300).collect()
-}
+/// The characters of a parser's message that are shown: it holds the names of members as they were written.
+const MESSAGE_CHARS: usize = 300;
 
 /// A value without members that are there twice, at any depth.
 struct Distinct(Value);

@@ -5,6 +5,7 @@ use std::fmt;
 use serde_json::Value;
 
 use super::limits;
+use crate::untrusted;
 
 /// Outside text, to be shown in a message: in quotes, short, and in ASCII, so that it neither breaks
 /// a line of the log nor looks like other text.
@@ -14,14 +15,8 @@ pub struct Quoted(String);
 impl Quoted {
     /// A text in quotes.
     pub fn text(text: &str) -> Self {
-        let mut quoted = String::from("\"");
-        let mut chars = text.chars();
-        for char in chars.by_ref().take(limits::QUOTED_CHARS) {
-            quoted.extend(char.escape_default());
-        }
-        let is_cut = chars.next().is_some();
-        quoted.push_str(if is_cut { "...\"" } else { "\"" });
-        Self(quoted)
+        let quoted = untrusted::quoted(text).at_most(limits::QUOTED_CHARS);
+        Self(quoted.in_ascii().to_string())
     }
 
     /// The value of a claim, or what it is.

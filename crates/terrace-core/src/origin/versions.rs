@@ -205,7 +205,7 @@ mod tests {
         assert_eq!(platforms, ["linux_amd64", "linux_arm64"]);
         let protocols: Vec<String> = newest.protocols.iter().map(ToString::to_string).collect();
         assert_eq!(protocols, ["5.0", "6.0"]);
-        assert_eq!(list.warnings, ["be[31mware"]);
+        assert_eq!(list.warnings, ["be\\u{1b}[31mware"]);
         assert!(list.skipped.is_empty());
     }
 

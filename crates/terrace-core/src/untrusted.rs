@@ -1,0 +1,150 @@
+//! Text from outside in messages: from clients, other registries, archives and file names.
+//!
+//! A terminal obeys escape sequences, shows what follows a bidirectional override in another order and nothing of
+//! a zero-width character, and a line feed lets a text pass for a line of ours. So none of them is printed: each
+//! is written as `\n` or `\u{202e}`.
+
+use std::fmt::{self, Write as _};
+
+/// The characters of a quoted text that are shown: more of a name helps nobody to find it.
+pub const QUOTED_CHARS: usize = 120;
+
+/// A text that displays without anything that a terminal would obey.
+#[derive(Debug, Clone, Copy)]
+pub struct Untrusted<'t> {
+    text: &'t str,
+    most: usize,
+    is_quoted: bool,
+    is_ascii: bool,
+}
+
+/// Shows a whole text on one line.
+pub fn line(text: &str) -> Untrusted<'_> {
+    Untrusted {
+        text,
+        most: usize::MAX,
+        is_quoted: false,
+        is_ascii: false,
+    }
+}
+
+/// Shows at most [`QUOTED_CHARS`] characters of a text, in quotes.
+pub fn quoted(text: &str) -> Untrusted<'_> {
+    Untrusted {
+        text,
+        most: QUOTED_CHARS,
+        is_quoted: true,
+        is_ascii: false,
+    }
+}
+
+impl Untrusted<'_> {
+    /// Shows at most this many characters of the text.
+    #[must_use]
+    pub fn at_most(self, chars: usize) -> Self {
+        Self {
+            most: chars,
+            ..self
+        }
+    }
+
+    /// Escapes what is not ASCII too, so that the text cannot look like another one.
+    #[must_use]
+    pub fn in_ascii(self) -> Self {
+        Self {
+            is_ascii: true,
+            ..self
+        }
+    }
+
+    fn write_char(&self, c: char, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if is_unprintable(c) || self.is_ascii && !c.is_ascii() {
+            return write!(f, "{}", c.escape_default());
+        }
+        match c {
+            '"' | '\\' if self.is_quoted => write!(f, "\\{c}"),
+            c => f.write_char(c),
+        }
+    }
+}
+
+impl fmt::Display for Untrusted<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let quote = if self.is_quoted { "\"" } else { "" };
+        f.write_str(quote)?;
+        let mut chars = self.text.chars();
+        for c in chars.by_ref().take(self.most) {
+            self.write_char(c, f)?;
+        }
+        if chars.next().is_some() {
+            f.write_str(if self.is_ascii { "..." } else { "…" })?;
+        }
+        f.write_str(quote)
+    }
+}
+
+/// Whether a terminal would act on a character, show nothing of it, or show others in another order than they
+/// stand (clients.md 14.1 on 2.1.2).
+pub fn is_unprintable(c: char) -> bool {
+    c.is_control()
+        || matches!(
+            c,
+            '\u{ad}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{180e}' | '\u{3164}' | '\u{ffa0}'
+        )
+        || matches!(c, '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn what_a_terminal_would_obey_is_escaped() {
+        for (text, shown) in [
+            ("größer 測試", "größer 測試"),
+            ("a\x1b[2J\r\n\tb", "a\\u{1b}[2J\\r\\n\\tb"),
+            ("\u{9b}31m\u{7f}", "\\u{9b}31m\\u{7f}"),
+            ("\u{202e}\u{2066}\u{61c}", "\\u{202e}\\u{2066}\\u{61c}"),
+            ("\u{2028}\u{2029}\u{85}", "\\u{2028}\\u{2029}\\u{85}"),
+            ("\u{200b}\u{feff}\u{ad}", "\\u{200b}\\u{feff}\\u{ad}"),
+        ] {
+            assert_eq!(line(text).to_string(), shown);
+            assert_eq!(quoted(text).to_string(), format!("\"{shown}\""));
+        }
+    }
+
+    #[test]
+    fn quotes_and_backslashes_are_escaped_within_quotes_only() {
+        assert_eq!(line("a\\\"b'").to_string(), "a\\\"b'");
+        assert_eq!(quoted("a\\\"b'").to_string(), "\"a\\\\\\\"b'\"");
+    }
+
+    #[test]
+    fn a_long_text_is_cut() {
+        let long = "é".repeat(500);
+        let most = QUOTED_CHARS;
+        assert_eq!(
+            quoted(&long).to_string(),
+            format!("\"{}…\"", "é".repeat(most))
+        );
+        assert_eq!(line(&long).to_string(), long);
+        assert_eq!(line("abc").at_most(2).to_string(), "ab…");
+        assert_eq!(line("ab").at_most(2).to_string(), "ab");
+        assert_eq!(
+            line("\u{430}bc").in_ascii().at_most(2).to_string(),
+            "\\u{430}b..."
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_unprintable_is_ever_shown(text in any::<String>()) {
+            for shown in [line(&text).to_string(), quoted(&text).to_string()] {
+                prop_assert!(!shown.contains(is_unprintable), "{shown:?}");
+            }
+            prop_assert!(line(&text).in_ascii().to_string().is_ascii());
+        }
+    }
+}
