@@ -99,7 +99,7 @@ pub(crate) fn audit(
         ));
     }
     let report = serde_json::json!({ "status": "ok", "entries": shown, "verified": verify });
-    output.result(&lines.join("\n"), &report);
+    output.result(&lines, &report);
     Ok(())
 }
 

@@ -13,6 +13,7 @@ use terrace_core::admin::{
     SigningKeysDocument, StandingBody, TokenAnswer, TokenBody, TokenPage,
 };
 use terrace_core::name::Namespace;
+use terrace_core::oci::encoded;
 use terrace_core::openpgp::KeyId;
 use terrace_core::secret::Secret;
 use terrace_core::standing::Standings;
@@ -167,7 +168,7 @@ impl<'a> Client<'a> {
     ) -> Result<KeyChangeAnswer, Failure> {
         let text = serde_json::to_string(body);
         let text = text.map_err(|error| Failure::Unexpected(error.to_string()))?;
-        let query = behind.map(|name| format!("?behind={}", name.replace('+', "%2B")));
+        let query = behind.map(|name| format!("?behind={}", encoded(name)));
         self.ask(Call {
             method: Method::PUT,
             path: format!(
@@ -237,7 +238,7 @@ impl<'a> Client<'a> {
 
     /// Some of the tokens, those behind this id.
     pub(crate) fn tokens(&self, behind: Option<&str>) -> Result<TokenPage, Failure> {
-        let query = behind.map(|id| format!("?behind={id}"));
+        let query = behind.map(|id| format!("?behind={}", encoded(id)));
         self.ask(Call {
             method: Method::GET,
             path: format!("{TOKENS}{}", query.unwrap_or_default()),

@@ -44,7 +44,7 @@ pub(crate) struct Several {
     /// Why each of them failed.
     pub(crate) reasons: Vec<String>,
     /// What became of all of them, for people.
-    pub(crate) text: String,
+    pub(crate) lines: Vec<String>,
     /// The same for programs.
     pub(crate) document: Map<String, Value>,
 }

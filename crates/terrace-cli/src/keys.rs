@@ -32,7 +32,7 @@ pub(crate) fn add(
     let document = Client::new(registry, output)?.add_keys(namespace, &text)?;
     let added: Vec<String> = keys.iter().map(|key| key.key_id().to_string()).collect();
     let may_sign = format!("{} may sign for {namespace}", added.join(", "));
-    output.result(&may_sign, &report(namespace, &document));
+    output.result(&[may_sign], &report(namespace, &document));
     Ok(())
 }
 
@@ -60,13 +60,13 @@ pub(crate) fn remove(
     if !document.keys.iter().any(is_it) {
         return Err(Failure::refused(format!(
             "namespace {namespace} has no signing key {key_id}. It has: {}",
-            table(namespace, &document)
+            table(namespace, &document).join("; ")
         )));
     }
     client.remove_key(namespace, key_id)?;
     document.keys.retain(|key| !is_it(key));
     let removed = format!("{key_id} signs no more for {namespace}; what it signed stays published");
-    output.result(&removed, &report(namespace, &document));
+    output.result(&[removed], &report(namespace, &document));
     Ok(())
 }
 
@@ -100,7 +100,7 @@ pub(crate) fn say(
         }
     };
     let told = format!("{key_id} is {state} for {namespace}: {reason}");
-    output.result(&told, &report(namespace, &document));
+    output.result(&[told], &report(namespace, &document));
     Ok(())
 }
 
@@ -122,9 +122,10 @@ pub(crate) fn signing_keys(
     Ok(keys)
 }
 
-fn table(namespace: &Namespace, document: &SigningKeysDocument) -> String {
+fn table(namespace: &Namespace, document: &SigningKeysDocument) -> Vec<String> {
     if document.keys.is_empty() {
-        return format!("no keys; add one with: terrace key add {namespace} FILE");
+        let hint = format!("no keys; add one with: terrace key add {namespace} FILE");
+        return vec![hint];
     }
     let line = |key: &SigningKeyDocument| {
         let said = document.statements.get(&key.key_id);
@@ -132,8 +133,7 @@ fn table(namespace: &Namespace, document: &SigningKeysDocument) -> String {
         let said = said.unwrap_or_default();
         format!("{}  {}{said}", key.key_id, key.fingerprint)
     };
-    let lines: Vec<String> = document.keys.iter().map(line).collect();
-    lines.join("\n")
+    document.keys.iter().map(line).collect()
 }
 
 fn report(namespace: &Namespace, document: &SigningKeysDocument) -> serde_json::Value {

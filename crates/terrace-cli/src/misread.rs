@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use clap::Parser as _;
 use clap::error::{ContextKind, ContextValue};
+use terrace_core::untrusted::{self, is_unprintable};
 
 use crate::args::{Arguments, TOKEN_IDS};
 use crate::error::Failure;
@@ -60,6 +61,24 @@ fn text(mut error: clap::Error) -> String {
     if is_token_id && error.get(ContextKind::InvalidValue).is_some() {
         let hidden = ContextValue::String(HIDDEN_TOKEN.to_owned());
         error.insert(ContextKind::InvalidValue, hidden);
+    }
+    // A line feed in an argument, which may be the name of a file, is no end of a line.
+    let is_harmful = |text: &str| text.contains(is_unprintable);
+    let quoted = error.context().filter_map(|(kind, value)| match value {
+        ContextValue::String(text) if is_harmful(text) => {
+            let text = untrusted::line(text).to_string();
+            Some((kind, ContextValue::String(text)))
+        }
+        // Hints that quote it again.
+        ContextValue::StyledStrs(texts)
+            if texts.iter().any(|text| is_harmful(&text.to_string())) =>
+        {
+            Some((kind, ContextValue::None))
+        }
+        _ => None,
+    });
+    for (kind, value) in quoted.collect::<Vec<_>>() {
+        error.insert(kind, value);
     }
     error.to_string()
 }
@@ -159,6 +178,21 @@ mod tests {
         let told = told(&["terrace", "token", "rotate", "hunter2"].map(OsString::from)).unwrap();
         assert!(!told.contains("hunter2"), "{told}");
         assert!(told.contains("16 hexadecimal digits"), "{told}");
+    }
+
+    #[test]
+    fn a_line_feed_in_an_argument_ends_no_line() {
+        let argument = "a\nerror: forged\u{202e}";
+        for given in [
+            &["terrace", "key", "list", argument] as &[&str],
+            &["terrace", "key", "list", "acme", argument],
+            &["terrace", argument],
+            &["terrace", "key", "list", "acme", &format!("--{argument}")],
+        ] {
+            let given: Vec<OsString> = given.iter().map(OsString::from).collect();
+            let told = told(&given).unwrap();
+            assert!(!told.contains("\nerror: forged"), "{told}");
+        }
     }
 
     #[test]

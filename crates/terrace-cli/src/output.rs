@@ -1,6 +1,5 @@
 //! What is printed: the result on standard output, everything else on standard error.
 
-use std::borrow::Cow;
 use std::io::{IsTerminal as _, Write as _};
 use std::sync::Mutex;
 use std::time::Duration;
@@ -8,6 +7,7 @@ use std::time::Duration;
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
+use terrace_core::untrusted;
 
 use crate::error::Failure;
 use crate::secrets::Secrets;
@@ -58,22 +58,22 @@ impl Output {
         }
     }
 
-    /// The result: `text` for people, `document` and the warnings for programs.
-    pub(crate) fn result(&self, text: &str, document: &impl Serialize) {
+    /// The result: lines for people, `document` and the warnings for programs.
+    pub(crate) fn result(&self, lines: &[impl AsRef<str>], document: &impl Serialize) {
         if !self.json {
-            return self.print(&self.shown(text));
+            return self.print(&self.shown_lines(lines));
         }
         let mut document = self.with_warnings(document);
         self.secrets.hide_in(&mut document);
-        self.print(&document.to_string());
+        self.print(&json_text(&document));
     }
 
     /// A result that is a secret: the only one that is printed.
     pub(crate) fn secret(&self, secret: &str, document: &impl Serialize) {
         if !self.json {
-            return self.print(&harmless(secret));
+            return self.print(&untrusted::line(secret).to_string());
         }
-        self.print(&self.with_warnings(document).to_string());
+        self.print(&json_text(&self.with_warnings(document)));
     }
 
     fn with_warnings(&self, document: &impl Serialize) -> Value {
@@ -123,9 +123,9 @@ impl Output {
                 document.insert("warnings".to_owned(), json!(self.warnings()));
                 let mut document = Value::Object(document);
                 self.secrets.hide_in(&mut document);
-                self.print(&document.to_string());
+                self.print(&json_text(&document));
             }
-            Failure::Several(several) => self.print(&self.shown(&several.text)),
+            Failure::Several(several) => self.print(&self.shown_lines(&several.lines)),
             _ if self.json => self.print_failure(failure),
             _ => {}
         }
@@ -136,7 +136,7 @@ impl Output {
         let mut document = Value::Object(failure_document(failure));
         self.secrets.hide_in(&mut document);
         // The exit code tells it too.
-        let _ = to_stdout(&document.to_string());
+        let _ = to_stdout(&json_text(&document));
     }
 
     /// The message about a command line that is wrong.
@@ -157,13 +157,20 @@ impl Output {
         if let Ok(style) = ProgressStyle::with_template(BAR) {
             bar.set_style(style);
         }
-        bar.set_message(name.to_owned());
+        bar.set_message(self.shown(name));
         bar.enable_steady_tick(Duration::from_millis(250));
         UploadBar(bar)
     }
 
-    fn shown(&self, text: &str) -> String {
-        harmless(&self.secrets.hide(text)).into_owned()
+    /// A line as it may be printed: without secrets, and without anything that a terminal would obey, such as a
+    /// line feed from a server.
+    fn shown(&self, line: &str) -> String {
+        untrusted::line(&self.secrets.hide(line)).to_string()
+    }
+
+    fn shown_lines(&self, lines: &[impl AsRef<str>]) -> String {
+        let lines = lines.iter().map(|line| self.shown(line.as_ref()));
+        lines.collect::<Vec<_>>().join("\n")
     }
 
     fn to_stderr(&self, line: &str) {
@@ -210,21 +217,20 @@ fn to_stdout(line: &str) -> std::io::Result<()> {
     stdout.flush()
 }
 
-/// Text that cannot move the cursor or recolour the terminal: some of it comes from file names
-/// and from servers.
-fn harmless(text: &str) -> Cow<'_, str> {
-    let harmful = |c: char| c.is_control() && c != '\n';
-    if !text.contains(harmful) {
-        return Cow::Borrowed(text);
-    }
-    let escape = |c: char| {
-        if harmful(c) {
-            c.escape_default().to_string()
+/// A document as JSON that does a terminal no harm: characters that serde_json leaves as they are, and a terminal
+/// would obey, are escaped, which does not change what they mean.
+fn json_text(document: &Value) -> String {
+    let mut text = String::new();
+    for c in document.to_string().chars() {
+        if untrusted::is_unprintable(c) {
+            for unit in c.encode_utf16(&mut [0; 2]) {
+                text.push_str(&format!("\\u{unit:04x}"));
+            }
         } else {
-            c.to_string()
+            text.push(c);
         }
-    };
-    Cow::Owned(text.chars().map(escape).collect())
+    }
+    text
 }
 
 /// A number of bytes for people.
@@ -242,8 +248,23 @@ mod tests {
     }
 
     #[test]
-    fn control_characters_are_shown_and_not_obeyed() {
-        assert_eq!(harmless("a\x1b[2Jb\r\nc"), "a\\u{1b}[2Jb\\r\nc");
-        assert_eq!(harmless("größer\n"), "größer\n");
+    fn a_line_is_one_line_without_secrets() {
+        let output = Output::new(false, false, Secrets::default());
+        let line = "a\x1b[2J\r\nerror: b\u{202e} https://me:pa5s@h";
+        let shown = "a\\u{1b}[2J\\r\\nerror: b\\u{202e} https://[hidden]@h";
+        assert_eq!(output.shown(line), shown);
+        assert_eq!(
+            output.shown_lines(&["größer", line]),
+            format!("größer\n{shown}")
+        );
+    }
+
+    #[test]
+    fn json_means_the_same_with_its_characters_escaped() {
+        let document =
+            json!({ "a\u{9b}\u{202e}": ["\x1b\n\u{7f}\u{2028}\u{feff}", "ö\u{e0041}\\"] });
+        let text = json_text(&document);
+        assert!(!text.contains(untrusted::is_unprintable), "{text}");
+        assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), document);
     }
 }

@@ -118,14 +118,12 @@ impl Offer {
     }
 
     /// One line for each archive, as people are shown it.
-    pub(crate) fn archive_lines(&self) -> String {
-        let mut lines = String::new();
-        for archive in &self.archives {
+    pub(crate) fn archive_lines(&self) -> Vec<String> {
+        let line = |archive: &Archive| {
             let (filename, size) = (&archive.filename, bytes(archive.size));
-            let sha256 = archive.sha256;
-            lines.push_str(&format!("\n  {filename}  {size}  sha256 {sha256}"));
-        }
-        lines
+            format!("  {filename}  {size}  sha256 {}", archive.sha256)
+        };
+        self.archives.iter().map(line).collect()
     }
 
     /// Says what would be sent.
@@ -139,15 +137,17 @@ impl Offer {
         let Self {
             address, version, ..
         } = self;
-        let text = format!(
-            "{address} {version} passes the checks that can be made here. Nothing was sent; this \
-             would be:\n  PUT {place}{}{}",
-            self.path(),
-            self.archive_lines()
-        );
+        let mut lines = vec![
+            format!(
+                "{address} {version} passes the checks that can be made here. Nothing was sent; this \
+                 would be:"
+            ),
+            format!("  PUT {place}{}", self.path()),
+        ];
+        lines.extend(self.archive_lines());
         let mut report = self.report("dry_run", url);
         report.request = Some(self.request());
-        output.result(&text, &report);
+        output.result(&lines, &report);
         Ok(())
     }
 
@@ -172,7 +172,7 @@ impl Offer {
         };
         let mut report = self.report(receipt.status, Some(url.to_owned()));
         report.uploaded = receipt.uploaded;
-        output.result(&text, &report);
+        output.result(&[text], &report);
         Ok(())
     }
 

@@ -40,7 +40,7 @@ pub(crate) fn say(
         "revoked" => format!("{subject} is revoked, within five minutes everywhere: {reason}"),
         state => format!("{subject} is {state}, within a minute everywhere: {reason}"),
     };
-    output.result(&told, &report(subject, &standings));
+    output.result(&[told], &report(subject, &standings));
     Ok(())
 }
 
@@ -67,12 +67,11 @@ pub(crate) fn show(
         .map(|said| line(whole.to_string(), said));
     let versions = standings.versions.iter();
     let versions = versions.map(|(version, said)| line(format!("{whole}@{version}"), said));
-    let lines: Vec<String> = of_package.chain(versions).collect();
-    let text = match lines.as_slice() {
-        [] => format!("nothing is said of {whole}"),
-        lines => lines.join("\n"),
-    };
-    output.result(&text, &report(subject, &standings));
+    let mut lines: Vec<String> = of_package.chain(versions).collect();
+    if lines.is_empty() {
+        lines.push(format!("nothing is said of {whole}"));
+    }
+    output.result(&lines, &report(subject, &standings));
     Ok(())
 }
 

@@ -41,13 +41,13 @@ pub(crate) fn list(registry: &RegistryArguments, output: &Output) -> Result<(), 
         }
     }
     tokens.sort_by(|one, other| one.created.cmp(&other.created));
-    let lines: Vec<String> = tokens.iter().map(line).collect();
-    let text = match lines.as_slice() {
-        [] => "no tokens; make one with: terrace token create --name NAME --scope SCOPE".to_owned(),
-        lines => lines.join("\n"),
-    };
+    let mut lines: Vec<String> = tokens.iter().map(line).collect();
+    if lines.is_empty() {
+        let hint = "no tokens; make one with: terrace token create --name NAME --scope SCOPE";
+        lines.push(hint.to_owned());
+    }
     output.result(
-        &text,
+        &lines,
         &serde_json::json!({ "status": "ok", "tokens": tokens }),
     );
     Ok(())
@@ -72,7 +72,7 @@ pub(crate) fn revoke(
         ids.join(", ")
     );
     let report = serde_json::json!({ "status": "ok", "revoked": ids, "unknown": unknown });
-    output.result(&text, &report);
+    output.result(&[text], &report);
     // Whoever revokes a token in a hurry must not be told that the wrong one is dead.
     match unknown.as_slice() {
         [] => Ok(()),

@@ -89,7 +89,7 @@ pub(super) fn import(root: &Path, client: &Client<'_>, output: &Output) -> Resul
     let text = format!("published {published} versions; {unchanged} were there already");
     let report =
         json!({ "status": "ok", "published": done.published, "unchanged": done.unchanged });
-    output.result(&text, &report);
+    output.result(&[text], &report);
     Ok(())
 }
 

@@ -83,7 +83,7 @@ pub(crate) fn export(
         client.url()
     );
     let report = json!({ "status": "ok", "documents": documents, "audit_entries": references.log.length(), "archives": archives, "bytes": size, "fetched": fetched });
-    output.result(&text, &report);
+    output.result(&[text], &report);
     Ok(())
 }
 

@@ -60,7 +60,7 @@ pub(crate) fn collect(
         };
         let remove: Vec<&String> = plan.remove.iter().map(|it| &it.key).collect();
         let report = json!({ "status": "dry_run", "mark": plan.mark, "remove": remove, "waiting": plan.waiting });
-        output.result(&text, &report);
+        output.result(&[text], &report);
         return Ok(());
     }
     let waiting = plan.waiting;
@@ -80,7 +80,7 @@ pub(crate) fn collect(
         "kept": done.kept,
         "spared": done.spared,
     });
-    output.result(&text, &report);
+    output.result(&[text], &report);
     Ok(())
 }
 

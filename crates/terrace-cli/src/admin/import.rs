@@ -114,7 +114,7 @@ fn import_copy(root: &Path, client: &Client<'_>, output: &Output) -> Result<(), 
         unchanged.len()
     );
     let report = json!({ "status": "ok", "created": created.len(), "unchanged": unchanged.len(), "sent": sent });
-    output.result(&text, &report);
+    output.result(&[text], &report);
     Ok(())
 }
 

@@ -34,7 +34,7 @@ pub(crate) fn reindex(
     if !failed.is_empty() {
         let told = |key: &String| format!("{key}: the log of the registry says why");
         return Err(Failure::Unexpected(
-            failed.iter().map(told).collect::<Vec<_>>().join("\n"),
+            failed.iter().map(told).collect::<Vec<_>>().join("; "),
         ));
     }
     let text = format!(
@@ -43,7 +43,7 @@ pub(crate) fn reindex(
         removed.len()
     );
     let report = json!({ "status": "ok", "looked_at": looked_at, "rewritten": rewritten, "removed": removed });
-    output.result(&text, &report);
+    output.result(&[text], &report);
     Ok(())
 }
 

@@ -55,9 +55,10 @@ pub(crate) fn verify(
         Some(hashed) => text.push_str(&format!("; {} were hashed again", bytes(hashed))),
         None => text.push_str("; nothing was hashed"),
     }
+    let mut lines = vec![text];
     if orphans > 0 {
-        text.push_str(&format!(
-            "\n{orphans} archives ({}) are of no release; `terrace admin gc` removes those that are old \
+        lines.push(format!(
+            "{orphans} archives ({}) are of no release; `terrace admin gc` removes those that are old \
              enough, and leaves pushed blobs alone",
             bytes(orphan_bytes)
         ));
@@ -72,7 +73,7 @@ pub(crate) fn verify(
         "orphans": orphans,
         "orphan_bytes": orphan_bytes,
     });
-    output.result(&text, &report);
+    output.result(&lines, &report);
     Ok(())
 }
 

@@ -46,6 +46,7 @@ mod tests {
         endurance.note(&Outcome::Done(Done {
             status: "created",
             text: String::new(),
+            lines: Vec::new(),
             details: json!({}),
         }));
         endurance.note(&unavailable());

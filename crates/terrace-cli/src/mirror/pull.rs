@@ -6,6 +6,7 @@ mod files;
 mod list;
 mod lock;
 mod stored;
+mod syntax;
 mod version;
 mod wanted;
 

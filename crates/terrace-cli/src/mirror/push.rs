@@ -89,7 +89,8 @@ fn push_version(listed: &ListedVersion, client: Option<&Client<'_>>, output: &Ou
     let Some(client) = client else {
         return Outcome::Done(Done {
             status: "dry_run",
-            text: offer.archive_lines(),
+            text: String::new(),
+            lines: offer.archive_lines(),
             details: json!({ "archives": offer.listed_archives(), "request": offer.request() }),
         });
     };
@@ -101,6 +102,7 @@ fn push_version(listed: &ListedVersion, client: Option<&Client<'_>>, output: &Ou
             Outcome::Done(Done {
                 status: receipt.status,
                 text: String::new(),
+                lines: Vec::new(),
                 details: json!({
                     "archives": offer.listed_archives(),
                     "uploaded": receipt.uploaded,

@@ -50,6 +50,8 @@ pub(crate) struct Done {
     pub(crate) status: &'static str,
     /// What follows the address and the version, for people.
     pub(crate) text: String,
+    /// The lines below that.
+    pub(crate) lines: Vec<String>,
     /// The same for programs: an object.
     pub(crate) details: Value,
 }
@@ -57,23 +59,26 @@ pub(crate) struct Done {
 impl Report {
     /// Adds what became of a version, and says so at once.
     pub(crate) fn add(&mut self, version: VersionReport, output: &Output) {
-        output.progress(&version.line());
+        version
+            .lines()
+            .iter()
+            .for_each(|line| output.progress(line));
         self.versions.push(version);
     }
 
     /// Prints it, as a success or as a failure.
     pub(crate) fn tell(self, output: &Output) -> Result<(), Failure> {
-        let (text, mut document) = (self.text(), self.document());
+        let (lines, mut document) = (self.lines(), self.document());
         let Some(worst) = self.worst() else {
             let status = if self.dry_run { "dry_run" } else { "ok" };
             document.insert("status".to_owned(), json!(status));
-            output.result(&text, &document);
+            output.result(&lines, &document);
             return Ok(());
         };
         Err(Failure::Several(Box::new(Several {
             worst,
             reasons: self.all_reasons(),
-            text,
+            lines,
             document,
         })))
     }
@@ -109,16 +114,15 @@ impl Report {
         reasons
     }
 
-    fn text(&self) -> String {
-        let mut text = String::new();
+    fn lines(&self) -> Vec<String> {
+        let mut lines = Vec::new();
         let mut counts = BTreeMap::new();
         for version in &self.versions {
-            text.push_str(&version.line());
-            text.push('\n');
+            lines.extend(version.lines());
             *counts.entry(version.tally()).or_insert(0) += 1;
         }
         for skipped in self.directory.iter().flat_map(|found| &found.skipped) {
-            text.push_str(&format!("{:<11}  {skipped}\n", "skipped"));
+            lines.push(format!("{:<11}  {skipped}", "skipped"));
             *counts.entry("skipped").or_insert(0) += 1;
         }
         let counts: Vec<String> = counts
@@ -133,8 +137,8 @@ impl Report {
             [] => "nothing".to_owned(),
             counts => counts.join(", "),
         };
-        text.push_str(&format!("{counts} {place}"));
-        text
+        lines.push(format!("{counts} {place}"));
+        lines
     }
 
     fn document(&self) -> Map<String, Value> {
@@ -160,12 +164,15 @@ impl VersionReport {
     }
 
     /// For people.
-    fn line(&self) -> String {
+    fn lines(&self) -> Vec<String> {
         let line = format!("{:<11}  {}", self.status(), self.name());
         match &self.outcome {
-            Outcome::Done(done) => line + &done.text,
-            Outcome::Skipped(reason) => format!("{line}: {reason}"),
-            Outcome::Failed(_) | Outcome::NotTried => line,
+            Outcome::Done(done) => {
+                let below = done.lines.iter().cloned();
+                std::iter::once(line + &done.text).chain(below).collect()
+            }
+            Outcome::Skipped(reason) => vec![format!("{line}: {reason}")],
+            Outcome::Failed(_) | Outcome::NotTried => vec![line],
         }
     }
 

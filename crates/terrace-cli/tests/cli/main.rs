@@ -13,6 +13,7 @@
 )]
 
 mod admin;
+mod hostile;
 mod jobs;
 mod keys;
 mod mirror_pull;

@@ -5,6 +5,7 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use terrace_core::name::Hostname;
+use terrace_core::untrusted;
 
 use super::wanted::Found;
 use super::{configuration, list, lock};
@@ -104,11 +105,7 @@ fn text(path: &Path) -> Result<String, Failure> {
     Ok(text)
 }
 
-/// What a parser says; some quote a whole line, however long it is.
+/// A parser's message; some quote a whole line, however long it is.
 fn shortened(reason: &str) -> String {
-    let mut shown: String = reason.chars().take(REASON_CHARS).collect();
-    if shown.len() < reason.len() {
-        shown.push('…');
-    }
-    shown
+    untrusted::line(reason).at_most(REASON_CHARS).to_string()
 }

@@ -9,6 +9,7 @@
 
 use serde::Deserialize;
 
+use super::syntax;
 use super::wanted::{Choice, Found, Wanted};
 
 #[derive(Deserialize)]
@@ -32,7 +33,7 @@ struct Provider {
 /// # Errors
 /// The first thing in it that is wrong.
 pub(crate) fn read(text: &str) -> Result<Found, String> {
-    let list: List = toml::from_str(text).map_err(|error| error.to_string())?;
+    let list: List = toml::from_str(text).map_err(|error| syntax::toml(text, &error))?;
     let mut found = Found::default();
     for provider in list.provider {
         let about = |reason: String| format!("{}: {reason}", provider.address);

@@ -5,6 +5,7 @@ use terrace_core::origin::Constraints;
 use terrace_core::package_hash::PackageHash;
 use terrace_core::version::Version;
 
+use super::syntax;
 use super::wanted::{Choice, Found, Lock, Wanted};
 
 /// Reads a lock file. Of the hashes, `zh:` are those of zips; where there are some, only such zips
@@ -13,7 +14,7 @@ use super::wanted::{Choice, Found, Lock, Wanted};
 /// # Errors
 /// The first thing in it that is wrong.
 pub(crate) fn read(text: &str) -> Result<Found, String> {
-    let body: Body = hcl::parse(text).map_err(|error| error.to_string())?;
+    let body: Body = hcl::parse(text).map_err(|error| syntax::hcl(&error))?;
     let mut found = Found::default();
     for block in body.blocks() {
         if block.identifier() == "provider" {

@@ -278,6 +278,7 @@ fn done(
     Outcome::Done(Done {
         status,
         text,
+        lines: Vec::new(),
         details: json!({
             "platforms": platforms,
             "stored": stored,

@@ -2,11 +2,12 @@
 
 use hcl::{Body, Expression, ObjectKey};
 
+use super::super::syntax;
 use super::Requirement;
 
 /// The elements of every `terraform { required_providers { … } }`.
 pub(super) fn requirements(text: &str) -> Result<Vec<Requirement>, String> {
-    let body: Body = hcl::parse(text).map_err(|error| error.to_string())?;
+    let body: Body = hcl::parse(text).map_err(|error| syntax::hcl(&error))?;
     let blocks = body
         .blocks()
         .filter(|block| block.identifier() == "terraform");

@@ -1,0 +1,72 @@
+//! The messages of parsers, which draw the place of an error over several lines, on one.
+
+use terrace_core::untrusted::quoted;
+
+/// The message of the HCL parser.
+pub(super) fn hcl(error: &hcl::Error) -> String {
+    match error {
+        hcl::Error::Parse(error) => {
+            let place = error.location();
+            at(place.line(), place.column(), error.line(), error.message())
+        }
+        other => one_line(&other.to_string()),
+    }
+}
+
+/// The message of the TOML parser about this text.
+pub(super) fn toml(text: &str, error: &toml::de::Error) -> String {
+    let before = error.span().and_then(|span| text.get(..span.start));
+    let Some(before) = before else {
+        return one_line(error.message());
+    };
+    let line_start = before.rfind('\n').map_or(0, |end| end + 1);
+    let column =
+        before.chars().count() - before.get(..line_start).unwrap_or_default().chars().count();
+    let line = text.get(line_start..).and_then(|rest| rest.lines().next());
+    let number = before.matches('\n').count() + 1;
+    at(
+        number,
+        column + 1,
+        line.unwrap_or_default(),
+        error.message(),
+    )
+}
+
+fn at(number: usize, column: usize, line: &str, message: &str) -> String {
+    let (line, message) = (quoted(line.trim()), one_line(message));
+    format!("line {number}, column {column}, {line}: {message}")
+}
+
+fn one_line(message: &str) -> String {
+    let lines = message
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty());
+    lines.collect::<Vec<_>>().join("; ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_is_one_line_that_names_the_place() {
+        let error = ::hcl::parse("a = 1\nprovider {").unwrap_err();
+        let message = hcl(&error);
+        assert!(
+            message.starts_with("line 2, column 11, \"provider {\": "),
+            "{message}"
+        );
+        assert!(!message.contains('\n'), "{message}");
+
+        for (text, place) in [
+            ("x = 1\nö = 2 y", "line 2, column "),
+            ("[[provider]]\n  address = [\n", "line "),
+        ] {
+            let error = ::toml::from_str::<::toml::Table>(text).unwrap_err();
+            let message = toml(text, &error);
+            assert!(message.starts_with(place), "{message}");
+            assert!(!message.contains('\n'), "{message}");
+        }
+    }
+}
