@@ -1,18 +1,14 @@
 // Clients of OCI registries by other people, and one of ours on the library that is inside OpenTofu and ORAS: for the tests
 // alone, so that none of them has to be there. What is on PATH is taken as it is; what can neither be found nor brought is
 // reported, and its tests are skipped with the reason.
-import { existsSync } from "node:fs";
-import { mkdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 
 import { aptInstall, aptOffers } from "./apt.mjs";
-import { cacheDir, exe, root, stateDir } from "./paths.mjs";
-import { ask, isOnPath, run } from "./run.mjs";
+import { go, goInstall, requireGo } from "./go.mjs";
+import { exe, root, stateDir } from "./paths.mjs";
+import { ask, isOnPath, lastLine } from "./run.mjs";
 import { unlessCurrent } from "./stamp.mjs";
 import { say, step } from "./step.mjs";
-
-/** Longer than a build takes where nothing is there yet, and no reason to wait for ever for a proxy. */
-const PATIENCE_MS = 10 * 60_000;
 
 /** Each brings a program and returns its directory, if that has to be put on PATH, or throws why it cannot. */
 const CLIENTS = {
@@ -41,27 +37,6 @@ export async function ensureOciClients() {
   return { directories, reasons };
 }
 
-/** A program that Go's module proxy has, built once per user and version. */
-async function goInstall(name, path, version) {
-  const home = join(cacheDir, `${name}-${version}`);
-  const isThere = () => existsSync(join(home, exe(name)));
-  if (isThere()) return home;
-  await requireGo();
-  // Built aside and moved into place, so that an interrupted build leaves nothing that looks finished.
-  const aside = `${home}.partial-${process.pid}`;
-  try {
-    await mkdir(aside, { recursive: true });
-    await step(`building ${name} ${version}`, (log) => go(["install", `${path}@${version}`], { log, env: { GOBIN: aside } }));
-    // Somebody else's tests may have been faster.
-    if (!isThere()) await rename(aside, home);
-  } catch (error) {
-    throw new Error(`it could not be built: ${lastLine(error)}`);
-  } finally {
-    await rm(aside, { recursive: true, force: true });
-  }
-  return home;
-}
-
 /** A program whose source is in this checkout. */
 async function goBuild(name, source) {
   await requireGo();
@@ -78,14 +53,6 @@ async function goBuild(name, source) {
   return home;
 }
 
-async function requireGo() {
-  if ((await ask("go", ["version"])) === null) throw new Error("Go, which would build it, is not either");
-}
-
-// Without C: no compiler is needed, and no workspace that happens to be above us.
-const go = (args, { env, ...options }) =>
-  run("go", args, { ...options, timeout: PATIENCE_MS, env: { ...process.env, CGO_ENABLED: "0", GOWORK: "off", ...env } });
-
 /** A program that the distribution has. It is on PATH from then on. */
 async function fromApt(name) {
   try {
@@ -95,6 +62,3 @@ async function fromApt(name) {
     throw new Error(`it could not be installed: ${lastLine(error)}`);
   }
 }
-
-/** What a program said last; all of it has been shown. */
-const lastLine = (error) => error.output?.trimEnd().split("\n").at(-1) || error.message;

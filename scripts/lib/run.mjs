@@ -23,6 +23,9 @@ export class CommandFailed extends Error {
   }
 }
 
+/** The last line that a failed program printed, or the error itself. */
+export const lastLine = (error) => error.output?.trimEnd().split("\n").at(-1) || error.message;
+
 /**
  * Runs a program to its end and returns what it printed.
  *
