@@ -11,6 +11,7 @@ import { Deadline } from "./lib/deadline.mjs";
 import { endWithParent } from "./lib/lifetime.mjs";
 import { continueUnderNewNode, nodeForWrangler } from "./lib/npm.mjs";
 import { ensureOciClients } from "./lib/oci-clients.mjs";
+import { ensureOldTerraform } from "./lib/old-terraform.mjs";
 import { npmFile, root } from "./lib/paths.mjs";
 import { ask, run } from "./lib/run.mjs";
 import { say } from "./lib/step.mjs";
@@ -154,7 +155,7 @@ async function withServer(mode, work) {
 /** terraform and others; each test file starts a server of its own. */
 async function testWithClients() {
   const { directories, reasons } = await ensureOciClients();
-  Object.assign(reasons, await ensureBrowser());
+  Object.assign(reasons, await ensureBrowser(), await ensureOldTerraform());
   const env = {
     ...process.env,
     PATH: [cliDir, ...directories, process.env.PATH].join(delimiter),

@@ -1,22 +1,31 @@
 // The OpenPGP key that signs the example provider: made once on each machine, never in the repository.
 
 import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 
 import * as openpgp from "openpgp";
 
 const USER_ID = { name: "Terrace example provider", comment: "made on this machine, for this machine" };
 
-/** The key kept in `directory`, made on first use. */
-export async function signingKey(directory, log) {
+/** RSA, which every client verifies: Terraform before 1.6 knows no Ed25519. 3072 bits are gpg's default. */
+export const RSA = { type: "rsa", rsaBits: 3072 };
+
+/** Ed25519 in its older form (version 4 EdDSA), which current clients verify. It is generated at once, RSA in seconds. */
+export const ED25519 = { type: "ecc", curve: "ed25519Legacy" };
+
+/** The key kept in `directory`, made on first use. An existing key stays: releases that were published are signed with it. */
+export async function signingKey(directory, log, kind = RSA) {
   const privateKeyFile = join(directory, "private.asc");
   const publicKeyFile = join(directory, "public.asc");
 
   await mkdir(directory, { recursive: true, mode: 0o700 });
-  const armored = (await readIfThere(privateKeyFile)) ?? (await makeKey(privateKeyFile, log));
+  const armored = (await readIfThere(privateKeyFile)) ?? (await makeKey(privateKeyFile, log, kind));
   const privateKey = await openpgp.readPrivateKey({ armoredKey: armored });
   const publicKey = privateKey.toPublic().armor();
   await writeFile(publicKeyFile, publicKey);
+  if (kind === RSA && !isRsa(privateKey)) {
+    log(`${privateKeyFile} is no RSA key, and Terraform before 1.6 refuses its signatures. To get one, remove ${dirname(directory)}.`);
+  }
 
   return {
     publicKey,
@@ -37,11 +46,11 @@ export async function signingKey(directory, log) {
   };
 }
 
-/** Ed25519 in its older (version 4 EdDSA) form, which every gpg and every Terraform can verify. */
-async function makeKey(file, log) {
+const isRsa = (key) => key.getAlgorithmInfo().algorithm.startsWith("rsa");
+
+async function makeKey(file, log, kind) {
   const { privateKey } = await openpgp.generateKey({
-    type: "ecc",
-    curve: "ed25519Legacy",
+    ...kind,
     userIDs: [USER_ID],
     subkeys: [],
     format: "armored",

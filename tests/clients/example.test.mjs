@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { buildExamples } from "../../examples/build.mjs";
 import { terraformConfig } from "../../scripts/lib/client-files.mjs";
 import { root } from "../../scripts/lib/paths.mjs";
-import { withEachClient } from "./support/client.mjs";
+import { withEachClient, withOldTerraform } from "./support/client.mjs";
 import { run, unlessOnPath } from "./support/programs.mjs";
 import { inBothModes, useRegistry } from "./support/registry.mjs";
 import { HERE } from "./support/releases.mjs";
@@ -45,7 +45,7 @@ describe("the examples", { skip: unlessOnPath("terrace") }, () => {
       }
     });
 
-    withEachClient((client) => {
+    for (const withClients of [withEachClient, withOldTerraform]) withClients((client) => {
       test("init and apply in the consumer run the provider and the module, and say what README promises", async (t) => {
         const config = terraformConfig(registry);
         const work = await client.workspace(t, registry, { "main.tf": await readFile(CONSUMER, "utf8") }, { config });

@@ -3,7 +3,8 @@ import assert from "node:assert/strict";
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 
-import { isOnPath, run } from "./programs.mjs";
+import { OLD_TERRAFORM, oldTerraform } from "../../../scripts/lib/old-terraform.mjs";
+import { isOnPath, run, whyAbsent } from "./programs.mjs";
 import { scratch } from "./scratch.mjs";
 import { describe, test } from "./testing.mjs";
 
@@ -24,9 +25,19 @@ export function withEachClient(define) {
   }
 }
 
+/** Defines the same tests for Terraform 1.5.7, if it is here, and says why if it is not. */
+export function withOldTerraform(define) {
+  const program = oldTerraform();
+  if (program) describe(OLD_TERRAFORM, () => define(new Client(OLD_TERRAFORM, program)));
+  else test(`${OLD_TERRAFORM} does the same`, { skip: whyAbsent(OLD_TERRAFORM) }, () => {});
+}
+
 class Client {
-  constructor(name) {
+  #program;
+
+  constructor(name, program = name) {
     this.name = name;
+    this.#program = program;
   }
 
   /**
@@ -41,7 +52,7 @@ class Client {
     const configFile = join(home, "cli-config");
     await mkdir(directory);
     await writeFile(configFile, config);
-    const workspace = new Workspace(this.name, directory, clientEnv(home, configFile, env));
+    const workspace = new Workspace(this.#program, directory, clientEnv(home, configFile, env));
     for (const [name, text] of Object.entries(files)) await workspace.write(name, text);
     return workspace;
   }

@@ -1,9 +1,9 @@
 // Keys for tests that are not about keys.
-import { signingKey } from "../../../examples/packaging/signing-key.mjs";
+import { ED25519, signingKey } from "../../../examples/packaging/signing-key.mjs";
 
-/** A new key in `directory`; `sign` makes what the admin API wants to be sent. */
-export async function newKey(directory) {
-  const key = await signingKey(directory, () => {});
+/** A new key in `directory`; `sign` returns a signature in the form of the admin API. `kind` as of `signingKey`. */
+export async function newKey(directory, kind = ED25519) {
+  const key = await signingKey(directory, () => {}, kind);
   return {
     publicKey: key.publicKey,
     sign: async (text) => Buffer.from(await key.signDetached(text)).toString("base64"),
