@@ -28,9 +28,10 @@ export async function ensureCertificates(directory) {
   const hasCa = await isGood(files.ca, files.caKey);
   if (!hasCa) await makeCa(files);
   if (!hasCa || !(await isGood(files.cert, files.key))) await makeLeaf(files);
+  for (const file of [files.ca, files.cert]) await endWithNewline(file);
   await save(
     files.caBundle,
-    [await readFile(files.ca, "utf8"), ...publicCas()].map((pem) => `${pem.trim()}\n`).join(""),
+    [await readFile(files.ca, "utf8"), ...publicCas()].map(asLines).join(""),
   );
   return files;
 }
@@ -120,5 +121,13 @@ async function isGood(certificateFile, keyFile) {
     return false;
   }
 }
+
+/** Files that are put together with `cat` need it; earlier versions wrote none. */
+async function endWithNewline(file) {
+  const pem = await readFile(file, "utf8");
+  if (pem !== asLines(pem)) await save(file, asLines(pem));
+}
+
+const asLines = (pem) => `${pem.trim()}\n`;
 
 const save = (file, text) => writeFile(file, text, { mode: 0o600 });
