@@ -10,6 +10,7 @@ import { nodeForWrangler } from "./lib/npm.mjs";
 import { npmFile, root } from "./lib/paths.mjs";
 import { NotReady, waitWhileAtWork } from "./lib/patience.mjs";
 import { CommandFailed, serve } from "./lib/run.mjs";
+import { recordRunning, refuseSecond } from "./lib/running.mjs";
 import { ensureCertificates } from "./lib/tls.mjs";
 
 const HOST = "127.0.0.1";
@@ -84,8 +85,7 @@ export async function startServer(
   const url = `${https ? "https" : "http"}://${HOST}:${usedPort}`;
   const s3 = await openS3(cleanup, { port: usedPort, https, credentials: secrets.s3 });
   const tls = https ? await ensureCertificates(join(stateDir, "tls")) : null;
-  const runningFile = join(stateDir, "running.json");
-  await refuseSecond(runningFile);
+  await refuseSecond(stateDir);
   const files = await writeConfig(stateDir, s3, { ...variables(secrets, presign ? s3 : null), ...vars }, bindings);
   const logFile = join(stateDir, "logs", "server.log");
   await rm(join(stateDir, "logs", "wrangler"), { recursive: true, force: true });
@@ -102,7 +102,7 @@ export async function startServer(
   const server = await serve(nodeForWrangler(), [...wrangler, ...args], { env: quietEnv(stateDir, trusts), log: logFile });
   cleanup.add(`stopping the registry at ${url}`, server.stop);
 
-  await writeFile(runningFile, JSON.stringify({ pid: server.child.pid, url }));
+  await recordRunning(stateDir, { pid: server.child.pid, url });
   const env = { TERRACE_URL: url, TERRACE_TOKEN: secrets.adminToken, ...(tls && { SSL_CERT_FILE: tls.caBundle }) };
   try {
     const services = await firstAnswer(url, tls, server, { logFile, say });
@@ -121,27 +121,6 @@ export async function startServer(
   } catch (error) {
     await server.stop();
     throw error;
-  }
-}
-
-/** Two servers over one state would lose each other's writes. */
-async function refuseSecond(runningFile) {
-  const running = JSON.parse(await readFile(runningFile, "utf8").catch(() => "null"));
-  if (running === null || !isAlive(running.pid)) return;
-  // The number may belong to another process by now; a registry that is being started does not answer yet.
-  const answers = await fetch(running.url).then(() => true, (error) => error.cause?.code !== "ECONNREFUSED");
-  if (!answers) return;
-  throw new Error(
-    `The registry of this checkout already runs, at ${running.url} (process ${running.pid}). ` +
-      "Use it, or end it first; another checkout has a registry of its own.",
-  );
-}
-
-function isAlive(pid) {
-  try {
-    return process.kill(pid, 0);
-  } catch (error) {
-    return error.code === "EPERM";
   }
 }
 

@@ -1,0 +1,53 @@
+// One registry for each state directory, also where a checkout was copied while its registry ran.
+import assert from "node:assert/strict";
+import { cp, mkdir, rename, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import { join } from "node:path";
+
+import { temporaryDirectory } from "../../scripts/lib/cleanup.mjs";
+import { recordRunning, refuseSecond } from "../../scripts/lib/running.mjs";
+import { cleanupOf, test } from "../clients/support/testing.mjs";
+
+/** A state directory whose registry runs: this process answers for it. */
+async function running(t) {
+  const server = createServer((_, response) => response.end());
+  await new Promise((done) => server.listen(0, "127.0.0.1", done));
+  t.after(() => (server.closeAllConnections(), server.close()));
+  const parent = temporaryDirectory(cleanupOf(t));
+  const directory = join(parent, "state");
+  await mkdir(directory);
+  const registry = { pid: process.pid, url: `http://127.0.0.1:${server.address().port}/` };
+  await recordRunning(directory, registry);
+  return { parent, directory, registry, server };
+}
+
+test("a second registry over a directory is refused, and the record is named", async (t) => {
+  const { directory, registry } = await running(t);
+  await assert.rejects(refuseSecond(directory), ({ message }) => message.includes(join(directory, "running.json")) && message.includes(registry.url));
+});
+
+test("a registry over a copy of the directory is started", async (t) => {
+  const { parent, directory } = await running(t);
+  const copy = join(parent, "copy");
+  await cp(directory, copy, { recursive: true });
+  await refuseSecond(copy);
+});
+
+test("a second registry is refused after the directory was moved", async (t) => {
+  const { parent, directory } = await running(t);
+  const moved = join(parent, "moved");
+  await rename(directory, moved);
+  await assert.rejects(refuseSecond(moved), /already runs/);
+});
+
+test("a second registry is refused by a record of an earlier version, without a directory", async (t) => {
+  const { directory, registry } = await running(t);
+  await writeFile(join(directory, "running.json"), JSON.stringify(registry));
+  await assert.rejects(refuseSecond(directory), /already runs/);
+});
+
+test("a registry is started after the last one has ended", async (t) => {
+  const { directory, server } = await running(t);
+  await new Promise((done) => server.close(done));
+  await refuseSecond(directory);
+});
