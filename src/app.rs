@@ -413,6 +413,7 @@ impl<'a, P: Platform> App<'a, P> {
                 | Route::OriginVersions(..)
                 | Route::OciBase
                 | Route::OciToken
+                | Route::OciCatalog
                 | Route::Oci(..)
                 | Route::Pushed(..)
                 | Route::Exchange

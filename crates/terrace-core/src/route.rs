@@ -71,6 +71,8 @@ pub enum Route {
     OciBase,
     /// `/v2/token`
     OciToken,
+    /// `/v2/_catalog`: the list of all repositories, which is not offered.
+    OciCatalog,
     /// `/v2/{repository}/…` of a repository that is made of what is published.
     Oci(OciRequest),
     /// `/v2/{repository}/…` of a repository that clients push to.
@@ -198,7 +200,7 @@ impl Route {
     pub fn is_oci(&self) -> bool {
         matches!(
             self,
-            Self::OciBase | Self::OciToken | Self::Oci(_) | Self::Pushed(_)
+            Self::OciBase | Self::OciToken | Self::OciCatalog | Self::Oci(_) | Self::Pushed(_)
         )
     }
 
@@ -229,6 +231,7 @@ impl Route {
             Self::OriginVersions(..) => "origin_versions",
             Self::OciBase => "oci_base",
             Self::OciToken => "oci_token",
+            Self::OciCatalog => "oci_catalog",
             Self::Oci(request) => request.path.name(),
             Self::Pushed(request) => request.path.name(),
             Self::Archive(..) => "archive",
@@ -275,6 +278,7 @@ impl Route {
             | Self::OriginVersions(..)
             | Self::OciBase
             | Self::OciToken
+            | Self::OciCatalog
             | Self::Oci(..) => &[Method::Get, Method::Head],
             Self::Pushed(request) => request.methods(),
             Self::Archive(..) => &[Method::Get, Method::Head, Method::Put],
@@ -434,6 +438,7 @@ fn oci(path: &str) -> Result<Route, Problem> {
         // The base, with or without its final slash.
         None | Some("") => Ok(Route::OciBase),
         Some("token") => Ok(Route::OciToken),
+        Some("_catalog") => Ok(Route::OciCatalog),
         Some(rest) if oci::is_virtual(rest) => OciRequest::parse(rest)
             .map(Route::Oci)
             .map_err(Problem::Oci),

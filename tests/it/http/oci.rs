@@ -311,6 +311,21 @@ fn every_error_has_a_code() {
 }
 
 #[test]
+fn a_catalog_is_404_unsupported_and_names_what_is_there_instead() {
+    let registry = Registry::start();
+    for path in ["/v2/_catalog", "/v2/_catalog?n=1000"] {
+        let refused = registry.get(path).expect(404);
+        assert_eq!(code(&refused), "UNSUPPORTED", "{path}");
+        assert!(refused.text().contains("/tags/list"), "{}", refused.text());
+        assert_eq!(registry.head(path).expect(404).text(), "");
+    }
+    let refused = registry.admin("POST", "/v2/_catalog", Some(b"{}"));
+    let refused = refused.expect(405);
+    assert_eq!(refused.header("allow"), Some("GET, HEAD"));
+    assert_eq!(code(&refused), "UNSUPPORTED");
+}
+
+#[test]
 fn nothing_refers_to_what_is_published_11_7() {
     let registry = Registry::start();
     let path = format!(

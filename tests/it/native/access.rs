@@ -45,7 +45,8 @@ fn rule(route: &Route, method: Method) -> Rule {
         | Route::Discovery
         | Route::Health
         | Route::MirrorHome
-        | Route::OriginDiscovery(_) => Rule::Everybody,
+        | Route::OriginDiscovery(_)
+        | Route::OciCatalog => Rule::Everybody,
         // Whoever comes shows what they have in the body.
         Route::Exchange => Rule::Everybody,
         // A terminal has no token yet, and what it or a browser brings is looked at by `login`.
@@ -117,6 +118,7 @@ fn paths() -> Vec<String> {
         "/origins/registry.example.com/v1/providers/acme/widget/versions".to_owned(),
         "/v2/".to_owned(),
         "/v2/token".to_owned(),
+        "/v2/_catalog".to_owned(),
         "/v2/providers/acme/widget/tags/list".to_owned(),
         "/v2/providers/acme/widget/manifests/1.0.0".to_owned(),
         format!("/v2/providers/{MIRRORED}/widget/tags/list"),

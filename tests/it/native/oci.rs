@@ -64,6 +64,16 @@ fn a_bucket_that_has_lost_its_metadata_has_the_same_artifacts() {
     }
 }
 
+#[test]
+fn a_request_for_the_catalog_is_a_route_of_its_own_that_reads_nothing() {
+    let (memory, registry, _) = published();
+    memory.forget_operations();
+    registry.get("/v2/_catalog").expect(404);
+    assert_eq!(memory.operations(), [""; 0]);
+    let line = memory.request_lines().pop().unwrap();
+    assert!(line.contains(r#""route":"oci_catalog""#), "{line}");
+}
+
 /// A tag follows what is mirrored; what a client has resolved stays.
 #[test]
 fn a_platform_more_is_a_manifest_more() {

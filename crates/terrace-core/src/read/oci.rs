@@ -185,6 +185,17 @@ pub fn oci_base<S>() -> Reply<S> {
         .with("docker-distribution-api-version", "registry/2.0")
 }
 
+/// The answer to a request for the list of all repositories. No specification has it any more ("Listing Tags" of OCI
+/// Distribution 1.1 lists within a repository), so the path counts as missing, and the code says that this is not about a
+/// name.
+pub(super) fn no_catalog<S>() -> Reply<S> {
+    let told = "this registry offers no catalog of its repositories: list the tags of one that you know with \
+                GET /v2/<repository>/tags/list. Published releases are in providers/<hostname>/<namespace>/<type> and \
+                modules/<namespace>/<name>/<system>";
+    let error = OciError::new(OciCode::Unsupported, told).with_status(404);
+    Problem::Oci(error).oci_reply()
+}
+
 /// The config that all manifests of all repositories share.
 fn empty_config<S>() -> Reply<S> {
     let text = oci::EMPTY_CONFIG.to_owned();

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::oci::{plan_pushed, plan_virtual};
+use super::oci::{no_catalog, plan_pushed, plan_virtual};
 use super::{Asked, Checksum, IndexForm, Wanted};
 use crate::key::{IndexKey, Package};
 use crate::limits;
@@ -44,6 +44,7 @@ pub(super) fn plan<S>(
         Route::Home => Plan::Answer(home()),
         Route::Discovery => Plan::Answer(discovery(has_login)),
         Route::MirrorHome => Plan::Answer(mirror_home()),
+        Route::OciCatalog => Plan::Answer(no_catalog()),
         Route::ProviderVersions(address) => list(
             IndexKey::Versions(Package::Provider(address)),
             Wanted::Versions,
