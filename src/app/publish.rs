@@ -11,7 +11,9 @@ use terrace_core::admin::{
 };
 use terrace_core::archive::limits::READ_BYTES;
 use terrace_core::archive::{ArchiveFormat, Entry, Step as ZipStep, TarGzInspector};
-use terrace_core::key::{BytesKey, FactKey, Package};
+use terrace_core::index::DescribedVersion;
+use terrace_core::key::{BytesKey, FactKey, IndexKey, Package};
+use terrace_core::limits;
 use terrace_core::oci::Digest;
 use terrace_core::own_hosts::OwnHosts;
 use terrace_core::problem::Problem;
@@ -19,15 +21,17 @@ use terrace_core::publish::{
     ArchiveState, ExpectedArchive, MirrorPublication, ModulePublication, Plan, ProviderPublication,
     Publication, Seen, Step, StoredRelease, release_metadata, too_large,
 };
+use terrace_core::read::IndexForm;
 use terrace_core::release::Release;
-use terrace_core::reply::{CachePolicy, Reply};
+use terrace_core::reply::{Body, CachePolicy, Reply};
 use terrace_core::version::Version;
 
 use super::garbage::{Look, being_removed};
 use super::incoming::incoming;
 use super::{App, Failure};
 use crate::store::{
-    Archives as _, Clock as _, Condition, Facts as _, Payload, Platform, StoreError, Stored,
+    Archives as _, Clock as _, Condition, Facts as _, Indices as _, Payload, Platform, StoreError,
+    Stored,
 };
 
 /// Archives that are looked at together: as many as the platform lets wait for an answer
@@ -195,11 +199,23 @@ impl<P: Platform> App<'_, P> {
         look: &Look,
     ) -> Result<Seen, Failure> {
         let package = publication.package();
-        let existing = self.stored(&package, publication.version()).await?;
+        let version = publication.version();
+        let mut existing = self.stored(&package, version).await?;
+        let mut described = None;
+        if existing.is_none() {
+            described = self.still_described(&package, version).await;
+        }
+        let differs = |it: &DescribedVersion| publication.repeats(it).is_err();
+        let is_lost = described.as_ref().is_some_and(differs);
+        if is_lost {
+            // Unless another publisher has committed it between the two reads.
+            existing = self.stored(&package, version).await?;
+        }
         let settles = |stored: &StoredRelease| publication.is_settled_by(&stored.release);
-        if existing.as_ref().is_some_and(settles) {
+        if existing.as_ref().map_or(is_lost, settles) {
             return Ok(Seen {
                 existing,
+                described,
                 keys: Vec::new(),
                 statements: BTreeMap::new(),
                 archives: Vec::new(),
@@ -217,9 +233,41 @@ impl<P: Platform> App<'_, P> {
         };
         Ok(Seen {
             existing,
+            described,
             keys,
             statements,
             archives,
+        })
+    }
+
+    /// The same as [`App::described`] for a publish, which does without where KV cannot be asked.
+    async fn still_described(
+        &self,
+        package: &Package,
+        version: &Version,
+    ) -> Option<DescribedVersion> {
+        match self.described(package, version).await {
+            Ok(described) => described,
+            Err(failure) => {
+                self.problem(failure);
+                None
+            }
+        }
+    }
+
+    /// The version as its index describes it, for one whose release is not there. KV may tell nothing, or something
+    /// older, but never of a release that was not committed.
+    pub(super) async fn described(
+        &self,
+        package: &Package,
+        version: &Version,
+    ) -> Result<Option<DescribedVersion>, Failure> {
+        let key = IndexKey::Version(package.clone(), version.clone());
+        let indices = self.platform.indices();
+        let found = indices.get(&key, IndexForm::Text, limits::LIST_CACHE_SECONDS);
+        Ok(match found.await?.map(|found| found.body) {
+            Some(Body::Text(text)) => DescribedVersion::parse(&text),
+            _ => None,
         })
     }
 

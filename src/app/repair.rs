@@ -31,6 +31,8 @@ const AT_LEAST_FOR_LISTS: u32 = 20;
 pub(super) struct Step {
     /// The only package to look at, if it is one.
     only: Option<Package>,
+    /// Releases whose loss the operator accepts.
+    accepted: Vec<FactKey>,
     /// How far it is.
     position: Position,
     /// How many storage operations it may still take.
@@ -57,6 +59,7 @@ impl Step {
     fn new(only: Option<Package>, position: Position, operations: u32) -> Self {
         Self {
             only,
+            accepted: Vec::new(),
             position,
             left: operations,
             is_fresh: true,
@@ -79,7 +82,7 @@ impl Step {
 
     fn names(&self) -> usize {
         let report = &self.report;
-        report.rewritten.len() + report.removed.len() + report.failed.len()
+        report.rewritten.len() + report.removed.len() + report.failed.len() + report.lost.len()
     }
 }
 
@@ -196,7 +199,11 @@ impl<P: Platform> App<'_, P> {
 
     /// `POST /admin/v1/reindex`
     pub(super) async fn reindex(&self, body: &[u8]) -> Result<Reply<P::Stream>, Failure> {
-        let ReindexBody { behind, package } = parse(body)?;
+        let ReindexBody {
+            behind,
+            package,
+            accept_loss,
+        } = parse(body)?;
         let only = match &package {
             None => None,
             Some(text) => Some(Package::parse_address(text).ok_or_else(|| {
@@ -216,7 +223,17 @@ impl<P: Platform> App<'_, P> {
             0 => limits::REPAIR_OPERATIONS,
             operations => operations,
         };
+        super::operations::check_count(accept_loss.len(), limits::REPAIRED_NAMES)?;
+        let accepted = accept_loss.iter().map(|text| {
+            FactKey::parse_release(text).ok_or_else(|| {
+                Problem::BadRequest(format!(
+                    "accept_loss has {text:?}: it must be ADDRESS@VERSION, such as acme/widget@1.0.0"
+                ))
+            })
+        });
+        let accepted = accepted.collect::<Result<Vec<FactKey>, Problem>>()?;
         let mut step = Step::new(only, position, operations);
+        step.accepted = accepted;
         self.walk(&mut step).await?;
         json(200, &step.report)
     }
@@ -270,6 +287,7 @@ fn told(report: &ReindexAnswer) -> String {
         rewritten,
         removed,
         failed,
+        lost,
         next,
     } = report;
     let named = |what: &str, names: &[String]| match names {
@@ -280,10 +298,11 @@ fn told(report: &ReindexAnswer) -> String {
         }
     };
     format!(
-        "repair: {looked_at} looked at{}{}{}; {}",
+        "repair: {looked_at} looked at{}{}{}{}; {}",
         named("rewritten", rewritten),
         named("removed", removed),
         named("failed", failed),
+        named("lost", lost),
         match next {
             Some(next) => format!("goes on behind {next}"),
             None => "that was the last; the next begins anew".to_owned(),

@@ -7,6 +7,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::digest::Sha256;
+use crate::key::{FactKey, Package};
+use crate::route::Route;
 
 /// One change. Its text, byte for byte, is what the next entry holds the digest of.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,6 +30,29 @@ pub struct AuditEntry {
     pub sent: Option<Sha256>,
     /// The digest of the entry before; of the first, that of nothing.
     pub previous: Sha256,
+}
+
+impl AuditEntry {
+    /// Returns the key of the release that was there after this change, if it was a publish that was let through:
+    /// also of one that found the same published before.
+    pub fn published(&self) -> Option<FactKey> {
+        if !matches!(self.status, 200 | 201) {
+            return None;
+        }
+        let path = self.what.strip_prefix("PUT ")?;
+        match Route::parse(path).ok()? {
+            Route::PublishProvider(address, version) => {
+                Some(FactKey::Release(Package::Provider(address), version))
+            }
+            Route::PublishModule(address, version) => {
+                Some(FactKey::Release(Package::Module(address), version))
+            }
+            Route::MirroredRelease(address, version) => {
+                Some(FactKey::Release(Package::Mirrored(address), version))
+            }
+            _ => None,
+        }
+    }
 }
 
 /// Which entry was the newest a while ago, to find the end without a walk.
@@ -147,6 +172,46 @@ mod tests {
         let mut unreadable = whole;
         unreadable[0] = "{".to_owned();
         assert_eq!(walk(&unreadable), Err(AuditFault::Unreadable(1)));
+    }
+
+    #[test]
+    fn an_entry_of_a_publish_names_the_release_that_it_left() {
+        let entry = |what: &str, status| {
+            let mut entry: AuditEntry = serde_json::from_str(&chain(1)[0]).unwrap();
+            entry.what = what.to_owned();
+            entry.status = status;
+            entry.published().map(|key| key.to_string())
+        };
+        for (what, key) in [
+            (
+                "PUT /admin/v1/providers/acme/widget/1.0.0",
+                "releases/providers/hosted/acme/widget/1.0.0",
+            ),
+            (
+                "PUT /admin/v1/modules/acme/vpc/aws/1.0.0",
+                "releases/modules/acme/vpc/aws/1.0.0",
+            ),
+            (
+                "PUT /admin/v1/mirror/registry.example.com/acme/widget/1.0.0",
+                "releases/providers/registry.example.com/acme/widget/1.0.0",
+            ),
+        ] {
+            for status in [200, 201] {
+                assert_eq!(entry(what, status).as_deref(), Some(key));
+            }
+            for status in [202, 409, 422, 503] {
+                assert_eq!(entry(what, status), None, "{status}");
+            }
+        }
+        for what in [
+            "PUT /admin/v1/modules/acme/vpc/aws/1.0.0/standing",
+            "DELETE /admin/v1/tokens/0123456789abcdef",
+            "PUT /v2/team/tools/manifests/1.0.0",
+            "GET /admin/v1/mirror/registry.example.com/acme/widget/1.0.0",
+            "",
+        ] {
+            assert_eq!(entry(what, 200), None, "{what}");
+        }
     }
 
     #[test]

@@ -20,6 +20,7 @@
 //! may leave a list that is too old; the next publish of the package, or the same one again,
 //! writes it anew.
 
+mod described;
 mod made;
 
 use serde::{Deserialize, Serialize};
@@ -41,6 +42,8 @@ use crate::source::SourceUrl;
 use crate::standing::{Reason, Standings};
 use crate::version::Version;
 
+pub use described::DescribedVersion;
+pub(crate) use described::{ARCHIVE, SHASUMS};
 pub use made::MadeIndices;
 
 /// A value for KV: the bytes and what a read must know without looking into them.

@@ -18,7 +18,8 @@ use crate::archive::{
     zip_contents_warning,
 };
 use crate::archive_url::ArchiveUrls;
-use crate::index::ListedRelease;
+use crate::digest::Sha256;
+use crate::index::{ARCHIVE, DescribedVersion, ListedRelease, SHASUMS};
 use crate::key::{ArchiveKey, Package};
 use crate::name::ProviderType;
 use crate::openpgp::SigningKey;
@@ -87,6 +88,8 @@ pub enum ArchiveState {
 pub struct Seen {
     /// The release of this version, if there is one.
     pub existing: Option<StoredRelease>,
+    /// Where there is none, the version as its index still describes it: then its release is lost.
+    pub described: Option<DescribedVersion>,
     /// The signing keys of the namespace; none for what is not signed by one of them.
     pub keys: Vec<SigningKey>,
     /// What is said of them, by their ids.
@@ -270,6 +273,49 @@ impl Publication {
         Err(reasons)
     }
 
+    /// Compares this with a version whose release is lost: the same bytes may be published again.
+    ///
+    /// # Errors
+    /// In what they differ, and what can be done.
+    pub fn repeats(&self, described: &DescribedVersion) -> Result<(), Vec<String>> {
+        let digests = self.digests().into_iter();
+        let differences: Vec<String> = digests
+            .filter_map(|(name, digest)| {
+                let before = described.digest(&name)?;
+                (before != digest)
+                    .then(|| format!("{name} has the sha256 {digest}, and had {before}"))
+            })
+            .collect();
+        if differences.is_empty() {
+            return Ok(());
+        }
+        let (address, version) = (self.address(), self.version());
+        let mut reasons = vec![format!(
+            "{address} {version} was published with other bytes, and its release is missing in storage: restore it \
+             from a copy (terrace admin import), publish the same bytes again, or publish another version; if the \
+             loss is accepted, terrace admin reindex --accept-loss {address}@{version} frees this one"
+        )];
+        reasons.extend(differences);
+        Err(reasons)
+    }
+
+    /// The digests of its files, by the names that an index gives them.
+    fn digests(&self) -> Vec<(String, Sha256)> {
+        let archives = self.archives().into_iter();
+        let mut digests: Vec<(String, Sha256)> = archives
+            .map(|archive| match archive.contents {
+                ExpectedContents::Provider(_, platform) => {
+                    (platform.to_string(), archive.key.digest)
+                }
+                ExpectedContents::Module(_) => (ARCHIVE.to_owned(), archive.key.digest),
+            })
+            .collect();
+        if let Self::Provider(provider) = self {
+            digests.push((SHASUMS.to_owned(), provider.contents().shasums));
+        }
+        digests
+    }
+
     /// Whether `existing` decides alone, so that nobody need look at archives.
     pub fn is_settled_by(&self, existing: &Release) -> bool {
         self.onto(existing).map_or(true, |after| after == *existing)
@@ -290,6 +336,12 @@ impl Publication {
                 Ok(grown) => replaces = Some((grown, etag)),
                 Err(reasons) => return Plan::Conflict(reasons),
             }
+        }
+        if replaces.is_none()
+            && let Some(described) = &seen.described
+            && let Err(reasons) = self.repeats(described)
+        {
+            return Plan::Conflict(reasons);
         }
         let expected = self.archives();
         let mut reasons = Vec::new();

@@ -1,15 +1,15 @@
 //! From indices to facts: one that follows from none is removed.
 
 use terrace_core::index::MadeIndices;
-use terrace_core::key::{IndexKey, Package, PushedIndex};
+use terrace_core::key::{FactKey, IndexKey, Package, PushedIndex};
 use terrace_core::limits;
 
 use super::{AT_LEAST, AT_LEAST_FOR_LISTS, Going, Step};
 use crate::app::{App, Failure};
 use crate::store::{Facts as _, Indices as _, Platform, Revision, StoreError};
 
-/// How many indices of a package are removed before it is looked at again: each takes an operation.
-const MOST_AT_ONCE: usize = 20;
+/// How many indices of a package are removed before it is looked at again: each takes two operations.
+const MOST_AT_ONCE: usize = 10;
 
 /// What indices a package has, as of a state of its marker.
 #[derive(Debug)]
@@ -173,21 +173,53 @@ impl<P: Platform> App<'_, P> {
         // What comes behind those that are removed now is looked at again.
         let next = stale.get(MOST_AT_ONCE).map(|(at, _)| *at);
         stale.truncate(MOST_AT_ONCE);
+        let (mut removed, mut lost) = (Vec::new(), Vec::new());
         for (_, key) in &stale {
+            if let Some(release) = self.lost_release(step, key).await? {
+                lost.push(release);
+                continue;
+            }
             step.spend(1);
             self.remove_index(key).await?;
+            removed.push(key.to_string());
         }
         if !stale.is_empty() && self.change(package).await? != made.change {
             for (_, key) in &stale {
                 self.mend(key).await?;
             }
+        } else {
+            for release in &lost {
+                self.platform.log(&format!(
+                    "repair: the release {release} is LOST: KV has its index, and R2 has no release; restore it from \
+                     a copy (terrace admin import), or publish the same bytes again"
+                ));
+            }
+            step.report.lost.extend(lost);
         }
         step.made = Some(made);
-        let removed = stale.iter().map(|(_, key)| key.to_string());
         Ok(Looked {
             count: next.unwrap_or(keys.len()),
-            removed: removed.collect(),
+            removed,
         })
+    }
+
+    /// The release that an index is left of, as `ADDRESS@VERSION`, if it is lost and that is not accepted. Its index
+    /// is kept: it shows that the version was published, and with which bytes, so that no others take its place.
+    async fn lost_release(
+        &self,
+        step: &mut Step,
+        key: &IndexKey,
+    ) -> Result<Option<String>, Failure> {
+        let IndexKey::Version(package, version) = key else {
+            return Ok(None);
+        };
+        let release = FactKey::Release(package.clone(), version.clone());
+        if step.accepted.contains(&release) {
+            return Ok(None);
+        }
+        step.spend(1);
+        let described = self.described(package, version).await?;
+        Ok(described.map(|_| format!("{}@{version}", package.address())))
     }
 
     /// What indices the releases of a package make. They are listed once in a step, as long as nobody

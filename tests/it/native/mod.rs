@@ -12,6 +12,7 @@ mod fuzzed;
 mod garbage;
 mod incoming;
 mod login;
+mod lost;
 mod observed;
 mod oci;
 mod oci_mounts;

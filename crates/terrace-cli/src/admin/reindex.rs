@@ -57,6 +57,7 @@ pub(super) fn walk(
     let mut body = ReindexBody {
         behind: None,
         package: package.map(str::to_owned),
+        accept_loss: Vec::new(),
     };
     loop {
         let step = client.reindex(&body)?;

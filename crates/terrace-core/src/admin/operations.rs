@@ -14,6 +14,9 @@ pub struct ReindexBody {
     /// The address of the only package to look at.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub package: Option<String>,
+    /// Releases, as `ADDRESS@VERSION`, whose loss is accepted: the indices that are left of them are removed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub accept_loss: Vec<String>,
 }
 
 /// Its answer: what one step did.
@@ -30,6 +33,9 @@ pub struct ReindexAnswer {
     /// What could not be looked at or written; the log of the registry says why.
     #[serde(default)]
     pub failed: Vec<String>,
+    /// Releases, as `ADDRESS@VERSION`, that are missing although an index tells that they were published.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lost: Vec<String>,
     /// Where the next step begins; none after the last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<String>,

@@ -87,6 +87,45 @@ impl FactKey {
         namespace.parse().ok().map(Self::SigningKeys)
     }
 
+    /// Reads the key of a release as people write it: `ADDRESS@VERSION`.
+    pub fn parse_release(text: &str) -> Option<Self> {
+        let (address, version) = text.rsplit_once('@')?;
+        let package = Package::parse_address(address)?;
+        Some(Self::Release(package, version.parse().ok()?))
+    }
+
+    /// Whether nothing that the registry does removes it, so that its absence is a loss. A client deletes
+    /// what it has pushed; tokens and sightings of an origin, if lost, are made again.
+    pub fn stays(&self) -> bool {
+        match self {
+            Self::Release(..)
+            | Self::SigningKeys(_)
+            | Self::Standings(_)
+            | Self::Audit(_)
+            | Self::Revocation(_) => true,
+            Self::Token(_)
+            | Self::Origin(_)
+            | Self::Pushed(_)
+            | Self::Change(_)
+            | Self::Written(_)
+            | Self::Lease(_)
+            | Self::AuditHead
+            | Self::RevocationChange
+            | Self::RepairCursor
+            | Self::Garbage(_) => false,
+        }
+    }
+
+    /// Whether it is written once and never changes.
+    pub fn is_immutable(&self) -> bool {
+        match self {
+            // That of a mirrored provider gains platforms.
+            Self::Release(package, _) => !matches!(package, Package::Mirrored(_)),
+            Self::Audit(_) => true,
+            _ => false,
+        }
+    }
+
     /// Whether it is part of what the registry is, and belongs into a copy of it. Whoever adds a kind of
     /// fact decides it here: what lasts is read by [`FactKey::parse`], and what does not lies below one of
     /// [`PASSING`].
@@ -332,6 +371,36 @@ mod tests {
             assert_eq!(Package::parse_address(&package.address()), Some(package));
         }
         assert_eq!(Package::parse_address("acme"), None);
+    }
+
+    #[test]
+    fn a_release_is_named_by_its_address_and_version() {
+        let key = |text| FactKey::parse_release(text).map(|key| key.to_string());
+        assert_eq!(
+            key("acme/widget@1.0.0-rc.1+b").as_deref(),
+            Some("releases/providers/hosted/acme/widget/1.0.0-rc.1+b")
+        );
+        assert_eq!(
+            key("acme/vpc/aws@1.0.0").as_deref(),
+            Some("releases/modules/acme/vpc/aws/1.0.0")
+        );
+        for text in [
+            "acme/widget",
+            "acme/widget@",
+            "acme@1.0.0",
+            "acme/widget@one",
+            "@1.0.0",
+        ] {
+            assert_eq!(key(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_document_that_stays_lasts() {
+        for key in facts() {
+            assert!(!key.stays() || key.lasts(), "{key}");
+            assert!(!key.is_immutable() || key.stays(), "{key}");
+        }
     }
 
     #[test]

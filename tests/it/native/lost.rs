@@ -1,0 +1,193 @@
+//! Releases that were removed behind the registry's back.
+
+use serde_json::{Value, json};
+
+use crate::support::fixtures::zip_of;
+use crate::support::memory::Memory;
+use crate::support::mirrored::MirrorFixture;
+use crate::support::tokens::post;
+use crate::support::{ModuleFixture, ProviderFixture, Registry, Response};
+
+const LOST: &str = "its release is missing in storage";
+
+fn registry() -> (Memory, Registry) {
+    let memory = Memory::new();
+    let registry = Registry::in_memory(&memory, &[]);
+    (memory, registry)
+}
+
+fn module(says: &str) -> ModuleFixture {
+    let main = format!("output \"says\" {{\n  value = \"{says}\"\n}}\n");
+    ModuleFixture::of("acme", "1.0.0").with_zip(zip_of(&[("main.tf", main.as_bytes())]))
+}
+
+const MODULE: &str = "releases/modules/acme/vpc/aws/1.0.0";
+const MODULE_INDEX: &str = "modules/acme/vpc/aws/version/1.0.0";
+
+/// A module version that was published and is lost.
+fn lost_module() -> (Memory, Registry, ModuleFixture) {
+    let (memory, registry) = registry();
+    let published = module("hello");
+    published.publish(&registry);
+    memory.remove_object(MODULE);
+    (memory, registry, published)
+}
+
+#[track_caller]
+fn is_refused_as_lost(response: Response, flag: &str) {
+    let told = response.expect(409).errors();
+    assert!(told.contains(LOST) && told.contains(flag), "{told}");
+}
+
+#[test]
+fn a_module_version_whose_release_is_lost_takes_the_same_bytes_and_no_others() {
+    let (memory, registry, published) = lost_module();
+    is_refused_as_lost(
+        module("evil").put(&registry),
+        "--accept-loss acme/vpc/aws@1.0.0",
+    );
+    assert!(!memory.keys().contains(&MODULE.to_owned()));
+    published.put(&registry).expect(201);
+    assert!(memory.keys().contains(&MODULE.to_owned()));
+    let told = module("evil").put(&registry).expect(409).errors();
+    assert!(told.contains("already published"), "{told}");
+}
+
+#[test]
+fn a_provider_version_whose_release_is_lost_takes_the_same_bytes_and_no_others() {
+    let (memory, registry) = registry();
+    let published = ProviderFixture::of("acme", "widget", "1.0.0");
+    published.publish(&registry);
+    memory.remove_object("releases/providers/hosted/acme/widget/1.0.0");
+    let other = published
+        .clone()
+        .with_files(&[("terraform-provider-widget_v1.0.0", b"other bytes")]);
+    is_refused_as_lost(other.put(&registry), "--accept-loss acme/widget@1.0.0");
+    published.put(&registry).expect(201);
+}
+
+#[test]
+fn a_mirrored_version_whose_release_is_lost_takes_the_same_bytes_and_no_others() {
+    let (memory, registry) = registry();
+    let origin = ProviderFixture::of("acme", "widget", "1.0.0");
+    let published = MirrorFixture::of(origin.clone());
+    published.publish(&registry);
+    memory.remove_object("releases/providers/registry.example.com/acme/widget/1.0.0");
+    let other = origin.with_files(&[("terraform-provider-widget_v1.0.0", b"other bytes")]);
+    is_refused_as_lost(
+        MirrorFixture::of(other).put(&registry),
+        "--accept-loss registry.example.com/acme/widget@1.0.0",
+    );
+    // One platform of the same is no contradiction.
+    published.clone().only("amd64").put(&registry).expect(201);
+    published.put(&registry).expect(201);
+}
+
+#[test]
+fn a_version_that_never_was_and_one_whose_index_is_gone_are_free() {
+    let (memory, registry, _) = lost_module();
+    memory.lose_indices();
+    module("evil").publish(&registry);
+    let other = ModuleFixture::of("acme", "2.0.0");
+    // What KV has of it names no digest.
+    memory.put_index("modules/acme/vpc/aws/version/2.0.0", "{}");
+    other.publish(&registry);
+}
+
+/// Another publisher commits, and writes the index, after R2 was asked and before KV is.
+#[test]
+fn a_version_that_is_published_meanwhile_is_not_taken_for_lost() {
+    let (memory, registry) = registry();
+    let (first, second) = (module("first"), module("second"));
+    first.upload(&registry);
+    let other = Registry::in_memory(&memory, &[]);
+    memory.before_operation(&format!("KV get {MODULE_INDEX}"), move || {
+        first.put(&other).expect(201);
+    });
+    let told = second.put(&registry).expect(409).errors();
+    assert!(!memory.is_uninterrupted(), "somebody was in between");
+    assert!(
+        told.contains("already published") && !told.contains(LOST),
+        "{told}"
+    );
+}
+
+/// All steps of a reindex: what was removed, and what is lost.
+fn reindex(registry: &Registry, accepted: &[&str]) -> (Vec<String>, Vec<String>) {
+    let (mut removed, mut lost, mut behind) = (Vec::new(), Vec::new(), None::<String>);
+    loop {
+        let mut body = json!({ "accept_loss": accepted });
+        if let Some(behind) = &behind {
+            body["behind"] = json!(behind);
+        }
+        let answer: Value = post(registry, "/admin/v1/reindex", &body)
+            .expect(200)
+            .json();
+        let names = |kind: &str| -> Vec<String> {
+            let names = answer[kind].as_array().into_iter().flatten();
+            names.map(|it| it.as_str().unwrap().to_owned()).collect()
+        };
+        removed.extend(names("removed"));
+        lost.extend(names("lost"));
+        match answer["next"].as_str() {
+            Some(next) => behind = Some(next.to_owned()),
+            None => return (removed, lost),
+        }
+    }
+}
+
+#[test]
+fn a_repair_keeps_the_index_of_a_lost_release_and_names_it_each_time() {
+    let (memory, registry, _) = lost_module();
+    for _ in 0..2 {
+        let (removed, lost) = reindex(&registry, &[]);
+        assert_eq!(lost, ["acme/vpc/aws@1.0.0"]);
+        assert!(!removed.contains(&MODULE_INDEX.to_owned()), "{removed:?}");
+    }
+    let log = memory.log();
+    let told = log.iter().filter(|line| line.contains("LOST"));
+    let told: Vec<&String> = told.collect();
+    assert_eq!(told.len(), 2, "{log:?}");
+    assert!(told[0].contains("acme/vpc/aws@1.0.0"), "{told:?}");
+    is_refused_as_lost(module("evil").put(&registry), "acme/vpc/aws@1.0.0");
+}
+
+#[test]
+fn the_cron_keeps_the_index_of_a_lost_release_and_names_it() {
+    let (memory, registry, _) = lost_module();
+    for _ in 0..10 {
+        registry.reconcile();
+        memory.advance(3_600);
+    }
+    assert!(memory.indices().contains_key(MODULE_INDEX));
+    let log = memory.log().join("\n");
+    assert!(
+        log.contains("LOST") && log.contains("1 lost (acme/vpc/aws@1.0.0)"),
+        "{log}"
+    );
+}
+
+#[test]
+fn a_loss_that_is_accepted_frees_the_version() {
+    let (memory, registry, _) = lost_module();
+    let (removed, lost) = reindex(&registry, &["acme/vpc/aws@1.0.0", "acme/widget@1.0.0"]);
+    assert_eq!(lost, [""; 0]);
+    assert!(removed.contains(&MODULE_INDEX.to_owned()), "{removed:?}");
+    assert!(!memory.indices().contains_key(MODULE_INDEX));
+    module("other").publish(&registry);
+}
+
+#[test]
+fn a_loss_that_names_no_release_is_rejected() {
+    let (_, registry) = registry();
+    for text in ["acme/vpc/aws", "everything", "acme/vpc/aws@one"] {
+        let body = json!({ "accept_loss": [text] });
+        let told = post(&registry, "/admin/v1/reindex", &body)
+            .expect(400)
+            .errors();
+        assert!(
+            told.contains("ADDRESS@VERSION") && told.contains(text),
+            "{told}"
+        );
+    }
+}
