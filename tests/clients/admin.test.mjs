@@ -230,6 +230,34 @@ inBothModes((mode) => {
     assert.deepEqual((await does(registry, "gc", "--older-than", "0s", "--yes")).kept, [key]);
     assert.equal((await does(registry, "verify")).orphans, 0);
   });
+
+  test("a release that is removed from the bucket is missed, and comes back from the copy", async () => {
+    const key = "releases/modules/acme/greeting/aws/1.1.0";
+    const named = new RegExp(`${key} is missing, which was published by entry \\d+ of the audit log`);
+    await does(registry, "export", directory);
+    const sums = await readFile(join(directory, "SHA256SUMS"), "utf8");
+    await registry.remove(key);
+    for (const command of [["verify", "--quick"], ["gc", "--older-than", "0s", "--yes"], ["export", directory], ["export", scratch()]]) {
+      const { code, output } = await admin(registry, ...command);
+      assert.equal(code, 3, `${command}: ${output}`);
+      assert.match(output, named);
+    }
+    assert.equal(await readFile(join(directory, "SHA256SUMS"), "utf8"), sums);
+    const compared = await admin(registry, "verify", "--quick", "--copy", directory);
+    assert.equal(compared.code, 3, compared.output);
+    assert.match(compared.output, new RegExp(`${key} is in .* and not in the registry`));
+    const walked = await admin(registry, "reindex");
+    assert.equal(walked.code, 3, walked.output);
+    assert.match(walked.output, /acme\/greeting\/aws@1\.1\.0 was published, and its release is missing/);
+    const other = module({ address: "acme/greeting/aws", version: "1.1.0", files: saying("something else") });
+    const { status, answer } = await registry.publish(other);
+    assert.equal(status, 409, JSON.stringify(answer));
+    assert.match(answer.errors[0], /was published with other bytes, and its release is missing in storage/);
+    assert.equal((await does(registry, "verify", "--quick", "--accept-loss", "acme/greeting/aws@1.1.0")).status, "ok");
+    assert.equal((await does(registry, "import", directory)).created, 1);
+    assert.equal((await does(registry, "verify", "--copy", directory)).status, "ok");
+    await does(registry, "export", directory);
+  });
 });
 
 /** A copy of a boring-registry's bucket, which keeps no manifest. */

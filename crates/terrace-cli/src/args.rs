@@ -17,6 +17,7 @@ use terrace_core::standing::Reason;
 use terrace_core::subdir::Subdir;
 use terrace_core::version::Version;
 
+use crate::admin::loss::AcceptedLoss;
 use crate::origin::Place;
 use crate::release::Subject;
 use crate::secrets::HIDDEN_TOKEN;
@@ -150,21 +151,30 @@ pub(crate) enum AdminCommand {
         /// Only those of this provider, mirrored provider or module
         #[arg(long, value_name = "ADDRESS")]
         package: Option<String>,
+        #[command(flatten)]
+        losses: AcceptedLosses,
     },
     /// Look whether everything that is stored is what it should be; changes nothing
     ///
-    /// Every document is read, everything that it refers to must be there, and the registry hashes all
-    /// stored bytes again. What nothing refers to is counted, and is no error.
+    /// Every document is read, everything that it refers to must be there, and so must every release that the
+    /// audit log tells of; the registry hashes all stored bytes again. What nothing refers to is counted, and
+    /// is no error.
     #[command(after_help = VERIFY_EXIT_CODES)]
     Verify {
         /// Hash nothing
         #[arg(long)]
         quick: bool,
+        /// Compare with a copy that `terrace admin export` wrote, too
+        #[arg(long, value_name = "DIR")]
+        copy: Option<PathBuf>,
+        #[command(flatten)]
+        losses: AcceptedLosses,
     },
     /// Remove archives that no release refers to
     ///
     /// A publish that was broken off leaves some. With --yes they are marked, and what was marked more than
-    /// an hour ago, and nothing has referred to since, is removed: so it takes two runs.
+    /// an hour ago, and nothing has referred to since, is removed: so it takes two runs. Nothing is removed as
+    /// long as a release is missing that the audit log tells of.
     #[command(after_help = EXIT_CODES)]
     Gc {
         /// Leave alone what was stored less than this ago
@@ -173,16 +183,21 @@ pub(crate) enum AdminCommand {
         /// Do it, instead of saying what would be done
         #[arg(long)]
         yes: bool,
+        #[command(flatten)]
+        losses: AcceptedLosses,
     },
     /// Copy the whole registry into a directory, as plain files
     ///
     /// Documents lie below facts/ as JSON, archives below archives/, pushed blobs below oci/blobs/, and
     /// SHA256SUMS lists them all: `sha256sum -c SHA256SUMS` checks the copy without this program. What is
-    /// there and right is not fetched again, so a copy that was broken off goes on.
+    /// there and right is not fetched again, so a copy that was broken off goes on. What is missing that the
+    /// audit log or the older copy tells of ends it with 3, and the older copy stays as it is.
     #[command(after_help = EXIT_CODES)]
     Export {
         /// The directory: a new one, an empty one, or one with an older copy
         dir: PathBuf,
+        #[command(flatten)]
+        losses: AcceptedLosses,
     },
     /// Bring a copy into a registry, which may have things of its own
     ///
@@ -194,6 +209,13 @@ pub(crate) enum AdminCommand {
         /// The directory
         dir: PathBuf,
     },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AcceptedLosses {
+    /// A release that is lost for good, or `audit-log` for entries of the log: its absence is no error
+    #[arg(long = "accept-loss", value_name = "ADDRESS@VERSION")]
+    pub(crate) accepted: Vec<AcceptedLoss>,
 }
 
 #[derive(Debug, Subcommand)]

@@ -116,17 +116,21 @@ fn run(arguments: &Arguments, output: &Output) -> Result<(), Failure> {
         Command::Token(TokenCommand::Rotate { id, overlap }) => {
             tokens::rotate(*id, *overlap, registry, output)
         }
-        Command::Admin(AdminCommand::Reindex { package }) => {
-            admin::reindex::reindex(package.as_deref(), registry, output)
+        Command::Admin(AdminCommand::Reindex { package, losses }) => {
+            admin::reindex::reindex(package.as_deref(), &losses.accepted, registry, output)
         }
-        Command::Admin(AdminCommand::Verify { quick }) => {
-            admin::verify::verify(*quick, registry, output)
-        }
-        Command::Admin(AdminCommand::Gc { older_than, yes }) => {
-            admin::garbage::collect(*older_than, *yes, registry, output)
-        }
-        Command::Admin(AdminCommand::Export { dir }) => {
-            admin::export::export(dir, registry, output)
+        Command::Admin(AdminCommand::Verify {
+            quick,
+            copy,
+            losses,
+        }) => admin::verify::verify(*quick, copy.as_deref(), &losses.accepted, registry, output),
+        Command::Admin(AdminCommand::Gc {
+            older_than,
+            yes,
+            losses,
+        }) => admin::garbage::collect(*older_than, *yes, &losses.accepted, registry, output),
+        Command::Admin(AdminCommand::Export { dir, losses }) => {
+            admin::export::export(dir, &losses.accepted, registry, output)
         }
         Command::Admin(AdminCommand::Import { dir }) => {
             admin::import::import(dir, registry, output)

@@ -78,6 +78,13 @@ export class Registry {
     const response = await fetch(url, { method: "PUT", body: bytes });
     if (!response.ok) throw new Error(`overwriting ${objectKey} answers ${response.status}: ${await response.text()}`);
   }
+
+  /** Removes an object from the bucket behind the registry's back. */
+  async remove(objectKey) {
+    const url = presignedUrl(this.s3, { method: "DELETE", key: objectKey, lifetime: 60 });
+    const response = await fetch(url, { method: "DELETE" });
+    if (!response.ok) throw new Error(`removing ${objectKey} answers ${response.status}: ${await response.text()}`);
+  }
 }
 
 /** Sends an archive as the registry asked for it. */

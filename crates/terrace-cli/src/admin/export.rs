@@ -12,6 +12,7 @@ use terrace_core::oci::Digest;
 use ureq::Agent;
 
 use super::directory::{Backup, Summary, Sums, local, path_of_fact};
+use super::loss::{AcceptedLoss, Older, lost_releases};
 use super::stored::{Log, References, each_fact};
 use crate::archive::each_chunk;
 use crate::args::RegistryArguments;
@@ -38,21 +39,25 @@ enum Fetched {
 /// Copies a registry into a directory.
 pub(crate) fn export(
     root: &Path,
+    accepted: &[AcceptedLoss],
     registry: &RegistryArguments,
     output: &Output,
 ) -> Result<(), Failure> {
     let client = Client::new(registry, output)?;
     let copy = Backup::create(root, client.url())?;
+    let older = older(root, &client, output);
     let mut summary = Summary::new(client.url());
     compare_log(&client, &copy, output)?;
     copy.begin_with(&summary)?;
     let mut sums = Sums::new();
     let mut references = References::default();
+    let mut lost = Vec::new();
     summary.documents = each_fact(&client, "", output, |fact| {
         let path = path_of_fact(&fact.key);
         if Log::has(&fact.key) {
             compare_entry(&copy, &path, &fact)?;
         }
+        lost.extend(older.as_ref().and_then(|older| older.change(&fact)));
         copy.stage(&path, fact.document.as_bytes())?;
         sums.insert(path, Sha256::of(fact.document.as_bytes()));
         references.add(&fact);
@@ -63,6 +68,13 @@ pub(crate) fn export(
         output.warning(&format!(
             "the audit log is copied as it is, broken: {fault}"
         ));
+    }
+    // Before any bytes are fetched: the older copy, which has what is lost, stays as it is.
+    lost.extend(lost_releases(&references, accepted));
+    lost.extend(older.map_or_else(Vec::new, |older| older.missing(&references.there, accepted)));
+    if !lost.is_empty() {
+        lost.push("nothing was copied; another directory takes a copy of what is left".to_owned());
+        return Err(Failure::Refused(lost));
     }
     // Bytes come behind what refers to them, so that nothing is referred to that had no time to come.
     let fetched = fetch_all(&client, &copy, &mut summary, &mut sums, output)?;
@@ -85,6 +97,21 @@ pub(crate) fn export(
     let report = json!({ "status": "ok", "documents": documents, "audit_entries": references.log.length(), "archives": archives, "bytes": size, "fetched": fetched });
     output.result(&[text], &report);
     Ok(())
+}
+
+/// The copy that is there, to compare with.
+fn older(root: &Path, client: &Client<'_>, output: &Output) -> Option<Older> {
+    if !Backup::is_at(root) {
+        return None;
+    }
+    let opened = Older::open(root, client.url());
+    opened
+        .inspect_err(|failure| {
+            output.warning(&format!(
+                "nothing is compared with the older copy: {failure}"
+            ));
+        })
+        .ok()
 }
 
 /// Refuses to go on where the audit log is not the one that an older copy has, before that is touched.

@@ -8,11 +8,12 @@ use std::time::Duration;
 
 use serde_json::json;
 use terrace_core::admin::{GarbageAnswer, GarbageBody, MarkedBody};
-use terrace_core::key::{ARCHIVES, GARBAGE, RELEASES};
+use terrace_core::key::{ARCHIVES, AUDIT, GARBAGE, RELEASES};
 use terrace_core::limits;
 use terrace_core::repair::{GarbageDocument, GarbageState};
 use terrace_core::time::UnixTime;
 
+use super::loss::{AcceptedLoss, has_old_archives, lost_entries, lost_releases};
 use super::stored::{References, all_archives, each_fact, each_fact_or};
 use crate::args::RegistryArguments;
 use crate::client::Client;
@@ -34,11 +35,12 @@ struct Plan {
 pub(crate) fn collect(
     older_than: Duration,
     yes: bool,
+    accepted: &[AcceptedLoss],
     registry: &RegistryArguments,
     output: &Output,
 ) -> Result<(), Failure> {
     let client = Client::new(registry, output)?;
-    let plan = plan(&client, older_than, output)?;
+    let plan = plan(&client, older_than, accepted, output)?;
     let count = plan.mark.len() + plan.remove.len() + plan.waiting;
     if !yes {
         for key in &plan.mark {
@@ -84,7 +86,12 @@ pub(crate) fn collect(
     Ok(())
 }
 
-fn plan(client: &Client<'_>, older_than: Duration, output: &Output) -> Result<Plan, Failure> {
+fn plan(
+    client: &Client<'_>,
+    older_than: Duration,
+    accepted: &[AcceptedLoss],
+    output: &Output,
+) -> Result<Plan, Failure> {
     let (stored, now) = all_archives(client, output)?;
     let mut marks = BTreeMap::new();
     each_fact(client, GARBAGE, output, |fact| {
@@ -94,9 +101,15 @@ fn plan(client: &Client<'_>, older_than: Duration, output: &Output) -> Result<Pl
         marks.insert(format!("{ARCHIVES}{name}"), document);
         Ok(())
     })?;
-    // The look: behind the marks.
     let mut references = References::default();
     let mut unknown = Vec::new();
+    // Before the releases: whatever the log tells of by then was committed before.
+    let newest = client.audit(u64::MAX, 0)?.newest;
+    each_fact(client, AUDIT, output, |fact| {
+        references.add(&fact);
+        Ok(())
+    })?;
+    // The look: behind the marks.
     let add = |fact| {
         references.add(&fact);
         Ok(())
@@ -108,7 +121,22 @@ fn plan(client: &Client<'_>, older_than: Duration, output: &Output) -> Result<Pl
     };
     each_fact_or(client, RELEASES, output, add, note)?;
     // What any of them refers to is not known.
-    unknown.extend(references.wrong);
+    unknown.extend_from_slice(&references.wrong);
+    // Its archives are what is left of a release that is lost.
+    let lost = lost_entries(&references.log, newest, accepted)
+        .into_iter()
+        .chain(lost_releases(&references, accepted));
+    unknown.extend(lost.map(|told| format!("{told}; until then nothing is removed")));
+    if references.there.is_empty()
+        && has_old_archives(&stored, now)
+        && !accepted.contains(&AcceptedLoss::AuditLog)
+    {
+        unknown.push(
+            "there are archives, and neither a release nor an entry of the audit log: bring back what is missing \
+             from a copy (terrace admin import), or accept that the log is lost (--accept-loss audit-log)"
+                .to_owned(),
+        );
+    }
     if !unknown.is_empty() {
         return Err(Failure::Refused(unknown));
     }

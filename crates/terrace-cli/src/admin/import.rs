@@ -80,7 +80,10 @@ fn import_copy(root: &Path, client: &Client<'_>, output: &Output) -> Result<(), 
     let sent = send_archives(client, &copy, &sums, output)?;
     let done = restore(client, &copy, &sums, output)?;
     output.progress("making the indices");
-    let indexed = reindex::walk(client, None, output)?;
+    let indexed = reindex::walk(client, None, &[], output)?;
+    for release in &indexed.lost {
+        output.warning(&reindex::told_lost(release));
+    }
     let RestoreAnswer {
         created,
         unchanged,

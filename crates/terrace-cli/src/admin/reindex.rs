@@ -4,6 +4,7 @@ use serde_json::json;
 use terrace_core::admin::{ReindexAnswer, ReindexBody};
 use terrace_core::key::Package;
 
+use super::loss::AcceptedLoss;
 use crate::args::RegistryArguments;
 use crate::client::Client;
 use crate::error::Failure;
@@ -12,6 +13,7 @@ use crate::output::Output;
 /// Makes every index what the facts say, or those of one package.
 pub(crate) fn reindex(
     package: Option<&str>,
+    accepted: &[AcceptedLoss],
     registry: &RegistryArguments,
     output: &Output,
 ) -> Result<(), Failure> {
@@ -23,12 +25,13 @@ pub(crate) fn reindex(
              namespace/name/system"
         )));
     }
-    let done = walk(&Client::new(registry, output)?, package, output)?;
+    let done = walk(&Client::new(registry, output)?, package, accepted, output)?;
     let ReindexAnswer {
         looked_at,
         rewritten,
         removed,
         failed,
+        lost,
         ..
     } = &done;
     if !failed.is_empty() {
@@ -36,6 +39,9 @@ pub(crate) fn reindex(
         return Err(Failure::Unexpected(
             failed.iter().map(told).collect::<Vec<_>>().join("; "),
         ));
+    }
+    if !lost.is_empty() {
+        return Err(Failure::Refused(lost.iter().map(told_lost).collect()));
     }
     let text = format!(
         "looked at {looked_at}, wrote {} anew, removed {}",
@@ -47,17 +53,29 @@ pub(crate) fn reindex(
     Ok(())
 }
 
+/// What there is to say of a release that is lost.
+pub(super) fn told_lost(release: &String) -> String {
+    format!(
+        "{release} was published, and its release is missing: bring it back from a copy (terrace admin import), publish \
+         the same bytes again, or accept that it is lost (terrace admin reindex --accept-loss {release})"
+    )
+}
+
 /// One step after the other, until the last.
 pub(super) fn walk(
     client: &Client<'_>,
     package: Option<&str>,
+    accepted: &[AcceptedLoss],
     output: &Output,
 ) -> Result<ReindexAnswer, Failure> {
     let mut done = ReindexAnswer::default();
     let mut body = ReindexBody {
         behind: None,
         package: package.map(str::to_owned),
-        accept_loss: Vec::new(),
+        accept_loss: accepted
+            .iter()
+            .filter_map(|loss| loss.release().map(str::to_owned))
+            .collect(),
     };
     loop {
         let step = client.reindex(&body)?;
@@ -71,6 +89,7 @@ pub(super) fn walk(
         done.rewritten.extend(step.rewritten);
         done.removed.extend(step.removed);
         done.failed.extend(step.failed);
+        done.lost.extend(step.lost);
         match step.next {
             Some(next) if body.behind.as_ref() != Some(&next) => {
                 output.progress(&format!("looked at {}", done.looked_at));

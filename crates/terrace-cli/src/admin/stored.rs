@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use terrace_core::admin::{FactBody, StoredArchive};
-use terrace_core::audit::{AuditChain, AuditFault};
+use terrace_core::audit::{AuditChain, AuditEntry, AuditFault};
 use terrace_core::key::{AUDIT, FactKey};
 use terrace_core::restore::Restored;
 
@@ -105,6 +105,9 @@ pub(super) struct Log {
     chain: AuditChain,
     /// Where it breaks, if it does.
     pub(super) fault: Option<AuditFault>,
+    /// The releases that were published, each with the number of the first entry that tells so. Entries behind
+    /// a break count, too.
+    pub(super) published: BTreeMap<String, u64>,
 }
 
 impl Log {
@@ -117,6 +120,13 @@ impl Log {
     pub(super) fn add(&mut self, text: &str) {
         if self.fault.is_none() {
             self.fault = self.chain.follow(text).err();
+        }
+        let entry: Option<AuditEntry> = serde_json::from_str(text).ok();
+        if let Some(entry) = entry
+            && let Some(release) = entry.published()
+        {
+            let place = self.published.entry(release.to_string());
+            place.or_insert(entry.number);
         }
     }
 
@@ -135,7 +145,7 @@ pub(super) struct References {
     /// Documents, each with one that refers to it.
     facts: BTreeMap<String, String>,
     /// Documents that are there.
-    there: BTreeSet<String>,
+    pub(super) there: BTreeSet<String>,
     /// Documents that no registry has written.
     pub(super) wrong: Vec<String>,
     /// Bytes about whose number documents disagree.
@@ -146,11 +156,11 @@ impl References {
     /// Takes in a document.
     pub(super) fn add(&mut self, fact: &FactBody) {
         let FactBody { key, document } = fact;
+        self.there.insert(key.clone());
         if Log::has(key) {
             self.log.add(document);
             return;
         }
-        self.there.insert(key.clone());
         let read = FactKey::parse(key)
             .ok_or_else(|| "this terrace knows no such document".to_owned())
             .and_then(|key| Restored::parse(&key, document));

@@ -1,9 +1,12 @@
 //! `terrace admin verify`.
 
+use std::path::Path;
+
 use serde_json::json;
 use terrace_core::admin::VerifyBody;
 
-use super::stored::{Log, References, all_archives, each_fact};
+use super::loss::{AcceptedLoss, Older, has_old_archives, lost_entries, lost_releases};
+use super::stored::{References, all_archives, each_fact};
 use crate::args::RegistryArguments;
 use crate::client::Client;
 use crate::error::Failure;
@@ -12,16 +15,24 @@ use crate::output::{Output, bytes};
 /// Looks whether everything is what it should be, and changes nothing.
 pub(crate) fn verify(
     quick: bool,
+    copy: Option<&Path>,
+    accepted: &[AcceptedLoss],
     registry: &RegistryArguments,
     output: &Output,
 ) -> Result<(), Failure> {
     let client = Client::new(registry, output)?;
+    let older = copy
+        .map(|copy| Older::open(copy, client.url()))
+        .transpose()?;
     // What is stored is listed behind what refers to it: a publish stores first.
     let began = client.archives(None, false)?.now;
     // The log may grow meanwhile, and never shrinks.
     let newest = client.audit(u64::MAX, 0)?.newest;
     let mut references = References::default();
+    let mut changed = Vec::new();
+    // The log is listed before releases: whatever it tells of by then was committed before.
     let documents = each_fact(&client, "", output, |fact| {
+        changed.extend(older.as_ref().and_then(|older| older.change(&fact)));
         references.add(&fact);
         Ok(())
     })?;
@@ -29,7 +40,16 @@ pub(crate) fn verify(
     let (stored, _) = all_archives(&client, output)?;
     let mut wrong = references.wrong.clone();
     wrong.extend(references.dangling(&stored));
-    wrong.extend(broken(&references.log, newest));
+    wrong.extend(changed);
+    wrong.extend(lost_entries(&references.log, newest, accepted));
+    wrong.extend(lost_releases(&references, accepted));
+    wrong.extend(older.map_or_else(Vec::new, |older| older.missing(&references.there, accepted)));
+    if documents == 0 && has_old_archives(&stored, began) {
+        wrong.push(format!(
+            "there are {} archives, and not one document: everything that tells what they are is missing",
+            stored.len()
+        ));
+    }
     let hashed = match quick {
         true => None,
         false => Some(rehash(&client, output, &mut wrong)?),
@@ -75,20 +95,6 @@ pub(crate) fn verify(
     });
     output.result(&lines, &report);
     Ok(())
-}
-
-/// What is wrong with the audit log.
-fn broken(log: &Log, newest: u64) -> Option<String> {
-    match &log.fault {
-        Some(fault) => Some(format!("the audit log: {fault}")),
-        None if log.length() < newest => {
-            let next = log.length() + 1;
-            Some(format!(
-                "the audit log: entry {next} is missing: the newest was {newest}"
-            ))
-        }
-        None => None,
-    }
 }
 
 /// Lets the registry hash all bytes again, and tells how many.

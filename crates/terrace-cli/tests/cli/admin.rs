@@ -1,6 +1,10 @@
 //! `terrace admin`, where a registry says what it usually does not.
 
+use std::fs;
+
 use serde_json::{Value, json};
+use terrace_core::audit::AuditEntry;
+use terrace_core::digest::Sha256;
 
 use crate::support::http::Response;
 use crate::support::registry::{Fault, Registry};
@@ -27,6 +31,7 @@ fn nothing_is_removed_as_long_as_a_release_is_not_understood() {
         let listed = json!({ "now": 1_800_000_000, "archives": old });
         answers(&registry, "/admin/v1/archives", &listed);
         answers(&registry, "prefix=garbage", &json!({ "facts": [] }));
+        answers_log(&registry, &[]);
         let releases = json!({ "facts": facts, "unknown": unknown });
         answers(&registry, "prefix=releases", &releases);
         let refused = run(&registry, &["admin", "gc", "--older-than", "0s", "--yes"]).expect(3);
@@ -41,4 +46,242 @@ fn nothing_is_removed_as_long_as_a_release_is_not_understood() {
             "{requests:?}"
         );
     }
+}
+
+/// The entries of an audit log, as documents.
+fn log(changes: &[(&str, u16)]) -> Vec<Value> {
+    let mut previous = Sha256::of(b"");
+    let numbered = changes.iter().zip(1..);
+    let entries = numbered.map(|((what, status), number)| {
+        let entry = AuditEntry {
+            number,
+            at: number,
+            by: "root".to_owned(),
+            from: String::new(),
+            what: (*what).to_owned(),
+            status: *status,
+            sent: None,
+            previous,
+        };
+        let document = serde_json::to_string(&entry).unwrap();
+        previous = Sha256::of(document.as_bytes());
+        json!({ "key": format!("audit/{number:012}"), "document": document })
+    });
+    entries.collect()
+}
+
+/// Answers one look at the audit log.
+fn answers_log(registry: &Registry, changes: &[(&str, u16)]) {
+    let newest = json!({ "entries": [], "newest": changes.len() });
+    answers(registry, "/admin/v1/audit", &newest);
+    answers(registry, "prefix=audit", &json!({ "facts": log(changes) }));
+}
+
+/// Answers one look at all documents: these, behind those of the audit log.
+fn answers_facts(registry: &Registry, changes: &[(&str, u16)], facts: &[Value]) {
+    let all = [log(changes), facts.to_vec()].concat();
+    answers(registry, "facts?prefix=", &json!({ "facts": all }));
+    answers(registry, "prefix=oci", &json!({ "facts": [] }));
+    answers(registry, "prefix=oci", &json!({ "facts": [] }));
+}
+
+fn answers_archives(registry: &Registry, archives: &Value) {
+    let listed = json!({ "now": 1_800_000_000, "archives": archives });
+    answers(registry, "/admin/v1/archives", &listed);
+}
+
+/// Answers what `verify --quick` asks.
+fn answers_verify(registry: &Registry, changes: &[(&str, u16)], facts: &[Value]) {
+    answers_archives(registry, &json!([]));
+    let newest = json!({ "entries": [], "newest": changes.len() });
+    answers(registry, "/admin/v1/audit", &newest);
+    answers_facts(registry, changes, facts);
+    answers_archives(registry, &json!([]));
+}
+
+const PUBLISHED: &[(&str, u16)] = &[
+    ("PUT /admin/v1/namespaces/acme/keys", 200),
+    ("PUT /admin/v1/modules/acme/vpc/aws/1.0.0", 201),
+    ("PUT /admin/v1/modules/acme/vpc/aws/1.0.0", 200),
+    ("PUT /admin/v1/modules/acme/vpc/aws/2.0.0", 409),
+    ("PUT /admin/v1/modules/acme/vpc/aws/3.0.0", 503),
+    ("PUT /admin/v1/modules/acme/vpc/aws/1.0.0/standing", 200),
+];
+const RELEASE: &str = "releases/modules/acme/vpc/aws/1.0.0";
+const ACCEPT: [&str; 2] = ["--accept-loss", "acme/vpc/aws@1.0.0"];
+
+#[test]
+fn nothing_is_removed_as_long_as_a_published_release_is_missing() {
+    let old =
+        json!([{ "key": format!("archives/{}.zip", "0".repeat(64)), "size": 1, "stored_at": 1 }]);
+    let answer = |registry: &Registry| {
+        answers_archives(registry, &old);
+        answers(registry, "prefix=garbage", &json!({ "facts": [] }));
+        answers_log(registry, PUBLISHED);
+        answers(registry, "prefix=releases", &json!({ "facts": [] }));
+    };
+    let registry = Registry::start();
+    answer(&registry);
+    let refused = run(&registry, &["admin", "gc", "--yes"]).expect(3);
+    let told = refused.errors();
+    assert!(told.contains(RELEASE) && told.contains("entry 2"), "{told}");
+    assert!(!told.contains("2.0.0") && !told.contains("3.0.0"), "{told}");
+    let requests = registry.requests();
+    assert!(
+        !requests.iter().any(|it| it.contains("POST")),
+        "{requests:?}"
+    );
+    answer(&registry);
+    run(&registry, &[&["admin", "gc"], &ACCEPT[..]].concat()).expect(0);
+}
+
+#[test]
+fn nothing_is_removed_where_the_audit_log_is_cut_off_or_gone() {
+    let old =
+        json!([{ "key": format!("archives/{}.zip", "0".repeat(64)), "size": 1, "stored_at": 1 }]);
+    for (newest, told) in [
+        (7, "entry 1 is missing"),
+        (0, "neither a release nor an entry"),
+    ] {
+        let answer = |registry: &Registry| {
+            answers_archives(registry, &old);
+            answers(registry, "prefix=garbage", &json!({ "facts": [] }));
+            let head = json!({ "entries": [], "newest": newest });
+            answers(registry, "/admin/v1/audit", &head);
+            answers(registry, "prefix=audit", &json!({ "facts": [] }));
+            answers(registry, "prefix=releases", &json!({ "facts": [] }));
+        };
+        let registry = Registry::start();
+        answer(&registry);
+        let refused = run(&registry, &["admin", "gc"]).expect(3);
+        assert!(refused.errors().contains(told), "{}", refused.errors());
+        answer(&registry);
+        run(&registry, &["admin", "gc", "--accept-loss", "audit-log"]).expect(0);
+    }
+}
+
+#[test]
+fn a_release_that_the_audit_log_tells_of_and_that_is_missing_is_named() {
+    let registry = Registry::start();
+    answers_verify(&registry, PUBLISHED, &[]);
+    let refused = run(&registry, &["admin", "verify", "--quick"]).expect(3);
+    let told = refused.errors();
+    assert!(told.contains(RELEASE) && told.contains("entry 2"), "{told}");
+    assert!(!told.contains("2.0.0") && !told.contains("3.0.0"), "{told}");
+    answers_verify(&registry, PUBLISHED, &[]);
+    let accepting = [&["admin", "verify", "--quick"], &ACCEPT[..]].concat();
+    run(&registry, &accepting).expect(0);
+    let wrong = ["admin", "verify", "--accept-loss", "acme/vpc/aws"];
+    let refused = run(&registry, &wrong).expect(2);
+    assert!(
+        refused.errors().contains("ADDRESS@VERSION"),
+        "{}",
+        refused.errors()
+    );
+}
+
+#[test]
+fn archives_without_any_document_are_not_fine() {
+    let registry = Registry::start();
+    let old =
+        json!([{ "key": format!("archives/{}.zip", "0".repeat(64)), "size": 1, "stored_at": 1 }]);
+    answers_archives(&registry, &old);
+    answers(
+        &registry,
+        "/admin/v1/audit",
+        &json!({ "entries": [], "newest": 0 }),
+    );
+    answers_facts(&registry, &[], &[]);
+    answers_archives(&registry, &old);
+    let refused = run(&registry, &["admin", "verify", "--quick"]).expect(3);
+    assert!(
+        refused.errors().contains("not one document"),
+        "{}",
+        refused.errors()
+    );
+}
+
+/// What `export` asks.
+fn answers_export(registry: &Registry, changes: &[(&str, u16)], facts: &[Value]) {
+    answers(registry, "prefix=audit", &json!({ "facts": log(changes) }));
+    answers_facts(registry, changes, facts);
+    answers_archives(registry, &json!([]));
+}
+
+/// The keys of a namespace, as a document.
+fn keys() -> Vec<Value> {
+    vec![json!({ "key": "keys/acme", "document": r#"{"keys":[]}"# })]
+}
+
+#[test]
+fn a_copy_keeps_what_the_registry_has_lost() {
+    let registry = Registry::start();
+    let place = tempfile::tempdir().unwrap();
+    let copy = place.path().join("copy");
+    let path = copy.to_str().unwrap();
+    let export = ["admin", "export", path];
+    answers_export(&registry, &PUBLISHED[..1], &keys());
+    run(&registry, &export).expect(0);
+    let sums = fs::read(copy.join("SHA256SUMS")).unwrap();
+    answers_export(&registry, &PUBLISHED[..1], &[]);
+    let refused = run(&registry, &export).expect(3);
+    let told = refused.errors();
+    assert!(
+        told.contains("keys/acme is in ") && told.contains("import"),
+        "{told}"
+    );
+    assert_eq!(fs::read(copy.join("SHA256SUMS")).unwrap(), sums);
+    assert!(copy.join("facts/keys/acme.json").is_file());
+    // A release that the log tells of, into any directory.
+    let elsewhere = place.path().join("elsewhere");
+    let export = ["admin", "export", elsewhere.to_str().unwrap()];
+    answers_export(&registry, PUBLISHED, &[]);
+    let refused = run(&registry, &export).expect(3);
+    assert!(refused.errors().contains(RELEASE), "{}", refused.errors());
+    answers_export(&registry, PUBLISHED, &[]);
+    run(&registry, &[&export[..], &ACCEPT[..]].concat()).expect(0);
+}
+
+#[test]
+fn a_registry_is_compared_with_a_copy() {
+    let registry = Registry::start();
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("copy");
+    let path = path.to_str().unwrap();
+    answers_export(&registry, &PUBLISHED[..1], &keys());
+    run(&registry, &["admin", "export", path]).expect(0);
+    let verify = ["admin", "verify", "--quick", "--copy", path];
+    answers_verify(&registry, &PUBLISHED[..1], &keys());
+    run(&registry, &verify).expect(0);
+    for (changes, facts, told) in [
+        (&PUBLISHED[..1], vec![], "keys/acme is in "),
+        (&PUBLISHED[..0], keys(), "audit/000000000001 is in "),
+        (
+            &PUBLISHED[1..2],
+            keys(),
+            "audit/000000000001 is not what it is in ",
+        ),
+        (&[][..], vec![], "keys/acme is in "),
+    ] {
+        answers_verify(&registry, changes, &facts);
+        let refused = run(&registry, &verify).expect(3);
+        assert!(refused.errors().contains(told), "{}", refused.errors());
+    }
+}
+
+#[test]
+fn a_lost_release_ends_a_reindex_with_3() {
+    let registry = Registry::start();
+    let step = |lost: Value| {
+        let step =
+            json!({ "looked_at": 1, "rewritten": [], "removed": [], "failed": [], "lost": lost });
+        let answer = Response::new(200, step.to_string());
+        registry.fail("POST", "/admin/v1/reindex", Fault::Answer(answer));
+    };
+    step(json!(["acme/vpc/aws@1.0.0"]));
+    let refused = run(&registry, &["admin", "reindex"]).expect(3);
+    let told = refused.errors();
+    assert!(told.contains("--accept-loss acme/vpc/aws@1.0.0"), "{told}");
+    step(json!([]));
+    run(&registry, &[&["admin", "reindex"], &ACCEPT[..]].concat()).expect(0);
 }

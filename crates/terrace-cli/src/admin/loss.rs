@@ -1,0 +1,204 @@
+//! Losses: documents that a registry must have, and has not.
+//!
+//! The audit log tells which releases were published, and a copy which documents there were. Nothing that the
+//! registry does removes a release, so one that is missing was removed behind its back.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::str::FromStr;
+
+use terrace_core::admin::{FactBody, StoredArchive};
+use terrace_core::digest::Sha256;
+use terrace_core::key::{ARCHIVES, FactKey};
+
+use super::directory::{Backup, Sums, fact_at, path_of_fact};
+use super::stored::{Log, References};
+use crate::error::Failure;
+
+/// A loss that the operator knows and accepts: `ADDRESS@VERSION`, or `audit-log`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum AcceptedLoss {
+    /// Of entries of the audit log.
+    AuditLog,
+    /// Of a release.
+    Release {
+        /// Its key.
+        key: String,
+        /// Its name, as it was given.
+        name: String,
+    },
+}
+
+const AUDIT_LOG: &str = "audit-log";
+
+/// A text names no loss that could be accepted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("it must be ADDRESS@VERSION, such as acme/widget@1.0.0, or {AUDIT_LOG}")]
+pub(crate) struct AcceptedLossError;
+
+impl FromStr for AcceptedLoss {
+    type Err = AcceptedLossError;
+
+    fn from_str(text: &str) -> Result<Self, AcceptedLossError> {
+        if text == AUDIT_LOG {
+            return Ok(Self::AuditLog);
+        }
+        let key = FactKey::parse_release(text).ok_or(AcceptedLossError)?;
+        Ok(Self::Release {
+            key: key.to_string(),
+            name: text.to_owned(),
+        })
+    }
+}
+
+impl AcceptedLoss {
+    /// The name of the release, if it is one.
+    pub(super) fn release(&self) -> Option<&str> {
+        match self {
+            Self::AuditLog => None,
+            Self::Release { name, .. } => Some(name),
+        }
+    }
+}
+
+/// Whether the loss of a document is accepted.
+pub(super) fn accepts(accepted: &[AcceptedLoss], fact: &str) -> bool {
+    accepted.iter().any(|loss| match loss {
+        AcceptedLoss::AuditLog => Log::has(fact),
+        AcceptedLoss::Release { key, .. } => key == fact,
+    })
+}
+
+/// The releases that the audit log tells of and that are missing, unless that is accepted.
+pub(super) fn lost_releases(references: &References, accepted: &[AcceptedLoss]) -> Vec<String> {
+    let published = references.log.published.iter();
+    let lost = published.filter(|(key, _)| !references.there.contains(*key));
+    lost.filter(|(key, _)| !accepts(accepted, key))
+        .map(|(key, number)| {
+            format!(
+                "{key} is missing, which was published by entry {number} of the audit log: bring it back from a copy \
+                 (terrace admin import), or accept that it is lost (--accept-loss ADDRESS@VERSION)"
+            )
+        })
+        .collect()
+}
+
+/// What is wrong with the audit log, of which entry `newest` is known, unless that is accepted.
+pub(super) fn lost_entries(log: &Log, newest: u64, accepted: &[AcceptedLoss]) -> Option<String> {
+    if accepted.contains(&AcceptedLoss::AuditLog) {
+        return None;
+    }
+    match &log.fault {
+        Some(fault) => Some(format!("the audit log: {fault}")),
+        None if log.length() < newest => {
+            let next = log.length() + 1;
+            Some(format!(
+                "the audit log: entry {next} is missing: the newest was {newest}"
+            ))
+        }
+        None => None,
+    }
+}
+
+/// Whether there are archives that no publish of today has brought. Where there is nothing else, what told of them
+/// is lost.
+pub(super) fn has_old_archives(stored: &BTreeMap<String, StoredArchive>, now: u64) -> bool {
+    const DAY: u64 = 86_400;
+    let mut archives = stored.values();
+    archives.any(|archive| {
+        archive.key.starts_with(ARCHIVES) && now.saturating_sub(archive.stored_at) > DAY
+    })
+}
+
+/// A copy that a registry is compared with.
+#[derive(Debug)]
+pub(super) struct Older {
+    place: String,
+    sums: Sums,
+    /// Whether it is of the same registry, and so has the same audit log.
+    has_same_log: bool,
+}
+
+impl Older {
+    /// A whole copy, of this registry or of one that was brought into it.
+    pub(super) fn open(root: &Path, registry: &str) -> Result<Self, Failure> {
+        let (_, summary, sums) = Backup::open(root)?;
+        Ok(Self {
+            place: root.display().to_string(),
+            sums,
+            has_same_log: summary.registry == registry,
+        })
+    }
+
+    /// How a document of the registry differs from the copy's, if it is one that never changes.
+    pub(super) fn change(&self, fact: &FactBody) -> Option<String> {
+        let key = FactKey::parse(&fact.key).filter(FactKey::is_immutable)?;
+        if matches!(key, FactKey::Audit(_)) && !self.has_same_log {
+            return None;
+        }
+        let before = self.sums.get(&path_of_fact(&fact.key))?;
+        (Sha256::of(fact.document.as_bytes()) != *before).then(|| {
+            format!(
+                "{} is not what it is in {}, so somebody has changed one of them",
+                fact.key, self.place
+            )
+        })
+    }
+
+    /// The documents of the copy that the registry must have and has not, unless that is accepted.
+    pub(super) fn missing(
+        &self,
+        there: &BTreeSet<String>,
+        accepted: &[AcceptedLoss],
+    ) -> Vec<String> {
+        let keys = self.sums.keys().filter_map(|path| fact_at(path));
+        keys.filter(|key| self.must_be_there(key))
+            .filter(|key| !there.contains(key) && !accepts(accepted, key))
+            .map(|key| {
+                let place = &self.place;
+                format!(
+                    "{key} is in {place} and not in the registry, so somebody has taken it away: `terrace admin \
+                     import {place}` brings it back"
+                )
+            })
+            .collect()
+    }
+
+    fn must_be_there(&self, key: &str) -> bool {
+        match FactKey::parse(key) {
+            Some(FactKey::Audit(_)) => self.has_same_log,
+            Some(key) => key.stays(),
+            None => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_loss_is_named_by_address_and_version() {
+        let name = "acme/widget@1.0.0";
+        let loss: AcceptedLoss = name.parse().unwrap();
+        assert_eq!(loss.release(), Some(name));
+        let accepted = [loss];
+        assert!(accepts(
+            &accepted,
+            "releases/providers/hosted/acme/widget/1.0.0"
+        ));
+        assert!(!accepts(
+            &accepted,
+            "releases/providers/hosted/acme/widget/1.0.1"
+        ));
+        assert!(!accepts(&accepted, "audit/000000000001"));
+        assert!(accepts(&[AcceptedLoss::AuditLog], "audit/000000000001"));
+        for text in ["acme/widget", "acme@1.0.0", "everything", ""] {
+            assert_eq!(
+                text.parse::<AcceptedLoss>(),
+                Err(AcceptedLossError),
+                "{text}"
+            );
+        }
+    }
+}
