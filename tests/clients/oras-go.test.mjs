@@ -208,6 +208,16 @@ describe("pushing as ORAS does", { skip }, () => {
       assert.deepEqual(posts, Array(4).fill(`POST /v2/…/blobs/uploads/?mount=sha256:…&from=${repository} 201`));
     });
 
+    test("blobs of what is published are mounted, and not sent (11.5)", async (t) => {
+      await push(t, "published");
+      const published = "providers/registry.opentofu.org/pushed/published";
+      const copied = await me().runs("mount", published, "copies/published", VERSION);
+      assert.equal(copied.seen.copied, 0);
+      const posts = answered(copied.requests).filter((request) => request.startsWith("POST"));
+      assert.ok(posts.length >= 2, JSON.stringify(posts));
+      assert.deepEqual(posts, posts.map(() => `POST /v2/…/blobs/uploads/?mount=sha256:…&from=${published} 201`));
+    });
+
     test("what refers to a manifest is discovered, filtered and deleted, without a tag for it (11.6, 11.7)", async (t) => {
       const { repository, seen: subject } = await push(t, "noted");
       const { seen, requests } = await me().runs("refer", repository, VERSION);
