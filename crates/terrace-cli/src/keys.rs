@@ -30,6 +30,11 @@ pub(crate) fn add(
     })?;
     let keys = parse_signing_keys(&text).map_err(|error| refused(&error))?;
     let document = Client::new(registry, output)?.add_keys(namespace, &text)?;
+    for key in &keys {
+        if let Some(too_old) = key.too_old() {
+            output.warning(&format!("key {}: {too_old}", key.key_id()));
+        }
+    }
     let added: Vec<String> = keys.iter().map(|key| key.key_id().to_string()).collect();
     let may_sign = format!("{} may sign for {namespace}", added.join(", "));
     output.result(&[may_sign], &report(namespace, &document));

@@ -5,7 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::json;
 use terrace_core::address::ProviderAddress;
 use terrace_core::admin::{PackageBody, ProviderBody};
-use terrace_core::openpgp;
+use terrace_core::openpgp::{self, SigningKey, TooOld};
 use terrace_core::publish::ProviderPublication;
 use terrace_core::shasums::Shasums;
 use terrace_core::source::SourceUrl;
@@ -35,13 +35,23 @@ pub(crate) fn publish(
     };
     let source = source::find(&arguments.source, &arguments.dir, output);
     let (offer, body) = offer(&dist, &address, source.as_ref(), output)?;
+    let too_old = signature_bytes(&body.signature).ok();
+    let too_old = too_old.and_then(|bytes| openpgp::detached_signature(&bytes).ok());
+    let too_old = too_old.and_then(|signature| TooOld::for_signature(&signature));
+    if let Some(too_old) = &too_old {
+        output.warning(&format!("the signature of SHA256SUMS: {too_old}"));
+    }
     if arguments.dry_run {
         output.progress("the signature is not checked against the namespace's keys in a dry run");
         return offer.tell(registry, output);
     }
     let client = Client::new(registry, output)?;
     offer.publish(&client, output, || {
-        check_signature(&client, &address, &body, output)
+        let key = check_signature(&client, &address, &body, output)?;
+        if let (None, Some(too_old)) = (&too_old, key.too_old()) {
+            output.warning(&format!("key {}: {too_old}", key.key_id()));
+        }
+        Ok(())
     })
 }
 
@@ -177,13 +187,14 @@ fn check_contents(archive: Archive, package: &Package, dist: &Dist) -> Checked {
     }
 }
 
-/// Checks the signature by the namespace's keys, as clients will, before anything large is sent.
+/// Checks the signature by the namespace's keys, as clients will, before anything large is sent. Returns the key
+/// that made it.
 fn check_signature(
     client: &Client<'_>,
     address: &ProviderAddress,
     body: &ProviderBody,
     output: &Output,
-) -> Result<(), Failure> {
+) -> Result<SigningKey, Failure> {
     let namespace = &address.namespace;
     let keys = signing_keys(client, namespace)?;
     if keys.is_empty() {
@@ -202,7 +213,7 @@ fn check_signature(
         .map_err(|error| refused(&error))?;
     let key = verified.key.key_id();
     output.progress(&format!("the signature is by key {key} of {namespace}"));
-    Ok(())
+    Ok(verified.key.clone())
 }
 
 /// The signature as it was on disk.

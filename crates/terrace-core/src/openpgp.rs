@@ -26,6 +26,7 @@
 mod armor;
 mod bytes;
 mod certificate;
+mod clients;
 mod detached;
 mod error;
 pub mod limits;
@@ -40,6 +41,7 @@ mod verify;
 use std::fmt;
 use std::str::FromStr;
 
+pub use clients::TooOld;
 pub use detached::{Verified, detached_signature, verify_detached};
 pub use error::{KeyName, OpenPgpError};
 pub use signing_key::{SigningKey, parse_signing_keys};

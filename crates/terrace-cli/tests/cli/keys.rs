@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::process::Stdio;
 
 use super::support::registry::{Fault, Registry, errors};
-use super::support::{TOKEN, fixture, run, terrace};
+use super::support::{Dist, TOKEN, fixture, run, terrace};
 
 const PUBLISHER: &str = "61C051AC9CA350D4";
 const OTHER: &str = "01140820A0F0C9F3";
@@ -89,4 +89,61 @@ fn a_removal_whose_answer_was_lost_is_done() {
         Fault::Answer(errors(404, &["no such key"])),
     );
     run(&registry, &["key", "remove", "acme", PUBLISHER]).expect(0);
+}
+
+/// The warnings of a run, joined.
+fn warnings(document: &serde_json::Value) -> String {
+    let warnings = document["warnings"].as_array().unwrap().iter();
+    let lines: Vec<&str> = warnings.map(|line| line.as_str().unwrap()).collect();
+    lines.join("\n")
+}
+
+#[test]
+fn adding_an_ed25519_key_warns_of_terraform_before_1_6_2_3_11() {
+    let registry = Registry::without_keys();
+    let file = fixture("publisher.asc");
+    let added = run(&registry, &["key", "add", "acme", file.to_str().unwrap()]).expect(0);
+    let told = warnings(&added.json());
+    let start = format!("key {PUBLISHER}: Terraform before 1.6.0 cannot verify what it signs");
+    assert!(told.starts_with(&start), "{told}");
+    assert!(
+        added.stderr.contains(&format!("warning: {start}")),
+        "{added:?}"
+    );
+}
+
+#[test]
+fn adding_an_rsa_key_warns_of_nothing() {
+    let registry = Registry::without_keys();
+    let file = rsa_key("rsa2048.asc");
+    let added = run(&registry, &["key", "add", "acme", file.to_str().unwrap()]).expect(0);
+    assert_eq!(warnings(&added.json()), "");
+    let file = rsa_key("rsa2048-cv25519.asc");
+    let added = run(&registry, &["key", "add", "acme", file.to_str().unwrap()]).expect(0);
+    assert!(warnings(&added.json()).contains("ECDH key"), "{added:?}");
+}
+
+/// A key of the core's tests.
+fn rsa_key(name: &str) -> std::path::PathBuf {
+    let core = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../terrace-core/src/openpgp");
+    core.join("testdata").join(name)
+}
+
+#[test]
+fn a_publish_warns_of_the_key_that_signed_alone() {
+    let registry = Registry::start();
+    // Beside the publisher's.
+    let file = rsa_key("rsa2048-cv25519.asc");
+    run(&registry, &["key", "add", "acme", file.to_str().unwrap()]).expect(0);
+    let dist = Dist::new();
+    let path = dist.path();
+    let publish = ["publish", "provider", &path, "--namespace", "acme"];
+    for more in [&["--dry-run"] as &[&str], &[], &[]] {
+        let told = warnings(&run(&registry, &[&publish, more].concat()).expect(0).json());
+        assert_eq!(told.matches("Terraform before 1.6.0").count(), 1, "{told}");
+        assert!(
+            told.contains("the signature of SHA256SUMS: Terraform before 1.6.0"),
+            "{told}"
+        );
+    }
 }

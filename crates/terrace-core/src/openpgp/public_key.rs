@@ -269,6 +269,13 @@ fn curve_oid<'a>(bytes: &mut Bytes<'a>) -> Result<&'a [u8], Fault> {
     bytes.take(usize::from(length)).ok_or_else(Fault::cut_off)
 }
 
+/// Whether the body of a key on a curve names one of those that were there first: P-256, P-384 and P-521.
+pub(super) fn has_nist_curve(body: &[u8]) -> bool {
+    let mut bytes = Bytes::new(body);
+    let oid = header(&mut bytes).and_then(|_| curve_oid(&mut bytes).ok());
+    oid.is_some_and(|oid| [oid::P256, oid::P384, oid::P521].contains(&oid))
+}
+
 fn unknown_curve() -> Fault {
     Fault::Skipped("the curve is unknown to clients, or not one for this algorithm".to_owned())
 }

@@ -2,6 +2,7 @@
 
 use super::armor::{self, ArmorFault};
 use super::certificate::{Certificate, CertificateFault};
+use super::clients::TooOld;
 use super::error::KeyName;
 use super::limits;
 use super::packet::{Packet, packets, tag};
@@ -34,6 +35,13 @@ impl SigningKey {
     /// This key alone, in one armoured block: of several blocks clients read only the first.
     pub fn ascii_armor(&self) -> &str {
         &self.ascii_armor
+    }
+
+    /// The clients that cannot verify what it signs.
+    pub fn too_old(&self) -> Option<TooOld> {
+        let armored = armor::read(&self.ascii_armor).ok()?;
+        let bytes = &armored.blocks.first()?.bytes;
+        TooOld::for_key(&packets(bytes).ok()?, &self.certificate)
     }
 
     fn new(packets: &[Packet<'_>], name: KeyName) -> Result<Self, OpenPgpError> {

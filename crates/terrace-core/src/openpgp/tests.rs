@@ -2,6 +2,7 @@
 //! forged ones that gpg would not make.
 
 mod check;
+mod clients;
 mod fixture;
 mod forge;
 mod gpg;

@@ -56,6 +56,11 @@ signed --local-user default@example.com --output inline.gpg --sign SHA256SUMS
 signed --local-user default@example.com --output clear.asc --clear-sign SHA256SUMS
 cat rsa2048.sig default.sig >two-signers.sig
 
+# An RSA key whose encryption subkey Terraform before 1.6.0 does not know.
+key rsa2048-cv25519 rsa2048 sign never
+made --quick-add-key "$(fingerprint rsa2048-cv25519 | head -1)" cv25519 encr never
+export_key rsa2048-cv25519
+
 # A primary key that only certifies, and a subkey that signs.
 key subkey ed25519 cert never
 made --quick-add-key "$(fingerprint subkey | head -1)" ed25519 sign never

@@ -1,0 +1,176 @@
+//! Clients whose library is too old for a key or a signature that today's clients accept.
+//!
+//! | | library | lacks |
+//! |---|---|---|
+//! | Terraform before 1.6.0 | `golang.org/x/crypto/openpgp` (v0.1.0 in 1.5.7) | EdDSA, curves other than P-256, P-384 and P-521, SHA-3, version 6 |
+//! | Terraform 1.6 to 1.11, OpenTofu before 1.11.0 | go-crypto up to 1.0.0 (1.1.3 in Terraform 1.12.0, 1.3.0 in OpenTofu 1.11.0) | RFC 9580: version 6, and Ed25519 under its new number |
+//!
+//! The former refuses a whole key for one packet of it that it does not know (`ReadEntity` in `openpgp/keys.go`),
+//! be it a subkey that only encrypts or somebody else's signature. The latter passes over such a packet. The
+//! network mirror serves no signatures, so its users are not affected.
+
+use std::fmt;
+
+use super::certificate::Certificate;
+use super::packet::{Packet, packets, tag};
+use super::public_key::{algorithm, has_nist_curve};
+
+/// The clients that cannot check a key or a signature, and why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TooOld {
+    clients: Clients,
+    gap: Gap,
+}
+
+/// Clients by the library in them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Clients {
+    /// Those with `golang.org/x/crypto/openpgp`.
+    BeforeGoCrypto,
+    /// Those with it or with a go-crypto older than RFC 9580.
+    BeforeRfc9580,
+}
+
+/// The part that a library lacks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Gap {
+    /// The key that signs, by its algorithm or version.
+    Key(String),
+    /// A subkey that need not sign, with the number of its algorithm.
+    Subkey(String, u8),
+    /// A signature on the key, made by another key or over an unknown hash.
+    KeySignature(String),
+    /// The detached signature.
+    Signature(String),
+}
+
+impl TooOld {
+    /// The clients that cannot read a key.
+    pub(super) fn for_key(key: &[Packet<'_>], certificate: &Certificate) -> Option<Self> {
+        let mut signers = certificate.signers().map(|signer| signer.key).peekable();
+        let first = signers.peek().copied();
+        if let Some(first) = first
+            && signers.all(|key| is_rfc9580(key.version, key.algorithm))
+        {
+            let gap = Gap::Key(kind(first.version, first.algorithm));
+            let clients = Clients::BeforeRfc9580;
+            return Some(Self { clients, gap });
+        }
+        let gap = key.iter().find_map(|packet| match packet.tag {
+            tag::PUBLIC_KEY => unknown_key(packet.body).map(Gap::Key),
+            tag::PUBLIC_SUBKEY => unknown_key(packet.body)
+                .map(|kind| Gap::Subkey(kind, packet.body.get(5).copied().unwrap_or_default())),
+            tag::SIGNATURE => unknown_signature(packet.body).map(Gap::KeySignature),
+            _ => None,
+        })?;
+        let clients = Clients::BeforeGoCrypto;
+        Some(Self { clients, gap })
+    }
+
+    /// The clients that cannot read a detached signature in binary form, by the first signature in it.
+    pub fn for_signature(signature: &[u8]) -> Option<Self> {
+        let packets = packets(signature).ok()?;
+        let body = packets.first()?.body;
+        let gap = Gap::Signature(unknown_signature(body)?);
+        let clients = match body {
+            [version, _, algorithm, ..] if is_rfc9580(*version, *algorithm) => {
+                Clients::BeforeRfc9580
+            }
+            _ => Clients::BeforeGoCrypto,
+        };
+        Some(Self { clients, gap })
+    }
+}
+
+impl fmt::Display for TooOld {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { clients, gap } = self;
+        write!(f, "{clients} cannot verify ")?;
+        match gap {
+            Gap::Key(kind) => write!(
+                f,
+                "what it signs, because it is {kind}: sign with an RSA key as long as such clients are in use"
+            ),
+            Gap::Subkey(kind, algorithm) => write!(
+                f,
+                "what it signs, because it has {kind} as a subkey, and they refuse the whole key: export it without \
+                 that subkey (gpg --armor --export-filter drop-subkey='key_algo = {algorithm}' --export KEYID)"
+            ),
+            Gap::KeySignature(kind) => write!(
+                f,
+                "what it signs, because another key has certified it by {kind}, and they refuse the whole key: \
+                 export it without such signatures (gpg --armor --export-options export-minimal --export KEYID)"
+            ),
+            Gap::Signature(kind) => write!(
+                f,
+                "it, because it is {kind}: sign with an RSA key and SHA-2 as long as such clients are in use"
+            ),
+        }
+    }
+}
+
+impl fmt::Display for Clients {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::BeforeGoCrypto => "Terraform before 1.6.0",
+            Self::BeforeRfc9580 => "Terraform before 1.12.0 and OpenTofu before 1.11.0",
+        })
+    }
+}
+
+/// Whether only RFC 9580 knows it.
+fn is_rfc9580(version: u8, algorithm: u8) -> bool {
+    version > 4 || matches!(algorithm, algorithm::ED25519 | algorithm::ED448)
+}
+
+/// A key that `golang.org/x/crypto/openpgp` does not know (`PublicKey.parse`), in words.
+fn unknown_key(body: &[u8]) -> Option<String> {
+    let (version, algorithm) = match body {
+        [version, _, _, _, _, algorithm, ..] => (*version, *algorithm),
+        _ => return None,
+    };
+    let is_known = version == 4
+        && match algorithm {
+            algorithm::RSA
+            | algorithm::RSA_ENCRYPT
+            | algorithm::RSA_SIGN
+            | algorithm::ELGAMAL
+            | algorithm::DSA => true,
+            algorithm::ECDH | algorithm::ECDSA => has_nist_curve(body),
+            _ => false,
+        };
+    (!is_known).then(|| kind(version, algorithm))
+}
+
+/// A signature that `golang.org/x/crypto/openpgp` does not know (`Signature.parse`), in words.
+fn unknown_signature(body: &[u8]) -> Option<String> {
+    let (version, algorithm, hash) = match body {
+        // Older ones begin otherwise.
+        [version, _, algorithm, hash, ..] if *version >= 4 => (*version, *algorithm, *hash),
+        _ => return None,
+    };
+    let knows_algorithm = matches!(
+        algorithm,
+        algorithm::RSA | algorithm::RSA_SIGN | algorithm::DSA | algorithm::ECDSA
+    );
+    // MD5, SHA-1 and RIPEMD-160, and the four of SHA-2 (`s2k.HashIdToHash`).
+    let knows_hash = matches!(hash, 1..=3 | 8..=11);
+    if version == 4 && knows_algorithm && !knows_hash {
+        return Some(format!("a signature over hash function {hash}"));
+    }
+    (version != 4 || !knows_algorithm)
+        .then(|| format!("a signature of {}", kind(version, algorithm)))
+}
+
+/// Such as `an EdDSA key`.
+fn kind(version: u8, algorithm: u8) -> String {
+    let name = algorithm::name(algorithm);
+    let article = match name.chars().next() {
+        Some('A' | 'E' | 'R' | 'X') => "an",
+        _ => "a",
+    };
+    match version {
+        4 => format!("{article} {name} key (algorithm {algorithm})"),
+        version => format!("{article} {name} key of version {version}"),
+    }
+}
