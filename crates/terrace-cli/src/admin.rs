@@ -1,6 +1,7 @@
 //! `terrace admin`: a whole registry, repaired, checked, cleaned, copied.
 
 mod boring;
+mod difference;
 pub(crate) mod directory;
 pub(crate) mod export;
 pub(crate) mod garbage;

@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 use terrace_core::untrusted;
 
-use crate::error::Failure;
+use crate::error::{Failure, Several};
 use crate::secrets::Secrets;
 
 const BAR: &str =
@@ -74,6 +74,31 @@ impl Output {
             return self.print(&untrusted::line(secret).to_string());
         }
         self.print(&json_text(&self.with_warnings(document)));
+    }
+
+    /// The end of several things to do: a success, or a failure that still says what was done.
+    pub(crate) fn outcome(
+        &self,
+        text: String,
+        report: Value,
+        worst: Option<Failure>,
+        reasons: Vec<String>,
+    ) -> Result<(), Failure> {
+        let mut document = match report {
+            Value::Object(members) => members,
+            _ => Map::new(),
+        };
+        let Some(worst) = worst else {
+            document.insert("status".to_owned(), json!("ok"));
+            self.result(&[text], &document);
+            return Ok(());
+        };
+        Err(Failure::Several(Box::new(Several {
+            worst,
+            reasons,
+            lines: vec![text],
+            document,
+        })))
     }
 
     fn with_warnings(&self, document: &impl Serialize) -> Value {
@@ -231,6 +256,23 @@ fn json_text(document: &Value) -> String {
         }
     }
     text
+}
+
+/// A number of things: `1 file`, `2 files`.
+pub(crate) fn plural(count: impl TryInto<u64>, noun: &str) -> String {
+    match count.try_into().unwrap_or(u64::MAX) {
+        1 => format!("1 {noun}"),
+        count => match noun.strip_suffix('y') {
+            Some(stem) => format!("{count} {stem}ies"),
+            None => format!("{count} {noun}s"),
+        },
+    }
+}
+
+/// A number of things with its verb: `1 file is`, `2 files are`.
+pub(crate) fn are(count: usize, noun: &str) -> String {
+    let verb = if count == 1 { "is" } else { "are" };
+    format!("{} {verb}", plural(count, noun))
 }
 
 /// A number of bytes for people.

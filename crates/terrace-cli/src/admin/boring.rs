@@ -15,18 +15,21 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use serde_json::json;
 use terrace_core::address::{ModuleAddress, ProviderAddress};
-use terrace_core::name::Namespace;
+use terrace_core::name::{Hostname, Namespace};
 
 use crate::args::{ModuleArguments, SourceArguments};
 use crate::client::Client;
 use crate::dist::Dist;
 use crate::error::Failure;
 use crate::module;
-use crate::output::Output;
+use crate::output::{Output, plural};
 use crate::provider;
 use crate::publish::Offer;
 
 const KEYS: &str = "signing-keys.json";
+
+/// The longest prefix that a registry is looked for below, in directories.
+const PREFIX_PARTS: usize = 3;
 
 /// How a module may be packed.
 const FORMATS: [&str; 3] = [".tar.gz", ".tgz", ".zip"];
@@ -55,25 +58,79 @@ struct Done {
 
 /// Whether a directory looks like such a bucket.
 pub(super) fn is_at(root: &Path) -> bool {
-    let has_keys = |namespace: &PathBuf| namespace.join(KEYS).is_file();
-    let providers = root.join("providers");
-    root.join("modules").is_dir()
-        || directories(&providers)
-            .unwrap_or_default()
+    root.join("modules").is_dir() || has_keys(root)
+}
+
+fn has_keys(root: &Path) -> bool {
+    let namespaces = directories(&root.join("providers")).unwrap_or_default();
+    namespaces
+        .iter()
+        .any(|namespace| namespace.join(KEYS).is_file())
+}
+
+/// Finds such a bucket below a directory: its registry may lie below a prefix.
+pub(super) fn find_below(root: &Path) -> Option<PathBuf> {
+    let mut level = vec![root.to_owned()];
+    for _ in 0..PREFIX_PARTS {
+        let below = level
             .iter()
-            .any(has_keys)
+            .flat_map(|place| directories(place).unwrap_or_default());
+        level = below.collect();
+        // In a mirror directory a hostname may have a namespace `modules`.
+        let is_hostname = |place: &PathBuf| name_of(place).parse::<Hostname>().is_ok();
+        let found = level.iter().find(|place| match is_hostname(place) {
+            true => has_keys(place),
+            false => is_at(place),
+        });
+        if let Some(found) = found {
+            return Some(found.clone());
+        }
+    }
+    None
 }
 
 /// Publishes everything in it; what is wrong is told at the end.
 pub(super) fn import(root: &Path, client: &Client<'_>, output: &Output) -> Result<(), Failure> {
     let mut done = Done::default();
+    let ended = import_all(root, client, output, &mut done);
+    let mut reasons = done.reasons;
+    let worst = match ended {
+        Err(failure) => {
+            reasons.extend(failure.reasons());
+            Some(failure)
+        }
+        Ok(()) if reasons.is_empty() => None,
+        Ok(()) => Some(Failure::Refused(reasons.clone())),
+    };
+    let text = format!(
+        "published {}; {} there already",
+        plural(done.published.len(), "version"),
+        were(done.unchanged.len())
+    );
+    let report = json!({ "published": done.published, "unchanged": done.unchanged });
+    output.outcome(text, report, worst, reasons)
+}
+
+fn were(count: usize) -> String {
+    match count {
+        1 => "1 was".to_owned(),
+        count => format!("{count} were"),
+    }
+}
+
+fn import_all(
+    root: &Path,
+    client: &Client<'_>,
+    output: &Output,
+    done: &mut Done,
+) -> Result<(), Failure> {
     for namespace in directories(&root.join("providers"))? {
-        import_namespace(&namespace, client, output, &mut done)?;
+        import_namespace(&namespace, client, output, done)?;
     }
     for namespace in directories(&root.join("modules"))? {
         for name in directories(&namespace)? {
             for system in directories(&name)? {
-                import_modules(&[&namespace, &name, &system], client, output, &mut done)?;
+                import_modules(&[&namespace, &name, &system], client, output, done)?;
             }
         }
     }
@@ -82,14 +139,6 @@ pub(super) fn import(root: &Path, client: &Client<'_>, output: &Output) -> Resul
             "mirror/ is a cache of other registries: passed over; `terrace mirror` makes another",
         );
     }
-    if !done.reasons.is_empty() {
-        return Err(Failure::Refused(done.reasons));
-    }
-    let (published, unchanged) = (done.published.len(), done.unchanged.len());
-    let text = format!("published {published} versions; {unchanged} were there already");
-    let report =
-        json!({ "status": "ok", "published": done.published, "unchanged": done.unchanged });
-    output.result(&[text], &report);
     Ok(())
 }
 

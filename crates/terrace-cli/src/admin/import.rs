@@ -10,7 +10,8 @@ use terrace_core::limits;
 use terrace_core::restore::Restored;
 
 use super::boring;
-use super::directory::{Backup, Sums, fact_at};
+use super::difference;
+use super::directory::{Backup, Sums, fact_at, path_of_fact};
 use super::reindex;
 use super::stored::Log;
 use crate::archive::{Archive, Source};
@@ -18,7 +19,7 @@ use crate::args::{MirrorPushArguments, RegistryArguments};
 use crate::client::Client;
 use crate::error::Failure;
 use crate::mirror;
-use crate::output::{Output, bytes};
+use crate::output::{Output, are, bytes};
 use crate::retry::Retries;
 use crate::upload::{Upload, upload};
 
@@ -40,6 +41,9 @@ const ORDER: [&str; 9] = [
 const BATCH_BYTES: usize = 1024 * 1024;
 const BATCH_REFERENCES: usize = 300;
 
+/// The documents that are compared with those of the registry, a request for each.
+const COMPARED: usize = 100;
+
 /// Brings into a registry what is in a directory.
 pub(crate) fn import(
     root: &Path,
@@ -51,6 +55,13 @@ pub(crate) fn import(
     }
     if boring::is_at(root) {
         return boring::import(root, &Client::new(registry, output)?, output);
+    }
+    if let Some(place) = boring::find_below(root) {
+        let (root, place) = (root.display(), place.display());
+        return Err(Failure::refused(format!(
+            "{place} looks like a copy of a boring-registry's bucket, which {root} is not: its registry lies below \
+             a prefix. Import that directory: terrace admin import {place}"
+        )));
     }
     let push = MirrorPushArguments {
         dir: root.to_owned(),
@@ -90,10 +101,7 @@ fn import_copy(root: &Path, client: &Client<'_>, output: &Output) -> Result<(), 
         conflicts,
         refused,
     } = done;
-    let mut reasons: Vec<String> = conflicts
-        .iter()
-        .map(|key| format!("{key} is there with other bytes, and stays as it is"))
-        .collect();
+    let mut reasons = conflict_reasons(client, &copy, &conflicts);
     reasons.extend(
         refused
             .iter()
@@ -105,20 +113,33 @@ fn import_copy(root: &Path, client: &Client<'_>, output: &Output) -> Result<(), 
             .iter()
             .map(|key| format!("the index of {key} was not written")),
     );
-    if !refused.is_empty() {
-        return Err(Failure::Refused(reasons));
-    }
-    if !reasons.is_empty() {
-        return Err(Failure::Conflict(reasons));
-    }
     let text = format!(
-        "{} documents are new at {to}, {} were there; {sent} archives were sent",
-        created.len(),
-        unchanged.len()
+        "{} new at {to}, {} there before; {} sent",
+        are(created.len(), "document"),
+        are(unchanged.len(), "document"),
+        are(sent, "archive")
     );
-    let report = json!({ "status": "ok", "created": created.len(), "unchanged": unchanged.len(), "sent": sent });
-    output.result(&[text], &report);
-    Ok(())
+    let report = json!({ "created": created.len(), "unchanged": unchanged.len(), "sent": sent });
+    let worst = match (reasons.is_empty(), refused.is_empty()) {
+        (true, _) => None,
+        (false, true) => Some(Failure::Conflict(reasons.clone())),
+        (false, false) => Some(Failure::Refused(reasons.clone())),
+    };
+    output.outcome(text, report, worst, reasons)
+}
+
+/// Says how each document that a registry has, too, differs from that of the copy.
+fn conflict_reasons(client: &Client<'_>, copy: &Backup, keys: &[String]) -> Vec<String> {
+    let reason = |(at, key): (usize, &String)| {
+        let copied = copy.read(&path_of_fact(key)).unwrap_or_default();
+        let there = (at < COMPARED)
+            .then(|| client.facts(key, None).ok())
+            .flatten();
+        let there = there.and_then(|page| page.facts.into_iter().find(|fact| fact.key == *key));
+        let there = there.map(|fact| fact.document);
+        difference::told(key, there.as_deref(), &String::from_utf8_lossy(&copied))
+    };
+    keys.iter().enumerate().map(reason).collect()
 }
 
 /// Sends the bytes that the registry lacks, and tells how many archives these were.

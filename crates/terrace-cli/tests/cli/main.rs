@@ -14,6 +14,7 @@
 
 mod admin;
 mod hostile;
+mod import;
 mod jobs;
 mod keys;
 mod mirror_pull;

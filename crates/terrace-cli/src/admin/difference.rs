@@ -1,0 +1,154 @@
+//! How a document in a copy differs from the one that a registry has under the same key.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+use terrace_core::key::FactKey;
+use terrace_core::restore::Restored;
+use terrace_core::time::UnixTime;
+use terrace_core::untrusted::quoted;
+
+use crate::output::plural;
+
+/// The members that are named in a message.
+const NAMED: usize = 3;
+
+/// Says how a document of the registry differs from that of the copy. Where the former cannot be read, that they
+/// differ is all there is to say.
+pub(super) fn told(key: &str, there: Option<&str>, copied: &str) -> String {
+    let members = there.and_then(|there| members(there, copied));
+    let members = members.map_or_else(String::new, |members| format!(": {members}"));
+    let what = match there.and_then(|there| has_same_bytes(key, there, copied)) {
+        Some(true) => "with other metadata, and its archives have the same bytes",
+        Some(false) => "with other bytes",
+        None => "with other contents",
+    };
+    format!("{key} is there {what}{members}. It stays as it is")
+}
+
+/// Whether two releases consist of the same archives; none where they are no releases.
+fn has_same_bytes(key: &str, there: &str, copied: &str) -> Option<bool> {
+    let key = FactKey::parse(key)?;
+    let bytes = |document: &str| -> Option<BTreeSet<String>> {
+        let restored = Restored::parse(&key, document).ok()?;
+        Some(
+            restored
+                .bytes
+                .iter()
+                .map(|needed| needed.key.to_string())
+                .collect(),
+        )
+    };
+    let (there, copied) = (bytes(there)?, bytes(copied)?);
+    (!there.is_empty() || !copied.is_empty()).then_some(there == copied)
+}
+
+/// The members that differ, such as `published_at (2026-01-01T00:00:00Z there, 2026-02-01T00:00:00Z in the copy)`.
+fn members(there: &str, copied: &str) -> Option<String> {
+    let (there, copied): (Value, Value) = (
+        serde_json::from_str(there).ok()?,
+        serde_json::from_str(copied).ok()?,
+    );
+    let mut found = Vec::new();
+    compare("", Some(&there), Some(&copied), &mut found);
+    let more = found.len().saturating_sub(NAMED);
+    found.truncate(NAMED);
+    if more > 0 {
+        found.push(plural(more, "more member"));
+    }
+    (!found.is_empty()).then(|| found.join(", "))
+}
+
+fn compare(path: &str, there: Option<&Value>, copied: Option<&Value>, found: &mut Vec<String>) {
+    let below = |name: &str| match path {
+        "" => name.to_owned(),
+        path => format!("{path}.{name}"),
+    };
+    match (there, copied) {
+        (one, other) if one == other => {}
+        (Some(Value::Object(there)), Some(Value::Object(copied))) => {
+            let names: BTreeSet<&String> = there.keys().chain(copied.keys()).collect();
+            for name in names {
+                compare(&below(name), there.get(name), copied.get(name), found);
+            }
+        }
+        (Some(Value::Array(there)), Some(Value::Array(copied))) if there.len() == copied.len() => {
+            for (index, (there, copied)) in there.iter().zip(copied).enumerate() {
+                compare(&below(&index.to_string()), Some(there), Some(copied), found);
+            }
+        }
+        (there, copied) => {
+            let (there, copied) = (shown(path, there), shown(path, copied));
+            found.push(format!("{path} ({there} there, {copied} in the copy)"));
+        }
+    }
+}
+
+fn shown(path: &str, value: Option<&Value>) -> String {
+    let is_time = path == "published_at";
+    match value {
+        None => "nothing".to_owned(),
+        Some(Value::Number(number)) => match number.as_u64().filter(|_| is_time) {
+            Some(seconds) => UnixTime(seconds).to_string(),
+            None => number.to_string(),
+        },
+        Some(Value::String(text)) => quoted(text).to_string(),
+        Some(value @ (Value::Null | Value::Bool(_))) => value.to_string(),
+        Some(Value::Array(items)) => plural(items.len(), "item"),
+        Some(Value::Object(members)) => plural(members.len(), "member"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KEY: &str = "releases/modules/acme/vpc/aws/1.0.0";
+
+    fn release(published_at: u64, digit: &str) -> String {
+        let archive = format!(
+            r#"{{"format":"zip","sha256":"{}","size":7}}"#,
+            digit.repeat(64)
+        );
+        let start = r#""kind":"module","schema":1,"address":"acme/vpc/aws","version":"1.0.0""#;
+        format!(r#"{{{start},"published_at":{published_at},"archive":{archive}}}"#)
+    }
+
+    #[test]
+    fn a_release_of_another_day_has_the_same_bytes() {
+        let told = told(KEY, Some(&release(0, "a")), &release(86_400, "a"));
+        assert_eq!(
+            told,
+            format!(
+                "{KEY} is there with other metadata, and its archives have the same bytes: published_at \
+                 (1970-01-01T00:00:00Z there, 1970-01-02T00:00:00Z in the copy). It stays as it is"
+            )
+        );
+    }
+
+    #[test]
+    fn a_release_with_another_archive_has_other_bytes() {
+        let told = told(KEY, Some(&release(0, "a")), &release(0, "b"));
+        let start = format!("{KEY} is there with other bytes: archive.sha256 (\"aaaa");
+        assert!(told.starts_with(&start), "{told}");
+    }
+
+    #[test]
+    fn other_documents_have_other_contents() {
+        let told_of = |there| {
+            told(
+                "keys/acme",
+                there,
+                r#"{"keys":[1,{"a":"x"}],"b":1,"c":1,"d":1}"#,
+            )
+        };
+        assert_eq!(
+            told_of(Some(r#"{"keys":[1,{"a":"y\u202e"}]}"#)),
+            "keys/acme is there with other contents: b (nothing there, 1 in the copy), c (nothing there, 1 in the \
+             copy), d (nothing there, 1 in the copy), 1 more member. It stays as it is"
+        );
+        let plain = "keys/acme is there with other contents. It stays as it is";
+        assert_eq!(told_of(None), plain);
+        assert_eq!(told_of(Some("{")), plain);
+    }
+}

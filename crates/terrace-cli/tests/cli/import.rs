@@ -1,0 +1,117 @@
+//! `terrace admin import`, of a boring-registry's bucket and over what the registry has.
+
+use std::fs;
+use std::io::Cursor;
+
+use serde_json::json;
+use tempfile::TempDir;
+use terrace_core::digest::Sha256;
+
+use crate::support::http::Response;
+use crate::support::registry::{Fault, Registry};
+use crate::support::{TOKEN, directory, ended, run, terrace};
+
+/// A zip of a module that can be installed.
+fn module_zip() -> Vec<u8> {
+    let mut zip = ::zip::ZipWriter::new(Cursor::new(Vec::new()));
+    let options = ::zip::write::SimpleFileOptions::default();
+    zip.start_file("main.tf", options).unwrap();
+    zip.finish().unwrap().into_inner()
+}
+
+/// A boring-registry's bucket below a prefix, with one module that is whole and one that is not.
+fn bucket(prefix: &str) -> TempDir {
+    let bucket = directory(&[]);
+    let place = bucket.path().join(prefix).join("modules/acme/vpc/aws");
+    fs::create_dir_all(&place).unwrap();
+    fs::write(place.join("acme-vpc-aws-1.0.0.zip"), module_zip()).unwrap();
+    fs::write(place.join("acme-vpc-aws-1.1.0.zip"), "broken").unwrap();
+    bucket
+}
+
+#[test]
+fn a_boring_registry_below_a_prefix_is_named() {
+    for prefix in ["reg", "some/deep/prefix"] {
+        let registry = Registry::start();
+        let bucket = bucket(prefix);
+        let errors = run(
+            &registry,
+            &["admin", "import", bucket.path().to_str().unwrap()],
+        )
+        .expect(3)
+        .errors();
+        let place = bucket.path().join(prefix);
+        let told = format!(
+            "{} looks like a copy of a boring-registry's bucket",
+            place.display()
+        );
+        assert!(errors.contains(&told), "{errors}");
+        assert!(!errors.contains("domain name"), "{errors}");
+        assert!(registry.requests().is_empty());
+    }
+}
+
+#[test]
+fn an_import_with_a_refused_version_says_what_was_published() {
+    let registry = Registry::start();
+    let bucket = bucket("");
+    let import = ["admin", "import", bucket.path().to_str().unwrap()];
+    let refused = run(&registry, &import).expect(3);
+    let document = refused.json();
+    assert_eq!(document["published"], json!(["acme/vpc/aws 1.0.0"]));
+    assert_eq!(document["unchanged"], json!([]));
+    assert!(
+        refused.errors().contains("acme-vpc-aws-1.1.0.zip"),
+        "{refused:?}"
+    );
+
+    let mut command = terrace(&import);
+    command.env("TERRACE_URL", registry.url());
+    let again = ended(command.env("TERRACE_TOKEN", TOKEN)).expect(3);
+    assert_eq!(again.stdout, "published 0 versions; 1 was there already\n");
+}
+
+#[test]
+fn a_document_that_differs_in_its_date_alone_is_said_to_have_the_same_bytes() {
+    let release = |published_at: u64| {
+        let archive = format!(
+            r#"{{"format":"zip","sha256":"{}","size":7}}"#,
+            "a".repeat(64)
+        );
+        let start = r#""kind":"module","schema":1,"address":"acme/vpc/aws","version":"1.0.0""#;
+        format!(r#"{{{start},"published_at":{published_at},"archive":{archive}}}"#)
+    };
+    let key = "releases/modules/acme/vpc/aws/1.0.0";
+    let copy = directory(&[(&format!("facts/{key}.json"), &release(86_400))]);
+    let digest = Sha256::of(release(86_400).as_bytes());
+    let sums = format!("{digest}  facts/{key}.json\n");
+    fs::write(copy.path().join("SHA256SUMS"), &sums).unwrap();
+    let summary = json!({
+        "format": "terrace export 1", "registry": "https://r.example.com", "documents": 1, "archives": 0,
+        "bytes": 0, "sha256sums": Sha256::of(sums.as_bytes()).to_string(),
+    });
+    fs::write(copy.path().join("export.json"), summary.to_string()).unwrap();
+
+    let registry = Registry::start();
+    for (method, path, answer) in [
+        ("PUT", "/facts", json!({ "conflicts": [key] })),
+        (
+            "GET",
+            "/facts",
+            json!({ "facts": [{ "key": key, "document": release(0) }] }),
+        ),
+        ("POST", "/reindex", json!({ "looked_at": 1 })),
+    ] {
+        let answer = Response::new(200, answer.to_string());
+        registry.fail(method, path, Fault::Answer(answer));
+    }
+    let ended = run(
+        &registry,
+        &["admin", "import", copy.path().to_str().unwrap()],
+    )
+    .expect(4);
+    let told = "is there with other metadata, and its archives have the same bytes: published_at \
+                (1970-01-01T00:00:00Z there, 1970-01-02T00:00:00Z in the copy)";
+    assert!(ended.errors().contains(told), "{ended:?}");
+    assert_eq!(ended.json()["created"], 0);
+}
