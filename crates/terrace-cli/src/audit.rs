@@ -11,7 +11,7 @@ use crate::args::RegistryArguments;
 use crate::client::Client;
 use crate::clock;
 use crate::error::Failure;
-use crate::output::Output;
+use crate::output::{Output, plural};
 
 /// Where a log is.
 #[derive(Debug)]
@@ -94,8 +94,8 @@ pub(crate) fn audit(
     let mut lines: Vec<String> = shown.iter().map(line).collect();
     if verify {
         lines.push(format!(
-            "{} entries, none missing, none changed",
-            chain.length()
+            "{}, none missing, none changed",
+            plural(chain.length(), "entry")
         ));
     }
     let report = serde_json::json!({ "status": "ok", "entries": shown, "verified": verify });

@@ -11,7 +11,7 @@ use crate::archive::{Archive, Source, read_file};
 use crate::args::{ModuleArguments, RegistryArguments};
 use crate::client::Client;
 use crate::error::Failure;
-use crate::output::{Output, bytes};
+use crate::output::{Output, bytes, plural};
 use crate::pack::pack;
 use crate::publish::{Kind, Offer};
 use crate::source;
@@ -71,7 +71,7 @@ fn archive(path: &Path, output: &Output) -> Result<(Archive, ArchiveFormat), Fai
         let archive = Archive::read(place, Source::Temporary(packed.zip))
             .map_err(|error| Failure::Unexpected(format!("reading the packed archive: {error}")))?;
         let (files, size) = (packed.files, bytes(archive.size));
-        output.progress(&format!("packed {files} files into {size}"));
+        output.progress(&format!("packed {} into {size}", plural(files, "file")));
         return Ok((archive, ArchiveFormat::Zip));
     }
     let name = path.file_name().unwrap_or_default().to_string_lossy();

@@ -270,9 +270,18 @@ pub(crate) fn plural(count: impl TryInto<u64>, noun: &str) -> String {
 }
 
 /// A number of things with its verb: `1 file is`, `2 files are`.
-pub(crate) fn are(count: usize, noun: &str) -> String {
+pub(crate) fn are(count: impl TryInto<u64>, noun: &str) -> String {
+    let count = count.try_into().unwrap_or(u64::MAX);
     let verb = if count == 1 { "is" } else { "are" };
     format!("{} {verb}", plural(count, noun))
+}
+
+/// A number of things that are named before: `1 was`, `2 were`.
+pub(crate) fn were(count: impl TryInto<u64>) -> String {
+    match count.try_into().unwrap_or(u64::MAX) {
+        1 => "1 was".to_owned(),
+        count => format!("{count} were"),
+    }
 }
 
 /// A number of bytes for people.
@@ -287,6 +296,35 @@ mod tests {
     #[test]
     fn the_template_of_a_bar_is_one() {
         assert!(ProgressStyle::with_template(BAR).is_ok());
+    }
+
+    #[test]
+    fn one_thing_is_told_in_the_singular() {
+        let told = |count: u64| {
+            (
+                plural(count, "file"),
+                plural(count, "entry"),
+                are(count, "archive"),
+                were(count),
+            )
+        };
+        let texts = |one: &str, two: &str, three: &str, four: &str| {
+            (
+                one.to_owned(),
+                two.to_owned(),
+                three.to_owned(),
+                four.to_owned(),
+            )
+        };
+        assert_eq!(
+            told(0),
+            texts("0 files", "0 entries", "0 archives are", "0 were")
+        );
+        assert_eq!(told(1), texts("1 file", "1 entry", "1 archive is", "1 was"));
+        assert_eq!(
+            told(2),
+            texts("2 files", "2 entries", "2 archives are", "2 were")
+        );
     }
 
     #[test]

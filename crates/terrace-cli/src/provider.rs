@@ -17,7 +17,7 @@ use crate::clock;
 use crate::dist::{Dist, Package, Protocols};
 use crate::error::Failure;
 use crate::keys::signing_keys;
-use crate::output::Output;
+use crate::output::{Output, plural};
 use crate::parallel;
 use crate::publish::{Kind, Offer};
 use crate::source;
@@ -82,7 +82,10 @@ fn check(
 ) -> Result<(ProviderBody, Vec<Archive>), Vec<String>> {
     let (packages, mut reasons) = dist.packages();
     let (count, version) = (packages.len(), &dist.version);
-    output.progress(&format!("checking {count} packages of {address} {version}"));
+    output.progress(&format!(
+        "checking {} of {address} {version}",
+        plural(count, "package")
+    ));
     let shasums = Shasums::parse(&dist.shasums).ok();
     let checked = parallel::map(&packages, parallel::few_threads(), |package| {
         check_package(package, dist, shasums.as_ref())

@@ -22,7 +22,7 @@ use crate::client::Client;
 use crate::dist::Dist;
 use crate::error::Failure;
 use crate::module;
-use crate::output::{Output, plural};
+use crate::output::{Output, plural, were};
 use crate::provider;
 use crate::publish::Offer;
 
@@ -109,13 +109,6 @@ pub(super) fn import(root: &Path, client: &Client<'_>, output: &Output) -> Resul
     );
     let report = json!({ "published": done.published, "unchanged": done.unchanged });
     output.outcome(text, report, worst, reasons)
-}
-
-fn were(count: usize) -> String {
-    match count {
-        1 => "1 was".to_owned(),
-        count => format!("{count} were"),
-    }
 }
 
 fn import_all(

@@ -21,6 +21,7 @@ use terrace_core::digest::Sha256;
 use super::stored::Log;
 use crate::archive::hash;
 use crate::error::Failure;
+use crate::output::plural;
 
 /// The format that is written here.
 const FORMAT: &str = "terrace export 1";
@@ -129,8 +130,11 @@ impl Backup {
         let archives = count(sums.len()) - documents;
         if (documents, archives) != (summary.documents, summary.archives) {
             return Err(Failure::refused(format!(
-                "{SUMS} names {documents} documents and {archives} archives, and {SUMMARY} says {} and {}",
-                summary.documents, summary.archives
+                "{SUMS} names {} and {}, and {SUMMARY} says {} and {}",
+                plural(documents, "document"),
+                plural(archives, "archive"),
+                summary.documents,
+                summary.archives
             )));
         }
         Ok((copy, summary, sums))

@@ -19,7 +19,7 @@ use crate::args::RegistryArguments;
 use crate::client::Client;
 use crate::error::Failure;
 use crate::http;
-use crate::output::{Output, bytes};
+use crate::output::{Output, are, bytes, plural, were};
 use crate::parallel;
 use crate::retry::Retries;
 
@@ -63,7 +63,7 @@ pub(crate) fn export(
         references.add(&fact);
         Ok(())
     })?;
-    output.progress(&format!("{} documents are here", summary.documents));
+    output.progress(&format!("{} here", are(summary.documents, "document")));
     if let Some(fault) = &references.log.fault {
         output.warning(&format!(
             "the audit log is copied as it is, broken: {fault}"
@@ -90,9 +90,12 @@ pub(crate) fn export(
     copy.finish(summary, &sums)?;
     let place = root.display();
     let text = format!(
-        "{documents} documents and {archives} archives ({}) of {} are in {place}; {fetched} were fetched now",
+        "{} and {} ({}) of {} are in {place}; {} fetched now",
+        plural(documents, "document"),
+        plural(archives, "archive"),
         bytes(size),
-        client.url()
+        client.url(),
+        were(fetched)
     );
     let report = json!({ "status": "ok", "documents": documents, "audit_entries": references.log.length(), "archives": archives, "bytes": size, "fetched": fetched });
     output.result(&[text], &report);
@@ -194,8 +197,8 @@ fn fetch_all(
         }
         retries = Retries::new(client.retries());
         output.progress(&format!(
-            "{} archives ({}) are here",
-            summary.archives,
+            "{} here ({})",
+            are(summary.archives, "archive"),
             bytes(summary.bytes)
         ));
         match page.next {

@@ -18,7 +18,7 @@ use super::stored::{References, all_archives, each_fact, each_fact_or};
 use crate::args::RegistryArguments;
 use crate::client::Client;
 use crate::error::Failure;
-use crate::output::{Output, bytes};
+use crate::output::{Output, bytes, plural, were};
 
 /// What to do with the archives that nothing refers to.
 #[derive(Debug, Default)]
@@ -52,12 +52,13 @@ pub(crate) fn collect(
         let text = match count {
             0 => "there is nothing to remove".to_owned(),
             count => format!(
-                "{count} archives ({}) are of no release: {} would be marked, {} were marked more than an \
-                 hour ago and would be removed, {} wait for their hour. With --yes it is done",
+                "{} ({}) of no release: {} would be marked; {} marked more than an hour ago and would be removed; \
+                 {} for that hour to pass. With --yes it is done",
+                plural(count, "archive"),
                 bytes(plan.bytes),
                 plan.mark.len(),
-                plan.remove.len(),
-                plan.waiting
+                were(plan.remove.len()),
+                waits(plan.waiting)
             ),
         };
         let remove: Vec<&String> = plan.remove.iter().map(|it| &it.key).collect();
@@ -84,6 +85,13 @@ pub(crate) fn collect(
     });
     output.result(&[text], &report);
     Ok(())
+}
+
+fn waits(count: usize) -> String {
+    match count {
+        1 => "1 waits".to_owned(),
+        count => format!("{count} wait"),
+    }
 }
 
 fn plan(

@@ -19,7 +19,7 @@ use crate::args::{MirrorPushArguments, RegistryArguments};
 use crate::client::Client;
 use crate::error::Failure;
 use crate::mirror;
-use crate::output::{Output, are, bytes};
+use crate::output::{Output, are, bytes, plural};
 use crate::retry::Retries;
 use crate::upload::{Upload, upload};
 
@@ -74,9 +74,9 @@ fn import_copy(root: &Path, client: &Client<'_>, output: &Output) -> Result<(), 
     let (copy, summary, sums) = Backup::open(root)?;
     let (place, of, to) = (root.display(), &summary.registry, client.url());
     output.progress(&format!(
-        "{place} has {} documents and {} archives ({}) of {of}",
-        summary.documents,
-        summary.archives,
+        "{place} has {} and {} ({}) of {of}",
+        plural(summary.documents, "document"),
+        plural(summary.archives, "archive"),
         bytes(summary.bytes)
     ));
     let log = copy.log(&sums)?;
@@ -84,8 +84,9 @@ fn import_copy(root: &Path, client: &Client<'_>, output: &Output) -> Result<(), 
         (Some(fault), _) => output.warning(&format!("the audit log of {of} is broken: {fault}")),
         (None, 0) => {}
         (None, entries) => output.progress(&format!(
-            "the {entries} entries of its audit log are whole; they stay in {place}, since a log tells what \
-             happened to its own registry"
+            "its audit log ({}) is whole; it stays in {place}, since a log tells what \
+             happened to its own registry",
+            plural(entries, "entry")
         )),
     }
     let sent = send_archives(client, &copy, &sums, output)?;
@@ -174,8 +175,8 @@ fn send_archives(
         }
         looked_at += some.len();
         output.progress(&format!(
-            "{looked_at} of {} archives are there",
-            paths.len()
+            "{looked_at} of {} there",
+            are(paths.len(), "archive")
         ));
     }
     Ok(sent)
@@ -252,7 +253,11 @@ fn restore(
         let document = copy.document(path, sha256)?;
         let rank = rank(&key);
         if batch.add(FactBody { key, document }, rank)? {
-            output.progress(&format!("{} of {total} documents are there", batch.count()));
+            output.progress(&format!(
+                "{} of {} there",
+                batch.count(),
+                are(total, "document")
+            ));
         }
     }
     batch.send()?;

@@ -9,7 +9,7 @@ use terrace_core::restore::Restored;
 
 use crate::client::Client;
 use crate::error::Failure;
-use crate::output::Output;
+use crate::output::{Output, plural};
 
 /// Gives every document whose key begins like this, one after the other, and tells how many.
 pub(super) fn each_fact(
@@ -66,7 +66,7 @@ pub(super) fn each_fact_or(
                 _ => break,
             }
             if count % 1_000 < 40 {
-                output.progress(&format!("read {count} documents"));
+                output.progress(&format!("read {}", plural(count, "document")));
             }
         }
     }
@@ -176,8 +176,9 @@ impl References {
             let (by, size) = place.or_insert_with(|| (key.clone(), needed.size));
             match (*size, needed.size) {
                 (Some(one), Some(other)) if one != other => self.disagreeing.push(format!(
-                    "{} has {one} bytes by {by} and {other} by {key}",
-                    needed.key
+                    "{} has {} by {by} and {other} by {key}",
+                    needed.key,
+                    plural(one, "byte")
                 )),
                 (None, told) => *size = told,
                 _ => {}
@@ -195,8 +196,8 @@ impl References {
             match (stored.get(key), size) {
                 (None, _) => found.push(format!("{key} is missing, which {by} refers to")),
                 (Some(stored), Some(size)) if stored.size != *size => found.push(format!(
-                    "{key} has {} bytes, and {size} by {by}",
-                    stored.size
+                    "{key} has {}, and {size} by {by}",
+                    plural(stored.size, "byte")
                 )),
                 _ => {}
             }

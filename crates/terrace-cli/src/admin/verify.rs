@@ -10,7 +10,7 @@ use super::stored::{References, all_archives, each_fact};
 use crate::args::RegistryArguments;
 use crate::client::Client;
 use crate::error::Failure;
-use crate::output::{Output, bytes};
+use crate::output::{Output, bytes, plural};
 
 /// Looks whether everything is what it should be, and changes nothing.
 pub(crate) fn verify(
@@ -36,7 +36,7 @@ pub(crate) fn verify(
         references.add(&fact);
         Ok(())
     })?;
-    output.progress(&format!("read {documents} documents"));
+    output.progress(&format!("read {}", plural(documents, "document")));
     let (stored, _) = all_archives(&client, output)?;
     let mut wrong = references.wrong.clone();
     wrong.extend(references.dangling(&stored));
@@ -67,8 +67,9 @@ pub(crate) fn verify(
     }
     let total: u64 = stored.values().map(|archive| archive.size).sum();
     let mut text = format!(
-        "{documents} documents and {} archives ({}) are what they should be",
-        stored.len(),
+        "{} and {} ({}) are what they should be",
+        plural(documents, "document"),
+        plural(stored.len(), "archive"),
         bytes(total)
     );
     match hashed {
@@ -78,8 +79,8 @@ pub(crate) fn verify(
     let mut lines = vec![text];
     if orphans > 0 {
         lines.push(format!(
-            "{orphans} archives ({}) are of no release; `terrace admin gc` removes those that are old \
-             enough, and leaves pushed blobs alone",
+            "{} ({}) of no release; `terrace admin gc` removes what is old enough, and leaves pushed blobs alone",
+            plural(orphans, "archive"),
             bytes(orphan_bytes)
         ));
     }

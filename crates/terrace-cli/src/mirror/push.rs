@@ -15,7 +15,7 @@ use crate::args::{MirrorPushArguments, RegistryArguments};
 use crate::client::{Client, registry_url};
 use crate::clock;
 use crate::error::Failure;
-use crate::output::Output;
+use crate::output::{Output, plural};
 use crate::parallel;
 use crate::publish::{Kind, Offer};
 
@@ -81,7 +81,10 @@ fn push_version(listed: &ListedVersion, client: Option<&Client<'_>>, output: &Ou
         address, version, ..
     } = listed;
     let count = listed.packages.len();
-    output.progress(&format!("checking {count} packages of {address} {version}"));
+    output.progress(&format!(
+        "checking {} of {address} {version}",
+        plural(count, "package")
+    ));
     let offer = match check(listed, output) {
         Ok(offer) => offer,
         Err(reasons) => return Outcome::Failed(Failure::Refused(reasons)),

@@ -107,9 +107,11 @@ impl Report {
         let is_untried = |version: &&VersionReport| matches!(version.outcome, Outcome::NotTried);
         let untried = self.versions.iter().filter(is_untried).count();
         if untried > 0 {
-            reasons.push(format!(
-                "{untried} more were not tried: run the command again"
-            ));
+            let more = match untried {
+                1 => "1 more was".to_owned(),
+                untried => format!("{untried} more were"),
+            };
+            reasons.push(format!("{more} not tried: run the command again"));
         }
         reasons
     }

@@ -158,6 +158,16 @@ fn a_source_that_the_job_and_git_name_differently_is_not_sent() {
 }
 
 #[test]
+fn a_module_of_one_file_is_told_in_the_singular() {
+    let registry = Registry::start();
+    let packed = publish(&registry, directory(&[("main.tf", "")]).path(), &[]).expect(0);
+    assert!(packed.stderr.contains("packed 1 file into "), "{packed:?}");
+    let module = directory(&[("main.tf", ""), ("README.md", "")]);
+    let packed = publish(&registry, module.path(), &["--dry-run"]).expect(0);
+    assert!(packed.stderr.contains("packed 2 files into "), "{packed:?}");
+}
+
+#[test]
 fn an_upload_of_a_packed_module_that_breaks_begins_at_its_beginning_again() {
     use super::support::registry::Fault;
     let registry = Registry::start();

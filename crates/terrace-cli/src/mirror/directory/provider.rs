@@ -12,6 +12,7 @@ use terrace_core::version::Version;
 use super::documents::{self, ArchiveDocument, Index, VersionDocument};
 use super::root::{Child, ChildKind, Root};
 use super::{ListedPackage, Notes};
+use crate::output::plural;
 
 const INDEX: &str = "index.json";
 
@@ -201,7 +202,8 @@ impl ProviderReader<'_> {
             let (count, first) = (unlisted.len(), first.display());
             self.notes.remarks.push(format!(
                 "{first} is listed in no JSON, so there are no hashes to check it by: it is taken \
-                 as it is ({count} such zips in its directory)"
+                 as it is ({} in its directory)",
+                plural(count, "such zip")
             ));
         }
     }

@@ -24,6 +24,7 @@ use crate::clock;
 use crate::error::Failure;
 use crate::mirror::report::{Done, Outcome};
 use crate::origin::failure;
+use crate::output::plural;
 use crate::parallel;
 use crate::publish::{Kind, Offer, Receipt};
 use crate::reference::resolve;
@@ -133,8 +134,10 @@ impl Mirror<'_> {
         platforms: &[Platform],
     ) -> Result<Vec<OriginPackage>, Failure> {
         let (address, count) = (&wanted.address, platforms.len());
-        self.output
-            .progress(&format!("checking {count} packages of {address} {version}"));
+        self.output.progress(&format!(
+            "checking {} of {address} {version}",
+            plural(count, "package")
+        ));
         let memory = Memory::default();
         let ask = |platform: &Platform| {
             let refused = |error| failure(platform, &error);
