@@ -14,7 +14,7 @@ use crate::openpgp::KeyId;
 use crate::platform::Platform;
 use crate::problem::Problem;
 use crate::signed_path::{PullPath, SignedPath};
-use crate::untrusted::{QUOTED_CHARS, line, quoted};
+use crate::untrusted::{QUOTED_CHARS, line};
 use crate::version::Version;
 
 /// What the paths of the network mirror start with.
@@ -489,14 +489,12 @@ fn standing(path: &str, kind: &str, address: &[&str]) -> Result<Route, Problem> 
     }
 }
 
+/// Reads the ID of a token. The error leaves the text out, because it may be a token that was given by mistake.
 fn token_id(text: &str) -> Result<TokenId, Problem> {
-    let told = || {
-        format!(
-            "{} is no token's id: 16 hexadecimal digits in lower case",
-            quoted(text)
-        )
-    };
-    text.parse().map_err(|()| Problem::BadRequest(told()))
+    let rule = "the path has no token ID after /tokens/: an ID is the 16 lower-case hexadecimal digits between \
+                \"terrace_\" and the first dot of a token";
+    text.parse()
+        .map_err(|()| Problem::BadRequest(rule.to_owned()))
 }
 
 fn admin(path: &str, segments: &[&str]) -> Result<Route, Problem> {
@@ -687,6 +685,16 @@ mod tests {
         );
         let version = Route::parse("/admin/v1/providers/acme/widget/1.0").unwrap_err();
         assert_eq!(version.status(), 400);
+    }
+
+    #[test]
+    fn a_token_in_the_place_of_its_id_is_not_repeated() {
+        let problem = Route::parse("/admin/v1/tokens/terrace_0123456789abcdef.s3cret");
+        let messages = problem.unwrap_err().messages().concat();
+        assert!(
+            !messages.contains("s3cret") && messages.contains("16"),
+            "{messages}"
+        );
     }
 
     proptest! {
