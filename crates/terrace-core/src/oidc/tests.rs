@@ -8,3 +8,4 @@ mod no_panic;
 mod people;
 mod rules;
 mod signature_forgeries;
+mod wycheproof;
