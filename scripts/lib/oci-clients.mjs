@@ -16,6 +16,9 @@ const CLIENTS = {
   regctl: () => goInstall("regctl", "github.com/regclient/regclient/cmd/regctl", "v0.11.7"),
   skopeo: () => fromApt("skopeo"),
   "oras-go-client": () => goBuild("oras-go-client", join("tests", "clients", "oras-go")),
+  // No clients, but built like them: the libraries of OpenTofu, and of Terraform, that judge what the core judges.
+  "go-oracles": () => goBuild("go-oracles", join("tests", "clients", "go-oracles")),
+  "go-oracles-terraform": () => goBuild("go-oracles-terraform", join("tests", "clients", "go-oracles"), ["-modfile", "terraform.mod"]),
 };
 
 /** Brings what is missing. Returns the directories to put on PATH, and why a program is not there, by its name. */
@@ -38,14 +41,14 @@ export async function ensureOciClients() {
 }
 
 /** A program whose source is in this checkout. */
-async function goBuild(name, source) {
+async function goBuild(name, source, flags = []) {
   await requireGo();
   const home = join(stateDir, "clients");
   const output = join(home, exe(name));
   try {
     const also = await ask("go", ["version"]);
     await unlessCurrent(name, { inputs: [source], outputs: [join(".terrace", "clients", exe(name))], also }, () =>
-      step(`building ${name}`, (log) => go(["build", "-o", output, "."], { log, cwd: join(root, source) })),
+      step(`building ${name}`, (log) => go(["build", ...flags, "-o", output, "."], { log, cwd: join(root, source) })),
     );
   } catch (error) {
     throw new Error(`it could not be built: ${lastLine(error)}`);

@@ -1,0 +1,163 @@
+// Compares Terrace's verdicts with those of the Go libraries inside terraform and tofu, over the files of its tests and many
+// mutations of them, and over cases that no tool makes.
+//
+// A case that Terrace accepts must be accepted by the libraries and read in the same way. A case that only Terrace refuses must
+// be refused by a rule of `stricter.go`. The cases follow from a seed. The first case of each difference is written to a file, with the
+// command that tries it again.
+package main
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// A kind of cases, and another party that judges them.
+type oracle struct {
+	name string
+	// The kind of the frames that Terrace gets.
+	kind byte
+	// Returns a case.
+	draw func(*source) []byte
+	// Returns how the verdict differs from that of the libraries, or "".
+	compare func(data []byte, terrace verdict) string
+}
+
+// The cases of one oracle, counted.
+type report struct {
+	Cases        int            `json:"cases"`
+	Accepted     int            `json:"accepted"`
+	Refused      int            `json:"refused"`
+	Stricter     map[string]int `json:"stricter"`
+	Differences  []string       `json:"differences"`
+	Milliseconds int64          `json:"milliseconds"`
+}
+
+func main() {
+	root := flag.String("root", ".", "the checkout of Terrace")
+	verdicts := flag.String("verdicts", "", "the example program `verdicts` of terrace-core")
+	name := flag.String("oracle", "", "zip, tar, shasums or openpgp")
+	seed := flag.Uint64("seed", 1, "the seed of the cases")
+	count := flag.Int("count", 2500, "how many cases")
+	file := flag.String("case", "", "one case, from a file")
+	keep := flag.String("keep", os.TempDir(), "the directory for cases that differ")
+	flag.Parse()
+	if err := run(*root, *verdicts, *name, *seed, *count, *file, *keep); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(2)
+	}
+}
+
+func run(root, verdicts, name string, seed uint64, count int, file, keep string) error {
+	one, err := find(name)
+	if err != nil {
+		return err
+	}
+	terrace, err := startTerrace(verdicts)
+	if err != nil {
+		return err
+	}
+	defer terrace.stop()
+	if file != "" {
+		return tryAgain(one, terrace, file)
+	}
+	source, err := newSource(root, one.name, seed)
+	if err != nil {
+		return err
+	}
+	again := func(file string) string {
+		return fmt.Sprintf("%s -verdicts %s -oracle %s -case %s", os.Args[0], verdicts, name, file)
+	}
+	done, err := compareAll(one, terrace, source, count, keep, again)
+	if err != nil {
+		return err
+	}
+	return json.NewEncoder(os.Stdout).Encode(done)
+}
+
+func find(name string) (oracle, error) {
+	for _, one := range []oracle{zipOracle, tarOracle, shasumsOracle, openpgpOracle} {
+		if one.name == name {
+			return one, nil
+		}
+	}
+	return oracle{}, fmt.Errorf("-oracle: %q is not zip, tar, shasums or openpgp", name)
+}
+
+func tryAgain(one oracle, terrace *terrace, file string) error {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	said, err := terrace.judge(one.kind, data)
+	if err != nil {
+		return err
+	}
+	fmt.Printf("accepted by Terrace: %v %v %v\n", said.Accepted, said.Rules, said.Messages)
+	fmt.Printf("difference: %q\n", differs(one, data, said))
+	return nil
+}
+
+func compareAll(one oracle, terrace *terrace, source *source, count int, keep string, again func(string) string) (*report, error) {
+	start := time.Now()
+	done := &report{Stricter: map[string]int{}, Differences: []string{}}
+	seen := map[string]bool{}
+	for range count {
+		data := one.draw(source)
+		said, err := terrace.judge(one.kind, data)
+		if err != nil {
+			file, _ := write(keep, one.name, len(seen), data)
+			return nil, fmt.Errorf("%w; the case is in %s", err, file)
+		}
+		done.Cases++
+		difference := differs(one, data, said)
+		switch rule := stricterBy(one.name, said, difference); {
+		case difference == "" && said.Accepted:
+			done.Accepted++
+		case difference == "":
+			done.Refused++
+		case !said.Accepted && rule != "":
+			done.Stricter[rule]++
+		case !seen[shape(difference)]:
+			seen[shape(difference)] = true
+			file, err := write(keep, one.name, len(seen), data)
+			if err != nil {
+				return nil, err
+			}
+			done.Differences = append(done.Differences, fmt.Sprintf("%s\n  %s", difference, again(file)))
+		}
+	}
+	done.Milliseconds = time.Since(start).Milliseconds()
+	return done, nil
+}
+
+// The difference, with the rules by which Terrace refuses what the libraries accept.
+func differs(one oracle, data []byte, said verdict) string {
+	difference := one.compare(data, said)
+	if difference != "" && !said.Accepted {
+		return fmt.Sprintf("%s, but Terrace refuses it: %v %v", difference, said.Rules, said.Messages)
+	}
+	return difference
+}
+
+// The difference without its numbers, so that each kind is reported once.
+func shape(difference string) string {
+	var letters []rune
+	for _, char := range difference {
+		if char < '0' || char > '9' {
+			letters = append(letters, char)
+		}
+	}
+	return string(letters[:min(len(letters), 150)])
+}
+
+func write(directory, name string, number int, data []byte) (string, error) {
+	if err := os.MkdirAll(directory, 0o755); err != nil {
+		return "", err
+	}
+	file := filepath.Join(directory, fmt.Sprintf("%s-%d-%d.case", name, os.Getpid(), number))
+	return file, os.WriteFile(file, data, 0o644)
+}
