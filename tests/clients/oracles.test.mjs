@@ -2,11 +2,11 @@
 // program is tests/clients/go-oracles, built with the versions of go-crypto that OpenTofu and Terraform have.
 // TERRACE_ORACLE_CASES tries more cases, TERRACE_SEED others.
 import assert from "node:assert/strict";
-import { before, describe, test } from "node:test";
 
 import { root } from "../../scripts/lib/paths.mjs";
 import { run } from "../../scripts/lib/run.mjs";
 import { unlessOnPath } from "./support/programs.mjs";
+import { before, describe, test } from "./support/testing.mjs";
 import { buildVerdicts, CASES, KEPT, SEED } from "./support/verdicts.mjs";
 
 /** Kinds of cases, the program that judges them, too, and their share of all cases. */
