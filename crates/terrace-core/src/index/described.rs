@@ -1,6 +1,6 @@
 //! The digests that the index of a version names.
 
-use serde::Deserialize;
+use serde_json::Value;
 
 use crate::digest::Sha256;
 
@@ -16,36 +16,31 @@ pub(crate) const ARCHIVE: &str = "archive";
 /// The name of the digest of the text that a hosted provider's publisher signed.
 pub(crate) const SHASUMS: &str = "SHA256SUMS";
 
-/// The members of each kind of version index that hold digests.
-#[derive(Deserialize)]
-struct View {
-    sha256: Option<Sha256>,
-    shasums: Option<Sha256>,
-    #[serde(default)]
-    packages: Vec<PackageView>,
-    #[serde(default)]
-    offered: Vec<PackageView>,
-}
-
-#[derive(Deserialize)]
-struct PackageView {
-    platform: String,
-    sha256: Sha256,
-}
-
 impl DescribedVersion {
-    /// Reads the text of a version index; `None` where it names no digest, as that of a revoked version.
+    /// Reads the text of a version index; `None` where it names no digest, as that of a revoked version. A type
+    /// for each kind would be 3 KiB of the upload.
     pub fn parse(text: &str) -> Option<Self> {
-        let view: View = serde_json::from_str(text).ok()?;
-        let named = [(ARCHIVE, view.sha256), (SHASUMS, view.shasums)];
-        let named = named
-            .into_iter()
-            .filter_map(|(name, digest)| Some((name.to_owned(), digest?)));
-        let packages = view.packages.into_iter().chain(view.offered);
-        let digests: Vec<_> = named
-            .chain(packages.map(|package| (package.platform, package.sha256)))
-            .collect();
-        (!digests.is_empty()).then_some(Self { digests })
+        let index: Value = serde_json::from_str(text).ok()?;
+        let mut described = Self {
+            digests: Vec::new(),
+        };
+        described.add(ARCHIVE, index.get("sha256"));
+        described.add(SHASUMS, index.get("shasums"));
+        for list in ["packages", "offered"] {
+            let packages = index.get(list).and_then(Value::as_array);
+            for package in packages.into_iter().flatten() {
+                let platform = package.get("platform").and_then(Value::as_str);
+                described.add(platform.unwrap_or_default(), package.get("sha256"));
+            }
+        }
+        (!described.digests.is_empty()).then_some(described)
+    }
+
+    fn add(&mut self, name: &str, digest: Option<&Value>) {
+        let digest = digest.and_then(Value::as_str);
+        if let Some(digest) = digest.and_then(|digest| digest.parse().ok()) {
+            self.digests.push((name.to_owned(), digest));
+        }
     }
 
     /// Returns the digest of this name.
