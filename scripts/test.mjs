@@ -1,5 +1,4 @@
 // `npm test`: everything there is to check. The last line it prints is `N passed, N failed, N skipped` over all of it.
-import { readdir } from "node:fs/promises";
 import { delimiter, join } from "node:path";
 import { parseArgs } from "node:util";
 
@@ -12,11 +11,11 @@ import { endWithParent } from "./lib/lifetime.mjs";
 import { continueUnderNewNode, nodeForWrangler } from "./lib/npm.mjs";
 import { ensureOciClients } from "./lib/oci-clients.mjs";
 import { ensureOldTerraform } from "./lib/old-terraform.mjs";
-import { npmFile, root } from "./lib/paths.mjs";
+import { npmFile } from "./lib/paths.mjs";
 import { ask, run } from "./lib/run.mjs";
 import { say } from "./lib/step.mjs";
 import { readCargoTest, Tally } from "./lib/tally.mjs";
-import { runTestFiles, testsUnderWay } from "./lib/test-files.mjs";
+import { runTestFiles, testFiles, testsUnderWay } from "./lib/test-files.mjs";
 import { startServer } from "./server.mjs";
 import { buildEnv, setup } from "./setup.mjs";
 
@@ -162,10 +161,4 @@ async function testWithClients() {
     TERRACE_TEST_ABSENT: JSON.stringify(reasons),
   };
   await tally.count("tests with real clients", async () => runTestFiles(await testFiles("clients"), { env }));
-}
-
-/** The files of tests in a folder of `tests`. */
-async function testFiles(folder) {
-  const files = (await readdir(join(root, "tests", folder))).filter((file) => file.endsWith(".test.mjs"));
-  return files.sort().map((file) => join("tests", folder, file));
 }

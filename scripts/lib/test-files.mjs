@@ -1,13 +1,13 @@
 // Runs files of JavaScript tests, each in a process group of its own and for a limited time. Processes that a file leaves behind
 // are ended and named.
 import { randomUUID } from "node:crypto";
-import { readFile, rm } from "node:fs/promises";
+import { readdir, readFile, rm } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { Cleanup, temporaryDirectory } from "./cleanup.mjs";
 import { nodeForWrangler } from "./npm.mjs";
-import { logDir } from "./paths.mjs";
+import { logDir, root } from "./paths.mjs";
 import { killAllWith, processesWith } from "./processes.mjs";
 import { CommandFailed, serve } from "./run.mjs";
 import { none, readTap, sum } from "./tally.mjs";
@@ -28,6 +28,12 @@ const running = new Set();
 export async function testsUnderWay() {
   const lines = await Promise.all([...running].map(async (file) => (await file.underWay()).map((title) => `${file.name}: ${title}`)));
   return lines.flat();
+}
+
+/** The files of tests in a folder of `tests`. */
+export async function testFiles(folder) {
+  const files = (await readdir(join(root, "tests", folder))).filter((file) => file.endsWith(".test.mjs"));
+  return files.sort().map((file) => join("tests", folder, file));
 }
 
 /**
