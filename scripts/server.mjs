@@ -54,6 +54,7 @@ function listen(port) {
  *
  * - `port`: 0 takes a free one;
  * - `https`: with a certificate of the local CA in `stateDir`/tls;
+ * - `names`: more host names that the certificate is valid for;
  * - `presign`: give the Worker S3 keys, so that its URLs lead to the simulated S3 endpoint; without, it signs its own;
  * - `stateDir`: keeps the storage, the certificates and the log; by default a temporary directory, which is removed;
  * - `secrets`: from `newSecrets`;
@@ -71,6 +72,7 @@ export async function startServer(
   {
     port = 0,
     https = false,
+    names = [],
     presign = true,
     stateDir = temporaryDirectory(cleanup),
     secrets = newSecrets(),
@@ -84,7 +86,7 @@ export async function startServer(
   const usedPort = port || (await freePort());
   const url = `${https ? "https" : "http"}://${HOST}:${usedPort}`;
   const s3 = await openS3(cleanup, { port: usedPort, https, credentials: secrets.s3 });
-  const tls = https ? await ensureCertificates(join(stateDir, "tls")) : null;
+  const tls = https ? await ensureCertificates(join(stateDir, "tls"), { names }) : null;
   await refuseSecond(stateDir);
   const files = await writeConfig(stateDir, s3, { ...variables(secrets, presign ? s3 : null), ...vars }, bindings);
   const logFile = join(stateDir, "logs", "server.log");

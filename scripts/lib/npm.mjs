@@ -1,6 +1,7 @@
 // npm packages, and the Node that wrangler needs.
 import { spawn } from "node:child_process";
 import { existsSync, statSync } from "node:fs";
+import { delimiter, dirname } from "node:path";
 
 import { exe, isWindows, npmFile, root } from "./paths.mjs";
 import { run } from "./run.mjs";
@@ -10,7 +11,7 @@ import { step } from "./step.mjs";
 const NEEDED_NODE = [22, 12];
 
 /** The newer Node that comes as an npm package. */
-const packagedNode = npmFile("node", "bin", exe("node"));
+export const packagedNode = npmFile("node", "bin", exe("node"));
 
 export async function ensureNpmPackages() {
   if (npmPackagesAreCurrent()) return;
@@ -18,6 +19,14 @@ export async function ensureNpmPackages() {
     const [command, ...args] = npmCommand();
     return run(command, [...args, "ci", "--no-audit", "--no-fund"], { log });
   });
+}
+
+/** Installs a package that is none of the project's into `directory`, under the packaged Node, with no scripts and nothing optional. */
+export function npmInstall(name, directory, log) {
+  const [command, ...args] = npmCommand();
+  const quick = ["--omit=optional", "--ignore-scripts", "--no-audit", "--no-fund"];
+  const env = { ...process.env, PATH: [dirname(packagedNode), process.env.PATH].join(delimiter) };
+  return run(command, [...args, "install", "--prefix", directory, ...quick, name], { cwd: directory, env, log });
 }
 
 /** npm writes its own lock file as the last thing of an installation. */

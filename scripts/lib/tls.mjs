@@ -1,5 +1,5 @@
-// Certificates for https://127.0.0.1 and https://localhost, from a CA that is made once and that only those trust who are
-// told to.
+// Certificates for https://127.0.0.1 and https://localhost, from a CA that is made once. Only clients that are configured to
+// trust it do.
 import { createPrivateKey, randomBytes, webcrypto, X509Certificate } from "node:crypto";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -12,11 +12,20 @@ const LEAF_DAYS = 365;
 const RENEW_DAYS = 30;
 const ALGORITHM = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" };
 
+/** The names and addresses that a server of this machine goes by. */
+const HERE = [
+  { type: "dns", value: "localhost" },
+  { type: "ip", value: "127.0.0.1" },
+  { type: "ip", value: "::1" },
+];
+
 /**
  * Returns the paths of the server's key and certificate and of a bundle for `SSL_CERT_FILE`, which replaces a client's
  * list of CAs and so holds the public ones, too. Makes what is missing or runs out.
+ *
+ * - `names`: host names that the certificate is valid for, besides those of this machine.
  */
-export async function ensureCertificates(directory) {
+export async function ensureCertificates(directory, { names = [] } = {}) {
   const files = {
     caKey: join(directory, "ca-key.pem"),
     ca: join(directory, "ca.pem"),
@@ -27,7 +36,7 @@ export async function ensureCertificates(directory) {
   await mkdir(directory, { recursive: true, mode: 0o700 });
   const hasCa = await isGood(files.ca, files.caKey);
   if (!hasCa) await makeCa(files);
-  if (!hasCa || !(await isGood(files.cert, files.key))) await makeLeaf(files);
+  if (!hasCa || !(await isGood(files.cert, files.key, names))) await makeLeaf(files, names);
   for (const file of [files.ca, files.cert]) await endWithNewline(file);
   await save(
     files.caBundle,
@@ -56,7 +65,7 @@ async function makeCa(files) {
   await save(files.ca, certificate.toString("pem"));
 }
 
-async function makeLeaf(files) {
+async function makeLeaf(files, names) {
   const x509 = await library();
   const ca = new x509.X509Certificate(await readFile(files.ca, "utf8"));
   const caKey = createPrivateKey(await readFile(files.caKey)).export({ format: "der", type: "pkcs8" });
@@ -71,11 +80,7 @@ async function makeLeaf(files) {
       new x509.BasicConstraintsExtension(false, undefined, true),
       new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature, true),
       new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.serverAuth]),
-      new x509.SubjectAlternativeNameExtension([
-        { type: "dns", value: "localhost" },
-        { type: "ip", value: "127.0.0.1" },
-        { type: "ip", value: "::1" },
-      ]),
+      new x509.SubjectAlternativeNameExtension([...HERE, ...names.map((value) => ({ type: "dns", value }))]),
       await x509.SubjectKeyIdentifierExtension.create(keys.publicKey),
       // Strict verifiers, such as Python's, follow these two to the issuer.
       await x509.AuthorityKeyIdentifierExtension.create(ca.publicKey),
@@ -111,12 +116,13 @@ async function exported(privateKey) {
   return key.export({ format: "pem", type: "pkcs8" });
 }
 
-/** Whether a certificate is there, belongs to its key and will not run out soon. */
-async function isGood(certificateFile, keyFile) {
+/** Whether a certificate is there, belongs to its key, is valid for the names and will not run out soon. */
+async function isGood(certificateFile, keyFile, names = []) {
   try {
     const certificate = new X509Certificate(await readFile(certificateFile));
     const lasts = Date.parse(certificate.validTo) - Date.now();
-    return certificate.checkPrivateKey(createPrivateKey(await readFile(keyFile))) && lasts > RENEW_DAYS * DAY_MS;
+    const belongs = certificate.checkPrivateKey(createPrivateKey(await readFile(keyFile)));
+    return belongs && lasts > RENEW_DAYS * DAY_MS && names.every((name) => certificate.checkHost(name));
   } catch {
     return false;
   }

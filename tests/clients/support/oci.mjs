@@ -12,9 +12,9 @@ export const onlyLinux = process.platform === "linux" ? false : "SSL_CERT_FILE w
 /** The `skip` option of a test that needs a client. */
 export const unlessUsable = (program) => onlyLinux || unlessOnPath(program);
 
-/** A registry over TLS, which this process trusts, too; its `host` is the one that clients know it by. */
-export function useTlsRegistry(mode) {
-  const registry = useRegistry({ mode, https: true });
+/** A registry over TLS, which this process trusts, too; its `host` is the one that clients know it by. `options` as of `startServer`. */
+export function useTlsRegistry(mode, options = {}) {
+  const registry = useRegistry({ ...options, mode, https: true });
   before(async () => {
     tls.setDefaultCACertificates([await readFile(registry.env.SSL_CERT_FILE, "utf8")]);
     registry.host = new URL(registry.url).host;

@@ -1,0 +1,170 @@
+// Renovate looks updates up in the registry, and updates lock files.
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+
+import { unzipSync } from "fflate";
+
+import { sha256 } from "../clients/support/archives.mjs";
+import { usingModule, usingProvider } from "../clients/support/client.mjs";
+import { useTlsRegistry } from "../clients/support/oci.mjs";
+import { inBothModes } from "../clients/support/registry.mjs";
+import { mirrored, module, provider, saying } from "../clients/support/releases.mjs";
+import { scratch } from "../clients/support/scratch.mjs";
+import { newKey } from "../clients/support/signing.mjs";
+import { before, cleanupOf, describe, test } from "../clients/support/testing.mjs";
+import { createToken } from "../clients/support/tokens.mjs";
+import { openProxy } from "./support/proxy.mjs";
+import { checkout, unlessInstalled } from "./support/renovate.mjs";
+
+/** Renovate takes no provider whose hostname has a port for one of another registry. */
+const HOST = "registry.terrace.test";
+const ORIGIN = "registry.opentofu.org";
+const SOURCE = "https://github.com/acme/widget";
+const VERSIONS = ["0.1.0", "0.2.0", "1.0.0"];
+const skip = unlessInstalled;
+
+/** The release with the repository that it was made from. */
+const withSource = async (release) => {
+  const { body, ...rest } = await release;
+  return { ...rest, body: { ...body, source: SOURCE } };
+};
+
+const greeting = (version) =>
+  module({ address: "acme/greeting/local", version, files: { ...saying(version), "modules/shout/main.tf": saying(version)["main.tf"] } });
+
+/** A registry with three versions of everything, a proxy that leads to it by name, and the newest release of the provider. */
+function useReleases(mode, vars = {}) {
+  const directory = scratch();
+  const cleanup = cleanupOf();
+  const registry = useTlsRegistry(mode, { names: [HOST], vars });
+  const found = { registry };
+  before(async () => {
+    const key = await newKey(directory);
+    const hello = (version) => provider({ address: "acme/hello", version, key });
+    const random = (version) => mirrored(ORIGIN, key, provider({ address: "hashicorp/random", version, key }));
+    await registry.trusts("acme", key);
+    for (const version of VERSIONS) {
+      found.newest = await hello(version);
+      await registry.publishes(withSource(found.newest), withSource(greeting(version)), random(version));
+    }
+    found.proxy = await openProxy(cleanup, { [HOST]: registry.port });
+  });
+  return found;
+}
+
+/** Looks updates of the dependencies up, without a warning, and without asking another host. */
+async function lookUp(t, { registry, proxy }, text, config) {
+  const work = await checkout(t, { registry, proxy, config }, { "main.tf": text });
+  const deps = await work.lookUp();
+  assert.deepEqual(proxy.refused, []);
+  assert.deepEqual(deps.flatMap(({ warnings = [] }) => warnings), []);
+  return deps;
+}
+
+const newVersions = ({ updates }) => updates.map(({ newVersion }) => newVersion);
+
+const usingOci = (source) => `module "pulled" {\n  source = "${source}"\n}\n`;
+
+describe("lookups", () => {
+  const found = useReleases("presigned");
+
+  test("a provider has updates", { skip }, async (t) => {
+    const deps = await lookUp(t, found, usingProvider(`${HOST}/acme/hello`, "0.1.0"));
+    assert.deepEqual(deps.map(newVersions), [["0.2.0", "1.0.0"]]);
+  });
+
+  for (const [what, subdirectory] of [
+    ["a module", ""],
+    ["a module in a subdirectory", "//modules/shout"],
+  ]) {
+    test(`${what} has updates, and its repository for release notes, by its address and by oci://`, { skip }, async (t) => {
+      const byAddress = usingModule(`${HOST}/acme/greeting/local${subdirectory}`, "0.1.0");
+      const byOci = usingOci(`oci://${HOST}/modules/acme/greeting/local${subdirectory}?tag=0.1.0`);
+      const deps = await lookUp(t, found, byAddress + byOci);
+      assert.deepEqual(deps.map(({ datasource }) => datasource).sort(), ["docker", "terraform-module"]);
+      for (const dep of deps) {
+        assert.deepEqual(newVersions(dep), ["0.2.0", "1.0.0"], dep.datasource);
+        assert.equal(dep.sourceUrl, SOURCE, dep.datasource);
+      }
+    });
+  }
+
+  for (const [what, source] of [
+    ["with its hostname", `${ORIGIN}/hashicorp/random`],
+    ["without a hostname", "hashicorp/random"],
+  ]) {
+    test(`a mirrored provider ${what} has updates by registryUrls, and a hosted one beside it`, { skip }, async (t) => {
+      const registryUrls = [`https://${HOST}/origins/${ORIGIN}`];
+      const packageRules = [{ matchDatasources: ["terraform-provider"], matchPackageNames: ["hashicorp/*"], registryUrls }];
+      const text = usingProvider(source, "0.1.0") + usingProvider(`${HOST}/acme/hello`, "0.1.0");
+      const deps = await lookUp(t, found, text, { packageRules });
+      assert.deepEqual(deps.map(newVersions), Array(2).fill(["0.2.0", "1.0.0"]));
+    });
+  }
+
+  test("minimumReleaseAge holds updates back unless timestamps are optional", { skip }, async (t) => {
+    const offered = async (config) => {
+      const [{ updates }] = await lookUp(t, found, usingProvider(`${HOST}/acme/hello`, "0.1.0"), { minimumReleaseAge: "3 days", ...config });
+      return updates.filter(({ pendingChecks }) => !pendingChecks).map(({ newVersion }) => newVersion);
+    };
+    assert.deepEqual(await offered({ internalChecksFilter: "strict" }), []);
+    const packageRules = [{ matchDatasources: ["terraform-provider"], minimumReleaseAgeBehaviour: "timestamp-optional" }];
+    assert.deepEqual(await offered({ internalChecksFilter: "strict", packageRules }), ["0.2.0", "1.0.0"]);
+  });
+});
+
+describe("a private registry", () => {
+  const found = useReleases("presigned", { TERRACE_ACCESS: "private" });
+
+  test("one host rule with a token serves every protocol", { skip }, async (t) => {
+    const { token } = await createToken(found.registry, "read");
+    const hostRules = [{ matchHost: HOST, token }];
+    const text = [
+      usingProvider(`${HOST}/acme/hello`, "0.1.0"),
+      usingModule(`${HOST}/acme/greeting/local`, "0.1.0"),
+      usingOci(`oci://${HOST}/modules/acme/greeting/local?tag=0.1.0`),
+    ].join("");
+    const deps = await lookUp(t, found, text, { hostRules });
+    assert.deepEqual(deps.map(newVersions), Array(3).fill(["0.2.0", "1.0.0"]));
+  });
+});
+
+describe("lock files", () => {
+  inBothModes((mode) => {
+    const found = useReleases(mode);
+
+    test("an update of the lock file has the hashes of every platform", { skip }, async (t) => {
+      const text = usingProvider(`${HOST}/acme/hello`, "0.1.0");
+      const work = await checkout(t, found, { "main.tf": text, ".terraform.lock.hcl": lockFile("0.1.0") });
+      const [dep] = await work.lookUp();
+      await work.updateLock({ ...dep, updates: [{ newVersion: "1.0.0", newValue: "1.0.0" }] });
+      const updated = await work.read(".terraform.lock.hcl");
+      assert.match(updated, /version {5}= "1\.0\.0"/);
+      assert.deepEqual(hashes(updated), expectedHashes(found.newest));
+      assert.deepEqual(found.proxy.refused, []);
+    });
+  });
+});
+
+const lockFile = (version) => `provider "${HOST}/acme/hello" {
+  version     = "${version}"
+  constraints = "${version}"
+  hashes = [
+    "h1:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=",
+  ]
+}
+`;
+
+const hashes = (text) => [...text.matchAll(/"((?:h1|zh):.+)"/g)].map(([, hash]) => hash).sort();
+
+/** The `h1:` of every zip, and a `zh:` of every line that is signed. */
+function expectedHashes({ body, archives }) {
+  const digests = body.shasums.trim().split("\n").map((line) => line.split(" ")[0]);
+  return [...[...archives.values()].map(h1), ...digests.map((digest) => `zh:${digest}`)].sort();
+}
+
+/** The hash of a zip's files, as golang.org/x/mod/sumdb/dirhash makes it. */
+function h1(bytes) {
+  const lines = Object.entries(unzipSync(bytes)).map(([name, content]) => `${sha256(content)}  ${name}\n`);
+  return `h1:${createHash("sha256").update(lines.sort().join("")).digest("base64")}`;
+}

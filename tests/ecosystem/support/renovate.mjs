@@ -1,0 +1,81 @@
+// Renovate as it is run in a checkout, without a platform: it looks updates up and changes nothing.
+import { existsSync } from "node:fs";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+import { packagedNode } from "../../../scripts/lib/npm.mjs";
+import { renovate } from "../../../scripts/lib/renovate.mjs";
+import { runs, whyAbsent } from "../../clients/support/programs.mjs";
+import { scratch } from "../../clients/support/scratch.mjs";
+
+/** The `skip` option of a test that needs Renovate: false, or why it is skipped. */
+export const unlessInstalled = existsSync(renovate) ? false : whyAbsent("renovate");
+
+const UPDATE_LOCK = fileURLToPath(new URL("update-lock.mjs", import.meta.url));
+
+/** Variables of this process that Renovate gets: no configuration, credentials or proxies of its user. */
+const INHERITED = /^(PATH|LANG|LC_|TMPDIR|SystemRoot)/;
+
+/**
+ * A checkout with these files, by name. Renovate reaches nothing but the registry, by `proxy`.
+ *
+ * - `config`: the settings of Renovate.
+ */
+export async function checkout(t, { registry, proxy, config = {} }, files) {
+  const home = scratch(t);
+  const directory = join(home, "work");
+  await mkdir(directory);
+  for (const [name, text] of Object.entries(files)) await writeFile(join(directory, name), text);
+  return new Checkout(home, directory, { ...environment(home, registry, proxy), RENOVATE_CONFIG: JSON.stringify(config) });
+}
+
+function environment(home, registry, proxy) {
+  return {
+    ...Object.fromEntries(Object.entries(process.env).filter(([name]) => INHERITED.test(name))),
+    HOME: home,
+    RENOVATE_BASE_DIR: join(home, "renovate"),
+    // Installed without its optional packages.
+    RENOVATE_X_IGNORE_RE2: "true",
+    LOG_LEVEL: "debug",
+    NODE_EXTRA_CA_CERTS: registry.env.SSL_CERT_FILE,
+    HTTP_PROXY: proxy.url,
+    HTTPS_PROXY: proxy.url,
+  };
+}
+
+class Checkout {
+  #home;
+  #directory;
+  #env;
+
+  constructor(home, directory, env) {
+    this.#home = home;
+    this.#directory = directory;
+    this.#env = env;
+  }
+
+  read(name) {
+    return readFile(join(this.#directory, name), "utf8");
+  }
+
+  /** Looks updates up, and returns what Renovate reports of each dependency: `{ depName, updates, sourceUrl, warnings, … }`. */
+  async lookUp() {
+    const report = join(this.#home, "report.json");
+    const reporting = ["--report-type=file", `--report-path=${report}`];
+    await this.#runs(join(renovate, "dist", "renovate.js"), "--platform=local", "--dry-run=lookup", ...reporting);
+    const { repositories } = JSON.parse(await readFile(report, "utf8"));
+    return Object.values(repositories).flatMap(({ packageFiles = {} }) =>
+      Object.values(packageFiles).flatMap((files) => files.flatMap(({ deps }) => deps)),
+    );
+  }
+
+  /** Lets Renovate write the lock file for an update of the provider `dep`, which `lookUp` has returned. */
+  async updateLock(dep) {
+    await this.#runs(UPDATE_LOCK, renovate, JSON.stringify(dep));
+  }
+
+  async #runs(...args) {
+    return runs(packagedNode, args, { cwd: this.#directory, env: this.#env });
+  }
+}
