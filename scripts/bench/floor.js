@@ -93,7 +93,7 @@ async function providerDownload(address, name, os, arch, index, sign) {
     sign(`${signature}.sig`),
   ]);
   const all = {};
-  for (const { platform, sha256, size } of packages.toSorted(byPlatform)) all[platform] = { hashes: [`zh:${sha256}`], package_size: size };
+  for (const { platform, sha256, h1, size } of packages) all[platform] = { hashes: [`zh:${sha256}`, h1], package_size: size };
   const { key_id, ascii_armor } = signing_key;
   const body = {
     protocols,
@@ -105,7 +105,7 @@ async function providerDownload(address, name, os, arch, index, sign) {
     shasums_signature_url,
     shasum: found.sha256,
     signing_keys: { gpg_public_keys: [{ key_id, ascii_armor }] },
-    packages: all,
+    packages: packages.every(({ h1 }) => h1) ? all : undefined,
   };
   return json(200, "no-store", JSON.stringify(body));
 }
