@@ -26,7 +26,7 @@ use terrace_core::audit::{AuditChain, AuditEntry, AuditHead};
 use terrace_core::config::Config;
 use terrace_core::digest::Sha256;
 use terrace_core::exchange::{self, ExchangeRequest};
-use terrace_core::index::{self, IndexMetadata, ListedRelease};
+use terrace_core::index::{self, DescribedVersion, IndexMetadata, ListedRelease};
 use terrace_core::key::{ArchiveKey, BytesKey, FactKey, IndexKey, Package, PushedFact};
 use terrace_core::login::{
     Allowed, Browser, Challenge, Code, Consent, Form, GitHubList, GitHubMembers, Person, Port,
@@ -58,6 +58,7 @@ use terrace_core::restore::{Restored, check_referrer};
 use terrace_core::route::Route;
 use terrace_core::secret::Secret;
 use terrace_core::shasums::Shasums;
+use terrace_core::source::SourceUrl;
 use terrace_core::standing::{KeyState, KeyStatement, Reason, Standings, State, Statement};
 use terrace_core::subdir::Subdir;
 use terrace_core::time::UnixTime;
@@ -270,6 +271,13 @@ pub fn documents(data: &[u8]) {
         return;
     };
     match kind {
+        b'v' => {
+            let described = std::str::from_utf8(data)
+                .ok()
+                .and_then(DescribedVersion::parse);
+            // No digest is ever read from a text that names none.
+            assert!(described.is_none() || data.contains(&b':'));
+        }
         b'a' => {
             if let Ok(keys) = serde_json::from_slice::<SigningKeysDocument>(data) {
                 for key in &keys.keys {
@@ -372,6 +380,7 @@ pub fn names(data: &[u8]) {
     round_trip::<ProtocolVersion>(text);
     round_trip::<Sha256>(text);
     round_trip::<PackageHash>(text);
+    round_trip::<SourceUrl>(text);
     round_trip::<KeyId>(text);
     // A key is written whole, and read by its last part.
     if let Ok(archive) = text.parse::<ArchiveKey>() {

@@ -231,13 +231,13 @@ inBothModes((mode) => {
     assert.equal((await does(registry, "verify")).orphans, 0);
   });
 
-  test("a release that is removed from the bucket is missed, and comes back from the copy", async () => {
+  test("a release that is removed from the bucket is missed, and comes back from the copy", async (t) => {
     const key = "releases/modules/acme/greeting/aws/1.1.0";
     const named = new RegExp(`${key} is missing, which was published by entry \\d+ of the audit log`);
     await does(registry, "export", directory);
     const sums = await readFile(join(directory, "SHA256SUMS"), "utf8");
     await registry.remove(key);
-    for (const command of [["verify", "--quick"], ["gc", "--older-than", "0s", "--yes"], ["export", directory], ["export", scratch()]]) {
+    for (const command of [["verify", "--quick"], ["gc", "--older-than", "0s", "--yes"], ["export", directory], ["export", scratch(t)]]) {
       const { code, output } = await admin(registry, ...command);
       assert.equal(code, 3, `${command}: ${output}`);
       assert.match(output, named);

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::support::{MirrorFixture, ProviderFixture, Registry};
+use crate::support::{MirrorFixture, ModuleFixture, ProviderFixture, Registry};
 
 fn versions(address: &str) -> String {
     let (hostname, provider) = address.split_once('/').unwrap();
@@ -38,6 +38,40 @@ fn a_mirrored_provider_is_listed_as_its_registry_would_list_it() {
     let listed = |version| json!({ "version": version, "protocols": [], "platforms": [] });
     let expected = json!({ "versions": [listed("1.9.0"), listed("1.10.0")] });
     assert_eq!(response.json(), expected);
+}
+
+#[test]
+fn the_registrys_own_hostname_lists_its_own_providers() {
+    let (registry, fixture) = (Registry::start(), ProviderFixture::new("1.0.0"));
+    fixture.publish(&registry);
+    let address = format!("{}/{}/widget", registry.hostname(), fixture.namespace);
+    let list = registry.get(&versions(&address)).expect(200).json();
+    assert_eq!(list["versions"][0]["version"], "1.0.0");
+}
+
+#[test]
+fn head_of_each_new_read_has_the_headers_of_get_and_no_body() {
+    let (registry, fixture) = (Registry::start(), MirrorFixture::new("1.2.3"));
+    fixture.publish(&registry);
+    let hosted = ProviderFixture::new("1.0.0");
+    hosted.publish(&registry);
+    let module = ModuleFixture::new("1.0.0");
+    module.publish(&registry);
+    let hostname = fixture.address().split('/').next().unwrap().to_owned();
+    for path in [
+        format!("/origins/{hostname}/.well-known/terraform.json"),
+        versions(&fixture.address()),
+        versions("registry.example.com/acme/nothing"),
+        format!("{}/1.0.0", hosted.path()),
+        format!("{}/download", module.path()),
+    ] {
+        let (get, head) = (registry.get(&path), registry.head(&path));
+        assert_eq!(head.status, get.status, "{path}");
+        for name in ["content-type", "cache-control", "location"] {
+            assert_eq!(head.header(name), get.header(name), "{path}: {name}");
+        }
+        assert!(head.body.is_empty(), "{path}");
+    }
 }
 
 #[test]

@@ -119,7 +119,11 @@ fn a_revoked_version_leaves_every_list_and_is_410_with_the_reason() {
     assert_eq!(list, json!({ "versions": { "1.1.0": {} } }));
     let tags = registry.get(&format!("{oci}/tags/list")).expect(200).json();
     assert_eq!(tags["tags"], json!(["1.1.0"]));
+    let origin = format!("/origins/{}/v1/providers", registry.hostname());
+    let listed = registry.get(&format!("{origin}/{namespace}/widget/versions"));
+    assert_eq!(versions(&listed.expect(200).json()), ["1.1.0"]);
     for path in [
+        format!("{path}/1.0.0"),
         format!("{path}/1.0.0/download/linux/amd64"),
         format!("{mirror}/1.0.0.json"),
         format!("{oci}/manifests/1.0.0"),
