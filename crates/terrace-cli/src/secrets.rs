@@ -6,6 +6,7 @@
 
 use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
+use std::path::Path;
 
 use serde_json::Value;
 use terrace_core::access;
@@ -33,11 +34,20 @@ const ORIGIN_TOKENS: &str = "TF_TOKEN_";
 /// The shortest secret that is searched for, in bytes: a shorter one is part of ordinary words.
 const LEAST_BYTES: usize = 8;
 
-/// The bytes of a secret that are searched for, because a message may quote only its beginning.
+/// The bytes of a known secret that are searched for, because a message may quote only its beginning.
 const PART_BYTES: usize = 16;
 
 /// The shortest text that may be a random secret: 18 bytes in base64.
 const RANDOM_BYTES: usize = 24;
+
+/// The shortest random text in which slashes are digits of base64 and do not separate the parts of a path: 30 bytes.
+const RANDOM_BYTES_WITH_SLASHES: usize = 40;
+
+/// The form of a date, `0` for a digit: texts that contain one are names.
+const DATE: &str = "0000-00-00";
+
+/// The form of a UUID, `x` for a hexadecimal digit: texts that contain one are names.
+const UUID: &str = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
 
 /// The digits of a fingerprint, which looks random and is none.
 const FINGERPRINT_DIGITS: usize = 40;
@@ -47,9 +57,14 @@ const SECRET_PARAMETERS: [&str; 8] = [
     "sig", "token", "secret", "key", "pass", "auth", "cred", "code",
 ];
 
-/// The secrets that are known by their text.
+/// The secrets that are searched for by their text.
 #[derive(Debug, Default)]
-pub(crate) struct Secrets(Vec<Secret>);
+pub(crate) struct Secrets {
+    /// The values of `--token` and of the variables that hold secrets.
+    known: Vec<Secret>,
+    /// Arguments that look like secrets. Only the whole text is hidden, because other names may begin with a part of it.
+    guessed: Vec<Secret>,
+}
 
 impl Secrets {
     /// Finds the secrets on a command line and in its environment.
@@ -57,35 +72,38 @@ impl Secrets {
         arguments: &[OsString],
         variables: impl IntoIterator<Item = (OsString, OsString)>,
     ) -> Self {
-        let mut found: Vec<&str> = Vec::new();
         let variables: Vec<(OsString, OsString)> = variables.into_iter().collect();
         let is_secret = |name: &OsStr| {
             let name = name.to_string_lossy();
             VARIABLES.contains(&&*name) || name.starts_with(ORIGIN_TOKENS)
         };
         let set = variables.iter().filter(|(name, _)| is_secret(name));
-        found.extend(set.filter_map(|(_, value)| value.to_str()));
+        let mut known: Vec<&str> = set.filter_map(|(_, value)| value.to_str()).collect();
+        let mut guessed: Vec<&str> = Vec::new();
         let mut follows_option = false;
         for argument in arguments.iter().filter_map(|argument| argument.to_str()) {
             let (option, value) = split(argument);
-            if follows_option || option == Some(TOKEN_OPTION) || looks_random(value) {
-                found.push(value);
+            if follows_option || option == Some(TOKEN_OPTION) {
+                known.push(value);
+            } else if looks_secret(value) {
+                guessed.push(value);
             }
             follows_option = argument == TOKEN_OPTION;
         }
-        let found = found.into_iter().map(str::trim);
-        let is_searched_for = |text: &&str| text.is_ascii() && text.len() >= LEAST_BYTES;
-        let mut secrets: Vec<&str> = found.filter(is_searched_for).collect();
-        // A secret that contains another one is found first.
-        secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
-        Self(secrets.into_iter().map(Secret::new).collect())
+        Self {
+            known: searched_for(known),
+            guessed: searched_for(guessed),
+        }
     }
 
     /// A text without secrets.
     pub(crate) fn hide<'t>(&self, text: &'t str) -> Cow<'t, str> {
         let mut text = Cow::Borrowed(text);
-        for secret in &self.0 {
+        for secret in &self.known {
             text = replaced(text, |text| known(text, secret.expose()));
+        }
+        for secret in &self.guessed {
+            text = replaced(text, |text| guessed(text, secret.expose()));
         }
         text = replaced(text, api_token);
         text = replaced(text, json_web_token);
@@ -128,26 +146,84 @@ impl Secrets {
 fn split(argument: &str) -> (Option<&str>, &str) {
     match argument.split_once('=') {
         Some((option, value)) if option.starts_with("--") => (Some(option), value),
+        // `-tVALUE`
+        _ if argument.starts_with('-') && !argument.starts_with("--") => match argument.get(2..) {
+            Some(value) => (argument.get(..2), value.trim_start_matches('=')),
+            None => (None, argument),
+        },
         _ => (None, argument),
     }
 }
 
-/// Whether a text looks as if a generator of secrets made it: in base64 or hexadecimal it goes back and forth
-/// between digits, capital and small letters, as neither a path nor a name does.
+/// Returns the texts that are long enough to be searched for. One that contains another one comes first.
+fn searched_for(found: Vec<&str>) -> Vec<Secret> {
+    let found = found.into_iter().map(str::trim);
+    let is_searched_for = |text: &&str| text.is_ascii() && text.len() >= LEAST_BYTES;
+    let mut secrets: Vec<&str> = found.filter(is_searched_for).collect();
+    secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
+    secrets.into_iter().map(Secret::new).collect()
+}
+
+/// Whether an argument looks as if a generator of secrets made it. A path and a name with a date or a UUID do not.
+fn looks_secret(text: &str) -> bool {
+    let looks_secret = match text.contains(['/', '\\']) {
+        true => looks_random_with_slashes(text),
+        false => looks_random(text),
+    };
+    looks_secret && !Path::new(text).exists()
+}
+
+/// Whether a text without slashes is random: in base64url or hexadecimal it goes back and forth between digits,
+/// capital and small letters, as a name does not.
 fn looks_random(text: &str) -> bool {
     if text.len() == FINGERPRINT_DIGITS && text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return false;
     }
-    text.split('.').any(|part| {
-        let is_encoded = |byte: u8| byte.is_ascii_alphanumeric() || b"+/-_=".contains(&byte);
-        let class = |byte: u8| (byte.is_ascii_digit(), byte.is_ascii_uppercase());
-        let bytes = part.as_bytes();
-        let changes = bytes.iter().zip(bytes.iter().skip(1));
-        let changes = changes.filter(|(one, next)| class(**one) != class(**next));
-        part.len() >= RANDOM_BYTES
-            && part.bytes().all(is_encoded)
-            && changes.count() * 10 >= part.len() * 3
-    })
+    let is_name = has_form(text, DATE) || has_form(text, UUID);
+    let is_encoded = |byte: u8| byte.is_ascii_alphanumeric() || b"+-_=".contains(&byte);
+    let is_random = |part: &str| {
+        part.len() >= RANDOM_BYTES && part.bytes().all(is_encoded) && changes_often(part)
+    };
+    !is_name && text.split('.').any(is_random)
+}
+
+/// Whether a text with slashes is random: nothing but base64, which begins with no slash here, and is made of
+/// digits, many capital and many small letters. A path with a digest in it has few of either.
+fn looks_random_with_slashes(text: &str) -> bool {
+    // Before it may stand a name, as in `name=value`.
+    let digits = text.trim_end_matches('=').rsplit('=').next();
+    let digits = digits.unwrap_or_default();
+    let is_base64 = |byte: u8| byte.is_ascii_alphanumeric() || b"+/".contains(&byte);
+    let count = |is_one: fn(&u8) -> bool| digits.bytes().filter(is_one).count();
+    digits.len() >= RANDOM_BYTES_WITH_SLASHES
+        && digits.bytes().all(is_base64)
+        && !digits.starts_with('/')
+        && count(u8::is_ascii_digit) > 0
+        && count(u8::is_ascii_uppercase) * 8 >= digits.len()
+        && count(u8::is_ascii_lowercase) * 8 >= digits.len()
+        && changes_often(digits)
+}
+
+/// Whether three of ten characters are of another kind than the one before: a digit, a capital letter, or any other.
+/// What separates words does not count.
+fn changes_often(text: &str) -> bool {
+    let kind = |byte: u8| (byte.is_ascii_digit(), byte.is_ascii_uppercase());
+    let kinds = text.bytes().filter(|byte| !b"-_".contains(byte)).map(kind);
+    let kinds: Vec<_> = kinds.collect();
+    let neighbours = kinds.iter().zip(kinds.iter().skip(1));
+    let changes = neighbours.filter(|(one, next)| one != next).count();
+    changes * 10 >= text.len() * 3
+}
+
+/// Whether a text contains a form, in which `0` stands for a digit and `x` for a hexadecimal one.
+fn has_form(text: &str, form: &str) -> bool {
+    let is_one = |(byte, of_form): (&u8, u8)| match of_form {
+        b'0' => byte.is_ascii_digit(),
+        b'x' => byte.is_ascii_hexdigit(),
+        literal => *byte == literal,
+    };
+    let mut places = text.as_bytes().windows(form.len());
+    places.any(|place| place.iter().zip(form.bytes()).all(is_one))
 }
 
 /// Something to leave out of a text, and what stands in its place.
@@ -186,6 +262,16 @@ fn known(text: &str, secret: &str) -> Option<Hit> {
     Some(Hit {
         start,
         end: start + length.count(),
+        by: HIDDEN_TOKEN,
+    })
+}
+
+/// A guessed secret, as a whole.
+fn guessed(text: &str, secret: &str) -> Option<Hit> {
+    let start = text.find(secret)?;
+    Some(Hit {
+        start,
+        end: start + secret.len(),
         by: HIDDEN_TOKEN,
     })
 }
@@ -381,12 +467,21 @@ mod tests {
             "q7Zp0cT1l9yQ3n/0hXbW2m+R8sKdV5uE6fGjA4iYtLo=",
             "9f86d081884c7d659a2feaa0c55ad015",
             "ghp_x8Kq2ZbT0aLw9Rv4Yc7Ns1Fh6Md3Jp5Ug",
+            "sess-q7Zp0cT1l9yQ3n_0hXbW2m-R8sKdV5uE6f",
+            "q7Zp0cT1l9yQ3n/0hXbW2m+R8sKdV5uE6fGjA4iYtL/",
+            "Qk0v/8aT1l9yQ3n/0hXbW2m+R8sKdV5uE6fGjA4iYtLoP2c7Wd1e/Rs5Tz==",
         ] {
             let secrets = Secrets::find(&os(&[random]), []);
             assert_eq!(secrets.hide(random), HIDDEN_TOKEN);
             let option = format!("--tokn={random}");
             let secrets = Secrets::find(&os(&[&option]), []);
             assert_eq!(secrets.hide(&option), format!("--tokn={HIDDEN_TOKEN}"));
+            let option = format!("-t{random}");
+            let secrets = Secrets::find(&os(&[&option]), []);
+            assert_eq!(secrets.hide(&option), format!("-t{HIDDEN_TOKEN}"));
+            let pair = format!("name={random}");
+            let secrets = Secrets::find(&os(&[&pair]), []);
+            assert!(!secrets.hide(&pair).contains(random));
         }
         for plain in [
             "registry.opentofu.org/hashicorp/random",
@@ -394,9 +489,45 @@ mod tests {
             "terraform-provider-hello_1.2.3_linux_amd64",
             "61c051ac9ca350d4aaaaf00d61c051ac9ca350d4",
             "--default-host=registry.terraform.io",
+            "/backups/2026-11-22-10-14-05",
+            "backups/2026-11-22-10-14-05",
+            "--out=backup-2026-11-22T10-14-05Z",
+            "backup-2026-11-22T10-14-05Z",
+            "backup_2026_11_22_10_14_05",
+            "2026-11-22_a1B2c3D4e5F6g7H8i9J0",
+            "/tmp/3f2b8c1e-9d4a-4c7b-8e6f-0a1b2c3d4e5f/dist",
+            "dist-3f2b8c1e-9d4a-4c7b-8e6f-0a1b2c3d4e5f",
+            "C:\\a1b2c3d4\\e5f6a7b8.a1b2c3d4e5f6a7b8c9d0e1f2",
+            "/q7Zp0cT1l9yQ3n0hXbW2m8R8sKdV5uE6fGjA4iYtLo",
+            "./q7Zp0cT1l9yQ3n0hXbW2m8R8sKdV5uE6fGjA4iYtLo",
+            "~/q7Zp0cT1l9yQ3n0hXbW2m8R8sKdV5uE6fGjA4iYtLo",
+            "Cache/sha256/9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
         ] {
             assert_eq!(Secrets::find(&os(&[plain]), []).hide(plain), plain);
         }
+    }
+
+    #[test]
+    fn an_argument_that_names_a_file_is_no_secret() {
+        let file = tempfile::Builder::new()
+            .prefix("q7Zp0cT1l9yQ3n0hXbW2m8R8sKdV5uE6f")
+            .tempfile_in(".")
+            .unwrap();
+        let name = file.path().file_name().unwrap().to_str().unwrap();
+        assert!(looks_random(name));
+        assert_eq!(Secrets::find(&os(&[name]), []).hide(name), name);
+    }
+
+    #[test]
+    fn a_guessed_secret_is_hidden_only_as_a_whole() {
+        let random = "9f86d081884c7d659a2feaa0c55ad015";
+        let secrets = Secrets::find(&os(&[random]), []);
+        let other = "/dist/9f86d081884c7d659a2f/x";
+        assert_eq!(secrets.hide(other), other);
+        assert_eq!(
+            secrets.hide(&format!("no {random}.")),
+            format!("no {HIDDEN_TOKEN}.")
+        );
     }
 
     #[test]
