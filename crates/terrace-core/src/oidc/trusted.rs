@@ -175,19 +175,34 @@ impl TrustedPublisher {
 }
 
 /// Whether a claim of GitHub keeps out `pull_request_target`: by the event, by a tag (such a run is of the base
-/// branch), by an environment, which has rules of its own, or by a workflow.
+/// branch), by an environment, which has rules of its own, or by a workflow. Another environment or workflow may lack
+/// such rules, so a pattern that admits several of them keeps out nothing.
 fn excludes_forks(name: &str, pattern: &ClaimPattern) -> bool {
     let text = pattern.to_string();
     match name {
-        "environment" | "environment_node_id" | "job_workflow_ref" | "workflow_ref" => true,
+        "environment" | "environment_node_id" => is_one(&text),
+        "job_workflow_ref" | "workflow_ref" => is_one_workflow(&text),
         "event_name" => !pattern.matches("pull_request_target"),
         "ref" => !could_be_branch(&text),
         "ref_type" => !pattern.matches("branch"),
-        "sub" => [":environment:", ":ref:refs/tags/", "workflow_ref:"]
-            .iter()
-            .any(|part| text.contains(part)),
+        "sub" => {
+            let value = |name| text.split_once(name).map(|(_, value)| value);
+            let environment = value(":environment:").and_then(|value| value.split(':').next());
+            environment.is_some_and(is_one)
+                || value("workflow_ref:").is_some_and(is_one_workflow)
+                || text.contains(":ref:refs/tags/")
+        }
         _ => false,
     }
+}
+
+fn is_one(pattern: &str) -> bool {
+    !pattern.contains('*')
+}
+
+/// Whether a pattern such as `acme/widget/.github/workflows/release.yml@*` names one workflow, whatever its ref is.
+fn is_one_workflow(pattern: &str) -> bool {
+    pattern.split('@').next().is_some_and(is_one)
 }
 
 /// Whether a pattern for a ref begins as that of a branch does, up to its first star.

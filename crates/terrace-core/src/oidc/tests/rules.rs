@@ -273,6 +273,14 @@ fn a_rule_that_a_pull_request_from_a_fork_may_meet_is_pointed_out() {
         json!({ "repository": "acme/widget", "ref_type": "branch", "ref_protected": "true" }),
         json!({ "repository_owner_id": "1001", "event_name": "pull_request*" }),
         json!({ "sub": "repo:acme/widget:ref:refs/heads/main" }),
+        json!({ "repository": "acme/widget", "environment": "*" }),
+        json!({ "repository": "acme/widget", "environment": "release-*" }),
+        json!({ "repository": "acme/widget", "environment_node_id": "EN_*" }),
+        json!({ "workflow_ref": "acme/widget/.github/workflows/*@refs/heads/main" }),
+        json!({ "workflow_ref": "acme/widget/.github/workflows/release*" }),
+        json!({ "repository": "acme/widget", "job_workflow_ref": "acme/*@refs/heads/main" }),
+        json!({ "sub": "repo:acme/widget:environment:*" }),
+        json!({ "sub": "repo:acme/widget:job_workflow_ref:acme/*@refs/heads/main" }),
     ] {
         assert_eq!(open(of(GITHUB, claims.clone())), [1], "{claims}");
     }
@@ -283,6 +291,10 @@ fn a_rule_that_a_pull_request_from_a_fork_may_meet_is_pointed_out() {
         json!({ "repository": "acme/widget", "environment": "release" }),
         json!({ "sub": "repo:acme/widget:environment:release" }),
         json!({ "workflow_ref": "acme/widget/.github/workflows/release.yml@refs/heads/main" }),
+        json!({ "workflow_ref": "acme/widget/.github/workflows/release.yml@refs/*" }),
+        json!({ "repository": "acme/widget", "job_workflow_ref": "acme/ci/.github/workflows/release.yml@*" }),
+        json!({ "sub": "repo:acme/*:environment:release:ref:*" }),
+        json!({ "sub": "repo:acme/widget:job_workflow_ref:acme/ci/.github/workflows/release.yml@*" }),
     ] {
         assert_eq!(open(of(GITHUB, claims.clone())), [0; 0], "{claims}");
     }
