@@ -11,7 +11,7 @@ use crate::limits;
 use crate::login::Login;
 use crate::name::{Hostname, NameError};
 use crate::oci::pushed::ProviderRepositories;
-use crate::oidc::{RulesError, TrustedPublishers};
+use crate::oidc::{RulesError, TrustedPublishers, UnknownClaim};
 use crate::presign::{Endpoint, Presigner};
 use crate::pull::{ProviderPattern, PullPolicy, PullRules, VersionPattern};
 use crate::request_line::LoggedRequests;
@@ -117,13 +117,20 @@ impl Config {
     /// Returns what an operator should change although it can be used as it is, a line for each.
     pub fn warnings(&self) -> Vec<String> {
         let open = self.trusted_publishers.open_to_forks();
-        open.map(|rule| {
+        let open = open.map(|rule| {
             format!(
                 "{TRUSTED_PUBLISHERS} rule {rule} also trusts workflows on pull_request_target, which everybody \
                  sets off who opens a pull request: ask for a tag, an environment or an event_name, too"
             )
-        })
-        .collect()
+        });
+        let unknown = self.trusted_publishers.unknown_claims();
+        let unknown = unknown.map(|UnknownClaim { rule, claim, system }| {
+            format!(
+                "{TRUSTED_PUBLISHERS} rule {rule} asks for the claim {claim}, which the tokens of {system} are not \
+                 known to have: the rule trusts no job whose token lacks it"
+            )
+        });
+        open.chain(unknown).collect()
     }
 }
 
@@ -398,6 +405,19 @@ mod tests {
         assert!(read(&[TOKEN]).unwrap().trusted_publishers.is_empty());
         let config = read(&[TOKEN, (TRUSTED_PUBLISHERS, RULE)]).unwrap();
         assert!(!config.trusted_publishers.is_empty());
+    }
+
+    #[test]
+    fn an_unknown_claim_that_resembles_no_known_one_is_a_warning() {
+        let rule = r#"[{"scopes":["publish:acme"],"issuer":"https://gitlab.com","claims":{"project_path":"acme/widget","quantum_zone":"7"}}]"#;
+        let config = read(&[TOKEN, (TRUSTED_PUBLISHERS, rule)]).unwrap();
+        assert_eq!(
+            config.warnings(),
+            [
+                "TERRACE_TRUSTED_PUBLISHERS rule 1 asks for the claim \"quantum_zone\", which the tokens of GitLab are \
+              not known to have: the rule trusts no job whose token lacks it"
+            ]
+        );
     }
 
     #[test]

@@ -54,4 +54,4 @@ pub use refusal::Refusal;
 pub use rule::Grant;
 pub use rule_error::{RuleFault, RulesError};
 pub use token::UnverifiedToken;
-pub use trusted::{TrustedPublisher, TrustedPublishers};
+pub use trusted::{TrustedPublisher, TrustedPublishers, UnknownClaim};

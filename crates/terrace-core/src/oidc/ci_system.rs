@@ -138,24 +138,40 @@ impl CiSystem {
         self == Self::GitHub
     }
 
-    /// Refuses the name of a claim that tokens of the system do not have.
+    /// Refuses the misspelt name of a claim. Any other unknown name is accepted, because the system may add claims.
     pub(super) fn check_claim(self, name: &str) -> Result<(), RuleFault> {
-        let (system, known) = match self {
-            Self::GitHub => ("GitHub", GITHUB),
-            Self::GitLab => ("GitLab", GITLAB),
-            Self::Other => return Ok(()),
+        let Some(system) = self.not_knowing(name) else {
+            return Ok(());
+        };
+        match spelling::nearest(name, self.known_claims()) {
+            Some(nearest) => Err(RuleFault::MisspeltClaim {
+                claim: Quoted::text(name),
+                system,
+                nearest,
+            }),
+            None => Ok(()),
+        }
+    }
+
+    /// Returns the name of the system if its tokens are not known to have a claim.
+    pub(super) fn not_knowing(self, name: &str) -> Option<&'static str> {
+        let system = match self {
+            Self::GitHub => "GitHub",
+            Self::GitLab => "GitLab",
+            Self::Other => return None,
         };
         let is_property = self == Self::GitHub && name.starts_with(GITHUB_PROPERTY);
-        let mut names = known.identifying.iter().chain(known.circumstances);
-        if is_property || names.any(|known| *known == name) {
-            return Ok(());
-        }
-        let names = known.identifying.iter().chain(known.circumstances);
-        Err(RuleFault::NoSuchClaim {
-            claim: Quoted::text(name),
-            system,
-            nearest: spelling::nearest(name, names.copied()),
-        })
+        let is_known = is_property || self.known_claims().any(|known| known == name);
+        (!is_known).then_some(system)
+    }
+
+    fn known_claims(self) -> impl Iterator<Item = &'static str> {
+        let (identifying, circumstances): (&[_], &[_]) = match self {
+            Self::GitHub => (GITHUB.identifying, GITHUB.circumstances),
+            Self::GitLab => (GITLAB.identifying, GITLAB.circumstances),
+            Self::Other => (&[], &[]),
+        };
+        identifying.iter().chain(circumstances).copied()
     }
 
     /// Whether a claim of this value says whose a job is.

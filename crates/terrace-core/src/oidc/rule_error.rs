@@ -81,15 +81,17 @@ pub enum RuleFault {
     /// It asks for a claim that has another place, or that no token has.
     #[error("asks for the claim {0}: {1}")]
     Claim(Quoted, &'static str),
-    /// It asks for a claim that tokens of its issuer do not have.
-    #[error("asks for the claim {claim}, which the tokens of {system} do not have{}", did_you_mean(.nearest))]
-    NoSuchClaim {
+    /// It asks for a claim that tokens of its issuer do not have, and that is spelt much as one that they have.
+    #[error(
+        "asks for the claim {claim}, which the tokens of {system} do not have; did you mean {nearest}?"
+    )]
+    MisspeltClaim {
         /// The claim.
         claim: Quoted,
         /// The CI system.
         system: &'static str,
         /// The claim that was probably meant.
-        nearest: Option<&'static str>,
+        nearest: &'static str,
     },
     /// It says that its claims identify somebody, where Terrace knows which claims do.
     #[error("has identifies, which is for issuers other than GitHub and GitLab: remove it")]
@@ -122,9 +124,4 @@ pub enum RuleFault {
         "lets everybody change something whom the provider knows: only read may be granted by * alone"
     )]
     Everybody,
-}
-
-fn did_you_mean(nearest: &Option<&'static str>) -> String {
-    let question = nearest.map(|name| format!("; did you mean {name}?"));
-    question.unwrap_or_default()
 }

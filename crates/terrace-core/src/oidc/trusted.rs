@@ -41,6 +41,17 @@ pub struct TrustedPublisher {
     rule: Rule,
 }
 
+/// A claim that a rule asks for and that the tokens of its CI system are not known to have.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnknownClaim {
+    /// The place of the rule, from 1.
+    pub rule: usize,
+    /// The name of the claim.
+    pub claim: Quoted,
+    /// The name of the CI system.
+    pub system: &'static str,
+}
+
 impl TrustedPublishers {
     /// Whether nobody is trusted.
     pub fn is_empty(&self) -> bool {
@@ -66,6 +77,22 @@ impl TrustedPublishers {
         numbered
             .filter(|(rule, _)| rule.is_open_to_forks())
             .map(|(_, place)| place)
+    }
+
+    /// Returns the claims that rules ask for and that their CI system is not known to have. They may be new; they never
+    /// identify anybody.
+    pub fn unknown_claims(&self) -> impl Iterator<Item = UnknownClaim> {
+        let numbered = self.rules.iter().zip(1..);
+        numbered.flat_map(|(rule, place)| {
+            let system = CiSystem::of(&rule.issuer);
+            rule.rule.claims().filter_map(move |(name, _)| {
+                Some(UnknownClaim {
+                    rule: place,
+                    claim: Quoted::text(name),
+                    system: system.not_knowing(name)?,
+                })
+            })
+        })
     }
 
     /// The issuer whose keys a token is to be verified with.

@@ -189,7 +189,7 @@ fn a_rule_for_gitlab_that_names_nobody_is_refused() {
 }
 
 #[test]
-fn a_claim_that_the_system_does_not_have_is_refused_with_the_nearest() {
+fn a_misspelt_claim_is_refused_with_the_nearest() {
     for (issuer, claim, told) in [
         (
             GITHUB,
@@ -201,14 +201,11 @@ fn a_claim_that_the_system_does_not_have_is_refused_with_the_nearest() {
             "repository_owner_ids",
             "GitHub do not have; did you mean repository_owner_id?",
         ),
-        (GITHUB, "pipeline_slug", "GitHub do not have"),
-        (GITHUB, "project_path", "GitHub do not have"),
         (
             GITLAB,
             "project_pth",
             "GitLab do not have; did you mean project_path?",
         ),
-        (GITLAB, "repository", "GitLab do not have"),
     ] {
         let claims = json!({ "sub": "repo:acme/widget", claim: "acme/widget" });
         let error = parse(&json!([of(issuer, claims)])).unwrap_err();
@@ -218,6 +215,32 @@ fn a_claim_that_the_system_does_not_have_is_refused_with_the_nearest() {
             "{error}"
         );
     }
+}
+
+#[test]
+fn a_claim_that_the_system_may_have_added_is_accepted_and_identifies_nobody() {
+    for (issuer, claim) in [
+        (GITHUB, "pipeline_slug"),
+        (GITHUB, "project_path"),
+        (GITLAB, "repository"),
+        (GITLAB, "quantum_zone"),
+    ] {
+        let claims = json!({ "sub": "repo:acme/widget", claim: "acme/widget" });
+        let rules = parse(&json!([of(issuer, claims)])).unwrap();
+        let unknown: Vec<_> = rules.unknown_claims().collect();
+        assert_eq!(unknown.len(), 1, "{claim}");
+        assert_eq!(unknown[0].rule, 1);
+        assert_eq!(unknown[0].claim.to_string(), format!("{claim:?}"));
+        let alone = json!({ claim: "acme/widget" });
+        let error = parse(&json!([of(issuer, alone)])).unwrap_err();
+        assert!(error.contains("does not say whom it trusts"), "{error}");
+    }
+    let known = json!({ "repository": "acme/widget", "repo_property_team": "core" });
+    let rules = parse(&json!([of(GITHUB, known)])).unwrap();
+    assert_eq!(rules.unknown_claims().count(), 0);
+    let other = json!({ "sub": "acme", "pipeline_slug": "release" });
+    let rules = parse(&json!([of(BUILDKITE, other)])).unwrap();
+    assert_eq!(rules.unknown_claims().count(), 0);
 }
 
 #[test]
