@@ -13,12 +13,12 @@ mod upstream;
 use std::cell::OnceCell;
 use std::rc::Rc;
 
-use terrace_core::config::{Config, is_meant_for_terrace};
+use terrace_core::config::{Config, is_variable_for_terrace};
 use terrace_core::problem::Problem;
 use terrace_core::reply::Reply;
 use terrace_core::route::MIRROR_PREFIX;
 use terrace_core::signed_path::PULL_PREFIX;
-use worker::wasm_bindgen::{JsCast as _, throw_str};
+use worker::wasm_bindgen::{JsCast as _, JsValue, throw_str};
 use worker::wasm_bindgen_futures::{JsFuture, future_to_promise};
 use worker::{Context, Env, console_error, console_log, console_warn, js_sys, web_sys};
 
@@ -152,26 +152,26 @@ fn config(env: &Env) -> Result<&'static Config, Misconfigured> {
 }
 
 /// Returns the variables and secrets that are meant for Terrace, also those that are no settings of it: the
-/// core refuses a misspelt one, which no look-up by name would find.
+/// core refuses a misspelt one, which no look-up by name would find. Bindings are left out.
 fn variables(env: &Env) -> Vec<(String, String)> {
     js_sys::Object::keys(env.unchecked_ref::<js_sys::Object>())
         .iter()
         .filter_map(|name| name.as_string())
-        .filter(|name| is_meant_for_terrace(name))
-        .map(|name| {
-            let value = variable(env, &name);
-            (name, value)
+        .filter_map(|name| {
+            let value = js_sys::Reflect::get(env, &name.as_str().into()).unwrap_or_default();
+            let is_object = value.is_object() || value.is_function();
+            let is_object = is_object && !js_sys::Array::is_array(&value);
+            is_variable_for_terrace(&name, is_object).then(|| (name, text(&value)))
         })
         .collect()
 }
 
 /// Returns a variable or secret as text. A number, a boolean or a list counts as its JSON, so that no setting
 /// is ignored.
-fn variable(env: &Env, name: &str) -> String {
-    let value = js_sys::Reflect::get(env, &name.into()).unwrap_or_default();
+fn text(value: &JsValue) -> String {
     let text = value
         .as_string()
-        .or_else(|| js_sys::JSON::stringify(&value).ok()?.as_string());
+        .or_else(|| js_sys::JSON::stringify(value).ok()?.as_string());
     text.unwrap_or_default()
 }
 

@@ -8,6 +8,14 @@ use crate::spelling;
 /// The beginning of the name of every setting.
 const PREFIX: &str = "TERRACE_";
 
+/// The variables of the `terrace` command, which share the prefix.
+const COMMAND_VARIABLES: [&str; 4] = [
+    "TERRACE_TOKEN",
+    "TERRACE_URL",
+    "TERRACE_INSECURE",
+    "TERRACE_ID_TOKEN",
+];
+
 /// The name of a setting, and whether its value is a secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Setting {
@@ -109,12 +117,25 @@ pub fn is_meant_for_terrace(name: &str) -> bool {
         && spelling::distance(&first_word.to_ascii_uppercase(), PREFIX) <= 1
 }
 
+/// Whether a member of the environment is a variable that is meant for Terrace. An object, such as a KV namespace or a
+/// service, is a binding, whatever its name is. But under the name of a setting it is a wrong value, which must not be
+/// ignored.
+pub fn is_variable_for_terrace(name: &str, is_object: bool) -> bool {
+    match is_object {
+        true => is_setting(name),
+        false => is_meant_for_terrace(name),
+    }
+}
+
+fn is_setting(name: &str) -> bool {
+    SETTINGS.iter().any(|setting| setting.name == name)
+}
+
 /// Refuses the first name that is meant for Terrace and is not the name of a setting: with a misspelt
 /// `TERRACE_ACCESS = "private"` the registry would be public.
 pub(super) fn check_names<'n>(names: impl IntoIterator<Item = &'n str>) -> Result<(), ConfigError> {
-    let is_known = |name: &str| SETTINGS.iter().any(|setting| setting.name == name);
     let mut names = names.into_iter();
-    match names.find(|name| is_meant_for_terrace(name) && !is_known(name)) {
+    match names.find(|name| is_meant_for_terrace(name) && !is_setting(name)) {
         Some(unknown) => Err(not_a_setting(unknown)),
         None => Ok(()),
     }
@@ -123,6 +144,11 @@ pub(super) fn check_names<'n>(names: impl IntoIterator<Item = &'n str>) -> Resul
 fn not_a_setting(name: &str) -> ConfigError {
     let known = SETTINGS.iter().map(|setting| setting.name);
     let rule = match spelling::nearest(&name.to_ascii_uppercase(), known) {
+        _ if COMMAND_VARIABLES.contains(&name) => {
+            "belongs to the terrace command and not to the Worker: remove it here, also from the environment of \
+             `wrangler dev`"
+                .to_owned()
+        }
         Some(nearest) => format!("is not a setting of Terrace; did you mean {nearest}?"),
         None => "is not a setting of Terrace: remove it".to_owned(),
     };
@@ -171,10 +197,31 @@ mod tests {
 
     #[test]
     fn a_name_that_resembles_no_setting_is_refused_without_a_suggestion() {
-        for name in ["TERRACE_TOKEN", "TERRACE_", "TERRACE_VERBOSE"] {
+        for name in ["TERRACE_", "TERRACE_VERBOSE"] {
             let told = format!("{name} is not a setting of Terrace: remove it");
             assert_eq!(refusal(name), Some(told));
         }
+    }
+
+    #[test]
+    fn a_variable_of_the_command_is_refused_as_such() {
+        for name in COMMAND_VARIABLES {
+            let told = refusal(name).unwrap();
+            let beginning =
+                format!("{name} belongs to the terrace command and not to the Worker: ");
+            assert!(told.starts_with(&beginning), "{told}");
+        }
+    }
+
+    #[test]
+    fn an_object_is_a_binding_unless_it_has_the_name_of_a_setting() {
+        for name in ["TERRACE_CACHE", "TERRACE_ACESS", "terrace_access"] {
+            assert!(!is_variable_for_terrace(name, true), "{name}");
+            assert!(is_variable_for_terrace(name, false), "{name}");
+        }
+        assert!(is_variable_for_terrace(ACCESS, true));
+        assert!(is_variable_for_terrace(TRUSTED_PUBLISHERS, true));
+        assert!(!is_variable_for_terrace("INDICES", false));
     }
 
     #[test]
