@@ -24,17 +24,27 @@ pub(crate) fn find(
     }
     let of_job = of_job(|name| env::var(name).ok());
     let of_git = of_git(directory);
-    let found = match (of_job, of_git) {
+    match (of_job, of_git) {
         (Some(job), Some(git)) if !job.as_str().eq_ignore_ascii_case(git.as_str()) => {
             output.progress(&format!(
                 "no source is published: the job belongs to {job}, the git remote is {git}; choose by --source"
             ));
-            return None;
+            None
         }
-        (job, git) => job.or(git)?,
-    };
-    output.progress(&format!("the source is {found}; --no-source leaves it out"));
-    Some(found)
+        (Some(job), _) => {
+            output.progress(&format!("the source is {job}; --no-source leaves it out"));
+            Some(job)
+        }
+        // Unlike that of a job, the remote may be an internal host, which a public registry would make known.
+        (None, Some(git)) => {
+            output.warning(&format!(
+                "the source {git}, which is the git remote, is published for everybody who reads the registry; \
+                 --no-source leaves it out, and --source {git} confirms it"
+            ));
+            Some(git)
+        }
+        (None, None) => None,
+    }
 }
 
 /// The repository of a job of GitHub Actions

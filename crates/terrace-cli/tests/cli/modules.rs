@@ -108,13 +108,24 @@ fn the_source_is_the_only_git_remote_where_none_is_given() {
     ]);
     let sent = |more: &[&str]| {
         let registry = Registry::start();
-        publish(&registry, module.path(), more).expect(0);
-        registry.description()["source"].clone()
+        let published = publish(&registry, module.path(), more).expect(0);
+        (registry.description()["source"].clone(), published)
     };
-    assert_eq!(sent(&[]), "https://git.example.com/acme/vpc");
-    assert_eq!(sent(&["--no-source"]), serde_json::Value::Null);
+    let url = "https://git.example.com/acme/vpc";
+    let (source, published) = sent(&["--quiet"]);
+    assert_eq!(source, url);
+    let warning = format!("the source {url}, which is the git remote, is published");
+    let shown = format!("warning: {warning}");
+    assert!(published.stderr.contains(&shown), "{published:?}");
+    let told = published.json()["warnings"].to_string();
+    assert!(told.contains(&warning), "{told}");
+    for more in [["--quiet", "--no-source"], ["--source", url]] {
+        let (source, published) = sent(&more);
+        assert_eq!(source == url, more[1] == url);
+        assert!(!published.stderr.contains("warning: "), "{published:?}");
+    }
     git(&["remote", "add", "fork", "git@git.example.com:me/vpc.git"]);
-    assert_eq!(sent(&[]), serde_json::Value::Null);
+    assert_eq!(sent(&[]).0, serde_json::Value::Null);
 }
 
 #[test]
@@ -138,7 +149,8 @@ fn a_source_that_the_job_and_git_name_differently_is_not_sent() {
         command.env("CI_PROJECT_URL", "https://git.example.com/acme/other");
         ended(&mut command).expect(0)
     };
-    of_job(&registry);
+    let published = of_job(&registry);
+    assert_eq!(published.json()["warnings"], serde_json::json!([]));
     assert_eq!(
         registry.description()["source"],
         "https://git.example.com/acme/other"
