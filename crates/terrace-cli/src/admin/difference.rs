@@ -27,7 +27,7 @@ pub(super) fn told(key: &str, there: Option<&str>, copied: &str) -> String {
 }
 
 /// Whether two releases consist of the same archives; none where they are no releases.
-fn has_same_bytes(key: &str, there: &str, copied: &str) -> Option<bool> {
+pub(super) fn has_same_bytes(key: &str, there: &str, copied: &str) -> Option<bool> {
     let key = FactKey::parse(key)?;
     let bytes = |document: &str| -> Option<BTreeSet<String>> {
         let restored = Restored::parse(&key, document).ok()?;

@@ -57,7 +57,11 @@ pub(crate) fn export(
         if Log::has(&fact.key) {
             compare_entry(&copy, &path, &fact)?;
         }
-        lost.extend(older.as_ref().and_then(|older| older.change(&fact)));
+        lost.extend(
+            older
+                .as_ref()
+                .and_then(|older| older.change(&fact, accepted)),
+        );
         copy.stage(&path, fact.document.as_bytes())?;
         sums.insert(path, Sha256::of(fact.document.as_bytes()));
         references.add(&fact);

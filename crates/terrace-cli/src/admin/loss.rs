@@ -11,6 +11,7 @@ use terrace_core::admin::{FactBody, StoredArchive};
 use terrace_core::digest::Sha256;
 use terrace_core::key::{ARCHIVES, FactKey};
 
+use super::difference::has_same_bytes;
 use super::directory::{Backup, Sums, fact_at, path_of_fact};
 use super::stored::{Log, References};
 use crate::error::Failure;
@@ -114,6 +115,7 @@ pub(super) fn has_old_archives(stored: &BTreeMap<String, StoredArchive>, now: u6
 #[derive(Debug)]
 pub(super) struct Older {
     place: String,
+    copy: Backup,
     sums: Sums,
     /// Whether it is of the same registry, and so has the same audit log.
     has_same_log: bool,
@@ -122,27 +124,37 @@ pub(super) struct Older {
 impl Older {
     /// A whole copy, of this registry or of one that was brought into it.
     pub(super) fn open(root: &Path, registry: &str) -> Result<Self, Failure> {
-        let (_, summary, sums) = Backup::open(root)?;
+        let (copy, summary, sums) = Backup::open(root)?;
         Ok(Self {
             place: root.display().to_string(),
+            copy,
             sums,
             has_same_log: summary.registry == registry,
         })
     }
 
-    /// How a document of the registry differs from the copy's, if it is one that never changes.
-    pub(super) fn change(&self, fact: &FactBody) -> Option<String> {
+    /// How a document of the registry differs from the copy's, if it is one that never changes, unless that is
+    /// accepted.
+    pub(super) fn change(&self, fact: &FactBody, accepted: &[AcceptedLoss]) -> Option<String> {
         let key = FactKey::parse(&fact.key).filter(FactKey::is_immutable)?;
         if matches!(key, FactKey::Audit(_)) && !self.has_same_log {
             return None;
         }
-        let before = self.sums.get(&path_of_fact(&fact.key))?;
-        (Sha256::of(fact.document.as_bytes()) != *before).then(|| {
-            format!(
-                "{} is not what it is in {}, so somebody has changed one of them",
-                fact.key, self.place
-            )
-        })
+        let path = path_of_fact(&fact.key);
+        let before = self.sums.get(&path)?;
+        if Sha256::of(fact.document.as_bytes()) == *before || accepts(accepted, &fact.key) {
+            return None;
+        }
+        // A lost release that is published again has the same archives and another time.
+        if let Ok(copied) = self.copy.document(&path, before)
+            && has_same_bytes(&fact.key, &fact.document, &copied) == Some(true)
+        {
+            return None;
+        }
+        Some(format!(
+            "{} is not what it is in {}, so somebody has changed one of them",
+            fact.key, self.place
+        ))
     }
 
     /// The documents of the copy that the registry must have and has not, unless that is accepted.

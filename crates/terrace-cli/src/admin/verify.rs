@@ -32,7 +32,11 @@ pub(crate) fn verify(
     let mut changed = Vec::new();
     // The log is listed before releases: whatever it tells of by then was committed before.
     let documents = each_fact(&client, "", output, |fact| {
-        changed.extend(older.as_ref().and_then(|older| older.change(&fact)));
+        changed.extend(
+            older
+                .as_ref()
+                .and_then(|older| older.change(&fact, accepted)),
+        );
         references.add(&fact);
         Ok(())
     })?;

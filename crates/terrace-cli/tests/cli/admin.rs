@@ -269,6 +269,65 @@ fn a_registry_is_compared_with_a_copy() {
     }
 }
 
+/// A release of a module, as a document.
+fn release(published_at: u64, digit: &str) -> Vec<Value> {
+    let archive = format!(
+        r#"{{"format":"zip","sha256":"{}","size":7}}"#,
+        digit.repeat(64)
+    );
+    let start = r#""kind":"module","schema":1,"address":"acme/vpc/aws","version":"1.0.0""#;
+    let document = format!(r#"{{{start},"published_at":{published_at},"archive":{archive}}}"#);
+    vec![json!({ "key": RELEASE, "document": document })]
+}
+
+/// A directory with a copy that has this release.
+fn copy_with(release: &[Value]) -> tempfile::TempDir {
+    let place = tempfile::tempdir().unwrap();
+    let document = release[0]["document"].as_str().unwrap();
+    let path = format!("facts/{RELEASE}.json");
+    let file = place.path().join(&path);
+    fs::create_dir_all(file.parent().unwrap()).unwrap();
+    fs::write(&file, document).unwrap();
+    let sums = format!("{}  {path}\n", Sha256::of(document.as_bytes()));
+    fs::write(place.path().join("SHA256SUMS"), &sums).unwrap();
+    let summary = json!({
+        "format": "terrace export 1", "registry": "http://elsewhere.test", "documents": 1, "archives": 0, "bytes": 0,
+        "sha256sums": Sha256::of(sums.as_bytes()).to_string(),
+    });
+    fs::write(place.path().join("export.json"), summary.to_string()).unwrap();
+    place
+}
+
+#[test]
+fn a_release_that_was_published_again_is_no_change() {
+    let place = copy_with(&release(1, "a"));
+    let copy = place.path().to_str().unwrap();
+    let verify = ["admin", "verify", "--quick", "--copy", copy];
+    let registry = Registry::start();
+    let answer = |release: &[Value], digit: &str| {
+        answers_archives(&registry, &json!([]));
+        let newest = json!({ "entries": [], "newest": 0 });
+        answers(&registry, "/admin/v1/audit", &newest);
+        answers_facts(&registry, &[], release);
+        let key = format!("archives/{}.zip", digit.repeat(64));
+        answers_archives(
+            &registry,
+            &json!([{ "key": key, "size": 7, "stored_at": 1 }]),
+        );
+    };
+    answer(&release(2, "a"), "a");
+    run(&registry, &verify).expect(0);
+    answer(&release(2, "b"), "b");
+    let refused = run(&registry, &verify).expect(3);
+    let told = refused.errors();
+    assert!(
+        told.contains(&format!("{RELEASE} is not what it is in ")),
+        "{told}"
+    );
+    answer(&release(2, "b"), "b");
+    run(&registry, &[&verify[..], &ACCEPT[..]].concat()).expect(0);
+}
+
 #[test]
 fn a_lost_release_ends_a_reindex_with_3() {
     let registry = Registry::start();
