@@ -151,8 +151,9 @@ impl Older {
         {
             return None;
         }
+        let advice = advice_about_log(&fact.key).unwrap_or_default();
         Some(format!(
-            "{} is not what it is in {}, so somebody has changed one of them",
+            "{} is not what it is in {}, so somebody has changed one of them{advice}",
             fact.key, self.place
         ))
     }
@@ -168,9 +169,10 @@ impl Older {
             .filter(|key| !there.contains(key) && !accepts(accepted, key))
             .map(|key| {
                 let place = &self.place;
+                let advice = advice_about_log(&key)
+                    .unwrap_or_else(|| format!(": `terrace admin import {place}` brings it back"));
                 format!(
-                    "{key} is in {place} and not in the registry, so somebody has taken it away: `terrace admin \
-                     import {place}` brings it back"
+                    "{key} is in {place} and not in the registry, so somebody has taken it away{advice}"
                 )
             })
             .collect()
@@ -183,6 +185,16 @@ impl Older {
             None => false,
         }
     }
+}
+
+/// What to do about an entry of the audit log that is missing or another one, if the key is of an entry.
+fn advice_about_log(key: &str) -> Option<String> {
+    Log::has(key).then(|| {
+        format!(
+            ", unless the registry was restored after its bucket was lost: its audit log is never restored and begins \
+             again. Keep the copy, which has the old log, and accept that (--accept-loss {AUDIT_LOG})"
+        )
+    })
 }
 
 #[cfg(test)]

@@ -269,6 +269,34 @@ fn a_registry_is_compared_with_a_copy() {
     }
 }
 
+/// A bucket that was lost and restored under the same host name has a new log, which the restore has begun.
+#[test]
+fn a_log_that_began_again_is_accepted_as_a_whole() {
+    let registry = Registry::start();
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("copy");
+    let path = path.to_str().unwrap();
+    answers_export(&registry, &PUBLISHED[..1], &keys());
+    run(&registry, &["admin", "export", path]).expect(0);
+    let verify = ["admin", "verify", "--quick", "--copy", path];
+    for changes in [&PUBLISHED[5..], &[]] {
+        answers_verify(&registry, changes, &keys());
+        let refused = run(&registry, &verify).expect(3);
+        let told = refused.errors();
+        assert!(
+            told.contains("audit/000000000001") && told.contains("--accept-loss audit-log"),
+            "{told}"
+        );
+        assert!(!told.contains("brings it back"), "{told}");
+        answers_verify(&registry, changes, &keys());
+        run(
+            &registry,
+            &[&verify[..], &["--accept-loss", "audit-log"]].concat(),
+        )
+        .expect(0);
+    }
+}
+
 /// A release of a module, as a document.
 fn release(published_at: u64, digit: &str) -> Vec<Value> {
     let archive = format!(
