@@ -25,6 +25,13 @@ pub(crate) fn reindex(
              namespace/name/system"
         )));
     }
+    if accepted.contains(&AcceptedLoss::AuditLog) {
+        return Err(Failure::Usage(
+            "--accept-loss audit-log is for verify, export and gc: a reindex looks at releases alone, and takes \
+             ADDRESS@VERSION"
+                .to_owned(),
+        ));
+    }
     let done = walk(&Client::new(registry, output)?, package, accepted, output)?;
     let ReindexAnswer {
         looked_at,

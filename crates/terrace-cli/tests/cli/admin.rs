@@ -371,4 +371,15 @@ fn a_lost_release_ends_a_reindex_with_3() {
     assert!(told.contains("--accept-loss acme/vpc/aws@1.0.0"), "{told}");
     step(json!([]));
     run(&registry, &[&["admin", "reindex"], &ACCEPT[..]].concat()).expect(0);
+    // No index is left of an entry.
+    let refused = run(
+        &registry,
+        &["admin", "reindex", "--accept-loss", "audit-log"],
+    )
+    .expect(2);
+    assert!(
+        refused.errors().contains("audit-log"),
+        "{}",
+        refused.errors()
+    );
 }
