@@ -146,6 +146,17 @@ impl Backup {
         copy.entries(&sums)
     }
 
+    /// Whether a directory has a copy that was whole once.
+    pub(super) fn is_finished(root: &Path) -> Result<bool, Failure> {
+        if !Self::is_at(root) {
+            return Ok(false);
+        }
+        let copy = Self {
+            root: root.to_owned(),
+        };
+        Ok(copy.summary()?.sha256sums.is_some())
+    }
+
     /// Whether a directory is a copy.
     pub(super) fn is_at(root: &Path) -> bool {
         root.join(SUMMARY).is_file()

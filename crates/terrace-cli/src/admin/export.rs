@@ -45,7 +45,7 @@ pub(crate) fn export(
 ) -> Result<(), Failure> {
     let client = Client::new(registry, output)?;
     let copy = Backup::create(root, client.url())?;
-    let older = older(root, &client, output);
+    let older = older(root, &client)?;
     let mut summary = Summary::new(client.url());
     compare_log(&client, &copy, output)?;
     copy.begin_with(&summary)?;
@@ -106,19 +106,18 @@ pub(crate) fn export(
     Ok(())
 }
 
-/// The copy that is there, to compare with.
-fn older(root: &Path, client: &Client<'_>, output: &Output) -> Option<Older> {
-    if !Backup::is_at(root) {
-        return None;
+/// The copy that is there, to compare with; none where no copy was ever finished there.
+fn older(root: &Path, client: &Client<'_>) -> Result<Option<Older>, Failure> {
+    if !Backup::is_finished(root)? {
+        return Ok(None);
     }
     let opened = Older::open(root, client.url());
-    opened
-        .inspect_err(|failure| {
-            output.warning(&format!(
-                "nothing is compared with the older copy: {failure}"
-            ));
-        })
-        .ok()
+    opened.map(Some).map_err(|failure| {
+        Failure::refused(format!(
+            "the older copy cannot be compared with the registry ({failure}), and stays as it is: export into another \
+             directory"
+        ))
+    })
 }
 
 /// Refuses to go on where the audit log is not the one that an older copy has, before that is touched.

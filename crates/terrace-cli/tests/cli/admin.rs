@@ -297,6 +297,40 @@ fn a_log_that_began_again_is_accepted_as_a_whole() {
     }
 }
 
+#[test]
+fn a_copy_that_cannot_be_compared_is_not_replaced() {
+    let registry = Registry::start();
+    let place = tempfile::tempdir().unwrap();
+    let copy = place.path().join("copy");
+    let export = ["admin", "export", copy.to_str().unwrap()];
+    answers_export(&registry, &PUBLISHED[..1], &keys());
+    run(&registry, &export).expect(0);
+    let sums = copy.join("SHA256SUMS");
+    let whole = fs::read(&sums).unwrap();
+    let broken = [&whole[..], b"\n"].concat();
+    fs::write(&sums, &broken).unwrap();
+    let refused = run(&registry, &export).expect(3);
+    let told = refused.errors();
+    assert!(
+        told.contains("cannot be compared") && told.contains("another directory"),
+        "{told}"
+    );
+    assert_eq!(fs::read(&sums).unwrap(), broken);
+    // One that was never finished has nothing that could be compared.
+    fs::remove_file(&sums).unwrap();
+    let summary = copy.join("export.json");
+    let mut unfinished: Value = serde_json::from_slice(&fs::read(&summary).unwrap()).unwrap();
+    unfinished
+        .as_object_mut()
+        .unwrap()
+        .remove("sha256sums")
+        .unwrap();
+    fs::write(&summary, unfinished.to_string()).unwrap();
+    answers_export(&registry, &PUBLISHED[..1], &keys());
+    run(&registry, &export).expect(0);
+    assert_eq!(fs::read(&sums).unwrap(), whole);
+}
+
 /// A release of a module, as a document.
 fn release(published_at: u64, digit: &str) -> Vec<Value> {
     let archive = format!(
