@@ -2,7 +2,6 @@
 
 mod operations;
 
-use std::net::IpAddr;
 use std::thread;
 use std::time::Duration;
 
@@ -54,7 +53,7 @@ impl<'a> Client<'a> {
             Failure::Usage("which registry? Set TERRACE_URL, or give --url".to_owned())
         })?;
         let client = Self {
-            agent: http::agent()?,
+            agent: http::agent(&url)?,
             url,
             credential: Credential::find(given(&arguments.token))?,
             retries: arguments.retries,
@@ -399,13 +398,7 @@ fn given(argument: &Option<String>) -> Option<&str> {
 /// Whether others could read along on the way to this address: it is plain HTTP to another machine.
 fn is_in_the_clear(url: &str) -> bool {
     let uri: Uri = url.parse().unwrap_or_default();
-    let host = uri.host().unwrap_or_default();
-    let bare = host.trim_start_matches('[').trim_end_matches(']');
-    let is_loopback = match bare.parse::<IpAddr>() {
-        Ok(address) => address.is_loopback(),
-        Err(_) => host.eq_ignore_ascii_case("localhost"),
-    };
-    uri.scheme_str() == Some("http") && !is_loopback
+    uri.scheme_str() == Some("http") && !http::is_loopback(url)
 }
 
 const TOKENS: &str = "/admin/v1/tokens";

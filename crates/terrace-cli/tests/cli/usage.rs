@@ -162,6 +162,30 @@ fn a_token_is_not_sent_over_plain_http_to_another_machine() {
 }
 
 #[test]
+fn a_registry_on_this_machine_is_reached_without_a_proxy() {
+    for variable in [
+        "HTTPS_PROXY",
+        "HTTP_PROXY",
+        "ALL_PROXY",
+        "http_proxy",
+        "https_proxy",
+    ] {
+        let (registry, proxy) = (Registry::start(), Registry::start());
+        let mut command = terrace(&["key", "list", "acme", "--retries", "0"]);
+        command
+            .env("TERRACE_URL", registry.url())
+            .env("TERRACE_TOKEN", TOKEN);
+        ended(command.env(variable, proxy.url()));
+        assert!(
+            proxy.requests().is_empty(),
+            "{variable}: {:?}",
+            proxy.requests()
+        );
+        assert!(!registry.requests().is_empty(), "{variable}");
+    }
+}
+
+#[test]
 fn plain_http_is_allowed_by_the_environment_too() {
     for (value, code) in [("1", 6), ("true", 6), ("0", 2), ("false", 2), ("", 2)] {
         let mut command = terrace(&["token", "list", "--retries", "0"]);
