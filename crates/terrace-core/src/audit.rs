@@ -53,6 +53,23 @@ impl AuditEntry {
             _ => None,
         }
     }
+
+    /// Returns the key of another document that this change wrote and that nothing removes: of statements about a
+    /// package, of the keys of a namespace, or of a token's revocation.
+    pub fn wrote(&self) -> Option<FactKey> {
+        if self.status != 200 {
+            return None;
+        }
+        let (method, path) = self.what.split_once(' ')?;
+        match (method, Route::parse(path).ok()?) {
+            ("PUT", Route::Standing(package, _)) => Some(FactKey::Standings(package)),
+            ("PUT", Route::SigningKeys(namespace) | Route::SigningKey(namespace, _)) => {
+                Some(FactKey::SigningKeys(namespace))
+            }
+            ("DELETE", Route::Token(id)) => Some(FactKey::Revocation(id)),
+            _ => None,
+        }
+    }
 }
 
 /// Which entry was the newest a while ago, to find the end without a walk.
@@ -208,6 +225,42 @@ mod tests {
             "DELETE /admin/v1/tokens/0123456789abcdef",
             "PUT /v2/team/tools/manifests/1.0.0",
             "GET /admin/v1/mirror/registry.example.com/acme/widget/1.0.0",
+            "",
+        ] {
+            assert_eq!(entry(what, 200), None, "{what}");
+        }
+    }
+
+    #[test]
+    fn an_entry_names_the_document_that_it_wrote_and_that_stays() {
+        let entry = |what: &str, status| {
+            let mut entry: AuditEntry = serde_json::from_str(&chain(1)[0]).unwrap();
+            entry.what = what.to_owned();
+            entry.status = status;
+            entry.wrote().map(|key| key.to_string())
+        };
+        for (what, key) in [
+            (
+                "PUT /admin/v1/modules/acme/vpc/aws/1.0.0/standing",
+                "standings/modules/acme/vpc/aws",
+            ),
+            ("PUT /admin/v1/namespaces/acme/keys", "keys/acme"),
+            (
+                "PUT /admin/v1/namespaces/acme/keys/0123456789ABCDEF",
+                "keys/acme",
+            ),
+            (
+                "DELETE /admin/v1/tokens/0123456789abcdef",
+                "revocations/0123456789abcdef",
+            ),
+        ] {
+            assert_eq!(entry(what, 200).as_deref(), Some(key));
+            assert_eq!(entry(what, 409), None, "{what}");
+        }
+        for what in [
+            "DELETE /admin/v1/namespaces/acme/keys/0123456789ABCDEF",
+            "PUT /admin/v1/modules/acme/vpc/aws/1.0.0",
+            "POST /admin/v1/tokens",
             "",
         ] {
             assert_eq!(entry(what, 200), None, "{what}");

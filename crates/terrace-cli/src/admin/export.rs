@@ -12,7 +12,7 @@ use terrace_core::oci::Digest;
 use ureq::Agent;
 
 use super::directory::{Backup, Summary, Sums, local, path_of_fact};
-use super::loss::{AcceptedLoss, Older, lost_releases};
+use super::loss::{AcceptedLoss, Older, lost_documents, lost_entries, lost_releases};
 use super::stored::{Log, References, each_fact};
 use crate::archive::each_chunk;
 use crate::args::RegistryArguments;
@@ -48,6 +48,7 @@ pub(crate) fn export(
     let older = older(root, &client)?;
     let mut summary = Summary::new(client.url());
     compare_log(&client, &copy, output)?;
+    let newest = client.audit(u64::MAX, 0)?.newest;
     copy.begin_with(&summary)?;
     let mut sums = Sums::new();
     let mut references = References::default();
@@ -74,10 +75,15 @@ pub(crate) fn export(
         ));
     }
     // Before any bytes are fetched: the older copy, which has what is lost, stays as it is.
+    lost.extend(lost_entries(&references.log, newest, accepted));
     lost.extend(lost_releases(&references, accepted));
+    lost.extend(lost_documents(&references));
     lost.extend(older.map_or_else(Vec::new, |older| older.missing(&references.there, accepted)));
     if !lost.is_empty() {
-        lost.push("nothing was copied; another directory takes a copy of what is left".to_owned());
+        lost.push(
+            "nothing was copied; with --accept-loss for each, another directory takes a copy of the rest"
+                .to_owned(),
+        );
         return Err(Failure::Refused(lost));
     }
     // Bytes come behind what refers to them, so that nothing is referred to that had no time to come.

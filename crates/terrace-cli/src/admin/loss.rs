@@ -84,6 +84,19 @@ pub(super) fn lost_releases(references: &References, accepted: &[AcceptedLoss]) 
         .collect()
 }
 
+/// The other documents that the audit log has the writing of and that are missing. The same change, made again, writes them.
+pub(super) fn lost_documents(references: &References) -> Vec<String> {
+    let written = references.log.written.iter();
+    let lost = written.filter(|(key, _)| !references.there.contains(*key));
+    lost.map(|(key, number)| {
+        format!(
+            "{key} is missing, which was written by entry {number} of the audit log: bring it back from a copy \
+             (terrace admin import), or make its changes again (terrace admin audit lists them)"
+        )
+    })
+    .collect()
+}
+
 /// What is wrong with the audit log, of which entry `newest` is known, unless that is accepted.
 pub(super) fn lost_entries(log: &Log, newest: u64, accepted: &[AcceptedLoss]) -> Option<String> {
     if accepted.contains(&AcceptedLoss::AuditLog) {

@@ -108,6 +108,8 @@ pub(super) struct Log {
     /// The releases that were published, each with the number of the first entry that tells so. Entries behind
     /// a break count, too.
     pub(super) published: BTreeMap<String, u64>,
+    /// Other documents that were written and that nothing removes, in the same way.
+    pub(super) written: BTreeMap<String, u64>,
 }
 
 impl Log {
@@ -121,12 +123,16 @@ impl Log {
         if self.fault.is_none() {
             self.fault = self.chain.follow(text).err();
         }
-        let entry: Option<AuditEntry> = serde_json::from_str(text).ok();
-        if let Some(entry) = entry
-            && let Some(release) = entry.published()
-        {
-            let place = self.published.entry(release.to_string());
-            place.or_insert(entry.number);
+        let Ok(entry) = serde_json::from_str::<AuditEntry>(text) else {
+            return;
+        };
+        for (keys, key) in [
+            (&mut self.published, entry.published()),
+            (&mut self.written, entry.wrote()),
+        ] {
+            if let Some(key) = key {
+                keys.entry(key.to_string()).or_insert(entry.number);
+            }
         }
     }
 

@@ -5,7 +5,9 @@ use std::path::Path;
 use serde_json::json;
 use terrace_core::admin::VerifyBody;
 
-use super::loss::{AcceptedLoss, Older, has_old_archives, lost_entries, lost_releases};
+use super::loss::{
+    AcceptedLoss, Older, has_old_archives, lost_documents, lost_entries, lost_releases,
+};
 use super::stored::{References, all_archives, each_fact};
 use crate::args::RegistryArguments;
 use crate::client::Client;
@@ -47,6 +49,7 @@ pub(crate) fn verify(
     wrong.extend(changed);
     wrong.extend(lost_entries(&references.log, newest, accepted));
     wrong.extend(lost_releases(&references, accepted));
+    wrong.extend(lost_documents(&references));
     wrong.extend(older.map_or_else(Vec::new, |older| older.missing(&references.there, accepted)));
     if documents == 0 && has_old_archives(&stored, began) {
         wrong.push(format!(
