@@ -341,10 +341,6 @@ fn read(path: &str) -> Result<Route, Problem> {
         ["v1", "providers", namespace, provider_type, "versions"] => Ok(Route::ProviderVersions(
             provider(namespace, provider_type).map_err(missing)?,
         )),
-        ["v1", "providers", namespace, provider_type, version] => Ok(Route::ProviderVersion(
-            provider(namespace, provider_type).map_err(missing)?,
-            Version::parse_request(version).map_err(missing)?,
-        )),
         [
             "v1",
             "providers",
@@ -374,9 +370,6 @@ fn read(path: &str) -> Result<Route, Problem> {
             module(namespace, name, system).map_err(missing)?,
             Version::parse_request(version).map_err(missing)?,
         )),
-        ["v1", "modules", namespace, name, system, "download"] => Ok(Route::ModuleNewest(
-            module(namespace, name, system).map_err(missing)?,
-        )),
         ["oauth", "exchange"] => Ok(Route::Exchange),
         ["oauth", "authorize"] => Ok(Route::LoginStart),
         ["oauth", "callback"] => Ok(Route::LoginCallback),
@@ -387,20 +380,6 @@ fn read(path: &str) -> Result<Route, Problem> {
             let address = mirrored(hostname, namespace, provider_type).map_err(missing)?;
             mirror_file(path, address, file)
         }
-        ["origins", hostname, ".well-known", "terraform.json"] => {
-            Ok(Route::OriginDiscovery(hostname.parse().map_err(missing)?))
-        }
-        [
-            "origins",
-            hostname,
-            "v1",
-            "providers",
-            namespace,
-            provider_type,
-            "versions",
-        ] => Ok(Route::OriginVersions(
-            mirrored(hostname, namespace, provider_type).map_err(missing)?,
-        )),
         // The base URL without its final slash, whose last segment clients replace (clients.md 5.1).
         [hostname, _, _, file] if hostname.contains('.') && file.ends_with(".json") => {
             Err(Problem::BadRequest(NO_SLASH.to_owned()))
@@ -424,6 +403,28 @@ fn read(path: &str) -> Result<Route, Problem> {
         ["archives", expires, mac, file_name] => SignedPath::parse(expires, mac, file_name)
             .map(Route::Archive)
             .ok_or_else(|| no_such_route(path)),
+        // Those of update tools and scanners, after those of clients.
+        ["v1", "providers", namespace, provider_type, version] => Ok(Route::ProviderVersion(
+            provider(namespace, provider_type).map_err(missing)?,
+            Version::parse_request(version).map_err(missing)?,
+        )),
+        ["v1", "modules", namespace, name, system, "download"] => Ok(Route::ModuleNewest(
+            module(namespace, name, system).map_err(missing)?,
+        )),
+        ["origins", hostname, ".well-known", "terraform.json"] => {
+            Ok(Route::OriginDiscovery(hostname.parse().map_err(missing)?))
+        }
+        [
+            "origins",
+            hostname,
+            "v1",
+            "providers",
+            namespace,
+            provider_type,
+            "versions",
+        ] => Ok(Route::OriginVersions(
+            mirrored(hostname, namespace, provider_type).map_err(missing)?,
+        )),
         _ => Err(no_such_route(path)),
     }
 }
