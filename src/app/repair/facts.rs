@@ -3,6 +3,7 @@
 use terrace_core::index::IndexDocument;
 use terrace_core::key::{FactKey, IndexKey, Package, PushedFact, PushedIndex};
 use terrace_core::limits;
+use terrace_core::release::Release;
 use terrace_core::repair::{Position, Section};
 use terrace_core::version::Version;
 
@@ -102,20 +103,20 @@ impl<P: Platform> App<'_, P> {
 
     /// A package's lists, all together.
     async fn repair_versions(&self, step: &mut Step, package: &Package) -> Result<bool, Failure> {
-        let mut wanted = self.versions(package).await?;
+        let began = self.operations();
+        let wanted = self.versions(package).await;
+        self.spend_since(step, began);
+        let mut wanted = wanted?;
         // A list that says that there is nothing is made for whoever asks, and not kept.
         let is_empty = |it: &IndexDocument| it.metadata.pull.as_ref().is_some_and(|it| it.is_empty);
         wanted.retain(|(_, document)| !is_empty(document));
-        let bytes: usize = wanted.iter().map(|(_, document)| document.text.len()).sum();
-        // A page of a listing for each 1,000 versions; each is told in some 20 bytes at least.
-        let pages = 3 + bytes / 20_000;
-        step.spend(pages);
         if self.differing(step, &wanted).await.is_empty() {
             return Ok(false);
         }
-        step.spend(2 + pages + wanted.len());
-        self.index_versions(package).await?;
-        Ok(true)
+        let began = self.operations();
+        let written = self.index_versions(package).await;
+        self.spend_since(step, began);
+        written.map(|()| true)
     }
 
     async fn repair_version(
@@ -124,18 +125,39 @@ impl<P: Platform> App<'_, P> {
         package: &Package,
         version: &Version,
     ) -> Result<bool, Failure> {
-        step.spend(1);
-        let Some(release) = self.release(package, version).await? else {
+        let began = self.operations();
+        let wanted = self.version_wanted(step, package, version).await;
+        self.spend_since(step, began);
+        let Some((release, wanted)) = wanted? else {
             return Ok(false);
         };
-        let said = self.said(step, package).await?;
-        let wanted = self.indices_by(said, &release).await?;
         if self.differing(step, &wanted).await.is_empty() {
             return Ok(false);
         }
-        step.spend(5 + wanted.len());
-        self.index_version(&release).await?;
-        Ok(true)
+        let began = self.operations();
+        let written = self.index_version(&release).await;
+        self.spend_since(step, began);
+        written.map(|()| true)
+    }
+
+    /// Spends the operations since there were so many. How many a statement takes depends on what others are there.
+    fn spend_since(&self, step: &mut Step, began: u32) {
+        step.spend((self.operations() - began) as usize);
+    }
+
+    /// A release, and the indices that it should have.
+    async fn version_wanted(
+        &self,
+        step: &mut Step,
+        package: &Package,
+        version: &Version,
+    ) -> Result<Option<(Release, Indexed)>, Failure> {
+        let Some(release) = self.release(package, version).await? else {
+            return Ok(None);
+        };
+        let said = self.said(step, package).await?;
+        let wanted = self.indices_by(said, &release).await?;
+        Ok(Some((release, wanted)))
     }
 
     /// What is said of a package, read once in a step: whoever says something else meanwhile writes the
@@ -145,9 +167,7 @@ impl<P: Platform> App<'_, P> {
         let (_, said) = match known {
             Some(known) => step.said.insert(known),
             None => {
-                step.spend(2);
                 let said = self.said_of(package).await?;
-                step.spend(said.listed.len().div_ceil(1_000));
                 step.said.insert((package.clone(), said))
             }
         };

@@ -446,6 +446,31 @@ fn a_deleted_tag_whose_index_was_left_is_gone_after_a_repair() {
     pushed.get("manifests/latest").expect(404);
 }
 
+/// What releases have been signed with is read from each of them, where their objects do not tell.
+#[test]
+fn a_step_counts_what_a_look_at_statements_takes() {
+    const VERSIONS: usize = 30;
+    const BUDGET: usize = 40;
+    let memory = Memory::new();
+    let budget = BUDGET.to_string();
+    let registry = Registry::in_memory(&memory, &[("TERRACE_REPAIR_OPERATIONS", &budget)]);
+    for patch in 0..VERSIONS {
+        ProviderFixture::of("acme", "widget", &format!("1.0.{patch}")).publish(&registry);
+    }
+    say(
+        &registry,
+        "/admin/v1/providers/acme/widget/1.0.0/standing",
+        "revoked",
+    )
+    .expect(200);
+    memory.lose_metadata();
+    memory.forget_operations();
+    post(&registry, "/admin/v1/reindex", &json!({})).expect(200);
+    let operations = memory.operations().len();
+    // What is begun within the budget is ended, whatever it takes.
+    assert!(operations <= BUDGET + VERSIONS + 10, "{operations}");
+}
+
 /// Says that a version is revoked, or takes it back.
 fn say(registry: &Registry, path: &str, state: &str) -> Response {
     let body = json!({ "state": state, "reason": "a test" }).to_string();
