@@ -265,10 +265,10 @@ impl<P: Platform> App<'_, P> {
         let key = IndexKey::Version(package.clone(), version.clone());
         let indices = self.platform.indices();
         let found = indices.get(&key, IndexForm::Text, limits::LIST_CACHE_SECONDS);
-        Ok(match found.await?.map(|found| found.body) {
-            Some(Body::Text(text)) => DescribedVersion::parse(&text),
+        Ok(found.await?.and_then(|found| match found.body {
+            Body::Text(text) => DescribedVersion::parse(&found.metadata, &text),
             _ => None,
-        })
+        }))
     }
 
     async fn archive_states(

@@ -83,6 +83,44 @@ fn a_mirrored_version_whose_release_is_lost_takes_the_same_bytes_and_no_others()
     published.put(&registry).expect(201);
 }
 
+/// It has the old platform, and the index that it would write has no digest of it.
+#[test]
+fn a_mirrored_version_whose_release_is_lost_takes_no_platform_that_it_did_not_have() {
+    let (memory, registry) = registry();
+    let mirrored = MirrorFixture::of(ProviderFixture::of("acme", "widget", "1.0.0"));
+    let published = mirrored.clone().only("amd64");
+    published.publish(&registry);
+    memory.remove_object("releases/providers/registry.example.com/acme/widget/1.0.0");
+    is_refused_as_lost(mirrored.put(&registry), "was not part of it");
+    published.put(&registry).expect(201);
+    mirrored.publish(&registry);
+}
+
+#[test]
+fn a_revoked_version_whose_release_is_lost_takes_no_bytes() {
+    let (memory, registry) = registry();
+    let published = module("hello");
+    published.publish(&registry);
+    let body = json!({ "state": "revoked", "reason": "it deletes" });
+    let path = "/admin/v1/modules/acme/vpc/aws/1.0.0/standing";
+    let body = body.to_string();
+    registry
+        .admin("PUT", path, Some(body.as_bytes()))
+        .expect(200);
+    memory.remove_object(MODULE);
+    let (removed, lost) = reindex(&registry, &[]);
+    assert_eq!(lost, ["acme/vpc/aws@1.0.0"]);
+    assert!(!removed.contains(&MODULE_INDEX.to_owned()), "{removed:?}");
+    for says in ["hello", "evil"] {
+        let refused = module(says).put(&registry);
+        is_refused_as_lost(refused, "With which bytes is unknown");
+    }
+    let (removed, lost) = reindex(&registry, &["acme/vpc/aws@1.0.0"]);
+    assert_eq!(lost, [""; 0]);
+    assert!(removed.contains(&MODULE_INDEX.to_owned()), "{removed:?}");
+    module("other").publish(&registry);
+}
+
 #[test]
 fn a_version_that_never_was_and_one_whose_index_is_gone_are_free() {
     let (memory, registry, _) = lost_module();

@@ -2,9 +2,10 @@
 
 use serde_json::Value;
 
+use super::IndexMetadata;
 use crate::digest::Sha256;
 
-/// The digests of a version's files, by their names, as its index has them. An index is written after the commit
+/// The digests of a version's files, by their names, as its index has them; none for a revoked version. An index is written after the commit
 /// of its release and at no other time: where the release is missing, it is lost.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DescribedVersion {
@@ -17,13 +18,16 @@ pub(crate) const ARCHIVE: &str = "archive";
 pub(crate) const SHASUMS: &str = "SHA256SUMS";
 
 impl DescribedVersion {
-    /// Reads the text of a version index; `None` where it names no digest, as that of a revoked version. A type
-    /// for each kind would be 3 KiB of the upload.
-    pub fn parse(text: &str) -> Option<Self> {
-        let index: Value = serde_json::from_str(text).ok()?;
+    /// Reads a version index; `None` where it neither names a digest nor says that the version is revoked. A type for
+    /// each kind would be 3 KiB of the upload.
+    pub fn parse(metadata: &IndexMetadata, text: &str) -> Option<Self> {
         let mut described = Self {
             digests: Vec::new(),
         };
+        if metadata.gone.is_some() {
+            return Some(described);
+        }
+        let index: Value = serde_json::from_str(text).ok()?;
         described.add(ARCHIVE, index.get("sha256"));
         described.add(SHASUMS, index.get("shasums"));
         for list in ["packages", "offered"] {
@@ -43,6 +47,11 @@ impl DescribedVersion {
         }
     }
 
+    /// Whether the index of a revoked version, which names no digests, is all there is.
+    pub fn is_of_unknown_bytes(&self) -> bool {
+        self.digests.is_empty()
+    }
+
     /// Returns the digest of this name.
     pub fn digest(&self, name: &str) -> Option<Sha256> {
         let mut digests = self.digests.iter();
@@ -55,6 +64,11 @@ impl DescribedVersion {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::index::IndexDocument;
+
+    fn parse(text: &str) -> Option<DescribedVersion> {
+        DescribedVersion::parse(&IndexDocument::new(text.to_owned()).metadata, text)
+    }
 
     const DIGEST: Sha256 = Sha256::from_bytes([7; 32]);
 
@@ -78,16 +92,25 @@ mod tests {
                 "linux_amd64",
             ),
         ] {
-            let described = DescribedVersion::parse(&text).unwrap();
+            let described = parse(&text).unwrap();
             assert_eq!(described.digest(name), Some(DIGEST), "{text}");
             assert_eq!(described.digest("darwin_arm64"), None);
         }
     }
 
     #[test]
+    fn the_index_of_a_revoked_version_describes_one_of_unknown_bytes() {
+        let gone = IndexDocument::gone(&"it deletes".parse().unwrap());
+        let described = DescribedVersion::parse(&gone.metadata, &gone.text).unwrap();
+        assert!(described.is_of_unknown_bytes());
+        let known = parse(&format!(r#"{{"sha256":"{DIGEST}"}}"#)).unwrap();
+        assert!(!known.is_of_unknown_bytes());
+    }
+
+    #[test]
     fn an_index_without_a_digest_describes_nothing() {
         for text in ["gone", "{}", "", r#"{"packages":[]}"#, r#"{"sha256":"x"}"#] {
-            assert_eq!(DescribedVersion::parse(text), None, "{text}");
+            assert_eq!(parse(text), None, "{text}");
         }
     }
 }
