@@ -246,12 +246,28 @@ impl<P: Platform> App<'_, P> {
         package: &Package,
         version: &Version,
     ) -> Option<DescribedVersion> {
-        match self.described(package, version).await {
+        match self.described_if_listed(package, version).await {
             Ok(described) => described,
             Err(failure) => {
                 self.problem(failure);
                 None
             }
+        }
+    }
+
+    /// The same as [`App::described`], for a version whose index may not be there: KV would remember for a while that it
+    /// found nothing, in front of the readers of what is about to be written. A listing is not remembered.
+    async fn described_if_listed(
+        &self,
+        package: &Package,
+        version: &Version,
+    ) -> Result<Option<DescribedVersion>, Failure> {
+        let name = IndexKey::Version(package.clone(), version.clone()).to_string();
+        // Names that go on behind it, such as those of prereleases, come later.
+        let page = self.platform.indices().list_keys(&name, None).await?;
+        match page.keys.contains(&name) {
+            true => self.described(package, version).await,
+            false => Ok(None),
         }
     }
 

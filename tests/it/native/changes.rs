@@ -143,7 +143,7 @@ impl Whole {
             _ if is("R2 delete incoming/") => {
                 assert_eq!(status, Some(self.status), "{what}: it is after the answer");
             }
-            Break::Before if is("KV get") => {
+            Break::Before if is("KV get") || is("KV list") => {
                 assert_eq!(status, Some(self.status), "{what}: the facts tell it");
             }
             Break::Busy if is("R2 delete garbage/") => {

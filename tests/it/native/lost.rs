@@ -121,6 +121,18 @@ fn a_revoked_version_whose_release_is_lost_takes_no_bytes() {
     module("other").publish(&registry);
 }
 
+/// KV remembers for a while that there was nothing, in front of the first readers.
+#[test]
+fn a_publish_does_not_read_the_index_that_it_is_about_to_write() {
+    let (memory, registry) = registry();
+    module("hello").publish(&registry);
+    let operations = memory.operations();
+    let written = format!("KV put {MODULE_INDEX}");
+    assert!(operations.contains(&written), "{operations:?}");
+    let read = format!("KV get {MODULE_INDEX}");
+    assert!(!operations.contains(&read), "{operations:?}");
+}
+
 #[test]
 fn a_version_that_never_was_and_one_whose_index_is_gone_are_free() {
     let (memory, registry, _) = lost_module();
@@ -139,7 +151,7 @@ fn a_version_that_is_published_meanwhile_is_not_taken_for_lost() {
     let (first, second) = (module("first"), module("second"));
     first.upload(&registry);
     let other = Registry::in_memory(&memory, &[]);
-    memory.before_operation(&format!("KV get {MODULE_INDEX}"), move || {
+    memory.before_operation(&format!("KV list {MODULE_INDEX}"), move || {
         first.put(&other).expect(201);
     });
     let told = second.put(&registry).expect(409).errors();
