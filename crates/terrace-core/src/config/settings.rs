@@ -109,9 +109,14 @@ settings! {
     variable REPAIR_OPERATIONS = "TERRACE_REPAIR_OPERATIONS";
 }
 
-/// Whether a variable of the environment is meant for Terrace: whether its name begins with `TERRACE_`, in
-/// whatever case, or with a word that is one edit away from it (`TERACE_ACCESS`). All others are bindings.
+/// Whether a variable of the environment is meant for Terrace: whether its name begins with `TERRACE`, in whatever case and
+/// with anything after it (`TERRACE-ACCESS`), or with a word that is one edit away from `TERRACE_` (`TERACE_ACCESS`). All
+/// others are bindings.
 pub fn is_meant_for_terrace(name: &str) -> bool {
+    let beginning = name.get(..PREFIX.len() - 1).unwrap_or_default();
+    if beginning.eq_ignore_ascii_case(PREFIX.trim_end_matches('_')) {
+        return true;
+    }
     let first_word = name.split_inclusive('_').next().unwrap_or_default();
     first_word.len().abs_diff(PREFIX.len()) <= 1
         && spelling::distance(&first_word.to_ascii_uppercase(), PREFIX) <= 1
@@ -189,6 +194,8 @@ mod tests {
             ("TERACE_ACCESS", ACCESS),
             ("TERRACES_ACCESS", ACCESS),
             ("TERRCAE_ACCESS", ACCESS),
+            ("TERRACE-ACCESS", ACCESS),
+            ("TERRACEACCESS", ACCESS),
         ] {
             let told = format!("{misspelt} is not a setting of Terrace; did you mean {meant}?");
             assert_eq!(refusal(misspelt), Some(told));
