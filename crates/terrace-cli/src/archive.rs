@@ -57,6 +57,10 @@ impl Archive {
 
 /// Opens a user's file, so that one that is not there is told by its name.
 pub(crate) fn read_file(path: &Path, filename: String) -> Result<Archive, String> {
+    // A pipe or a device may have no end.
+    if std::fs::metadata(path).is_ok_and(|it| !it.is_file()) {
+        return Err(format!("{}: it is not a regular file", path.display()));
+    }
     Archive::read(filename, Source::File(path.to_owned()))
         .map_err(|error| format!("{}: {error}", path.display()))
 }

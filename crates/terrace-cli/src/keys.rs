@@ -5,6 +5,7 @@ use std::path::Path;
 
 use serde_json::json;
 use terrace_core::admin::{SigningKeysDocument, StandingBody};
+use terrace_core::limits;
 use terrace_core::name::Namespace;
 use terrace_core::openpgp::{KeyId, SigningKey, parse_signing_keys};
 use terrace_core::release::SigningKeyDocument;
@@ -151,10 +152,19 @@ fn report(namespace: &Namespace, document: &SigningKeysDocument) -> serde_json::
 }
 
 fn read(file: &Path) -> std::io::Result<Vec<u8>> {
-    if file != Path::new("-") {
-        return std::fs::read(file);
-    }
     let mut bytes = Vec::new();
-    std::io::stdin().read_to_end(&mut bytes)?;
-    Ok(bytes)
+    let most = limits::ADMIN_BODY_BYTES;
+    if file == Path::new("-") {
+        std::io::stdin().take(most + 1).read_to_end(&mut bytes)?;
+    } else {
+        std::fs::File::open(file)?
+            .take(most + 1)
+            .read_to_end(&mut bytes)?;
+    }
+    match u64::try_from(bytes.len()) {
+        Ok(size) if size <= most => Ok(bytes),
+        _ => Err(std::io::Error::other(format!(
+            "it has more than {most} bytes, which no public key has"
+        ))),
+    }
 }

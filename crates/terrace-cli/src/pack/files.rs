@@ -33,6 +33,10 @@ const IGNORE_FILES: [&str; 2] = [".gitignore", TERRAFORM_IGNORE];
 
 const TERRAFORM_IGNORE: &str = ".terraformignore";
 
+/// The files and directories after which the walk ends. An archive may have 20,000 files, and directories come on top;
+/// links that lead to each other would make the walk endless.
+const MOST_ENTRIES: usize = 25_000;
+
 /// Finds the files below `directory` that no `.gitignore` or `.terraformignore` names.
 ///
 /// No other ignore file of the machine counts, so that a module is packed in the same way by
@@ -63,7 +67,14 @@ pub(crate) fn find(directory: &Path) -> Result<Found, Vec<String>> {
         .build();
     let mut files = BTreeMap::new();
     let mut reasons = Vec::new();
-    for entry in walk {
+    for (count, entry) in walk.enumerate() {
+        if count > MOST_ENTRIES {
+            return Err(vec![format!(
+                "{} has more than {MOST_ENTRIES} files and directories, counting those that links lead to once for each \
+                 link: name what is no part of the module in {TERRAFORM_IGNORE}",
+                directory.display()
+            )]);
+        }
         match entry {
             Ok(entry) => match packable(&top, &entry) {
                 Ok(file) => files.extend(file),

@@ -211,6 +211,23 @@ fn a_link_is_packed_as_what_it_leads_to() {
 
 #[cfg(unix)]
 #[test]
+fn links_that_multiply_end_the_walk_with_a_reason() {
+    use std::os::unix::fs::symlink;
+    let module = directory(&[("main.tf", "")]);
+    for depth in 0..20 {
+        let place = module.path().join(format!("d{depth}"));
+        fs::create_dir(&place).unwrap();
+        for name in ["a", "b"] {
+            symlink(format!("../d{}", depth + 1), place.join(name)).unwrap();
+        }
+    }
+    fs::create_dir(module.path().join("d20")).unwrap();
+    let refused = dry_run(module.path()).expect(3).errors();
+    assert!(refused.contains("more than 25000"), "{refused}");
+}
+
+#[cfg(unix)]
+#[test]
 fn links_that_cannot_be_packed_are_all_told() {
     use std::os::unix::fs::symlink;
     let outside = directory(&[("secret", ""), ("place/x", "")]);
