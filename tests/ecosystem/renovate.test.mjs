@@ -1,9 +1,12 @@
 // Renovate looks updates up in the registry, and updates lock files.
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 
 import { unzipSync } from "fflate";
 
+import { root } from "../../scripts/lib/paths.mjs";
 import { sha256 } from "../clients/support/archives.mjs";
 import { usingModule, usingProvider } from "../clients/support/client.mjs";
 import { useTlsRegistry } from "../clients/support/oci.mjs";
@@ -102,16 +105,33 @@ describe("lookups", () => {
     });
   }
 
-  test("minimumReleaseAge holds updates back unless timestamps are optional", { skip }, async (t) => {
-    const offered = async (config) => {
-      const [{ updates }] = await lookUp(t, found, usingProvider(`${HOST}/acme/hello`, "0.1.0"), { minimumReleaseAge: "3 days", ...config });
-      return updates.filter(({ pendingChecks }) => !pendingChecks).map(({ newVersion }) => newVersion);
-    };
-    assert.deepEqual(await offered({ internalChecksFilter: "strict" }), []);
-    const packageRules = [{ matchDatasources: ["terraform-provider"], minimumReleaseAgeBehaviour: "timestamp-optional" }];
-    assert.deepEqual(await offered({ internalChecksFilter: "strict", packageRules }), ["0.2.0", "1.0.0"]);
+  test("minimumReleaseAge holds all updates back, and the settings of docs/tools.md offer them", { skip }, async (t) => {
+    const text = [
+      usingProvider(`${ORIGIN}/hashicorp/random`, "0.1.0"),
+      usingProvider(`${HOST}/acme/hello`, "0.1.0"),
+      usingModule(`${HOST}/acme/greeting/local`, "0.1.0"),
+      usingOci(`oci://${HOST}/modules/acme/greeting/local?tag=0.1.0`),
+    ].join("");
+    const settings = await documentedSettings();
+    const toMirror = settings.packageRules.find(({ registryUrls }) => registryUrls);
+    const { minimumReleaseAgeBehaviour, ...withoutAge } = toMirror;
+    assert.deepEqual(await offered(t, found, text, { packageRules: [withoutAge] }), Array(4).fill([]));
+    assert.deepEqual(await offered(t, found, text, settings), Array(4).fill(["0.2.0", "1.0.0"]));
   });
 });
+
+/** The versions that Renovate offers under `minimumReleaseAge`, for each dependency. */
+async function offered(t, found, text, settings) {
+  const deps = await lookUp(t, found, text, { minimumReleaseAge: "3 days", internalChecksFilter: "strict", ...settings });
+  return deps.map(({ updates }) => newVersions({ updates: updates.filter(({ pendingChecks }) => !pendingChecks) }));
+}
+
+/** The example of `renovate.json` in the documentation, for this registry. */
+async function documentedSettings() {
+  const text = await readFile(join(root, "docs", "tools.md"), "utf8");
+  const [, json] = text.match(/^```json\n([^]*?)^```/m);
+  return JSON.parse(json.replaceAll("registry.example.com", HOST));
+}
 
 describe("a private registry", () => {
   const found = useReleases("presigned", { TERRACE_ACCESS: "private" });

@@ -14,8 +14,8 @@ const REASONS = JSON.parse(process.env.TERRACE_TEST_ABSENT ?? "{}");
 /** The `skip` option of a test that needs a program: false, or why it is skipped. */
 export const unlessOnPath = (name) => (isOnPath(name) ? false : whyAbsent(name));
 
-/** Why a program is not here. */
-export const whyAbsent = (name) => REASONS[name] ?? `${name} is not on PATH`;
+/** The reason that a program is not here; `otherwise` where it is not known. */
+export const whyAbsent = (name, otherwise = `${name} is not on PATH`) => REASONS[name] ?? otherwise;
 
 /** Runs a program to its end, and ends it when that takes too long. `output` is all that it printed. */
 export function run(command, args, { cwd, env, input } = {}) {

@@ -10,7 +10,7 @@ import { runs, whyAbsent } from "../../clients/support/programs.mjs";
 import { scratch } from "../../clients/support/scratch.mjs";
 
 /** The `skip` option of a test that needs Renovate: false, or why it is skipped. */
-export const unlessInstalled = existsSync(renovate) ? false : whyAbsent("renovate");
+export const unlessInstalled = existsSync(renovate) ? false : whyAbsent("renovate", "`npm run ecosystem` has not installed Renovate");
 
 const UPDATE_LOCK = fileURLToPath(new URL("update-lock.mjs", import.meta.url));
 
