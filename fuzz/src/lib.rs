@@ -272,9 +272,14 @@ pub fn documents(data: &[u8]) {
     };
     match kind {
         b'v' => {
-            let described = std::str::from_utf8(data)
-                .ok()
-                .and_then(DescribedVersion::parse);
+            let metadata = IndexMetadata {
+                etag: "\"etag\"".to_owned(),
+                gone: None,
+                content: None,
+                pull: None,
+            };
+            let text = std::str::from_utf8(data).ok();
+            let described = text.and_then(|text| DescribedVersion::parse(&metadata, text));
             // No digest is ever read from a text that names none.
             assert!(described.is_none() || data.contains(&b':'));
         }
