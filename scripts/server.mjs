@@ -67,7 +67,21 @@ function listen(port) {
  * `s3` says how to reach the S3 endpoint, `env` holds what the environment of clients needs (`TERRACE_URL`,
  * `TERRACE_TOKEN`, with https `SSL_CERT_FILE`), `ended` settles when the server ends by itself.
  */
-export async function startServer(
+export async function startServer(cleanup, options = {}) {
+  try {
+    return await startOnce(cleanup, options);
+  } catch (error) {
+    if (error.code !== TERMINATED) throw error;
+    // Nobody here sends it that signal before it is ready.
+    options.say?.("another process has ended `wrangler dev` with SIGTERM: starting it again");
+    return startOnce(cleanup, options);
+  }
+}
+
+/** The exit code of a program that SIGTERM ended (128 + 15). */
+const TERMINATED = 143;
+
+async function startOnce(
   cleanup,
   {
     port = 0,
@@ -80,7 +94,7 @@ export async function startServer(
     bindings = {},
     trusts,
     say,
-  } = {},
+  },
 ) {
   await mkdir(stateDir, { recursive: true });
   const usedPort = port || (await freePort());
@@ -187,7 +201,7 @@ async function firstAnswer(url, tls, { child, ended }, { logFile, say }) {
     throw new Error(`the registry answers ${answer.status} to discovery: ${answer.body}`);
   } catch (error) {
     if (!(error instanceof NotReady)) throw error;
-    throw new CommandFailed(error.message, await readFile(logFile, "utf8"), { logFile });
+    throw new CommandFailed(error.message, await readFile(logFile, "utf8"), { code: error.code, logFile });
   }
 }
 

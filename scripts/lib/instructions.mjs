@@ -14,10 +14,11 @@ const BASELINE = join(root, "crates", "terrace-core", "benches", "instructions",
 
 /**
  * How much a count may differ: what the compiler makes of one function depends a little on all others. The smallest
- * benchmarks take less than a thousand instructions.
+ * benchmarks take less than a thousand instructions, and the allocator's share of them differs by about a hundred between
+ * machines (1,518 and 1,619 for one of them).
  */
 const TOLERANCE = 0.03;
-const TOLERATED = 100;
+const TOLERATED = 200;
 
 /** Why instructions cannot be counted here, or `null`. Brings valgrind, if that is all that is missing. */
 export async function whyNotCounted() {

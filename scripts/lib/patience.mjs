@@ -10,8 +10,13 @@ const DEFAULTS = { idle: 60_000, most: 600_000, say: 15_000, look: 1_000 };
 /** The share of CPU that counts as work: an idle server that gets the same request again and again uses less. */
 const AT_WORK = 0.02;
 
-/** A program that did not become ready; `message` says why. */
-export class NotReady extends Error {}
+/** A program that did not become ready; `message` says why, and `code` is its exit code, if it ended. */
+export class NotReady extends Error {
+  constructor(message, code) {
+    super(message);
+    this.code = code;
+  }
+}
 
 /**
  * Waits until `ready` resolves, as long as the program is at work: it runs, and its log grows or it uses CPU. Where CPU
@@ -29,7 +34,7 @@ export async function waitWhileAtWork({ title, ready, group, ended, logFile, say
     return await Promise.race([
       ready(stop.signal),
       ended.then((code) => {
-        throw new NotReady(`${title} ended with exit code ${code} before it was ready`);
+        throw new NotReady(`${title} ended with exit code ${code} before it was ready`, code);
       }),
       watch({ title, progress: () => progress(group, logFile), say, times: { ...DEFAULTS, ...times } }, stop.signal),
     ]);

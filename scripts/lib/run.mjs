@@ -100,7 +100,8 @@ export async function serve(node, args, { cwd = root, env = process.env, log }) 
   const file = await openLog(log, [node, ...args].join(" "));
   const options = { cwd, env: withoutColour(env), stdio: ["ignore", "pipe", "pipe", "ipc"], detached: !isWindows };
   const child = spawn(node, [...preload, ...args], options);
-  const kill = () => signal(child, "SIGKILL");
+  const group = new ProcessGroup(child);
+  const kill = () => group.signal("SIGKILL");
   kills.add(kill);
   child.on("exit", () => kills.delete(kill));
   child.stdout.pipe(file, { end: false });
@@ -113,31 +114,47 @@ export async function serve(node, args, { cwd = root, env = process.env, log }) 
     });
     child.on("exit", (code) => done(code));
   });
+  // What is left of the group has no reason to stay, and writes until it is gone, too.
+  const gone = ended.then(() => group.kill());
   let stopped;
-  return { child, ended, logged, stop: () => (stopped ??= stop(child, ended)) };
+  return { child, ended, logged, stop: () => (stopped ??= stop(group, gone)) };
 }
 
 /** How long a process group may take to end by itself, and how long one that was killed is waited for. */
 const PATIENCE_MS = 5_000;
 const GONE_MS = 2_000;
 
-async function stop(child, ended) {
-  if (!signal(child, "SIGTERM")) return;
-  const late = setTimeout(() => signal(child, "SIGKILL"), PATIENCE_MS);
-  await ended;
+async function stop(group, gone) {
+  group.signal("SIGTERM");
+  const late = setTimeout(() => group.signal("SIGKILL"), PATIENCE_MS);
+  await gone;
   clearTimeout(late);
-  // The leader is gone; what is left of its group has no reason to stay, and writes until it is gone, too.
-  for (const until = Date.now() + GONE_MS; signal(child, "SIGKILL") && Date.now() < until; ) await sleep(20);
 }
 
-/** Signals the process group of `child`; false when there is nobody left to hear it. */
-function signal(child, name) {
-  if (!child.pid) return false;
-  try {
-    if (isWindows) return child.kill(name);
-    return process.kill(-child.pid, name);
-  } catch {
-    return false;
+/** The process group that a child leads. Once it is empty it gets no signal: its id may be another group's by then. */
+class ProcessGroup {
+  #child;
+  #isEmpty = false;
+
+  constructor(child) {
+    this.#child = child;
+  }
+
+  /** Signals its processes; false when none is left. */
+  signal(name) {
+    if (!this.#child.pid || this.#isEmpty) return false;
+    try {
+      return isWindows ? this.#child.kill(name) : process.kill(-this.#child.pid, name);
+    } catch {
+      this.#isEmpty = true;
+      return false;
+    }
+  }
+
+  /** Kills what its leader, which has ended, left behind, and waits until none is left. */
+  async kill() {
+    for (const until = Date.now() + GONE_MS; this.signal("SIGKILL") && Date.now() < until; ) await sleep(20);
+    this.#isEmpty = true;
   }
 }
 
