@@ -21,7 +21,9 @@ const WASM = "build/index_bg.wasm";
 const WASM_WITH_NAMES = "build/index_bg.names.wasm";
 export const wasmWithNames = join(root, WASM_WITH_NAMES);
 
-const workspace = ["Cargo.toml", "Cargo.lock", ".cargo", "crates/terrace-core/Cargo.toml", "crates/terrace-core/src"];
+/** The crates that the Worker and the command share. */
+const SHARED = ["base", "archive", "openpgp", "presign", "signature", "core"].map((name) => `crates/terrace-${name}`);
+const workspace = ["Cargo.toml", "Cargo.lock", ".cargo", ...SHARED.flatMap((crate) => [`${crate}/Cargo.toml`, `${crate}/src`])];
 
 export async function buildWorker() {
   const env = await buildEnv();

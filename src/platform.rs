@@ -13,11 +13,11 @@ mod upstream;
 use std::cell::OnceCell;
 use std::rc::Rc;
 
+use terrace_core::api::route::MIRROR_PREFIX;
 use terrace_core::config::{Config, is_variable_for_terrace};
-use terrace_core::problem::Problem;
-use terrace_core::reply::Reply;
-use terrace_core::route::MIRROR_PREFIX;
-use terrace_core::signed_path::PULL_PREFIX;
+use terrace_core::http::problem::Problem;
+use terrace_core::http::reply::Reply;
+use terrace_core::storage::signed_path::PULL_PREFIX;
 use worker::wasm_bindgen::{JsCast as _, JsValue, throw_str};
 use worker::wasm_bindgen_futures::{JsFuture, future_to_promise};
 use worker::{Context, Env, console_error, console_log, console_warn, js_sys, web_sys};

@@ -4,13 +4,13 @@
 
 use std::cell::{Cell, RefCell};
 
-use terrace_core::access::TokenId;
+use terrace_base::time::UnixTime;
+use terrace_core::api::route::{Method, is_fenced};
+use terrace_core::auth::access::TokenId;
 use terrace_core::config::Config;
+use terrace_core::http::reply::Reply;
+use terrace_core::http::request_line::{Client, IndexState, RequestLine, Took, Usage};
 use terrace_core::read::{Answered, Asked, Begun, Found, IndexForm, Lookup, begin};
-use terrace_core::reply::Reply;
-use terrace_core::request_line::{Client, IndexState, RequestLine, Took, Usage};
-use terrace_core::route::{Method, is_fenced};
-use terrace_core::time::UnixTime;
 
 use crate::isolate::Isolate;
 use crate::store::Counted;

@@ -2,15 +2,15 @@
 //!
 //! Each contract says what *done* means. Everything above them runs natively in tests.
 
-use terrace_core::digest::Sha256;
+use terrace_base::digest::Sha256;
+use terrace_base::time::UnixTime;
+use terrace_core::http::request_line::Client;
 use terrace_core::index::{IndexDocument, ListedRelease};
-use terrace_core::key::{ArchiveKey, BytesKey, ChunkKey, FactKey, IndexKey, Package};
+use terrace_core::model::version::Version;
 use terrace_core::oci::Digest;
-use terrace_core::origin::{Fetch, Fetched, Guard};
 use terrace_core::read::{Found, IndexForm};
-use terrace_core::request_line::Client;
-use terrace_core::time::UnixTime;
-use terrace_core::version::Version;
+use terrace_core::storage::key::{ArchiveKey, BytesKey, ChunkKey, FactKey, IndexKey, Package};
+use terrace_core::upstream::origin::{Fetch, Fetched, Guard};
 
 use crate::isolate::Isolate;
 use crate::tally::Tally;
@@ -260,7 +260,7 @@ pub trait Uploads {
         digest: Digest,
     ) -> Result<Option<Stored>, StoreError>;
 
-    /// Removes objects by what follows [`UPLOADS`](terrace_core::key::UPLOADS) in their keys, at most
+    /// Removes objects by what follows [`UPLOADS`](terrace_core::storage::key::UPLOADS) in their keys, at most
     /// 1,000 of them.
     async fn remove(&self, names: Vec<String>) -> Result<(), StoreError>;
 }

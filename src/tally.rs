@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use terrace_core::request_line::{IndexState, Took, Usage};
+use terrace_core::http::request_line::{IndexState, Took, Usage};
 
 /// Counts. A platform has one for each request, or for several that nobody tells apart.
 #[derive(Debug, Default)]

@@ -9,60 +9,60 @@ use std::str::FromStr;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
-use terrace_core::access::{
-    OwnerPattern, RevocationDocument, Revocations, Scope, Scopes, Sealable, Seals, Token,
-    TokenDocument, TokenId, TokenKeys, TokenName,
-};
-use terrace_core::address::{MirroredAddress, ModuleAddress, ProviderAddress};
-use terrace_core::admin::{
-    FactBody, GarbageBody, MirrorBody, ModuleBody, ProviderBody, ReindexBody, RestoreBody,
-    RotationBody, SigningKeysDocument, StandingBody, TokenBody, UploadsBody, VerifyBody,
-};
-use terrace_core::archive::{
+use terrace_archive::{
     Entry, Step, TarGzInspector, ZipInspector, check_module_archive, check_provider_package,
     inspect_tar_gz, inspect_zip, module_archive_warnings,
 };
-use terrace_core::audit::{AuditChain, AuditEntry, AuditHead};
-use terrace_core::config::Config;
-use terrace_core::digest::Sha256;
-use terrace_core::exchange::{self, ExchangeRequest};
-use terrace_core::index::{self, DescribedVersion, IndexMetadata, ListedRelease};
-use terrace_core::key::{ArchiveKey, BytesKey, FactKey, IndexKey, Package, PushedFact};
-use terrace_core::login::{
+use terrace_base::digest::Sha256;
+use terrace_base::secret::Secret;
+use terrace_base::time::UnixTime;
+use terrace_core::api::admin::{
+    FactBody, GarbageBody, MirrorBody, ModuleBody, ProviderBody, ReindexBody, RestoreBody,
+    RotationBody, SigningKeysDocument, StandingBody, TokenBody, UploadsBody, VerifyBody,
+};
+use terrace_core::api::route::Route;
+use terrace_core::auth::access::{
+    OwnerPattern, RevocationDocument, Revocations, Scope, Scopes, Sealable, Seals, Token,
+    TokenDocument, TokenId, TokenKeys, TokenName,
+};
+use terrace_core::auth::exchange::{self, ExchangeRequest};
+use terrace_core::auth::login::{
     Allowed, Browser, Challenge, Code, Consent, Form, GitHubList, GitHubMembers, Person, Port,
     ProviderAnswer, Terminal, TerminalState, TokenRequest, Verifier,
 };
-use terrace_core::name::{Hostname, Namespace};
+use terrace_core::auth::oidc::{
+    Discovery, Expected, IssuerKeys, IssuerUrl, LoginRules, TrustedPublishers, UnverifiedToken,
+};
+use terrace_core::config::Config;
+use terrace_core::http::range;
+use terrace_core::http::reply::Body;
+use terrace_core::http::request_line::Client;
+use terrace_core::index::{self, DescribedVersion, IndexMetadata, ListedRelease};
+use terrace_core::maintenance::audit::{AuditChain, AuditEntry, AuditHead};
+use terrace_core::maintenance::repair::{CursorDocument, GarbageDocument, Position};
+use terrace_core::maintenance::restore::{Restored, check_referrer};
+use terrace_core::model::address::{MirroredAddress, ModuleAddress, ProviderAddress};
+use terrace_core::model::name::{Hostname, Namespace};
+use terrace_core::model::package_hash::PackageHash;
+use terrace_core::model::platform::Platform;
+use terrace_core::model::protocol_version::ProtocolVersion;
+use terrace_core::model::shasums::Shasums;
+use terrace_core::model::source::SourceUrl;
+use terrace_core::model::status::{KeyState, KeyStatement, Reason, Standings, State, Statement};
+use terrace_core::model::subdir::Subdir;
+use terrace_core::model::version::Version;
 use terrace_core::oci::pushed::{
     LinkDocument, ProviderRepositories, PushedManifest, PushedRequest, TagDocument, UploadId,
     UploadSession, pushed_packages,
 };
 use terrace_core::oci::{Digest, OciPath, OciRequest, Query, Reference, RepositoryName, TagPage};
-use terrace_core::oidc::{
-    Discovery, Expected, IssuerKeys, IssuerUrl, LoginRules, TrustedPublishers, UnverifiedToken,
-};
-use terrace_core::openpgp::{KeyId, detached_signature, parse_signing_keys, verify_detached};
-use terrace_core::origin::{Constraints, Fetched, OriginVersions, Service};
-use terrace_core::package_hash::PackageHash;
-use terrace_core::platform::Platform;
-use terrace_core::protocol_version::ProtocolVersion;
 use terrace_core::publish::{MirrorPublication, ModulePublication, ProviderPublication};
-use terrace_core::pull::{OriginDocument, ProviderPattern, VersionPattern};
-use terrace_core::range;
 use terrace_core::read::{Answered, Asked, Begun, Found, IndexForm, begin};
-use terrace_core::release::Release;
-use terrace_core::repair::{CursorDocument, GarbageDocument, Position};
-use terrace_core::reply::Body;
-use terrace_core::request_line::Client;
-use terrace_core::restore::{Restored, check_referrer};
-use terrace_core::route::Route;
-use terrace_core::secret::Secret;
-use terrace_core::shasums::Shasums;
-use terrace_core::source::SourceUrl;
-use terrace_core::standing::{KeyState, KeyStatement, Reason, Standings, State, Statement};
-use terrace_core::subdir::Subdir;
-use terrace_core::time::UnixTime;
-use terrace_core::version::Version;
+use terrace_core::storage::key::{ArchiveKey, BytesKey, FactKey, IndexKey, Package, PushedFact};
+use terrace_core::storage::release::Release;
+use terrace_core::upstream::origin::{Constraints, Fetched, OriginVersions, Service};
+use terrace_core::upstream::pull::{OriginDocument, ProviderPattern, VersionPattern};
+use terrace_openpgp::{KeyId, detached_signature, parse_signing_keys, verify_detached};
 
 const NOW: UnixTime = UnixTime(1_800_000_000);
 

@@ -1,15 +1,15 @@
 //! Who is asking, and whether they may.
 
-use terrace_core::access::{
+use terrace_core::api::route::{Method, Route};
+use terrace_core::auth::access::{
     BadCredentials, Caller, Owner, RevocationDocument, Revocations, TokenId, network,
 };
-use terrace_core::key::{FactKey, IndexKey, Package, REVOCATIONS};
+use terrace_core::http::problem::Problem;
+use terrace_core::http::reply::{Body, Reply};
 use terrace_core::limits;
-use terrace_core::own_hosts::OwnHosts;
-use terrace_core::problem::Problem;
+use terrace_core::model::own_hosts::OwnHosts;
 use terrace_core::read::{Asked, IndexForm, refusal, refused};
-use terrace_core::reply::{Body, Reply};
-use terrace_core::route::{Method, Route};
+use terrace_core::storage::key::{FactKey, IndexKey, Package, REVOCATIONS};
 
 use super::{App, Failure, Task};
 use crate::isolate::Remembered;

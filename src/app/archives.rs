@@ -1,13 +1,13 @@
 //! Archives behind Worker-signed URLs: streamed natively between the client and the bucket.
 
+use terrace_core::api::route::Method;
+use terrace_core::http::problem::Problem;
+use terrace_core::http::range::{self, Wanted};
+use terrace_core::http::reply::{Body, CachePolicy, Reply};
 use terrace_core::limits;
-use terrace_core::presign::SignedMethod;
-use terrace_core::problem::Problem;
-use terrace_core::range::{self, Wanted};
 use terrace_core::read::CONTENT_DIGEST;
-use terrace_core::reply::{Body, CachePolicy, Reply};
-use terrace_core::route::Method;
-use terrace_core::signed_path::SignedPath;
+use terrace_core::storage::signed_path::SignedPath;
+use terrace_presign::SignedMethod;
 
 use super::{App, Failure, content_length};
 use crate::store::{Archives as _, Clock as _, Payload, Platform, Request, Stored};

@@ -1,14 +1,14 @@
 //! Writes down every change that was let through.
 
 use futures_util::future::join_all;
-use terrace_core::admin::AuditPage;
-use terrace_core::audit::{AuditEntry, AuditHead};
-use terrace_core::digest::Sha256;
-use terrace_core::key::{AUDIT, FactKey};
+use terrace_base::digest::Sha256;
+use terrace_core::api::admin::AuditPage;
+use terrace_core::api::route::Method;
+use terrace_core::http::reply::Reply;
 use terrace_core::limits;
+use terrace_core::maintenance::audit::{AuditEntry, AuditHead};
 use terrace_core::oci::{Digest, Query};
-use terrace_core::reply::Reply;
-use terrace_core::route::Method;
+use terrace_core::storage::key::{AUDIT, FactKey};
 
 use super::access::ADDRESS;
 use super::documents::BUSY_TRIES;

@@ -1,7 +1,7 @@
 //! Documents, read, listed and written: patiently where a key is written too often.
 
 use serde::de::DeserializeOwned;
-use terrace_core::key::FactKey;
+use terrace_core::storage::key::FactKey;
 
 use super::{App, Failure};
 use crate::store::{Clock as _, Condition, Facts as _, ListedFact, Platform, Revision, StoreError};

@@ -1,9 +1,9 @@
 //! Trusted publishing: a job of a CI gets a token for the one that its CI has given it.
 
-use terrace_core::exchange::{ExchangeError, ExchangeRequest, answer, token_for};
+use terrace_core::auth::exchange::{ExchangeError, ExchangeRequest, answer, token_for};
+use terrace_core::auth::oidc::{Grant, IssuerKeys, Quoted, Refusal, UnverifiedToken};
+use terrace_core::http::reply::Reply;
 use terrace_core::limits;
-use terrace_core::oidc::{Grant, IssuerKeys, Quoted, Refusal, UnverifiedToken};
-use terrace_core::reply::Reply;
 
 use super::access::ADDRESS;
 use super::issuer::KeysAt;

@@ -4,8 +4,8 @@ use std::cell::Cell;
 
 use futures_util::future::join_all;
 use terrace_core::index::IndexDocument;
-use terrace_core::key::{FactKey, IndexKey};
 use terrace_core::limits;
+use terrace_core::storage::key::{FactKey, IndexKey};
 
 use super::documents::BUSY_TRIES;
 use super::read::Indexed;

@@ -1,13 +1,13 @@
 //! Archives that nothing refers to: marked, and removed an hour later. That none is removed which a
-//! release refers to is argued in [`terrace_core::repair`].
+//! release refers to is argued in [`terrace_core::maintenance::repair`].
 
-use terrace_core::admin::{GarbageAnswer, GarbageBody, MarkedBody};
-use terrace_core::key::{ArchiveKey, BytesKey, FactKey, GARBAGE};
+use terrace_base::time::UnixTime;
+use terrace_core::api::admin::{GarbageAnswer, GarbageBody, MarkedBody};
+use terrace_core::http::problem::Problem;
+use terrace_core::http::reply::Reply;
 use terrace_core::limits;
-use terrace_core::problem::Problem;
-use terrace_core::repair::{GarbageDocument, GarbageState};
-use terrace_core::reply::Reply;
-use terrace_core::time::UnixTime;
+use terrace_core::maintenance::repair::{GarbageDocument, GarbageState};
+use terrace_core::storage::key::{ArchiveKey, BytesKey, FactKey, GARBAGE};
 
 use super::tokens::{json, parse};
 use super::{App, Failure, operations};

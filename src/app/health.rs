@@ -1,10 +1,10 @@
 //! Whether the registry works.
 
 use futures_util::future::join;
-use terrace_core::key::{FactKey, IndexKey};
+use terrace_core::http::reply::{CachePolicy, Reply};
 use terrace_core::limits;
 use terrace_core::read::IndexForm;
-use terrace_core::reply::{CachePolicy, Reply};
+use terrace_core::storage::key::{FactKey, IndexKey};
 
 use super::App;
 use crate::store::{Facts as _, Indices as _, Platform, StoreError};

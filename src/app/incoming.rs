@@ -4,9 +4,9 @@
 //! it. Digests are no secrets; lock files hold them. So for a publisher who may not read everything it
 //! makes no difference what is stored already: what counts is what was brought for the same release.
 
-use terrace_core::access::Caller;
-use terrace_core::key::IncomingKey;
+use terrace_core::auth::access::Caller;
 use terrace_core::publish::{ArchiveState, ExpectedArchive, Publication};
+use terrace_core::storage::key::IncomingKey;
 
 use super::garbage::Look;
 use super::{App, Failure, Task};

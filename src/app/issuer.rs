@@ -1,7 +1,7 @@
 //! Providers of identities: what they say about themselves, and the keys that they sign with.
 
-use terrace_core::oidc::{Discovery, HttpsUrl, IssuerKeys, IssuerUrl, Refusal, limits};
-use terrace_core::time::UnixTime;
+use terrace_base::time::UnixTime;
+use terrace_core::auth::oidc::{Discovery, HttpsUrl, IssuerKeys, IssuerUrl, Refusal, limits};
 
 use super::{App, Failure};
 use crate::store::{Clock as _, Inquiry, Platform, Upstream as _};

@@ -2,17 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use terrace_core::access::Caller;
-use terrace_core::admin::{KeyChangeAnswer, SigningKeysDocument, StandingBody};
+use terrace_core::api::admin::{KeyChangeAnswer, SigningKeysDocument, StandingBody};
+use terrace_core::auth::access::Caller;
+use terrace_core::http::problem::Problem;
+use terrace_core::http::reply::{CachePolicy, Reply};
 use terrace_core::index::ListedRelease;
-use terrace_core::key::{FactKey, Package};
 use terrace_core::limits;
-use terrace_core::name::Namespace;
-use terrace_core::openpgp::{KeyId, SigningKey, parse_signing_keys};
-use terrace_core::problem::Problem;
-use terrace_core::release::{Release, SigningKeyDocument};
-use terrace_core::reply::{CachePolicy, Reply};
-use terrace_core::standing::{KeyState, KeyStatement, Reason, Standings};
+use terrace_core::model::name::Namespace;
+use terrace_core::model::status::{KeyState, KeyStatement, Reason, Standings};
+use terrace_core::storage::key::{FactKey, Package};
+use terrace_core::storage::release::{Release, SigningKeyDocument};
+use terrace_openpgp::{KeyId, SigningKey, parse_signing_keys};
 
 use super::standing::ACTIVE;
 use super::tokens::{json, parse};

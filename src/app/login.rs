@@ -5,16 +5,16 @@ mod github;
 mod openid;
 
 use serde_json::{Map, Value};
-use terrace_core::access::{SealFault, TokenId};
-use terrace_core::limits;
-use terrace_core::login::{
+use terrace_core::api::route::Route;
+use terrace_core::auth::access::{SealFault, TokenId};
+use terrace_core::auth::login::{
     Allowed, Browser, BrowserMark, CALLBACK_PATH, Code, Consent, ExchangeFault, Form, Login,
     LoginToken, ParameterFault, Person, Provider, SignInState, Stop, Terminal, TokenRequest,
     Verifier, consent_page,
 };
-use terrace_core::problem::Problem;
-use terrace_core::reply::Reply;
-use terrace_core::route::Route;
+use terrace_core::http::problem::Problem;
+use terrace_core::http::reply::Reply;
+use terrace_core::limits;
 
 use super::access::address;
 use super::audit::Change;

@@ -9,16 +9,16 @@ mod referrers;
 mod removal;
 mod uploads;
 
-use terrace_core::access::{Caller, Owner, Sight, TokenId};
-use terrace_core::key::{FactKey, PushedFact};
+use terrace_core::api::route::{Method, Route};
+use terrace_core::auth::access::{Caller, Owner, Sight, TokenId};
+use terrace_core::http::problem::Problem;
+use terrace_core::http::reply::{CachePolicy, Reply};
 use terrace_core::oci::pushed::{PushedPath, PushedRequest};
 use terrace_core::oci::{
     Digest, OciError, Query, RepositoryName, TokenAnswer, challenge, unauthorized,
 };
-use terrace_core::problem::Problem;
 use terrace_core::read::{CONTENT_DIGEST, oci_base, sized};
-use terrace_core::reply::{CachePolicy, Reply};
-use terrace_core::route::{Method, Route};
+use terrace_core::storage::key::{FactKey, PushedFact};
 
 use super::access::Need;
 use super::audit::{Change, answered};

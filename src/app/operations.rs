@@ -4,15 +4,15 @@
 use std::pin::Pin;
 
 use futures_util::future::join_all;
-use terrace_core::admin::{
+use terrace_core::api::admin::{
     FactBody, FactsAnswer, StoredAnswer, StoredArchive, VerifyAnswer, VerifyBody, WrongBytes,
 };
-use terrace_core::key::{ARCHIVES, BLOBS, BytesKey, FactKey, PASSING};
+use terrace_core::api::route::{Method, Route};
+use terrace_core::http::problem::Problem;
+use terrace_core::http::reply::Reply;
 use terrace_core::limits;
 use terrace_core::oci::Query;
-use terrace_core::problem::Problem;
-use terrace_core::reply::Reply;
-use terrace_core::route::{Method, Route};
+use terrace_core::storage::key::{ARCHIVES, BLOBS, BytesKey, FactKey, PASSING};
 
 use super::tokens::{json, parse};
 use super::{App, Failure};

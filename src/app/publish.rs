@@ -4,27 +4,27 @@ use std::collections::BTreeMap;
 
 use futures_util::future::try_join_all;
 use serde::de::DeserializeOwned;
-use terrace_core::access::Caller;
-use terrace_core::address::{MirroredAddress, ModuleAddress, ProviderAddress};
-use terrace_core::admin::{
+use terrace_archive::limits::READ_BYTES;
+use terrace_archive::{ArchiveFormat, Entry, Step as ZipStep, TarGzInspector};
+use terrace_core::api::admin::{
     MirrorBody, ModuleBody, ProviderBody, PublishAnswer, Published as PublishedBody,
 };
-use terrace_core::archive::limits::READ_BYTES;
-use terrace_core::archive::{ArchiveFormat, Entry, Step as ZipStep, TarGzInspector};
+use terrace_core::auth::access::Caller;
+use terrace_core::http::problem::Problem;
+use terrace_core::http::reply::{Body, CachePolicy, Reply};
 use terrace_core::index::DescribedVersion;
-use terrace_core::key::{BytesKey, FactKey, IndexKey, Package};
 use terrace_core::limits;
+use terrace_core::model::address::{MirroredAddress, ModuleAddress, ProviderAddress};
+use terrace_core::model::own_hosts::OwnHosts;
+use terrace_core::model::version::Version;
 use terrace_core::oci::Digest;
-use terrace_core::own_hosts::OwnHosts;
-use terrace_core::problem::Problem;
 use terrace_core::publish::{
     ArchiveState, ExpectedArchive, MirrorPublication, ModulePublication, Plan, ProviderPublication,
     Publication, Seen, Step, StoredRelease, release_metadata, too_large,
 };
 use terrace_core::read::IndexForm;
-use terrace_core::release::Release;
-use terrace_core::reply::{Body, CachePolicy, Reply};
-use terrace_core::version::Version;
+use terrace_core::storage::key::{BytesKey, FactKey, IndexKey, Package};
+use terrace_core::storage::release::Release;
 
 use super::garbage::{Look, being_removed};
 use super::incoming::incoming;

@@ -8,16 +8,16 @@ mod archive;
 mod lease;
 mod origin;
 
-use terrace_core::address::MirroredAddress;
 use terrace_core::index::{self, ListedRelease};
-use terrace_core::key::{ArchiveKey, ArchiveKind, Lease, Package};
 use terrace_core::limits;
-use terrace_core::origin::OriginPackage;
-use terrace_core::platform::Platform as ProviderPlatform;
+use terrace_core::model::address::MirroredAddress;
+use terrace_core::model::platform::Platform as ProviderPlatform;
+use terrace_core::model::version::Version;
 use terrace_core::publish::Step;
-use terrace_core::pull::{OriginDocument, SeenVersion};
-use terrace_core::release::{MirroredRelease, Release, SigningKeyDocument};
-use terrace_core::version::Version;
+use terrace_core::storage::key::{ArchiveKey, ArchiveKind, Lease, Package};
+use terrace_core::storage::release::{MirroredRelease, Release, SigningKeyDocument};
+use terrace_core::upstream::origin::OriginPackage;
+use terrace_core::upstream::pull::{OriginDocument, SeenVersion};
 
 use super::read::{Indexed, versions_of};
 use super::{App, Failure};

@@ -4,18 +4,18 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use terrace_core::digest::Sha256;
+use terrace_base::digest::Sha256;
+use terrace_base::sort;
+use terrace_core::http::reply::{Body, Reply};
+use terrace_core::http::request_line::IndexState;
 use terrace_core::index::{self, IndexDocument, ListedRelease};
-use terrace_core::key::{FactKey, IndexKey, Package};
 use terrace_core::limits;
-use terrace_core::order;
+use terrace_core::model::status::{KeyStatement, Standings};
+use terrace_core::model::version::Version;
 use terrace_core::publish::StoredRelease;
 use terrace_core::read::{Answered, FinishError, Found, IndexForm, Lookup};
-use terrace_core::release::Release;
-use terrace_core::reply::{Body, Reply};
-use terrace_core::request_line::IndexState;
-use terrace_core::standing::{KeyStatement, Standings};
-use terrace_core::version::Version;
+use terrace_core::storage::key::{FactKey, IndexKey, Package};
+use terrace_core::storage::release::Release;
 
 use super::follow::Shared;
 use super::{App, Boxed, Failure, Task};
@@ -489,7 +489,7 @@ impl<P: Platform> App<'_, P> {
             return Ok(Rc::clone(&known.releases));
         }
         let mut releases = self.list_releases(package).await?;
-        order::sort_by(&mut releases, |one, other| one.version.cmp(&other.version));
+        sort::sort_by(&mut releases, |one, other| one.version.cmp(&other.version));
         let releases: Rc<[ListedRelease]> = releases.into();
         self.listed.replace(Some(Listed {
             package: package.clone(),

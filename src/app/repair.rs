@@ -5,13 +5,13 @@ mod facts;
 mod incoming;
 mod indices;
 
-use terrace_core::admin::{ReindexAnswer, ReindexBody};
-use terrace_core::key::{FactKey, Package};
+use terrace_base::time::UnixTime;
+use terrace_core::api::admin::{ReindexAnswer, ReindexBody};
+use terrace_core::http::problem::Problem;
+use terrace_core::http::reply::Reply;
 use terrace_core::limits;
-use terrace_core::problem::Problem;
-use terrace_core::repair::{CursorDocument, Position, Section};
-use terrace_core::reply::Reply;
-use terrace_core::time::UnixTime;
+use terrace_core::maintenance::repair::{CursorDocument, Position, Section};
+use terrace_core::storage::key::{FactKey, Package};
 
 use self::indices::Made;
 use super::read::Said;

@@ -3,16 +3,19 @@
 
 use std::collections::BTreeMap;
 
-use terrace_core::admin::{
+use terrace_base::sort;
+use terrace_core::api::admin::{
     FactBody, MissingArchive, RefusedFact, RestoreAnswer, RestoreBody, UploadBody, UploadRequest,
     UploadsAnswer, UploadsBody,
 };
-use terrace_core::archive_url::ArchiveUrls;
-use terrace_core::key::{BytesKey, FactKey, IndexKey, PushedFact};
-use terrace_core::problem::Problem;
-use terrace_core::reply::Reply;
-use terrace_core::restore::{Restored, StoredReference, check_referrer, with_revocations};
-use terrace_core::{limits, order};
+use terrace_core::http::problem::Problem;
+use terrace_core::http::reply::Reply;
+use terrace_core::limits;
+use terrace_core::maintenance::restore::{
+    Restored, StoredReference, check_referrer, with_revocations,
+};
+use terrace_core::storage::archive_url::ArchiveUrls;
+use terrace_core::storage::key::{BytesKey, FactKey, IndexKey, PushedFact};
 
 use super::garbage::Look;
 use super::tokens::{json, parse};
@@ -85,7 +88,7 @@ impl<P: Platform> App<'_, P> {
             upload: UploadRequest {
                 method: "PUT".to_owned(),
                 url: upload.url,
-                headers: order::map(headers.map(|(name, value)| (name.to_owned(), value))),
+                headers: sort::map(headers.map(|(name, value)| (name.to_owned(), value))),
             },
         }
     }

@@ -1,13 +1,13 @@
 //! What is said of releases after their publish, and what follows for what is handed out.
 
-use terrace_core::access::Caller;
-use terrace_core::admin::StandingBody;
-use terrace_core::key::{FactKey, Package};
+use terrace_core::api::admin::StandingBody;
+use terrace_core::auth::access::Caller;
+use terrace_core::http::problem::Problem;
+use terrace_core::http::reply::Reply;
 use terrace_core::limits;
-use terrace_core::problem::Problem;
-use terrace_core::reply::Reply;
-use terrace_core::standing::{Reason, Standings, State, Statement};
-use terrace_core::version::Version;
+use terrace_core::model::status::{Reason, Standings, State, Statement};
+use terrace_core::model::version::Version;
+use terrace_core::storage::key::{FactKey, Package};
 
 use super::tokens::{json, parse};
 use super::{App, Failure};

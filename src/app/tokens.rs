@@ -3,18 +3,18 @@
 use futures_util::future::join_all;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use terrace_core::access::{
+use terrace_base::time::UnixTime;
+use terrace_core::api::admin::{RevokedToken, RotationBody, TokenAnswer, TokenBody, TokenPage};
+use terrace_core::auth::access::{
     Caller, RevocationDocument, Scopes, Token, TokenDocument, TokenId, TokenName,
 };
-use terrace_core::admin::{RevokedToken, RotationBody, TokenAnswer, TokenBody, TokenPage};
+use terrace_core::auth::login::Allowed;
+use terrace_core::http::problem::Problem;
+use terrace_core::http::reply::{CachePolicy, Reply};
 use terrace_core::index::IndexDocument;
-use terrace_core::key::{FactKey, IndexKey, TOKENS};
 use terrace_core::limits;
-use terrace_core::login::Allowed;
 use terrace_core::oci::Query;
-use terrace_core::problem::Problem;
-use terrace_core::reply::{CachePolicy, Reply};
-use terrace_core::time::UnixTime;
+use terrace_core::storage::key::{FactKey, IndexKey, TOKENS};
 
 use super::{App, Boxed, Failure};
 use crate::store::{Clock as _, Condition, Facts as _, Indices as _, Platform, StoreError};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use terrace_core::time::UnixTime;
+use terrace_base::time::UnixTime;
 use worker::{Delay, js_sys};
 
 use crate::store::Clock;

@@ -3,9 +3,9 @@
 
 use std::cell::OnceCell;
 
+use terrace_core::http::reply::Body;
 use terrace_core::index::IndexMetadata;
 use terrace_core::read::{Asked, Found};
-use terrace_core::reply::Body;
 use wasm_bindgen::prelude::wasm_bindgen;
 use worker::{Env, js_sys};
 
@@ -207,8 +207,8 @@ const USUAL_HEAD_BYTES: usize = 768;
 mod tests {
     use proptest::prelude::*;
     use serde_json::{Value, json};
+    use terrace_core::http::reply::{CachePolicy, Reply};
     use terrace_core::read::IndexForm;
-    use terrace_core::reply::{CachePolicy, Reply};
 
     use super::*;
 

@@ -1,6 +1,6 @@
 //! Requests and responses of the fetch event.
 
-use terrace_core::reply::Body;
+use terrace_core::http::reply::Body;
 use worker::{js_sys, web_sys};
 
 use super::{PlatformReply, upstream};

@@ -3,10 +3,10 @@
 use std::rc::Rc;
 
 use serde_json::Value;
+use terrace_core::http::reply::Body;
 use terrace_core::index::{IndexDocument, IndexMetadata};
-use terrace_core::key::IndexKey;
 use terrace_core::read::{Found, IndexForm};
-use terrace_core::reply::Body;
+use terrace_core::storage::key::IndexKey;
 use wasm_bindgen::prelude::wasm_bindgen;
 use worker::js_sys::{self, Array, Map, Promise, Reflect, Uint8Array};
 use worker::wasm_bindgen::{JsCast, JsValue};

@@ -6,9 +6,9 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-use terrace_core::key::{BytesKey, ChunkKey, UPLOADS};
 use terrace_core::limits;
 use terrace_core::oci::Digest;
+use terrace_core::storage::key::{BytesKey, ChunkKey, UPLOADS};
 use worker::js_sys::{BigInt, Reflect, Uint8Array};
 use worker::wasm_bindgen::{JsCast as _, JsValue};
 use worker::wasm_bindgen_futures::{JsFuture, spawn_local};

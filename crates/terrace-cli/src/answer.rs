@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde::Deserialize;
-use terrace_core::admin::ErrorBody;
+use terrace_core::api::admin::ErrorBody;
 use ureq::Body;
 use ureq::http::Response;
 

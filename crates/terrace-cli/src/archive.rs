@@ -5,7 +5,7 @@ use std::io::{self, Read, Seek as _};
 use std::path::{Path, PathBuf};
 
 use sha2::Digest as _;
-use terrace_core::digest::Sha256;
+use terrace_base::digest::Sha256;
 
 /// How much is read at once.
 pub(crate) const BUFFER_BYTES: usize = 256 * 1024;

@@ -6,16 +6,16 @@ use std::time::Duration;
 
 use clap::builder::FalseyValueParser;
 use clap::{Args, Parser, Subcommand};
-use terrace_core::access::{Scope, TokenId, TokenName};
-use terrace_core::address::{MirroredAddress, ModuleAddress};
-use terrace_core::name::{Hostname, Namespace};
-use terrace_core::openpgp::KeyId;
-use terrace_core::origin::Constraints;
-use terrace_core::platform::Platform;
-use terrace_core::source::SourceUrl;
-use terrace_core::standing::Reason;
-use terrace_core::subdir::Subdir;
-use terrace_core::version::Version;
+use terrace_core::auth::access::{Scope, TokenId, TokenName};
+use terrace_core::model::address::{MirroredAddress, ModuleAddress};
+use terrace_core::model::name::{Hostname, Namespace};
+use terrace_core::model::platform::Platform;
+use terrace_core::model::source::SourceUrl;
+use terrace_core::model::status::Reason;
+use terrace_core::model::subdir::Subdir;
+use terrace_core::model::version::Version;
+use terrace_core::upstream::origin::Constraints;
+use terrace_openpgp::KeyId;
 
 use crate::admin::loss::AcceptedLoss;
 use crate::origin::Place;

@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::time::Duration;
 
-use terrace_core::audit::{AuditChain, AuditEntry};
-use terrace_core::time::UnixTime;
+use terrace_base::time::UnixTime;
+use terrace_core::maintenance::audit::{AuditChain, AuditEntry};
 
 use crate::admin::directory::Backup;
 use crate::args::RegistryArguments;

@@ -5,18 +5,18 @@ mod operations;
 use std::thread;
 use std::time::Duration;
 
-use terrace_core::access::TokenId;
-use terrace_core::address::MirroredAddress;
-use terrace_core::admin::{
+use terrace_base::secret::Secret;
+use terrace_core::api::admin::{
     AuditPage, KeyChangeAnswer, MirroredBody, PublishAnswer, RevokedToken, RotationBody,
     SigningKeysDocument, StandingBody, TokenAnswer, TokenBody, TokenPage,
 };
-use terrace_core::name::Namespace;
+use terrace_core::auth::access::TokenId;
+use terrace_core::model::address::MirroredAddress;
+use terrace_core::model::name::Namespace;
+use terrace_core::model::status::Standings;
+use terrace_core::model::version::Version;
 use terrace_core::oci::encoded;
-use terrace_core::openpgp::KeyId;
-use terrace_core::secret::Secret;
-use terrace_core::standing::Standings;
-use terrace_core::version::Version;
+use terrace_openpgp::KeyId;
 use ureq::Agent;
 use ureq::http::{Method, Request, Uri};
 

@@ -2,7 +2,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use terrace_core::time::UnixTime;
+use terrace_base::time::UnixTime;
 
 #[expect(
     clippy::disallowed_methods,

@@ -4,8 +4,8 @@ use std::fmt;
 use std::sync::Mutex;
 
 use serde::Deserialize;
-use terrace_core::exchange::{EXCHANGE_PATH, request_body};
-use terrace_core::secret::Secret;
+use terrace_base::secret::Secret;
+use terrace_core::auth::exchange::{EXCHANGE_PATH, request_body};
 use ureq::http::{Request, Uri};
 
 use crate::answer::Answer;

@@ -8,13 +8,13 @@ use std::path::{Path, PathBuf};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use terrace_core::admin::PackageBody;
-use terrace_core::digest::Sha256;
-use terrace_core::name::ProviderType;
-use terrace_core::package_hash::PackageHash;
-use terrace_core::platform::Platform;
-use terrace_core::shasums::Shasums;
-use terrace_core::version::Version;
+use terrace_base::digest::Sha256;
+use terrace_core::api::admin::PackageBody;
+use terrace_core::model::name::ProviderType;
+use terrace_core::model::package_hash::PackageHash;
+use terrace_core::model::platform::Platform;
+use terrace_core::model::shasums::Shasums;
+use terrace_core::model::version::Version;
 
 pub(crate) use manifest::Protocols;
 

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{self, Read, Write as _};
 
-use terrace_core::digest::Sha256;
+use terrace_base::digest::Sha256;
 
 use crate::archive::hash;
 

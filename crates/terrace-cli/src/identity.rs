@@ -1,6 +1,6 @@
 //! Who a job of a CI is, by the token that its CI makes for it.
 
-use terrace_core::secret::Secret;
+use terrace_base::secret::Secret;
 use ureq::http::Request;
 
 use crate::answer::Answer;

@@ -2,12 +2,12 @@
 
 use std::io::{BufReader, Read as _, Seek as _, SeekFrom};
 
-use terrace_core::archive::{ArchiveFormat, Entry, Step, TarGzInspector, ZipInspector};
-use terrace_core::key::{ArchiveKey, ArchiveKind};
-use terrace_core::name::ProviderType;
-use terrace_core::package_hash::PackageHash;
-use terrace_core::platform::Platform;
+use terrace_archive::{ArchiveFormat, Entry, Step, TarGzInspector, ZipInspector};
+use terrace_core::model::name::ProviderType;
+use terrace_core::model::package_hash::PackageHash;
+use terrace_core::model::platform::Platform;
 use terrace_core::publish::{ExpectedArchive, ExpectedContents};
+use terrace_core::storage::key::{ArchiveKey, ArchiveKind};
 
 use crate::archive::{Archive, BUFFER_BYTES, each_chunk, hash};
 

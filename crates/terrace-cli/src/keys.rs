@@ -4,11 +4,11 @@ use std::io::Read as _;
 use std::path::Path;
 
 use serde_json::json;
-use terrace_core::admin::{SigningKeysDocument, StandingBody};
+use terrace_core::api::admin::{SigningKeysDocument, StandingBody};
 use terrace_core::limits;
-use terrace_core::name::Namespace;
-use terrace_core::openpgp::{KeyId, SigningKey, parse_signing_keys};
-use terrace_core::release::SigningKeyDocument;
+use terrace_core::model::name::Namespace;
+use terrace_core::storage::release::SigningKeyDocument;
+use terrace_openpgp::{KeyId, SigningKey, parse_signing_keys};
 
 use crate::args::{KeySaying, RegistryArguments};
 use crate::client::Client;

@@ -44,7 +44,7 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::Parser as _;
-use terrace_core::access::Scopes;
+use terrace_core::auth::access::Scopes;
 
 use crate::args::{
     AdminCommand, Arguments, Command, KeyCommand, MirrorCommand, PublishCommand, RegistryArguments,

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::Parser as _;
 use clap::error::{ContextKind, ContextValue};
-use terrace_core::untrusted::{self, is_unprintable};
+use terrace_base::untrusted::{self, is_unprintable};
 
 use crate::args::{Arguments, TOKEN_IDS};
 use crate::error::Failure;

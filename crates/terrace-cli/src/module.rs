@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use serde_json::json;
-use terrace_core::admin::{ModuleArchiveBody, ModuleBody};
-use terrace_core::archive::{ArchiveFormat, zip_contents_warning};
+use terrace_archive::{ArchiveFormat, zip_contents_warning};
+use terrace_core::api::admin::{ModuleArchiveBody, ModuleBody};
 use terrace_core::publish::{ExpectedArchive, ModulePublication, Publication};
 
 use crate::archive::{Archive, Source, read_file};

@@ -6,11 +6,11 @@ use std::io::{self, Read as _};
 use std::str::FromStr;
 use std::time::Duration;
 
-use terrace_core::digest::Sha256;
+use terrace_base::digest::Sha256;
+use terrace_base::secret::Secret;
 use terrace_core::limits;
-use terrace_core::name::Hostname;
-use terrace_core::origin::{Fetch, Fetched, Guard, OriginError, Service, UrlParts};
-use terrace_core::secret::Secret;
+use terrace_core::model::name::Hostname;
+use terrace_core::upstream::origin::{Fetch, Fetched, Guard, OriginError, Service, UrlParts};
 use ureq::http::{Request, Response, Uri};
 use ureq::{Agent, Body};
 

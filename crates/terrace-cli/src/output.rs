@@ -7,7 +7,7 @@ use std::time::Duration;
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
-use terrace_core::untrusted;
+use terrace_base::untrusted;
 
 use crate::error::{Failure, Several};
 use crate::secrets::Secrets;

@@ -3,12 +3,13 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::json;
-use terrace_core::address::ProviderAddress;
-use terrace_core::admin::{PackageBody, ProviderBody};
-use terrace_core::openpgp::{self, SigningKey, TooOld};
+use terrace_core::api::admin::{PackageBody, ProviderBody};
+use terrace_core::model::address::ProviderAddress;
+use terrace_core::model::shasums::Shasums;
+use terrace_core::model::source::SourceUrl;
 use terrace_core::publish::ProviderPublication;
-use terrace_core::shasums::Shasums;
-use terrace_core::source::SourceUrl;
+use terrace_openpgp as openpgp;
+use terrace_openpgp::{SigningKey, TooOld};
 
 use crate::archive::{Archive, read_file};
 use crate::args::{ProviderArguments, RegistryArguments};

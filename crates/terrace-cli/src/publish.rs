@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use serde_json::{Value, json};
-use terrace_core::admin::{MissingArchive, PublishAnswer, Published};
+use terrace_core::api::admin::{MissingArchive, PublishAnswer, Published};
 
 use crate::archive::Archive;
 use crate::args::RegistryArguments;

@@ -3,11 +3,11 @@
 use std::fmt;
 use std::str::FromStr;
 
-use terrace_core::address::{MirroredAddress, ModuleAddress, ProviderAddress};
-use terrace_core::admin::StandingBody;
-use terrace_core::key::Package;
-use terrace_core::standing::{Reason, Standings, Statement};
-use terrace_core::version::Version;
+use terrace_core::api::admin::StandingBody;
+use terrace_core::model::address::{MirroredAddress, ModuleAddress, ProviderAddress};
+use terrace_core::model::status::{Reason, Standings, Statement};
+use terrace_core::model::version::Version;
+use terrace_core::storage::key::Package;
 
 use crate::args::RegistryArguments;
 use crate::client::Client;
@@ -128,7 +128,7 @@ impl FromStr for Subject {
         Ok(Self {
             package: package.map_err(|error| error.to_string())?,
             version: version
-                .map_err(|error: terrace_core::version::VersionError| error.to_string())?,
+                .map_err(|error: terrace_core::model::version::VersionError| error.to_string())?,
         })
     }
 }

@@ -9,8 +9,8 @@ use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
 use serde_json::Value;
-use terrace_core::access;
-use terrace_core::secret::Secret;
+use terrace_base::secret::Secret;
+use terrace_core::auth::access;
 
 /// The text that is printed in place of a token.
 pub(crate) const HIDDEN_TOKEN: &str = "[token hidden]";

@@ -4,7 +4,7 @@ use std::env;
 use std::path::Path;
 use std::process::Command;
 
-use terrace_core::source::SourceUrl;
+use terrace_core::model::source::SourceUrl;
 
 use crate::args::SourceArguments;
 use crate::output::Output;

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use terrace_core::access::{Scopes, TokenId, TokenName};
-use terrace_core::admin::{RotationBody, TokenAnswer, TokenBody};
+use terrace_core::api::admin::{RotationBody, TokenAnswer, TokenBody};
+use terrace_core::auth::access::{Scopes, TokenId, TokenName};
 
 use crate::args::RegistryArguments;
 use crate::client::Client;

@@ -4,7 +4,7 @@ use std::io::{self, Read};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use terrace_core::admin::{ErrorBody, MissingArchive};
+use terrace_core::api::admin::{ErrorBody, MissingArchive};
 use ureq::http::{Request, Response, header};
 use ureq::{Agent, Body, SendBody};
 

@@ -11,14 +11,14 @@ use std::io::{self, Read, Write};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value, json};
-use terrace_core::archive::{
+use terrace_archive::{
     ArchiveError, ArchiveReason, Entry, EntryKind, Step, ZipInspector, check_module_archive,
     inspect_tar_gz,
 };
-use terrace_core::oidc::{Expected, IssuerKeys, UnverifiedToken};
-use terrace_core::openpgp::{detached_signature, parse_signing_keys, verify_detached};
-use terrace_core::shasums::Shasums;
-use terrace_core::time::UnixTime;
+use terrace_base::time::UnixTime;
+use terrace_core::auth::oidc::{Expected, IssuerKeys, UnverifiedToken};
+use terrace_core::model::shasums::Shasums;
+use terrace_openpgp::{detached_signature, parse_signing_keys, verify_detached};
 
 /// The issuer and the audience that tokens must have.
 const ISSUER: &str = "https://issuer.example.com";

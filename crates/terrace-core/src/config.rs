@@ -5,18 +5,18 @@ mod settings;
 
 use std::borrow::Cow;
 
-use crate::access::{Access, OwnerPattern, PREFIX, Visibility};
-use crate::archive_url::{ArchiveSigner, ArchiveUrls};
+use crate::auth::access::{Access, OwnerPattern, PREFIX, Visibility};
+use crate::auth::login::Login;
+use crate::auth::oidc::{RulesError, TrustedPublishers, UnknownClaim};
+use crate::http::request_line::LoggedRequests;
 use crate::limits;
-use crate::login::Login;
-use crate::name::{Hostname, NameError};
+use crate::model::name::{Hostname, NameError};
 use crate::oci::pushed::ProviderRepositories;
-use crate::oidc::{RulesError, TrustedPublishers, UnknownClaim};
-use crate::presign::{Endpoint, Presigner};
-use crate::pull::{ProviderPattern, PullPolicy, PullRules, VersionPattern};
-use crate::request_line::LoggedRequests;
-use crate::secret::Secret;
-use crate::signed_path::PathSigner;
+use crate::storage::archive_url::{ArchiveSigner, ArchiveUrls};
+use crate::storage::signed_path::PathSigner;
+use crate::upstream::pull::{ProviderPattern, PullPolicy, PullRules, VersionPattern};
+use terrace_base::secret::Secret;
+use terrace_presign::{Endpoint, Presigner};
 
 pub use settings::*;
 

@@ -25,22 +25,22 @@ mod made;
 
 use serde::{Deserialize, Serialize};
 
-use crate::access::Revocations;
-use crate::address::MirroredAddress;
-use crate::digest::Sha256;
-use crate::key::{IndexKey, Package};
+use crate::auth::access::Revocations;
+use crate::model::address::MirroredAddress;
+use crate::model::package_hash::PackageHash;
+use crate::model::platform::Platform;
+use crate::model::protocol_version::ProtocolVersion;
+use crate::model::source::SourceUrl;
+use crate::model::status::{Reason, Standings};
+use crate::model::version::Version;
 use crate::oci::{self, Artifact, Content, Digest, Repository};
-use crate::order;
-use crate::package_hash::PackageHash;
-use crate::platform::Platform;
-use crate::protocol_version::ProtocolVersion;
-use crate::release::{
+use crate::storage::key::{IndexKey, Package};
+use crate::storage::release::{
     ModuleArchiveDocument, OfferedPackage, PackageDocument, ProviderRelease, Release,
     SigningKeyDocument,
 };
-use crate::source::SourceUrl;
-use crate::standing::{Reason, Standings};
-use crate::version::Version;
+use terrace_base::digest::Sha256;
+use terrace_base::sort;
 
 pub use described::DescribedVersion;
 pub(crate) use described::{ARCHIVE, SHASUMS};
@@ -86,7 +86,7 @@ impl IndexMetadata {
 /// By what a list was made that depends on more than releases.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PullMetadata {
-    /// Identifies the rules; see [`PullPolicy::has_made`](crate::pull::PullPolicy::has_made).
+    /// Identifies the rules; see [`PullPolicy::has_made`](crate::upstream::pull::PullPolicy::has_made).
     pub rules: String,
     /// When the origin was last asked, in seconds since 1970; 0 if it is not asked.
     pub checked_at: u64,
@@ -429,7 +429,7 @@ pub fn of_version(
     }
     // The same digest has the same index, whichever of its versions writes it: that of the lowest version that can be
     // installed, or else the reason of the lowest one.
-    order::sort_by(&mut sharing, |one, other| {
+    sort::sort_by(&mut sharing, |one, other| {
         (one.0.is_some(), one.1).cmp(&(other.0.is_some(), other.1))
     });
     for (key, document) in &mut documents {

@@ -85,7 +85,7 @@ pub const TOKEN_LIFETIME_SECONDS: std::ops::RangeInclusive<u64> = 60..=315_360_0
 /// minutes, which is less; a run that takes longer exchanges its token again.
 pub const EXCHANGED_TOKEN_SECONDS: u32 = 900;
 
-/// The body of a token exchange: a token of [`crate::oidc::limits::TOKEN_BYTES`], and all around it.
+/// The body of a token exchange: a token of [`crate::auth::oidc::limits::TOKEN_BYTES`], and all around it.
 pub const EXCHANGE_BYTES: u64 = 32 * 1024;
 
 /// Parameters of a token exchange. RFC 8693 knows ten.
@@ -188,7 +188,7 @@ pub const ORIGIN_VERSIONS_BYTES: u64 = 8 * 1024 * 1024;
 /// The description of one package of another registry: a few URLs, and keys of at most 64 KiB each.
 pub const ORIGIN_PACKAGE_BYTES: u64 = 1024 * 1024;
 
-/// The signature file of another registry, as it comes. What [`crate::openpgp::limits`] takes is
+/// The signature file of another registry, as it comes. What [`terrace_openpgp::limits`] takes is
 /// less; between the two an error can tell what is wrong.
 pub const ORIGIN_SIGNATURE_BYTES: u64 = 64 * 1024;
 

@@ -12,23 +12,23 @@ mod provider;
 
 use std::collections::BTreeMap;
 
-use crate::archive::{
+use crate::index::{ARCHIVE, DescribedVersion, ListedRelease, SHASUMS};
+use crate::model::name::ProviderType;
+use crate::model::platform::Platform;
+use crate::model::status::KeyStatement;
+use crate::model::subdir::Subdir;
+use crate::model::version::Version;
+use crate::storage::archive_url::ArchiveUrls;
+use crate::storage::key::{ArchiveKey, Package};
+use crate::storage::release::Release;
+use terrace_archive::{
     ArchiveFormat, ArchiveWarning, Entry, ZipInspector, check_module_archive,
     check_provider_package, module_archive_warnings, provider_package_warnings,
     zip_contents_warning,
 };
-use crate::archive_url::ArchiveUrls;
-use crate::digest::Sha256;
-use crate::index::{ARCHIVE, DescribedVersion, ListedRelease, SHASUMS};
-use crate::key::{ArchiveKey, Package};
-use crate::name::ProviderType;
-use crate::openpgp::SigningKey;
-use crate::platform::Platform;
-use crate::release::Release;
-use crate::standing::KeyStatement;
-use crate::subdir::Subdir;
-use crate::time::UnixTime;
-use crate::version::Version;
+use terrace_base::digest::Sha256;
+use terrace_base::time::UnixTime;
+use terrace_openpgp::SigningKey;
 
 pub use mirror::MirrorPublication;
 pub use module::ModulePublication;
@@ -200,7 +200,7 @@ impl ExpectedArchive {
     /// How it is packed.
     pub fn format(&self) -> ArchiveFormat {
         match self.key.kind {
-            crate::key::ArchiveKind::Archive(format) => format,
+            crate::storage::key::ArchiveKind::Archive(format) => format,
             _ => ArchiveFormat::Zip,
         }
     }

@@ -17,24 +17,23 @@ mod oci;
 mod plan;
 mod view;
 
+use crate::api::route::{Method, Route};
 #[cfg(doc)]
-use crate::access::Access;
-use crate::access::{BadCredentials, TokenId};
-use crate::address::{MirroredAddress, ModuleAddress, ProviderAddress};
-use crate::archive_url::ArchiveUrls;
+use crate::auth::access::Access;
+use crate::auth::access::{BadCredentials, TokenId};
 use crate::config::Config;
+use crate::http::problem::Problem;
+use crate::http::reply::{Body, CachePolicy, Reply};
 use crate::index::IndexMetadata;
-use crate::key::{IndexKey, Package, PushedIndex};
 use crate::limits;
+use crate::model::address::{MirroredAddress, ModuleAddress, ProviderAddress};
+use crate::model::own_hosts::OwnHosts;
+use crate::model::platform::Platform;
+use crate::model::version::Version;
 use crate::oci::{Digest, OciCode, OciError, TagPage};
-use crate::own_hosts::OwnHosts;
-use crate::platform::Platform;
-use crate::problem::Problem;
-use crate::pull::PullPolicy;
-use crate::reply::{Body, CachePolicy, Reply};
-use crate::route::{Method, Route};
-use crate::time::UnixTime;
-use crate::version::Version;
+use crate::storage::archive_url::ArchiveUrls;
+use crate::storage::key::{IndexKey, Package, PushedIndex};
+use crate::upstream::pull::PullPolicy;
 use details::provider_version;
 use download::{Urls, mirror_packages, module_download, provider_download};
 pub use gate::{refusal, refused};
@@ -42,6 +41,7 @@ use lists::{newest_module, origin_versions};
 pub use oci::{CONTENT_DIGEST, oci_base, referrers};
 use oci::{is_oci, tags};
 use plan::plan;
+use terrace_base::time::UnixTime;
 
 /// What [`begin`] makes of a request.
 #[derive(Debug)]

@@ -2,8 +2,8 @@
 //! (<https://developers.cloudflare.com/cloudflare-one/access-controls/applications/http-apps/authorization-cookie/validating-json/>).
 
 use serde_json::Value;
-use terrace_core::login::Stop;
-use terrace_core::oidc::{Expected, HttpsUrl, IssuerKeys, IssuerUrl, UnverifiedToken};
+use terrace_core::auth::login::Stop;
+use terrace_core::auth::oidc::{Expected, HttpsUrl, IssuerKeys, IssuerUrl, UnverifiedToken};
 
 use super::super::issuer::KeysAt;
 use super::{App, People};

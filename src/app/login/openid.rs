@@ -1,9 +1,9 @@
 //! People whom a provider of OpenID Connect knows.
 
+use terrace_core::auth::login::{Client, ProviderAnswer, Stop, Verifier, Visit};
+use terrace_core::auth::oidc::{HttpsUrl, IssuerKeys, IssuerUrl, SignIn, UnverifiedToken};
 use terrace_core::limits;
-use terrace_core::login::{Client, ProviderAnswer, Stop, Verifier, Visit};
-use terrace_core::oidc::{HttpsUrl, IssuerKeys, IssuerUrl, SignIn, UnverifiedToken};
-use terrace_core::origin::Guard;
+use terrace_core::upstream::origin::Guard;
 
 use super::super::issuer::KeysAt;
 use super::{App, Failure, People, Return, printable};

@@ -1,11 +1,11 @@
 //! Blobs: stored, linked and deleted.
 
-use terrace_core::access::Caller;
-use terrace_core::key::{BytesKey, IndexKey, PushedFact, PushedIndex};
+use terrace_core::auth::access::Caller;
+use terrace_core::http::reply::{CachePolicy, Reply};
 use terrace_core::oci::pushed::{LinkDocument, PushedPath, UploadId, UploadSession};
 use terrace_core::oci::{Digest, OciCode, OciError, RepositoryName, empty_config};
 use terrace_core::read::CONTENT_DIGEST;
-use terrace_core::reply::{CachePolicy, Reply};
+use terrace_core::storage::key::{BytesKey, IndexKey, PushedFact, PushedIndex};
 
 use super::uploads::{Incoming, names};
 use super::{corrupt, denied};

@@ -2,16 +2,16 @@
 
 use std::collections::HashSet;
 
-use terrace_core::address::MirroredAddress;
 use terrace_core::index::IndexDocument;
-use terrace_core::key::{FactKey, IndexKey, Package, PushedFact, PushedIndex};
+use terrace_core::model::address::MirroredAddress;
+use terrace_core::model::status::{Reason, Standings};
+use terrace_core::model::version::Version;
 use terrace_core::oci::pushed::{
     LinkDocument, ListedTag, ManifestReference, PushedManifest, TagDocument, blob_index,
     manifest_index, tags_index,
 };
 use terrace_core::oci::{Digest, RepositoryName, Tag};
-use terrace_core::standing::{Reason, Standings};
-use terrace_core::version::Version;
+use terrace_core::storage::key::{FactKey, IndexKey, Package, PushedFact, PushedIndex};
 
 use super::corrupt;
 use crate::app::{App, Boxed, Failure};

@@ -2,16 +2,16 @@
 
 use std::cell::RefCell;
 
-use terrace_core::digest::Sha256;
-use terrace_core::key::{FactKey, PushedFact, PushedIndex};
+use terrace_base::digest::Sha256;
+use terrace_core::http::problem::Problem;
+use terrace_core::http::reply::{CachePolicy, Reply};
 use terrace_core::limits;
 use terrace_core::oci::pushed::{
     ManifestName, ManifestReference, PushedManifest, PushedPath, TagDocument, referrer_metadata,
 };
 use terrace_core::oci::{Digest, OciCode, OciError, Query, RepositoryName, Tag};
-use terrace_core::problem::Problem;
 use terrace_core::read::CONTENT_DIGEST;
-use terrace_core::reply::{CachePolicy, Reply};
+use terrace_core::storage::key::{FactKey, PushedFact, PushedIndex};
 
 use super::{corrupt, denied};
 use crate::app::{App, Boxed, Failure, all, content_length};

@@ -1,12 +1,12 @@
 //! Blobs that a repository takes from another one instead of from the client.
 
-use terrace_core::access::{Caller, Owner, Sight};
-use terrace_core::archive::ArchiveFormat;
+use terrace_archive::ArchiveFormat;
+use terrace_core::auth::access::{Caller, Owner, Sight};
 use terrace_core::index::ContentMetadata;
-use terrace_core::key::{ArchiveKey, ArchiveKind, BytesKey, Package};
+use terrace_core::model::own_hosts::OwnHosts;
 use terrace_core::oci::pushed::LinkDocument;
 use terrace_core::oci::{Digest, EMPTY_CONFIG, Repository, RepositoryName, empty_config};
-use terrace_core::own_hosts::OwnHosts;
+use terrace_core::storage::key::{ArchiveKey, ArchiveKind, BytesKey, Package};
 
 use crate::app::{App, Failure};
 use crate::store::{Archives as _, Payload, Platform, StoreError, Stored};

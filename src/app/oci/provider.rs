@@ -1,13 +1,13 @@
 //! A pushed provider becomes a mirrored release: one upload, every protocol.
 
-use terrace_core::address::MirroredAddress;
-use terrace_core::key::{BytesKey, Package};
+use terrace_core::http::problem::Problem;
+use terrace_core::model::address::MirroredAddress;
+use terrace_core::model::own_hosts::OwnHosts;
+use terrace_core::model::version::Version;
 use terrace_core::oci::pushed::{PushedManifest, pushed_packages};
 use terrace_core::oci::{Digest, OciCode, OciError, RepositoryName, Tag};
-use terrace_core::own_hosts::OwnHosts;
-use terrace_core::problem::Problem;
 use terrace_core::publish::{ExpectedArchive, MirrorPublication, Publication};
-use terrace_core::version::Version;
+use terrace_core::storage::key::{BytesKey, Package};
 
 use super::denied;
 use crate::app::publish::Published;

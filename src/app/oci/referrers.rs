@@ -3,12 +3,12 @@
 use std::cell::RefCell;
 
 use serde::Deserialize;
-use terrace_core::key::{FactKey, PushedFact};
+use terrace_core::http::reply::Reply;
 use terrace_core::limits;
 use terrace_core::oci::pushed::{PushedPath, may_be_of_type};
 use terrace_core::oci::{Digest, Query, RepositoryName, encoded};
 use terrace_core::read::referrers;
-use terrace_core::reply::Reply;
+use terrace_core::storage::key::{FactKey, PushedFact};
 
 use super::corrupt;
 use crate::app::{AT_ONCE, App, Boxed, Failure, all};

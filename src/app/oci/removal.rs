@@ -1,9 +1,9 @@
 //! Manifests and tags, deleted.
 
-use terrace_core::key::{FactKey, PushedFact};
+use terrace_core::http::reply::{CachePolicy, Reply};
 use terrace_core::oci::pushed::{ListedTag, ManifestName, PushedManifest, TagDocument};
 use terrace_core::oci::{Digest, OciCode, OciError, RepositoryName, Tag};
-use terrace_core::reply::{CachePolicy, Reply};
+use terrace_core::storage::key::{FactKey, PushedFact};
 
 use super::{corrupt, denied};
 use crate::app::{App, Failure};

@@ -1,12 +1,12 @@
 //! Uploads: blobs on their way in.
 
-use terrace_core::access::Caller;
-use terrace_core::key::{ChunkKey, FactKey, PushedFact, UPLOADS};
+use terrace_core::auth::access::Caller;
+use terrace_core::http::problem::Problem;
+use terrace_core::http::reply::{CachePolicy, Reply};
 use terrace_core::limits;
 use terrace_core::oci::pushed::{PushedPath, UploadId, UploadSession};
 use terrace_core::oci::{Digest, OciCode, OciError, Query, RepositoryName};
-use terrace_core::problem::Problem;
-use terrace_core::reply::{CachePolicy, Reply};
+use terrace_core::storage::key::{ChunkKey, FactKey, PushedFact, UPLOADS};
 
 use super::{corrupt, denied};
 use crate::app::{App, Failure, Task, content_length};

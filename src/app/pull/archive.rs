@@ -3,16 +3,16 @@
 use std::pin::pin;
 
 use futures_util::future::{Either, select};
-use terrace_core::archive::ArchiveFormat;
-use terrace_core::key::{ArchiveKey, ArchiveKind, IndexKey, Lease, Package};
+use terrace_archive::ArchiveFormat;
+use terrace_core::http::problem::Problem;
+use terrace_core::http::reply::{Body, CachePolicy, Reply};
 use terrace_core::limits;
-use terrace_core::origin::Fetch;
-use terrace_core::own_hosts::OwnHosts;
-use terrace_core::problem::Problem;
+use terrace_core::model::own_hosts::OwnHosts;
 use terrace_core::publish::{ArchiveState, ExpectedArchive, ExpectedContents, Step};
-use terrace_core::release::{MirroredRelease, OfferedPackage, Release};
-use terrace_core::reply::{Body, CachePolicy, Reply};
-use terrace_core::signed_path::{PullPath, PulledPackage};
+use terrace_core::storage::key::{ArchiveKey, ArchiveKind, IndexKey, Lease, Package};
+use terrace_core::storage::release::{MirroredRelease, OfferedPackage, Release};
+use terrace_core::storage::signed_path::{PullPath, PulledPackage};
+use terrace_core::upstream::origin::Fetch;
 
 use super::super::{App, Failure, Pulled, Task};
 use super::lease::{RENEWAL_SECONDS, Turn};
@@ -301,7 +301,7 @@ enum FoundPackage {
     Offered(OfferedPackage),
 }
 
-fn zip_key(digest: terrace_core::digest::Sha256) -> ArchiveKey {
+fn zip_key(digest: terrace_base::digest::Sha256) -> ArchiveKey {
     ArchiveKey {
         digest,
         kind: ArchiveKind::Archive(ArchiveFormat::Zip),

@@ -5,8 +5,8 @@
 
 use std::fmt;
 
-use terrace_core::key::{FactKey, Lease};
 use terrace_core::limits;
+use terrace_core::storage::key::{FactKey, Lease};
 
 use super::super::documents::BUSY_TRIES;
 use super::super::{App, Failure};

@@ -1,15 +1,15 @@
 //! What a provider's origin says, and what was last seen there.
 
-use terrace_core::address::MirroredAddress;
-use terrace_core::key::FactKey;
+use terrace_base::time::UnixTime;
 use terrace_core::limits;
-use terrace_core::origin::{
+use terrace_core::model::address::MirroredAddress;
+use terrace_core::model::platform::Platform as ProviderPlatform;
+use terrace_core::model::version::Version;
+use terrace_core::storage::key::FactKey;
+use terrace_core::upstream::origin::{
     Fetch, Fetched, OriginPackage, OriginVersions, PackageInquiry, Service, Step,
 };
-use terrace_core::platform::Platform as ProviderPlatform;
-use terrace_core::pull::OriginDocument;
-use terrace_core::time::UnixTime;
-use terrace_core::version::Version;
+use terrace_core::upstream::pull::OriginDocument;
 
 use super::super::documents::BUSY_TRIES;
 use super::super::{App, Failure};

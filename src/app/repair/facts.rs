@@ -1,11 +1,11 @@
 //! From facts to indices: what each should be, and whether it is.
 
 use terrace_core::index::IndexDocument;
-use terrace_core::key::{FactKey, IndexKey, Package, PushedFact, PushedIndex};
 use terrace_core::limits;
-use terrace_core::release::Release;
-use terrace_core::repair::{Position, Section};
-use terrace_core::version::Version;
+use terrace_core::maintenance::repair::{Position, Section};
+use terrace_core::model::version::Version;
+use terrace_core::storage::key::{FactKey, IndexKey, Package, PushedFact, PushedIndex};
+use terrace_core::storage::release::Release;
 
 use super::{AT_LEAST, AT_LEAST_FOR_LISTS, Going, Step};
 use crate::app::read::{Indexed, Said};

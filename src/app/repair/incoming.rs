@@ -1,7 +1,7 @@
 //! What was brought to be published and never was.
 
-use terrace_core::key::{BytesKey, INCOMING};
 use terrace_core::limits;
+use terrace_core::storage::key::{BytesKey, INCOMING};
 
 use super::{AT_LEAST, Going, Step};
 use crate::app::{App, Failure};

@@ -1,8 +1,8 @@
 //! From indices to facts: one that follows from none is removed.
 
 use terrace_core::index::MadeIndices;
-use terrace_core::key::{FactKey, IndexKey, Package, PushedIndex};
 use terrace_core::limits;
+use terrace_core::storage::key::{FactKey, IndexKey, Package, PushedIndex};
 
 use super::{AT_LEAST, AT_LEAST_FOR_LISTS, Going, Step};
 use crate::app::{App, Failure};

@@ -21,7 +21,7 @@ type source struct {
 
 func newSource(root, name string, seed uint64) (*source, error) {
 	s := &source{Rand: rand.New(rand.NewPCG(seed, 0)), care: 1}
-	testdata := filepath.Join(root, "crates", "terrace-core", "src", "openpgp", "testdata")
+	testdata := filepath.Join(root, "crates", "terrace-openpgp", "testdata")
 	var err error
 	if s.corpus, err = files(filepath.Join(root, "fuzz", "corpus", name, "*")); err != nil {
 		return nil, err

@@ -1,7 +1,7 @@
 //! Every route, every kind of caller, public and private.
 
-use terrace_core::access::PREFIX;
-use terrace_core::route::{Method, Route};
+use terrace_core::api::route::{Method, Route};
+use terrace_core::auth::access::PREFIX;
 
 use crate::support::breaks::Break;
 use crate::support::breaks::When;
@@ -356,7 +356,7 @@ fn every_route_lets_every_caller_do_what_its_rule_says() {
 
 /// How many routes the code has, whatever this test knows of them.
 fn routes_in_the_code() -> usize {
-    let code = include_str!("../../../crates/terrace-core/src/route.rs");
+    let code = include_str!("../../../crates/terrace-core/src/api/route.rs");
     let (_, routes) = code.split_once("pub enum Route {\n").unwrap();
     let (routes, _) = routes.split_once("\n}\n").unwrap();
     let is_route = |line: &&str| line.trim().starts_with(|c: char| c.is_ascii_uppercase());

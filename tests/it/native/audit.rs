@@ -1,6 +1,6 @@
 //! Who changed what, written down.
 
-use terrace_core::audit::{AuditChain, AuditEntry, AuditFault};
+use terrace_core::maintenance::audit::{AuditChain, AuditEntry, AuditFault};
 
 use crate::support::breaks::When;
 use crate::support::memory::Memory;
@@ -82,7 +82,7 @@ fn every_change_is_an_entry_with_who_what_when_and_from_where() {
     );
     assert_eq!(
         entries[1].sent,
-        Some(terrace_core::digest::Sha256::of(body.as_bytes()))
+        Some(terrace_base::digest::Sha256::of(body.as_bytes()))
     );
     assert_eq!(entries[1].sent, entries[2].sent);
     assert_eq!(entries[3].sent, None);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
-use terrace_core::audit::AuditChain;
+use terrace_core::maintenance::audit::AuditChain;
 
 use crate::support::everything::fill;
 use crate::support::fixtures::send_upload;

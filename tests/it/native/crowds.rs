@@ -12,10 +12,10 @@ use rand::{Rng as _, SeedableRng as _};
 use serde_json::{Value, json};
 use terrace::store::Clock as _;
 use terrace_core::index::{self, IndexDocument, ListedRelease};
-use terrace_core::key::{FactKey, Package};
-use terrace_core::release::Release;
-use terrace_core::standing::Standings;
-use terrace_core::version::Version;
+use terrace_core::model::status::Standings;
+use terrace_core::model::version::Version;
+use terrace_core::storage::key::{FactKey, Package};
+use terrace_core::storage::release::Release;
 
 use crate::support::chain;
 use crate::support::edge::ARRIVAL_MS;

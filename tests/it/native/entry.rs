@@ -4,8 +4,8 @@
 use serde_json::Value;
 use terrace::reads::{Reads, Step, Wanted};
 use terrace::store::Platform as _;
+use terrace_core::http::reply::Body;
 use terrace_core::read::{Asked, Found};
-use terrace_core::reply::Body;
 
 use crate::support::memory::Memory;
 use crate::support::registry::{Response, S3, Sent};

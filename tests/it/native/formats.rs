@@ -26,7 +26,7 @@ fn registry() -> Memory {
     let memory = Memory::new();
     let registry = Registry::in_memory(&memory, &[]);
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let key = root.join("crates/terrace-core/src/openpgp/testdata/ed25519.asc");
+    let key = root.join("crates/terrace-openpgp/testdata/ed25519.asc");
     let path = "/admin/v1/namespaces/acme/keys";
     let key = fs::read(key).unwrap();
     registry.admin("PUT", path, Some(&key)).expect(200);

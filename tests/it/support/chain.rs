@@ -1,6 +1,6 @@
 //! The audit log as it lies in the bucket.
 
-use terrace_core::audit::{AuditChain, AuditEntry, AuditHead};
+use terrace_core::maintenance::audit::{AuditChain, AuditEntry, AuditHead};
 
 use super::memory::Memory;
 

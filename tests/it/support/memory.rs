@@ -16,15 +16,17 @@ use terrace::store::{
     StoreError, Stored, Uploads, Upstream, UpstreamError,
 };
 use terrace::tally::{Part, Tally};
-use terrace_core::digest::Sha256;
+use terrace_base::digest::Sha256;
+use terrace_base::time::UnixTime;
+use terrace_core::http::reply::Body;
 use terrace_core::index::{IndexDocument, IndexMetadata, ListedRelease};
-use terrace_core::key::{ArchiveKey, BytesKey, ChunkKey, FactKey, IndexKey, Package, UPLOADS};
 use terrace_core::limits::INDICES_AT_ONCE;
 use terrace_core::oci::Digest;
-use terrace_core::origin::{Fetch, Fetched, Guard, UrlParts};
 use terrace_core::read::{Found, IndexForm};
-use terrace_core::reply::Body;
-use terrace_core::time::UnixTime;
+use terrace_core::storage::key::{
+    ArchiveKey, BytesKey, ChunkKey, FactKey, IndexKey, Package, UPLOADS,
+};
+use terrace_core::upstream::origin::{Fetch, Fetched, Guard, UrlParts};
 use url::Url;
 
 use super::breaks::{Break, When};

@@ -14,7 +14,7 @@ use serde_json::Value;
 use terrace::app::App;
 use terrace::store::{BodyError, Request as RequestSeam};
 use terrace_core::config::Config;
-use terrace_core::reply::Body;
+use terrace_core::http::reply::Body;
 
 use super::entry::{ByEntry, by_entry};
 use super::memory::Memory;

@@ -14,8 +14,8 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use serde_json::json;
-use terrace_core::address::{ModuleAddress, ProviderAddress};
-use terrace_core::name::{Hostname, Namespace};
+use terrace_core::model::address::{ModuleAddress, ProviderAddress};
+use terrace_core::model::name::{Hostname, Namespace};
 
 use crate::args::{ModuleArguments, SourceArguments};
 use crate::client::Client;

@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use serde_json::Value;
-use terrace_core::key::FactKey;
-use terrace_core::restore::Restored;
-use terrace_core::time::UnixTime;
-use terrace_core::untrusted::quoted;
+use terrace_base::time::UnixTime;
+use terrace_base::untrusted::quoted;
+use terrace_core::maintenance::restore::Restored;
+use terrace_core::storage::key::FactKey;
 
 use crate::output::plural;
 

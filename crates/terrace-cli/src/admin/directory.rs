@@ -16,7 +16,7 @@ use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use terrace_core::digest::Sha256;
+use terrace_base::digest::Sha256;
 
 use super::stored::Log;
 use crate::archive::hash;

@@ -5,10 +5,10 @@ use std::path::Path;
 
 use serde_json::json;
 use sha2::Digest as _;
-use terrace_core::admin::{FactBody, StoredArchive};
-use terrace_core::digest::{Sha256, Sha512};
-use terrace_core::key::{AUDIT, BytesKey, FactKey};
+use terrace_base::digest::{Sha256, Sha512};
+use terrace_core::api::admin::{FactBody, StoredArchive};
 use terrace_core::oci::Digest;
+use terrace_core::storage::key::{AUDIT, BytesKey, FactKey};
 use ureq::Agent;
 
 use super::directory::{Backup, Summary, Sums, local, path_of_fact};

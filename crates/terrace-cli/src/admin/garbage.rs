@@ -1,17 +1,17 @@
 //! `terrace admin gc`.
 //!
 //! What was marked is read first, then every release: so whatever is removed was marked before the look at
-//! the releases, and an hour before it (`terrace_core::repair` tells why that is enough).
+//! the releases, and an hour before it (`terrace_core::maintenance::repair` tells why that is enough).
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde_json::json;
-use terrace_core::admin::{GarbageAnswer, GarbageBody, MarkedBody};
-use terrace_core::key::{ARCHIVES, AUDIT, GARBAGE, RELEASES};
+use terrace_base::time::UnixTime;
+use terrace_core::api::admin::{GarbageAnswer, GarbageBody, MarkedBody};
 use terrace_core::limits;
-use terrace_core::repair::{GarbageDocument, GarbageState};
-use terrace_core::time::UnixTime;
+use terrace_core::maintenance::repair::{GarbageDocument, GarbageState};
+use terrace_core::storage::key::{ARCHIVES, AUDIT, GARBAGE, RELEASES};
 
 use super::loss::{AcceptedLoss, has_old_archives, lost_entries, lost_releases};
 use super::stored::{References, all_archives, each_fact, each_fact_or};

@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use serde_json::json;
-use terrace_core::admin::{FactBody, MissingArchive, RestoreAnswer, UploadBody};
-use terrace_core::digest::Sha256;
-use terrace_core::key::FactKey;
+use terrace_base::digest::Sha256;
+use terrace_core::api::admin::{FactBody, MissingArchive, RestoreAnswer, UploadBody};
 use terrace_core::limits;
-use terrace_core::restore::Restored;
+use terrace_core::maintenance::restore::Restored;
+use terrace_core::storage::key::FactKey;
 
 use super::boring;
 use super::difference;

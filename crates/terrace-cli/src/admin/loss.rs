@@ -7,9 +7,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::str::FromStr;
 
-use terrace_core::admin::{FactBody, StoredArchive};
-use terrace_core::digest::Sha256;
-use terrace_core::key::{ARCHIVES, FactKey};
+use terrace_base::digest::Sha256;
+use terrace_core::api::admin::{FactBody, StoredArchive};
+use terrace_core::storage::key::{ARCHIVES, FactKey};
 
 use super::difference::has_same_bytes;
 use super::directory::{Backup, Sums, fact_at, path_of_fact};

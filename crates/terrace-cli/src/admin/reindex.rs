@@ -1,8 +1,8 @@
 //! `terrace admin reindex`.
 
 use serde_json::json;
-use terrace_core::admin::{ReindexAnswer, ReindexBody};
-use terrace_core::key::Package;
+use terrace_core::api::admin::{ReindexAnswer, ReindexBody};
+use terrace_core::storage::key::Package;
 
 use super::loss::AcceptedLoss;
 use crate::args::RegistryArguments;

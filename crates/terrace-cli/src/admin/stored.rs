@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use terrace_core::admin::{FactBody, StoredArchive};
-use terrace_core::audit::{AuditChain, AuditEntry, AuditFault};
-use terrace_core::key::{AUDIT, FactKey};
-use terrace_core::restore::Restored;
+use terrace_core::api::admin::{FactBody, StoredArchive};
+use terrace_core::maintenance::audit::{AuditChain, AuditEntry, AuditFault};
+use terrace_core::maintenance::restore::Restored;
+use terrace_core::storage::key::{AUDIT, FactKey};
 
 use crate::client::Client;
 use crate::error::Failure;

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use serde_json::json;
-use terrace_core::admin::VerifyBody;
+use terrace_core::api::admin::VerifyBody;
 
 use super::loss::{
     AcceptedLoss, Older, has_old_archives, lost_documents, lost_entries, lost_releases,

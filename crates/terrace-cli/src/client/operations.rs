@@ -1,6 +1,6 @@
 //! What operators ask of the admin API.
 
-use terrace_core::admin::{
+use terrace_core::api::admin::{
     FactBody, FactsAnswer, GarbageAnswer, GarbageBody, ReindexAnswer, ReindexBody, RestoreAnswer,
     RestoreBody, StoredAnswer, UploadBody, UploadsAnswer, UploadsBody, VerifyAnswer, VerifyBody,
 };

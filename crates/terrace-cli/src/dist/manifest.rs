@@ -4,9 +4,9 @@ use std::fs;
 use std::path::PathBuf;
 
 use serde::Deserialize;
-use terrace_core::digest::Sha256;
-use terrace_core::protocol_version::ProtocolVersion;
-use terrace_core::shasums::Shasums;
+use terrace_base::digest::Sha256;
+use terrace_core::model::protocol_version::ProtocolVersion;
+use terrace_core::model::shasums::Shasums;
 
 use super::Dist;
 

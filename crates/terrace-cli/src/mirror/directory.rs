@@ -21,12 +21,12 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use serde::Serialize;
-use terrace_core::address::{MirroredAddress, ProviderAddress};
-use terrace_core::name::{Hostname, NameError, Namespace, ProviderType};
-use terrace_core::own_hosts::OwnHosts;
-use terrace_core::package_hash::PackageHash;
-use terrace_core::platform::Platform;
-use terrace_core::version::Version;
+use terrace_core::model::address::{MirroredAddress, ProviderAddress};
+use terrace_core::model::name::{Hostname, NameError, Namespace, ProviderType};
+use terrace_core::model::own_hosts::OwnHosts;
+use terrace_core::model::package_hash::PackageHash;
+use terrace_core::model::platform::Platform;
+use terrace_core::model::version::Version;
 
 use provider::Found;
 use root::{ChildKind, Root};

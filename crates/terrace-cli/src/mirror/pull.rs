@@ -10,10 +10,10 @@ mod syntax;
 mod version;
 mod wanted;
 
-use terrace_core::name::Hostname;
-use terrace_core::origin::{OriginVersion, OriginVersions, Service};
-use terrace_core::own_hosts::OwnHosts;
-use terrace_core::version::Version;
+use terrace_core::model::name::Hostname;
+use terrace_core::model::own_hosts::OwnHosts;
+use terrace_core::model::version::Version;
+use terrace_core::upstream::origin::{OriginVersion, OriginVersions, Service};
 
 use super::endurance::Endurance;
 use super::report::{Outcome, Report, VersionReport};

@@ -1,10 +1,10 @@
 //! `terrace mirror push`.
 
 use serde_json::json;
-use terrace_core::admin::{MirrorBody, PackageBody};
+use terrace_core::api::admin::{MirrorBody, PackageBody};
 use terrace_core::limits;
-use terrace_core::own_hosts::OwnHosts;
-use terrace_core::package_hash::PackageHash;
+use terrace_core::model::own_hosts::OwnHosts;
+use terrace_core::model::package_hash::PackageHash;
 use terrace_core::publish::{MirrorPublication, package_filename};
 
 use super::directory::{Directory, ListedPackage, ListedVersion};

@@ -185,8 +185,8 @@ mod tests {
     use std::io::Cursor;
 
     use super::*;
-    use terrace_core::archive::{EntryKind, inspect_zip};
-    use terrace_core::digest::Sha256;
+    use terrace_archive::{EntryKind, inspect_zip};
+    use terrace_base::digest::Sha256;
 
     /// Gives as many bytes at once as its turn has it.
     struct Dribble<'a>(&'a [u8], usize);

@@ -3,8 +3,8 @@
 use std::fs;
 
 use serde_json::{Value, json};
-use terrace_core::audit::AuditEntry;
-use terrace_core::digest::Sha256;
+use terrace_base::digest::Sha256;
+use terrace_core::maintenance::audit::AuditEntry;
 
 use crate::support::http::Response;
 use crate::support::registry::{Fault, Registry};

@@ -4,8 +4,8 @@ use std::fs;
 use std::io::{Cursor, Write as _};
 
 use serde_json::{Value, json};
-use terrace_core::digest::Sha256;
-use terrace_core::untrusted::is_unprintable;
+use terrace_base::digest::Sha256;
+use terrace_base::untrusted::is_unprintable;
 
 use super::support::actions::Actions;
 use super::support::http::Response;

@@ -5,7 +5,7 @@ use std::io::Cursor;
 
 use serde_json::json;
 use tempfile::TempDir;
-use terrace_core::digest::Sha256;
+use terrace_base::digest::Sha256;
 
 use crate::support::http::Response;
 use crate::support::registry::{Fault, Registry};

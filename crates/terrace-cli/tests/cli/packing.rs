@@ -24,7 +24,7 @@ fn packed(path: &Path) -> Vec<String> {
     ];
     super::support::run(&registry, &arguments).expect(0);
     let archive = registry.last_archive();
-    let entries = terrace_core::archive::inspect_zip(&archive).unwrap();
+    let entries = terrace_archive::inspect_zip(&archive).unwrap();
     entries.into_iter().map(|entry| entry.name).collect()
 }
 

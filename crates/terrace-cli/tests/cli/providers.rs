@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use terrace_core::digest::Sha256;
+use terrace_base::digest::Sha256;
 
 use super::support::http::Response;
 use super::support::registry::{Fault, Registry};

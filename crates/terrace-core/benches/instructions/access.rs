@@ -3,10 +3,10 @@
 use std::hint::black_box;
 
 use gungraun::{library_benchmark, library_benchmark_group};
-use terrace_core::access::{
+use terrace_base::secret::Secret;
+use terrace_core::auth::access::{
     Access, BadCredentials, Caller, RevocationDocument, Revocations, Token, TokenId, Visibility,
 };
-use terrace_core::secret::Secret;
 
 use crate::releases::NOW;
 

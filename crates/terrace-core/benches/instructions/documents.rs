@@ -6,16 +6,16 @@ use std::hint::black_box;
 use gungraun::{library_benchmark, library_benchmark_group};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use terrace_core::access::{RevocationDocument, Revocations, TokenDocument};
-use terrace_core::admin::SigningKeysDocument;
-use terrace_core::audit::{AuditEntry, AuditHead};
-use terrace_core::digest::Sha256;
+use terrace_base::digest::Sha256;
+use terrace_core::api::admin::SigningKeysDocument;
+use terrace_core::auth::access::{RevocationDocument, Revocations, TokenDocument};
 use terrace_core::index::{self, IndexMetadata};
+use terrace_core::maintenance::audit::{AuditEntry, AuditHead};
+use terrace_core::maintenance::repair::{CursorDocument, GarbageDocument};
+use terrace_core::model::status::Standings;
 use terrace_core::oci::pushed::{LinkDocument, PushedManifest, TagDocument, UploadSession};
-use terrace_core::pull::OriginDocument;
-use terrace_core::release::{ModuleArchiveDocument, Release};
-use terrace_core::repair::{CursorDocument, GarbageDocument};
-use terrace_core::standing::Standings;
+use terrace_core::storage::release::{ModuleArchiveDocument, Release};
+use terrace_core::upstream::pull::OriginDocument;
 
 use crate::releases::{mirrored, module, provider, signing_key};
 

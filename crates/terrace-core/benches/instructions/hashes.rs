@@ -3,8 +3,8 @@
 use std::hint::black_box;
 
 use gungraun::{library_benchmark, library_benchmark_group};
-use terrace_core::digest::Sha256;
-use terrace_core::package_hash::{H1Error, PackageHash};
+use terrace_base::digest::Sha256;
+use terrace_core::model::package_hash::{H1Error, PackageHash};
 
 fn bytes(length: usize) -> Vec<u8> {
     (0..=u8::MAX).cycle().take(length).collect()

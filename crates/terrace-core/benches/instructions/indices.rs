@@ -4,9 +4,9 @@ use std::hint::black_box;
 
 use gungraun::{library_benchmark, library_benchmark_group};
 use terrace_core::index::{self, IndexDocument, ListedRelease};
-use terrace_core::key::{IndexKey, Package};
-use terrace_core::release::Release;
-use terrace_core::standing::Standings;
+use terrace_core::model::status::Standings;
+use terrace_core::storage::key::{IndexKey, Package};
+use terrace_core::storage::release::Release;
 
 use crate::releases::{listed, mirrored, module, provider};
 

@@ -5,12 +5,12 @@ use std::hint::black_box;
 
 use gungraun::{library_benchmark, library_benchmark_group};
 use terrace_core::config::Config;
+use terrace_core::http::reply::{Body, Reply};
 use terrace_core::index::{self, IndexDocument};
-use terrace_core::key::IndexKey;
+use terrace_core::model::status::Standings;
 use terrace_core::read::{Answered, Asked, Begun, Found, IndexForm, Lookup, begin};
-use terrace_core::release::Release;
-use terrace_core::reply::{Body, Reply};
-use terrace_core::standing::Standings;
+use terrace_core::storage::key::IndexKey;
+use terrace_core::storage::release::Release;
 
 use crate::access::{SCOPES, written};
 use crate::releases::{NOW, ORIGIN, listed, mirrored, module, provider};

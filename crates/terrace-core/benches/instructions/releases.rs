@@ -1,17 +1,17 @@
 //! What is benchmarked: releases as publishers make them, and what is listed of them.
 
-use terrace_core::archive::ArchiveFormat;
-use terrace_core::digest::Sha256;
+use terrace_archive::ArchiveFormat;
+use terrace_base::digest::Sha256;
+use terrace_base::time::UnixTime;
 use terrace_core::index::ListedRelease;
-use terrace_core::key::Package;
-use terrace_core::package_hash::PackageHash;
-use terrace_core::platform::Platform;
-use terrace_core::release::{
+use terrace_core::model::package_hash::PackageHash;
+use terrace_core::model::platform::Platform;
+use terrace_core::model::version::Version;
+use terrace_core::storage::key::Package;
+use terrace_core::storage::release::{
     MirroredContents, MirroredRelease, ModuleArchiveDocument, ModuleRelease, PackageDocument,
     ProviderContents, ProviderRelease, Release, SignedDocument, SigningKeyDocument,
 };
-use terrace_core::time::UnixTime;
-use terrace_core::version::Version;
 
 pub(crate) const NOW: UnixTime = UnixTime(1_800_000_000);
 

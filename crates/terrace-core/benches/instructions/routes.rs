@@ -3,8 +3,8 @@
 use std::hint::black_box;
 
 use gungraun::{library_benchmark, library_benchmark_group};
-use terrace_core::problem::Problem;
-use terrace_core::route::Route;
+use terrace_core::api::route::Route;
+use terrace_core::http::problem::Problem;
 
 #[library_benchmark]
 #[bench::discovery("/.well-known/terraform.json")]

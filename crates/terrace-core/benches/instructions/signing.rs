@@ -3,14 +3,14 @@
 use std::hint::black_box;
 
 use gungraun::{library_benchmark, library_benchmark_group};
-use terrace_core::archive::ArchiveFormat;
-use terrace_core::archive_url::{ArchiveSigner, ArchiveUrls, Upload};
-use terrace_core::digest::Sha256;
-use terrace_core::key::{ArchiveKey, ArchiveKind};
-use terrace_core::presign::{Endpoint, Presigner, SignedMethod};
-use terrace_core::route::Route;
-use terrace_core::secret::Secret;
-use terrace_core::signed_path::{PathSigner, SignedPath, SignedPathError};
+use terrace_archive::ArchiveFormat;
+use terrace_base::digest::Sha256;
+use terrace_base::secret::Secret;
+use terrace_core::api::route::Route;
+use terrace_core::storage::archive_url::{ArchiveSigner, ArchiveUrls, Upload};
+use terrace_core::storage::key::{ArchiveKey, ArchiveKind};
+use terrace_core::storage::signed_path::{PathSigner, SignedPath, SignedPathError};
+use terrace_presign::{Endpoint, Presigner, SignedMethod};
 
 use crate::releases::{NOW, ORIGIN};
 

@@ -6,11 +6,11 @@ use super::{
     ADMIN_TOKEN, ConfigError, LOGIN_ACCESS_AUDIENCE, LOGIN_ACCESS_TEAM, LOGIN_CLIENT_ID,
     LOGIN_CLIENT_SECRET, LOGIN_ISSUER, LOGIN_LIFETIME, LOGIN_RULES, LOGIN_SCOPES, error,
 };
-use crate::access::Seals;
+use crate::auth::access::Seals;
+use crate::auth::login::{Client, GitHub, Login, Provider};
+use crate::auth::oidc::IssuerUrl;
 use crate::limits;
-use crate::login::{Client, GitHub, Login, Provider};
-use crate::oidc::IssuerUrl;
-use crate::secret::Secret;
+use terrace_base::secret::Secret;
 
 const ALL: [&str; 8] = [
     LOGIN_ISSUER,

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::ConfigError;
-use crate::spelling;
+use terrace_base::spelling;
 
 /// The beginning of the name of every setting.
 const PREFIX: &str = "TERRACE_";
@@ -54,7 +54,7 @@ settings! {
     /// Which requests are written to the log: `all` (the default), `failures` or `none`.
     variable LOG_REQUESTS = "TERRACE_LOG_REQUESTS";
     /// The jobs of a CI that may publish with the token of their CI: rules as
-    /// [`TrustedPublishers`](crate::oidc::TrustedPublishers) has them, as JSON text or as a JSON value.
+    /// [`TrustedPublishers`](crate::auth::oidc::TrustedPublishers) has them, as JSON text or as a JSON value.
     variable TRUSTED_PUBLISHERS = "TERRACE_TRUSTED_PUBLISHERS";
     /// The S3 endpoint of the bucket, such as `https://<account>.r2.cloudflarestorage.com`; may have a path.
     variable S3_ENDPOINT = "TERRACE_S3_ENDPOINT";
@@ -101,7 +101,7 @@ settings! {
     variable LOGIN_ACCESS_TEAM = "TERRACE_LOGIN_ACCESS_TEAM";
     /// The audience tag of the team's application.
     variable LOGIN_ACCESS_AUDIENCE = "TERRACE_LOGIN_ACCESS_AUDIENCE";
-    /// The scopes that people get, as [`LoginRules`](crate::oidc::LoginRules) has them.
+    /// The scopes that people get, as [`LoginRules`](crate::auth::oidc::LoginRules) has them.
     variable LOGIN_RULES = "TERRACE_LOGIN_RULES";
     /// The lifetime of a person's token in seconds: 60 to 315360000; the default is 7776000.
     variable LOGIN_LIFETIME = "TERRACE_LOGIN_LIFETIME";

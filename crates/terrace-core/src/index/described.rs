@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::IndexMetadata;
-use crate::digest::Sha256;
+use terrace_base::digest::Sha256;
 
 /// The digests of a version's files, by their names, as its index has them; none for a revoked version. An index is written after the commit
 /// of its release and at no other time: where the release is missing, it is lost.

@@ -3,8 +3,8 @@
 use std::collections::{HashMap, HashSet};
 
 use super::{ListedRelease, beginning};
-use crate::key::{IndexKey, Package};
-use crate::version::Version;
+use crate::model::version::Version;
+use crate::storage::key::{IndexKey, Package};
 
 /// The indices that the releases of a package make, to be looked up by their keys: there are dozens for each
 /// release.
@@ -52,7 +52,7 @@ impl MadeIndices {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::digest::Sha256;
+    use terrace_base::digest::Sha256;
 
     const MADE: Sha256 = Sha256::from_bytes([7; 32]);
 

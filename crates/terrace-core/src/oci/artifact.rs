@@ -3,11 +3,11 @@
 use serde::{Deserialize, Serialize};
 
 use super::Digest;
-use crate::archive::ArchiveFormat;
-use crate::digest::Sha256;
-use crate::platform::Platform;
-use crate::release::{ModuleRelease, PackageDocument, Release};
-use crate::source::{SourceDocument, SourceUrl};
+use crate::model::platform::Platform;
+use crate::model::source::{SourceDocument, SourceUrl};
+use crate::storage::release::{ModuleRelease, PackageDocument, Release};
+use terrace_archive::ArchiveFormat;
+use terrace_base::digest::Sha256;
 
 pub(super) const PROVIDER: &str = "application/vnd.opentofu.provider";
 pub(super) const PROVIDER_TARGET: &str = "application/vnd.opentofu.provider-target";
@@ -260,7 +260,7 @@ impl<'a> Descriptor<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::release::{MirroredContents, MirroredRelease};
+    use crate::storage::release::{MirroredContents, MirroredRelease};
 
     fn package(platform: &str, digit: char) -> PackageDocument {
         PackageDocument {

@@ -6,9 +6,9 @@
 
 use serde::Serialize;
 
-use crate::access::{ANONYMOUS, Caller, Scope, Scopes, Token, TokenId, TokenKeys};
+use crate::auth::access::{ANONYMOUS, Caller, Scope, Scopes, Token, TokenId, TokenKeys};
 use crate::limits;
-use crate::time::UnixTime;
+use terrace_base::time::UnixTime;
 
 use super::{OciCode, OciError};
 
@@ -75,8 +75,8 @@ pub fn challenge(origin: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::access::{Access, BadCredentials, TokenFault, Visibility};
-    use crate::secret::Secret;
+    use crate::auth::access::{Access, BadCredentials, TokenFault, Visibility};
+    use terrace_base::secret::Secret;
 
     const NOW: UnixTime = UnixTime(1_800_000_000);
 

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::digest::{Sha256, Sha512};
+use terrace_base::digest::{Sha256, Sha512};
 
 use super::{OciCode, OciError};
 

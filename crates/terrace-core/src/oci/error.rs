@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
-use crate::problem::Problem;
-use crate::reply::{CachePolicy, Reply};
+use crate::http::problem::Problem;
+use crate::http::reply::{CachePolicy, Reply};
 
 /// A request of an OCI client that is not answered with what it asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]

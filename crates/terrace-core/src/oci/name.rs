@@ -5,7 +5,7 @@ use std::fmt;
 use crate::limits;
 
 use super::{OciCode, OciError, tag};
-use crate::version::Version;
+use crate::model::version::Version;
 
 /// The name of a repository that clients push to: none of `providers/…` and `modules/…`, which are
 /// made of what is published.

@@ -4,7 +4,7 @@
 //! share, that a repository has it, a manifest, a tag, a referrer. So each write is whole or did not
 //! happen, and no list has to be changed for it. What clients read are indices, as of what is
 //! published; why they end up as the newest is told in [`crate::index`]. Here most of them follow one
-//! fact ([`PushedIndex::fact`](crate::key::PushedIndex::fact)), whose revision is the marker.
+//! fact ([`PushedIndex::fact`](crate::storage::key::PushedIndex::fact)), whose revision is the marker.
 
 mod document;
 mod manifest;

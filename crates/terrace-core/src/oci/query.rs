@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::percent::{Plus, decoded};
+use terrace_base::percent::{Plus, decoded};
 
 /// A query as it was sent, without its `?`.
 #[derive(Debug, Clone, Copy)]
@@ -26,7 +26,7 @@ impl<'a> Query<'a> {
 
 /// A text for a query: what is not unreserved is escaped.
 pub fn encoded(text: &str) -> String {
-    crate::presign::encode(text)
+    terrace_base::percent::encode(text)
 }
 
 #[cfg(test)]

@@ -1,12 +1,12 @@
 //! The paths of OCI Distribution, below `/v2/`.
 
-use crate::address::{MirroredAddress, ModuleAddress, ProviderAddress};
-use crate::digest::Sha256;
-use crate::key::Package;
 use crate::limits;
-use crate::own_hosts::OwnHosts;
-use crate::untrusted::{QUOTED_CHARS, line};
-use crate::version::Version;
+use crate::model::address::{MirroredAddress, ModuleAddress, ProviderAddress};
+use crate::model::own_hosts::OwnHosts;
+use crate::model::version::Version;
+use crate::storage::key::Package;
+use terrace_base::digest::Sha256;
+use terrace_base::untrusted::{QUOTED_CHARS, line};
 
 use super::name::is_name;
 use super::tag;

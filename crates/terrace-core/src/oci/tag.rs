@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::version::Version;
+use crate::model::version::Version;
 
 /// The list of a repository's tags.
 #[derive(Debug, Serialize, Deserialize)]

@@ -5,17 +5,18 @@ use super::provider::{
     parse_signature, texts,
 };
 use super::{ExpectedArchive, Step};
-use crate::address::MirroredAddress;
-use crate::admin::{MirrorBody, SignedBody};
-use crate::key::{ArchiveKey, ArchiveKind};
-use crate::openpgp::{self, parse_signing_keys};
-use crate::protocol_version::ProtocolVersion;
-use crate::release::{
+use crate::api::admin::{MirrorBody, SignedBody};
+use crate::model::address::MirroredAddress;
+use crate::model::protocol_version::ProtocolVersion;
+use crate::model::shasums::Shasums;
+use crate::model::version::Version;
+use crate::storage::key::{ArchiveKey, ArchiveKind};
+use crate::storage::release::{
     MirroredContents, MirroredRelease, PackageDocument, SignedDocument, SigningKeyDocument,
 };
-use crate::shasums::Shasums;
-use crate::time::UnixTime;
-use crate::version::Version;
+use terrace_base::time::UnixTime;
+use terrace_openpgp as openpgp;
+use terrace_openpgp::parse_signing_keys;
 
 /// A version of another registry's provider, to mirror.
 #[derive(Debug, Clone)]

@@ -2,15 +2,15 @@
 
 use super::provider::{parse_source, size_reason};
 use super::{ExpectedArchive, ExpectedContents};
-use crate::address::ModuleAddress;
-use crate::admin::ModuleBody;
-use crate::archive::ArchiveFormat;
-use crate::digest::Sha256;
-use crate::release::{ModuleArchiveDocument, ModuleRelease};
-use crate::source::SourceDocument;
-use crate::subdir::Subdir;
-use crate::time::UnixTime;
-use crate::version::Version;
+use crate::api::admin::ModuleBody;
+use crate::model::address::ModuleAddress;
+use crate::model::source::SourceDocument;
+use crate::model::subdir::Subdir;
+use crate::model::version::Version;
+use crate::storage::release::{ModuleArchiveDocument, ModuleRelease};
+use terrace_archive::ArchiveFormat;
+use terrace_base::digest::Sha256;
+use terrace_base::time::UnixTime;
 
 /// A module version to publish.
 #[derive(Debug, Clone)]

@@ -6,22 +6,25 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
 use super::{ExpectedArchive, ExpectedContents, Step};
-use crate::address::ProviderAddress;
-use crate::admin::{PackageBody, ProviderBody};
-use crate::digest::Sha256;
-use crate::key::{ArchiveKey, ArchiveKind};
+use crate::api::admin::{PackageBody, ProviderBody};
 use crate::limits;
-use crate::openpgp::{self, SigningKey};
-use crate::order;
-use crate::package_hash::PackageHash;
-use crate::platform::Platform;
-use crate::protocol_version::ProtocolVersion;
-use crate::release::{PackageDocument, ProviderContents, ProviderRelease, SigningKeyDocument};
-use crate::shasums::Shasums;
-use crate::source::{SourceDocument, SourceUrl};
-use crate::standing::KeyStatement;
-use crate::time::UnixTime;
-use crate::version::Version;
+use crate::model::address::ProviderAddress;
+use crate::model::package_hash::PackageHash;
+use crate::model::platform::Platform;
+use crate::model::protocol_version::ProtocolVersion;
+use crate::model::shasums::Shasums;
+use crate::model::source::{SourceDocument, SourceUrl};
+use crate::model::status::KeyStatement;
+use crate::model::version::Version;
+use crate::storage::key::{ArchiveKey, ArchiveKind};
+use crate::storage::release::{
+    PackageDocument, ProviderContents, ProviderRelease, SigningKeyDocument,
+};
+use terrace_base::digest::Sha256;
+use terrace_base::sort;
+use terrace_base::time::UnixTime;
+use terrace_openpgp as openpgp;
+use terrace_openpgp::SigningKey;
 
 /// A provider version to publish.
 #[derive(Debug, Clone)]
@@ -311,7 +314,7 @@ fn parse_package(
         &mut reasons,
         body.sha256
             .parse()
-            .map_err(|error: crate::digest::DigestError| name(error.to_string())),
+            .map_err(|error: terrace_base::digest::DigestError| name(error.to_string())),
     );
     let h1 = match &body.h1 {
         None => None,
@@ -363,7 +366,7 @@ fn short(text: &str) -> String {
 /// Where SHA256SUMS and the packages say different things (clients.md 2.3.1).
 fn disagreements(shasums: &Shasums, packages: &[PackageDocument]) -> Vec<String> {
     let mut reasons = disagreements_of(shasums, packages);
-    let known = order::set(packages.iter().map(|p| p.filename.as_str()));
+    let known = sort::set(packages.iter().map(|p| p.filename.as_str()));
     for extra in shasums.filenames().filter(|name| name.ends_with(".zip")) {
         if !known.contains(extra) {
             reasons.push(format!(

@@ -4,9 +4,9 @@ use serde::Serialize;
 
 use super::FinishError;
 use super::view::SourceView;
-use crate::address::ProviderAddress;
-use crate::reply::{CachePolicy, Reply};
-use crate::version::Version;
+use crate::http::reply::{CachePolicy, Reply};
+use crate::model::address::ProviderAddress;
+use crate::model::version::Version;
 
 /// A version of a provider, in the shape of the public registry's API: the fields that Dependabot reads.
 #[derive(Serialize)]

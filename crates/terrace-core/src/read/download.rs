@@ -9,16 +9,16 @@ use serde_json::value::RawValue;
 
 use super::view::{MirrorView, PackageView, ProviderView, SigningKeyView};
 use super::{Checksum, FinishError};
-use crate::address::MirroredAddress;
-use crate::archive_url::ArchiveUrls;
-use crate::key::{ArchiveKey, ArchiveKind, BytesKey, Package};
-use crate::platform::Platform;
-use crate::problem::Problem;
-use crate::release::ModuleArchiveDocument;
-use crate::reply::{CachePolicy, Reply};
-use crate::signed_path::PulledPackage;
-use crate::time::UnixTime;
-use crate::version::Version;
+use crate::http::problem::Problem;
+use crate::http::reply::{CachePolicy, Reply};
+use crate::model::address::MirroredAddress;
+use crate::model::platform::Platform;
+use crate::model::version::Version;
+use crate::storage::archive_url::ArchiveUrls;
+use crate::storage::key::{ArchiveKey, ArchiveKind, BytesKey, Package};
+use crate::storage::release::ModuleArchiveDocument;
+use crate::storage::signed_path::PulledPackage;
+use terrace_base::time::UnixTime;
 
 /// What is needed to sign URLs now.
 pub(super) struct Urls<'a> {
@@ -110,7 +110,7 @@ pub(super) fn provider_download<S>(
 fn zip(digest: &str) -> Result<ArchiveKey, FinishError> {
     Ok(ArchiveKey {
         digest: digest.parse().map_err(|_| FinishError::Corrupt)?,
-        kind: ArchiveKind::Archive(crate::archive::ArchiveFormat::Zip),
+        kind: ArchiveKind::Archive(terrace_archive::ArchiveFormat::Zip),
     })
 }
 

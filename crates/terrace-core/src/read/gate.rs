@@ -3,13 +3,13 @@
 use super::oci::is_oci;
 use super::plan::Plan;
 use super::{Asked, Begun, Lookup, is_module_download, sized};
-use crate::access::{BadCredentials, Caller, Owner, Sight};
+use crate::api::route::Method;
+use crate::auth::access::{BadCredentials, Caller, Owner, Sight};
 use crate::config::Config;
+use crate::http::problem::Problem;
+use crate::http::reply::Reply;
 use crate::oci::unauthorized;
-use crate::problem::Problem;
-use crate::reply::Reply;
-use crate::route::Method;
-use crate::time::UnixTime;
+use terrace_base::time::UnixTime;
 
 /// Lets a plan through, or answers what those get who have no access.
 pub(super) fn pass<S>(

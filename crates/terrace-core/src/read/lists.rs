@@ -6,9 +6,9 @@ use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
 use super::{FinishError, Found, parse};
-use crate::address::ModuleAddress;
-use crate::reply::{CachePolicy, Reply};
-use crate::version::Version;
+use crate::http::reply::{CachePolicy, Reply};
+use crate::model::address::ModuleAddress;
+use crate::model::version::Version;
 
 /// A module's version list, as `index` writes it.
 #[derive(Deserialize)]

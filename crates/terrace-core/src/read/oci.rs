@@ -3,18 +3,18 @@
 use super::download::Urls;
 use super::plan::{Index, Plan};
 use super::{FinishError, Found, IndexForm, Lookup, Wanted};
-use crate::archive::ArchiveFormat;
+use crate::api::route::{Method, OCI_PREFIX, Route};
+use crate::http::problem::Problem;
+use crate::http::range;
+use crate::http::reply::{Body, CachePolicy, Reply};
 use crate::index::IndexMetadata;
-use crate::key::{ArchiveKey, ArchiveKind, BytesKey, IndexKey, Package, PushedIndex};
 use crate::limits;
 use crate::oci::pushed::{ManifestName, PushedPath, PushedRequest};
 use crate::oci::{
     self, Digest, MediaType, OciCode, OciError, OciPath, Reference, Repository, TagPage,
 };
-use crate::problem::Problem;
-use crate::range;
-use crate::reply::{Body, CachePolicy, Reply};
-use crate::route::{Method, OCI_PREFIX, Route};
+use crate::storage::key::{ArchiveKey, ArchiveKind, BytesKey, IndexKey, Package, PushedIndex};
+use terrace_archive::ArchiveFormat;
 
 /// What the digest of an answer is told by.
 pub const CONTENT_DIGEST: &str = "docker-content-digest";

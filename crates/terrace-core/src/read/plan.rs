@@ -4,14 +4,14 @@ use serde_json::json;
 
 use super::oci::{no_catalog, plan_pushed, plan_virtual};
 use super::{Asked, Checksum, IndexForm, Wanted};
-use crate::key::{IndexKey, Package};
+use crate::api::route::{Method, Route};
+use crate::http::reply::{CachePolicy, Reply};
 use crate::limits;
-use crate::name::Hostname;
+use crate::model::name::Hostname;
+use crate::model::own_hosts::OwnHosts;
+use crate::model::version::Version;
 use crate::oci::{OciRequest, TagPage};
-use crate::own_hosts::OwnHosts;
-use crate::reply::{CachePolicy, Reply};
-use crate::route::{Method, Route};
-use crate::version::Version;
+use crate::storage::key::{IndexKey, Package};
 
 /// What has to be done for a request.
 pub(super) enum Plan<S> {
@@ -209,8 +209,8 @@ fn origin_discovery<S>(origin: &str, hostname: &Hostname) -> Reply<S> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::login::{CLIENT_ID, PORTS};
-    use crate::reply::Body;
+    use crate::auth::login::{CLIENT_ID, PORTS};
+    use crate::http::reply::Body;
 
     #[test]
     fn what_discovery_tells_of_signing_in_is_what_signing_in_takes_7_1_7_2_7_3() {

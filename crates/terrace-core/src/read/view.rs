@@ -4,8 +4,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use crate::digest::Sha256;
-use crate::release::OfferedPackage;
+use crate::storage::release::OfferedPackage;
+use terrace_base::digest::Sha256;
 
 /// An index of a provider, as its downloads need it.
 #[derive(Deserialize)]

@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use terrace_core::address::MirroredAddress;
-use terrace_core::name::ProviderType;
-use terrace_core::package_hash::{PackageHash, PackageHashError};
-use terrace_core::platform::Platform;
-use terrace_core::version::Version;
+use terrace_core::model::address::MirroredAddress;
+use terrace_core::model::name::ProviderType;
+use terrace_core::model::package_hash::{PackageHash, PackageHashError};
+use terrace_core::model::platform::Platform;
+use terrace_core::model::version::Version;
 
 use super::documents::{self, ArchiveDocument, Index, VersionDocument};
 use super::root::{Child, ChildKind, Root};

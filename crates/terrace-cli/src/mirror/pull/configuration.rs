@@ -5,8 +5,8 @@ mod native;
 
 use std::collections::BTreeMap;
 
-use terrace_core::name::Hostname;
-use terrace_core::origin::Constraints;
+use terrace_core::model::name::Hostname;
+use terrace_core::upstream::origin::Constraints;
 
 use super::wanted::{Choice, Found, Wanted};
 

@@ -4,8 +4,8 @@ use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use terrace_core::name::Hostname;
-use terrace_core::untrusted;
+use terrace_base::untrusted;
+use terrace_core::model::name::Hostname;
 
 use super::wanted::Found;
 use super::{configuration, list, lock};

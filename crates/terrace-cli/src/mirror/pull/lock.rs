@@ -1,9 +1,9 @@
 //! `.terraform.lock.hcl`: exact versions, and the hashes of what may be installed.
 
 use hcl::{Block, Body, Expression};
-use terrace_core::origin::Constraints;
-use terrace_core::package_hash::PackageHash;
-use terrace_core::version::Version;
+use terrace_core::model::package_hash::PackageHash;
+use terrace_core::model::version::Version;
+use terrace_core::upstream::origin::Constraints;
 
 use super::syntax;
 use super::wanted::{Choice, Found, Lock, Wanted};

@@ -1,9 +1,9 @@
 //! What the registry has of a version already, by its own word.
 
-use terrace_core::address::MirroredAddress;
-use terrace_core::admin::PackageBody;
-use terrace_core::origin::OriginPackage;
-use terrace_core::version::Version;
+use terrace_core::api::admin::PackageBody;
+use terrace_core::model::address::MirroredAddress;
+use terrace_core::model::version::Version;
+use terrace_core::upstream::origin::OriginPackage;
 
 use crate::client::Client;
 use crate::error::Failure;

@@ -1,6 +1,6 @@
 //! The messages of parsers, which draw the place of an error over several lines, on one.
 
-use terrace_core::untrusted::quoted;
+use terrace_base::untrusted::quoted;
 
 /// The message of the HCL parser.
 pub(super) fn hcl(error: &hcl::Error) -> String {

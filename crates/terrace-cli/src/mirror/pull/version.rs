@@ -6,14 +6,14 @@ use std::sync::Mutex;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::json;
-use terrace_core::admin::{MirrorBody, PackageBody, SignedBody};
-use terrace_core::origin::{
+use terrace_core::api::admin::{MirrorBody, PackageBody, SignedBody};
+use terrace_core::model::package_hash::PackageHash;
+use terrace_core::model::platform::Platform;
+use terrace_core::model::version::Version;
+use terrace_core::publish::MirrorPublication;
+use terrace_core::upstream::origin::{
     Fetch, Fetched, OriginPackage, OriginVersion, PackageInquiry, Service, Step,
 };
-use terrace_core::package_hash::PackageHash;
-use terrace_core::platform::Platform;
-use terrace_core::publish::MirrorPublication;
-use terrace_core::version::Version;
 
 use super::Mirror;
 use super::stored::Stored;

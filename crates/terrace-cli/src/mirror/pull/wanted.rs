@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use terrace_core::address::MirroredAddress;
-use terrace_core::digest::Sha256;
-use terrace_core::name::Hostname;
-use terrace_core::origin::Constraints;
-use terrace_core::platform::Platform;
+use terrace_base::digest::Sha256;
+use terrace_core::model::address::MirroredAddress;
+use terrace_core::model::name::Hostname;
+use terrace_core::model::platform::Platform;
+use terrace_core::upstream::origin::Constraints;
 
 /// A provider, and which parts of it.
 #[derive(Debug, Clone, PartialEq, Eq)]

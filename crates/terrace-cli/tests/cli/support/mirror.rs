@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use terrace_core::digest::Sha256;
-use terrace_core::package_hash::PackageHash;
+use terrace_base::digest::Sha256;
+use terrace_core::model::package_hash::PackageHash;
 use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
 

@@ -8,7 +8,7 @@ use std::thread;
 
 use rustls::{ServerConnection, StreamOwned};
 use serde_json::json;
-use terrace_core::digest::Sha256;
+use terrace_base::digest::Sha256;
 
 use super::http::{Head, Response, Then, serve};
 use super::{NAME, fixture, tls};

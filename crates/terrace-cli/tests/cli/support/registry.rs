@@ -8,11 +8,11 @@ use std::time::Duration;
 
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 use serde_json::{Value, json};
-use terrace_core::digest::Sha256;
-use terrace_core::exchange::{EXCHANGE_PATH, ExchangeError, ExchangeRequest};
-use terrace_core::openpgp::parse_signing_keys;
-use terrace_core::release::SigningKeyDocument;
-use terrace_core::reply::{Body, Reply};
+use terrace_base::digest::Sha256;
+use terrace_core::auth::exchange::{EXCHANGE_PATH, ExchangeError, ExchangeRequest};
+use terrace_core::http::reply::{Body, Reply};
+use terrace_core::storage::release::SigningKeyDocument;
+use terrace_openpgp::parse_signing_keys;
 
 use super::http::{Head, Response, Then, serve};
 use super::{JOB_SECRET, TOKEN, URL_SECRET, fixture};

@@ -165,8 +165,8 @@ fn is_false(value: &bool) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::digest::Sha256;
     use crate::pinned::assert_pinned;
+    use terrace_base::digest::Sha256;
 
     const INDEX: &str = "application/vnd.oci.image.index.v1+json";
     const PROVIDER: &str = "application/vnd.opentofu.provider";

@@ -1,17 +1,17 @@
 //! Providers that are pushed as OpenTofu's documentation says (clients.md 6.6): what is in one, and
 //! whose it is.
 
-use crate::address::MirroredAddress;
-use crate::admin::{MirrorBody, PackageBody};
-use crate::digest::Sha256;
+use crate::api::admin::{MirrorBody, PackageBody};
 use crate::limits;
-use crate::name::Hostname;
+use crate::model::address::MirroredAddress;
+use crate::model::name::Hostname;
+use crate::model::platform::Platform;
+use crate::model::version::Version;
 use crate::oci::artifact::{PROVIDER, PROVIDER_TARGET, ZIP};
 use crate::oci::name::{RepositoryName, Tag, is_name};
 use crate::oci::{Digest, OciError, tag};
-use crate::platform::Platform;
 use crate::publish::package_filename;
-use crate::version::Version;
+use terrace_base::digest::Sha256;
 
 use super::manifest::{Descriptor, ManifestType, PushedManifest, invalid};
 

@@ -1,9 +1,9 @@
 //! What is asked of a repository that clients push to.
 
+use crate::api::route::{Method, OCI_PREFIX};
 use crate::limits;
 use crate::oci::name::{RepositoryName, Tag};
 use crate::oci::{Digest, OciCode, OciError};
-use crate::route::{Method, OCI_PREFIX};
 
 use super::UploadId;
 
@@ -147,13 +147,13 @@ fn upload(id: &str) -> Result<PushedPath, OciError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::time::UnixTime;
     use proptest::prelude::*;
+    use terrace_base::time::UnixTime;
 
     #[test]
     fn a_location_reads_back() {
         let repository = RepositoryName::parse("a/blobs/uploads").unwrap();
-        let digest = Digest::Sha256(crate::digest::Sha256::of(b"x"));
+        let digest = Digest::Sha256(terrace_base::digest::Sha256::of(b"x"));
         let tag = Tag::parse("latest").unwrap();
         for path in [
             PushedPath::Tags,

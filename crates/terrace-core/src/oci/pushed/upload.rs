@@ -4,11 +4,11 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::key::ChunkKey;
 use crate::limits;
 use crate::oci::name::RepositoryName;
 use crate::oci::{OciCode, OciError};
-use crate::time::UnixTime;
+use crate::storage::key::ChunkKey;
+use terrace_base::time::UnixTime;
 
 /// Names an upload: a UUID that begins with its time (RFC 9562, version 7), so that those which nobody
 /// has completed are the first of a listing.

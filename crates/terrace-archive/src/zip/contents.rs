@@ -1,0 +1,314 @@
+//! Whether the entries of a zip are what its directory says, by one pass over their bytes.
+
+use std::iter::Peekable;
+use std::{fmt, mem, vec};
+
+use super::super::inflate::Inflater;
+use super::super::{ArchiveError, Entry, EntryKind, Method, limits};
+use super::ContentFault;
+use super::local::{self, Declared, LocalHeader};
+use super::span::{Span, in_order};
+
+/// Whether the contents of a zip of this size with these entries are checked where that is wanted.
+pub(crate) fn are_checked(size: u64, entries: &[Entry]) -> bool {
+    let unpacked = entries.iter().fold(0u64, |total, entry| {
+        total.saturating_add(entry.uncompressed)
+    });
+    size.max(unpacked) <= limits::ZIP_CONTENTS_BYTES
+}
+
+/// Walks over everything before the directory, fed piece by piece, and unpacks each entry.
+///
+/// It keeps what the directory says and one inflated piece, never a content.
+pub(super) struct Contents {
+    places: Peekable<vec::IntoIter<Place>>,
+    /// The next byte to be fed.
+    at: u64,
+    /// Where the directory begins.
+    end: u64,
+    part: Part,
+    /// The bytes of an unfinished header or descriptor.
+    held: Vec<u8>,
+    inflater: Inflater,
+}
+
+/// What the directory says about one entry.
+struct Place {
+    entry: Entry,
+    flags: u16,
+    crc: u32,
+    start: u64,
+    /// Where the next one starts.
+    end: u64,
+}
+
+/// The part of the zip that the next byte belongs to.
+enum Part {
+    /// What is no entry's, or of an entry that is not unpacked.
+    Between,
+    Header(Place),
+    /// The name and the extra fields.
+    Names(Place, LocalHeader),
+    Content(Open),
+    Descriptor(Open),
+}
+
+/// An entry that is being unpacked.
+struct Open {
+    place: Place,
+    /// Bytes of its content that were not fed.
+    left: u64,
+    /// Bytes from the end of its content to the next entry.
+    room: u64,
+    unpacked: u64,
+    /// Whether the deflated data have come to their end.
+    ended: bool,
+}
+
+impl fmt::Debug for Contents {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Contents")
+            .field("at", &self.at)
+            .field("end", &self.end)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Contents {
+    /// Begins at the first byte. The spans are those of the entries, one by one.
+    pub(super) fn new(spans: &[Span], entries: &[Entry], directory: u64) -> Self {
+        let places: Vec<Place> = in_order(spans, entries, directory)
+            .into_iter()
+            .map(|(span, entry, end)| Place {
+                entry: entry.clone(),
+                flags: span.flags,
+                crc: span.crc,
+                start: span.start,
+                end,
+            })
+            .collect();
+        Self {
+            places: places.into_iter().peekable(),
+            at: 0,
+            end: directory,
+            part: Part::Between,
+            held: Vec::new(),
+            inflater: Inflater::new(),
+        }
+    }
+
+    /// The next byte to be fed, and how many there are from it on.
+    pub(super) fn unread(&self) -> (u64, u64) {
+        (self.at, self.end.saturating_sub(self.at))
+    }
+
+    /// Whether all was fed.
+    pub(super) fn finished(&mut self) -> Result<bool, ArchiveError> {
+        if self.at < self.end {
+            return Ok(false);
+        }
+        match self.part {
+            Part::Between if self.places.peek().is_none() => Ok(true),
+            _ => Err(ArchiveError::Truncated),
+        }
+    }
+
+    /// Takes the next bytes; pieces of any size.
+    pub(super) fn feed(&mut self, mut bytes: &[u8]) -> Result<(), ArchiveError> {
+        while !bytes.is_empty() {
+            let before = bytes.len();
+            self.part = match mem::replace(&mut self.part, Part::Between) {
+                Part::Between => self.between(&mut bytes),
+                Part::Header(place) => self.header(place, &mut bytes)?,
+                Part::Names(place, header) => self.names(place, header, &mut bytes)?,
+                Part::Content(open) => self.content(open, &mut bytes)?,
+                Part::Descriptor(open) => self.descriptor(open, &mut bytes)?,
+            };
+            self.at += (before - bytes.len()) as u64;
+        }
+        Ok(())
+    }
+
+    fn between(&mut self, bytes: &mut &[u8]) -> Part {
+        let start = self.places.peek().map_or(self.end, |place| place.start);
+        let gap = start.saturating_sub(self.at);
+        if gap > 0 {
+            take(bytes, gap);
+            return Part::Between;
+        }
+        match self.places.next() {
+            Some(place) => Part::Header(place),
+            None => {
+                *bytes = &[];
+                Part::Between
+            }
+        }
+    }
+
+    fn header(&mut self, place: Place, bytes: &mut &[u8]) -> Result<Part, ArchiveError> {
+        let Some(header) = self.hold(local::HEADER_BYTES, bytes) else {
+            return Ok(Part::Header(place));
+        };
+        match LocalHeader::read(&header) {
+            Some(header) => self.names(place, header, bytes),
+            None => Err(place.fault(ContentFault::NoLocalHeader(place.start))),
+        }
+    }
+
+    fn names(
+        &mut self,
+        place: Place,
+        header: LocalHeader,
+        bytes: &mut &[u8],
+    ) -> Result<Part, ArchiveError> {
+        let length = local::HEADER_BYTES + header.more_bytes();
+        let taken = (length as u64).saturating_add(place.entry.compressed);
+        let Some(room) = place.end.saturating_sub(place.start).checked_sub(taken) else {
+            return Err(ArchiveError::ZipOverlap(place.entry.name));
+        };
+        let Some(more) = self.hold(header.more_bytes(), bytes) else {
+            return Ok(Part::Names(place, header));
+        };
+        header
+            .check(&more, place.declared())
+            .map_err(|fault| place.fault(fault))?;
+        if !place.is_unpacked() {
+            return Ok(Part::Between);
+        }
+        self.inflater.reset();
+        let open = Open {
+            left: place.entry.compressed,
+            room,
+            unpacked: 0,
+            ended: false,
+            place,
+        };
+        self.content(open, bytes)
+    }
+
+    fn content(&mut self, mut open: Open, bytes: &mut &[u8]) -> Result<Part, ArchiveError> {
+        let content = take(bytes, open.left);
+        open.left = open.left.saturating_sub(content.len() as u64);
+        let unpacked = match open.place.entry.method {
+            Method::Deflate => self.inflate(&mut open, content),
+            Method::Stored | Method::Unsupported(_) => self.copy(&mut open, content),
+        };
+        unpacked.map_err(|fault| open.place.fault(fault))?;
+        if open.left > 0 {
+            return Ok(Part::Content(open));
+        }
+        self.check(&open).map_err(|fault| open.place.fault(fault))?;
+        if local::has_descriptor(open.place.flags) {
+            self.descriptor(open, bytes)
+        } else {
+            Ok(Part::Between)
+        }
+    }
+
+    fn inflate(&mut self, open: &mut Open, mut content: &[u8]) -> Result<(), ContentFault> {
+        while !open.ended {
+            let inflated = self
+                .inflater
+                .inflate(content)
+                .map_err(|_| ContentFault::Corrupt)?;
+            open.add(inflated.piece.len())?;
+            open.ended = inflated.ended;
+            // All of the input may be read while there is more to come out of it.
+            let exhausted = content.is_empty() && inflated.piece.is_empty();
+            content = content.get(inflated.read..).unwrap_or_default();
+            if exhausted {
+                return Ok(());
+            }
+        }
+        match content.len() as u64 + open.left {
+            0 => Ok(()),
+            unused => Err(ContentFault::EndsEarly(unused)),
+        }
+    }
+
+    fn copy(&mut self, open: &mut Open, content: &[u8]) -> Result<(), ContentFault> {
+        self.inflater.copy(content);
+        open.add(content.len())
+    }
+
+    /// What can be said once the last byte of a content was fed.
+    fn check(&self, open: &Open) -> Result<(), ContentFault> {
+        let entry = &open.place.entry;
+        let (declared, unpacked) = (open.place.crc, self.inflater.crc());
+        if entry.method == Method::Deflate && !open.ended {
+            Err(ContentFault::CutOff(entry.compressed))
+        } else if open.unpacked != entry.uncompressed {
+            Err(ContentFault::TooShort {
+                declared: entry.uncompressed,
+                unpacked: open.unpacked,
+            })
+        } else if declared != unpacked {
+            Err(ContentFault::Checksum { declared, unpacked })
+        } else {
+            Ok(())
+        }
+    }
+
+    fn descriptor(&mut self, open: Open, bytes: &mut &[u8]) -> Result<Part, ArchiveError> {
+        let room = usize::try_from(open.room).unwrap_or(usize::MAX);
+        let Some(behind) = self.hold(room.min(local::DESCRIPTOR_BYTES), bytes) else {
+            return Ok(Part::Descriptor(open));
+        };
+        local::check_descriptor(&behind, open.place.declared())
+            .map_err(|fault| open.place.fault(fault))?;
+        Ok(Part::Between)
+    }
+
+    /// Keeps bytes until there are `wanted` of them.
+    fn hold(&mut self, wanted: usize, bytes: &mut &[u8]) -> Option<Vec<u8>> {
+        let missing = wanted.saturating_sub(self.held.len());
+        self.held.extend(take(bytes, missing as u64));
+        (self.held.len() >= wanted).then(|| mem::take(&mut self.held))
+    }
+}
+
+impl Place {
+    fn declared(&self) -> Declared<'_> {
+        Declared {
+            entry: &self.entry,
+            flags: self.flags,
+            crc: self.crc,
+        }
+    }
+
+    /// Go forgives a directory its compressed bytes. What no client unpacks is refused by its entry.
+    fn is_unpacked(&self) -> bool {
+        let readable = matches!(self.entry.method, Method::Stored | Method::Deflate);
+        self.entry.kind != EntryKind::Directory && !self.entry.encrypted && readable
+    }
+
+    fn fault(&self, fault: ContentFault) -> ArchiveError {
+        ArchiveError::ZipContent {
+            name: self.entry.name.clone(),
+            fault,
+        }
+    }
+}
+
+impl Open {
+    fn add(&mut self, unpacked: usize) -> Result<(), ContentFault> {
+        self.unpacked = self.unpacked.saturating_add(unpacked as u64);
+        let declared = self.place.entry.uncompressed;
+        if self.unpacked > declared {
+            Err(ContentFault::TooLong(declared))
+        } else {
+            Ok(())
+        }
+    }
+}
+
+/// Takes as many bytes as there are, and at most `count`, off the front.
+fn take<'a>(bytes: &mut &'a [u8], count: u64) -> &'a [u8] {
+    let count = usize::try_from(count).map_or(bytes.len(), |count| count.min(bytes.len()));
+    let (taken, rest) = bytes.split_at_checked(count).unwrap_or((bytes, &[]));
+    *bytes = rest;
+    taken
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,520 @@
+use std::io::{Cursor, Read as _, Write as _};
+
+use ::zip::write::{SimpleFileOptions, ZipWriter};
+use ::zip::{CompressionMethod, ZipArchive};
+use proptest::prelude::*;
+
+use super::*;
+use crate::testing::{Fixed, TestEntry, crc, entry, zip};
+use crate::zip::{Step, ZipInspector};
+use crate::{inspect_zip, run_zip};
+
+// Where fields stand in a local header, and in one of the directory.
+const FLAGS: (usize, usize) = (6, 8);
+const METHOD: (usize, usize) = (8, 10);
+const CRC: (usize, usize) = (14, 16);
+const COMPRESSED: (usize, usize) = (18, 20);
+const UNCOMPRESSED: (usize, usize) = (22, 24);
+const NAME: usize = 30;
+
+const TEXT: &str = "variable \"x\" {}\nvariable \"y\" {}\nvariable \"z\" {}\n";
+
+fn inspect(bytes: &[u8]) -> Result<Vec<Entry>, ArchiveError> {
+    run_zip(ZipInspector::with_contents(bytes.len() as u64), bytes)
+}
+
+fn inspect_by(bytes: &[u8], read: u64) -> Result<Vec<Entry>, ArchiveError> {
+    run_zip(ZipInspector::begin(bytes.len() as u64, Some(read)), bytes)
+}
+
+/// What is wrong with the only entry that something is wrong with, read in whole and byte by byte.
+#[track_caller]
+fn fault(bytes: &[u8]) -> ContentFault {
+    assert!(inspect_zip(bytes).is_ok(), "its directory alone is right");
+    let error = inspect(bytes).unwrap_err();
+    assert_eq!(inspect_by(bytes, 1), Err(error.clone()));
+    let ArchiveError::ZipContent { name, fault } = error else {
+        panic!("{error}")
+    };
+    assert_eq!(name, "main.tf");
+    fault
+}
+
+fn options(method: CompressionMethod) -> SimpleFileOptions {
+    SimpleFileOptions::default().compression_method(method)
+}
+
+fn written(options: SimpleFileOptions) -> Vec<u8> {
+    let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
+    zip.start_file("main.tf", options).unwrap();
+    zip.write_all(TEXT.as_bytes()).unwrap();
+    zip.start_file("b/empty", options).unwrap();
+    zip.start_file("b/ü.txt", options).unwrap();
+    zip.write_all(&[b'x'; 300]).unwrap();
+    zip.finish().unwrap().into_inner()
+}
+
+/// As written where nothing can be mended afterwards: with data descriptors.
+fn streamed(method: CompressionMethod) -> Vec<u8> {
+    let mut zip = ZipWriter::new_stream(Vec::new());
+    zip.start_file("main.tf", options(method)).unwrap();
+    zip.write_all(TEXT.as_bytes()).unwrap();
+    zip.start_file("b/empty", options(method)).unwrap();
+    zip.finish().unwrap().into_inner()
+}
+
+fn stored() -> Vec<u8> {
+    written(options(CompressionMethod::Stored))
+}
+
+fn deflated() -> Vec<u8> {
+    written(options(CompressionMethod::Deflated))
+}
+
+fn every_kind() -> Vec<Vec<u8>> {
+    let methods = [CompressionMethod::Stored, CompressionMethod::Deflated];
+    methods
+        .into_iter()
+        .flat_map(|method| {
+            [
+                written(options(method)),
+                written(options(method).large_file(true)),
+                written(options(method).with_alignment(64)),
+                streamed(method),
+            ]
+        })
+        .collect()
+}
+
+fn directory_at(bytes: &[u8]) -> usize {
+    let at = bytes.windows(4).position(|four| four == b"PK\x01\x02");
+    at.unwrap()
+}
+
+/// Where the content of the first entry begins.
+fn content_at(bytes: &[u8]) -> usize {
+    let length = |at: usize| usize::from(u16::from_le_bytes([bytes[at], bytes[at + 1]]));
+    NAME + length(26) + length(28)
+}
+
+fn number(bytes: &[u8], at: usize) -> u32 {
+    u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap())
+}
+
+fn flip(mut bytes: Vec<u8>, at: usize) -> Vec<u8> {
+    bytes[at] ^= 0x40;
+    bytes
+}
+
+/// Adds to a field in the local header and in the directory, so that they agree.
+fn add_to_both(mut bytes: Vec<u8>, field: (usize, usize), add: u32) -> Vec<u8> {
+    for at in [field.0, directory_at(&bytes) + field.1] {
+        let changed = number(&bytes, at).wrapping_add(add);
+        bytes[at..at + 4].copy_from_slice(&changed.to_le_bytes());
+    }
+    bytes
+}
+
+fn contents(bytes: &[u8]) -> Result<Vec<Vec<u8>>, String> {
+    let mut zip = ZipArchive::new(Cursor::new(bytes)).map_err(|error| error.to_string())?;
+    (0..zip.len())
+        .map(|index| {
+            let mut content = Vec::new();
+            let mut file = zip.by_index(index).map_err(|error| error.to_string())?;
+            file.read_to_end(&mut content)
+                .map_err(|error| error.to_string())?;
+            Ok(content)
+        })
+        .collect()
+}
+
+fn described(descriptor: &[u8]) -> Vec<u8> {
+    let mut described = entry("main.tf", TEXT);
+    described.flags = 8;
+    described.content.extend(descriptor);
+    zip([described, entry("z", "z")]).bytes()
+}
+
+fn descriptor(signature: &[u8], wide: bool, crc: u32) -> Vec<u8> {
+    let mut descriptor = signature.to_vec();
+    descriptor.extend(crc.to_le_bytes());
+    for size in [TEXT.len() as u64; 2] {
+        let size = size.to_le_bytes();
+        descriptor.extend(if wide { &size[..] } else { &size[..4] });
+    }
+    descriptor
+}
+
+#[test]
+fn what_writers_make_is_accepted_wherever_a_read_ends() {
+    for bytes in every_kind() {
+        let listed = inspect_zip(&bytes);
+        assert!(listed.is_ok());
+        for read in 1..=bytes.len() as u64 {
+            assert_eq!(inspect_by(&bytes, read), listed, "{read}");
+        }
+    }
+}
+
+#[test]
+fn a_small_zip_takes_one_read() {
+    let bytes = deflated();
+    let mut inspector = ZipInspector::with_contents(bytes.len() as u64);
+    inspector.feed(&bytes).unwrap();
+    assert_eq!(inspector.next(), Step::Done);
+    assert!(inspector.finish().is_ok());
+}
+
+#[test]
+fn contents_are_read_in_reads_of_the_limit_that_follow_each_other() {
+    let half = "x".repeat(limits::READ_BYTES as usize * 5 / 4);
+    let bytes = zip([entry("a", &half), entry("b", &half)]).bytes();
+    let mut inspector = ZipInspector::with_contents(bytes.len() as u64);
+    let mut reads = Vec::new();
+    while let Step::Read { offset, len } = inspector.next() {
+        reads.push((offset, len));
+        inspector
+            .feed(&bytes[offset as usize..][..len as usize])
+            .unwrap();
+    }
+    let (read, directory) = (limits::READ_BYTES, directory_at(&bytes) as u64);
+    assert_eq!(
+        reads[1..],
+        [(0, read), (read, read), (2 * read, directory - 2 * read)]
+    );
+    assert_eq!(inspector.finish().unwrap().len(), 2);
+}
+
+#[test]
+fn an_inspection_that_is_not_done_has_no_entries() {
+    let bytes = deflated();
+    let mut inspector = ZipInspector::begin(bytes.len() as u64, Some(10));
+    inspector.feed(&bytes).unwrap();
+    inspector.feed(&bytes[..10]).unwrap();
+    assert_eq!(inspector.finish(), Err(ArchiveError::Unfinished));
+}
+
+#[test]
+fn without_contents_only_the_directory_counts() {
+    let damaged = flip(stored(), content_at(&stored()));
+    assert!(inspect_zip(&damaged).is_ok());
+}
+
+#[test]
+fn a_content_with_another_checksum_is_refused() {
+    let unpacked = crc(TEXT.as_bytes());
+    let declared = unpacked.wrapping_add(1);
+    for bytes in [stored(), deflated()] {
+        assert_eq!(
+            fault(&add_to_both(bytes, CRC, 1)),
+            ContentFault::Checksum { declared, unpacked }
+        );
+    }
+    let flipped = flip(stored(), content_at(&stored()));
+    assert!(matches!(fault(&flipped), ContentFault::Checksum { .. }));
+}
+
+#[test]
+fn a_checksum_of_zero_is_none_that_may_be_wrong() {
+    let mut unset = entry("main.tf", TEXT);
+    unset.crc = 0;
+    assert!(matches!(
+        fault(&zip([unset]).bytes()),
+        ContentFault::Checksum { declared: 0, .. }
+    ));
+}
+
+#[test]
+fn deflated_data_that_are_none_are_refused() {
+    let mut bytes = deflated();
+    let at = content_at(&bytes);
+    bytes[at] |= 0b110; // a block of the type that does not exist
+    assert_eq!(fault(&bytes), ContentFault::Corrupt);
+}
+
+#[test]
+fn deflated_data_that_refer_to_before_their_beginning_are_refused() {
+    // An inflater that takes the missing bytes for zeros would find the right size and checksum.
+    let zeros = "\0\0\0";
+    let content = Fixed::new().copy(3, 1).ended();
+    let bytes = zip([TestEntry {
+        method: 8,
+        compressed: content.len() as u32,
+        content,
+        ..entry("main.tf", zeros)
+    }])
+    .bytes();
+    assert_eq!(fault(&bytes), ContentFault::Corrupt);
+}
+
+#[test]
+fn every_flipped_deflated_byte_is_refused_or_changes_nothing() {
+    let bytes = deflated();
+    let compressed = number(&bytes, COMPRESSED.0) as usize;
+    for at in 0..compressed {
+        let flipped = flip(bytes.clone(), content_at(&bytes) + at);
+        if inspect(&flipped).is_ok() {
+            assert_eq!(contents(&flipped), contents(&bytes), "{at}");
+        }
+    }
+}
+
+#[test]
+fn an_uncompressed_size_that_is_not_true_is_refused() {
+    let size = TEXT.len() as u64;
+    assert_eq!(
+        fault(&add_to_both(deflated(), UNCOMPRESSED, 1)),
+        ContentFault::TooShort {
+            declared: size + 1,
+            unpacked: size
+        }
+    );
+    assert_eq!(
+        fault(&add_to_both(deflated(), UNCOMPRESSED, 1u32.wrapping_neg())),
+        ContentFault::TooLong(size - 1)
+    );
+    assert_eq!(
+        fault(&add_to_both(stored(), UNCOMPRESSED, 1)),
+        ContentFault::TooShort {
+            declared: size + 1,
+            unpacked: size
+        }
+    );
+}
+
+#[test]
+fn deflated_data_must_end_with_their_compressed_size() {
+    let bytes = deflated();
+    let compressed = u64::from(number(&bytes, COMPRESSED.0));
+    assert_eq!(
+        fault(&add_to_both(bytes, COMPRESSED, 1u32.wrapping_neg())),
+        ContentFault::CutOff(compressed - 1)
+    );
+    let content = [&[3, 0][..], b"more"].concat();
+    let longer = TestEntry {
+        method: 8,
+        crc: 0,
+        uncompressed: 0,
+        compressed: content.len() as u32,
+        content,
+        ..entry("main.tf", "")
+    };
+    assert_eq!(fault(&zip([longer]).bytes()), ContentFault::EndsEarly(4));
+    let mut nothing = entry("main.tf", "");
+    nothing.method = 8;
+    assert_eq!(fault(&zip([nothing]).bytes()), ContentFault::CutOff(0));
+}
+
+#[test]
+fn a_content_larger_than_a_piece_is_inflated_to_its_last_byte() {
+    for size in [32 * 1024 - 1, 32 * 1024, 32 * 1024 + 1, 1_000_000] {
+        let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
+        zip.start_file("main.tf", options(CompressionMethod::Deflated))
+            .unwrap();
+        zip.write_all(&vec![b'x'; size]).unwrap();
+        let bytes = zip.finish().unwrap().into_inner();
+        for read in [1, 7, 10_000] {
+            assert!(inspect_by(&bytes, read).is_ok(), "{size} {read}");
+        }
+    }
+}
+
+#[test]
+fn an_entry_that_the_directory_leads_elsewhere_for_is_refused() {
+    assert_eq!(fault(&flip(stored(), 0)), ContentFault::NoLocalHeader(0));
+}
+
+#[test]
+fn a_local_header_with_another_name_is_refused() {
+    assert_eq!(fault(&flip(stored(), NAME)), ContentFault::LocalName);
+    let mut shorter = stored();
+    shorter[26] -= 1;
+    assert_eq!(fault(&shorter), ContentFault::LocalName);
+}
+
+#[test]
+fn a_local_header_with_another_method_size_or_checksum_is_refused() {
+    for (field, what) in [
+        (METHOD, "method"),
+        (CRC, "CRC32"),
+        (COMPRESSED, "compressed size"),
+        (UNCOMPRESSED, "size"),
+    ] {
+        for bytes in [stored(), deflated()] {
+            let fault = fault(&flip(bytes, field.0));
+            assert!(
+                matches!(fault, ContentFault::Local { field, .. } if field == what),
+                "{fault}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_local_header_with_other_flags_that_matter_is_refused() {
+    for flag in [1u8, 8, 0x40] {
+        let mut bytes = stored();
+        bytes[FLAGS.0] ^= flag;
+        assert!(matches!(fault(&bytes), ContentFault::LocalFlags { .. }));
+    }
+}
+
+#[test]
+fn flags_that_are_hints_may_differ() {
+    let mut bytes = stored();
+    bytes[FLAGS.0] ^= 0b110;
+    assert!(inspect(&bytes).is_ok());
+    // The encoding of a name matters where it is not ASCII.
+    bytes[FLAGS.0 + 1] ^= 0b1000;
+    assert!(inspect(&bytes).is_ok());
+    let mut bytes = zip([entry("ü", "")]).bytes();
+    bytes[FLAGS.0 + 1] ^= 0b1000;
+    assert!(inspect(&bytes).is_err());
+}
+
+#[test]
+fn a_zip64_field_of_a_local_header_is_read_and_compared() {
+    let bytes = written(options(CompressionMethod::Deflated).large_file(true));
+    assert_eq!(number(&bytes, COMPRESSED.0), u32::MAX);
+    let field = content_at(&bytes) - 20;
+    assert_eq!(bytes[field..field + 4], [1, 0, 16, 0]);
+    for (at, what) in [(4, "size"), (12, "compressed size")] {
+        let fault = fault(&flip(bytes.clone(), field + at));
+        assert!(
+            matches!(fault, ContentFault::Local { field, .. } if field == what),
+            "{fault}"
+        );
+    }
+    assert!(matches!(
+        fault(&flip(bytes, field)),
+        ContentFault::Local { .. }
+    ));
+}
+
+#[test]
+fn extra_fields_that_lead_beyond_the_entry_are_refused() {
+    let mut bytes = stored();
+    bytes[28] = 0xff;
+    bytes[29] = 0xff;
+    assert_eq!(
+        inspect(&bytes),
+        Err(ArchiveError::ZipOverlap("main.tf".to_owned()))
+    );
+}
+
+#[test]
+fn data_descriptors_of_every_form_are_accepted() {
+    let right = crc(TEXT.as_bytes());
+    for signature in [&b"PK\x07\x08"[..], b""] {
+        for wide in [false, true] {
+            let bytes = described(&descriptor(signature, wide, right));
+            for read in 1..=bytes.len() as u64 {
+                assert!(inspect_by(&bytes, read).is_ok(), "{signature:?} {wide}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_data_descriptor_that_is_not_there_or_says_something_else_is_refused() {
+    let right = crc(TEXT.as_bytes());
+    let whole = descriptor(b"PK\x07\x08", false, right);
+    for at in 0..whole.len() {
+        let flipped = flip(whole.clone(), at);
+        assert_eq!(fault(&described(&flipped)), ContentFault::Descriptor);
+    }
+    assert_eq!(fault(&described(&whole[..15])), ContentFault::Descriptor);
+    assert_eq!(fault(&described(b"")), ContentFault::Descriptor);
+    let mut last = entry("main.tf", "");
+    last.flags = 8;
+    assert_eq!(fault(&zip([last]).bytes()), ContentFault::Descriptor);
+}
+
+#[test]
+fn the_fields_that_a_data_descriptor_replaces_are_passed_over() {
+    let right = descriptor(b"PK\x07\x08", false, crc(TEXT.as_bytes()));
+    let mut bytes = described(&right);
+    bytes[CRC.0..NAME - 4].fill(0);
+    assert!(inspect(&bytes).is_ok());
+}
+
+#[test]
+fn gaps_and_any_order_of_the_directory_are_accepted() {
+    let mut gap = entry("b", TEXT);
+    gap.content.extend(b"nobody's");
+    let bytes = zip([entry("a", ""), gap, entry("c", TEXT), entry("d", "")]).bytes();
+    assert!(inspect_by(&bytes, 3).is_ok());
+
+    let mut swapped = zip([entry("a", TEXT), entry("b", TEXT)]).bytes();
+    let directory = directory_at(&swapped);
+    let header = (swapped.len() - directory - 22) / 2;
+    swapped[directory..directory + 2 * header].rotate_left(header);
+    let names: Vec<String> = inspect_by(&swapped, 3)
+        .unwrap()
+        .into_iter()
+        .map(|entry| entry.name)
+        .collect();
+    assert_eq!(names, ["b", "a"]);
+}
+
+#[test]
+fn the_bytes_of_a_directory_and_of_what_no_client_unpacks_are_passed_over() {
+    let mut directory = entry("d/", "");
+    (directory.compressed, directory.content) = (2, vec![9, 9]);
+    let mut encrypted = entry("e", TEXT);
+    (encrypted.flags, encrypted.crc) = (1, 0);
+    let mut unsupported = entry("u", TEXT);
+    (unsupported.method, unsupported.crc) = (12, 0);
+    let bytes = zip([directory, encrypted, unsupported, entry("f", TEXT)]).bytes();
+    assert_eq!(inspect_by(&bytes, 3).map(|entries| entries.len()), Ok(4));
+}
+
+#[test]
+fn a_zip_that_unpacks_to_more_than_the_limit_is_only_listed() {
+    let mut large = entry("main.tf", &"x".repeat(2 * 1024 * 1024));
+    large.method = 8;
+    large.uncompressed = limits::ZIP_CONTENTS_BYTES as u32;
+    assert!(inspect(&zip([large.clone()]).bytes()).is_err());
+    large.uncompressed += 1;
+    assert!(inspect(&zip([large]).bytes()).is_ok());
+    assert!(!are_checked(limits::ZIP_CONTENTS_BYTES + 1, &[]));
+}
+
+#[test]
+fn an_error_names_the_entry_and_what_is_wrong() {
+    let error = inspect(&add_to_both(stored(), CRC, 1)).unwrap_err();
+    let message = error.to_string();
+    assert!(message.contains("\"main.tf\" is damaged"), "{message}");
+    assert!(message.contains("CRC32"), "{message}");
+}
+
+proptest! {
+    #[test]
+    fn one_changed_byte_before_the_directory_is_refused_or_changes_no_content(
+        kind in 0..8usize, at in any::<prop::sample::Index>(), value in any::<u8>(), read in 1..200u64,
+    ) {
+        let whole = every_kind().swap_remove(kind);
+        let mut changed = whole.clone();
+        let at = at.index(directory_at(&whole));
+        changed[at] = value;
+        let inspected = inspect(&changed);
+        // Of two things that are wrong, the one that is found first may depend on the reads.
+        prop_assert_eq!(inspect_by(&changed, read).ok(), inspected.clone().ok());
+        if inspected.is_ok() {
+            prop_assert_eq!(contents(&changed), contents(&whole));
+        }
+    }
+
+    #[test]
+    fn no_changes_panic_or_depend_on_where_reads_end(
+        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6),
+        kind in 0..8usize, read in 1..200u64,
+    ) {
+        let mut bytes = every_kind().swap_remove(kind);
+        for (at, value) in changes {
+            let at = at.index(bytes.len());
+            bytes[at] = value;
+        }
+        prop_assert_eq!(inspect_by(&bytes, read).ok(), inspect(&bytes).ok());
+    }
+}

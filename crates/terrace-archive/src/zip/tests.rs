@@ -1,0 +1,508 @@
+use proptest::prelude::*;
+
+use super::*;
+use crate::inspect_zip;
+use crate::testing::{DOS, TestEntry, entry, zip};
+use crate::{EntryKind, Method};
+
+fn names(bytes: &[u8]) -> Vec<String> {
+    inspect_zip(bytes)
+        .unwrap()
+        .into_iter()
+        .map(|entry| entry.name)
+        .collect()
+}
+
+fn refusal(bytes: &[u8]) -> ArchiveError {
+    inspect_zip(bytes).unwrap_err()
+}
+
+fn only(entry: TestEntry) -> Entry {
+    inspect_zip(&zip([entry]).bytes()).unwrap().remove(0)
+}
+
+#[test]
+fn entries_are_listed_as_the_directory_tells_them() {
+    let bytes = zip([
+        entry("terraform-provider-x", "#!"),
+        entry("LICENSE", "free"),
+    ])
+    .bytes();
+    assert_eq!(
+        inspect_zip(&bytes),
+        Ok(vec![
+            Entry {
+                unix_mode: Some(0o100_755),
+                ..Entry::file("terraform-provider-x", 2)
+            },
+            Entry {
+                unix_mode: Some(0o100_755),
+                ..Entry::file("LICENSE", 4)
+            },
+        ])
+    );
+}
+
+#[test]
+fn a_small_zip_takes_one_read() {
+    let bytes = zip([entry("a", "1")]).bytes();
+    let mut inspector = ZipInspector::new(bytes.len() as u64);
+    assert_eq!(
+        inspector.next(),
+        Step::Read {
+            offset: 0,
+            len: bytes.len() as u64
+        }
+    );
+    inspector.feed(&bytes).unwrap();
+    assert_eq!(inspector.next(), Step::Done);
+}
+
+#[test]
+fn a_directory_that_is_not_in_the_tail_takes_a_second_read_of_just_it() {
+    let many =
+        zip((0..2_000).map(|number| entry(&format!("modules/of/some/length/{number:05}.tf"), "")));
+    let bytes = many.bytes();
+    let mut inspector = ZipInspector::new(bytes.len() as u64);
+    let tail = bytes.len() - limits::ZIP_TAIL_BYTES as usize;
+    assert_eq!(
+        inspector.next(),
+        Step::Read {
+            offset: tail as u64,
+            len: limits::ZIP_TAIL_BYTES
+        }
+    );
+    inspector.feed(&bytes[tail..]).unwrap();
+    let Step::Read { offset, len } = inspector.next() else {
+        panic!("no second read")
+    };
+    assert_eq!(offset + len, bytes.len() as u64 - END_BYTES as u64);
+    inspector
+        .feed(&bytes[offset as usize..][..len as usize])
+        .unwrap();
+    assert_eq!(inspector.finish().unwrap().len(), 2_000);
+}
+
+#[test]
+fn the_content_of_a_large_zip_is_not_read() {
+    let zip = zip([
+        entry("terraform-provider-x", &"x".repeat(300_000)),
+        entry("LICENSE", ""),
+    ]);
+    let bytes = zip.bytes();
+    let mut inspector = ZipInspector::new(bytes.len() as u64);
+    inspector
+        .feed(&bytes[bytes.len() - limits::ZIP_TAIL_BYTES as usize..])
+        .unwrap();
+    assert_eq!(inspector.finish().unwrap().len(), 2);
+}
+
+#[test]
+fn a_read_of_another_length_is_refused_for_good() {
+    let bytes = zip([entry("a", "1")]).bytes();
+    let mut inspector = ZipInspector::new(bytes.len() as u64);
+    let error = ArchiveError::WrongRead {
+        asked: bytes.len() as u64,
+        got: 3,
+    };
+    assert_eq!(inspector.feed(&bytes[..3]), Err(error.clone()));
+    assert_eq!(inspector.next(), Step::Done);
+    assert_eq!(inspector.finish(), Err(error));
+}
+
+#[test]
+fn an_inspection_that_is_not_done_has_no_entries() {
+    assert_eq!(
+        ZipInspector::new(100).finish(),
+        Err(ArchiveError::Unfinished)
+    );
+}
+
+#[test]
+fn what_is_no_zip_is_refused() {
+    for bytes in [&b""[..], b"PK", b"PK\x05\x06", &[0; 22], &[b'P'; 70_000]] {
+        assert_eq!(refusal(bytes), ArchiveError::ZipNoEndRecord);
+    }
+}
+
+#[test]
+fn a_zip_without_entries_is_refused() {
+    assert_eq!(refusal(&zip([]).bytes()), ArchiveError::Empty);
+}
+
+#[test]
+fn a_zip64_is_read() {
+    let mut large = zip([entry("a", "1"), entry("b", "22")]);
+    large.zip64 = true;
+    assert_eq!(names(&large.bytes()), ["a", "b"]);
+}
+
+#[test]
+fn zip64_records_may_stand_beside_an_end_record_that_needs_none() {
+    let mut both = zip([entry("a", "1")]);
+    let (size, offset) = (47, 32);
+    (both.zip64, both.declared_entries) = (true, Some(1));
+    (both.declared_size, both.declared_offset) = (Some(size), Some(offset));
+    assert_eq!(names(&both.bytes()), ["a"]);
+    both.declared_size = Some(size - 1);
+    assert!(matches!(refusal(&both.bytes()), ArchiveError::Zip64(_)));
+}
+
+#[test]
+fn a_zip64_end_record_elsewhere_is_refused() {
+    let mut moved = zip([entry("a", "1")]);
+    (moved.zip64, moved.locator_offset) = (true, Some(0));
+    assert!(matches!(refusal(&moved.bytes()), ArchiveError::Zip64(_)));
+}
+
+#[test]
+fn zip64_sizes_and_offsets_of_an_entry_are_read() {
+    let mut large = entry("a", "12345");
+    (large.compressed, large.uncompressed, large.offset) = (u32::MAX, u32::MAX, Some(u32::MAX));
+    large.disk = u16::MAX;
+    large.extra = [
+        &[1, 0, 28, 0][..],
+        &5u64.to_le_bytes(),
+        &5u64.to_le_bytes(),
+        &0u64.to_le_bytes(),
+        &[0; 4],
+    ]
+    .concat();
+    let read = only(large.clone());
+    assert_eq!((read.compressed, read.uncompressed), (5, 5));
+
+    large.extra.clear();
+    assert_eq!(
+        refusal(&zip([large]).bytes()),
+        ArchiveError::ZipDirectoryMalformed(1)
+    );
+}
+
+#[test]
+fn extra_fields_that_are_cut_off_are_passed_over() {
+    let mut odd = entry("a", "1");
+    odd.extra = vec![0x55, 0x54, 9, 0, 1];
+    assert_eq!(only(odd).name, "a");
+}
+
+#[test]
+fn a_comment_is_passed_over() {
+    let mut commented = zip([entry("a", "1")]);
+    commented.comment = vec![b'x'; 65_535];
+    assert_eq!(names(&commented.bytes()), ["a"]);
+}
+
+#[test]
+fn an_end_record_inside_the_comment_counts_as_it_does_for_go() {
+    // Go takes the record nearest the end. Taken for itself it must fit too, and here it does not.
+    let mut outer = zip([entry("seen-by-some", "1")]);
+    let inner = zip([entry("seen-by-others", "1")]).bytes();
+    outer.comment = inner[inner.len() - END_BYTES..].to_vec();
+    assert!(matches!(
+        refusal(&outer.bytes()),
+        ArchiveError::ZipDirectoryMisplaced { .. }
+    ));
+
+    outer.comment = inner;
+    assert!(matches!(
+        refusal(&outer.bytes()),
+        ArchiveError::ZipDirectoryMisplaced { .. }
+    ));
+}
+
+#[test]
+fn bytes_after_the_end_are_refused() {
+    let mut trailed = zip([entry("a", "1")]);
+    trailed.trailer = vec![0; 3];
+    assert_eq!(refusal(&trailed.bytes()), ArchiveError::ZipTrailing(3));
+}
+
+#[test]
+fn a_comment_that_is_cut_off_is_refused() {
+    let mut commented = zip([entry("a", "1")]);
+    commented.comment = b"comment".to_vec();
+    let bytes = commented.bytes();
+    assert_eq!(
+        refusal(&bytes[..bytes.len() - 1]),
+        ArchiveError::ZipCommentCut {
+            declared: 7,
+            present: 6
+        }
+    );
+}
+
+#[test]
+fn bytes_in_front_are_refused_whether_the_offsets_count_them_or_not() {
+    let mut prepended = zip([entry("a", "1")]);
+    prepended.prefix = b"#!/bin/sh\n".to_vec();
+    assert_eq!(refusal(&prepended.bytes()), ArchiveError::ZipPrepended(10));
+    let uncounted = [b"#!/bin/sh\n".to_vec(), zip([entry("a", "1")]).bytes()].concat();
+    assert!(matches!(
+        refusal(&uncounted),
+        ArchiveError::ZipDirectoryMisplaced { .. }
+    ));
+}
+
+#[test]
+fn bytes_between_the_directory_and_its_end_record_are_refused() {
+    let mut gapped = zip([entry("a", "1")]);
+    gapped.gap = b"gap".to_vec();
+    assert!(matches!(
+        refusal(&gapped.bytes()),
+        ArchiveError::ZipDirectoryMisplaced { .. }
+    ));
+}
+
+#[test]
+fn a_part_of_a_split_zip_is_refused() {
+    let mut split = zip([entry("a", "1")]);
+    split.disk = 1;
+    assert_eq!(refusal(&split.bytes()), ArchiveError::ZipSplit);
+
+    let mut elsewhere = entry("a", "1");
+    elsewhere.disk = 2;
+    assert_eq!(refusal(&zip([elsewhere]).bytes()), ArchiveError::ZipSplit);
+}
+
+#[test]
+fn a_wrong_number_of_entries_is_refused() {
+    let mut zip = zip([entry("a", "1"), entry("b", "2")]);
+    for declared in [1, 3] {
+        zip.declared_entries = Some(declared);
+        assert!(
+            matches!(
+                refusal(&zip.bytes()),
+                ArchiveError::ZipDirectoryMalformed(_)
+            ),
+            "{declared}"
+        );
+    }
+}
+
+#[test]
+fn more_entries_than_the_limit_are_refused_before_the_directory_is_read() {
+    let mut zip = zip([entry("a", "1")]);
+    zip.declared_entries = Some(20_001);
+    assert_eq!(refusal(&zip.bytes()), ArchiveError::TooManyEntries);
+}
+
+#[test]
+fn a_directory_larger_than_the_limit_is_refused_before_it_is_read() {
+    let mut zip = zip([entry("a", "1")]);
+    zip.declared_size = Some(limits::DIRECTORY_BYTES as u32 + 1);
+    assert_eq!(
+        refusal(&zip.bytes()),
+        ArchiveError::ZipDirectoryTooLarge(limits::DIRECTORY_BYTES + 1)
+    );
+}
+
+#[test]
+fn entries_that_share_bytes_are_refused() {
+    let mut second = entry("b", "22");
+    second.offset = Some(0);
+    let bomb = zip([entry("a", "1"), second]).bytes();
+    assert!(matches!(refusal(&bomb), ArchiveError::ZipOverlap(_)));
+}
+
+#[test]
+fn an_entry_that_reaches_into_the_directory_is_refused() {
+    let mut long = entry("a", "1");
+    long.compressed = 2;
+    assert_eq!(
+        refusal(&zip([long]).bytes()),
+        ArchiveError::ZipOverlap("a".into())
+    );
+}
+
+#[test]
+fn an_entry_whose_end_cannot_be_counted_is_refused() {
+    let mut long = entry("a", "1");
+    (long.compressed, long.uncompressed) = (u32::MAX, 1);
+    long.extra = [&[1, 0, 8, 0][..], &u64::MAX.to_le_bytes()].concat();
+    assert_eq!(
+        refusal(&zip([long]).bytes()),
+        ArchiveError::ZipOverlap("a".into())
+    );
+}
+
+#[test]
+fn gaps_between_entries_are_allowed() {
+    // Data descriptors and alignment make them.
+    let (mut first, mut second) = (entry("a", "1descriptor"), entry("b", "2"));
+    (first.compressed, first.uncompressed) = (1, 1);
+    second.offset = None;
+    assert_eq!(names(&zip([first, second]).bytes()), ["a", "b"]);
+}
+
+#[test]
+fn a_name_that_is_not_utf_8_is_refused() {
+    let mut odd = entry("a", "1");
+    odd.name = b"caf\xe9.tf".to_vec();
+    assert_eq!(
+        refusal(&zip([odd]).bytes()),
+        ArchiveError::NameNotUtf8("caf\u{fffd}.tf".into())
+    );
+}
+
+#[test]
+fn a_name_longer_than_the_limit_is_refused() {
+    let bytes = zip([entry(&"n".repeat(limits::NAME_BYTES + 1), "")]).bytes();
+    assert!(matches!(refusal(&bytes), ArchiveError::NameTooLong(_)));
+    assert_eq!(
+        names(&zip([entry(&"n".repeat(limits::NAME_BYTES), "")]).bytes()).len(),
+        1
+    );
+}
+
+#[test]
+fn kinds_are_told_as_go_tells_them() {
+    for (name, made_by, attributes, kind) in [
+        ("a", UNIX_3, 0o100_644 << 16, EntryKind::File),
+        ("a", UNIX_3, 0o000_644 << 16, EntryKind::File),
+        ("a", MACOS, 0o120_777 << 16, EntryKind::Symlink),
+        ("a", UNIX_3, 0o040_755 << 16, EntryKind::Directory),
+        ("a", UNIX_3, 0o020_644 << 16, EntryKind::Other),
+        ("a", UNIX_3, 0o010_644 << 16, EntryKind::Other),
+        ("a/", UNIX_3, 0o100_644 << 16, EntryKind::Directory),
+        ("a", DOS, 0x20, EntryKind::File),
+        ("a", DOS, 0x10, EntryKind::Directory),
+        ("a/", DOS, 0, EntryKind::Directory),
+        ("a", 5 << 8, 0x10, EntryKind::File),
+    ] {
+        let mut odd = entry(name, "");
+        (odd.made_by, odd.attributes) = (made_by, attributes);
+        assert_eq!(only(odd).kind, kind, "{name} {made_by} {attributes:o}");
+    }
+}
+
+#[test]
+fn modes_are_those_that_clients_unpack_with() {
+    for (name, made_by, attributes, mode) in [
+        ("a", UNIX_3, 0o100_644 << 16, Some(0o100_644)),
+        ("a", UNIX_3, 0, Some(0)),
+        ("a", MACOS, 0o100_600 << 16, Some(0o100_600)),
+        ("a", DOS, 0, None),
+        ("a", 11 << 8, 0, None),
+        ("a", 14 << 8, 0o100_000 << 16, None),
+        // Go knows nothing of these systems, so their files get no permission at all.
+        ("a", 1 << 8, 0o100_644 << 16, Some(0)),
+        ("a", 10 << 8, 0, Some(0)),
+        // go-getter makes the directories of a zip with the mode 0755.
+        ("a/", UNIX_3, 0o040_000 << 16, None),
+        ("a", UNIX_3, 0o040_000 << 16, None),
+        ("a/", 1 << 8, 0, None),
+    ] {
+        let mut odd = entry(name, "");
+        (odd.made_by, odd.attributes) = (made_by, attributes);
+        assert_eq!(only(odd).unix_mode, mode, "{name} {made_by} {attributes:o}");
+    }
+}
+
+const UNIX_3: u16 = 3 << 8;
+const MACOS: u16 = 19 << 8;
+
+#[test]
+fn methods_and_encryption_are_told() {
+    for (method, told) in [
+        (0, Method::Stored),
+        (8, Method::Deflate),
+        (93, Method::Unsupported(93)),
+    ] {
+        let mut compressed = entry("a", "1");
+        compressed.method = method;
+        assert_eq!(only(compressed).method, told);
+    }
+    for (flags, told) in [
+        (0, false),
+        (1, true),
+        (0x40, true),
+        (0x2000, true),
+        (0x0808, false),
+    ] {
+        let mut encrypted = entry("a", "1");
+        encrypted.flags = flags;
+        assert_eq!(only(encrypted).encrypted, told, "{flags:x}");
+    }
+}
+
+#[test]
+fn a_zip_that_declares_more_than_the_limit_is_refused() {
+    let mut large = entry("a", "1");
+    (large.method, large.uncompressed) = (8, u32::MAX);
+    large.extra = [
+        &[1, 0, 8, 0][..],
+        &(limits::UNCOMPRESSED_BYTES + 1).to_le_bytes(),
+    ]
+    .concat();
+    assert_eq!(
+        refusal(&zip([large]).bytes()),
+        ArchiveError::UncompressedTooLarge
+    );
+}
+
+#[test]
+fn a_bomb_is_refused_and_a_small_repetitive_archive_is_not() {
+    let mut repetitive = entry("zeros", &"z".repeat(10_000));
+    (repetitive.method, repetitive.uncompressed) = (8, limits::RATIO_FREE_BYTES as u32);
+    assert_eq!(names(&zip([repetitive.clone()]).bytes()), ["zeros"]);
+    repetitive.uncompressed += 1;
+    assert!(matches!(
+        refusal(&zip([repetitive]).bytes()),
+        ArchiveError::Bomb { .. }
+    ));
+}
+
+fn some_zip() -> Vec<u8> {
+    let mut zip = zip([entry("a", "1"), entry("dir/", ""), entry("dir/b", "22")]);
+    zip.comment = b"a comment".to_vec();
+    zip.bytes()
+}
+
+fn some_zip64() -> Vec<u8> {
+    let mut zip = zip([entry("a", "1"), entry("b", "22")]);
+    zip.zip64 = true;
+    zip.entries[1].uncompressed = u32::MAX;
+    zip.entries[1].extra = [&[1, 0, 8, 0][..], &2u64.to_le_bytes()].concat();
+    zip.bytes()
+}
+
+proptest! {
+    #[test]
+    fn no_bytes_panic(bytes in proptest::collection::vec(any::<u8>(), 0..2_000)) {
+        let _ = inspect_zip(&bytes);
+    }
+
+    #[test]
+    fn no_change_to_a_zip_panics_or_makes_entries_of_nothing(
+        zip64: bool,
+        changes in proptest::collection::vec((any::<proptest::sample::Index>(), any::<u8>()), 1..6),
+        cut in proptest::option::of(any::<proptest::sample::Index>()),
+    ) {
+        let mut bytes = if zip64 { some_zip64() } else { some_zip() };
+        for (at, byte) in changes {
+            let at = at.index(bytes.len());
+            bytes[at] = byte;
+        }
+        if let Some(cut) = cut {
+            bytes.truncate(cut.index(bytes.len()));
+        }
+        if let Ok(entries) = inspect_zip(&bytes) {
+            let compressed: u64 = entries.iter().map(|entry| entry.compressed).sum();
+            prop_assert!(!entries.is_empty() && compressed < bytes.len() as u64);
+        }
+    }
+
+    #[test]
+    fn every_read_lies_inside_the_archive(size: u64, tail in proptest::collection::vec(any::<u8>(), 0..300)) {
+        let mut inspector = ZipInspector::new(size);
+        while let Step::Read { offset, len } = inspector.next() {
+            prop_assert!(len > 0 && offset.checked_add(len).is_some_and(|end| end <= size));
+            prop_assert!(len <= limits::DIRECTORY_BYTES);
+            let mut bytes = vec![0; len as usize];
+            for (target, byte) in bytes.iter_mut().rev().zip(&tail) {
+                *target = *byte;
+            }
+            let _ = inspector.feed(&bytes);
+        }
+    }
+}

@@ -1,0 +1,20 @@
+//! Small types that all crates of Terrace share.
+//!
+//! # In scope
+//! Digests, MACs, secrets, moments, percent-encoding, and the one printer of text from outside.
+//!
+//! # Out of scope
+//! Everything that belongs to one protocol, and all IO: time, keys and bytes are arguments.
+
+pub mod digest;
+pub mod mac;
+pub mod percent;
+pub mod secret;
+pub mod sort;
+pub mod spelling;
+mod text_serde;
+pub mod time;
+pub mod untrusted;
+
+#[doc(hidden)]
+pub use serde;

@@ -1,0 +1,4 @@
+//! The API: the routes of every protocol, and the documents of the admin API.
+
+pub mod admin;
+pub mod route;

@@ -1,0 +1,6 @@
+//! Who may do what: tokens and scopes, sign-in, trusted publishers.
+
+pub mod access;
+pub mod exchange;
+pub mod login;
+pub mod oidc;

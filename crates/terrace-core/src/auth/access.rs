@@ -1,0 +1,378 @@
+//! Who may do what.
+//!
+//! A request says who sends it by a token, or by nothing. What is public asks nobody. What is private
+//! is there for those whose token reaches its [`Owner`], and for others it is as if it were missing.
+
+mod document;
+mod owner;
+mod revocation;
+mod scope;
+mod seal;
+mod throttle;
+mod token;
+
+pub use document::TokenDocument;
+pub use owner::{Owner, OwnerError, OwnerPattern};
+pub use revocation::{RevocationDocument, Revocations};
+pub use scope::{Scope, ScopeError, Scopes};
+pub use seal::{SealFault, SealKey, Sealable, Seals};
+pub use throttle::{Throttle, network};
+pub use token::{PREFIX, Token, TokenFault, TokenId, TokenKeys, TokenName, TokenNameError};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
+use terrace_base::secret::Secret;
+use terrace_base::time::UnixTime;
+
+/// Whom a deployment lets do what.
+#[derive(Debug, Clone)]
+pub struct Access {
+    roots: Option<Roots>,
+    visibility: Visibility,
+}
+
+#[derive(Debug, Clone)]
+struct Roots {
+    newest: Secret,
+    previous: Option<Secret>,
+    keys: TokenKeys,
+}
+
+/// Who may read without a token.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Visibility {
+    /// Whether nobody may, unless it is an exception.
+    pub is_private: bool,
+    /// For whose things it is the other way round.
+    pub exceptions: Vec<OwnerPattern>,
+}
+
+/// Who sends a request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Caller {
+    /// Somebody without a token.
+    Anonymous,
+    /// Whoever knows the admin token.
+    Root,
+    /// The bearer of a token.
+    Bearer(Box<Token>),
+}
+
+/// Why the credentials of a request are of no use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum BadCredentials {
+    /// They are neither a bearer token nor a user name with a password.
+    #[error(
+        "the header Authorization is neither \"Bearer <token>\" nor Basic with a token as the password"
+    )]
+    Unreadable,
+    /// They are no token of this form, nor the admin token.
+    #[error("this is no token of this registry")]
+    Unknown,
+    /// They are a token, but not a good one.
+    #[error(transparent)]
+    Token(TokenFault),
+    /// They were good.
+    #[error("this token is revoked")]
+    Revoked,
+    /// Too many of them came from the same address.
+    #[error("too many requests with wrong credentials came from this address: wait a minute")]
+    TooMany,
+}
+
+/// What a caller gets to read of something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sight {
+    /// It, as everybody.
+    Public,
+    /// It, as not everybody.
+    Private,
+    /// That there is no such thing.
+    Hidden,
+    /// That a token is needed.
+    Closed,
+}
+
+/// Stands for whoever has none in the clients that need a token to go on. It opens nothing.
+pub const ANONYMOUS: &str = "anonymous";
+
+impl Access {
+    /// The access that these admin tokens give, the second one as long as the first replaces it.
+    /// Without any nobody is known.
+    pub fn new(newest: Option<Secret>, previous: Option<Secret>, visibility: Visibility) -> Self {
+        let roots = newest.map(|newest| Roots {
+            keys: TokenKeys::new(&newest, previous.as_ref()),
+            newest,
+            previous,
+        });
+        Self { roots, visibility }
+    }
+
+    /// Whether there is an admin token, without which nothing can be changed.
+    pub fn has_root(&self) -> bool {
+        self.roots.is_some()
+    }
+
+    /// Whether nobody reads anything without a token.
+    pub fn is_closed(&self) -> bool {
+        self.visibility.is_private && self.visibility.exceptions.is_empty()
+    }
+
+    /// Whether reading needs a token, unless told otherwise.
+    pub fn is_private(&self) -> bool {
+        self.visibility.is_private
+    }
+
+    /// Whether anything is not for everybody to read. Otherwise reads look at no credentials: a stale token
+    /// must not break what works without any (clients.md 2.1.5, 5.5).
+    pub fn guards_reads(&self) -> bool {
+        self.visibility != Visibility::default()
+    }
+
+    /// Makes tokens; `None` without an admin token.
+    pub fn keys(&self) -> Option<&TokenKeys> {
+        self.roots.as_ref().map(|roots| &roots.keys)
+    }
+
+    /// Seals what signing in hands out; `None` without an admin token.
+    pub fn seals(&self) -> Option<Seals> {
+        let roots = self.roots.as_ref()?;
+        Some(Seals::new(&roots.newest, roots.previous.as_ref()))
+    }
+
+    /// Who sends a request with this `Authorization` header. Where there is no admin token it means
+    /// nothing.
+    ///
+    /// # Errors
+    /// Why it is of no use. Revoked tokens are not known here.
+    pub fn caller(
+        &self,
+        authorization: Option<&str>,
+        now: impl FnOnce() -> UnixTime,
+    ) -> Result<Caller, BadCredentials> {
+        let header = authorization.unwrap_or_default().trim();
+        let Some(roots) = self.roots.as_ref().filter(|_| !header.is_empty()) else {
+            return Ok(Caller::Anonymous);
+        };
+        let (scheme, value) = header.split_once(' ').unwrap_or((header, ""));
+        let value = value.trim();
+        let presented = if scheme.eq_ignore_ascii_case("bearer") {
+            value.to_owned()
+        } else if scheme.eq_ignore_ascii_case("basic") {
+            password(value).ok_or(BadCredentials::Unreadable)?
+        } else {
+            return Err(BadCredentials::Unreadable);
+        };
+        if presented == ANONYMOUS {
+            return Ok(Caller::Anonymous);
+        }
+        if presented.starts_with(PREFIX) {
+            let token = roots.keys.read(&presented, now);
+            let token = token.map_err(BadCredentials::Token)?;
+            return Ok(Caller::Bearer(Box::new(token)));
+        }
+        let previous = roots.previous.as_ref();
+        if roots.newest.matches(&presented) || previous.is_some_and(|it| it.matches(&presented)) {
+            return Ok(Caller::Root);
+        }
+        Err(BadCredentials::Unknown)
+    }
+
+    /// Whether this caller may read everything.
+    pub fn lets_read_all(&self, caller: &Caller) -> bool {
+        match caller {
+            Caller::Root => true,
+            Caller::Bearer(token) if token.scopes.allow_reading_all() => true,
+            Caller::Bearer(_) | Caller::Anonymous => !self.guards_reads(),
+        }
+    }
+
+    /// What this caller gets to read of what is of this owner.
+    pub fn sight(&self, caller: &Caller, owner: &Owner) -> Sight {
+        let Visibility {
+            is_private,
+            exceptions,
+        } = &self.visibility;
+        let is_exception = exceptions.iter().any(|owners| owners.includes(owner));
+        if *is_private == is_exception {
+            return Sight::Public;
+        }
+        match caller {
+            Caller::Root => Sight::Private,
+            Caller::Bearer(token) if token.scopes.allow_reading(owner) => Sight::Private,
+            Caller::Anonymous if *is_private => Sight::Closed,
+            Caller::Bearer(_) | Caller::Anonymous => Sight::Hidden,
+        }
+    }
+}
+
+impl Caller {
+    /// Whether this one may do everything.
+    pub fn is_admin(&self) -> bool {
+        match self {
+            Self::Anonymous => false,
+            Self::Root => true,
+            Self::Bearer(token) => token.scopes.allow_all(),
+        }
+    }
+
+    /// Whether this one may publish for an owner.
+    pub fn may_publish(&self, owner: &Owner) -> bool {
+        match self {
+            Self::Anonymous => false,
+            Self::Root => true,
+            Self::Bearer(token) => token.scopes.allow_publishing(owner),
+        }
+    }
+
+    /// Which token has to be good still.
+    pub fn token(&self) -> Option<TokenId> {
+        match self {
+            Self::Bearer(token) => Some(token.id),
+            Self::Anonymous | Self::Root => None,
+        }
+    }
+
+    /// Who this is, for logs and documents.
+    pub fn name(&self) -> String {
+        match self {
+            Self::Anonymous => "nobody".to_owned(),
+            Self::Root => "root".to_owned(),
+            Self::Bearer(token) => format!("token {} ({})", token.id, token.name),
+        }
+    }
+}
+
+/// The password of Basic credentials that have a user name, whatever it is.
+fn password(encoded: &str) -> Option<String> {
+    let bytes = STANDARD.decode(encoded).ok()?;
+    let text = String::from_utf8(bytes).ok()?;
+    let (user, password) = text.split_once(':')?;
+    (!user.is_empty()).then(|| password.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const NOW: UnixTime = UnixTime(1_800_000_000);
+
+    fn access(visibility: Visibility) -> Access {
+        let secret = |text: &str| Some(Secret::new(text));
+        Access::new(
+            secret("0123456789abcdef"),
+            secret("fedcba9876543210"),
+            visibility,
+        )
+    }
+
+    fn caller(header: &str) -> Result<Caller, BadCredentials> {
+        access(Visibility::default()).caller(Some(header), || NOW)
+    }
+
+    fn basic(credentials: &str) -> String {
+        format!("Basic {}", STANDARD.encode(credentials))
+    }
+
+    fn token(scopes: &str) -> Token {
+        Token {
+            id: "0000000000000001".parse().unwrap(),
+            name: "ci".parse().unwrap(),
+            scopes: scopes.parse().unwrap(),
+            expires: None,
+            is_of_previous: false,
+        }
+    }
+
+    fn written(scopes: &str) -> String {
+        let access = access(Visibility::default());
+        access.keys().unwrap().write(&token(scopes))
+    }
+
+    #[test]
+    fn the_admin_token_and_the_one_before_are_bearers_or_passwords_of_any_user() {
+        for header in [
+            "Bearer 0123456789abcdef",
+            "bearer  fedcba9876543210",
+            &basic("me:0123456789abcdef"),
+        ] {
+            assert_eq!(caller(header), Ok(Caller::Root), "{header}");
+        }
+        for (header, bad) in [
+            ("Bearer x", BadCredentials::Unknown),
+            ("Bearer", BadCredentials::Unknown),
+            ("Bearer 0123456789ABCDEF", BadCredentials::Unknown),
+            (
+                "Bearer terrace_x",
+                BadCredentials::Token(TokenFault::Mistyped),
+            ),
+            ("0123456789abcdef", BadCredentials::Unreadable),
+            ("Digest x", BadCredentials::Unreadable),
+            ("Basic !", BadCredentials::Unreadable),
+            (&basic(":0123456789abcdef"), BadCredentials::Unreadable),
+            (&basic("0123456789abcdef"), BadCredentials::Unreadable),
+            (&basic("me:"), BadCredentials::Unknown),
+        ] {
+            assert_eq!(caller(header), Err(bad), "{header}");
+        }
+        assert_eq!(caller(""), Ok(Caller::Anonymous));
+        assert_eq!(caller("Bearer anonymous"), Ok(Caller::Anonymous));
+    }
+
+    #[test]
+    fn a_token_is_a_bearer_or_a_password() {
+        let access = access(Visibility::default());
+        let text = written("read");
+        for header in [format!("Bearer {text}"), basic(&format!("me:{text}"))] {
+            let caller = access.caller(Some(&header), || NOW);
+            assert_eq!(caller, Ok(Caller::Bearer(Box::new(token("read")))));
+        }
+    }
+
+    #[test]
+    fn where_there_is_no_admin_token_credentials_mean_nothing() {
+        let access = Access::new(None, None, Visibility::default());
+        let caller = access.caller(Some("Bearer x"), || NOW);
+        assert_eq!(caller, Ok(Caller::Anonymous));
+    }
+
+    #[test]
+    fn what_is_private_is_there_for_those_whose_token_reaches_it() {
+        use Sight::{Closed, Hidden, Private, Public};
+        let visibility = |is_private| Visibility {
+            is_private,
+            exceptions: vec!["acme".parse().unwrap()],
+        };
+        let (public, private) = (access(visibility(false)), access(visibility(true)));
+        let bearer = |scopes| Caller::Bearer(Box::new(token(scopes)));
+        let (acme, globex) = (Owner::of_namespace("acme"), Owner::of_namespace("globex"));
+        // In each registry first what is an exception, then the rest.
+        for (caller, in_public, in_private) in [
+            (Caller::Anonymous, [Hidden, Public], [Public, Closed]),
+            (Caller::Root, [Private, Public], [Public, Private]),
+            (bearer("admin"), [Private, Public], [Public, Private]),
+            (bearer("read"), [Private, Public], [Public, Private]),
+            (bearer("read:acme"), [Private, Public], [Public, Hidden]),
+            (bearer("read:globex"), [Hidden, Public], [Public, Private]),
+            (bearer("publish:acme"), [Private, Public], [Public, Hidden]),
+            (
+                bearer("publish:globex"),
+                [Hidden, Public],
+                [Public, Private],
+            ),
+        ] {
+            let seen = |access: &Access| [&acme, &globex].map(|owner| access.sight(&caller, owner));
+            assert_eq!(seen(&public), in_public, "{caller:?}");
+            assert_eq!(seen(&private), in_private, "{caller:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_header_opens_by_chance(header in "((Bearer|Basic) )?\\PC{0,80}") {
+            prop_assert!(!matches!(caller(&header), Ok(Caller::Root | Caller::Bearer(_))));
+        }
+    }
+}

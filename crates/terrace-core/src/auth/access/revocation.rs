@@ -1,0 +1,130 @@
+//! Tokens that are dead before they expire.
+//!
+//! All of them are in one index, which each isolate keeps for a while: so that a request with a token
+//! costs no read. [`limits::REVOCATIONS_SECONDS`] and [`limits::LIST_CACHE_SECONDS`] together are
+//! how long a revoked token may still be good somewhere.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::token::TokenId;
+use terrace_base::sort;
+use terrace_base::time::UnixTime;
+
+/// That a token is revoked: the document in storage, which is the truth.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RevocationDocument {
+    /// From when on, as seconds since 1970; what has been rotated is good for a while longer.
+    pub from: u64,
+    /// When the token expires anyway, if it does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires: Option<u64>,
+}
+
+/// The names of its metadata.
+const FROM: &str = "from";
+const EXPIRES: &str = "expires";
+
+impl RevocationDocument {
+    /// All of it as the metadata of its object, so that a listing tells it.
+    pub fn to_metadata(&self) -> Vec<(&'static str, String)> {
+        let mut metadata = vec![(FROM, self.from.to_string())];
+        metadata.extend(self.expires.map(|expires| (EXPIRES, expires.to_string())));
+        metadata
+    }
+
+    /// Reads it back; `None` where a copy of the bucket has lost it.
+    pub fn from_metadata(metadata: &[(String, String)]) -> Option<Self> {
+        let value = |name: &str| {
+            let found = metadata.iter().find(|(known, _)| known == name);
+            found.map(|(_, value)| value.parse().ok())
+        };
+        Some(Self {
+            from: value(FROM)??,
+            expires: match value(EXPIRES) {
+                None => None,
+                Some(expires) => Some(expires?),
+            },
+        })
+    }
+}
+
+/// All revoked tokens with the time from which they are, as they are kept in the index.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Revocations {
+    revoked: BTreeMap<String, u64>,
+}
+
+impl Revocations {
+    /// Those that still matter.
+    pub fn of(all: impl IntoIterator<Item = (TokenId, RevocationDocument)>, now: UnixTime) -> Self {
+        let matters = |document: &RevocationDocument| document.expires.is_none_or(|it| it >= now.0);
+        let all = all.into_iter().filter(|(_, document)| matters(document));
+        Self {
+            revoked: sort::map(all.map(|(id, document)| (id.to_string(), document.from))),
+        }
+    }
+
+    /// Whether a token is dead.
+    pub fn include(&self, id: TokenId, now: UnixTime) -> bool {
+        let from = self.revoked.get(&id.to_string());
+        from.is_some_and(|from| *from <= now.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pinned::assert_pinned;
+
+    const NOW: UnixTime = UnixTime(1_800_000_000);
+
+    fn id(text: &str) -> TokenId {
+        text.parse().unwrap()
+    }
+
+    fn document(from: u64, expires: Option<u64>) -> RevocationDocument {
+        RevocationDocument { from, expires }
+    }
+
+    #[test]
+    fn a_token_is_dead_from_its_revocation_on() {
+        let dead = id("0000000000000001");
+        let rotated = id("0000000000000002");
+        let all = [
+            (dead, document(NOW.0, None)),
+            (rotated, document(NOW.0 + 60, Some(NOW.0 + 600))),
+        ];
+        let revocations = Revocations::of(all, NOW);
+        assert!(revocations.include(dead, NOW));
+        assert!(!revocations.include(rotated, NOW));
+        assert!(revocations.include(rotated, NOW.plus(60)));
+        assert!(!revocations.include(id("0000000000000003"), NOW));
+    }
+
+    #[test]
+    fn what_has_expired_needs_no_revocation() {
+        let all = [(id("0000000000000001"), document(0, Some(NOW.0 - 1)))];
+        assert_eq!(Revocations::of(all, NOW), Revocations::default());
+    }
+
+    #[test]
+    fn the_metadata_of_the_object_tells_all_of_it() {
+        for document in [document(1, Some(2)), document(1, None)] {
+            let metadata = document.to_metadata().into_iter();
+            let metadata: Vec<_> = metadata.map(|(k, v)| (k.to_owned(), v)).collect();
+            assert_eq!(RevocationDocument::from_metadata(&metadata), Some(document));
+        }
+        assert_eq!(RevocationDocument::from_metadata(&[]), None);
+    }
+
+    #[test]
+    fn the_documents_are_pinned() {
+        let text = serde_json::to_string(&document(1, Some(2))).unwrap();
+        assert_pinned(&text, r#"{"from":1,"expires":2}"#);
+        let all = [(id("0000000000000001"), document(1, None))];
+        let text = serde_json::to_string(&Revocations::of(all, NOW)).unwrap();
+        assert_pinned(&text, r#"{"revoked":{"0000000000000001":1}}"#);
+    }
+}

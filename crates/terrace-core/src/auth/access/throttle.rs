@@ -1,0 +1,130 @@
+//! Bounds how often somebody may guess.
+
+use core::net::Ipv6Addr;
+use std::collections::HashMap;
+
+use crate::limits;
+use terrace_base::time::UnixTime;
+
+/// Counts requests with wrong credentials by the address they come from, for a minute each. It knows
+/// what one isolate has seen, and forgets everything rather than grow.
+#[derive(Debug, Default)]
+pub struct Throttle {
+    failures: HashMap<String, Window>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Window {
+    began: UnixTime,
+    count: u32,
+}
+
+impl Throttle {
+    /// Counts one more, and tells how many there were within the minute.
+    pub fn count(&mut self, address: &str, now: UnixTime) -> u32 {
+        if self.failures.len() >= limits::THROTTLED_ADDRESSES {
+            self.failures.retain(|_, window| window.is_open(now));
+        }
+        if self.failures.len() >= limits::THROTTLED_ADDRESSES {
+            // Whoever guesses by many addresses shall not have those forgotten who guess by one.
+            self.failures.retain(|_, window| window.count > 1);
+        }
+        if self.failures.len() >= limits::THROTTLED_ADDRESSES {
+            self.failures.clear();
+        }
+        let fresh = Window {
+            began: now,
+            count: 0,
+        };
+        let window = self.failures.entry(network(address)).or_insert(fresh);
+        if !window.is_open(now) {
+            *window = fresh;
+        }
+        window.count = window.count.saturating_add(1);
+        window.count
+    }
+
+    /// Takes one back.
+    pub fn forgive(&mut self, address: &str) {
+        if let Some(window) = self.failures.get_mut(&network(address)) {
+            window.count = window.count.saturating_sub(1);
+        }
+    }
+}
+
+/// What an address belongs to whole: one of IPv6 comes with 2⁶⁴ others
+/// (<https://www.rfc-editor.org/rfc/rfc6177>).
+pub fn network(address: &str) -> String {
+    match address.parse::<Ipv6Addr>() {
+        Ok(address) if address.to_ipv4_mapped().is_none() => {
+            let [a, b, c, d, ..] = address.segments();
+            format!("{a:x}:{b:x}:{c:x}:{d:x}::/64")
+        }
+        _ => address.to_owned(),
+    }
+}
+
+impl Window {
+    fn is_open(self, now: UnixTime) -> bool {
+        now.0.saturating_sub(self.began.0) < 60
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: UnixTime = UnixTime(1_800_000_000);
+
+    #[test]
+    fn guesses_count_by_address_for_a_minute() {
+        let mut throttle = Throttle::default();
+        for count in 1..4 {
+            assert_eq!(throttle.count("a", NOW), count);
+        }
+        assert_eq!(throttle.count("a", NOW.plus(59)), 4);
+        assert_eq!(throttle.count("b", NOW), 1);
+        assert_eq!(throttle.count("a", NOW.plus(60)), 1);
+    }
+
+    #[test]
+    fn what_was_no_guess_is_taken_back() {
+        let mut throttle = Throttle::default();
+        throttle.count("a", NOW);
+        throttle.count("a", NOW);
+        throttle.forgive("a");
+        throttle.forgive("b");
+        assert_eq!(throttle.count("a", NOW), 2);
+        assert_eq!(throttle.count("b", NOW), 1);
+    }
+
+    #[test]
+    fn addresses_of_one_network_are_one() {
+        let mut throttle = Throttle::default();
+        throttle.count("2001:db8:1:2::1", NOW);
+        assert_eq!(throttle.count("2001:db8:1:2:ffff:ffff:ffff:ffff", NOW), 2);
+        assert_eq!(throttle.count("2001:db8:1:3::1", NOW), 1);
+        throttle.count("::ffff:192.0.2.1", NOW);
+        assert_eq!(throttle.count("::ffff:192.0.2.2", NOW), 1);
+    }
+
+    #[test]
+    fn who_guesses_by_many_addresses_makes_nobody_forgotten() {
+        let mut throttle = Throttle::default();
+        throttle.count("a", NOW);
+        throttle.count("a", NOW);
+        for n in 0..limits::THROTTLED_ADDRESSES * 3 {
+            throttle.count(&n.to_string(), NOW);
+        }
+        assert_eq!(throttle.count("a", NOW), 3);
+    }
+
+    #[test]
+    fn it_does_not_grow_without_end() {
+        let mut throttle = Throttle::default();
+        for n in 0..limits::THROTTLED_ADDRESSES * 3 {
+            throttle.count(&n.to_string(), NOW);
+            assert!(throttle.failures.len() <= limits::THROTTLED_ADDRESSES);
+        }
+    }
+}

@@ -1,0 +1,446 @@
+//! API tokens: texts that say what they are good for, and are verified without asking anybody.
+//!
+//! ```text
+//! terrace_{id}.{claims}.{mac}.{checksum}
+//!
+//! id        16 hexadecimal digits
+//! claims    base64url of three lines: when it expires, as seconds since 1970 or nothing; its
+//!           scopes; its name
+//! mac       base64url of HMAC-SHA-256 over all before it, keyed by what is made of the admin token
+//! checksum  8 hexadecimal digits of SHA-256 over all before it: a typo is told from a forgery
+//! ```
+
+use std::fmt;
+use std::str::FromStr;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+
+use super::scope::Scopes;
+use crate::limits;
+use terrace_base::digest::Sha256;
+use terrace_base::mac::{MacKey, hmac};
+use terrace_base::secret::Secret;
+use terrace_base::time::UnixTime;
+use terrace_base::untrusted::is_unprintable;
+
+/// What every token begins with, for scanners that look for leaked ones.
+pub const PREFIX: &str = "terrace_";
+
+/// Names a token, also where it is not to be shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TokenId(u64);
+
+/// What a token is called by whoever made it: one line of 1 to 100 bytes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TokenName(String);
+
+/// What a token says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Token {
+    /// Its own name among all tokens.
+    pub id: TokenId,
+    /// Its name for people.
+    pub name: TokenName,
+    /// What it is good for.
+    pub scopes: Scopes,
+    /// Until when; `None` for ever.
+    pub expires: Option<UnixTime>,
+    /// Whether it was made with the admin token before: what is given for it dies with it.
+    pub is_of_previous: bool,
+}
+
+/// Makes tokens and knows them again.
+#[derive(Clone)]
+pub struct TokenKeys {
+    newest: MacKey,
+    previous: Option<MacKey>,
+}
+
+/// Why a text is no good token.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum TokenFault {
+    /// It has no such form, or its checksum is wrong.
+    #[error("this token was mistyped, or is not whole")]
+    Mistyped,
+    /// It was not made with these keys.
+    #[error("this token was not made by this registry, or before its admin token was changed")]
+    Foreign,
+    /// It was good until then.
+    #[error("this token has expired at {0}")]
+    Expired(UnixTime),
+}
+
+/// Why a text cannot name a token.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "a token is called by one line of 1 to {} bytes",
+    limits::TOKEN_NAME_BYTES
+)]
+pub struct TokenNameError;
+
+impl TokenKeys {
+    /// The keys of these admin tokens. The previous one makes none any more.
+    pub fn new(newest: &Secret, previous: Option<&Secret>) -> Self {
+        let derived = |secret: &Secret| {
+            MacKey::new(&hmac(secret.expose().as_bytes(), b"terrace API token 1"))
+        };
+        Self {
+            newest: derived(newest),
+            previous: previous.map(derived),
+        }
+    }
+
+    /// A token as its bearer gets it.
+    pub fn write(&self, token: &Token) -> String {
+        let Token {
+            id,
+            name,
+            scopes,
+            expires,
+            is_of_previous,
+        } = token;
+        let expires = expires.map(|time| time.0.to_string()).unwrap_or_default();
+        let claims = URL_SAFE_NO_PAD.encode(format!("{expires}\n{scopes}\n{name}"));
+        let signed = format!("{PREFIX}{id}.{claims}");
+        let key = match self.previous.as_ref() {
+            Some(previous) if *is_of_previous => previous,
+            _ => &self.newest,
+        };
+        let mac = URL_SAFE_NO_PAD.encode(key.sign(signed.as_bytes()));
+        let whole = format!("{signed}.{mac}");
+        let checksum = checksum(&whole);
+        format!("{whole}.{checksum}")
+    }
+
+    /// Reads a token.
+    ///
+    /// # Errors
+    /// Why it is good for nothing.
+    pub fn read(&self, text: &str, now: impl FnOnce() -> UnixTime) -> Result<Token, TokenFault> {
+        if text.len() > limits::TOKEN_BYTES {
+            return Err(TokenFault::Mistyped);
+        }
+        let (whole, told) = text.rsplit_once('.').ok_or(TokenFault::Mistyped)?;
+        if checksum(whole) != told {
+            return Err(TokenFault::Mistyped);
+        }
+        let (signed, mac) = whole.rsplit_once('.').ok_or(TokenFault::Mistyped)?;
+        let mac = URL_SAFE_NO_PAD
+            .decode(mac)
+            .map_err(|_| TokenFault::Foreign)?;
+        let is_of = |key: &MacKey| key.has_signed(signed.as_bytes(), &mac);
+        let is_of_previous = !is_of(&self.newest);
+        if is_of_previous && !self.previous.as_ref().is_some_and(is_of) {
+            return Err(TokenFault::Foreign);
+        }
+        // What follows was written here, by this version or another.
+        let token = parse(signed).ok_or(TokenFault::Foreign)?;
+        let token = Token {
+            is_of_previous,
+            ..token
+        };
+        match token.expires {
+            Some(expires) if expires < now() => Err(TokenFault::Expired(expires)),
+            _ => Ok(token),
+        }
+    }
+}
+
+fn parse(signed: &str) -> Option<Token> {
+    let (id, claims) = signed.strip_prefix(PREFIX)?.split_once('.')?;
+    let claims = String::from_utf8(URL_SAFE_NO_PAD.decode(claims).ok()?).ok()?;
+    let mut lines = claims.split('\n');
+    let (expires, scopes, name) = (lines.next()?, lines.next()?, lines.next()?);
+    Some(Token {
+        id: id.parse().ok()?,
+        name: name.parse().ok()?,
+        scopes: scopes.parse().ok()?,
+        expires: match expires {
+            "" => None,
+            seconds => Some(UnixTime(seconds.parse().ok()?)),
+        },
+        is_of_previous: false,
+    })
+}
+
+fn checksum(text: &str) -> String {
+    let mut digest = Sha256::of(text.as_bytes()).to_string();
+    digest.truncate(8);
+    digest
+}
+
+impl TokenName {
+    /// A name that begins with these words, and goes on with as much as has room of a text from
+    /// elsewhere, which may be anything.
+    pub(crate) fn shortened(words: &str, text: &str) -> Self {
+        let mut name = words.to_owned();
+        name.push(' ');
+        for c in text.chars().filter(|c| !is_unprintable(*c)) {
+            if name.len() + c.len_utf8() > limits::TOKEN_NAME_BYTES {
+                break;
+            }
+            name.push(c);
+        }
+        Self(name.trim().to_owned())
+    }
+}
+
+impl TokenId {
+    /// A new one.
+    pub fn new(random: [u8; 16]) -> Self {
+        // Of 16 random bytes any 8 are.
+        Self(u128::from_be_bytes(random) as u64)
+    }
+}
+
+impl TokenName {
+    /// The name that comes nearest to any text: what cannot be shown is replaced, and what is too long
+    /// cut.
+    pub fn nearest(text: &str) -> Self {
+        let shown = |c: char| {
+            if is_unprintable(c) {
+                char::REPLACEMENT_CHARACTER
+            } else {
+                c
+            }
+        };
+        let shown: String = text.trim().chars().map(shown).collect();
+        let end = shown.floor_char_boundary(limits::TOKEN_NAME_BYTES);
+        let name = shown.get(..end).unwrap_or_default().trim();
+        Self(if name.is_empty() { "nameless" } else { name }.to_owned())
+    }
+}
+
+impl FromStr for TokenId {
+    type Err = ();
+
+    /// Reads 16 hexadecimal digits in lower case.
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let id = Self(u64::from_str_radix(text, 16).map_err(drop)?);
+        if id.to_string() == text {
+            Ok(id)
+        } else {
+            Err(())
+        }
+    }
+}
+
+impl FromStr for TokenName {
+    type Err = TokenNameError;
+
+    fn from_str(text: &str) -> Result<Self, TokenNameError> {
+        let is_name = (1..=limits::TOKEN_NAME_BYTES).contains(&text.len())
+            && text.trim() == text
+            && !text.chars().any(is_unprintable);
+        is_name.then(|| Self(text.to_owned())).ok_or(TokenNameError)
+    }
+}
+
+impl fmt::Display for TokenId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:016x}", self.0)
+    }
+}
+
+impl fmt::Display for TokenName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Debug for TokenKeys {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("TokenKeys(…)")
+    }
+}
+
+terrace_base::text_serde!(TokenName);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const NOW: UnixTime = UnixTime(1_800_000_000);
+
+    fn keys() -> TokenKeys {
+        TokenKeys::new(&Secret::new("0123456789abcdef"), None)
+    }
+
+    fn token() -> Token {
+        Token {
+            id: TokenId(0x0123_4567_89ab_cdef),
+            name: "ci of acme".parse().unwrap(),
+            scopes: "read publish:acme".parse().unwrap(),
+            expires: Some(NOW),
+            is_of_previous: false,
+        }
+    }
+
+    #[test]
+    fn a_token_reads_back_until_it_expires() {
+        let text = keys().write(&token());
+        assert_eq!(
+            text,
+            "terrace_0123456789abcdef.MTgwMDAwMDAwMApyZWFkIHB1Ymxpc2g6YWNtZQpjaSBvZiBhY21l.\
+             KoVG-aLovt4khVN0yAp8WyxNe0sQDov4A0IsbhF69u0.257a696e"
+        );
+        assert_eq!(keys().read(&text, || NOW), Ok(token()));
+        let later = keys().read(&text, || NOW.plus(1));
+        assert_eq!(later, Err(TokenFault::Expired(NOW)));
+        let for_ever = Token {
+            expires: None,
+            ..token()
+        };
+        let text = keys().write(&for_ever);
+        assert_eq!(keys().read(&text, || UnixTime(u64::MAX)), Ok(for_ever));
+    }
+
+    #[test]
+    fn a_typo_is_told_from_what_others_have_made() {
+        let text = keys().write(&token());
+        for at in 0..text.len() {
+            let mut typo = text.clone().into_bytes();
+            typo[at] = if typo[at] == b'a' { b'b' } else { b'a' };
+            let typo = String::from_utf8(typo).unwrap();
+            let read = keys().read(&typo, || NOW);
+            assert_eq!(read, Err(TokenFault::Mistyped), "{typo}");
+        }
+        let without_its_first = text.strip_prefix('t').unwrap();
+        let without_its_last = text.strip_suffix(char::is_alphanumeric).unwrap();
+        for cut in [without_its_first, without_its_last, "", "terrace_", "a.b.c"] {
+            let read = keys().read(cut, || NOW);
+            assert_eq!(read, Err(TokenFault::Mistyped), "{cut}");
+        }
+        let others = TokenKeys::new(&Secret::new("fedcba9876543210"), None);
+        assert_eq!(others.read(&text, || NOW), Err(TokenFault::Foreign));
+    }
+
+    #[test]
+    fn no_claim_can_be_changed_by_whoever_knows_the_form() {
+        let text = keys().write(&token());
+        let [head, claims, mac, _] = *text.split('.').collect::<Vec<_>>() else {
+            panic!()
+        };
+        let more = URL_SAFE_NO_PAD.encode("\nadmin\nci of acme");
+        let sum = |text: String| format!("{text}.{}", checksum(&text));
+        for forged in [
+            sum(format!("{head}.{more}.{mac}")),
+            sum(format!("terrace_0000000000000000.{claims}.{mac}")),
+            sum(format!(
+                "{head}.{claims}.{}",
+                mac.strip_suffix(char::is_alphanumeric).unwrap()
+            )),
+            sum(format!("{head}.{claims}.")),
+            sum(format!("{head}.{claims}.!")),
+            sum(format!("{head}.{claims}")),
+        ] {
+            let read = keys().read(&forged, || NOW);
+            assert_eq!(read, Err(TokenFault::Foreign), "{forged}");
+        }
+    }
+
+    #[test]
+    fn a_changed_admin_token_leaves_tokens_good_as_long_as_it_is_the_previous_one() {
+        let (old, new) = (
+            Secret::new("0123456789abcdef"),
+            Secret::new("fedcba9876543210"),
+        );
+        let text = keys().write(&token());
+        let overlap = TokenKeys::new(&new, Some(&old));
+        let read = overlap.read(&text, || NOW).unwrap();
+        assert!(read.is_of_previous);
+        // What is given for it dies with it.
+        let after = TokenKeys::new(&new, None);
+        let given = overlap.write(&read);
+        assert!(overlap.read(&given, || NOW).is_ok());
+        assert_eq!(after.read(&given, || NOW), Err(TokenFault::Foreign));
+        assert!(after.read(&overlap.write(&token()), || NOW).is_ok());
+    }
+
+    #[test]
+    fn a_name_is_one_visible_line() {
+        for text in [
+            "",
+            " ci",
+            "ci\n",
+            "a\u{1b}[31m",
+            "\u{202e}ic",
+            &"x".repeat(101),
+        ] {
+            assert!(text.parse::<TokenName>().is_err(), "{text:?}");
+        }
+        for text in ["ci", "Ana's laptop", "repo:acme/x:ref:refs/tags/v1"] {
+            assert!(text.parse::<TokenName>().is_ok(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_name_is_made_of_any_text() {
+        let long = "ä".repeat(100);
+        for (text, name) in [
+            (
+                "repo:acme/x:ref:refs/tags/v1",
+                "job repo:acme/x:ref:refs/tags/v1",
+            ),
+            ("", "job"),
+            (" \n\u{85}", "job"),
+            ("a\n\u{1b}[31mb\u{202e}c ", "job a[31mbc"),
+            (&long, &format!("job {}", "ä".repeat(48))),
+        ] {
+            let made = TokenName::shortened("job", text);
+            assert_eq!(made.to_string(), name);
+            assert_eq!(name.parse(), Ok(made));
+        }
+    }
+
+    #[test]
+    fn any_text_has_a_nearest_name() {
+        for (text, name) in [
+            ("ci", "ci"),
+            (" a\u{1b}[31m\n", "a\u{fffd}[31m"),
+            ("\t", "nameless"),
+            ("", "nameless"),
+        ] {
+            assert_eq!(TokenName::nearest(text).to_string(), name);
+        }
+        let cut = TokenName::nearest(&"\u{e4}".repeat(99)).to_string();
+        assert_eq!(cut, "\u{e4}".repeat(50));
+    }
+
+    #[test]
+    fn an_id_is_16_hexadecimal_digits() {
+        for text in [
+            "",
+            "0",
+            "0123456789ABCDEF",
+            "+123456789abcdef",
+            "0123456789abcdef0",
+        ] {
+            assert!(text.parse::<TokenId>().is_err(), "{text:?}");
+        }
+        assert_eq!(
+            "0123456789abcdef".parse(),
+            Ok(TokenId(0x0123_4567_89ab_cdef))
+        );
+    }
+
+    #[test]
+    fn keys_do_not_print() {
+        assert_eq!(format!("{:?}", keys()), "TokenKeys(…)");
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_made_of_any_text_is_a_name(text in "\\PC{0,80}|(?s).{0,120}") {
+            let made = TokenName::shortened("job", &text);
+            prop_assert_eq!(made.to_string().parse(), Ok(made));
+        }
+
+        #[test]
+        fn no_text_panics(text in "(terrace_[0-9a-f]{16}\\.)?[A-Za-z0-9_.-]{0,80}|\\PC{0,80}") {
+            let _ = keys().read(&text, || NOW);
+        }
+    }
+}

@@ -1,0 +1,274 @@
+//! Token exchange (RFC 8693): a job of a CI presents the token that its CI has given it, and gets one of
+//! this registry's, which is good for a few minutes.
+//!
+//! # In scope
+//! What is asked for, what is answered, and which token is given for a [`Grant`](crate::auth::oidc::Grant).
+//!
+//! # Out of scope
+//! Whether to believe the job's token and what the rules open for it: [`crate::auth::oidc`].
+//!
+//! # Replays
+//! Within its life a job's token may be presented again, and has to be: an upload may take longer than
+//! what was given first is good for. Each time it opens the same, and nothing that is given for it is
+//! good for longer than it is itself, so whoever has stolen it gains nothing by exchanging it often, and
+//! nothing at all once it has expired. To remember which were presented would take a write to storage
+//! that all isolates see at once, for each job.
+
+mod error;
+mod form;
+
+pub use error::ExchangeError;
+
+use serde::Serialize;
+
+use crate::auth::access::{Scopes, Token, TokenId, TokenName};
+use crate::auth::oidc::{Claims, Refusal};
+use crate::http::reply::{CachePolicy, Reply};
+use crate::limits;
+use form::Form;
+use terrace_base::percent::encode;
+use terrace_base::secret::Secret;
+use terrace_base::time::UnixTime;
+
+/// Where tokens are exchanged.
+pub const EXCHANGE_PATH: &str = "/oauth/exchange";
+
+/// The grant type of an exchange (RFC 8693, section 2.1).
+pub const GRANT_TYPE: &str = "urn:ietf:params:oauth:grant-type:token-exchange";
+
+/// What a job presents (RFC 8693, section 3).
+pub const TYPE_JWT: &str = "urn:ietf:params:oauth:token-type:jwt";
+
+/// The same by its other name: CIs call it so.
+const TYPE_ID_TOKEN: &str = "urn:ietf:params:oauth:token-type:id_token";
+
+/// What it gets.
+const TYPE_ACCESS_TOKEN: &str = "urn:ietf:params:oauth:token-type:access_token";
+
+/// What a job asks for.
+#[derive(Debug)]
+pub struct ExchangeRequest {
+    subject_token: Secret,
+    scopes: Option<Scopes>,
+}
+
+/// The body of a request, as the job sends it.
+pub fn request_body(subject_token: &str) -> String {
+    let parameters = [
+        ("grant_type", GRANT_TYPE),
+        ("subject_token", subject_token),
+        ("subject_token_type", TYPE_JWT),
+    ];
+    let pairs = parameters.map(|(name, value)| format!("{name}={}", encode(value)));
+    pairs.join("&")
+}
+
+/// What it is answered (RFC 8693, section 2.2.1).
+#[derive(Serialize)]
+struct Answer<'a> {
+    access_token: &'a str,
+    issued_token_type: &'a str,
+    token_type: &'a str,
+    expires_in: u64,
+    scope: String,
+}
+
+impl ExchangeRequest {
+    /// Reads a request that came to this origin.
+    ///
+    /// # Errors
+    /// What is wrong with its form. Its token is not looked at.
+    pub fn parse(
+        content_type: Option<&str>,
+        body: &[u8],
+        origin: &str,
+    ) -> Result<Self, ExchangeError> {
+        let form = Form::parse(content_type, body)?;
+        if form.required("grant_type")? != GRANT_TYPE {
+            return Err(ExchangeError::GrantType);
+        }
+        let wrong = |told: String| Err(ExchangeError::Malformed(told));
+        if !matches!(
+            form.required("subject_token_type")?,
+            TYPE_JWT | TYPE_ID_TOKEN
+        ) {
+            return wrong(format!(
+                "subject_token_type must be {TYPE_JWT} or {TYPE_ID_TOKEN}"
+            ));
+        }
+        let wanted = form.value("requested_token_type");
+        if wanted.is_some_and(|wanted| wanted != TYPE_ACCESS_TOKEN) {
+            return wrong(format!("requested_token_type must be {TYPE_ACCESS_TOKEN}"));
+        }
+        if form.value("actor_token").is_some() {
+            return wrong("a job acts for itself: actor_token is not taken".to_owned());
+        }
+        for target in ["audience", "resource"] {
+            let target = form.value(target);
+            if target.is_some_and(|target| target.strip_suffix('/').unwrap_or(target) != origin) {
+                return Err(ExchangeError::Target);
+            }
+        }
+        let scopes = form.value("scope").map(str::parse).transpose();
+        Ok(Self {
+            subject_token: Secret::new(form.required("subject_token")?),
+            scopes: scopes.map_err(|error| ExchangeError::Scope(format!("{error}")))?,
+        })
+    }
+
+    /// The token that the job presents.
+    pub fn subject_token(&self) -> &str {
+        self.subject_token.expose()
+    }
+
+    /// What of the scopes that are granted the job asks for: all of them, unless it says which.
+    ///
+    /// # Errors
+    /// When it asks for more.
+    pub fn narrow(&self, granted: &Scopes) -> Result<Scopes, ExchangeError> {
+        let Some(asked) = &self.scopes else {
+            return Ok(granted.clone());
+        };
+        match asked.iter().find(|scope| !granted.cover(scope)) {
+            None => Ok(asked.clone()),
+            Some(scope) => Err(ExchangeError::Scope(format!(
+                "the rules of this registry do not grant {scope} to this job"
+            ))),
+        }
+    }
+}
+
+/// The token that a job with these claims gets. It dies with the job's own, or before.
+///
+/// # Errors
+/// When the job's own is good only because clocks may differ: nothing can be given for it.
+pub fn token_for(
+    claims: &Claims,
+    scopes: Scopes,
+    random: [u8; 16],
+    now: UnixTime,
+) -> Result<Token, Refusal> {
+    let expires = claims
+        .expires()
+        .min(now.plus(limits::EXCHANGED_TOKEN_SECONDS));
+    if expires <= now {
+        return Err(Refusal::Expired { expires, now });
+    }
+    Ok(Token {
+        is_of_previous: false,
+        id: TokenId::new(random),
+        name: TokenName::shortened("job", claims.subject()),
+        scopes,
+        expires: Some(expires),
+    })
+}
+
+/// The answer that hands out a token, of which `written` is the text.
+pub fn answer<S>(token: &Token, written: &str, now: UnixTime) -> Reply<S> {
+    let expires = token.expires.unwrap_or(now);
+    let answer = Answer {
+        access_token: written,
+        issued_token_type: TYPE_ACCESS_TOKEN,
+        token_type: "Bearer",
+        expires_in: expires.0.saturating_sub(now.0),
+        scope: token.scopes.to_string(),
+    };
+    let text = serde_json::to_string(&answer).unwrap_or_default();
+    Reply::json(200, CachePolicy::NoStore, text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::auth::access::Scope;
+
+    const ORIGIN: &str = "https://registry.example.com";
+    const FORM: Option<&str> = Some("application/x-www-form-urlencoded");
+
+    fn body(more: &str) -> String {
+        format!(
+            "grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Atoken-exchange&subject_token=a.b.c{more}"
+        )
+    }
+
+    fn parse(body: &str) -> Result<ExchangeRequest, ExchangeError> {
+        ExchangeRequest::parse(FORM, body.as_bytes(), ORIGIN)
+    }
+
+    const OF_JWT: &str = "&subject_token_type=urn:ietf:params:oauth:token-type:jwt";
+
+    #[test]
+    fn a_request_is_read_and_does_not_print_its_token() {
+        let request = parse(&body(OF_JWT)).unwrap();
+        assert_eq!(request.subject_token(), "a.b.c");
+        assert!(!format!("{request:?}").contains("a.b.c"));
+        let id_token = "&subject_token_type=urn:ietf:params:oauth:token-type:id_token";
+        assert!(parse(&body(id_token)).is_ok());
+    }
+
+    #[test]
+    fn what_a_job_sends_is_read() {
+        let request = parse(&request_body("a+b.c/d&e=")).unwrap();
+        assert_eq!(request.subject_token(), "a+b.c/d&e=");
+    }
+
+    #[test]
+    fn what_is_for_another_registry_is_refused() {
+        for target in ["audience", "resource"] {
+            for (value, is_right) in [
+                ("https%3A%2F%2Fregistry.example.com", true),
+                ("https://registry.example.com/", true),
+                ("", true),
+                ("https://registry.example.com//", false),
+                ("https://other.example", false),
+                ("registry.example.com", false),
+            ] {
+                let parsed = parse(&body(&format!("{OF_JWT}&{target}={value}")));
+                let is_other = matches!(parsed, Err(ExchangeError::Target));
+                assert_eq!(!is_other, is_right, "{target} {value}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_job_gets_what_it_asks_for_of_what_is_granted() {
+        let granted: Scopes = "publish:acme read:globex publish:a.example"
+            .parse()
+            .unwrap();
+        let narrowed = |asked: &str| {
+            let request = parse(&body(&format!("{OF_JWT}&scope={asked}"))).unwrap();
+            request
+                .narrow(&granted)
+                .map(|scopes| scopes.to_string())
+                .ok()
+        };
+        for (asked, given) in [
+            ("", Some("read:globex publish:a.example publish:acme")),
+            ("publish:acme", Some("publish:acme")),
+            ("read:acme+publish:acme", Some("read:acme publish:acme")),
+            ("read:globex", Some("read:globex")),
+            ("publish:a.example/acme", Some("publish:a.example/acme")),
+            ("publish:globex", None),
+            ("publish:acme%20publish:initech", None),
+            ("read", None),
+            ("admin", None),
+            ("publish:a.example.com", None),
+            ("publish:acme-evil", None),
+        ] {
+            assert_eq!(narrowed(asked).as_deref(), given, "{asked}");
+        }
+        let unknown = parse(&body(&format!("{OF_JWT}&scope=write")));
+        assert!(matches!(unknown, Err(ExchangeError::Scope(_))));
+    }
+
+    #[test]
+    fn everything_covers_everything() {
+        let all: Scopes = "admin".parse().unwrap();
+        for scope in ["admin", "read", "read:acme", "publish:acme"] {
+            assert!(all.cover(&scope.parse::<Scope>().unwrap()), "{scope}");
+        }
+        let reading: Scopes = "read".parse().unwrap();
+        assert!(reading.cover(&"read:acme".parse().unwrap()));
+        assert!(!reading.cover(&"publish:acme".parse().unwrap()));
+    }
+}

@@ -1,0 +1,143 @@
+//! How an exchange fails, as OAuth tells it (RFC 6749, section 5.2; RFC 8693, section 2.2.2).
+
+use serde::Serialize;
+
+use crate::config::TRUSTED_PUBLISHERS;
+use crate::http::reply::{CachePolicy, Reply};
+use crate::limits;
+
+/// Why a job gets no token.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ExchangeError {
+    /// Another kind of grant is asked for.
+    GrantType,
+    /// The request has another form.
+    Malformed(String),
+    /// No job is trusted here.
+    Off,
+    /// Scopes are asked for that are none, or are not granted.
+    Scope(String),
+    /// The token is wanted for another registry.
+    Target,
+    /// The body is longer than the limit.
+    TooLarge,
+    /// Too many jobs that are not trusted came from the same address.
+    TooMany,
+    /// The issuer of the job's token cannot be asked for its keys.
+    Unavailable,
+    /// The job's token is refused. Why, only the log says.
+    Untrusted,
+}
+
+#[derive(Serialize)]
+struct Body<'a> {
+    error: &'a str,
+    error_description: String,
+}
+
+impl ExchangeError {
+    fn status(&self) -> u16 {
+        match self {
+            Self::Off => 404,
+            Self::TooLarge => 413,
+            Self::TooMany => 429,
+            Self::Unavailable => 503,
+            Self::GrantType
+            | Self::Malformed(_)
+            | Self::Scope(_)
+            | Self::Target
+            | Self::Untrusted => 400,
+        }
+    }
+
+    fn code(&self) -> &'static str {
+        match self {
+            Self::GrantType => "unsupported_grant_type",
+            Self::Scope(_) => "invalid_scope",
+            Self::Target => "invalid_target",
+            Self::TooMany | Self::Unavailable => "temporarily_unavailable",
+            // A subject token that is "unacceptable based on policy" is that, too.
+            Self::Malformed(_) | Self::Off | Self::TooLarge | Self::Untrusted => "invalid_request",
+        }
+    }
+
+    fn description(&self) -> String {
+        match self {
+            Self::GrantType => format!("grant_type must be {}", super::GRANT_TYPE),
+            Self::Malformed(told) | Self::Scope(told) => told.clone(),
+            Self::Off => format!("this registry trusts no jobs: {TRUSTED_PUBLISHERS} is not set"),
+            Self::Target => {
+                "audience and resource must be the origin of this registry, as the request has reached it"
+                    .to_owned()
+            }
+            Self::TooLarge => {
+                let most = limits::EXCHANGE_BYTES;
+                format!("the body may be at most {most} bytes long")
+            }
+            Self::TooMany => {
+                "too many jobs that are not trusted came from this address: wait a minute".to_owned()
+            }
+            Self::Unavailable => {
+                "the issuer of this token does not answer: try again".to_owned()
+            }
+            Self::Untrusted => "this job is not trusted here".to_owned(),
+        }
+    }
+
+    /// The answer.
+    pub fn reply<S>(&self) -> Reply<S> {
+        let body = Body {
+            error: self.code(),
+            error_description: described(&self.description()),
+        };
+        let text = serde_json::to_string(&body).unwrap_or_default();
+        let reply = Reply::json(self.status(), CachePolicy::NoStore, text);
+        match self {
+            Self::TooMany => reply.with("retry-after", "60"),
+            Self::Unavailable => reply.with("retry-after", "5"),
+            _ => reply,
+        }
+    }
+}
+
+/// With no character that a description may not have.
+fn described(text: &str) -> String {
+    let allowed = |c: char| match c {
+        '"' => '\'',
+        ' '..='~' if c != '\\' => c,
+        _ => '?',
+    };
+    text.chars().map(allowed).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_is_told_as_oauth_has_it() {
+        let scope = "a\u{202e}\"\\\n".parse::<crate::auth::access::Scope>();
+        let scope = ExchangeError::Scope(scope.unwrap_err().to_string());
+        for (error, status, code) in [
+            (ExchangeError::GrantType, 400, "unsupported_grant_type"),
+            (ExchangeError::Off, 404, "invalid_request"),
+            (scope, 400, "invalid_scope"),
+            (ExchangeError::Target, 400, "invalid_target"),
+            (ExchangeError::TooMany, 429, "temporarily_unavailable"),
+            (ExchangeError::Unavailable, 503, "temporarily_unavailable"),
+            (ExchangeError::Untrusted, 400, "invalid_request"),
+        ] {
+            let reply: Reply<()> = error.reply();
+            assert_eq!(reply.status, status);
+            assert_eq!(reply.header("cache-control"), Some("no-store"));
+            let crate::http::reply::Body::Text(text) = reply.body else {
+                panic!("it has a body")
+            };
+            let body: serde_json::Value = serde_json::from_str(&text).unwrap();
+            assert_eq!(body["error"], code);
+            let description = body["error_description"].as_str().unwrap();
+            let is_allowed = |c: char| matches!(c, ' '..='~') && !matches!(c, '"' | '\\');
+            assert!(description.chars().all(is_allowed), "{description}");
+        }
+    }
+}

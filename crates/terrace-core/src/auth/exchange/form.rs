@@ -1,0 +1,109 @@
+//! The body of a request to an OAuth endpoint (RFC 6749, appendix B).
+
+use std::borrow::Cow;
+
+use super::ExchangeError;
+use crate::limits;
+use terrace_base::percent::{Plus, decoded};
+
+/// Parameters, each once and none of them empty.
+pub(super) struct Form(Vec<(String, String)>);
+
+impl Form {
+    pub(super) fn parse(content_type: Option<&str>, body: &[u8]) -> Result<Self, ExchangeError> {
+        let wrong = |told: &str| ExchangeError::Malformed(told.to_owned());
+        let media_type = content_type.unwrap_or_default().split(';').next();
+        let media_type = media_type.unwrap_or_default().trim();
+        if !media_type.eq_ignore_ascii_case("application/x-www-form-urlencoded") {
+            return Err(wrong(
+                "the content type must be application/x-www-form-urlencoded",
+            ));
+        }
+        if body.len() as u64 > limits::EXCHANGE_BYTES {
+            return Err(ExchangeError::TooLarge);
+        }
+        let body = std::str::from_utf8(body).map_err(|_| wrong("the body is no form"))?;
+        let mut form = Self(Vec::new());
+        for pair in body.split('&').filter(|pair| !pair.is_empty()) {
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            let decoded = |text| decoded(text, Plus::Space).map(Cow::into_owned);
+            let (Some(name), Some(value)) = (decoded(name), decoded(value)) else {
+                return Err(wrong("the body is no form"));
+            };
+            if form.0.iter().any(|(known, _)| *known == name) {
+                return Err(wrong("a parameter is there twice"));
+            }
+            if form.0.len() >= limits::EXCHANGE_PARAMETERS {
+                return Err(wrong("there are too many parameters"));
+            }
+            form.0.push((name, value));
+        }
+        Ok(form)
+    }
+
+    /// A parameter that is not empty: those that are count as missing (RFC 6749, section 3.2).
+    pub(super) fn value(&self, name: &str) -> Option<&str> {
+        let found = self.0.iter().find(|(known, _)| known == name);
+        let value = found.map(|(_, value)| value.as_str());
+        value.filter(|value| !value.is_empty())
+    }
+
+    pub(super) fn required(&self, name: &'static str) -> Result<&str, ExchangeError> {
+        let missing = || ExchangeError::Malformed(format!("{name} is missing"));
+        self.value(name).ok_or_else(missing)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const TYPE: Option<&str> = Some("Application/X-WWW-Form-Urlencoded; charset=UTF-8");
+
+    fn parse(body: &str) -> Result<Form, String> {
+        Form::parse(TYPE, body.as_bytes()).map_err(|error| format!("{error:?}"))
+    }
+
+    #[test]
+    fn values_are_decoded_and_empty_ones_are_missing() {
+        let form = parse("a=1%2b1+%3d+2&b=&c&&d=%C3%A4").unwrap();
+        assert_eq!(form.value("a"), Some("1+1 = 2"));
+        assert_eq!(form.value("d"), Some("ä"));
+        assert_eq!((form.value("b"), form.value("c")), (None, None));
+        assert!(form.required("b").is_err());
+    }
+
+    #[test]
+    fn what_is_no_form_is_refused() {
+        let many: Vec<String> = (0..=limits::EXCHANGE_PARAMETERS)
+            .map(|n| format!("p{n}=1"))
+            .collect();
+        for (body, told) in [
+            ("a=%", "no form"),
+            ("a=%4", "no form"),
+            ("a=%zz", "no form"),
+            ("a=%ff", "no form"),
+            ("a=1&a=1", "twice"),
+            ("a=1&%61=2", "twice"),
+            ("a&a", "twice"),
+            (&many.join("&"), "too many"),
+        ] {
+            let error = parse(body).err().expect(body);
+            assert!(error.contains(told), "{body}: {error}");
+        }
+        assert!(Form::parse(TYPE, b"a=\xff").is_err());
+        for content_type in [None, Some(""), Some("application/json"), Some("text/plain")] {
+            assert!(Form::parse(content_type, b"a=1").is_err());
+        }
+        let long = "a".repeat(usize::try_from(limits::EXCHANGE_BYTES).unwrap() + 1);
+        assert_eq!(parse(&long).err().as_deref(), Some("TooLarge"));
+    }
+
+    proptest! {
+        #[test]
+        fn no_body_panics(body in proptest::collection::vec(any::<u8>(), 0..80)) {
+            let _ = Form::parse(TYPE, &body);
+        }
+    }
+}

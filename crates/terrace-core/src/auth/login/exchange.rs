@@ -1,0 +1,279 @@
+//! The last step: a client sends its code, and gets a token or is told why not.
+
+use std::borrow::Cow;
+
+use serde::Serialize;
+
+use super::form::Form;
+use super::terminal::{CLIENT_ID, ParameterFault, Port, Verifier, must_be, required};
+use crate::auth::access::SealFault;
+use crate::http::reply::{CachePolicy, Reply};
+use crate::limits;
+
+/// The code that stands for none: with it a client ends that would wait for ever (clients.md 7.5).
+pub(super) const REFUSED: &str = "refused";
+
+/// What a client sends for a token (clients.md 7.6).
+#[derive(Debug)]
+pub struct TokenRequest {
+    /// The code, as it was handed out.
+    pub code: String,
+    /// What it proves itself by.
+    pub verifier: Verifier,
+    /// Where it got the code.
+    pub port: Port,
+}
+
+/// What a client gets (RFC 6749, section 5.1). It keeps the token and forgets the rest (clients.md 7.7).
+#[derive(Debug, Serialize)]
+pub struct LoginToken {
+    access_token: String,
+    token_type: &'static str,
+    expires_in: u64,
+}
+
+/// Why there is no token. What is told here is what a client shows to its user.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ExchangeFault {
+    /// It does not call itself what it was told to.
+    #[error("{0}")]
+    Client(ParameterFault),
+    /// It asks for something else than a token for a code.
+    #[error("{0}")]
+    GrantType(ParameterFault),
+    /// A parameter is wrong.
+    #[error("{0}")]
+    Parameter(ParameterFault),
+    /// There was no consent.
+    #[error("sign-in was refused or has failed: the page in the browser says why")]
+    Refused,
+    /// It is no code of this registry.
+    #[error("this is no code of this registry: run the login command again")]
+    Foreign,
+    /// It is too old.
+    #[error(
+        "this code has expired after {} seconds: run the login command again",
+        limits::LOGIN_CODE_SECONDS
+    )]
+    Expired,
+    /// It was handed out on another port.
+    #[error("redirect_uri is not the one that this code was handed out to")]
+    OtherPort,
+    /// It was handed out to another client.
+    #[error("code_verifier is not that of the client that this code was handed out to")]
+    OtherVerifier,
+    /// It was used before.
+    #[error(
+        "this code was used before, so the token that it gave is revoked: run the login command again"
+    )]
+    Used,
+    /// Too many that are none came from where this comes from.
+    #[error(
+        "too many wrong codes came from this address: wait a minute, and run the login command again"
+    )]
+    TooMany,
+    /// Storage did not answer.
+    #[error("the registry cannot store a token at the moment: run the login command again")]
+    Unavailable,
+}
+
+/// RFC 6749, section 5.2.
+#[derive(Serialize)]
+struct ErrorBody<'e> {
+    error: &'static str,
+    error_description: Cow<'e, str>,
+}
+
+impl TokenRequest {
+    /// Reads the form that a client sends.
+    ///
+    /// # Errors
+    /// The first parameter that is wrong.
+    pub fn parse(body: &[u8]) -> Result<Self, ExchangeFault> {
+        // Whatever is no text has no parameters.
+        let form = Form(std::str::from_utf8(body).unwrap_or_default());
+        must_be(form, "grant_type", "authorization_code").map_err(ExchangeFault::GrantType)?;
+        must_be(form, "client_id", CLIENT_ID).map_err(ExchangeFault::Client)?;
+        let wrong = ExchangeFault::Parameter;
+        let code: String = required(form, "code").map_err(wrong)?;
+        if code == REFUSED {
+            return Err(ExchangeFault::Refused);
+        }
+        Ok(Self {
+            code,
+            verifier: required(form, "code_verifier").map_err(wrong)?,
+            port: required(form, "redirect_uri").map_err(wrong)?,
+        })
+    }
+}
+
+impl LoginToken {
+    /// A token that is good for so many seconds.
+    pub fn new(text: String, expires_in: u64) -> Self {
+        Self {
+            access_token: text,
+            token_type: "bearer",
+            expires_in,
+        }
+    }
+
+    /// As the one media type that OpenTofu takes (clients.md 14.1).
+    pub fn reply<S>(&self) -> Reply<S> {
+        let text = serde_json::to_string(self).unwrap_or_default();
+        Reply::json(200, CachePolicy::NoStore, text).with("pragma", "no-cache")
+    }
+}
+
+impl ExchangeFault {
+    /// Whether somebody may have tried a code or a verifier that they were not given.
+    pub fn may_be_a_guess(&self) -> bool {
+        matches!(self, Self::Foreign | Self::OtherPort | Self::OtherVerifier)
+    }
+
+    /// What the client is told (RFC 6749, section 5.2).
+    pub fn reply<S>(&self) -> Reply<S> {
+        let (status, error) = match self {
+            Self::Client(_) => (400, "invalid_client"),
+            Self::GrantType(_) => (400, "unsupported_grant_type"),
+            Self::Parameter(_) => (400, "invalid_request"),
+            Self::Refused
+            | Self::Foreign
+            | Self::Expired
+            | Self::OtherPort
+            | Self::OtherVerifier
+            | Self::Used => (400, "invalid_grant"),
+            Self::TooMany => (429, "temporarily_unavailable"),
+            Self::Unavailable => (503, "temporarily_unavailable"),
+        };
+        let body = ErrorBody {
+            error,
+            error_description: self.to_string().into(),
+        };
+        let text = serde_json::to_string(&body).unwrap_or_default();
+        let reply = Reply::json(status, CachePolicy::NoStore, text).with("pragma", "no-cache");
+        match self {
+            Self::TooMany => reply.with("retry-after", "60"),
+            Self::Unavailable => reply.with("retry-after", "2"),
+            _ => reply,
+        }
+    }
+}
+
+impl From<SealFault> for ExchangeFault {
+    fn from(fault: SealFault) -> Self {
+        match fault {
+            SealFault::Foreign => Self::Foreign,
+            SealFault::Stale(_) => Self::Expired,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::http::reply::Body;
+    use proptest::prelude::*;
+
+    /// What Terraform 1.11 sends (clients.md 7.6).
+    const FORM: &str = "client_id=terraform-cli&code=a.b\
+        &code_verifier=dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk&grant_type=authorization_code\
+        &redirect_uri=http%3A%2F%2Flocalhost%3A10003%2Flogin";
+
+    fn told(fault: &ExchangeFault) -> (u16, String) {
+        let reply: Reply<()> = fault.reply();
+        assert_eq!(reply.header("content-type"), Some("application/json"));
+        assert_eq!(reply.header("cache-control"), Some("no-store"));
+        let Body::Text(text) = reply.body else {
+            panic!()
+        };
+        (reply.status, text)
+    }
+
+    #[test]
+    fn the_form_of_a_client_is_read_7_6() {
+        let request = TokenRequest::parse(FORM.as_bytes()).unwrap();
+        assert_eq!(request.code, "a.b");
+        assert_eq!(request.port.to_string(), "http://localhost:10003/login");
+    }
+
+    #[test]
+    fn whatever_is_wrong_has_its_error_and_is_named() {
+        for (from, to, error, parameter) in [
+            (
+                "authorization_code",
+                "password",
+                "unsupported_grant_type",
+                "grant_type",
+            ),
+            (
+                "&grant_type=authorization_code",
+                "",
+                "unsupported_grant_type",
+                "grant_type",
+            ),
+            ("terraform-cli", "other", "invalid_client", "client_id"),
+            (
+                "client_id=terraform-cli&",
+                "",
+                "invalid_client",
+                "client_id",
+            ),
+            ("code=a.b&", "", "invalid_request", "code"),
+            (
+                "code=a.b&",
+                "code=refused&",
+                "invalid_grant",
+                "sign-in was refused",
+            ),
+            ("code=a.b", "code=a.b&code=a.b", "invalid_request", "code"),
+            (
+                "code_verifier=",
+                "code_verifier=+",
+                "invalid_request",
+                "code_verifier",
+            ),
+            ("localhost", "127.0.0.1", "invalid_request", "redirect_uri"),
+            ("10003", "10011", "invalid_request", "redirect_uri"),
+        ] {
+            let fault = TokenRequest::parse(FORM.replacen(from, to, 1).as_bytes()).unwrap_err();
+            let (status, text) = told(&fault);
+            assert_eq!(status, 400);
+            let begin = format!("{{\"error\":\"{error}\",\"error_description\":\"{parameter} ");
+            assert!(text.starts_with(&begin), "{text}");
+        }
+        assert!(TokenRequest::parse(b"\xff").is_err());
+    }
+
+    #[test]
+    fn what_a_user_reads_has_only_characters_that_may_be_there() {
+        for fault in [
+            ExchangeFault::Refused,
+            ExchangeFault::Foreign,
+            ExchangeFault::Expired,
+            ExchangeFault::OtherPort,
+            ExchangeFault::OtherVerifier,
+            ExchangeFault::Used,
+            ExchangeFault::Unavailable,
+        ] {
+            let description = fault.to_string();
+            let is_allowed = |byte: u8| matches!(byte, b' '..=b'~') && !b"\"\\".contains(&byte);
+            assert!(description.bytes().all(is_allowed), "{description}");
+            assert!(told(&fault).1.contains(&description));
+        }
+    }
+
+    #[test]
+    fn the_answer_is_what_clients_take_7_7() {
+        let reply: Reply<()> = LoginToken::new("terrace_x".to_owned(), 60).reply();
+        assert_eq!(reply.header("content-type"), Some("application/json"));
+        let text = r#"{"access_token":"terrace_x","token_type":"bearer","expires_in":60}"#;
+        assert_eq!(reply.body, Body::Text(text.to_owned()));
+    }
+
+    proptest! {
+        #[test]
+        fn no_form_panics(text in "(code|client_id|grant_type|=|&|%|[a-z.]|\\PC){0,40}") {
+            let _ = TokenRequest::parse(text.as_bytes());
+        }
+    }
+}

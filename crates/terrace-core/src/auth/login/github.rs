@@ -1,0 +1,208 @@
+//! GitHub, whose people sign in by OAuth: it has no ID tokens, so it is asked who somebody is
+//! (<https://docs.github.com/en/apps/oauth-apps/building-oauth-apps/authorizing-oauth-apps>).
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+use crate::limits;
+
+/// Where GitHub is.
+#[derive(Debug)]
+pub struct GitHub;
+
+impl GitHub {
+    /// What the configuration calls it.
+    pub const ISSUER: &'static str = "https://github.com";
+    /// Where people sign in.
+    pub const AUTHORIZE: &'static str = "https://github.com/login/oauth/authorize";
+    /// Where a code is exchanged.
+    pub const TOKEN: &'static str = "https://github.com/login/oauth/access_token";
+    /// Who somebody is.
+    pub const USER: &'static str = "https://api.github.com/user";
+    /// How we prove ourselves there.
+    pub const AUTH_METHOD: &'static str = "client_secret_post";
+    /// What has to be asked for to be told of organisations and teams.
+    pub const SCOPES: &'static str = "read:org";
+
+    /// A page of the organisations, or teams, that somebody is in. The first is 1.
+    pub fn page(list: GitHubList, page: usize) -> String {
+        let list = match list {
+            GitHubList::Organisations => "orgs",
+            GitHubList::Teams => "teams",
+        };
+        let most = limits::GITHUB_AT_ONCE;
+        format!("{}/{list}?per_page={most}&page={page}", Self::USER)
+    }
+}
+
+/// What GitHub lists of somebody.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GitHubList {
+    /// Those that they have not hidden from us.
+    Organisations,
+    /// The teams in them.
+    Teams,
+}
+
+/// What GitHub says of somebody, gathered.
+#[derive(Debug)]
+pub struct GitHubMembers {
+    user: User,
+    organisations: Vec<Organisation>,
+    teams: Vec<Team>,
+}
+
+#[derive(Debug, Deserialize)]
+struct User {
+    id: u64,
+    login: String,
+}
+
+#[derive(Debug, Deserialize)]
+struct Organisation {
+    id: u64,
+    login: String,
+}
+
+#[derive(Debug, Deserialize)]
+struct Team {
+    id: u64,
+    slug: String,
+    organization: Organisation,
+}
+
+impl GitHubMembers {
+    /// Reads who somebody is; `None` if that is not what it says.
+    pub fn of_user(body: &[u8]) -> Option<Self> {
+        Some(Self {
+            user: read(body)?,
+            organisations: Vec::new(),
+            teams: Vec::new(),
+        })
+    }
+
+    /// Adds a page, and tells whether there may be another; `None` if it is none.
+    pub fn add(&mut self, list: GitHubList, body: &[u8]) -> Option<bool> {
+        let count = match list {
+            GitHubList::Organisations => {
+                let page: Vec<Organisation> = read(body)?;
+                let count = page.len();
+                self.organisations.extend(page);
+                count
+            }
+            GitHubList::Teams => {
+                let page: Vec<Team> = read(body)?;
+                let count = page.len();
+                self.teams.extend(page);
+                count
+            }
+        };
+        Some(count >= limits::GITHUB_AT_ONCE)
+    }
+
+    /// All of it, as the claims that rules look at: `login`, `id`, `orgs` and `teams`, each of which is
+    /// `organisation/team`; and `org_ids` and `team_ids`, since a name can be given up and taken by another.
+    /// The ids are texts, as those in lists are that rules look into.
+    pub fn into_claims(self) -> Map<String, Value> {
+        let User { id, login } = self.user;
+        let id_text = |id: u64| Value::from(id.to_string());
+        let team = |team: &Team| format!("{}/{}", team.organization.login, team.slug);
+        let orgs = self.organisations.iter().map(|it| it.login.clone());
+        let org_ids = self.organisations.iter().map(|it| id_text(it.id));
+        let team_ids = self.teams.iter().map(|it| id_text(it.id));
+        let claims = [
+            ("iss", Value::from(GitHub::ISSUER)),
+            ("sub", Value::from(id.to_string())),
+            ("id", Value::from(id)),
+            ("login", Value::from(login)),
+            ("orgs", orgs.collect()),
+            ("org_ids", org_ids.collect()),
+            ("teams", self.teams.iter().map(team).collect()),
+            ("team_ids", team_ids.collect()),
+        ];
+        let claims = claims.into_iter();
+        claims
+            .map(|(name, value)| (name.to_owned(), value))
+            .collect()
+    }
+}
+
+fn read<T: DeserializeOwned>(body: &[u8]) -> Option<T> {
+    serde_json::from_slice(body).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::auth::login::Person;
+    use crate::auth::oidc::LoginRules;
+    use serde_json::json;
+
+    fn ann() -> Map<String, Value> {
+        let user = br#"{"login":"ann","id":1001,"name":"Ann","email":null}"#;
+        let mut members = GitHubMembers::of_user(user).unwrap();
+        let orgs = br#"[{"login":"acme","id":1},{"login":"globex","id":2}]"#;
+        assert_eq!(members.add(GitHubList::Organisations, orgs), Some(false));
+        let teams = br#"[{"slug":"platform","id":7,"organization":{"login":"acme","id":1}}]"#;
+        assert_eq!(members.add(GitHubList::Teams, teams), Some(false));
+        members.into_claims()
+    }
+
+    #[test]
+    fn rules_look_at_the_login_the_id_the_organisations_and_the_teams() {
+        let granted = |claims: Value| {
+            let rules = json!([{ "scopes": ["read"], "claims": claims }]).to_string();
+            let rules: LoginRules = rules.parse().unwrap();
+            rules.scopes(&ann()).is_ok()
+        };
+        assert!(granted(json!({ "orgs": "acme" })));
+        assert!(granted(json!({ "teams": "acme/platform" })));
+        assert!(granted(json!({ "teams": "acme/*", "login": "ann" })));
+        assert!(granted(json!({ "id": "1001" })));
+        assert!(granted(json!({ "org_ids": "2" })) && granted(json!({ "team_ids": "7" })));
+        assert!(!granted(json!({ "org_ids": "7" })) && !granted(json!({ "team_ids": "1" })));
+        assert!(!granted(json!({ "orgs": "initech" })));
+        assert!(!granted(json!({ "teams": "platform" })));
+        assert!(!granted(json!({ "teams": "globex/platform" })));
+        assert!(!granted(json!({ "email": "ann@acme.example" })));
+    }
+
+    #[test]
+    fn a_person_is_called_by_login_and_id() {
+        let person = Person::of(&ann());
+        assert_eq!(person.name.to_string(), "ann (1001)");
+        assert_eq!(person.account.to_string(), "1001");
+    }
+
+    #[test]
+    fn pages_follow_as_long_as_they_are_full() {
+        let url = GitHub::page(GitHubList::Teams, 2);
+        assert_eq!(url, "https://api.github.com/user/teams?per_page=100&page=2");
+        let mut members = GitHubMembers::of_user(br#"{"login":"ann","id":1}"#).unwrap();
+        let full = vec![json!({ "login": "acme", "id": 1 }); 100];
+        let full = Value::from(full).to_string();
+        let more = members.add(GitHubList::Organisations, full.as_bytes());
+        assert_eq!(more, Some(true));
+        assert_eq!(members.add(GitHubList::Organisations, b"[]"), Some(false));
+    }
+
+    #[test]
+    fn what_is_something_else_is_nothing() {
+        for body in [
+            "",
+            "{}",
+            "[]",
+            r#"{"login":"a"}"#,
+            r#"{"login":1,"id":1}"#,
+            r#"{"message":"Bad credentials"}"#,
+        ] {
+            assert!(GitHubMembers::of_user(body.as_bytes()).is_none(), "{body}");
+        }
+        let mut members = GitHubMembers::of_user(br#"{"login":"ann","id":1}"#).unwrap();
+        for body in ["", "{}", "[{}]"] {
+            let added = members.add(GitHubList::Teams, body.as_bytes());
+            assert_eq!(added, None, "{body}");
+        }
+    }
+}

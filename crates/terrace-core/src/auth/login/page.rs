@@ -1,0 +1,234 @@
+//! The pages that people see while they sign in.
+//!
+//! Everything that is shown of a request, a provider or a setting goes through [`Html::text`], which escapes
+//! it; what is written as it is, is written in this program. There is no script, and nothing is loaded.
+
+use super::exchange::REFUSED;
+use super::{Consent, Port, Terminal};
+use crate::auth::access::{Scope, Scopes};
+use crate::http::reply::Reply;
+use crate::limits;
+use terrace_base::time::UnixTime;
+
+/// HTML in the making.
+#[derive(Debug, Default)]
+pub(super) struct Html(String);
+
+impl Html {
+    /// Adds HTML of this program.
+    pub(super) fn raw(mut self, html: &'static str) -> Self {
+        self.0.push_str(html);
+        self
+    }
+
+    /// Adds text of anybody, in an element or in an attribute between double quotes.
+    pub(super) fn text(mut self, text: &str) -> Self {
+        for char in text.chars() {
+            match char {
+                '&' => self.0.push_str("&amp;"),
+                '<' => self.0.push_str("&lt;"),
+                '>' => self.0.push_str("&gt;"),
+                '"' => self.0.push_str("&quot;"),
+                '\'' => self.0.push_str("&#39;"),
+                char => self.0.push(char),
+            }
+        }
+        self
+    }
+
+    /// Says how to begin again. A client waits until it is ended: Ctrl-C does that for OpenTofu, while
+    /// Terraform 1.11 heeds nothing but Ctrl-\; both end by a code that gives nothing, if the reader brings it.
+    pub(super) fn begin_again(self, host: &str, terminal: Option<&Terminal>) -> Self {
+        let html = match terminal {
+            Some(terminal) => self
+                .raw("<p><a href=\"")
+                .text(&terminal.redirect_to(REFUSED))
+                .raw("\">Let the terminal know</a>, so that it stops waiting.</p>"),
+            None => self,
+        };
+        html.raw("<p>Or press <kbd>Ctrl</kbd>-<kbd>C</kbd> in the terminal, and <kbd>Ctrl</kbd>-<kbd>\\</kbd> ")
+            .raw("if it does not heed that. Then begin again with <code>terraform login ")
+            .text(host)
+            .raw("</code> or <code>tofu login ")
+            .text(host)
+            .raw("</code>.</p>")
+    }
+}
+
+/// Works on a phone, in the dark, and with large letters.
+const STYLE: &str = "\
+:root{color-scheme:light dark;font:1.0625rem/1.5 system-ui,sans-serif}\
+body{max-width:34rem;margin:0 auto;padding:2rem 1.25rem;overflow-wrap:anywhere}\
+h1{font-size:1.375rem;line-height:1.3}\
+form{display:flex;flex-wrap:wrap;gap:.75rem;margin:1.5rem 0}\
+button{font:inherit;padding:.6rem 1.4rem;border:1px solid;border-radius:.5rem;cursor:pointer}\
+button.allow{background:#0b57d0;border-color:#0b57d0;color:#fff}\
+.note{opacity:.8;font-size:.9375rem}";
+
+/// Lets a browser take the style above, and no other.
+const STYLE_HASH: &str = "sha256-lOuBfpoGwS/isULQ51z2ORWDRADXpv5DqczUh3F1OZA=";
+
+/// A page. Where it has a form, that may lead here, and from here to this port of the reader's own
+/// machine: browsers apply the rule to where the answer redirects to, as well.
+pub(super) fn page<S>(
+    status: u16,
+    title: &'static str,
+    body: Html,
+    form: Option<Port>,
+) -> Reply<S> {
+    let html = Html::default()
+        .raw("<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\">")
+        .raw("<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\"><title>")
+        .raw(title)
+        .raw("</title><style>")
+        .raw(STYLE)
+        .raw("</style></head><body><main><h1>")
+        .raw(title)
+        .raw("</h1>");
+    let html = Html(html.0 + &body.0).raw("</main></body></html>\n");
+    let form_action = match form {
+        Some(port) => format!("'self' {}", port.origin()),
+        None => "'none'".to_owned(),
+    };
+    let policy = format!(
+        "default-src 'none'; style-src '{STYLE_HASH}'; form-action {form_action}; \
+         frame-ancestors 'none'; base-uri 'none'"
+    );
+    Reply::page(status, policy, html.0)
+}
+
+/// Asks a person whether their terminal shall have a token. `sealed` is the [`Consent`] itself.
+pub fn consent_page<S>(consent: &Consent, sealed: &str, host: &str, expires: UnixTime) -> Reply<S> {
+    let token = &consent.token;
+    let body = Html::default()
+        .raw("<p>You are signed in to <strong>")
+        .text(host)
+        .raw("</strong> as <strong>")
+        .text(&token.person.name.to_string())
+        .raw("</strong>.</p><p>A terminal on this computer asks for a token that lets it:</p><ul>");
+    let body = rights(body, &token.scopes)
+        .raw("</ul><p>The token is good until ")
+        .text(&expires.to_string())
+        .raw(", or until it is revoked.</p>")
+        .raw("<form method=\"post\" action=\"/oauth/consent\">")
+        .raw("<input type=\"hidden\" name=\"consent\" value=\"")
+        .text(sealed)
+        .raw("\"><button class=\"allow\" name=\"answer\" value=\"allow\">Allow</button>");
+    let body = match token.scopes == token.scopes.to_read() {
+        true => body,
+        false => body.raw("<button name=\"answer\" value=\"read\">Allow reading only</button>"),
+    };
+    let body = body
+        .raw("<button name=\"answer\" value=\"refuse\">Refuse</button></form>")
+        .raw("<p class=\"note\">Allow this only if you have just run <code>terraform login</code> or ")
+        .raw("<code>tofu login</code> on this computer. The token goes to port ")
+        .text(&consent.terminal.port.number().to_string())
+        .raw(" of it, and nowhere else.</p>");
+    page(
+        200,
+        "Give your terminal a token?",
+        body,
+        Some(consent.terminal.port),
+    )
+}
+
+/// What a token is good for, in words.
+fn rights(body: Html, scopes: &Scopes) -> Html {
+    scopes.iter().fold(body, |body, scope| {
+        let body = body.raw("<li>");
+        let body = match scope {
+            Scope::Admin => body.raw("do <strong>everything</strong>, as an administrator"),
+            Scope::Read => body.raw("read everything"),
+            Scope::ReadOf(owner) => body.raw("read what is of ").text(&owner.to_string()),
+            Scope::Publish(owner) => {
+                let owner = owner.to_string();
+                body.raw("publish and read what is of ").text(&owner)
+            }
+        };
+        let scope = scope.to_string();
+        body.raw(" (<code>").text(&scope).raw("</code>)</li>")
+    })
+}
+
+/// How long a page with a form is good, in words.
+pub(super) const PATIENCE: &str = "ten minutes";
+const _: () = assert!(limits::SIGN_IN_SECONDS == 600, "the pages say so");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::http::reply::Body;
+    use base64::Engine as _;
+    use base64::engine::general_purpose::STANDARD;
+    use proptest::prelude::*;
+    use sha2::Digest as _;
+
+    #[test]
+    fn the_hash_is_that_of_the_style() {
+        let hash = STANDARD.encode(sha2::Sha256::digest(STYLE.as_bytes()));
+        assert_eq!(STYLE_HASH, format!("sha256-{hash}"));
+    }
+
+    #[test]
+    fn a_page_lets_nothing_in_and_nobody_frame_it() {
+        let reply: Reply<()> = page(200, "T", Html::default(), None);
+        let policy = reply.header("content-security-policy").unwrap();
+        for rule in [
+            "default-src 'none'",
+            "form-action 'none'",
+            "frame-ancestors 'none'",
+            "base-uri 'none'",
+        ] {
+            assert!(policy.contains(rule), "{policy}");
+        }
+        for (name, value) in [
+            ("cache-control", "no-store"),
+            ("content-type", "text/html; charset=utf-8"),
+            ("cross-origin-opener-policy", "same-origin"),
+            ("referrer-policy", "no-referrer"),
+            ("x-content-type-options", "nosniff"),
+            ("x-frame-options", "DENY"),
+        ] {
+            assert_eq!(reply.header(name), Some(value), "{name}");
+            let count = reply
+                .headers
+                .iter()
+                .filter(|(known, _)| *known == name)
+                .count();
+            assert_eq!(count, 1, "{name}");
+        }
+        let port = "http://localhost:10003/login".parse().unwrap();
+        let reply: Reply<()> = page(200, "T", Html::default(), Some(port));
+        let policy = reply.header("content-security-policy").unwrap();
+        assert!(
+            policy.contains("form-action 'self' http://localhost:10003;"),
+            "{policy}"
+        );
+    }
+
+    fn shown(text: &str) -> String {
+        let body = Html::default().raw("<p>").text(text).raw("</p>");
+        let reply: Reply<()> = page(200, "T", body, None);
+        let Body::Text(html) = reply.body else {
+            panic!()
+        };
+        let (_, rest) = html.split_once("<p>").unwrap();
+        rest.split_once("</p></main>").unwrap().0.to_owned()
+    }
+
+    #[test]
+    fn what_is_shown_of_anybody_is_escaped() {
+        assert_eq!(
+            shown("<script>alert('1')</script> & \"x\""),
+            "&lt;script&gt;alert(&#39;1&#39;)&lt;/script&gt; &amp; &quot;x&quot;"
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_breaks_out(text in "[<>&\"'a-z/= \\PC]{0,60}") {
+            let shown = shown(&text);
+            prop_assert!(!shown.contains(['<', '>', '"', '\'']));
+        }
+    }
+}

@@ -1,0 +1,389 @@
+//! The terminal that waits for a token: what `terraform login` and `tofu login` ask for.
+
+use std::fmt;
+use std::ops::RangeInclusive;
+use std::str::FromStr;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use sha2::Digest as _;
+use subtle::ConstantTimeEq as _;
+
+use super::form::Form;
+use crate::limits;
+
+/// What clients are told to call themselves (clients.md 7.1).
+pub const CLIENT_ID: &str = "terraform-cli";
+
+/// The ports that clients listen on for their code (clients.md 7.3).
+pub const PORTS: RangeInclusive<u16> = 10_000..=10_010;
+
+/// A terminal that waits: where, and for what.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Terminal {
+    /// Where it listens.
+    pub port: Port,
+    /// What it shall get back, so that it knows its own.
+    pub state: TerminalState,
+    /// What it will prove itself by.
+    pub challenge: Challenge,
+}
+
+/// A port that a client listens on, on the machine of its user.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Port(u16);
+
+/// The `state` of a client, in printable ASCII (RFC 6749, appendix A.5).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TerminalState(String);
+
+/// The hash of a secret that the client tells last (RFC 7636, section 4.2, `S256`).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Challenge(String);
+
+/// That secret (RFC 7636, section 4.1).
+#[derive(Clone, PartialEq, Eq)]
+pub struct Verifier(String);
+
+/// Which parameter of a request is wrong, and what it must be.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{parameter} {rule}")]
+pub struct ParameterFault {
+    /// Which.
+    pub parameter: &'static str,
+    /// The rule.
+    pub rule: String,
+}
+
+impl Terminal {
+    /// Reads the query of the URL that a client opens in a browser (clients.md 7.4).
+    ///
+    /// # Errors
+    /// The first parameter that is wrong.
+    pub fn parse(query: &str) -> Result<Self, ParameterFault> {
+        let form = Form(query);
+        must_be(form, "client_id", CLIENT_ID)?;
+        must_be(form, "response_type", "code")?;
+        let port = required(form, "redirect_uri")?;
+        must_be(form, "code_challenge_method", "S256")?;
+        Ok(Self {
+            port,
+            challenge: required(form, "code_challenge")?,
+            state: required(form, "state")?,
+        })
+    }
+
+    /// Where the browser goes with the code. It is on the user's own machine, whatever else is asked for.
+    pub fn redirect_to(&self, code: &str) -> String {
+        let parameters = [("code", code), ("state", &self.state.0)];
+        format!("{}?{}", self.port, super::form::encoded(&parameters))
+    }
+}
+
+/// A parameter that has one value.
+pub(super) fn must_be(
+    form: Form<'_>,
+    parameter: &'static str,
+    value: &str,
+) -> Result<(), ParameterFault> {
+    match form.value(parameter) {
+        Ok(Some(found)) if found == value => Ok(()),
+        Err(fault) => Err(wrong(parameter, fault)),
+        _ => Err(wrong(parameter, format!("must be {value}"))),
+    }
+}
+
+/// A parameter that must be there.
+pub(super) fn required<T: FromStr>(
+    form: Form<'_>,
+    parameter: &'static str,
+) -> Result<T, ParameterFault>
+where
+    T::Err: fmt::Display,
+{
+    match form.value(parameter) {
+        Ok(Some(text)) => text.parse().map_err(|rule| wrong(parameter, rule)),
+        Ok(None) => Err(wrong(parameter, "is missing")),
+        Err(fault) => Err(wrong(parameter, fault)),
+    }
+}
+
+fn wrong(parameter: &'static str, rule: impl ToString) -> ParameterFault {
+    let rule = rule.to_string();
+    ParameterFault { parameter, rule }
+}
+
+impl Port {
+    /// The port alone.
+    pub fn number(self) -> u16 {
+        self.0
+    }
+
+    /// The origin that a browser comes to, for the rule that lets it.
+    pub fn origin(self) -> String {
+        format!("http://localhost:{}", self.0)
+    }
+}
+
+impl Challenge {
+    /// Whether this is the secret.
+    pub fn is_of(&self, verifier: &Verifier) -> bool {
+        let challenge = verifier.challenge();
+        self.0.as_bytes().ct_eq(challenge.0.as_bytes()).into()
+    }
+
+    /// As it is sent.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl Verifier {
+    /// What is told of it beforehand.
+    pub fn challenge(&self) -> Challenge {
+        Challenge(URL_SAFE_NO_PAD.encode(sha2::Sha256::digest(self.0.as_bytes())))
+    }
+
+    /// The secret itself, to be sent to whom it is for.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for Port {
+    type Err = String;
+
+    /// Reads a whole redirect URI, of which only the port may differ (clients.md 7.4).
+    fn from_str(uri: &str) -> Result<Self, String> {
+        let port = uri.strip_prefix("http://localhost:");
+        let port = port.and_then(|rest| rest.strip_suffix("/login"));
+        let port = port.and_then(|digits| digits.parse().ok());
+        let known = port.filter(|port| PORTS.contains(port)).map(Self);
+        known.filter(|port| port.to_string() == uri).ok_or_else(|| {
+            let (first, last) = (PORTS.start(), PORTS.end());
+            format!("must be http://localhost:<port>/login with a port from {first} to {last}")
+        })
+    }
+}
+
+impl FromStr for TerminalState {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let is_state = (1..=limits::LOGIN_STATE_BYTES).contains(&text.len())
+            && text.bytes().all(|byte| (b' '..=b'~').contains(&byte));
+        is_state.then(|| Self(text.to_owned())).ok_or_else(|| {
+            let most = limits::LOGIN_STATE_BYTES;
+            format!("must be 1 to {most} printable characters of ASCII")
+        })
+    }
+}
+
+impl FromStr for Challenge {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, &'static str> {
+        let hash = URL_SAFE_NO_PAD.decode(text).ok();
+        let is_hash = hash.is_some_and(|hash| hash.len() == 32);
+        is_hash
+            .then(|| Self(text.to_owned()))
+            .ok_or("must be a SHA-256 in 43 characters of base64url")
+    }
+}
+
+impl FromStr for Verifier {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, &'static str> {
+        let is_unreserved =
+            |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~');
+        let is_verifier = (43..=128).contains(&text.len()) && text.bytes().all(is_unreserved);
+        is_verifier
+            .then(|| Self(text.to_owned()))
+            .ok_or("must be 43 to 128 letters, digits, -, ., _ and ~")
+    }
+}
+
+impl fmt::Display for Port {
+    /// The whole redirect URI.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/login", self.origin())
+    }
+}
+
+impl fmt::Display for TerminalState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Display for Challenge {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Debug for Verifier {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Verifier(…)")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// What OpenTofu 1.12 sends (clients.md 7.4).
+    const QUERY: &str = "client_id=terraform-cli&code_challenge=E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM\
+        &code_challenge_method=S256&redirect_uri=http%3A%2F%2Flocalhost%3A10003%2Flogin&response_type=code\
+        &state=74d3bbc5-7fc6-4e0b-8bb7-4e6d1d3a0a5e";
+
+    /// The example of RFC 7636, appendix B.
+    const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
+
+    #[test]
+    fn what_a_client_asks_for_is_read_7_4() {
+        let terminal = Terminal::parse(QUERY).unwrap();
+        assert_eq!(terminal.port, Port(10_003));
+        assert!(terminal.challenge.is_of(&VERIFIER.parse().unwrap()));
+        assert_eq!(
+            terminal.redirect_to("a.b"),
+            "http://localhost:10003/login?code=a.b&state=74d3bbc5-7fc6-4e0b-8bb7-4e6d1d3a0a5e"
+        );
+    }
+
+    #[test]
+    fn anything_else_is_refused_with_the_parameter_and_the_rule() {
+        for (from, to, parameter, rule) in [
+            (
+                "client_id=terraform-cli&",
+                "",
+                "client_id",
+                "must be terraform-cli",
+            ),
+            ("terraform-cli", "Terraform-CLI", "client_id", "must be"),
+            (
+                "client_id=",
+                "client_id=terraform-cli&client_id=",
+                "client_id",
+                "more than once",
+            ),
+            ("type=code", "type=token", "response_type", "must be code"),
+            ("S256", "plain", "code_challenge_method", "must be S256"),
+            (
+                "code_challenge_method=S256&",
+                "",
+                "code_challenge_method",
+                "must be S256",
+            ),
+            ("w-cM", "w-c", "code_challenge", "43 characters"),
+            ("w-cM", "w-cMA", "code_challenge", "43 characters"),
+            ("w-cM", "w-cN", "code_challenge", "43 characters"),
+            ("w-cM", "w%2BcM", "code_challenge", "43 characters"),
+            (
+                "code_challenge=E9",
+                "code_challeng=E9",
+                "code_challenge",
+                "is missing",
+            ),
+            ("state=74", "stat=74", "state", "is missing"),
+            ("state=74", "state=%0d%0a74", "state", "printable"),
+            ("state=74", "state=%ff", "state", "UTF-8"),
+            ("state=74", "state=%c3%a4", "state", "printable"),
+        ] {
+            let query = format!("&{QUERY}").replacen(from, to, 1);
+            let fault = Terminal::parse(&query).unwrap_err();
+            assert_eq!(fault.parameter, parameter, "{query}");
+            assert!(fault.rule.contains(rule), "{fault}");
+        }
+        let long = format!("{QUERY}{}", "x".repeat(limits::LOGIN_STATE_BYTES));
+        assert_eq!(Terminal::parse(&long).unwrap_err().parameter, "state");
+    }
+
+    #[test]
+    fn a_code_goes_nowhere_but_to_a_port_of_this_machine_7_4() {
+        for uri in [
+            "https://localhost:10003/login",
+            "http://127.0.0.1:10003/login",
+            "http://[::1]:10003/login",
+            "http://LOCALHOST:10003/login",
+            "HTTP://localhost:10003/login",
+            "http://localhost/login",
+            "http://localhost:/login",
+            "http://localhost:80/login",
+            "http://localhost:9999/login",
+            "http://localhost:10011/login",
+            "http://localhost:010003/login",
+            "http://localhost:+10003/login",
+            "http://localhost:10003",
+            "http://localhost:10003/",
+            "http://localhost:10003/login/",
+            "http://localhost:10003/Login",
+            "http://localhost:10003/login?x",
+            "http://localhost:10003/login#x",
+            "http://localhost:10003/x/../login",
+            "http://localhost:10003//login",
+            "http://localhost:10003/%6cogin",
+            "http://user@localhost:10003/login",
+            "http://localhost:10003@evil.example/login",
+            "http://localhost:10003.evil.example/login",
+            "http://localhost.evil.example:10003/login",
+            "http://localhost.:10003/login",
+            "http%3A%2F%2Flocalhost%3A10003%2Flogin",
+            " http://localhost:10003/login",
+            "http://localhost:10003/login\n",
+            "//localhost:10003/login",
+            "http:\\\\localhost:10003/login",
+            "javascript:alert(1)",
+            "",
+        ] {
+            assert!(uri.parse::<Port>().is_err(), "{uri:?}");
+        }
+        for port in PORTS {
+            let uri = format!("http://localhost:{port}/login");
+            assert_eq!(uri.parse(), Ok(Port(port)));
+        }
+    }
+
+    #[test]
+    fn only_the_secret_itself_fits_its_challenge() {
+        let challenge: Challenge = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"
+            .parse()
+            .unwrap();
+        let other = VERIFIER.replace('d', "e");
+        assert!(!challenge.is_of(&other.parse().unwrap()));
+        for text in [
+            "",
+            "short",
+            &"x".repeat(129),
+            &format!("{VERIFIER}+"),
+            challenge.as_str(),
+        ] {
+            let fits = text
+                .parse()
+                .is_ok_and(|verifier| challenge.is_of(&verifier));
+            assert!(!fits, "{text}");
+        }
+        assert_eq!(
+            format!("{:?}", Verifier("secret".to_owned())),
+            "Verifier(…)"
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_is_taken_stays_on_this_machine_in_one_line(
+            uri in "(http://localhost:100[01][0-9]/login|\\PC{0,40})",
+            state in "\\PC{0,40}",
+        ) {
+            let query = QUERY.replace("http%3A%2F%2Flocalhost%3A10003%2Flogin", &terrace_base::percent::encode(&uri));
+            let query = query.replace("74d3bbc5", &terrace_base::percent::encode(&state));
+            if let Ok(terminal) = Terminal::parse(&query) {
+                let location = terminal.redirect_to("a.b");
+                prop_assert!(location.starts_with("http://localhost:100"));
+                prop_assert!(location.bytes().all(|byte| byte.is_ascii_graphic()));
+            }
+        }
+    }
+}

@@ -1,0 +1,305 @@
+//! The claims that the CI systems put into the tokens of their jobs, and which of them identify somebody.
+//!
+//! GitHub's are in <https://docs.github.com/en/actions/reference/security/oidc>, GitLab's in
+//! <https://docs.gitlab.com/ci/secrets/id_token_authentication/>.
+
+use super::{ClaimPattern, IssuerUrl, Quoted, RuleFault};
+use terrace_base::spelling;
+
+/// A CI system whose claims are known, or any other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum CiSystem {
+    /// GitHub Actions: of github.com, of an enterprise on ghe.com, or of an Enterprise Server.
+    GitHub,
+    /// GitLab CI, where the name of its host says so.
+    GitLab,
+    /// Another system, or a GitLab under a name that does not say so.
+    Other,
+}
+
+/// The claims of a system.
+struct Vocabulary {
+    /// Claims that name a repository, its owner or a larger unit: no stranger's job has the same.
+    identifying: &'static [&'static str],
+    /// Claims that a stranger's job can have as well: everybody has a `refs/tags/v1`, may name an
+    /// environment `release`, may call a public workflow (`job_workflow_ref`), and can be helped by the
+    /// same person (`actor`, `user_login`).
+    circumstances: &'static [&'static str],
+}
+
+const GITHUB: Vocabulary = Vocabulary {
+    identifying: &[
+        "enterprise",
+        "enterprise_id",
+        "repository",
+        "repository_id",
+        "repository_owner",
+        "repository_owner_id",
+        "sub",
+        // `acme/widget/.github/workflows/release.yml@refs/heads/main`; a reusable workflow does not change it.
+        "workflow_ref",
+    ],
+    circumstances: &[
+        "actor",
+        "actor_id",
+        "base_ref",
+        "check_run_id",
+        "environment",
+        "environment_node_id",
+        "event_name",
+        "head_ref",
+        "issuer_scope",
+        "job_workflow_ref",
+        "job_workflow_sha",
+        "ref",
+        "ref_protected",
+        "ref_type",
+        "repository_visibility",
+        "run_attempt",
+        "run_id",
+        "run_number",
+        "runner_environment",
+        "sha",
+        "workflow",
+        "workflow_sha",
+    ],
+};
+
+/// Properties that an organisation gives to its repositories: another one may give the same to its own.
+const GITHUB_PROPERTY: &str = "repo_property_";
+
+const GITLAB: Vocabulary = Vocabulary {
+    identifying: &[
+        "namespace_id",
+        "namespace_path",
+        "project_id",
+        "project_path",
+        "sub",
+    ],
+    circumstances: &[
+        "ci_config_ref_uri",
+        "ci_config_sha",
+        "deployment_action",
+        "deployment_tier",
+        "environment",
+        "environment_action",
+        "environment_protected",
+        "groups_direct",
+        "job_config",
+        "job_id",
+        // The pipeline of a merge request runs in the project that it is for, with the code of a fork: the four
+        // of `job_…` then name the former, and `project_path` and its like the fork.
+        "job_namespace_id",
+        "job_namespace_path",
+        "job_policy_ref_sha",
+        "job_policy_ref_uri",
+        "job_project_id",
+        "job_project_path",
+        "job_source",
+        "pipeline_id",
+        "pipeline_source",
+        "project_visibility",
+        "ref",
+        "ref_path",
+        "ref_protected",
+        "ref_type",
+        "runner_environment",
+        "runner_id",
+        "sha",
+        "user_access_level",
+        "user_email",
+        "user_id",
+        "user_identities",
+        "user_login",
+    ],
+};
+
+impl CiSystem {
+    /// Returns the system whose tokens an issuer signs.
+    pub(super) fn of(issuer: &IssuerUrl) -> Self {
+        let host = issuer.host().to_ascii_lowercase();
+        let of_enterprise =
+            |host: &str| host.starts_with("token.actions.") && host.ends_with(".ghe.com");
+        let path = issuer.path().trim_end_matches('/');
+        if host == "token.actions.githubusercontent.com"
+            || of_enterprise(&host)
+            || path == "/_services/token"
+        {
+            return Self::GitHub;
+        }
+        match host.split('.').any(|label| label.starts_with("gitlab")) {
+            true => Self::GitLab,
+            false => Self::Other,
+        }
+    }
+
+    /// Whether the system has the event `pull_request_target`.
+    pub(super) fn has_pull_request_target(self) -> bool {
+        self == Self::GitHub
+    }
+
+    /// Refuses the misspelt name of a claim. Any other unknown name is accepted, because the system may add claims.
+    pub(super) fn check_claim(self, name: &str) -> Result<(), RuleFault> {
+        let Some(system) = self.not_knowing(name) else {
+            return Ok(());
+        };
+        match spelling::nearest(name, self.known_claims()) {
+            Some(nearest) => Err(RuleFault::MisspeltClaim {
+                claim: Quoted::text(name),
+                system,
+                nearest,
+            }),
+            None => Ok(()),
+        }
+    }
+
+    /// Returns the name of the system if its tokens are not known to have a claim.
+    pub(super) fn not_knowing(self, name: &str) -> Option<&'static str> {
+        let system = match self {
+            Self::GitHub => "GitHub",
+            Self::GitLab => "GitLab",
+            Self::Other => return None,
+        };
+        let is_property = self == Self::GitHub && name.starts_with(GITHUB_PROPERTY);
+        let is_known = is_property || self.known_claims().any(|known| known == name);
+        (!is_known).then_some(system)
+    }
+
+    fn known_claims(self) -> impl Iterator<Item = &'static str> {
+        let (identifying, circumstances): (&[_], &[_]) = match self {
+            Self::GitHub => (GITHUB.identifying, GITHUB.circumstances),
+            Self::GitLab => (GITLAB.identifying, GITLAB.circumstances),
+            Self::Other => (&[], &[]),
+        };
+        identifying.iter().chain(circumstances).copied()
+    }
+
+    /// Whether a claim of this value says whose a job is.
+    pub(super) fn identifies(self, name: &str, pattern: &ClaimPattern) -> bool {
+        let identifying = match self {
+            Self::GitHub => GITHUB.identifying,
+            // Others have `sub`, too, and a GitLab may have any host. GitHub's have one of a known form.
+            Self::GitLab | Self::Other => GITLAB.identifying,
+        };
+        let is_of_somebody = match (self, name) {
+            (Self::GitHub, "sub") => subject_identifies(pattern),
+            _ => true,
+        };
+        identifying.contains(&name) && is_of_somebody && pattern.pins_first_part()
+    }
+
+    /// Returns the way to write a rule that says whom it trusts.
+    pub(super) fn advice(self) -> &'static str {
+        match self {
+            Self::GitHub => "repository, repository_owner_id or sub",
+            Self::GitLab => "project_path, namespace_id or sub",
+            Self::Other => {
+                "sub, or project_path of GitLab; where another claim names somebody, also write identifies = true into the rule"
+            }
+        }
+    }
+}
+
+/// Whether a subject of GitHub has something in it that identifies a repository or its owner. It consists of
+/// names and values, such as `repo:acme/widget:ref:refs/heads/main`, and every repository chooses which:
+/// `environment:release` may be anybody's.
+fn subject_identifies(pattern: &ClaimPattern) -> bool {
+    let text = pattern.to_string();
+    let mut parts = text.split(':');
+    while let Some(name) = parts.next() {
+        // The one name without a value.
+        if name == "pull_request" {
+            continue;
+        }
+        let value = parts.next().unwrap_or_default();
+        let is_named = name == "repo" || GITHUB.identifying.contains(&name);
+        let value: Result<ClaimPattern, _> = value.parse();
+        if is_named && value.is_ok_and(|value| value.pins_first_part()) {
+            return true;
+        }
+    }
+    false
+}
+
+/// Claims that say how somebody has signed in, and not who that is
+/// (<https://openid.net/specs/openid-connect-core-1_0.html#IDToken>).
+pub(super) fn is_standard(name: &str) -> bool {
+    const STANDARD: &[&str] = &["acr", "amr", "auth_time", "azp", "email_verified", "typ"];
+    STANDARD.contains(&name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn system(issuer: &str) -> CiSystem {
+        CiSystem::of(&issuer.parse().unwrap())
+    }
+
+    #[test]
+    fn the_issuer_tells_which_system_it_is() {
+        for issuer in [
+            "https://token.actions.githubusercontent.com",
+            "https://token.actions.githubusercontent.com/acme",
+            "https://token.actions.acme.ghe.com",
+            "https://github.acme.example/_services/token",
+        ] {
+            assert_eq!(system(issuer), CiSystem::GitHub, "{issuer}");
+        }
+        for issuer in [
+            "https://gitlab.com",
+            "https://gitlab.acme.example:8443",
+            "https://dev.gitlab-ee.example/gitlab",
+        ] {
+            assert_eq!(system(issuer), CiSystem::GitLab, "{issuer}");
+        }
+        for issuer in [
+            "https://git.acme.example",
+            "https://agent.buildkite.com",
+            "https://token.actions.githubusercontent.com.evil.example",
+            "https://acme.example/gitlab",
+        ] {
+            assert_eq!(system(issuer), CiSystem::Other, "{issuer}");
+        }
+    }
+
+    #[test]
+    fn a_claim_is_listed_once() {
+        for known in [GITHUB, GITLAB] {
+            let names: Vec<_> = known
+                .identifying
+                .iter()
+                .chain(known.circumstances)
+                .collect();
+            for (place, name) in names.iter().enumerate() {
+                assert!(!names[place + 1..].contains(name), "{name}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_subject_of_github_identifies_by_its_repository_or_its_owner() {
+        let identifies = |text: &str| CiSystem::GitHub.identifies("sub", &text.parse().unwrap());
+        for subject in [
+            "repo:acme/widget:ref:refs/tags/v*",
+            "repo:acme/*:pull_request",
+            "repo:acme@1001/widget@2002:environment:release",
+            "repository_owner:acme:repository_visibility:private",
+            "environment:release:repository_owner_id:1001",
+        ] {
+            assert!(identifies(subject), "{subject}");
+        }
+        for subject in [
+            "*",
+            "repo:*",
+            "repo:acme*/widget",
+            "environment:release",
+            "environment:repo:ref:acme",
+            "pull_request",
+            "job_workflow_ref:acme/workflows/.github/workflows/publish.yml@refs/heads/main",
+            "repository_visibility:private",
+        ] {
+            assert!(!identifies(subject), "{subject}");
+        }
+    }
+}

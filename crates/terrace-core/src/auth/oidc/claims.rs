@@ -1,0 +1,195 @@
+//! What a verified token says (RFC 7519, section 4.1; OpenID Connect Core, section 2).
+
+use serde_json::{Map, Value};
+
+use super::{IssuerUrl, Quoted, Refusal, limits};
+use terrace_base::time::UnixTime;
+
+/// What a token must be, apart from genuine.
+#[derive(Debug, Clone, Copy)]
+pub struct Expected<'e> {
+    /// For whom: one of them is enough.
+    pub audiences: &'e [&'e str],
+    /// The time.
+    pub now: UnixTime,
+    /// The longest that it may be good for from its first moment to its last, in seconds.
+    pub longest_life: Option<u64>,
+}
+
+/// The claims of a token that is genuine, for us, and good now. There is no other way to have some
+/// than to verify a token.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Claims {
+    issuer: IssuerUrl,
+    subject: String,
+    audiences: Vec<String>,
+    expires: UnixTime,
+    members: Map<String, Value>,
+}
+
+impl Claims {
+    /// Takes the claims of a token that this issuer has signed.
+    pub(super) fn accept(
+        issuer: &IssuerUrl,
+        members: &Map<String, Value>,
+        expected: &Expected<'_>,
+    ) -> Result<Self, Refusal> {
+        let audiences = audiences(members)?;
+        check_audience(&audiences, expected.audiences)?;
+        let expires = check_times(members, expected)?;
+        Ok(Self {
+            issuer: issuer.clone(),
+            subject: subject(members)?,
+            audiences,
+            expires,
+            members: members.clone(),
+        })
+    }
+
+    /// Who has issued the token.
+    pub fn issuer(&self) -> &IssuerUrl {
+        &self.issuer
+    }
+
+    /// Whom it names, among those that its issuer knows.
+    pub fn subject(&self) -> &str {
+        &self.subject
+    }
+
+    /// Whether it is for this audience.
+    pub fn is_for(&self, audience: &str) -> bool {
+        self.audiences.iter().any(|all| all == audience)
+    }
+
+    /// When it is not good any more. What is given for it should not be either.
+    pub fn expires(&self) -> UnixTime {
+        self.expires
+    }
+
+    /// Its own ID, `jti`, if it has one. (The bytes of a token are no identity: of one token others
+    /// can be made that are as good, by another encoding of an ECDSA signature.)
+    pub fn token_id(&self) -> Option<&str> {
+        self.text("jti")
+    }
+
+    /// The `nonce` of the request that it answers.
+    pub fn nonce(&self) -> Option<&str> {
+        self.text("nonce")
+    }
+
+    /// All of them.
+    pub fn members(&self) -> &Map<String, Value> {
+        &self.members
+    }
+
+    /// A claim as it is.
+    pub fn get(&self, name: &str) -> Option<&Value> {
+        self.members.get(name)
+    }
+
+    /// A claim that is a text.
+    pub fn text(&self, name: &str) -> Option<&str> {
+        self.get(name).and_then(Value::as_str)
+    }
+
+    /// Refuses what was issued to somebody else (OpenID Connect Core, section 3.1.3.7, items 3 to 5).
+    pub(super) fn check_authorized_party(&self, client_id: &str) -> Result<(), Refusal> {
+        let is_ours = match self.get("azp") {
+            None => self.audiences.len() == 1,
+            Some(party) => party == client_id,
+        };
+        let party = || Quoted::value(self.get("azp"));
+        is_ours
+            .then_some(())
+            .ok_or_else(|| Refusal::AuthorizedParty(party()))
+    }
+}
+
+/// A text or a list of texts (RFC 7519, section 4.1.3).
+fn audiences(members: &Map<String, Value>) -> Result<Vec<String>, Refusal> {
+    let texts = match members.get("aud") {
+        Some(Value::String(one)) => Some(vec![one.clone()]),
+        Some(Value::Array(list)) => list
+            .iter()
+            .map(|one| one.as_str().map(str::to_owned))
+            .collect(),
+        _ => None,
+    };
+    texts.ok_or_else(|| wrong(members, "aud", "a text or a list of texts"))
+}
+
+fn check_audience(audiences: &[String], wanted: &[&str]) -> Result<(), Refusal> {
+    let is_wanted = |audience: &String| wanted.contains(&audience.as_str());
+    if audiences.iter().any(is_wanted) {
+        return Ok(());
+    }
+    let found = audiences.first().map(|first| Value::from(first.as_str()));
+    Err(Refusal::Audience {
+        found: Quoted::value(found.as_ref()),
+        wanted: Quoted::text(wanted.first().copied().unwrap_or_default()),
+    })
+}
+
+/// When it expires, if it is good now.
+fn check_times(members: &Map<String, Value>, expected: &Expected<'_>) -> Result<UnixTime, Refusal> {
+    let now = expected.now;
+    let latest_start = now.0.saturating_add(limits::LEEWAY_SECONDS);
+    let expires = required_date(members, "exp")?;
+    let issued = required_date(members, "iat")?;
+    let start = date(members, "nbf")?.unwrap_or(issued);
+    if now.0 >= expires.0.saturating_add(limits::LEEWAY_SECONDS) {
+        return Err(Refusal::Expired { expires, now });
+    }
+    if issued.0 > latest_start {
+        return Err(Refusal::IssuedInFuture { issued, now });
+    }
+    if start.0 > latest_start {
+        return Err(Refusal::NotYet { start, now });
+    }
+    let seconds = expires.0.saturating_sub(issued.0);
+    match expected.longest_life {
+        Some(most) if seconds > most => Err(Refusal::LivesTooLong { seconds, most }),
+        _ => Ok(expires),
+    }
+}
+
+fn required_date(members: &Map<String, Value>, name: &'static str) -> Result<UnixTime, Refusal> {
+    date(members, name)?.ok_or_else(|| wrong(members, name, A_TIME))
+}
+
+const A_TIME: &str = "a whole number of seconds since 1970";
+
+/// The end of the year 9999. Beyond it nobody means a time.
+const LAST_DATE: u64 = 253_402_300_799;
+
+/// A `NumericDate` (RFC 7519, section 2), of whole seconds. Some issuers write them as `1.0` or `1e9`.
+fn date(members: &Map<String, Value>, name: &'static str) -> Result<Option<UnixTime>, Refusal> {
+    let Some(value) = members.get(name) else {
+        return Ok(None);
+    };
+    let seconds = value.as_u64().or_else(|| value.as_f64().and_then(whole));
+    seconds
+        .filter(|seconds| *seconds <= LAST_DATE)
+        .map(|seconds| Some(UnixTime(seconds)))
+        .ok_or_else(|| wrong(members, name, A_TIME))
+}
+
+fn whole(number: f64) -> Option<u64> {
+    let last = LAST_DATE as f64;
+    ((0.0..=last).contains(&number) && number.fract() == 0.0).then_some(number as u64)
+}
+
+fn subject(members: &Map<String, Value>) -> Result<String, Refusal> {
+    let subject = members.get("sub").and_then(Value::as_str);
+    let named = subject.filter(|subject| !subject.trim_ascii().is_empty());
+    named.map(str::to_owned).ok_or(Refusal::NoSubject)
+}
+
+fn wrong(members: &Map<String, Value>, name: &'static str, wanted: &'static str) -> Refusal {
+    let found = Quoted::value(members.get(name));
+    Refusal::Claim {
+        name,
+        found,
+        wanted,
+    }
+}

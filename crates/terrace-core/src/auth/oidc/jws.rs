@@ -1,0 +1,129 @@
+//! The algorithms of JSON Web Signatures that are in use (RFC 7518, section 3.1; RFC 8037, section
+//! 3.1), and how a signature of each is checked.
+
+use std::fmt;
+
+use super::jwk::Material;
+
+use terrace_signature::{Curve, Hash};
+
+/// An algorithm that a token may be signed with. There are no others: neither `none`, nor one with a
+/// shared secret.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Algorithm {
+    /// Ed25519 (RFC 8037); Ed448 has the same name and is not known.
+    EdDsa,
+    /// ECDSA on P-256 with SHA-256.
+    Es256,
+    /// ECDSA on P-384 with SHA-384.
+    Es384,
+    /// RSA PKCS #1 v1.5 with SHA-256.
+    Rs256,
+    /// The same with SHA-384.
+    Rs384,
+    /// The same with SHA-512.
+    Rs512,
+}
+
+impl Algorithm {
+    /// Reads an `alg`, which is case-sensitive (RFC 7515, section 4.1.1).
+    pub(super) fn parse(name: &str) -> Option<Self> {
+        Some(match name {
+            "EdDSA" => Self::EdDsa,
+            "ES256" => Self::Es256,
+            "ES384" => Self::Es384,
+            "RS256" => Self::Rs256,
+            "RS384" => Self::Rs384,
+            "RS512" => Self::Rs512,
+            _ => return None,
+        })
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::EdDsa => "EdDSA",
+            Self::Es256 => "ES256",
+            Self::Es384 => "ES384",
+            Self::Rs256 => "RS256",
+            Self::Rs384 => "RS384",
+            Self::Rs512 => "RS512",
+        }
+    }
+
+    fn rsa_hash(self) -> Option<Hash> {
+        match self {
+            Self::Rs256 => Some(Hash::Sha256),
+            Self::Rs384 => Some(Hash::Sha384),
+            Self::Rs512 => Some(Hash::Sha512),
+            Self::EdDsa | Self::Es256 | Self::Es384 => None,
+        }
+    }
+
+    /// Whether signatures of this algorithm are made by such keys.
+    pub(super) fn fits(self, material: &Material) -> bool {
+        match material {
+            Material::Ec(Curve::P256, _) => self == Self::Es256,
+            Material::Ec(Curve::P384, _) => self == Self::Es384,
+            Material::Ed25519(_) => self == Self::EdDsa,
+            Material::Rsa { .. } => self.rsa_hash().is_some(),
+        }
+    }
+
+    /// Whether the key made this signature over the message, with this algorithm.
+    pub(super) fn verify(self, material: &Material, message: &[u8], signature: &[u8]) -> bool {
+        match material {
+            Material::Ec(curve, point) => {
+                self.fits(material) && verify_ecdsa(*curve, point, message, signature)
+            }
+            Material::Ed25519(key) => {
+                let signature = signature.try_into();
+                self.fits(material)
+                    && signature.is_ok_and(|raw| terrace_signature::ed25519(key, message, raw))
+            }
+            Material::Rsa { n, e } => {
+                // As long as the modulus, whose leading zeros are gone (RFC 8017, section 8.2.2).
+                let has_length = signature.len() == n.len();
+                self.rsa_hash().is_some_and(|hash| {
+                    has_length
+                        && terrace_signature::rsa(n, e, hash, &hash.digest(&[message]), signature)
+                })
+            }
+        }
+    }
+}
+
+/// The two numbers stand one behind the other, each as long as the curve's (RFC 7518, section 3.4).
+fn verify_ecdsa(curve: Curve, point: &[u8], message: &[u8], signature: &[u8]) -> bool {
+    let (length, hash) = match curve {
+        Curve::P256 => (32, Hash::Sha256),
+        Curve::P384 => (48, Hash::Sha384),
+    };
+    let halves = signature.split_at_checked(length);
+    halves.is_some_and(|(r, s)| {
+        s.len() == length && terrace_signature::ecdsa(curve, point, &hash.digest(&[message]), r, s)
+    })
+}
+
+impl fmt::Display for Algorithm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_exact_and_nothing_else_is_known() {
+        for name in ["EdDSA", "ES256", "ES384", "RS256", "RS384", "RS512"] {
+            assert_eq!(Algorithm::parse(name).unwrap().to_string(), name);
+        }
+        for other in [
+            "", "none", "None", "nOnE", "HS256", "HS384", "HS512", "PS256", "ES512", "ES256K",
+            "rs256", "RS256 ", "RS1", "Ed448", "RSA-OAEP",
+        ] {
+            assert_eq!(Algorithm::parse(other), None, "{other:?}");
+        }
+    }
+}

@@ -1,0 +1,263 @@
+//! A rule: claims that it asks for, and scopes that it grants. Rules are JSON that operators write.
+
+use serde_json::{Map, Value};
+
+use super::ci_system::is_standard;
+use super::{ClaimPattern, Claims, Quoted, Refusal, RuleFault, RulesError, json, limits};
+use crate::auth::access::{Scope, Scopes};
+use crate::limits as access_limits;
+
+/// What is granted to whoever has presented a token.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Grant {
+    /// What the token says.
+    pub claims: Claims,
+    /// The scopes of all rules that are for it, each once.
+    pub scopes: Scopes,
+}
+
+/// What every rule has: to whom it grants what.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Rule {
+    scopes: Vec<Scope>,
+    claims: Vec<(String, ClaimPattern)>,
+}
+
+/// Whether a claim that is a list is looked into.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Lists {
+    /// One of its texts is enough.
+    AnyOf,
+    /// It is not what the rule asks for.
+    Refused,
+}
+
+/// How a rule is not for a token.
+#[derive(Debug)]
+pub(super) struct Difference {
+    /// How much of it is.
+    pub(super) matched: usize,
+    pub(super) claim: Quoted,
+    pub(super) wanted: Quoted,
+    pub(super) found: Quoted,
+}
+
+/// Reads a list of rules, each by `read`, which takes what it knows out of the members.
+pub(super) fn parse_rules<R>(
+    text: &str,
+    read: impl Fn(&mut Map<String, Value>) -> Result<R, RuleFault>,
+) -> Result<Vec<R>, RulesError> {
+    if text.len() > limits::RULES_BYTES {
+        return Err(RulesError::TooLong(text.len()));
+    }
+    let list = match json::parse(text.as_bytes()).map_err(RulesError::Json)? {
+        Value::Array(list) if !list.is_empty() => list,
+        _ => return Err(RulesError::NoList),
+    };
+    if list.len() > limits::RULES {
+        return Err(RulesError::TooMany(list.len()));
+    }
+    let read_one = |rule| {
+        let Value::Object(mut members) = rule else {
+            return Err(RuleFault::NoObject(Quoted::value(Some(&rule))));
+        };
+        let read = read(&mut members)?;
+        match members.keys().next() {
+            Some(unknown) => Err(RuleFault::Unknown(Quoted::text(unknown))),
+            None => Ok(read),
+        }
+    };
+    let numbered = list.into_iter().zip(1..);
+    numbered
+        .map(|(rule, place)| {
+            read_one(rule).map_err(|fault| RulesError::Rule { rule: place, fault })
+        })
+        .collect()
+}
+
+/// The scopes of all rules that are for a token, or how the nearest is not; `None` where there is no
+/// rule at all.
+pub(super) fn union<'r>(
+    verdicts: impl Iterator<Item = (usize, &'r Rule, Result<(), Difference>)>,
+) -> Option<Result<Scopes, Refusal>> {
+    let mut granted: Vec<Scope> = Vec::new();
+    let mut nearest: Option<(usize, Difference)> = None;
+    for (place, rule, verdict) in verdicts {
+        match verdict {
+            Ok(()) => granted.extend(rule.scopes.iter().cloned()),
+            Err(difference) => {
+                let so_far = nearest.as_ref().map(|(_, nearest)| nearest.matched);
+                if so_far.is_none_or(|matched| difference.matched > matched) {
+                    nearest = Some((place, difference));
+                }
+            }
+        }
+    }
+    if !granted.is_empty() {
+        return Some(Scopes::united(granted).map_err(Refusal::Scopes));
+    }
+    let (rule, difference) = nearest?;
+    Some(Err(Refusal::NoRule {
+        rule,
+        claim: difference.claim,
+        wanted: difference.wanted,
+        found: difference.found,
+    }))
+}
+
+impl Rule {
+    /// Takes `scopes` and `claims` out of the members of a rule.
+    pub(super) fn take(members: &mut Map<String, Value>) -> Result<Self, RuleFault> {
+        let scopes = take(members, "scopes")?;
+        let claims = take(members, "claims")?;
+        Ok(Self {
+            scopes: read_scopes(&scopes)?,
+            claims: read_claims(&claims)?,
+        })
+    }
+
+    /// Returns the claims that it asks for, with what each must be.
+    pub(super) fn claims(&self) -> impl Iterator<Item = (&str, &ClaimPattern)> {
+        let claims = self.claims.iter();
+        claims.map(|(name, pattern)| (&**name, pattern))
+    }
+
+    /// Whether it lets somebody change anything.
+    pub(super) fn grants_changes(&self) -> bool {
+        let changes = |scope: &Scope| matches!(scope, Scope::Admin | Scope::Publish(_));
+        self.scopes.iter().any(changes)
+    }
+
+    /// Whether no claim that it asks for, and that says who somebody is, must be anything in particular.
+    pub(super) fn is_for_everybody(&self) -> bool {
+        let mut claims = self.claims.iter();
+        claims.all(|(name, pattern)| is_standard(name) || pattern.is_anything())
+    }
+
+    /// Whether it grants everything.
+    pub(super) fn grants_all(&self) -> bool {
+        self.scopes.contains(&Scope::Admin)
+    }
+
+    /// Whether the claims are those that it asks for.
+    pub(super) fn compare(&self, claims: &Claims, lists: Lists) -> Result<(), Difference> {
+        self.compare_all(claims.members(), lists)
+    }
+
+    /// The same of claims that no token has brought.
+    pub(super) fn compare_all(
+        &self,
+        claims: &Map<String, Value>,
+        lists: Lists,
+    ) -> Result<(), Difference> {
+        let is_met = |(name, pattern): &&(String, ClaimPattern)| {
+            let value = claims.get(name);
+            // Of several addresses `email_verified` would not tell which.
+            let lists = if name == EMAIL { Lists::Refused } else { lists };
+            value.is_some_and(|value| matches(pattern, value, lists))
+        };
+        match self.claims.iter().find(|asked| !is_met(asked)) {
+            None => Ok(()),
+            Some((name, pattern)) => Err(Difference {
+                matched: self.claims.iter().filter(is_met).count(),
+                claim: Quoted::text(name),
+                wanted: Quoted::text(&pattern.to_string()),
+                found: Quoted::value(claims.get(name)),
+            }),
+        }
+    }
+}
+
+/// A claim that is a number or a truth value is compared as JSON writes it.
+fn matches(pattern: &ClaimPattern, value: &Value, lists: Lists) -> bool {
+    match value {
+        Value::String(text) => pattern.matches(text),
+        Value::Bool(value) => pattern.matches(if *value { "true" } else { "false" }),
+        // Of other numbers several have one text, once they are read.
+        Value::Number(number) if !number.is_f64() => pattern.matches(&number.to_string()),
+        Value::Array(list) if lists == Lists::AnyOf => list
+            .iter()
+            .filter_map(Value::as_str)
+            .any(|text| pattern.matches(text)),
+        _ => false,
+    }
+}
+
+/// Takes a member that must be there.
+pub(super) fn take(
+    members: &mut Map<String, Value>,
+    name: &'static str,
+) -> Result<Value, RuleFault> {
+    members.remove(name).ok_or(RuleFault::Missing(name))
+}
+
+fn read_scopes(value: &Value) -> Result<Vec<Scope>, RuleFault> {
+    let wrong = |found: &Value| RuleFault::Shape {
+        name: "scopes",
+        found: Quoted::value(Some(found)),
+        wanted: "a list of scopes such as \"publish:acme\"",
+    };
+    let list = value.as_array().ok_or_else(|| wrong(value))?;
+    check_count("scopes", list.len(), access_limits::SCOPES)?;
+    list.iter()
+        .map(|one| {
+            let scope = one.as_str().ok_or_else(|| wrong(one))?;
+            scope.parse().map_err(RuleFault::Scope)
+        })
+        .collect()
+}
+
+fn read_claims(value: &Value) -> Result<Vec<(String, ClaimPattern)>, RuleFault> {
+    let asked = value.as_object().ok_or_else(|| RuleFault::Shape {
+        name: "claims",
+        found: Quoted::value(Some(value)),
+        wanted: "an object of claims and what they must be",
+    })?;
+    check_count("claims", asked.len(), limits::RULE_CLAIMS)?;
+    let mut claims = Vec::new();
+    for (name, pattern) in asked {
+        check_name(name)?;
+        claims.push((name.clone(), read_pattern(name, pattern)?));
+    }
+    // An address that nobody has shown to be theirs says nothing (OpenID Connect Core, section 5.7).
+    if asked.contains_key(EMAIL) {
+        let pattern = read_pattern(EMAIL_VERIFIED, &Value::from("true"))?;
+        claims.push((EMAIL_VERIFIED.to_owned(), pattern));
+    }
+    Ok(claims)
+}
+
+const EMAIL: &str = "email";
+const EMAIL_VERIFIED: &str = "email_verified";
+
+fn check_count(name: &'static str, count: usize, most: usize) -> Result<(), RuleFault> {
+    let is_fine = (1..=most).contains(&count);
+    is_fine
+        .then_some(())
+        .ok_or(RuleFault::Count { name, count, most })
+}
+
+fn check_name(name: &str) -> Result<(), RuleFault> {
+    let rule = match name {
+        "iss" => "write it as the issuer of the rule",
+        "aud" => "write it as the audience of the rule",
+        "exp" | "iat" | "nbf" | "jti" | "nonce" => "it differs from token to token",
+        "" => "it has no name",
+        _ if name.len() > limits::CLAIM_NAME_BYTES => "its name is too long",
+        _ => return Ok(()),
+    };
+    Err(RuleFault::Claim(Quoted::text(name), rule))
+}
+
+fn read_pattern(name: &str, value: &Value) -> Result<ClaimPattern, RuleFault> {
+    let (claim, found) = (Quoted::text(name), Quoted::value(Some(value)));
+    match value.as_str().map(str::parse) {
+        Some(Ok(pattern)) => Ok(pattern),
+        Some(Err(cause)) => Err(RuleFault::Pattern {
+            claim,
+            found,
+            cause,
+        }),
+        None => Err(RuleFault::NoText { claim, found }),
+    }
+}

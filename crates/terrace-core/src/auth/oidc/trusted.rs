@@ -1,0 +1,277 @@
+//! Trusted publishing: which jobs may publish what, with no secret but the token that their CI gives
+//! them.
+
+use std::str::FromStr;
+
+use serde_json::{Map, Value};
+
+use super::ci_system::{CiSystem, is_standard};
+use super::rule::{Difference, Lists, Rule, parse_rules, take, union};
+use super::{
+    ClaimPattern, Claims, Expected, Grant, IssuerKeys, IssuerUrl, Quoted, Refusal, RuleFault,
+    RulesError, UnverifiedToken, limits,
+};
+use crate::auth::access::Scopes;
+use terrace_base::time::UnixTime;
+
+/// The rules of a deployment: a JSON list such as
+///
+/// ```json
+/// [{"scopes": ["publish:acme"],
+///   "issuer": "https://token.actions.githubusercontent.com",
+///   "claims": {"repository": "acme/terraform-provider-widget", "ref": "refs/tags/v*"}}]
+/// ```
+///
+/// A rule may have an `audience`, which takes the place of the registry's own. It may grant `read`,
+/// and everything below, but never `admin`: whoever can push to a repository would own the registry.
+///
+/// Its claims must identify somebody. Which claims do is known of GitHub and GitLab; a rule of another issuer
+/// asks for `sub`, or says `"identifies": true`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TrustedPublishers {
+    rules: Vec<TrustedPublisher>,
+}
+
+/// One rule: the jobs of which it is true are granted its scopes. A claim that is a list is never
+/// what it asks for, since a job is of one repository.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TrustedPublisher {
+    issuer: IssuerUrl,
+    audience: Option<String>,
+    rule: Rule,
+}
+
+/// A claim that a rule asks for and that the tokens of its CI system are not known to have.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnknownClaim {
+    /// The place of the rule, from 1.
+    pub rule: usize,
+    /// The name of the claim.
+    pub claim: Quoted,
+    /// The name of the CI system.
+    pub system: &'static str,
+}
+
+impl TrustedPublishers {
+    /// Whether nobody is trusted.
+    pub fn is_empty(&self) -> bool {
+        self.rules.is_empty()
+    }
+
+    /// The issuers that any rule trusts, each once.
+    pub fn issuers(&self) -> Vec<&IssuerUrl> {
+        let mut issuers: Vec<&IssuerUrl> = Vec::new();
+        for rule in &self.rules {
+            if !issuers.contains(&&rule.issuer) {
+                issuers.push(&rule.issuer);
+            }
+        }
+        issuers
+    }
+
+    /// Returns the rules, by their places from 1, that a pull request from a fork can meet: by the event
+    /// `pull_request_target`, which everybody sets off, and which runs a workflow of the base repository for its
+    /// base branch.
+    pub fn open_to_forks(&self) -> impl Iterator<Item = usize> {
+        let numbered = self.rules.iter().zip(1..);
+        numbered
+            .filter(|(rule, _)| rule.is_open_to_forks())
+            .map(|(_, place)| place)
+    }
+
+    /// Returns the claims that rules ask for and that their CI system is not known to have. They may be new; they never
+    /// identify anybody.
+    pub fn unknown_claims(&self) -> impl Iterator<Item = UnknownClaim> {
+        let numbered = self.rules.iter().zip(1..);
+        numbered.flat_map(|(rule, place)| {
+            let system = CiSystem::of(&rule.issuer);
+            rule.rule.claims().filter_map(move |(name, _)| {
+                Some(UnknownClaim {
+                    rule: place,
+                    claim: Quoted::text(name),
+                    system: system.not_knowing(name)?,
+                })
+            })
+        })
+    }
+
+    /// The issuer whose keys a token is to be verified with.
+    ///
+    /// # Errors
+    /// When the token is of none that is trusted.
+    pub fn issuer_of(&self, token: &UnverifiedToken<'_>) -> Result<&IssuerUrl, Refusal> {
+        let claimed = token.claimed_issuer();
+        let mut issuers = self.rules.iter().map(|rule| &rule.issuer);
+        issuers
+            .find(|issuer| issuer.as_str() == claimed)
+            .ok_or_else(|| Refusal::Issuer(Quoted::text(claimed)))
+    }
+
+    /// What is granted to whoever presents this token, where rules without an audience mean `audience`.
+    ///
+    /// # Errors
+    /// Why nothing is.
+    pub fn grant(
+        &self,
+        token: &UnverifiedToken<'_>,
+        keys: &IssuerKeys,
+        audience: &str,
+        now: UnixTime,
+    ) -> Result<Grant, Refusal> {
+        let of_issuer = self.rules.iter().filter(|r| r.issuer == *keys.issuer());
+        let audiences: Vec<&str> = of_issuer.map(|rule| rule.audience(audience)).collect();
+        let expected = Expected {
+            audiences: &audiences,
+            now,
+            longest_life: Some(limits::JOB_TOKEN_SECONDS),
+        };
+        let claims = token.verify(keys, &expected)?;
+        let scopes = self.scopes(&claims, audience)?;
+        Ok(Grant { claims, scopes })
+    }
+
+    /// The scopes of all rules that are for these claims.
+    fn scopes(&self, claims: &Claims, audience: &str) -> Result<Scopes, Refusal> {
+        let numbered = self.rules.iter().zip(1..);
+        let verdicts = numbered
+            .filter(|(rule, _)| rule.issuer == *claims.issuer())
+            .map(|(rule, place)| (place, &rule.rule, rule.compare(claims, audience)));
+        let no_rule = || Refusal::Issuer(Quoted::text(claims.issuer().as_str()));
+        union(verdicts).unwrap_or_else(|| Err(no_rule()))
+    }
+}
+
+impl TrustedPublisher {
+    fn audience<'a>(&'a self, default: &'a str) -> &'a str {
+        self.audience.as_deref().unwrap_or(default)
+    }
+
+    fn is_open_to_forks(&self) -> bool {
+        CiSystem::of(&self.issuer).has_pull_request_target()
+            && !self
+                .rule
+                .claims()
+                .any(|(name, pattern)| excludes_forks(name, pattern))
+    }
+
+    fn compare(&self, claims: &Claims, default: &str) -> Result<(), Difference> {
+        self.rule.compare(claims, Lists::Refused)?;
+        let audience = self.audience(default);
+        if claims.is_for(audience) {
+            return Ok(());
+        }
+        Err(Difference {
+            matched: limits::RULE_CLAIMS,
+            claim: Quoted::text("aud"),
+            wanted: Quoted::text(audience),
+            found: Quoted::value(claims.get("aud")),
+        })
+    }
+
+    fn take(members: &mut Map<String, Value>) -> Result<Self, RuleFault> {
+        let rule = Rule::take(members)?;
+        let issuer = read_issuer(&take(members, "issuer")?)?;
+        let audience = members.remove("audience");
+        let audience = audience.as_ref().map(read_audience).transpose()?;
+        if rule.grants_all() {
+            return Err(RuleFault::Admin);
+        }
+        let system = CiSystem::of(&issuer);
+        let vouched = members.remove("identifies");
+        let vouched = vouched.as_ref().map(read_identifies).transpose()?;
+        if vouched.is_some() && system != CiSystem::Other {
+            return Err(RuleFault::Identifies);
+        }
+        for (name, _) in rule.claims() {
+            system.check_claim(name)?;
+        }
+        let is_vouched_for = vouched == Some(true);
+        let identifies = |(name, pattern): (&str, &ClaimPattern)| {
+            system.identifies(name, pattern)
+                || (is_vouched_for && !is_standard(name) && pattern.pins_first_part())
+        };
+        if !rule.claims().any(identifies) {
+            return Err(RuleFault::Anybody(system.advice()));
+        }
+        Ok(Self {
+            issuer,
+            audience,
+            rule,
+        })
+    }
+}
+
+/// Whether a claim of GitHub keeps out `pull_request_target`: by the event, by a tag (such a run is of the base
+/// branch), by an environment, which has rules of its own, or by a workflow. Another environment or workflow may lack
+/// such rules, so a pattern that admits several of them keeps out nothing.
+fn excludes_forks(name: &str, pattern: &ClaimPattern) -> bool {
+    let text = pattern.to_string();
+    match name {
+        "environment" | "environment_node_id" => is_one(&text),
+        "job_workflow_ref" | "workflow_ref" => is_one_workflow(&text),
+        "event_name" => !pattern.matches("pull_request_target"),
+        "ref" => !could_be_branch(&text),
+        "ref_type" => !pattern.matches("branch"),
+        "sub" => {
+            let value = |name| text.split_once(name).map(|(_, value)| value);
+            let environment = value(":environment:").and_then(|value| value.split(':').next());
+            environment.is_some_and(is_one)
+                || value("workflow_ref:").is_some_and(is_one_workflow)
+                || text.contains(":ref:refs/tags/")
+        }
+        _ => false,
+    }
+}
+
+fn is_one(pattern: &str) -> bool {
+    !pattern.contains('*')
+}
+
+/// Whether a pattern such as `acme/widget/.github/workflows/release.yml@*` names one workflow, whatever its ref is.
+fn is_one_workflow(pattern: &str) -> bool {
+    pattern.split('@').next().is_some_and(is_one)
+}
+
+/// Whether a pattern for a ref begins as that of a branch does, up to its first star.
+fn could_be_branch(pattern: &str) -> bool {
+    const BRANCHES: &str = "refs/heads/";
+    let literal = pattern.split('*').next().unwrap_or_default();
+    literal.starts_with(BRANCHES) || BRANCHES.starts_with(literal)
+}
+
+fn read_issuer(value: &Value) -> Result<IssuerUrl, RuleFault> {
+    let parsed = value.as_str().unwrap_or_default().parse();
+    parsed.map_err(|cause| RuleFault::Issuer {
+        found: Quoted::value(Some(value)),
+        cause,
+    })
+}
+
+fn read_identifies(value: &Value) -> Result<bool, RuleFault> {
+    value.as_bool().ok_or_else(|| RuleFault::Shape {
+        name: "identifies",
+        found: Quoted::value(Some(value)),
+        wanted: "true or false",
+    })
+}
+
+fn read_audience(value: &Value) -> Result<String, RuleFault> {
+    let is_audience = |text: &&str| {
+        (1..=limits::AUDIENCE_BYTES).contains(&text.len()) && !text.contains(char::is_control)
+    };
+    let audience = value.as_str().filter(is_audience).map(str::to_owned);
+    audience.ok_or_else(|| RuleFault::Shape {
+        name: "audience",
+        found: Quoted::value(Some(value)),
+        wanted: "a text, as the job asks for",
+    })
+}
+
+impl FromStr for TrustedPublishers {
+    type Err = RulesError;
+
+    fn from_str(text: &str) -> Result<Self, RulesError> {
+        let rules = parse_rules(text, TrustedPublisher::take)?;
+        Ok(Self { rules })
+    }
+}

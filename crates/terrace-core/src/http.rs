@@ -1,0 +1,6 @@
+//! Requests and replies, without a platform: methods, cache policies, errors, ranges, the line of the log.
+
+pub mod problem;
+pub mod range;
+pub mod reply;
+pub mod request_line;

@@ -1,0 +1,5 @@
+//! Maintenance: repair and garbage collection, checks of imported copies, the chain of the audit log.
+
+pub mod audit;
+pub mod repair;
+pub mod restore;

@@ -1,0 +1,281 @@
+//! Who changed what: an append-only chain of entries, each of which holds the digest of the one before.
+//!
+//! An entry that is changed or taken out breaks the chain behind it. Taking the newest ones away does
+//! not: that shows only against a copy, or against the [`AuditHead`], which whoever may delete entries
+//! may write, too.
+
+use serde::{Deserialize, Serialize};
+
+use crate::api::route::Route;
+use crate::storage::key::{FactKey, Package};
+use terrace_base::digest::Sha256;
+
+/// One change. Its text, byte for byte, is what the next entry holds the digest of.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AuditEntry {
+    /// Counts from 1.
+    pub number: u64,
+    /// When, in seconds since 1970.
+    pub at: u64,
+    /// Who: `root`, or a token by its id and name.
+    pub by: String,
+    /// The address it came from, as the platform tells it; empty where it does not.
+    pub from: String,
+    /// The method and the path.
+    pub what: String,
+    /// The status of the answer.
+    pub status: u16,
+    /// The digest of what was sent, if anything was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sent: Option<Sha256>,
+    /// The digest of the entry before; of the first, that of nothing.
+    pub previous: Sha256,
+}
+
+impl AuditEntry {
+    /// Returns the key of the release that was there after this change, if it was a publish that was let through:
+    /// also of one that found the same published before.
+    pub fn published(&self) -> Option<FactKey> {
+        if !matches!(self.status, 200 | 201) {
+            return None;
+        }
+        let path = self.what.strip_prefix("PUT ")?;
+        match Route::parse(path).ok()? {
+            Route::PublishProvider(address, version) => {
+                Some(FactKey::Release(Package::Provider(address), version))
+            }
+            Route::PublishModule(address, version) => {
+                Some(FactKey::Release(Package::Module(address), version))
+            }
+            Route::MirroredRelease(address, version) => {
+                Some(FactKey::Release(Package::Mirrored(address), version))
+            }
+            _ => None,
+        }
+    }
+
+    /// Returns the key of another document that this change wrote and that nothing removes: of statements about a
+    /// package, of the keys of a namespace, or of a token's revocation.
+    pub fn wrote(&self) -> Option<FactKey> {
+        if self.status != 200 {
+            return None;
+        }
+        let (method, path) = self.what.split_once(' ')?;
+        match (method, Route::parse(path).ok()?) {
+            ("PUT", Route::Standing(package, _)) => Some(FactKey::Standings(package)),
+            ("PUT", Route::SigningKeys(namespace) | Route::SigningKey(namespace, _)) => {
+                Some(FactKey::SigningKeys(namespace))
+            }
+            ("DELETE", Route::Token(id)) => Some(FactKey::Revocation(id)),
+            _ => None,
+        }
+    }
+}
+
+/// Which entry was the newest a while ago, to find the end without a walk.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AuditHead {
+    /// Its number; 0 for none.
+    pub number: u64,
+}
+
+/// Where a chain breaks.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum AuditFault {
+    /// An entry cannot be read.
+    #[error("entry {0} cannot be read: it was changed")]
+    Unreadable(u64),
+    /// An entry is missing.
+    #[error("entry {0} is missing")]
+    Missing(u64),
+    /// An entry does not follow from the one before.
+    #[error("entry {0} does not follow from entry {prev}: one of them was changed", prev = .0 - 1)]
+    Broken(u64),
+}
+
+/// Walks a chain from its beginning.
+#[derive(Debug)]
+pub struct AuditChain {
+    next: u64,
+    previous: Sha256,
+}
+
+impl Default for AuditChain {
+    fn default() -> Self {
+        Self {
+            next: 1,
+            previous: Sha256::of(b""),
+        }
+    }
+}
+
+impl AuditChain {
+    /// Goes one entry on, given by its text.
+    ///
+    /// # Errors
+    /// Where the chain breaks.
+    pub fn follow(&mut self, text: &str) -> Result<AuditEntry, AuditFault> {
+        let unreadable = |_| AuditFault::Unreadable(self.next);
+        let entry: AuditEntry = serde_json::from_str(text).map_err(unreadable)?;
+        if entry.number != self.next {
+            return Err(AuditFault::Missing(self.next));
+        }
+        if entry.previous != self.previous {
+            return Err(AuditFault::Broken(self.next));
+        }
+        self.next += 1;
+        self.previous = Sha256::of(text.as_bytes());
+        Ok(entry)
+    }
+
+    /// How many entries have been walked.
+    pub fn length(&self) -> u64 {
+        self.next - 1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pinned::assert_pinned;
+
+    fn chain(length: u64) -> Vec<String> {
+        let mut previous = Sha256::of(b"");
+        let mut texts = Vec::new();
+        for number in 1..=length {
+            let entry = AuditEntry {
+                number,
+                at: number,
+                by: "root".to_owned(),
+                from: "192.0.2.1".to_owned(),
+                what: "DELETE /admin/v1/tokens/0123456789abcdef".to_owned(),
+                status: 204,
+                sent: None,
+                previous,
+            };
+            let text = serde_json::to_string(&entry).unwrap();
+            previous = Sha256::of(text.as_bytes());
+            texts.push(text);
+        }
+        texts
+    }
+
+    fn walk(texts: &[String]) -> Result<u64, AuditFault> {
+        let mut chain = AuditChain::default();
+        for text in texts {
+            chain.follow(text)?;
+        }
+        Ok(chain.length())
+    }
+
+    #[test]
+    fn a_chain_is_walked_to_its_end() {
+        assert_eq!(walk(&chain(5)), Ok(5));
+        assert_eq!(walk(&[]), Ok(0));
+    }
+
+    #[test]
+    fn an_entry_that_is_changed_taken_out_or_moved_is_found() {
+        let whole = chain(5);
+        let mut changed = whole.clone();
+        changed[2] = changed[2].replace("192.0.2.1", "192.0.2.2");
+        assert_eq!(walk(&changed), Err(AuditFault::Broken(4)));
+        let mut missing = whole.clone();
+        missing.remove(1);
+        assert_eq!(walk(&missing), Err(AuditFault::Missing(2)));
+        let mut moved = whole.clone();
+        moved.swap(1, 2);
+        assert_eq!(walk(&moved), Err(AuditFault::Missing(2)));
+        let mut unreadable = whole;
+        unreadable[0] = "{".to_owned();
+        assert_eq!(walk(&unreadable), Err(AuditFault::Unreadable(1)));
+    }
+
+    #[test]
+    fn an_entry_of_a_publish_names_the_release_that_it_left() {
+        let entry = |what: &str, status| {
+            let mut entry: AuditEntry = serde_json::from_str(&chain(1)[0]).unwrap();
+            entry.what = what.to_owned();
+            entry.status = status;
+            entry.published().map(|key| key.to_string())
+        };
+        for (what, key) in [
+            (
+                "PUT /admin/v1/providers/acme/widget/1.0.0",
+                "releases/providers/hosted/acme/widget/1.0.0",
+            ),
+            (
+                "PUT /admin/v1/modules/acme/vpc/aws/1.0.0",
+                "releases/modules/acme/vpc/aws/1.0.0",
+            ),
+            (
+                "PUT /admin/v1/mirror/registry.example.com/acme/widget/1.0.0",
+                "releases/providers/registry.example.com/acme/widget/1.0.0",
+            ),
+        ] {
+            for status in [200, 201] {
+                assert_eq!(entry(what, status).as_deref(), Some(key));
+            }
+            for status in [202, 409, 422, 503] {
+                assert_eq!(entry(what, status), None, "{status}");
+            }
+        }
+        for what in [
+            "PUT /admin/v1/modules/acme/vpc/aws/1.0.0/standing",
+            "DELETE /admin/v1/tokens/0123456789abcdef",
+            "PUT /v2/team/tools/manifests/1.0.0",
+            "GET /admin/v1/mirror/registry.example.com/acme/widget/1.0.0",
+            "",
+        ] {
+            assert_eq!(entry(what, 200), None, "{what}");
+        }
+    }
+
+    #[test]
+    fn an_entry_names_the_document_that_it_wrote_and_that_stays() {
+        let entry = |what: &str, status| {
+            let mut entry: AuditEntry = serde_json::from_str(&chain(1)[0]).unwrap();
+            entry.what = what.to_owned();
+            entry.status = status;
+            entry.wrote().map(|key| key.to_string())
+        };
+        for (what, key) in [
+            (
+                "PUT /admin/v1/modules/acme/vpc/aws/1.0.0/standing",
+                "standings/modules/acme/vpc/aws",
+            ),
+            ("PUT /admin/v1/namespaces/acme/keys", "keys/acme"),
+            (
+                "PUT /admin/v1/namespaces/acme/keys/0123456789ABCDEF",
+                "keys/acme",
+            ),
+            (
+                "DELETE /admin/v1/tokens/0123456789abcdef",
+                "revocations/0123456789abcdef",
+            ),
+        ] {
+            assert_eq!(entry(what, 200).as_deref(), Some(key));
+            assert_eq!(entry(what, 409), None, "{what}");
+        }
+        for what in [
+            "DELETE /admin/v1/namespaces/acme/keys/0123456789ABCDEF",
+            "PUT /admin/v1/modules/acme/vpc/aws/1.0.0",
+            "POST /admin/v1/tokens",
+            "",
+        ] {
+            assert_eq!(entry(what, 200), None, "{what}");
+        }
+    }
+
+    #[test]
+    fn the_documents_are_pinned() {
+        let first = chain(1).remove(0);
+        let empty = Sha256::of(b"");
+        let text = format!(
+            r#"{{"number":1,"at":1,"by":"root","from":"192.0.2.1","what":"DELETE /admin/v1/tokens/0123456789abcdef","status":204,"previous":"{empty}"}}"#
+        );
+        assert_pinned(&first, &text);
+        let head = serde_json::to_string(&AuditHead { number: 7 }).unwrap();
+        assert_pinned(&head, r#"{"number":7}"#);
+    }
+}

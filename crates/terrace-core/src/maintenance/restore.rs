@@ -1,0 +1,380 @@
+//! Documents of a copy, on their way into a registry: whether each is one that this registry could have
+//! written under its key, and what must be there before it.
+//!
+//! A document is stored byte for byte, so that a copy of a registry is the same registry: a release keeps
+//! the time of its publish and the key that signed it. What was checked about an archive when it was
+//! published is not checked again; that it is there, with its digest, is.
+
+use std::str::FromStr;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::api::admin::SigningKeysDocument;
+use crate::auth::access::{RevocationDocument, TokenDocument};
+use crate::model::status::{KeyState, KeyStatement, Standings, State, Statement};
+use crate::model::version::Version;
+use crate::oci::Digest;
+use crate::oci::pushed::{LinkDocument, PushedManifest, TagDocument, referrer_metadata};
+use crate::publish::release_metadata;
+use crate::storage::key::{ArchiveKey, ArchiveKind, BytesKey, FactKey, PushedFact};
+use crate::storage::release::{PackageDocument, Release};
+use crate::upstream::pull::OriginDocument;
+use terrace_archive::ArchiveFormat;
+use terrace_base::digest::Sha256;
+use terrace_openpgp::{KeyId, parse_signing_keys};
+
+/// Why the audit log of one registry is not put into another one: each says what happened there. Entries
+/// that came from outside could be made up, and the numbers are taken by those about the import itself.
+const LOG: &str =
+    "an audit log is kept with a copy and never restored: it tells what happened elsewhere";
+
+/// A document that may be stored.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Restored {
+    /// The metadata of its object.
+    pub metadata: Vec<(&'static str, String)>,
+    /// Bytes that must be stored before it, with their number where it is told.
+    pub bytes: Vec<StoredReference>,
+    /// A document that must be stored before it.
+    pub fact: Option<FactKey>,
+    /// The marker that says that something has changed.
+    pub change: Option<FactKey>,
+}
+
+/// Bytes that a document refers to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StoredReference {
+    /// Where they lie.
+    pub key: BytesKey,
+    /// How many there are, where that is told.
+    pub size: Option<u64>,
+}
+
+impl Release {
+    /// All bytes that it is made of.
+    pub fn stored(&self) -> Vec<StoredReference> {
+        let signed = |shasums: Sha256, signature: Sha256| {
+            [
+                reference(shasums, ArchiveKind::Shasums, None),
+                reference(signature, ArchiveKind::Signature, None),
+            ]
+        };
+        let package = |package: &PackageDocument| {
+            let kind = ArchiveKind::Archive(ArchiveFormat::Zip);
+            reference(package.sha256, kind, Some(package.size))
+        };
+        match self {
+            Self::Provider(release) => {
+                let packages = release.packages.iter().map(package);
+                packages
+                    .chain(signed(release.shasums, release.signature))
+                    .collect()
+            }
+            Self::Mirrored(release) => {
+                let packages = release.packages.iter().map(package);
+                let documents = release.signed.iter();
+                let documents = documents.flat_map(|it| signed(it.shasums, it.signature));
+                packages.chain(documents).collect()
+            }
+            Self::Module(release) => vec![StoredReference {
+                key: release.archive.archive_key().into(),
+                size: Some(release.archive.size),
+            }],
+        }
+    }
+}
+
+fn reference(digest: Sha256, kind: ArchiveKind, size: Option<u64>) -> StoredReference {
+    StoredReference {
+        key: ArchiveKey { digest, kind }.into(),
+        size,
+    }
+}
+
+impl Restored {
+    /// Makes sense of a document.
+    ///
+    /// # Errors
+    /// Why no registry of this version has written it under this key.
+    pub fn parse(key: &FactKey, document: &str) -> Result<Self, String> {
+        match key {
+            FactKey::Release(package, version) => {
+                let release = Release::from_document(document.as_bytes()).map_err(told)?;
+                if release.package() != *package || release.version() != version {
+                    let (package, version) = (release.package(), release.version());
+                    return Err(format!("it is {} {version}", package.address()));
+                }
+                same(document, release.to_document().map_err(told)?)?;
+                Ok(Self {
+                    metadata: release_metadata(&release).map_err(told)?,
+                    bytes: release.stored(),
+                    fact: None,
+                    change: Some(FactKey::Change(package.clone())),
+                })
+            }
+            FactKey::SigningKeys(_) => {
+                let keys: SigningKeysDocument = read(document)?;
+                for key in &keys.keys {
+                    parse_signing_keys(&key.ascii_armor)
+                        .map_err(|error| format!("key {}: {error}", key.key_id))?;
+                }
+                match keys.statements.keys().find(|id| !is_spelled::<KeyId>(id)) {
+                    Some(id) => Err(format!("{id:?} is the id of no key")),
+                    None => Ok(Self::default()),
+                }
+            }
+            FactKey::Standings(package) => {
+                let standings: Standings = read(document)?;
+                check_standings(&standings)?;
+                Ok(Self {
+                    change: Some(FactKey::Change(package.clone())),
+                    ..Self::default()
+                })
+            }
+            FactKey::Audit(_) => Err(LOG.to_owned()),
+            FactKey::Origin(_) => OriginDocument::from_document(document.as_bytes())
+                .map(|_| Self::default())
+                .map_err(told),
+            FactKey::Token(_) => read::<TokenDocument>(document).map(|_| Self::default()),
+            FactKey::Revocation(_) => {
+                let revocation: RevocationDocument = read(document)?;
+                Ok(Self {
+                    metadata: revocation.to_metadata(),
+                    change: Some(FactKey::RevocationChange),
+                    ..Self::default()
+                })
+            }
+            FactKey::Pushed(fact) => Self::parse_pushed(fact, document),
+            _ => Err("it is no part of a copy".to_owned()),
+        }
+    }
+
+    fn parse_pushed(fact: &PushedFact, document: &str) -> Result<Self, String> {
+        match fact {
+            PushedFact::Link(_, digest) => {
+                let link: LinkDocument = read(document)?;
+                let key = BytesKey::Blob(*digest);
+                let size = Some(link.size);
+                Ok(Self {
+                    bytes: vec![StoredReference { key, size }],
+                    ..Self::default()
+                })
+            }
+            PushedFact::Manifest(_, digest) => {
+                let found = digest.of_same_kind(document.as_bytes());
+                if found != *digest {
+                    return Err(format!("its digest is {found}"));
+                }
+                PushedManifest::parse(document.as_bytes())
+                    .map(|_| Self::default())
+                    .map_err(|error| error.message().to_owned())
+            }
+            PushedFact::Tag(repository, _) => {
+                let tag: TagDocument = read(document)?;
+                let manifest = PushedFact::Manifest(repository.clone(), tag.digest);
+                let change = PushedFact::Change(repository.clone());
+                Ok(Self {
+                    metadata: tag.to_metadata(),
+                    bytes: Vec::new(),
+                    // What is gone names nothing any more.
+                    fact: (!tag.is_gone).then_some(FactKey::Pushed(manifest)),
+                    change: Some(FactKey::Pushed(change)),
+                })
+            }
+            PushedFact::Referrer(repository, _, digest) => {
+                let manifest = PushedFact::Manifest(repository.clone(), *digest);
+                Ok(Self {
+                    fact: Some(FactKey::Pushed(manifest)),
+                    ..Self::default()
+                })
+            }
+            PushedFact::Change(_) | PushedFact::Upload(_) => {
+                Err("it is no part of a copy".to_owned())
+            }
+        }
+    }
+}
+
+/// What a document that is there becomes by one of a copy that differs: what is revoked in either of them is
+/// revoked, or a copy would make installable what somebody has seen to be dangerous. `None` if there is nothing
+/// to add.
+pub fn with_revocations(key: &FactKey, there: &[u8], copy: &str) -> Option<String> {
+    match key {
+        FactKey::Standings(_) => {
+            let mut standings: Standings = serde_json::from_slice(there).ok()?;
+            let copied: Standings = read(copy).ok()?;
+            let is_revoked = |it: &Statement| it.state == State::Revoked;
+            let before = standings.clone();
+            for (version, statement) in copied.versions {
+                let known = standings.versions.get(&version);
+                if is_revoked(&statement) && !known.is_some_and(is_revoked) {
+                    standings.versions.insert(version, statement);
+                }
+            }
+            let text = serde_json::to_string(&standings).ok()?;
+            (standings != before).then_some(text)
+        }
+        FactKey::SigningKeys(_) => {
+            let mut keys: SigningKeysDocument = serde_json::from_slice(there).ok()?;
+            let copied: SigningKeysDocument = read(copy).ok()?;
+            let is_revoked = |it: &KeyStatement| it.state == KeyState::Revoked;
+            let mut is_changed = false;
+            for (id, statement) in copied.statements {
+                if is_revoked(&statement) && !keys.statements.get(&id).is_some_and(is_revoked) {
+                    keys.statements.insert(id, statement);
+                    is_changed = true;
+                }
+            }
+            let text = serde_json::to_string(&keys).ok()?;
+            is_changed.then_some(text)
+        }
+        _ => None,
+    }
+}
+
+/// Whether a document about a referrer is what its manifest makes it; the metadata of its object.
+///
+/// # Errors
+/// Why it is not.
+pub fn check_referrer(
+    document: &str,
+    subject: Digest,
+    manifest: &[u8],
+    digest: Digest,
+) -> Result<Vec<(&'static str, String)>, String> {
+    let parsed = PushedManifest::parse(manifest).map_err(|error| error.message().to_owned())?;
+    if parsed.subject() != Some(subject) {
+        return Err(format!("{digest} has another subject"));
+    }
+    let referrer = parsed.referrer(manifest, digest);
+    same(
+        document,
+        referrer.map_err(|error| error.message().to_owned())?,
+    )?;
+    Ok(referrer_metadata(&parsed))
+}
+
+fn check_standings(standings: &Standings) -> Result<(), String> {
+    let of_package = standings.package.as_ref().map(|it| it.state);
+    if of_package.is_some_and(|state| state != State::Deprecated) {
+        return Err("a package can only be deprecated".to_owned());
+    }
+    let mut versions = standings.versions.keys();
+    match versions.find(|version| !is_spelled::<Version>(version)) {
+        Some(version) => Err(format!("{version:?} is no version")),
+        None => Ok(()),
+    }
+}
+
+/// Whether a text is the one spelling of something.
+fn is_spelled<T: FromStr + ToString>(text: &str) -> bool {
+    text.parse::<T>().is_ok_and(|it| it.to_string() == text)
+}
+
+/// Reads a document, which must be written as this version writes it: so that nothing is in it that would
+/// be lost, or read otherwise by another version.
+fn read<T: DeserializeOwned + Serialize>(document: &str) -> Result<T, String> {
+    let read: T = serde_json::from_slice(document.as_bytes()).map_err(told)?;
+    same(document, serde_json::to_string(&read).map_err(told)?)?;
+    Ok(read)
+}
+
+fn same(document: &str, written: String) -> Result<(), String> {
+    if document == written {
+        return Ok(());
+    }
+    Err("it is not written as this version of Terrace writes it".to_owned())
+}
+
+fn told(error: impl ToString) -> String {
+    error.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DIGEST: &str = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+
+    fn module() -> String {
+        format!(
+            r#"{{"kind":"module","schema":1,"address":"acme/vpc/aws","version":"1.2.3","published_at":1800000000,"archive":{{"format":"tar.gz","sha256":"{DIGEST}","size":22,"subdir":"src"}}}}"#
+        )
+    }
+
+    fn parse(key: &str, document: &str) -> Result<Restored, String> {
+        Restored::parse(&FactKey::parse(key).unwrap(), document)
+    }
+
+    #[test]
+    fn a_release_names_what_must_be_there_before_it() {
+        let restored = parse("releases/modules/acme/vpc/aws/1.2.3", &module()).unwrap();
+        let [needed] = restored.bytes.as_slice() else {
+            panic!("{restored:?}");
+        };
+        assert_eq!(needed.key.to_string(), format!("archives/{DIGEST}.tar.gz"));
+        assert_eq!(needed.size, Some(22));
+        assert_eq!(
+            restored.change.unwrap().to_string(),
+            "changes/modules/acme/vpc/aws"
+        );
+    }
+
+    #[test]
+    fn what_no_registry_has_written_is_refused() {
+        let document = module();
+        let key = "releases/modules/acme/vpc/aws/1.2.3";
+        for (key, document, reason) in [
+            (
+                "releases/modules/acme/vpc/aws/1.2.4",
+                document.clone(),
+                "it is acme/vpc/aws 1.2.3",
+            ),
+            (
+                "releases/modules/acme/net/aws/1.2.3",
+                document.clone(),
+                "it is acme/vpc/aws 1.2.3",
+            ),
+            (key, document.replace(':', ": "), "not written as"),
+            (
+                key,
+                document.replace("\"schema\":1", "\"schema\":9"),
+                "schema 9",
+            ),
+            (key, "{}".to_owned(), "not a release"),
+            (
+                "keys/acme",
+                "{\"keys\":[],\"more\":1}".to_owned(),
+                "not written as",
+            ),
+            (
+                &format!("oci/manifests/team/app:sha256:{DIGEST}"),
+                "{}".to_owned(),
+                "its digest is",
+            ),
+            (
+                &format!("oci/links/team/app:sha256:{DIGEST}"),
+                "7".to_owned(),
+                "invalid type",
+            ),
+            (
+                &format!("garbage/{DIGEST}.zip"),
+                "{}".to_owned(),
+                "no part of a copy",
+            ),
+        ] {
+            let error = parse(key, &document).unwrap_err();
+            assert!(error.contains(reason), "{key} {document}: {error}");
+        }
+    }
+
+    #[test]
+    fn tokens_and_revocations_are_taken_as_they_are() {
+        let token = r#"{"name":"ci","scopes":"read","created":1,"by":"root"}"#;
+        parse("tokens/0123456789abcdef", token).unwrap();
+        let restored = parse("revocations/0123456789abcdef", r#"{"from":1}"#).unwrap();
+        assert_eq!(restored.metadata, [("from", "1".to_owned())]);
+        assert_eq!(restored.change, Some(FactKey::RevocationChange));
+    }
+}

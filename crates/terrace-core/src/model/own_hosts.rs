@@ -1,0 +1,77 @@
+//! Under which hostnames the registry's own providers are asked for.
+
+use crate::model::address::MirroredAddress;
+use crate::model::name::Hostname;
+use crate::storage::key::Package;
+
+/// The registry's own hostnames: the one it was reached under, and those its configuration names.
+///
+/// Providers under these are hosted here and nowhere else: nothing under them is ever mirrored.
+#[derive(Debug, Clone, Copy)]
+pub struct OwnHosts<'a> {
+    authority: &'a str,
+    configured: &'a [Hostname],
+}
+
+impl<'a> OwnHosts<'a> {
+    /// Those of a registry that was reached at `origin`, as in `https://host[:port]`.
+    pub fn new(origin: &'a str, configured: &'a [Hostname]) -> Self {
+        let authority = origin.split_once("://").map_or(origin, |(_, rest)| rest);
+        Self {
+            authority,
+            configured,
+        }
+    }
+
+    /// Whether providers of this hostname are the registry's own. The port does not count: an
+    /// address in a mirror cannot have one (clients.md 5.6).
+    pub fn include(&self, hostname: &Hostname) -> bool {
+        let host = match self.authority.rsplit_once(':') {
+            Some((host, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => host,
+            _ => self.authority,
+        };
+        // A name with its final dot is the same name.
+        let host = host.strip_suffix('.').unwrap_or(host);
+        hostname.as_str().eq_ignore_ascii_case(host) || self.configured.contains(hostname)
+    }
+
+    /// The package of an address in the mirror: hosted if it is the registry's own.
+    pub fn package(&self, address: MirroredAddress) -> Package {
+        if self.include(&address.hostname) {
+            Package::Provider(address.provider)
+        } else {
+            Package::Mirrored(address)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hostname_is_our_own_when_it_was_asked_or_is_configured() {
+        let configured = ["registry.example.com".parse().unwrap()];
+        let own = OwnHosts::new("https://Terrace.example.workers.dev:8443", &configured);
+        for (hostname, is_own) in [
+            ("terrace.example.workers.dev", true),
+            ("registry.example.com", true),
+            ("example.com", false),
+            ("registry.opentofu.org", false),
+        ] {
+            assert_eq!(
+                own.include(&hostname.parse().unwrap()),
+                is_own,
+                "{hostname}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_name_with_its_final_dot_is_the_same_name() {
+        let hostname = "own.example.com".parse().unwrap();
+        for origin in ["https://own.example.com.", "https://own.example.com.:8443"] {
+            assert!(OwnHosts::new(origin, &[]).include(&hostname), "{origin}");
+        }
+    }
+}

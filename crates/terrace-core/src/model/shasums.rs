@@ -1,0 +1,233 @@
+//! The SHA256SUMS file of a provider release.
+//!
+//! Its bytes are signed, so nothing in it can be mended here: what would break or crash a client
+//! is refused (clients.md 2.3.1, 2.3.2).
+
+use std::collections::BTreeMap;
+
+use crate::limits;
+use terrace_base::digest::Sha256;
+
+/// A SHA256SUMS text that every client reads the same way.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Shasums {
+    text: String,
+    digests: BTreeMap<String, Sha256>,
+}
+
+/// Why a SHA256SUMS text would not work for clients. Lines are counted from 1.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ShasumsError {
+    /// A blank line makes every client panic.
+    #[error(
+        "SHA256SUMS line {0} is blank, which crashes terraform and tofu: remove it and sign again"
+    )]
+    Blank(usize),
+    /// One file is named twice.
+    #[error("SHA256SUMS names {0:?} twice")]
+    Duplicate(String),
+    /// There is nothing in it.
+    #[error("SHA256SUMS is empty")]
+    Empty,
+    /// A line that is not a digest and a name.
+    #[error("SHA256SUMS line {line} is not \"<sha256>  <filename>\": {text:?}")]
+    Malformed {
+        /// Where.
+        line: usize,
+        /// What stands there.
+        text: String,
+    },
+    /// A name that no client matches with the file's own.
+    #[error(
+        "SHA256SUMS line {line} names {name:?}: clients want the bare file name, without \"*\" or a directory"
+    )]
+    Name {
+        /// Where.
+        line: usize,
+        /// What stands there.
+        name: String,
+    },
+    /// Larger than the limit.
+    #[error("SHA256SUMS is {0} bytes long, at most {max} are allowed", max = limits::SHASUMS_BYTES)]
+    TooLong(usize),
+}
+
+impl Shasums {
+    /// Reads the text under the clients' own rules.
+    ///
+    /// # Errors
+    /// Every line that would not work, at once.
+    pub fn parse(text: &str) -> Result<Self, Vec<ShasumsError>> {
+        if text.len() > limits::SHASUMS_BYTES {
+            return Err(vec![ShasumsError::TooLong(text.len())]);
+        }
+        // Clients split at `\n` after trimming one final line end; a further one is a blank line.
+        let body = text.strip_suffix('\n').unwrap_or(text);
+        if body.trim().is_empty() {
+            return Err(vec![ShasumsError::Empty]);
+        }
+        let mut digests = BTreeMap::new();
+        let mut errors = Vec::new();
+        for (index, line) in body.split('\n').enumerate() {
+            match parse_line(index + 1, line) {
+                Ok((name, digest)) => {
+                    if digests.insert(name.to_owned(), digest).is_some() {
+                        errors.push(ShasumsError::Duplicate(name.to_owned()));
+                    }
+                }
+                Err(error) => errors.push(error),
+            }
+        }
+        if errors.is_empty() {
+            Ok(Self {
+                text: text.to_owned(),
+                digests,
+            })
+        } else {
+            Err(errors)
+        }
+    }
+
+    /// The exact text that was signed.
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// The digest it promises for a file.
+    pub fn digest_of(&self, filename: &str) -> Option<Sha256> {
+        self.digests.get(filename).copied()
+    }
+
+    /// The names of all files it lists, sorted.
+    pub fn filenames(&self) -> impl Iterator<Item = &str> {
+        self.digests.keys().map(String::as_str)
+    }
+}
+
+fn parse_line(number: usize, line: &str) -> Result<(&str, Sha256), ShasumsError> {
+    let malformed = || ShasumsError::Malformed {
+        line: number,
+        text: line.chars().take(120).collect(),
+    };
+    let mut fields = line.split_whitespace();
+    let digest = fields.next().ok_or(ShasumsError::Blank(number))?;
+    let name = fields.next().ok_or_else(malformed)?;
+    if fields.next().is_some() {
+        return Err(malformed());
+    }
+    let digest: Sha256 = digest.parse().map_err(|_| malformed())?;
+    let plain = name.len() <= limits::FILENAME_BYTES
+        && !name.starts_with(['*', '.'])
+        && name
+            .bytes()
+            .all(|byte| byte.is_ascii_graphic() && !matches!(byte, b'/' | b'\\'));
+    if !plain {
+        return Err(ShasumsError::Name {
+            line: number,
+            name: name.chars().take(120).collect(),
+        });
+    }
+    Ok((name, digest))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const DIGEST: &str = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+
+    fn errors(text: &str) -> Vec<ShasumsError> {
+        Shasums::parse(text).expect_err(text)
+    }
+
+    #[test]
+    fn what_clients_read_is_accepted_2_3_1() {
+        for text in [
+            format!("{DIGEST}  a.zip\n"),
+            format!("{DIGEST}  a.zip"),
+            format!("{DIGEST}  a.zip\r\n{DIGEST}  b.zip\r\n"),
+            format!("{DIGEST} a.zip\n{DIGEST}\tmanifest.json\n"),
+            format!("{}  a.zip\n", DIGEST.to_ascii_uppercase()),
+        ] {
+            let shasums = Shasums::parse(&text).unwrap();
+            assert_eq!(shasums.digest_of("a.zip"), Some(DIGEST.parse().unwrap()));
+            assert_eq!(shasums.as_str(), text);
+        }
+    }
+
+    #[test]
+    fn a_blank_line_anywhere_is_refused_because_it_crashes_clients_2_3_2() {
+        for (text, line) in [
+            (format!("\n{DIGEST}  a.zip\n"), 1),
+            (format!("{DIGEST}  a.zip\n\n{DIGEST}  b.zip\n"), 2),
+            (format!("{DIGEST}  a.zip\n\n"), 2),
+            (format!("{DIGEST}  a.zip\n \t\r\n"), 2),
+        ] {
+            assert_eq!(errors(&text), [ShasumsError::Blank(line)], "{text:?}");
+        }
+    }
+
+    #[test]
+    fn binary_mode_and_dotted_names_are_refused_2_3_1() {
+        for name in ["*a.zip", "./a.zip", "d/a.zip", "..\\a.zip", "é.zip"] {
+            let found = errors(&format!("{DIGEST}  {name}\n"));
+            assert!(
+                matches!(found.as_slice(), [ShasumsError::Name { line: 1, .. }]),
+                "{found:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_comment_or_an_odd_line_is_refused_2_3_2() {
+        for line in [
+            "# checksums",
+            "abc  a.zip",
+            DIGEST,
+            &format!("{DIGEST}  a b"),
+        ] {
+            let found = errors(&format!("{line}\n"));
+            assert!(
+                matches!(found.as_slice(), [ShasumsError::Malformed { line: 1, .. }]),
+                "{found:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn all_bad_lines_are_reported_at_once() {
+        let found = errors(&format!("{DIGEST}  a.zip\n\n{DIGEST}  a.zip\nnonsense\n"));
+        assert_eq!(found.len(), 3, "{found:?}");
+    }
+
+    #[test]
+    fn an_empty_text_and_a_huge_one_are_refused() {
+        assert_eq!(errors(""), [ShasumsError::Empty]);
+        assert_eq!(errors("\n"), [ShasumsError::Empty]);
+        let huge = "x".repeat(limits::SHASUMS_BYTES + 1);
+        assert_eq!(errors(&huge), [ShasumsError::TooLong(huge.len())]);
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_either_read_or_refused_without_a_panic(text in "(?s).{0,400}") {
+            let _ = Shasums::parse(&text);
+        }
+
+        /// terraform's `acceptableHashes` indexes the first field of each line; a text accepted
+        /// here always has one, and it is always a digest.
+        #[test]
+        fn every_line_of_an_accepted_text_has_a_digest_first(
+            text in proptest::collection::vec("([0-9a-f]{64}  [a-z*./]{1,4}|\r?| {0,2})", 0..5)
+        ) {
+            let text = text.join("\n");
+            if Shasums::parse(&text).is_ok() {
+                for line in text.strip_suffix('\n').unwrap_or(&text).split('\n') {
+                    let first = line.split_whitespace().next();
+                    prop_assert!(first.is_some_and(|digest| digest.parse::<Sha256>().is_ok()));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! The repository that a release was made from.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::limits;
+
+/// The URL of a repository, such as `https://github.com/acme/terraform-provider-widget`.
+///
+/// It becomes a field of version lists and an annotation of OCI manifests, where Renovate and Dependabot look for
+/// release notes; so it holds no credentials, and nothing that would need escaping in JSON or in a header.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SourceUrl(String);
+
+/// Why a text is not the URL of a repository. Where the text may hold a credential, the message leaves it out.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SourceUrlError {
+    /// The URL is too long for the metadata of a release.
+    #[error("the source URL has {0} bytes, at most {max} are allowed", max = limits::SOURCE_BYTES)]
+    TooLong(usize),
+    /// The scheme is another one.
+    #[error(
+        "the source {0:?} does not begin with https:// or http://: give the URL of the repository in a browser, \
+         such as https://github.com/acme/terraform-provider-widget"
+    )]
+    Scheme(String),
+    /// A user name or a password is part of the URL, and would be published with it.
+    #[error(
+        "the source URL has a user name or a password before its host, which everybody could read: leave it out"
+    )]
+    Credentials,
+    /// A query or a fragment is part of the URL, which may hold a credential as well.
+    #[error(
+        "the source URL has a query or a fragment: give the URL of the repository without what follows it"
+    )]
+    Query,
+    /// The host is missing or cannot exist.
+    #[error("the host {0:?} of the source URL is not a host name with an optional port")]
+    Host(String),
+    /// The path has a character that a URL has only in an escaped form.
+    #[error("the source URL has the character {0:?}, which has to be percent-encoded")]
+    Character(char),
+}
+
+/// The source of a release as it is stored.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SourceDocument {
+    /// The repository.
+    pub url: SourceUrl,
+    /// Whether the publisher only claims it, and nobody has verified it.
+    pub claimed: bool,
+}
+
+impl SourceDocument {
+    /// The source as a publisher gave it.
+    pub fn claimed(url: SourceUrl) -> Self {
+        Self { url, claimed: true }
+    }
+}
+
+impl SourceUrl {
+    /// The URL.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for SourceUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl FromStr for SourceUrl {
+    type Err = SourceUrlError;
+
+    fn from_str(text: &str) -> Result<Self, SourceUrlError> {
+        if text.len() > limits::SOURCE_BYTES {
+            return Err(SourceUrlError::TooLong(text.len()));
+        }
+        if text.contains('@') && authority(text).is_none_or(|it| it.contains('@')) {
+            return Err(SourceUrlError::Credentials);
+        }
+        let authority = authority(text).ok_or_else(|| SourceUrlError::Scheme(text.to_owned()))?;
+        if text.contains(['?', '#']) {
+            return Err(SourceUrlError::Query);
+        }
+        if !is_host(authority) {
+            return Err(SourceUrlError::Host(authority.to_owned()));
+        }
+        match text.chars().find(|c| !is_plain(*c)) {
+            Some(c) => Err(SourceUrlError::Character(c)),
+            None => Ok(Self(text.to_owned())),
+        }
+    }
+}
+
+/// What stands between the scheme and the path.
+fn authority(text: &str) -> Option<&str> {
+    let rest = text.strip_prefix("https://");
+    let rest = rest.or_else(|| text.strip_prefix("http://"))?;
+    rest.split(['/', '?', '#']).next()
+}
+
+fn is_host(authority: &str) -> bool {
+    let (host, port) = match authority.split_once(':') {
+        Some((host, port)) => (host, Some(port)),
+        None => (authority, None),
+    };
+    let is_label = |label: &str| {
+        let is_inner = |b: u8| b.is_ascii_alphanumeric() || b == b'-' || b == b'_';
+        !label.is_empty() && label.bytes().all(is_inner)
+    };
+    host.split('.').all(is_label) && port.is_none_or(|port| port.parse::<u16>().is_ok())
+}
+
+/// The characters of RFC 3986 that need no escape in JSON either.
+fn is_plain(c: char) -> bool {
+    c.is_ascii_alphanumeric() || "-._~:/@!$&'()*+,;=%".contains(c)
+}
+
+terrace_base::text_serde!(SourceUrl);
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn the_url_of_a_repository_is_taken_as_it_is() {
+        for text in [
+            "https://github.com/acme/terraform-provider-widget",
+            "https://gitlab.example.com:8443/acme/infra/modules/-/tree/main/vpc",
+            "http://git.internal/acme/%7Evpc",
+            "https://dev.azure.com/acme/_git/vpc",
+        ] {
+            assert_eq!(text.parse::<SourceUrl>().unwrap().as_str(), text);
+        }
+    }
+
+    #[test]
+    fn a_credential_is_refused_and_not_repeated() {
+        for text in [
+            "https://user:hunter2@github.com/acme/vpc",
+            "https://hunter2@github.com/acme/vpc",
+            "git@github.com:acme/hunter2",
+            "https://github.com/acme/vpc?token=hunter2",
+            "https://github.com/acme/vpc#hunter2",
+        ] {
+            let error = text.parse::<SourceUrl>().unwrap_err().to_string();
+            assert!(!error.contains("hunter2"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_text_that_is_no_url_is_refused_with_the_rule() {
+        for (text, rule) in [
+            ("", "https://"),
+            ("github.com/acme/vpc", "https://"),
+            ("ssh://github.com/acme/vpc", "https://"),
+            ("HTTPS://github.com/acme/vpc", "https://"),
+            ("https://", "host"),
+            ("https:///acme", "host"),
+            ("https://a..b/acme", "host"),
+            ("https://github.com:port/acme", "host"),
+            ("https://github.com:70000/acme", "host"),
+            ("https://github.com/a b", "percent-encoded"),
+            ("https://github.com/a\"b", "percent-encoded"),
+            ("https://github.com/a\\b", "percent-encoded"),
+            ("https://github.com/é", "percent-encoded"),
+        ] {
+            let error = text.parse::<SourceUrl>().unwrap_err().to_string();
+            assert!(error.contains(rule), "{text}: {error}");
+        }
+        let long = format!("https://github.com/{}", "a".repeat(limits::SOURCE_BYTES));
+        assert!(matches!(
+            long.parse::<SourceUrl>(),
+            Err(SourceUrlError::TooLong(_))
+        ));
+    }
+
+    proptest! {
+        #[test]
+        fn a_source_needs_no_escape_in_json_and_stands_in_a_header(text in "https?://[ -~]{0,60}") {
+            if let Ok(source) = text.parse::<SourceUrl>() {
+                prop_assert_eq!(serde_json::to_string(&source).unwrap(), format!("\"{text}\""));
+                prop_assert!(source.as_str().bytes().all(|b| b.is_ascii_graphic()));
+            }
+        }
+    }
+}

@@ -1,0 +1,368 @@
+//! What is said of a release after its publish: that it is deprecated, withdrawn or revoked.
+//!
+//! The release itself never changes. What is said lies beside it, one document for each package, and
+//! can be taken back. The protocols know no such thing but the `warnings` of a provider's list
+//! (clients.md 2.1.2), which both clients print on every init; so a version that is deprecated or
+//! withdrawn stays in the lists, or lock files that name it would break, and one that is revoked leaves
+//! them and is answered 410.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::limits;
+use crate::model::version::Version;
+use terrace_base::sort;
+use terrace_base::untrusted::is_unprintable;
+
+/// What is said of a version.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    /// It works, and something else is better.
+    Deprecated,
+    /// It should not have been published: who has it keeps it, and nobody should begin with it.
+    Withdrawn,
+    /// It must not be installed any more.
+    Revoked,
+}
+
+/// Why something is said: one line for whoever reads it in a terminal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reason(String);
+
+/// What somebody has said.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Statement {
+    /// What.
+    pub state: State,
+    /// Why.
+    pub reason: Reason,
+    /// When, in seconds since 1970.
+    pub at: u64,
+    /// Who.
+    pub by: String,
+}
+
+/// All that is said of a package and its versions.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Standings {
+    /// Of all of it; never that it is revoked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub package: Option<Statement>,
+    /// Of a version, by its text.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub versions: BTreeMap<String, Statement>,
+}
+
+/// What is said of a signing key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeyState {
+    /// It signs nothing new; what it has signed stays.
+    Retired,
+    /// Nothing that it has signed is to be installed.
+    Revoked,
+}
+
+/// What somebody has said of a signing key.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeyStatement {
+    /// What.
+    pub state: KeyState,
+    /// Why.
+    pub reason: Reason,
+    /// When, in seconds since 1970.
+    pub at: u64,
+    /// Who.
+    pub by: String,
+}
+
+/// Why a text is no state.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "{0:?} is no state: a release is deprecated, withdrawn, revoked or active, a signing key retired, revoked or active"
+)]
+pub struct StateError(String);
+
+/// Why a text is no reason.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "a reason is one line of 1 to {} bytes that can be printed",
+    limits::REASON_BYTES
+)]
+pub struct ReasonError;
+
+impl Standings {
+    /// The same where a version is signed by a key of which this is said.
+    pub fn judge(&mut self, version: &Version, key_id: &str, said: &KeyStatement) {
+        if said.state != KeyState::Revoked {
+            return;
+        }
+        let told = format!("its signing key {key_id} is revoked: {}", said.reason);
+        let statement = Statement {
+            state: State::Revoked,
+            reason: Reason(told),
+            at: said.at,
+            by: said.by.clone(),
+        };
+        self.versions.insert(version.to_string(), statement);
+    }
+
+    /// Why a version must not be installed, if so.
+    pub fn revoked(&self, version: &Version) -> Option<&Reason> {
+        let statement = self.versions.get(&version.to_string());
+        let statement = statement.filter(|it| it.state == State::Revoked);
+        statement.map(|it| &it.reason)
+    }
+
+    /// Whether any version must not be installed.
+    pub fn revokes_any(&self) -> bool {
+        let mut statements = self.versions.values();
+        statements.any(|it| it.state == State::Revoked)
+    }
+
+    /// What is said, a line for each, for the users of `address`: of the package, then of every version
+    /// that is revoked, then of others no more than they would read; the newest versions first.
+    pub fn warnings(&self, address: &str) -> Vec<String> {
+        let mut versions: Vec<(bool, Version, &Statement)> = Vec::new();
+        for (version, statement) in &self.versions {
+            let is_revoked = statement.state == State::Revoked;
+            let version = version.parse().ok();
+            versions.extend(version.map(|version| (is_revoked, version, statement)));
+        }
+        sort::sort_by(&mut versions, |one, other| {
+            (other.0, &other.1).cmp(&(one.0, &one.1))
+        });
+        let revoked = versions
+            .iter()
+            .filter(|(is_revoked, ..)| *is_revoked)
+            .count();
+        let of_package = self.package.iter();
+        let of_package = of_package.map(|it| format!("{address} is {}: {}", it.state, it.reason));
+        let of_versions = versions
+            .iter()
+            .map(|(_, version, it)| format!("{address} {version} is {}: {}", it.state, it.reason));
+        let mut lines: Vec<String> = of_package.chain(of_versions).collect();
+        let most = revoked + limits::WARNINGS;
+        let more = lines.len().saturating_sub(most);
+        if more > 0 {
+            lines.truncate(most);
+            lines.push(format!(
+                "{address}: {more} more versions are not what they were"
+            ));
+        }
+        lines
+    }
+}
+
+impl FromStr for State {
+    type Err = StateError;
+
+    fn from_str(text: &str) -> Result<Self, StateError> {
+        match text {
+            "deprecated" => Ok(Self::Deprecated),
+            "withdrawn" => Ok(Self::Withdrawn),
+            "revoked" => Ok(Self::Revoked),
+            _ => Err(StateError(text.chars().take(limits::NAME_BYTES).collect())),
+        }
+    }
+}
+
+impl FromStr for KeyState {
+    type Err = StateError;
+
+    fn from_str(text: &str) -> Result<Self, StateError> {
+        match text {
+            "retired" => Ok(Self::Retired),
+            "revoked" => Ok(Self::Revoked),
+            _ => Err(StateError(text.chars().take(limits::NAME_BYTES).collect())),
+        }
+    }
+}
+
+impl FromStr for Reason {
+    type Err = ReasonError;
+
+    fn from_str(text: &str) -> Result<Self, ReasonError> {
+        let is_reason = (1..=limits::REASON_BYTES).contains(&text.len())
+            && text.trim() == text
+            && !text.chars().any(is_unprintable);
+        is_reason.then(|| Self(text.to_owned())).ok_or(ReasonError)
+    }
+}
+
+impl fmt::Display for State {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Deprecated => "deprecated",
+            Self::Withdrawn => "withdrawn",
+            Self::Revoked => "revoked",
+        })
+    }
+}
+
+impl fmt::Display for KeyState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Retired => "retired",
+            Self::Revoked => "revoked",
+        })
+    }
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+terrace_base::text_serde!(KeyState);
+
+terrace_base::text_serde!(Reason);
+
+terrace_base::text_serde!(State);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pinned::assert_pinned;
+    use proptest::prelude::*;
+
+    fn statement(state: State, reason: &str) -> Statement {
+        Statement {
+            state,
+            reason: reason.parse().unwrap(),
+            at: 1,
+            by: "root".to_owned(),
+        }
+    }
+
+    #[test]
+    fn the_document_is_pinned() {
+        let standings = Standings {
+            package: Some(statement(State::Deprecated, "use acme/gadget")),
+            versions: [("1.0.0".to_owned(), statement(State::Revoked, "it deletes"))].into(),
+        };
+        let text = r#"{"package":{"state":"deprecated","reason":"use acme/gadget","at":1,"by":"root"},"versions":{"1.0.0":{"state":"revoked","reason":"it deletes","at":1,"by":"root"}}}"#;
+        assert_pinned(&serde_json::to_string(&standings).unwrap(), text);
+        assert_eq!(serde_json::from_str::<Standings>(text).unwrap(), standings);
+        assert_eq!(
+            serde_json::from_str::<Standings>("{}").unwrap(),
+            Standings::default()
+        );
+    }
+
+    #[test]
+    fn what_is_said_of_a_key_is_pinned() {
+        for (state, word) in [
+            (KeyState::Retired, "retired"),
+            (KeyState::Revoked, "revoked"),
+        ] {
+            let said = KeyStatement {
+                state,
+                reason: "stolen".parse().unwrap(),
+                at: 1,
+                by: "root".to_owned(),
+            };
+            let text = format!(r#"{{"state":"{word}","reason":"stolen","at":1,"by":"root"}}"#);
+            assert_pinned(&serde_json::to_string(&said).unwrap(), &text);
+            assert_eq!(serde_json::from_str::<KeyStatement>(&text).unwrap(), said);
+        }
+    }
+
+    #[test]
+    fn users_are_told_of_the_package_and_of_the_newest_versions_first() {
+        let versions = ["1.9.0", "1.10.0"];
+        let standings = Standings {
+            package: Some(statement(State::Deprecated, "use acme/gadget")),
+            versions: versions
+                .map(|version| (version.to_owned(), statement(State::Withdrawn, "use 2.0.0")))
+                .into(),
+        };
+        assert_eq!(
+            standings.warnings("acme/widget"),
+            [
+                "acme/widget is deprecated: use acme/gadget",
+                "acme/widget 1.10.0 is withdrawn: use 2.0.0",
+                "acme/widget 1.9.0 is withdrawn: use 2.0.0",
+            ]
+        );
+    }
+
+    #[test]
+    fn what_is_revoked_is_told_first_however_much_is_said_of_others() {
+        let mut versions: BTreeMap<_, _> = (0..limits::WARNINGS + 5)
+            .map(|n| (format!("2.{n}.0"), statement(State::Deprecated, "old")))
+            .collect();
+        versions.insert("1.0.0".to_owned(), statement(State::Revoked, "it deletes"));
+        let standings = Standings {
+            package: None,
+            versions,
+        };
+        let warnings = standings.warnings("acme/widget");
+        assert_eq!(warnings[0], "acme/widget 1.0.0 is revoked: it deletes");
+    }
+
+    #[test]
+    fn users_are_not_told_more_than_they_would_read() {
+        let versions = (0..limits::WARNINGS + 5)
+            .map(|n| (format!("1.{n}.0"), statement(State::Deprecated, "old")))
+            .collect();
+        let standings = Standings {
+            package: None,
+            versions,
+        };
+        let warnings = standings.warnings("acme/widget");
+        assert_eq!(warnings.len(), limits::WARNINGS + 1);
+        assert!(
+            warnings[limits::WARNINGS].contains("5 more"),
+            "{warnings:?}"
+        );
+    }
+
+    #[test]
+    fn a_version_that_is_not_revoked_may_be_installed() {
+        let standings = Standings {
+            package: None,
+            versions: [
+                ("1.0.0".to_owned(), statement(State::Revoked, "it deletes")),
+                ("1.1.0".to_owned(), statement(State::Withdrawn, "x")),
+            ]
+            .into(),
+        };
+        let revoked = |version: &str| standings.revoked(&version.parse().unwrap()).is_some();
+        assert_eq!(
+            ["1.0.0", "1.1.0", "1.2.0"].map(revoked),
+            [true, false, false]
+        );
+    }
+
+    #[test]
+    fn a_reason_is_one_line_that_can_be_printed() {
+        let long = "x".repeat(limits::REASON_BYTES + 1);
+        for text in [
+            "",
+            " x",
+            "x\n",
+            "a\nb",
+            "\u{1b}[31mred",
+            "\u{9b}31m",
+            "\u{202e}x",
+            "\u{feff}x",
+            &long,
+        ] {
+            assert!(text.parse::<Reason>().is_err(), "{text:?}");
+        }
+        for text in ["CVE-2026-1234: use 1.2.1", "заменён на 2.0"] {
+            assert!(text.parse::<Reason>().is_ok(), "{text:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_document_panics(text in "\\PC{0,200}") {
+            let _ = serde_json::from_str::<Standings>(&text).map(|it| it.warnings("a/b"));
+        }
+    }
+}

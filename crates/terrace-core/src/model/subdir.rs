@@ -1,0 +1,67 @@
+//! The directory inside an archive where a module begins.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::limits;
+
+/// A relative directory such as `modules/vpc`, in characters that need no escaping in a URL.
+///
+/// It becomes the `//subdir` of a module's location (clients.md 3.8).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Subdir(String);
+
+/// A text is not a subdirectory.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "subdirectory {0:?} must be a relative path of letters, digits, \"-\", \"_\" and \".\" without empty, \".\" or \"..\" parts"
+)]
+pub struct SubdirError(String);
+
+impl Subdir {
+    /// The path, with `/` between its parts and none at its ends.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for Subdir {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl FromStr for Subdir {
+    type Err = SubdirError;
+
+    fn from_str(text: &str) -> Result<Self, SubdirError> {
+        let plain = |part: &str| {
+            !matches!(part, "" | "." | "..")
+                && part
+                    .bytes()
+                    .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.'))
+        };
+        if text.len() <= limits::FILENAME_BYTES && text.split('/').all(plain) {
+            Ok(Self(text.to_owned()))
+        } else {
+            Err(SubdirError(text.chars().take(120).collect()))
+        }
+    }
+}
+
+terrace_base::text_serde!(Subdir);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_subdirectory_stays_inside_and_needs_no_escaping() {
+        assert!("modules/vpc-2/a_b.c".parse::<Subdir>().is_ok());
+        for text in [
+            "", "/a", "a/", "a//b", "..", "a/../b", "./a", "a b", "a?b", "é", "a\\b",
+        ] {
+            assert!(text.parse::<Subdir>().is_err(), "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,13 @@
+//! Storage: every key, the stored documents, and the URLs that lead to stored archives.
+//!
+//! # In scope
+//! One type for each key, written and read back in one place ([`key`]); the documents that describe releases
+//! ([`release`]); signed URLs ([`archive_url`], [`signed_path`]).
+//!
+//! # Out of scope
+//! The values of indices ([`crate::index`]) and every read or write.
+
+pub mod archive_url;
+pub mod key;
+pub mod release;
+pub mod signed_path;

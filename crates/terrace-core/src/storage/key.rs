@@ -1,0 +1,573 @@
+//! Every key that is ever stored, in one place.
+//!
+//! ```text
+//! R2 (the facts)
+//! ├── archives/{sha256}.zip                                     immutable bytes, named by their content
+//! ├── archives/{sha256}.tar.gz
+//! ├── archives/{sha256}.SHA256SUMS                              the signed text of a provider release
+//! ├── archives/{sha256}.sig                                     its binary signature
+//! ├── incoming/{sha256 of the release}.{sha256}.{extension}     an archive brought by who may not read all that is stored
+//! ├── releases/providers/hosted/{namespace}/{type}/{version}    create-only; metadata: protocols, platforms
+//! ├── releases/providers/{hostname}/{namespace}/{type}/{version}  grows by compare-and-swap: platforms are added
+//! ├── releases/modules/{namespace}/{name}/{system}/{version}    create-only
+//! ├── changes/providers/hosted/{namespace}/{type}               rewritten after each commit: see `index`
+//! ├── changes/providers/{hostname}/{namespace}/{type}
+//! ├── changes/modules/{namespace}/{name}/{system}
+//! ├── written/{index}                                          up to which change an index was written, if many wait
+//! ├── origins/{hostname}/{namespace}/{type}                     what was seen of a pulled provider, by compare-and-swap
+//! ├── leases/…                                                  who fetches from an origin, until when
+//! ├── standings/providers/hosted/{namespace}/{type}             what is deprecated, withdrawn or revoked, by compare-and-swap
+//! ├── standings/providers/{hostname}/{namespace}/{type}
+//! ├── standings/modules/{namespace}/{name}/{system}
+//! ├── audit/{number}                                            who changed what, append-only; each holds the digest of the one before
+//! ├── audit-head                                                which of them is about the newest
+//! ├── tokens/{id}                                               what is known of an API token, never the token
+//! ├── revocations/{id}                                          that one is revoked; metadata: from when
+//! ├── changes/revocations
+//! ├── keys/{namespace}                                          signing keys, by compare-and-swap
+//! ├── repair/cursor                                             how far the periodic repair is, by compare-and-swap
+//! ├── garbage/{sha256}.{extension}                              that an archive may be removed, by compare-and-swap
+//! └── oci/                                                      what is pushed; `:` cannot be in a repository's name
+//!     ├── blobs/{algorithm}/{digits}                            immutable bytes, shared by all repositories
+//!     ├── links/{repository}:{digest}                           that a repository has a blob, and its length
+//!     ├── manifests/{repository}:{digest}                       a manifest, byte for byte
+//!     ├── tags/{repository}:{tag}                               the digest of a manifest, or that it is gone
+//!     ├── referrers/{repository}:{subject}:{digest}             the descriptor of a manifest with this subject
+//!     ├── changes/{repository}                                  rewritten after each change of a tag
+//!     └── uploads/{id}                                          an upload, by compare-and-swap
+//!         └── {offset}-{writer}                                 a chunk of it, written once
+//!
+//! KV (the indices; each a pure function of the facts)
+//! ├── providers/hosted/{namespace}/{type}/versions              the response itself, streamed
+//! ├── providers/hosted/{namespace}/{type}/mirror                the same list as mirrors answer it
+//! ├── providers/hosted/{namespace}/{type}/version/{version}     what a package download is made of
+//! ├── providers/{hostname}/{namespace}/{type}/mirror
+//! ├── providers/{hostname}/{namespace}/{type}/version/{version}
+//! ├── modules/{namespace}/{name}/{system}/versions
+//! ├── modules/{namespace}/{name}/{system}/version/{version}
+//! ├── of each of these, as OCI clients ask for it:
+//! │   ├── …/tags                                                the list of tags, streamed
+//! │   ├── …/tag/{version}                                       the manifest of a version, streamed
+//! │   └── …/sha256/{digest}                                     a manifest, streamed; of a zip, that it is there
+//! ├── oci/{repository}:tags                                     the same of what is pushed
+//! ├── oci/{repository}:tag:{tag}
+//! ├── oci/{repository}:manifest:{digest}
+//! ├── oci/{repository}:blob:{digest}
+//! └── revocations                                               all revoked tokens
+//! ```
+//!
+//! `hosted` stands where a mirrored provider has its hostname; a hostname has a dot.
+
+mod bytes;
+mod parse;
+
+use std::fmt;
+
+use crate::auth::access::TokenId;
+use crate::model::address::{MirroredAddress, ModuleAddress, ProviderAddress};
+use crate::model::name::{Hostname, ModuleNamespace, Namespace};
+use crate::model::version::Version;
+use crate::oci::pushed::UploadId;
+use crate::oci::{Digest, RepositoryName, Tag};
+use crate::storage::signed_path::PulledPackage;
+use terrace_base::digest::Sha256;
+
+pub use bytes::{ArchiveKey, ArchiveKind, ArchiveNameError, BytesKey, ChunkKey, IncomingKey};
+pub use parse::PASSING;
+
+/// The package that versions belong to: a provider or a module.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Package {
+    /// A provider this registry hosts.
+    Provider(ProviderAddress),
+    /// A provider of another registry.
+    Mirrored(MirroredAddress),
+    /// A module this registry hosts.
+    Module(ModuleAddress),
+}
+
+/// A key in R2 that holds a document.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum FactKey {
+    /// One published version, immutable.
+    Release(Package, Version),
+    /// What changed last about a package.
+    Change(Package),
+    /// Up to which change of its package an index was written, for whoever waits to write the same.
+    Written(IndexKey),
+    /// The signing keys of a namespace.
+    SigningKeys(Namespace),
+    /// What was last seen of a provider at its origin.
+    Origin(MirroredAddress),
+    /// Who is fetching something from an origin, so that nobody else does.
+    Lease(Lease),
+    /// What is said of a package and its versions after their publish.
+    Standings(Package),
+    /// One entry of the audit log, by its number.
+    Audit(u64),
+    /// Which entry is the newest.
+    AuditHead,
+    /// What is known of a token.
+    Token(TokenId),
+    /// That a token is revoked.
+    Revocation(TokenId),
+    /// What changed last about revocations.
+    RevocationChange,
+    /// How far the periodic repair is.
+    RepairCursor,
+    /// That an archive, which nothing refers to, may be removed.
+    Garbage(ArchiveKey),
+    /// Something about a repository that clients push to.
+    Pushed(PushedFact),
+}
+
+/// A key in R2 that holds a document about what was pushed.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum PushedFact {
+    /// That a repository has a blob.
+    Link(RepositoryName, Digest),
+    /// A manifest.
+    Manifest(RepositoryName, Digest),
+    /// Which manifest a tag names.
+    Tag(RepositoryName, Tag),
+    /// That a manifest (the second) has the first as its subject.
+    Referrer(RepositoryName, Digest, Digest),
+    /// What changed last about the tags of a repository.
+    Change(RepositoryName),
+    /// An upload that is not complete.
+    Upload(UploadId),
+}
+
+/// What is fetched from an origin by one at a time.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Lease {
+    /// The list of a provider's versions.
+    Versions(MirroredAddress),
+    /// What is signed of a version.
+    Release(MirroredAddress, Version),
+    /// The bytes of a package. Not by their digest: a provider that names another one's would stand in
+    /// its way.
+    Package(Box<PulledPackage>),
+}
+
+/// A key in KV.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum IndexKey {
+    /// The answer of a package's `versions` route.
+    Versions(Package),
+    /// The answer of a provider's `index.json` in the network mirror.
+    MirrorVersions(Package),
+    /// What the `download` routes of one version are answered from.
+    Version(Package, Version),
+    /// The tags of a package's OCI repository.
+    Tags(Package),
+    /// The manifest that a tag of it names.
+    Tag(Package, Version),
+    /// Something in it that has a digest.
+    Content(Package, Sha256),
+    /// Something of a repository that clients push to.
+    Pushed(PushedIndex),
+    /// All revoked tokens.
+    Revocations,
+}
+
+/// A key in KV about what was pushed.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum PushedIndex {
+    /// The tags of a repository.
+    Tags(RepositoryName),
+    /// The manifest that a tag names.
+    Tag(RepositoryName, Tag),
+    /// A manifest.
+    Manifest(RepositoryName, Digest),
+    /// That there is a blob.
+    Blob(RepositoryName, Digest),
+}
+
+impl Package {
+    /// Returns a package of the same kind that nobody can publish: what is hidden is looked up there.
+    #[must_use]
+    pub fn hidden(mut self) -> Self {
+        match &mut self {
+            Self::Provider(address) => address.namespace = Namespace::hidden(),
+            Self::Module(address) => address.namespace = ModuleNamespace::hidden(),
+            Self::Mirrored(address) => address.hostname = Hostname::hidden(),
+        }
+        self
+    }
+
+    /// The address as people write it; `Display` is the way it is stored.
+    pub fn address(&self) -> String {
+        match self {
+            Self::Provider(address) => address.to_string(),
+            Self::Mirrored(address) => address.to_string(),
+            Self::Module(address) => address.to_string(),
+        }
+    }
+}
+
+impl IndexKey {
+    /// A key of the same kind that nothing has: whoever may not know whether there is something is
+    /// answered in the same time as if there were nothing.
+    pub(crate) fn hidden(&self) -> Self {
+        match self.clone() {
+            Self::Versions(package) => Self::Versions(package.hidden()),
+            Self::MirrorVersions(package) => Self::MirrorVersions(package.hidden()),
+            Self::Version(package, version) => Self::Version(package.hidden(), version),
+            Self::Tags(package) => Self::Tags(package.hidden()),
+            Self::Tag(package, version) => Self::Tag(package.hidden(), version),
+            Self::Content(package, digest) => Self::Content(package.hidden(), digest),
+            Self::Pushed(index) => Self::Pushed(index.hidden()),
+            Self::Revocations => Self::Revocations,
+        }
+    }
+}
+
+impl PushedIndex {
+    fn hidden(self) -> Self {
+        let nowhere = RepositoryName::hidden();
+        match self {
+            Self::Tags(_) => Self::Tags(nowhere),
+            Self::Tag(_, tag) => Self::Tag(nowhere, tag),
+            Self::Manifest(_, digest) => Self::Manifest(nowhere, digest),
+            Self::Blob(_, digest) => Self::Blob(nowhere, digest),
+        }
+    }
+}
+
+impl FactKey {
+    /// The prefix under which all releases of a package lie, and nothing else.
+    pub fn releases_of(package: &Package) -> String {
+        format!("releases/{package}/")
+    }
+
+    /// The prefix under which all releases of a namespace's hosted providers lie, and nothing else.
+    pub fn releases_in(namespace: &Namespace) -> String {
+        format!("releases/providers/hosted/{namespace}/")
+    }
+
+    /// The version in a key that starts with [`FactKey::releases_of`].
+    pub fn version_in(key: &str) -> Option<Version> {
+        key.rsplit('/').next()?.parse().ok()
+    }
+}
+
+/// Under which all archives lie that are to be published, and nothing else.
+pub const INCOMING: &str = "incoming/";
+
+/// Under which all entries of the audit log lie, and nothing else.
+pub const AUDIT: &str = "audit/";
+
+/// Under which all tokens lie, and nothing else.
+pub const TOKENS: &str = "tokens/";
+
+/// Under which all revocations lie, and nothing else.
+pub const REVOCATIONS: &str = "revocations/";
+
+/// Under which all published archives lie, and nothing else.
+pub const ARCHIVES: &str = "archives/";
+
+/// Under which all pushed blobs lie, and nothing else.
+pub const BLOBS: &str = "oci/blobs/";
+
+/// Under which all releases lie, and nothing else.
+pub const RELEASES: &str = "releases/";
+
+/// Under which it lies what was seen of pulled providers, and nothing else.
+pub const ORIGINS: &str = "origins/";
+
+/// Under which it lies what may be removed, and nothing else.
+pub const GARBAGE: &str = "garbage/";
+
+/// Under which all uploads lie, and nothing else. Their ids begin with their time, so the oldest
+/// come first.
+pub const UPLOADS: &str = "oci/uploads/";
+
+impl PushedFact {
+    /// The prefix under which all tags of a repository lie, and nothing else.
+    pub fn tags_of(repository: &RepositoryName) -> String {
+        format!("oci/tags/{repository}:")
+    }
+
+    /// The prefix under which all referrers of a manifest lie, and nothing else.
+    pub fn referrers_of(repository: &RepositoryName, subject: &Digest) -> String {
+        format!("oci/referrers/{repository}:{subject}:")
+    }
+}
+
+impl PushedIndex {
+    /// The fact that it has to follow: when that changes, so does this.
+    pub fn fact(&self) -> FactKey {
+        FactKey::Pushed(match self.clone() {
+            Self::Tags(repository) => PushedFact::Change(repository),
+            Self::Tag(repository, tag) => PushedFact::Tag(repository, tag),
+            Self::Manifest(repository, digest) => PushedFact::Manifest(repository, digest),
+            Self::Blob(repository, digest) => PushedFact::Link(repository, digest),
+        })
+    }
+
+    /// Of which repository it is.
+    pub fn repository(&self) -> &RepositoryName {
+        match self {
+            Self::Tags(repository)
+            | Self::Tag(repository, _)
+            | Self::Manifest(repository, _)
+            | Self::Blob(repository, _) => repository,
+        }
+    }
+}
+
+impl fmt::Display for Package {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Provider(address) => write!(f, "providers/hosted/{address}"),
+            Self::Mirrored(address) => write!(f, "providers/{address}"),
+            Self::Module(address) => write!(f, "modules/{address}"),
+        }
+    }
+}
+
+impl fmt::Display for FactKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Release(package, version) => write!(f, "releases/{package}/{version}"),
+            Self::Change(package) => write!(f, "changes/{package}"),
+            Self::Written(index) => write!(f, "written/{index}"),
+            Self::SigningKeys(namespace) => write!(f, "keys/{namespace}"),
+            Self::Origin(address) => write!(f, "{ORIGINS}{address}"),
+            Self::Lease(Lease::Versions(address)) => write!(f, "leases/versions/{address}"),
+            Self::Lease(Lease::Release(address, version)) => {
+                write!(f, "leases/releases/{address}/{version}")
+            }
+            Self::Lease(Lease::Package(package)) => write!(f, "leases/packages/{package}"),
+            Self::Standings(package) => write!(f, "standings/{package}"),
+            Self::Audit(number) => write!(f, "{AUDIT}{number:012}"),
+            Self::AuditHead => f.write_str("audit-head"),
+            Self::Token(id) => write!(f, "{TOKENS}{id}"),
+            Self::Revocation(id) => write!(f, "{REVOCATIONS}{id}"),
+            Self::RevocationChange => f.write_str("changes/revocations"),
+            Self::RepairCursor => f.write_str("repair/cursor"),
+            Self::Garbage(archive) => write!(f, "{GARBAGE}{}", archive.file_name()),
+            Self::Pushed(fact) => fact.fmt(f),
+        }
+    }
+}
+
+impl fmt::Display for PushedFact {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Link(repository, digest) => write!(f, "oci/links/{repository}:{digest}"),
+            Self::Manifest(repository, digest) => {
+                write!(f, "oci/manifests/{repository}:{digest}")
+            }
+            Self::Tag(repository, tag) => write!(f, "{}{tag}", Self::tags_of(repository)),
+            Self::Referrer(repository, subject, digest) => {
+                write!(f, "{}{digest}", Self::referrers_of(repository, subject))
+            }
+            Self::Change(repository) => write!(f, "oci/changes/{repository}"),
+            Self::Upload(id) => write!(f, "{UPLOADS}{id}"),
+        }
+    }
+}
+
+impl fmt::Display for PushedIndex {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tags(repository) => write!(f, "oci/{repository}:tags"),
+            Self::Tag(repository, tag) => write!(f, "oci/{repository}:tag:{tag}"),
+            Self::Manifest(repository, digest) => write!(f, "oci/{repository}:manifest:{digest}"),
+            Self::Blob(repository, digest) => write!(f, "oci/{repository}:blob:{digest}"),
+        }
+    }
+}
+
+impl fmt::Display for IndexKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Versions(package) => write!(f, "{package}/versions"),
+            Self::MirrorVersions(package) => write!(f, "{package}/mirror"),
+            Self::Version(package, version) => write!(f, "{package}/version/{version}"),
+            Self::Tags(package) => write!(f, "{package}/tags"),
+            Self::Tag(package, version) => write!(f, "{package}/tag/{version}"),
+            Self::Content(package, digest) => write!(f, "{package}/sha256/{digest}"),
+            Self::Revocations => f.write_str("revocations"),
+            Self::Pushed(index) => index.fmt(f),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::limits;
+    use terrace_archive::ArchiveFormat;
+
+    /// These texts are what is stored: changing one needs a migration of every bucket.
+    #[test]
+    fn the_layout_is_pinned() {
+        let provider = Package::Provider("acme/widget".parse().unwrap());
+        let mirrored = Package::Mirrored("registry.example.com/acme/widget".parse().unwrap());
+        let module = Package::Module("acme/vpc/aws".parse().unwrap());
+        let version: Version = "1.2.3+b.1".parse().unwrap();
+        let archive = ArchiveKey::of(b"", ArchiveKind::Archive(ArchiveFormat::TarGz));
+        for (key, text) in [
+            (
+                FactKey::Release(provider.clone(), version.clone()).to_string(),
+                "releases/providers/hosted/acme/widget/1.2.3+b.1",
+            ),
+            (
+                FactKey::Release(module.clone(), version.clone()).to_string(),
+                "releases/modules/acme/vpc/aws/1.2.3+b.1",
+            ),
+            (
+                FactKey::Release(mirrored.clone(), version.clone()).to_string(),
+                "releases/providers/registry.example.com/acme/widget/1.2.3+b.1",
+            ),
+            (
+                FactKey::Change(mirrored.clone()).to_string(),
+                "changes/providers/registry.example.com/acme/widget",
+            ),
+            (
+                IndexKey::MirrorVersions(mirrored.clone()).to_string(),
+                "providers/registry.example.com/acme/widget/mirror",
+            ),
+            (
+                IndexKey::MirrorVersions(provider.clone()).to_string(),
+                "providers/hosted/acme/widget/mirror",
+            ),
+            (
+                IndexKey::Version(mirrored.clone(), version.clone()).to_string(),
+                "providers/registry.example.com/acme/widget/version/1.2.3+b.1",
+            ),
+            (
+                FactKey::Change(provider.clone()).to_string(),
+                "changes/providers/hosted/acme/widget",
+            ),
+            (
+                FactKey::Written(IndexKey::Tags(provider.clone())).to_string(),
+                "written/providers/hosted/acme/widget/tags",
+            ),
+            (
+                FactKey::SigningKeys("acme".parse().unwrap()).to_string(),
+                "keys/acme",
+            ),
+            (
+                BytesKey::from(archive.incoming(&module, &version)).to_string(),
+                "incoming/fd838953ec969d007d13986574d6e46fa6df67dc0bc6d101221449ec898aecc9.\
+                 e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855.tar.gz",
+            ),
+            (
+                archive.to_string(),
+                "archives/e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855.tar.gz",
+            ),
+            (
+                IndexKey::Versions(provider.clone()).to_string(),
+                "providers/hosted/acme/widget/versions",
+            ),
+            (
+                IndexKey::Version(provider, version.clone()).to_string(),
+                "providers/hosted/acme/widget/version/1.2.3+b.1",
+            ),
+            (
+                IndexKey::Versions(module.clone()).to_string(),
+                "modules/acme/vpc/aws/versions",
+            ),
+            (
+                IndexKey::Version(module, version).to_string(),
+                "modules/acme/vpc/aws/version/1.2.3+b.1",
+            ),
+        ] {
+            assert_eq!(key, text);
+        }
+    }
+
+    #[test]
+    fn the_layout_of_what_is_pushed_is_pinned() {
+        let repository = RepositoryName::parse("team/app").unwrap();
+        let tag = Tag::parse("v1.0").unwrap();
+        let digest = Digest::Sha256(Sha256::of(b""));
+        let id = UploadId::new(terrace_base::time::UnixTime(1_800_000_000), [7; 16]);
+        let empty = "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+        let digits = empty.trim_start_matches("sha256:");
+        for (fact, text) in [
+            (
+                PushedFact::Link(repository.clone(), digest),
+                format!("oci/links/team/app:{empty}"),
+            ),
+            (
+                PushedFact::Manifest(repository.clone(), digest),
+                format!("oci/manifests/team/app:{empty}"),
+            ),
+            (
+                PushedFact::Tag(repository.clone(), tag.clone()),
+                "oci/tags/team/app:v1.0".to_owned(),
+            ),
+            (
+                PushedFact::Referrer(repository.clone(), digest, digest),
+                format!("oci/referrers/team/app:{empty}:{empty}"),
+            ),
+            (
+                PushedFact::Change(repository.clone()),
+                "oci/changes/team/app".to_owned(),
+            ),
+            (PushedFact::Upload(id), format!("oci/uploads/{id}")),
+        ] {
+            assert_eq!(FactKey::Pushed(fact).to_string(), text);
+        }
+        for (index, text) in [
+            (
+                PushedIndex::Tags(repository.clone()),
+                "oci/team/app:tags".to_owned(),
+            ),
+            (
+                PushedIndex::Tag(repository.clone(), tag),
+                "oci/team/app:tag:v1.0".to_owned(),
+            ),
+            (
+                PushedIndex::Manifest(repository.clone(), digest),
+                format!("oci/team/app:manifest:{empty}"),
+            ),
+            (
+                PushedIndex::Blob(repository, digest),
+                format!("oci/team/app:blob:{empty}"),
+            ),
+        ] {
+            assert_eq!(IndexKey::Pushed(index).to_string(), text);
+        }
+        let blob = BytesKey::Blob(digest);
+        assert_eq!(blob.to_string(), format!("oci/blobs/sha256/{digits}"));
+        let chunk = ChunkKey {
+            upload: id,
+            offset: 5,
+            writer: 255,
+        };
+        let key = format!("oci/uploads/{id}/5-00000000000000ff");
+        assert_eq!(chunk.to_string(), key);
+    }
+
+    #[test]
+    fn the_longest_key_of_what_is_pushed_fits_kv_and_r2() {
+        let name = "a".repeat(limits::REPOSITORY_BYTES);
+        let repository = RepositoryName::parse(&name).unwrap();
+        let digest = Digest::Sha512(terrace_base::digest::Sha512::of(b""));
+        let index = IndexKey::Pushed(PushedIndex::Manifest(repository.clone(), digest));
+        assert!(index.to_string().len() <= 512);
+        let fact = FactKey::Pushed(PushedFact::Referrer(repository, digest, digest));
+        assert!(fact.to_string().len() <= 1_024);
+    }
+
+    #[test]
+    fn the_longest_key_fits_kv() {
+        let part = "a".repeat(limits::NAME_BYTES);
+        let version = format!("1.0.0-{}", "a".repeat(limits::VERSION_BYTES - 6));
+        let module = format!("{part}/{part}/{part}").parse().unwrap();
+        let key = IndexKey::Version(Package::Module(module), version.parse().unwrap());
+        assert!(key.to_string().len() <= 512);
+        let label = "a".repeat(limits::PROVIDER_PART_BYTES);
+        let rest = "a".repeat(limits::HOSTNAME_BYTES - 3 * (limits::PROVIDER_PART_BYTES + 1));
+        let hostname = format!("{label}.{label}.{label}.{rest}");
+        let mirrored = format!("{hostname}/{label}/{label}").parse().unwrap();
+        let key = IndexKey::Version(Package::Mirrored(mirrored), version.parse().unwrap());
+        assert!(key.to_string().len() <= 512);
+    }
+}

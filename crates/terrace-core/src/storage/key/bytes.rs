@@ -1,0 +1,311 @@
+//! Keys in R2 that hold bytes.
+
+use std::fmt;
+use std::str::FromStr;
+
+use super::{INCOMING, Package, UPLOADS};
+use crate::model::version::Version;
+use crate::oci::Digest;
+use crate::oci::pushed::UploadId;
+use terrace_archive::ArchiveFormat;
+use terrace_base::digest::Sha256;
+
+/// A key in R2 that holds bytes named by their own digest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct ArchiveKey {
+    /// The digest of the bytes.
+    pub digest: Sha256,
+    /// What the bytes are.
+    pub kind: ArchiveKind,
+}
+
+/// A key in R2 that holds bytes for clients: a published archive, or a blob that was pushed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum BytesKey {
+    /// Published.
+    Archive(ArchiveKey),
+    /// To be published by somebody who may not read all that is stored: whoever names an archive has to
+    /// bring it, and knowing the digest of another one's opens nothing.
+    Incoming(IncomingKey),
+    /// Pushed.
+    Blob(Digest),
+}
+
+/// A key in R2 that holds an archive which was brought to be published.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct IncomingKey {
+    /// The digest of the key of the release that it is brought for.
+    release: Sha256,
+    /// What it is going to be.
+    pub archive: ArchiveKey,
+}
+
+/// A chunk of an upload: the bytes from `offset` on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct ChunkKey {
+    /// Of which upload.
+    pub upload: UploadId,
+    /// Where it begins.
+    pub offset: u64,
+    /// Names the request that brought it: of two at once neither writes over the other's.
+    pub writer: u64,
+}
+
+impl ChunkKey {
+    /// What follows [`UPLOADS`] in its key.
+    pub fn name(&self) -> String {
+        let Self {
+            upload,
+            offset,
+            writer,
+        } = self;
+        format!("{upload}/{offset}-{writer:016x}")
+    }
+}
+
+/// What content-addressed bytes are. It decides the extension, which clients read meaning from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ArchiveKind {
+    /// A provider package or a module.
+    Archive(ArchiveFormat),
+    /// The text of a SHA256SUMS file.
+    Shasums,
+    /// A binary detached OpenPGP signature.
+    Signature,
+}
+
+impl ArchiveKind {
+    const ALL: [Self; 4] = [
+        Self::Archive(ArchiveFormat::Zip),
+        Self::Archive(ArchiveFormat::TarGz),
+        Self::Shasums,
+        Self::Signature,
+    ];
+
+    /// The end of the key, after a dot. go-getter unpacks a module by it (clients.md 4.1).
+    pub fn extension(self) -> &'static str {
+        match self {
+            Self::Archive(format) => format.extension(),
+            Self::Shasums => "SHA256SUMS",
+            Self::Signature => "sig",
+        }
+    }
+
+    /// The content type the object is stored and served with.
+    pub fn content_type(self) -> &'static str {
+        match self {
+            Self::Archive(format) => format.content_type(),
+            Self::Shasums => "text/plain; charset=utf-8",
+            Self::Signature => "application/pgp-signature",
+        }
+    }
+}
+
+impl ArchiveKey {
+    /// The key that `bytes` are stored under.
+    pub fn of(bytes: &[u8], kind: ArchiveKind) -> Self {
+        Self {
+            digest: Sha256::of(bytes),
+            kind,
+        }
+    }
+
+    /// The key that it is brought under for a release.
+    pub fn incoming(self, package: &Package, version: &Version) -> IncomingKey {
+        let release = format!("releases/{package}/{version}");
+        IncomingKey {
+            release: Sha256::of(release.as_bytes()),
+            archive: self,
+        }
+    }
+
+    /// The last part of the key: `{sha256}.{extension}`.
+    pub fn file_name(&self) -> String {
+        format!("{}.{}", self.digest, self.kind.extension())
+    }
+}
+
+impl IncomingKey {
+    fn file_name(&self) -> String {
+        format!("{}.{}", self.release, self.archive.file_name())
+    }
+}
+
+impl fmt::Display for ArchiveKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "archives/{}.{}", self.digest, self.kind.extension())
+    }
+}
+
+impl BytesKey {
+    /// The last part of a signed path: the digest in hexadecimal and what the bytes are.
+    pub fn file_name(&self) -> String {
+        match self {
+            Self::Archive(archive) => archive.file_name(),
+            Self::Incoming(incoming) => incoming.file_name(),
+            Self::Blob(digest) => format!("{}{BLOB}", digest.hex()),
+        }
+    }
+
+    /// The content type the object is stored and served with.
+    pub fn content_type(&self) -> &'static str {
+        match self {
+            Self::Archive(archive) | Self::Incoming(IncomingKey { archive, .. }) => {
+                archive.kind.content_type()
+            }
+            Self::Blob(_) => "application/octet-stream",
+        }
+    }
+
+    /// The digest of the bytes.
+    pub fn digest(&self) -> Digest {
+        match self {
+            Self::Archive(archive) | Self::Incoming(IncomingKey { archive, .. }) => {
+                Digest::Sha256(archive.digest)
+            }
+            Self::Blob(digest) => *digest,
+        }
+    }
+}
+
+/// What the name of a blob ends in.
+const BLOB: &str = ".blob";
+
+impl From<ArchiveKey> for BytesKey {
+    fn from(archive: ArchiveKey) -> Self {
+        Self::Archive(archive)
+    }
+}
+
+impl From<IncomingKey> for BytesKey {
+    fn from(incoming: IncomingKey) -> Self {
+        Self::Incoming(incoming)
+    }
+}
+
+impl fmt::Display for BytesKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Archive(archive) => archive.fmt(f),
+            Self::Incoming(incoming) => write!(f, "{INCOMING}{}", incoming.file_name()),
+            Self::Blob(digest) => write!(f, "oci/blobs/{}/{}", digest.algorithm(), digest.hex()),
+        }
+    }
+}
+
+impl fmt::Display for ChunkKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{UPLOADS}{}", self.name())
+    }
+}
+
+impl FromStr for BytesKey {
+    type Err = ArchiveNameError;
+
+    /// Reads [`BytesKey::file_name`], in its canonical form only.
+    fn from_str(text: &str) -> Result<Self, ArchiveNameError> {
+        if let Some(digits) = text.strip_suffix(BLOB) {
+            let digest = Digest::from_hex(digits);
+            return digest.map(Self::Blob).ok_or(ArchiveNameError);
+        }
+        let (first, rest) = text.split_once('.').ok_or(ArchiveNameError)?;
+        match rest.parse() {
+            Ok(archive) => {
+                let release = lower_digest(first)?;
+                Ok(Self::Incoming(IncomingKey { release, archive }))
+            }
+            Err(_) => text.parse().map(Self::Archive),
+        }
+    }
+}
+
+/// A text is not `{sha256}.{extension}`.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("not the name of an archive")]
+pub struct ArchiveNameError;
+
+fn lower_digest(text: &str) -> Result<Sha256, ArchiveNameError> {
+    if text.bytes().any(|byte| byte.is_ascii_uppercase()) {
+        return Err(ArchiveNameError);
+    }
+    text.parse().map_err(|_| ArchiveNameError)
+}
+
+impl FromStr for ArchiveKey {
+    type Err = ArchiveNameError;
+
+    /// Reads [`ArchiveKey::file_name`], in its canonical form only.
+    fn from_str(text: &str) -> Result<Self, ArchiveNameError> {
+        let (digest, extension) = text.split_once('.').ok_or(ArchiveNameError)?;
+        Ok(Self {
+            digest: lower_digest(digest)?,
+            kind: ArchiveKind::ALL
+                .into_iter()
+                .find(|kind| kind.extension() == extension)
+                .ok_or(ArchiveNameError)?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_of_a_blob_reads_back_and_nothing_else_does() {
+        for digest in [
+            Digest::Sha256(Sha256::of(b"x")),
+            Digest::Sha512(terrace_base::digest::Sha512::of(b"x")),
+        ] {
+            let key = BytesKey::Blob(digest);
+            assert_eq!(key.file_name().parse(), Ok(key));
+            let upper = digest.hex().to_ascii_uppercase();
+            assert!(format!("{upper}.blob").parse::<BytesKey>().is_err());
+        }
+        for text in [".blob", "0.blob", "blob"] {
+            assert!(text.parse::<BytesKey>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_name_of_what_comes_in_reads_back_and_nothing_else_does() {
+        for kind in ArchiveKind::ALL {
+            let module = Package::Module("acme/vpc/aws".parse().unwrap());
+            let version = "1.0.0".parse().unwrap();
+            let key = BytesKey::Incoming(ArchiveKey::of(b"x", kind).incoming(&module, &version));
+            let name = key.file_name();
+            assert_eq!(name.parse(), Ok(key));
+            let (of_release, of_archive) = name.split_once('.').unwrap();
+            let upper = format!("{}.{of_archive}", of_release.to_ascii_uppercase());
+            let short = format!(
+                "{}.{of_archive}",
+                of_release.trim_start_matches(char::is_alphanumeric)
+            );
+            for text in [&upper, &short, &format!("{name}.zip"), &format!(".{name}")] {
+                assert_eq!(text.parse::<BytesKey>(), Err(ArchiveNameError), "{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn an_archive_name_reads_back_and_nothing_else_does() {
+        for kind in ArchiveKind::ALL {
+            let key = ArchiveKey::of(b"x", kind);
+            assert_eq!(key.file_name().parse(), Ok(key));
+        }
+        let name = ArchiveKey::of(b"x", ArchiveKind::Signature).file_name();
+        for text in [
+            "",
+            ".sig",
+            name.trim_start_matches(|c: char| c.is_ascii_hexdigit()),
+            &name.to_ascii_uppercase(),
+            &name.replace("sig", "exe"),
+        ] {
+            assert_eq!(
+                text.parse::<ArchiveKey>(),
+                Err(ArchiveNameError),
+                "{text:?}"
+            );
+        }
+    }
+}

@@ -1,0 +1,445 @@
+//! Stored keys read back: only in their one spelling, so that a key and what it names are the same.
+
+use super::{
+    ARCHIVES, AUDIT, ArchiveKey, BLOBS, BytesKey, FactKey, GARBAGE, INCOMING, IndexKey, ORIGINS,
+    Package, PushedFact, PushedIndex, RELEASES, REVOCATIONS, TOKENS, UPLOADS,
+};
+use crate::model::address::{MirroredAddress, ModuleAddress, ProviderAddress};
+use crate::oci::{Digest, RepositoryName, Tag};
+
+/// Under which there is nothing that a copy of the registry needs: bytes, which are copied by themselves,
+/// and what is only for now.
+pub const PASSING: [&str; 11] = [
+    ARCHIVES,
+    "audit-head",
+    "changes/",
+    GARBAGE,
+    INCOMING,
+    "leases/",
+    BLOBS,
+    "oci/changes/",
+    UPLOADS,
+    "repair/",
+    "written/",
+];
+
+impl Package {
+    /// Reads the way a package is stored, as `Display` writes it.
+    pub fn parse_key(text: &str) -> Option<Self> {
+        let package = if let Some(address) = text.strip_prefix("modules/") {
+            Self::Module(address.parse().ok()?)
+        } else if let Some(address) = text.strip_prefix("providers/hosted/") {
+            Self::Provider(address.parse().ok()?)
+        } else {
+            Self::Mirrored(text.strip_prefix("providers/")?.parse().ok()?)
+        };
+        (package.to_string() == text).then_some(package)
+    }
+
+    /// Reads an address as people write it: `namespace/type`, `hostname/namespace/type` or
+    /// `namespace/name/system`. A hostname has a dot, and nothing else has one.
+    pub fn parse_address(text: &str) -> Option<Self> {
+        let provider = |text: &str| text.parse::<ProviderAddress>().ok().map(Self::Provider);
+        let mirrored = |text: &str| text.parse::<MirroredAddress>().ok().map(Self::Mirrored);
+        let module = |text: &str| text.parse::<ModuleAddress>().ok().map(Self::Module);
+        provider(text)
+            .or_else(|| mirrored(text))
+            .or_else(|| module(text))
+    }
+}
+
+impl FactKey {
+    /// Reads the key of a fact that lasts, or of garbage; `None` for one of another shape, and for what is
+    /// [`PASSING`].
+    pub fn parse(text: &str) -> Option<Self> {
+        let key = Self::read(text)?;
+        (key.to_string() == text).then_some(key)
+    }
+
+    fn read(text: &str) -> Option<Self> {
+        if let Some(rest) = text.strip_prefix(RELEASES) {
+            let (package, version) = rest.rsplit_once('/')?;
+            let package = Package::parse_key(package)?;
+            return Some(Self::Release(package, version.parse().ok()?));
+        }
+        if let Some(rest) = text.strip_prefix("oci/") {
+            return read_pushed(rest).map(Self::Pushed);
+        }
+        if let Some(package) = text.strip_prefix("standings/") {
+            return Package::parse_key(package).map(Self::Standings);
+        }
+        if let Some(number) = text.strip_prefix(AUDIT) {
+            return number.parse().ok().map(Self::Audit);
+        }
+        if let Some(id) = text.strip_prefix(TOKENS) {
+            return id.parse().ok().map(Self::Token);
+        }
+        if let Some(id) = text.strip_prefix(REVOCATIONS) {
+            return id.parse().ok().map(Self::Revocation);
+        }
+        if let Some(name) = text.strip_prefix(GARBAGE) {
+            return name.parse().ok().map(Self::Garbage);
+        }
+        if let Some(address) = text.strip_prefix(ORIGINS) {
+            return address.parse().ok().map(Self::Origin);
+        }
+        let namespace = text.strip_prefix("keys/")?;
+        namespace.parse().ok().map(Self::SigningKeys)
+    }
+
+    /// Reads the key of a release as people write it: `ADDRESS@VERSION`.
+    pub fn parse_release(text: &str) -> Option<Self> {
+        let (address, version) = text.rsplit_once('@')?;
+        let package = Package::parse_address(address)?;
+        Some(Self::Release(package, version.parse().ok()?))
+    }
+
+    /// Whether nothing that the registry does removes it, so that its absence is a loss. A client deletes
+    /// what it has pushed; tokens and sightings of an origin, if lost, are made again.
+    pub fn stays(&self) -> bool {
+        match self {
+            Self::Release(..)
+            | Self::SigningKeys(_)
+            | Self::Standings(_)
+            | Self::Audit(_)
+            | Self::Revocation(_) => true,
+            Self::Token(_)
+            | Self::Origin(_)
+            | Self::Pushed(_)
+            | Self::Change(_)
+            | Self::Written(_)
+            | Self::Lease(_)
+            | Self::AuditHead
+            | Self::RevocationChange
+            | Self::RepairCursor
+            | Self::Garbage(_) => false,
+        }
+    }
+
+    /// Whether it is written once and never changes.
+    pub fn is_immutable(&self) -> bool {
+        match self {
+            // That of a mirrored provider gains platforms.
+            Self::Release(package, _) => !matches!(package, Package::Mirrored(_)),
+            Self::Audit(_) => true,
+            _ => false,
+        }
+    }
+
+    /// Whether it is part of what the registry is, and belongs into a copy of it. Whoever adds a kind of
+    /// fact decides it here: what lasts is read by [`FactKey::parse`], and what does not lies below one of
+    /// [`PASSING`].
+    pub fn lasts(&self) -> bool {
+        match self {
+            Self::Release(..)
+            | Self::SigningKeys(_)
+            | Self::Origin(_)
+            | Self::Standings(_)
+            | Self::Audit(_)
+            | Self::Token(_)
+            | Self::Revocation(_) => true,
+            Self::Change(_)
+            | Self::Written(_)
+            | Self::Lease(_)
+            // A hint, which follows from the entries.
+            | Self::AuditHead
+            | Self::RevocationChange
+            | Self::RepairCursor
+            | Self::Garbage(_) => false,
+            Self::Pushed(fact) => match fact {
+                PushedFact::Link(..)
+                | PushedFact::Manifest(..)
+                | PushedFact::Tag(..)
+                | PushedFact::Referrer(..) => true,
+                PushedFact::Change(_) | PushedFact::Upload(_) => false,
+            },
+        }
+    }
+}
+
+fn read_pushed(text: &str) -> Option<PushedFact> {
+    let (kind, rest) = text.split_once('/')?;
+    // No repository has a colon in its name.
+    let (repository, name) = rest.split_once(':')?;
+    let repository = RepositoryName::parse(repository).ok()?;
+    let digest = |text: &str| Digest::parse(text).ok();
+    match kind {
+        "links" => Some(PushedFact::Link(repository, digest(name)?)),
+        "manifests" => Some(PushedFact::Manifest(repository, digest(name)?)),
+        "tags" => Some(PushedFact::Tag(repository, Tag::parse(name)?)),
+        "referrers" => {
+            // Two digests, each of which has a colon.
+            let (algorithm, rest) = name.split_once(':')?;
+            let (digits, second) = rest.split_once(':')?;
+            let first = digest(&format!("{algorithm}:{digits}"))?;
+            Some(PushedFact::Referrer(repository, first, digest(second)?))
+        }
+        _ => None,
+    }
+}
+
+impl IndexKey {
+    /// Reads the key of an index; `None` for one of another shape.
+    pub fn parse(text: &str) -> Option<Self> {
+        let key = Self::read(text)?;
+        (key.to_string() == text).then_some(key)
+    }
+
+    fn read(text: &str) -> Option<Self> {
+        if let Some(rest) = text.strip_prefix("oci/") {
+            return read_pushed_index(rest).map(Self::Pushed);
+        }
+        if text == Self::Revocations.to_string() {
+            return Some(Self::Revocations);
+        }
+        let (rest, last) = text.rsplit_once('/')?;
+        if let Some(package) = Package::parse_key(rest) {
+            return match last {
+                "versions" => Some(Self::Versions(package)),
+                "mirror" => Some(Self::MirrorVersions(package)),
+                "tags" => Some(Self::Tags(package)),
+                _ => None,
+            };
+        }
+        let (package, kind) = rest.rsplit_once('/')?;
+        let package = Package::parse_key(package)?;
+        match kind {
+            "version" => Some(Self::Version(package, last.parse().ok()?)),
+            "tag" => Some(Self::Tag(package, last.parse().ok()?)),
+            "sha256" => Some(Self::Content(package, last.parse().ok()?)),
+            _ => None,
+        }
+    }
+
+    /// The package that it is about, if it is about one.
+    pub fn package(&self) -> Option<&Package> {
+        match self {
+            Self::Versions(package)
+            | Self::MirrorVersions(package)
+            | Self::Tags(package)
+            | Self::Version(package, _)
+            | Self::Tag(package, _)
+            | Self::Content(package, _) => Some(package),
+            Self::Pushed(_) | Self::Revocations => None,
+        }
+    }
+}
+
+fn read_pushed_index(text: &str) -> Option<PushedIndex> {
+    let (repository, name) = text.split_once(':')?;
+    let repository = RepositoryName::parse(repository).ok()?;
+    let (kind, name) = name.split_once(':').unwrap_or((name, ""));
+    let digest = || Digest::parse(name).ok();
+    match kind {
+        "tags" => Some(PushedIndex::Tags(repository)),
+        "tag" => Some(PushedIndex::Tag(repository, Tag::parse(name)?)),
+        "manifest" => Some(PushedIndex::Manifest(repository, digest()?)),
+        "blob" => Some(PushedIndex::Blob(repository, digest()?)),
+        _ => None,
+    }
+}
+
+impl BytesKey {
+    /// Reads a whole key, as `Display` writes it.
+    pub fn parse_key(text: &str) -> Option<Self> {
+        let key = match text.strip_prefix(ARCHIVES) {
+            Some(name) => Self::Archive(name.parse::<ArchiveKey>().ok()?),
+            None => {
+                let digest = text.strip_prefix(BLOBS)?.replacen('/', ":", 1);
+                Self::Blob(Digest::parse(&digest).ok()?)
+            }
+        };
+        (key.to_string() == text).then_some(key)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::oci::pushed::UploadId;
+    use crate::storage::key::{ArchiveKind, Lease};
+    use terrace_archive::ArchiveFormat;
+    use terrace_base::digest::Sha256;
+    use terrace_base::time::UnixTime;
+
+    fn packages() -> [Package; 3] {
+        [
+            Package::Provider("acme/widget".parse().unwrap()),
+            Package::Mirrored("registry.example.com/acme/widget".parse().unwrap()),
+            Package::Module("Acme/vpc_2/aws".parse().unwrap()),
+        ]
+    }
+
+    fn archive() -> ArchiveKey {
+        ArchiveKey::of(b"", ArchiveKind::Archive(ArchiveFormat::TarGz))
+    }
+
+    /// One of each kind; `lasts` is where the compiler asks for a new one.
+    fn facts() -> Vec<FactKey> {
+        let mirrored: MirroredAddress = "registry.example.com/acme/widget".parse().unwrap();
+        let repository = RepositoryName::parse("team/app").unwrap();
+        let digest = Digest::Sha256(Sha256::of(b""));
+        let id = "0123456789abcdef".parse().unwrap();
+        let mut keys: Vec<FactKey> = packages()
+            .into_iter()
+            .flat_map(|package| {
+                [
+                    FactKey::Release(package.clone(), "1.2.3-RC.1+b.1".parse().unwrap()),
+                    FactKey::Standings(package.clone()),
+                    FactKey::Change(package),
+                ]
+            })
+            .collect();
+        let pushed = [
+            PushedFact::Link(repository.clone(), digest),
+            PushedFact::Manifest(repository.clone(), digest),
+            PushedFact::Tag(repository.clone(), Tag::parse("Latest_1").unwrap()),
+            PushedFact::Referrer(repository.clone(), digest, digest),
+            PushedFact::Change(repository),
+            PushedFact::Upload(UploadId::new(UnixTime(0), [0; 16])),
+        ];
+        keys.extend(pushed.map(FactKey::Pushed));
+        keys.extend([
+            FactKey::SigningKeys("acme".parse().unwrap()),
+            FactKey::Origin(mirrored.clone()),
+            FactKey::Lease(Lease::Versions(mirrored)),
+            FactKey::Audit(7),
+            FactKey::AuditHead,
+            FactKey::Token(id),
+            FactKey::Revocation(id),
+            FactKey::RevocationChange,
+            FactKey::RepairCursor,
+            FactKey::Written(IndexKey::Revocations),
+            FactKey::Garbage(archive()),
+        ]);
+        keys
+    }
+
+    #[test]
+    fn what_lasts_is_read_back_and_everything_else_lies_apart() {
+        for key in facts() {
+            let text = key.to_string();
+            let is_passing = PASSING.iter().any(|prefix| text.starts_with(prefix));
+            assert_eq!(is_passing, !key.lasts(), "{text}");
+            if key.lasts() || matches!(key, FactKey::Garbage(_)) {
+                assert_eq!(FactKey::parse(&text), Some(key));
+            }
+        }
+    }
+
+    #[test]
+    fn every_index_is_read_back() {
+        let repository = RepositoryName::parse("team/app").unwrap();
+        let digest = Digest::Sha256(Sha256::of(b""));
+        let mut keys = vec![IndexKey::Revocations];
+        for package in packages() {
+            let version = || "1.2.3-RC.1+b.1".parse().unwrap();
+            keys.extend([
+                IndexKey::Versions(package.clone()),
+                IndexKey::MirrorVersions(package.clone()),
+                IndexKey::Tags(package.clone()),
+                IndexKey::Version(package.clone(), version()),
+                IndexKey::Tag(package.clone(), version()),
+                IndexKey::Content(package, Sha256::of(b"")),
+            ]);
+        }
+        let pushed = [
+            PushedIndex::Tags(repository.clone()),
+            PushedIndex::Tag(repository.clone(), Tag::parse("Latest_1").unwrap()),
+            PushedIndex::Manifest(repository.clone(), digest),
+            PushedIndex::Blob(repository, digest),
+        ];
+        keys.extend(pushed.map(IndexKey::Pushed));
+        for key in keys {
+            assert_eq!(IndexKey::parse(&key.to_string()), Some(key));
+        }
+    }
+
+    #[test]
+    fn bytes_are_read_back() {
+        for key in [
+            BytesKey::Archive(archive()),
+            BytesKey::Blob(Digest::Sha256(Sha256::of(b""))),
+        ] {
+            assert_eq!(BytesKey::parse_key(&key.to_string()), Some(key));
+        }
+    }
+
+    #[test]
+    fn addresses_tell_by_their_shape_what_they_are_of() {
+        for package in packages() {
+            assert_eq!(Package::parse_address(&package.address()), Some(package));
+        }
+        assert_eq!(Package::parse_address("acme"), None);
+    }
+
+    #[test]
+    fn a_release_is_named_by_its_address_and_version() {
+        let key = |text| FactKey::parse_release(text).map(|key| key.to_string());
+        assert_eq!(
+            key("acme/widget@1.0.0-rc.1+b").as_deref(),
+            Some("releases/providers/hosted/acme/widget/1.0.0-rc.1+b")
+        );
+        assert_eq!(
+            key("acme/vpc/aws@1.0.0").as_deref(),
+            Some("releases/modules/acme/vpc/aws/1.0.0")
+        );
+        for text in [
+            "acme/widget",
+            "acme/widget@",
+            "acme@1.0.0",
+            "acme/widget@one",
+            "@1.0.0",
+        ] {
+            assert_eq!(key(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_document_that_stays_lasts() {
+        for key in facts() {
+            assert!(!key.stays() || key.lasts(), "{key}");
+            assert!(!key.is_immutable() || key.stays(), "{key}");
+        }
+    }
+
+    #[test]
+    fn another_spelling_is_another_key_and_none_of_ours() {
+        let digest = Digest::Sha256(Sha256::of(b"")).to_string();
+        for text in [
+            "",
+            "releases/",
+            "releases/providers/hosted/ACME/widget/1.0.0",
+            "releases/providers/hosted/acme/widget/v1.0.0",
+            "releases/providers/hosted/acme/widget",
+            "releases/modules/acme/vpc/aws/1.0",
+            "keys/ACME",
+            "keys/a/b",
+            "tokens/0123",
+            "audit/7",
+            "standings/widget",
+            "oci/links/app",
+            "oci/tags/app:",
+            "oci/else/app:latest",
+            &format!("oci/referrers/app:{digest}"),
+            &format!("oci/manifests/app:{}", digest.to_uppercase()),
+        ] {
+            assert_eq!(FactKey::parse(text), None, "{text}");
+        }
+        for text in [
+            "",
+            "versions",
+            "providers/hosted/acme/widget",
+            "providers/hosted/acme/widget/else",
+            "providers/hosted/acme/widget/version/1",
+            "oci/app:tag",
+            "oci/app:else:latest",
+            "oci/app:tags:latest",
+        ] {
+            assert_eq!(IndexKey::parse(text), None, "{text}");
+        }
+        for text in ["archives/x.zip", "oci/blobs/sha256", "oci/blobs/md5/00"] {
+            assert_eq!(BytesKey::parse_key(text), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,410 @@
+//! A release: one published version, an immutable fact.
+//!
+//! Each is stored as one JSON document. One that is hosted here is created once and never replaced;
+//! a mirrored one may gain platforms, and what it says already never changes. The formats are
+//! pinned by tests: changing one needs a new schema number and a way to read the old one.
+
+mod mirrored;
+
+use serde::{Deserialize, Serialize};
+
+use crate::model::address::{ModuleAddress, ProviderAddress};
+use crate::model::package_hash::PackageHash;
+use crate::model::platform::Platform;
+use crate::model::protocol_version::ProtocolVersion;
+use crate::model::source::SourceDocument;
+use crate::model::subdir::Subdir;
+use crate::model::version::Version;
+use crate::storage::key::{ArchiveKey, ArchiveKind, Package};
+use terrace_archive::ArchiveFormat;
+use terrace_base::digest::Sha256;
+
+pub use mirrored::{MirroredContents, MirroredRelease, OfferedPackage, SignedDocument};
+
+/// The schema of the documents written here.
+const SCHEMA: u32 = 1;
+
+/// One published version of a provider or a module.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Release {
+    /// Of a provider.
+    Provider(ProviderRelease),
+    /// Of another registry's provider.
+    Mirrored(MirroredRelease),
+    /// Of a module.
+    Module(ModuleRelease),
+}
+
+/// What every release document begins with.
+#[derive(Deserialize)]
+struct Head {
+    kind: Kind,
+    schema: u32,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Kind {
+    Provider,
+    Mirrored,
+    Module,
+}
+
+/// One published version of a provider.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProviderRelease {
+    schema: u32,
+    /// Whose version it is.
+    pub address: ProviderAddress,
+    /// The version.
+    pub version: Version,
+    /// When it was committed, in seconds since 1970.
+    pub published_at: u64,
+    /// The plugin protocols it speaks, ascending.
+    pub protocols: Vec<ProtocolVersion>,
+    /// Where the SHA256SUMS text lies.
+    pub shasums: Sha256,
+    /// Where its binary signature lies.
+    pub signature: Sha256,
+    /// The key that made the signature, as it was then.
+    pub signing_key: SigningKeyDocument,
+    /// One for each platform, ascending by platform.
+    pub packages: Vec<PackageDocument>,
+    /// The repository it was made from, where it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<SourceDocument>,
+}
+
+/// The public key that signed a release.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SigningKeyDocument {
+    /// 16 upper-case hexadecimal digits.
+    pub key_id: String,
+    /// The whole fingerprint, in lower-case hexadecimal digits.
+    pub fingerprint: String,
+    /// The key itself.
+    pub ascii_armor: String,
+}
+
+/// One platform's zip within a provider release.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PackageDocument {
+    /// What it runs on.
+    pub platform: Platform,
+    /// Its name in SHA256SUMS.
+    pub filename: String,
+    /// Its digest, which is also its key and its `zh:` hash.
+    pub sha256: Sha256,
+    /// Its length in bytes.
+    pub size: u64,
+    /// The `h1:` hash of its contents, as the publisher computed it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub h1: Option<PackageHash>,
+}
+
+/// One published version of a module.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ModuleRelease {
+    schema: u32,
+    /// Whose version it is.
+    pub address: ModuleAddress,
+    /// The version.
+    pub version: Version,
+    /// When it was committed, in seconds since 1970.
+    pub published_at: u64,
+    /// Its archive.
+    pub archive: ModuleArchiveDocument,
+    /// The repository it was made from, where it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<SourceDocument>,
+}
+
+/// The archive of a module release.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ModuleArchiveDocument {
+    /// How it is packed.
+    pub format: ArchiveFormat,
+    /// Its digest, which is also its key.
+    pub sha256: Sha256,
+    /// Its length in bytes.
+    pub size: u64,
+    /// Where in it the module begins, if not at the top.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub subdir: Option<Subdir>,
+}
+
+/// What is known about a release at its commit, apart from what it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProviderContents {
+    /// The plugin protocols it speaks.
+    pub protocols: Vec<ProtocolVersion>,
+    /// The digest of the SHA256SUMS text.
+    pub shasums: Sha256,
+    /// The digest of the binary signature.
+    pub signature: Sha256,
+    /// One for each platform.
+    pub packages: Vec<PackageDocument>,
+    /// The repository it was made from. It makes no other release: the first publisher's stays.
+    pub source: Option<SourceDocument>,
+}
+
+/// A stored document that is not a release of this schema.
+#[derive(Debug, thiserror::Error)]
+pub enum ReleaseError {
+    /// It is not JSON of this shape.
+    #[error("not a release document: {0}")]
+    Json(#[from] serde_json::Error),
+    /// A newer Terrace wrote it.
+    #[error("release document of schema {0}, this version of Terrace reads {SCHEMA}")]
+    Schema(u32),
+}
+
+impl ProviderRelease {
+    /// The release as it is committed.
+    pub fn new(
+        address: ProviderAddress,
+        version: Version,
+        contents: ProviderContents,
+        signing_key: SigningKeyDocument,
+        published_at: u64,
+    ) -> Self {
+        let ProviderContents {
+            protocols,
+            shasums,
+            signature,
+            packages,
+            source,
+        } = contents;
+        Self {
+            schema: SCHEMA,
+            address,
+            version,
+            published_at,
+            protocols,
+            shasums,
+            signature,
+            signing_key,
+            packages,
+            source,
+        }
+    }
+
+    /// In what ways other contents would be another release. Empty when they are the same.
+    pub fn differences(&self, other: &ProviderContents) -> Vec<String> {
+        let mut found = Vec::new();
+        if self.protocols != other.protocols {
+            found.push("its protocols are others".to_owned());
+        }
+        if self.shasums != other.shasums {
+            found.push(format!("its SHA256SUMS has the digest {}", self.shasums));
+        }
+        if self.signature != other.signature {
+            found.push(format!("its signature has the digest {}", self.signature));
+        }
+        // The `h1:` hash follows from the archive, and not every publisher tells it.
+        let archive = |package: &PackageDocument| {
+            let PackageDocument {
+                platform,
+                sha256,
+                size,
+                ..
+            } = package;
+            format!("{platform} has the sha256 {sha256} and {size} bytes")
+        };
+        let theirs: Vec<String> = other.packages.iter().map(archive).collect();
+        let ours = self.packages.iter().map(archive);
+        found.extend(ours.filter(|package| !theirs.contains(package)));
+        if self.packages.len() != other.packages.len() {
+            found.push(format!("it has {} packages", self.packages.len()));
+        }
+        found
+    }
+}
+
+impl ModuleRelease {
+    /// The release as it is committed.
+    pub fn new(
+        address: ModuleAddress,
+        version: Version,
+        archive: ModuleArchiveDocument,
+        published_at: u64,
+    ) -> Self {
+        Self {
+            schema: SCHEMA,
+            address,
+            version,
+            published_at,
+            archive,
+            source: None,
+        }
+    }
+
+    /// The same release with the repository it was made from.
+    #[must_use]
+    pub fn with_source(mut self, source: Option<SourceDocument>) -> Self {
+        self.source = source;
+        self
+    }
+
+    /// In what ways another archive would be another release. Empty when it is the same.
+    pub fn differences(&self, other: &ModuleArchiveDocument) -> Vec<String> {
+        if self.archive == *other {
+            return Vec::new();
+        }
+        vec![format!(
+            "its archive is a {} of {} bytes with sha256 {}",
+            self.archive.format, self.archive.size, self.archive.sha256
+        )]
+    }
+}
+
+impl PackageDocument {
+    /// Where its bytes lie.
+    pub fn archive_key(&self) -> ArchiveKey {
+        ArchiveKey {
+            digest: self.sha256,
+            kind: ArchiveKind::Archive(ArchiveFormat::Zip),
+        }
+    }
+}
+
+impl ModuleArchiveDocument {
+    /// Where its bytes lie.
+    pub fn archive_key(&self) -> ArchiveKey {
+        ArchiveKey {
+            digest: self.sha256,
+            kind: ArchiveKind::Archive(self.format),
+        }
+    }
+}
+
+impl Release {
+    /// Whose version it is.
+    pub fn package(&self) -> Package {
+        match self {
+            Self::Provider(release) => Package::Provider(release.address.clone()),
+            Self::Mirrored(release) => Package::Mirrored(release.address.clone()),
+            Self::Module(release) => Package::Module(release.address.clone()),
+        }
+    }
+
+    /// The version.
+    pub fn version(&self) -> &Version {
+        match self {
+            Self::Provider(release) => &release.version,
+            Self::Mirrored(release) => &release.version,
+            Self::Module(release) => &release.version,
+        }
+    }
+
+    /// The repository it was made from, where it is known; that of a mirrored one never is.
+    pub fn source(&self) -> Option<&SourceDocument> {
+        match self {
+            Self::Provider(release) => release.source.as_ref(),
+            Self::Mirrored(_) => None,
+            Self::Module(release) => release.source.as_ref(),
+        }
+    }
+
+    /// Whether what is stored of it may be more by now.
+    pub fn may_grow(&self) -> bool {
+        matches!(self, Self::Mirrored(_))
+    }
+
+    /// The stored document.
+    ///
+    /// # Errors
+    /// Never for a release made here; serde cannot know that.
+    pub fn to_document(&self) -> Result<String, ReleaseError> {
+        Ok(serde_json::to_string(self)?)
+    }
+
+    /// Reads a stored document, under the same rules as a publish.
+    ///
+    /// # Errors
+    /// When it is no release, or of a schema this version does not know.
+    pub fn from_document(text: &[u8]) -> Result<Self, ReleaseError> {
+        // Two passes, because what serde generates for a tagged enum is 15 KB of wasm.
+        let Head { kind, schema } = serde_json::from_slice(text)?;
+        if schema != SCHEMA {
+            return Err(ReleaseError::Schema(schema));
+        }
+        Ok(match kind {
+            Kind::Provider => Self::Provider(serde_json::from_slice(text)?),
+            Kind::Mirrored => Self::Mirrored(serde_json::from_slice(text)?),
+            Kind::Module => Self::Module(serde_json::from_slice(text)?),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pinned::assert_pinned;
+
+    const DIGEST: &str = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+
+    fn pinned_provider() -> String {
+        format!(
+            r#"{{"kind":"provider","schema":1,"address":"acme/widget","version":"1.2.3","published_at":1800000000,"protocols":["5.0","6.0"],"shasums":"{DIGEST}","signature":"{DIGEST}","signing_key":{{"key_id":"51852D87348FFC4C","fingerprint":"91a6e7f85d05c65630bef18951852d87348ffc4c","ascii_armor":"-----BEGIN"}},"packages":[{{"platform":"linux_amd64","filename":"terraform-provider-widget_1.2.3_linux_amd64.zip","sha256":"{DIGEST}","size":22,"h1":"h1:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="}}]}}"#
+        )
+    }
+
+    fn pinned_mirrored() -> String {
+        format!(
+            r#"{{"kind":"mirrored","schema":1,"address":"registry.example.com/acme/widget","version":"1.2.3","published_at":1800000000,"protocols":["5.0"],"signed":{{"shasums":"{DIGEST}","signature":"{DIGEST}","signing_key":{{"key_id":"51852D87348FFC4C","fingerprint":"91a6e7f85d05c65630bef18951852d87348ffc4c","ascii_armor":"-----BEGIN"}}}},"packages":[{{"platform":"linux_amd64","filename":"terraform-provider-widget_1.2.3_linux_amd64.zip","sha256":"{DIGEST}","size":22}}]}}"#
+        )
+    }
+
+    fn pinned_module() -> String {
+        format!(
+            r#"{{"kind":"module","schema":1,"address":"acme/vpc/aws","version":"1.2.3","published_at":1800000000,"archive":{{"format":"tar.gz","sha256":"{DIGEST}","size":22,"subdir":"src"}}}}"#
+        )
+    }
+
+    /// With the field that is absent where it is unknown.
+    fn with_source(document: &str) -> String {
+        let source = r#""source":{"url":"https://github.com/acme/widget","claimed":true}"#;
+        let fields = document.strip_suffix('}').unwrap();
+        format!("{fields},{source}}}")
+    }
+
+    /// These are the stored facts: changing a byte of the format needs a migration.
+    #[test]
+    fn the_stored_formats_are_pinned() {
+        for pinned in [
+            pinned_provider(),
+            with_source(&pinned_provider()),
+            pinned_mirrored(),
+            pinned_module(),
+            with_source(&pinned_module()),
+        ] {
+            let release = Release::from_document(pinned.as_bytes()).unwrap();
+            assert_pinned(&release.to_document().unwrap(), &pinned);
+        }
+    }
+
+    #[test]
+    fn a_document_of_another_schema_or_shape_is_not_read() {
+        let newer = pinned_module().replace("\"schema\":1", "\"schema\":2");
+        assert!(matches!(
+            Release::from_document(newer.as_bytes()),
+            Err(ReleaseError::Schema(2))
+        ));
+        for text in [
+            "",
+            "{}",
+            "[]",
+            &pinned_module().replace("acme/vpc/aws", "acme/vpc"),
+        ] {
+            assert!(
+                matches!(
+                    Release::from_document(text.as_bytes()),
+                    Err(ReleaseError::Json(_))
+                ),
+                "{text}"
+            );
+        }
+    }
+}

@@ -1,0 +1,358 @@
+//! URLs that the Worker signs itself, for registries without S3 keys.
+//!
+//! The token is in the path, so that go-getter's re-encoding of queries cannot touch it and the
+//! path keeps its extension (clients.md 4.2, 4.6). A URL is good for one object, one method and
+//! until one moment: `/archives/{expires}/{hmac}/{sha256}.{extension}`.
+
+use std::fmt;
+
+use crate::model::address::{MirroredAddress, ProviderAddress};
+use crate::model::platform::Platform;
+use crate::model::version::Version;
+use crate::storage::key::BytesKey;
+use terrace_base::digest::Sha256;
+use terrace_base::mac::{MacKey, hmac};
+use terrace_base::secret::Secret;
+use terrace_base::time::UnixTime;
+use terrace_presign::SignedMethod;
+
+/// The path that all of these URLs start with.
+pub const PREFIX: &str = "/archives/";
+
+/// The path that the URLs of what is not stored yet start with.
+pub const PULL_PREFIX: &str = "/pull/";
+
+/// Signs and checks archive paths.
+#[derive(Debug, Clone)]
+pub struct PathSigner {
+    key: MacKey,
+}
+
+/// A signed path as it was asked for; [`PathSigner::check`] tells whether it is good.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SignedPath {
+    /// The object.
+    pub object: BytesKey,
+    expires: UnixTime,
+    mac: Sha256,
+}
+
+/// A package that its origin offers.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct PulledPackage {
+    /// Whose package.
+    pub address: MirroredAddress,
+    /// Of which version.
+    pub version: Version,
+    /// For which platform.
+    pub platform: Platform,
+}
+
+/// A path that a package is pulled by, as it was asked for: below [`PULL_PREFIX`]
+/// `{expires}/{hmac}/{hostname}/{namespace}/{type}/{version}/{os}_{arch}.zip`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PullPath {
+    /// What.
+    pub package: PulledPackage,
+    expires: UnixTime,
+    mac: Sha256,
+}
+
+/// Why a signed path is refused. All are a 403 to the client.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum SignedPathError {
+    /// Its time is over.
+    #[error("this URL has expired: ask the registry for a new one")]
+    Expired,
+    /// It was not made by this registry for this object, method and size.
+    #[error("the signature of this URL does not match")]
+    Signature,
+}
+
+impl PathSigner {
+    /// A signer whose key is derived from `secret`, so that one secret may serve other ends too.
+    pub fn new(secret: &Secret) -> Self {
+        let derived = hmac(secret.expose().as_bytes(), b"terrace archive URL 1");
+        Self {
+            key: MacKey::new(Sha256::from_bytes(derived).to_string().as_bytes()),
+        }
+    }
+
+    /// The path that allows downloading an object (GET and HEAD).
+    pub fn download(&self, object: impl Into<BytesKey>, expires: UnixTime) -> String {
+        self.path(SignedMethod::Get, object.into(), 0, expires)
+    }
+
+    /// The path that allows uploading exactly `size` bytes as an object.
+    pub fn upload(&self, object: impl Into<BytesKey>, size: u64, expires: UnixTime) -> String {
+        self.path(SignedMethod::Put, object.into(), size, expires)
+    }
+
+    /// Whether `path` allows `method` now. `size` is the length of an upload, 0 for a download.
+    ///
+    /// # Errors
+    /// When it was not signed here, or its time is over.
+    pub fn check(
+        &self,
+        path: &SignedPath,
+        method: SignedMethod,
+        size: u64,
+        now: UnixTime,
+    ) -> Result<(), SignedPathError> {
+        let message = message(method, path.object, size, path.expires);
+        self.verify(&message, path.mac, path.expires, now)
+    }
+
+    /// The path that allows to pull a package.
+    pub fn pull(&self, package: &PulledPackage, expires: UnixTime) -> String {
+        let message = package.message(expires);
+        let mac = Sha256::from_bytes(self.key.sign(message.as_bytes()));
+        format!("{PULL_PREFIX}{}/{mac}/{package}.zip", expires.0)
+    }
+
+    /// Whether `path` allows to pull its package now.
+    ///
+    /// # Errors
+    /// When it was not signed here, or its time is over.
+    pub fn check_pull(&self, path: &PullPath, now: UnixTime) -> Result<(), SignedPathError> {
+        let message = path.package.message(path.expires);
+        self.verify(&message, path.mac, path.expires, now)
+    }
+
+    fn verify(
+        &self,
+        message: &str,
+        mac: Sha256,
+        expires: UnixTime,
+        now: UnixTime,
+    ) -> Result<(), SignedPathError> {
+        if !self.key.has_signed(message.as_bytes(), mac.as_bytes()) {
+            return Err(SignedPathError::Signature);
+        }
+        if now > expires {
+            return Err(SignedPathError::Expired);
+        }
+        Ok(())
+    }
+
+    fn path(&self, method: SignedMethod, object: BytesKey, size: u64, expires: UnixTime) -> String {
+        let message = message(method, object, size, expires);
+        let mac = Sha256::from_bytes(self.key.sign(message.as_bytes()));
+        format!("{PREFIX}{}/{mac}/{}", expires.0, object.file_name())
+    }
+}
+
+fn message(method: SignedMethod, object: BytesKey, size: u64, expires: UnixTime) -> String {
+    let method = match method {
+        SignedMethod::Get => "GET",
+        SignedMethod::Put => "PUT",
+    };
+    format!("{method}\n{object}\n{size}\n{}", expires.0)
+}
+
+impl fmt::Display for PulledPackage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            address,
+            version,
+            platform,
+        } = self;
+        write!(f, "{address}/{version}/{platform}")
+    }
+}
+
+impl PulledPackage {
+    fn message(&self, expires: UnixTime) -> String {
+        format!("PULL\n{self}\n{}", expires.0)
+    }
+}
+
+impl PullPath {
+    /// Reads the segments behind [`PULL_PREFIX`]; `None` when they have another shape.
+    pub fn parse(expires: &str, mac: &str, package: [&str; 5]) -> Option<Self> {
+        let [hostname, namespace, provider_type, version, file] = package;
+        let provider = ProviderAddress {
+            namespace: namespace.parse().ok()?,
+            provider_type: provider_type.parse().ok()?,
+        };
+        let hostname = hostname.parse().ok()?;
+        Some(Self {
+            package: PulledPackage {
+                address: MirroredAddress { hostname, provider },
+                version: version.parse().ok()?,
+                platform: file.strip_suffix(".zip")?.parse().ok()?,
+            },
+            expires: parse_expires(expires)?,
+            mac: parse_mac(mac)?,
+        })
+    }
+}
+
+fn parse_expires(text: &str) -> Option<UnixTime> {
+    let canonical = text.len() <= 12 && !text.starts_with(['0', '+']);
+    canonical.then(|| text.parse().ok().map(UnixTime))?
+}
+
+fn parse_mac(text: &str) -> Option<Sha256> {
+    let canonical = !text.bytes().any(|byte| byte.is_ascii_uppercase());
+    canonical.then(|| text.parse().ok())?
+}
+
+impl SignedPath {
+    /// Reads the three segments behind [`PREFIX`]; `None` when they have another shape.
+    pub fn parse(expires: &str, mac: &str, file_name: &str) -> Option<Self> {
+        Some(Self {
+            object: file_name.parse().ok()?,
+            expires: parse_expires(expires)?,
+            mac: parse_mac(mac)?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::storage::key::{ArchiveKey, ArchiveKind};
+    use terrace_archive::ArchiveFormat;
+
+    const NOW: UnixTime = UnixTime(1_800_000_000);
+
+    fn archive(content: &[u8]) -> ArchiveKey {
+        ArchiveKey::of(content, ArchiveKind::Archive(ArchiveFormat::Zip))
+    }
+
+    fn read(path: &str) -> SignedPath {
+        let mut parts = path.strip_prefix(PREFIX).unwrap().split('/');
+        let mut next = || parts.next().unwrap();
+        SignedPath::parse(next(), next(), next()).unwrap()
+    }
+
+    fn check(
+        path: &SignedPath,
+        method: SignedMethod,
+        size: u64,
+        now: UnixTime,
+    ) -> Result<(), SignedPathError> {
+        PathSigner::new(&Secret::new("s")).check(path, method, size, now)
+    }
+
+    #[test]
+    fn a_path_is_good_for_its_object_method_and_time_only() {
+        let signer = PathSigner::new(&Secret::new("s"));
+        let path = read(&signer.download(archive(b"a"), NOW.plus(10)));
+        assert_eq!(check(&path, SignedMethod::Get, 0, NOW), Ok(()));
+        assert_eq!(check(&path, SignedMethod::Get, 0, NOW.plus(10)), Ok(()));
+        assert_eq!(
+            check(&path, SignedMethod::Get, 0, NOW.plus(11)),
+            Err(SignedPathError::Expired)
+        );
+        assert_eq!(
+            check(&path, SignedMethod::Put, 0, NOW),
+            Err(SignedPathError::Signature)
+        );
+        let other = SignedPath {
+            object: archive(b"b").into(),
+            ..path
+        };
+        assert_eq!(
+            check(&other, SignedMethod::Get, 0, NOW),
+            Err(SignedPathError::Signature)
+        );
+        let later = SignedPath {
+            expires: NOW.plus(99),
+            ..path
+        };
+        assert_eq!(
+            check(&later, SignedMethod::Get, 0, NOW),
+            Err(SignedPathError::Signature)
+        );
+    }
+
+    #[test]
+    fn an_upload_path_is_bound_to_the_size() {
+        let signer = PathSigner::new(&Secret::new("s"));
+        let path = read(&signer.upload(archive(b"a"), 1, NOW));
+        assert_eq!(check(&path, SignedMethod::Put, 1, NOW), Ok(()));
+        assert_eq!(
+            check(&path, SignedMethod::Put, 2, NOW),
+            Err(SignedPathError::Signature)
+        );
+        assert_eq!(
+            check(&path, SignedMethod::Get, 1, NOW),
+            Err(SignedPathError::Signature)
+        );
+    }
+
+    #[test]
+    fn another_secret_does_not_open_it() {
+        let path = read(&PathSigner::new(&Secret::new("t")).download(archive(b"a"), NOW));
+        assert_eq!(
+            check(&path, SignedMethod::Get, 0, NOW),
+            Err(SignedPathError::Signature)
+        );
+    }
+
+    #[test]
+    fn odd_segments_are_no_signed_path() {
+        let mac = "0".repeat(64);
+        let name = archive(b"a").file_name();
+        assert!(SignedPath::parse("1800000000", &mac, &name).is_some());
+        for (expires, mac, name) in [
+            ("", mac.as_str(), name.as_str()),
+            ("01800000000", &mac, &name),
+            ("+1800000000", &mac, &name),
+            ("-1", &mac, &name),
+            ("9999999999999", &mac, &name),
+            ("1800000000", "", &name),
+            ("1800000000", &mac, "x.zip"),
+        ] {
+            assert!(
+                SignedPath::parse(expires, mac, name).is_none(),
+                "{expires} {mac} {name}"
+            );
+        }
+    }
+
+    fn pull_path(path: &str) -> Option<PullPath> {
+        let parts: Vec<&str> = path.strip_prefix(PULL_PREFIX)?.split('/').collect();
+        let [expires, mac, package @ ..] = parts.as_slice() else {
+            return None;
+        };
+        PullPath::parse(expires, mac, package.try_into().ok()?)
+    }
+
+    /// Each part of it is signed.
+    #[test]
+    fn a_path_to_pull_by_is_good_for_one_package_and_until_one_moment() {
+        let signer = PathSigner::new(&Secret::new("s"));
+        let package = PulledPackage {
+            address: "registry.example.com/acme/widget".parse().unwrap(),
+            version: "1.0.0+b".parse().unwrap(),
+            platform: "linux_amd64".parse().unwrap(),
+        };
+        let path = signer.pull(&package, NOW);
+        let check = |path: &str, now| signer.check_pull(&pull_path(path).unwrap(), now);
+        assert_eq!(pull_path(&path).unwrap().package, package);
+        assert_eq!(check(&path, NOW), Ok(()));
+        assert_eq!(check(&path, NOW.plus(1)), Err(SignedPathError::Expired));
+        for (from, to) in [
+            ("1800000000", "1800000001"),
+            ("registry.example.com", "registry.example.net"),
+            ("acme", "acne"),
+            ("widget", "gadget"),
+            ("1.0.0+b", "1.0.0+c"),
+            ("linux", "darwin"),
+            ("amd64", "arm64"),
+        ] {
+            let other = path.replacen(from, to, 1);
+            assert_ne!(other, path);
+            assert_eq!(check(&other, NOW), Err(SignedPathError::Signature), "{to}");
+        }
+        let other = PathSigner::new(&Secret::new("t"));
+        let parsed = pull_path(&path).unwrap();
+        assert_eq!(
+            other.check_pull(&parsed, NOW),
+            Err(SignedPathError::Signature)
+        );
+    }
+}

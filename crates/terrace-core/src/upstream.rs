@@ -1,0 +1,4 @@
+//! Other registries, as their clients see them.
+
+pub mod origin;
+pub mod pull;

@@ -1,0 +1,329 @@
+//! Version constraints, as terraform and tofu read them for providers.
+//!
+//! The rules are those of the library that both use, apparentlymart's `go-versions`, in its "ruby
+//! style". It is stricter about spaces; nobody's meaning depends on them.
+
+use std::cmp::Ordering;
+use std::fmt;
+use std::str::FromStr;
+
+use crate::limits;
+use crate::model::version::Version;
+use semver::{BuildMetadata, Prerelease};
+
+/// Constraints that a version must meet, every one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Constraints {
+    text: String,
+    each: Vec<Constraint>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Constraint {
+    operator: Operator,
+    /// With zeros for the numbers that are left out.
+    boundary: semver::Version,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Operator {
+    Equal,
+    NotEqual,
+    Greater,
+    GreaterOrEqual,
+    Less,
+    LessOrEqual,
+    /// `~> 1` and `~> 1.2`: below the next major version.
+    SameMajor,
+    /// `~> 1.2.3`: below the next minor version.
+    SameMinor,
+}
+
+/// Why a text is no version constraint.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "{text:?} is not a version constraint such as \"~> 3.6\" or \">= 1.2.0, < 2.0.0\": {reason}"
+)]
+pub struct ConstraintError {
+    text: String,
+    reason: String,
+}
+
+impl Constraints {
+    /// Exactly this version.
+    pub fn exactly(version: &Version) -> Self {
+        Self {
+            text: version.to_string(),
+            each: vec![Constraint {
+                operator: Operator::Equal,
+                boundary: version.as_semver().clone(),
+            }],
+        }
+    }
+
+    /// Both these and those.
+    #[must_use]
+    pub fn and(mut self, other: Self) -> Self {
+        if !self.text.is_empty() && !other.text.is_empty() {
+            self.text.push_str(", ");
+        }
+        self.text.push_str(&other.text);
+        self.each.extend(other.each);
+        self
+    }
+
+    /// Whether a version is among those that are asked for. A prerelease is only where it is named
+    /// exactly (clients.md 2.1.4).
+    pub fn admit(&self, version: &Version) -> bool {
+        let version = version.as_semver();
+        let is_named = |constraint: &Constraint| {
+            constraint.operator == Operator::Equal && constraint.boundary == *version
+        };
+        self.each
+            .iter()
+            .all(|constraint| constraint.is_met(version))
+            && (version.pre.is_empty() || self.each.iter().any(is_named))
+    }
+}
+
+impl Constraint {
+    fn is_met(&self, version: &semver::Version) -> bool {
+        let boundary = &self.boundary;
+        // Build metadata matters only where a version is named.
+        let order = version.cmp_precedence(boundary);
+        let is_below = |major, minor| {
+            let upper = semver::Version::new(major, minor, 0);
+            order != Ordering::Less && version.cmp_precedence(&upper) == Ordering::Less
+        };
+        match self.operator {
+            Operator::Equal => version == boundary,
+            Operator::NotEqual => version != boundary,
+            Operator::Greater => order == Ordering::Greater,
+            Operator::GreaterOrEqual => order != Ordering::Less,
+            Operator::Less => order == Ordering::Less,
+            Operator::LessOrEqual => order != Ordering::Greater,
+            Operator::SameMajor => is_below(boundary.major.saturating_add(1), 0),
+            Operator::SameMinor => is_below(boundary.major, boundary.minor.saturating_add(1)),
+        }
+    }
+}
+
+impl fmt::Display for Constraints {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl FromStr for Constraints {
+    type Err = ConstraintError;
+
+    /// Reads constraints with commas between them. None at all admit every release.
+    fn from_str(text: &str) -> Result<Self, ConstraintError> {
+        let error = |reason: String| ConstraintError {
+            text: text.chars().take(80).collect(),
+            reason,
+        };
+        let most = limits::CONSTRAINTS_BYTES;
+        if text.len() > most {
+            return Err(error(format!("it is longer than {most} bytes")));
+        }
+        let text = text.trim();
+        // One comma may stand at the end.
+        let list = text.strip_suffix(',').unwrap_or(text);
+        let each = match list.trim() {
+            "" => Vec::new(),
+            list => list
+                .split(',')
+                .map(|part| constraint(part.trim()).map_err(error))
+                .collect::<Result<_, _>>()?,
+        };
+        Ok(Self {
+            text: text.to_owned(),
+            each,
+        })
+    }
+}
+
+fn constraint(text: &str) -> Result<Constraint, String> {
+    let start = text.find(|c: char| !"<>=!~".contains(c));
+    let (symbol, version) = text
+        .split_at_checked(start.unwrap_or(text.len()))
+        .unwrap_or_default();
+    let (numbers, boundary) = boundary(version.trim())?;
+    let operator = match symbol {
+        "" | "=" => Operator::Equal,
+        "!=" => Operator::NotEqual,
+        ">" => Operator::Greater,
+        ">=" => Operator::GreaterOrEqual,
+        "<" => Operator::Less,
+        "<=" => Operator::LessOrEqual,
+        "~>" if numbers == 3 => Operator::SameMinor,
+        "~>" => Operator::SameMajor,
+        "=>" => return Err("write \">=\" for \"=>\"".to_owned()),
+        "=<" => return Err("write \"<=\" for \"=<\"".to_owned()),
+        other => return Err(format!("there is no operator {other:?}")),
+    };
+    Ok(Constraint { operator, boundary })
+}
+
+/// How many numbers are given, and the version with zeros for the others.
+fn boundary(text: &str) -> Result<(usize, semver::Version), String> {
+    if text.is_empty() {
+        return Err("a version is missing".to_owned());
+    }
+    if text.starts_with(['v', 'V']) {
+        return Err("write the version without a \"v\"".to_owned());
+    }
+    let (rest, build) = match text.split_once('+') {
+        Some((rest, build)) => (rest, Some(build)),
+        None => (text, None),
+    };
+    let (core, pre) = match rest.split_once('-') {
+        Some((core, pre)) => (core, Some(pre)),
+        None => (rest, None),
+    };
+    if pre.is_some_and(str::is_empty) || build.is_some_and(str::is_empty) {
+        return Err("nothing follows its \"-\" or \"+\"".to_owned());
+    }
+    let mut numbers = Vec::new();
+    for number in core.split('.') {
+        if number.is_empty() || !number.bytes().all(|byte| byte.is_ascii_digit()) {
+            return Err(format!(
+                "{number:?} is no number; leave out what may be anything"
+            ));
+        }
+        numbers.push(
+            number
+                .parse()
+                .map_err(|_| format!("{number} is too large"))?,
+        );
+    }
+    let (major, minor, patch) = match numbers.as_slice() {
+        [major] => (*major, 0, 0),
+        [major, minor] => (*major, *minor, 0),
+        [major, minor, patch] => (*major, *minor, *patch),
+        _ => return Err("a version has three numbers at most".to_owned()),
+    };
+    let odd = |error: semver::Error| error.to_string();
+    let boundary = semver::Version {
+        major,
+        minor,
+        patch,
+        pre: Prerelease::new(pre.unwrap_or_default()).map_err(odd)?,
+        build: BuildMetadata::new(build.unwrap_or_default()).map_err(odd)?,
+    };
+    Ok((numbers.len(), boundary))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(constraints: &str, admitted: &[&str], refused: &[&str]) {
+        let parsed: Constraints = constraints.parse().unwrap();
+        let admits = |version: &str| parsed.admit(&version.parse().unwrap());
+        for version in admitted {
+            assert!(admits(version), "{constraints:?} must admit {version}");
+        }
+        for version in refused {
+            assert!(!admits(version), "{constraints:?} must not admit {version}");
+        }
+    }
+
+    #[test]
+    fn each_operator_means_what_terraforms_documentation_says() {
+        check("1.2.0", &["1.2.0"], &["1.2.1", "1.1.9"]);
+        check("= 1.2", &["1.2.0"], &["1.2.1"]);
+        check("!= 1.2.0", &["1.2.1", "0.1.0"], &["1.2.0"]);
+        check("> 1.2.0", &["1.2.1", "2.0.0"], &["1.2.0", "1.1.0"]);
+        check(">= 1.2.0", &["1.2.0", "2.0.0"], &["1.1.9"]);
+        check("< 1.2.0", &["1.1.9", "0.0.1"], &["1.2.0"]);
+        check("<= 1.2.0", &["1.2.0", "1.0.0"], &["1.2.1"]);
+    }
+
+    #[test]
+    fn the_pessimistic_operator_lets_the_last_number_that_is_given_grow() {
+        check(
+            "~> 1.0.4",
+            &["1.0.4", "1.0.5", "1.0.10"],
+            &["1.0.3", "1.1.0"],
+        );
+        check("~> 1.1", &["1.1.0", "1.2.0", "1.10.9"], &["1.0.9", "2.0.0"]);
+        // With one number this is where the library for modules says otherwise.
+        check("~> 1", &["1.0.0", "1.9.0"], &["0.9.0", "2.0.0"]);
+        check("~>0.9", &["0.9.0", "0.10.0"], &["1.0.0"]);
+    }
+
+    #[test]
+    fn all_constraints_must_be_met() {
+        check(
+            ">= 1.2.0, < 2.0.0, != 1.5.0",
+            &["1.2.0", "1.9.9"],
+            &["1.1.0", "1.5.0", "2.0.0"],
+        );
+        check(">=1.0,<1.1,", &["1.0.5"], &["1.1.0"]);
+        check("", &["0.0.1", "9.9.9"], &["1.0.0-rc.1"]);
+        let both: Constraints = ">= 1.0.0".parse().unwrap();
+        let both = both.and("< 2.0.0".parse().unwrap());
+        assert_eq!(both.to_string(), ">= 1.0.0, < 2.0.0");
+        assert!(!both.admit(&"2.0.0".parse().unwrap()));
+    }
+
+    #[test]
+    fn a_prerelease_is_admitted_only_where_it_is_named_exactly_2_1_4() {
+        check(
+            "= 1.2.0-beta.1",
+            &["1.2.0-beta.1"],
+            &["1.2.0-beta.2", "1.2.0"],
+        );
+        check("1.2.0-beta.1", &["1.2.0-beta.1"], &[]);
+        check(">= 1.0.0", &["1.2.0"], &["1.2.0-beta.1"]);
+        check(
+            ">= 1.2.0-beta.1",
+            &["1.2.0"],
+            &["1.2.0-beta.1", "1.2.0-beta.2"],
+        );
+        check(
+            "~> 1.2.0-beta",
+            &["1.2.0", "1.2.5"],
+            &["1.2.0-beta", "1.3.0"],
+        );
+        check("= 1.2.0-beta.1, > 2.0.0", &[], &["1.2.0-beta.1"]);
+    }
+
+    #[test]
+    fn build_metadata_matters_only_where_a_version_is_named() {
+        check("= 1.0.0+b", &["1.0.0+b"], &["1.0.0", "1.0.0+c"]);
+        check("= 1.0.0", &["1.0.0"], &["1.0.0+b"]);
+        check("<= 1.0.0", &["1.0.0", "1.0.0+b"], &[]);
+        let exactly = Constraints::exactly(&"1.0.0-rc.1+b".parse().unwrap());
+        assert!(exactly.admit(&"1.0.0-rc.1+b".parse().unwrap()));
+    }
+
+    #[test]
+    fn other_text_is_refused_with_a_reason() {
+        for (text, reason) in [
+            ("latest", "is no number"),
+            ("v1.0.0", "without a \"v\""),
+            (">= v1.0.0", "without a \"v\""),
+            ("1.*", "leave out"),
+            ("1.x", "leave out"),
+            ("1.0.0.0", "three numbers"),
+            ("=> 1.0", "write \">=\""),
+            ("=< 1.0", "write \"<=\""),
+            ("== 1.0", "no operator"),
+            ("~> ", "missing"),
+            ("1.0,,2.0", "missing"),
+            ("1.0 2.0", "is no number"),
+            ("1.0.0-", "nothing follows"),
+            ("1.0.0+", "nothing follows"),
+            ("1.0.0-é", "unexpected character"),
+            ("99999999999999999999", "too large"),
+            (&"1,".repeat(600), "longer than"),
+        ] {
+            let error = text.parse::<Constraints>().unwrap_err().to_string();
+            assert!(error.contains(reason), "{error}");
+        }
+    }
+}

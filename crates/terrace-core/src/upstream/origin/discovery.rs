@@ -1,0 +1,205 @@
+//! Where a host has its providers (clients.md 1).
+
+use serde::Deserialize;
+
+use super::{Fetch, Fetched, OriginError, shortened};
+use crate::limits;
+use crate::model::name::Hostname;
+
+/// The provider service of a host: everything that is asked of it has a path below this.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Service {
+    /// The URL that the discovery document came from.
+    base: String,
+    /// Where the service is, counted from there. Ends in `/`, or is empty.
+    directory: String,
+}
+
+/// What is read of the document. Other services are nobody's business here, whatever they are.
+#[derive(Deserialize)]
+struct Document {
+    #[serde(rename = "providers.v1")]
+    providers: Option<String>,
+}
+
+impl Service {
+    /// Asks for the discovery document of a host, at port 443.
+    pub fn discover(hostname: &Hostname) -> Fetch {
+        Self::discover_at(&format!("https://{hostname}"))
+    }
+
+    /// Asks for the discovery document of `origin`, a scheme and a host with or without a port.
+    pub fn discover_at(origin: &str) -> Fetch {
+        Fetch {
+            base: None,
+            reference: format!("{origin}/.well-known/terraform.json"),
+            max_bytes: limits::ORIGIN_DISCOVERY_BYTES,
+            with_token: true,
+            what: "discovery document",
+        }
+    }
+
+    /// Reads the answer to [`discover`](Self::discover).
+    ///
+    /// # Errors
+    /// Why no provider can be asked of this host.
+    pub fn read(fetched: &Fetched) -> Result<Self, OriginError> {
+        let fetch = Self::discover_at("");
+        fetch.take(fetched)?;
+        let content_type = fetched.content_type.as_deref().unwrap_or_default();
+        let media_type = content_type.split(';').next().unwrap_or_default().trim();
+        if !media_type.eq_ignore_ascii_case("application/json") {
+            return Err(OriginError::MediaType(shortened(content_type)));
+        }
+        let document: Document = fetch.take_json(fetched)?;
+        let reference = document.providers.ok_or(OriginError::NoProviders)?;
+        Ok(Self {
+            base: fetched.final_url.clone(),
+            directory: directory(&reference)?,
+        })
+    }
+
+    /// Asks for something below the service.
+    pub(super) fn fetch(&self, path: &str, max_bytes: u64, what: &'static str) -> Fetch {
+        Fetch {
+            base: Some(self.base.clone()),
+            reference: format!("{}{path}", self.directory),
+            max_bytes,
+            with_token: true,
+            what,
+        }
+    }
+}
+
+/// What a relative path is put behind, so that one resolution is as good as the two that clients
+/// make: without a `/` at its end they leave out the last part (clients.md 1.4).
+fn directory(reference: &str) -> Result<String, OriginError> {
+    let error = || OriginError::ServiceUrl(shortened(reference));
+    if !is_clean(reference) || reference.starts_with("//") {
+        return Err(error());
+    }
+    let whole = reference.split(['?', '#']).next().unwrap_or_default();
+    let (origin, path) = match whole.split_once("://") {
+        None => (String::new(), whole),
+        Some((scheme, rest)) => {
+            let end = rest.find('/').unwrap_or(rest.len());
+            let (authority, path) = rest.split_at_checked(end).ok_or_else(error)?;
+            let path = if path.is_empty() { "/" } else { path };
+            (format!("{scheme}://{authority}"), path)
+        }
+    };
+    let upper = path.rsplit_once('/').map(|(upper, _)| format!("{upper}/"));
+    Ok(origin + &upper.unwrap_or_default())
+}
+
+/// Whether every program reads a URL in the same way: some take a `\` for a `/`, and drop tabs and
+/// line breaks.
+pub(super) fn is_clean(reference: &str) -> bool {
+    !reference.is_empty()
+        && reference
+            .bytes()
+            .all(|byte| byte.is_ascii_graphic() && byte != b'\\')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::answer;
+    use super::*;
+
+    fn read(body: &str) -> Result<Service, OriginError> {
+        Service::read(&answer(body))
+    }
+
+    #[test]
+    fn the_document_is_asked_for_at_its_well_known_place() {
+        let fetch = Service::discover(&"registry.example.com".parse().unwrap());
+        assert_eq!(
+            fetch.reference,
+            "https://registry.example.com/.well-known/terraform.json"
+        );
+        assert!(fetch.base.is_none() && fetch.with_token);
+    }
+
+    #[test]
+    fn a_service_may_be_a_path_or_a_url_and_counts_from_where_it_ends_in_a_slash_1_3_1_4() {
+        for (given, asked) in [
+            ("/v1/providers/", "/v1/providers/a/b"),
+            ("/v1/providers", "/v1/a/b"),
+            ("v1/", "v1/a/b"),
+            ("v1", "a/b"),
+            ("/", "/a/b"),
+            ("https://other.example/v1/", "https://other.example/v1/a/b"),
+            ("https://other.example", "https://other.example/a/b"),
+            ("https://other.example/v1", "https://other.example/a/b"),
+            ("/v1/?a=/b/#/c/", "/v1/a/b"),
+        ] {
+            let body = format!(r#"{{"providers.v1": {given:?}, "modules.v1": 5}}"#);
+            let service = read(&body).unwrap();
+            let fetch = service.fetch("a/b", 1, "the test");
+            assert_eq!(fetch.reference, asked, "{given}");
+            assert_eq!(fetch.base.as_deref(), Some("https://origin.example/final"));
+        }
+    }
+
+    #[test]
+    fn only_application_json_is_a_discovery_document_1_1() {
+        let labelled = |label: Option<&str>| {
+            Service::read(&Fetched {
+                content_type: label.map(str::to_owned),
+                ..answer(r#"{"providers.v1": "/v1/"}"#)
+            })
+        };
+        for good in ["application/json", "Application/JSON; charset=utf-8"] {
+            assert!(labelled(Some(good)).is_ok(), "{good}");
+        }
+        for bad in [
+            None,
+            Some(""),
+            Some("text/html"),
+            Some("application/vnd.api+json"),
+        ] {
+            let error = labelled(bad).unwrap_err();
+            assert!(matches!(error, OriginError::MediaType(_)), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_host_without_providers_says_so_1_2_1_6() {
+        let missing = Fetched {
+            status: 404,
+            ..answer("")
+        };
+        assert!(matches!(
+            Service::read(&missing),
+            Err(OriginError::NotFound { .. })
+        ));
+        for body in [
+            "{}",
+            r#"{"providers.v2": "/v2/"}"#,
+            r#"{"providers.v1": null}"#,
+        ] {
+            assert_eq!(read(body), Err(OriginError::NoProviders), "{body}");
+        }
+    }
+
+    #[test]
+    fn a_service_that_is_no_url_is_refused() {
+        for body in [
+            r#"{"providers.v1": 1}"#,
+            r#"{"providers.v1": {"a": "/v1/"}}"#,
+            r#"{"providers.v1": ["/v1/"]}"#,
+            r#"{"providers.v1": ""}"#,
+            r#"{"providers.v1": "//other.example/v1/"}"#,
+            r#"{"providers.v1": "/v1\\providers/"}"#,
+            r#"{"providers.v1": "/v1/\n"}"#,
+            r#"{"providers.v1": "/v1/ "}"#,
+            r#"{"providers.v1": "https://ünser.example/"}"#,
+            r#"["/v1/"]"#,
+        ] {
+            assert!(read(body).is_err(), "{body}");
+        }
+        let hostile = format!(r#"{{"providers.v1": "\u001b{}"}}"#, "x".repeat(5000));
+        let error = read(&hostile).unwrap_err().to_string();
+        assert!(error.len() < 400 && !error.contains('\u{1b}'), "{error}");
+    }
+}

@@ -1,0 +1,433 @@
+//! One package of one version, with everything that is signed about it (clients.md 2.2, 2.3).
+
+use serde::Deserialize;
+
+use super::discovery::is_clean;
+use super::{Fetch, Fetched, OriginError, Service, shortened};
+use crate::limits;
+use crate::model::address::MirroredAddress;
+use crate::model::platform::Platform;
+use crate::model::protocol_version::ProtocolVersion;
+use crate::model::shasums::Shasums;
+use crate::model::version::Version;
+use crate::publish::package_filename;
+use crate::storage::release::SigningKeyDocument;
+use terrace_base::digest::Sha256;
+use terrace_base::sort;
+use terrace_base::time::UnixTime;
+use terrace_openpgp as openpgp;
+use terrace_openpgp::{OpenPgpError, SigningKey};
+
+/// The one registry whose providers clients install without a signature where it names no key
+/// (OpenTofu, `ShouldEnforceGPGValidationForProvider`; clients.md 2.3.6).
+const MAY_BE_UNSIGNED: &str = "registry.opentofu.org";
+
+/// A package that clients would accept, if its zip has the digest that is promised.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OriginPackage {
+    /// What it runs on.
+    pub platform: Platform,
+    /// `terraform-provider-{type}_{version}_{os}_{arch}.zip`.
+    pub filename: String,
+    /// The digest of the zip, by the origin and by SHA256SUMS.
+    pub sha256: Sha256,
+    /// How to get the zip. It is not checked yet.
+    pub download: Fetch,
+    /// The plugin protocols, ascending; the origin may name none.
+    pub protocols: Vec<ProtocolVersion>,
+    /// The exact text of SHA256SUMS, which lists the zip.
+    pub shasums: Shasums,
+    /// Who vouches for SHA256SUMS. Nobody does for some providers of registry.opentofu.org.
+    pub signed: Option<Signed>,
+    /// What clients, or people, may complain about one day.
+    pub warnings: Vec<String>,
+}
+
+/// A signature that clients accept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Signed {
+    /// It, in its binary form.
+    pub signature: Vec<u8>,
+    /// The key that made it.
+    pub key: SigningKeyDocument,
+}
+
+/// What a [`PackageInquiry`] wants next.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Step {
+    /// Make this request and feed what came.
+    Fetch(Fetch),
+    /// Nothing: call [`PackageInquiry::finish`].
+    Done,
+}
+
+/// Asks an origin for a package: its description, SHA256SUMS, and the signature of that.
+///
+/// It reads what it asked for and decides what to ask next; the caller does the asking.
+#[derive(Debug)]
+pub struct PackageInquiry {
+    address: MirroredAddress,
+    version: Version,
+    platform: Platform,
+    now: UnixTime,
+    state: State,
+}
+
+#[derive(Debug)]
+enum State {
+    Description(Fetch),
+    Shasums(Description),
+    Signature(Description, Shasums),
+    Finished(Box<OriginPackage>),
+    Failed(OriginError),
+}
+
+/// The description of a package, understood.
+#[derive(Debug, Clone)]
+struct Description {
+    /// Where it came from: relative URLs count from there.
+    url: String,
+    filename: String,
+    sha256: Sha256,
+    protocols: Vec<ProtocolVersion>,
+    download_url: String,
+    shasums_url: String,
+    signature_url: String,
+    keys: Vec<String>,
+}
+
+/// As it is sent. `key_id`, `trust_signature` and `packages` are not read: the first is read by no
+/// client, the others say nothing that the signature does not.
+#[derive(Deserialize)]
+struct Document {
+    protocols: Option<Vec<String>>,
+    os: String,
+    arch: String,
+    filename: String,
+    download_url: String,
+    shasum: String,
+    shasums_url: String,
+    shasums_signature_url: String,
+    signing_keys: Option<KeysBody>,
+}
+
+#[derive(Deserialize)]
+struct KeysBody {
+    gpg_public_keys: Option<Vec<KeyBody>>,
+}
+
+#[derive(Deserialize)]
+struct KeyBody {
+    ascii_armor: String,
+}
+
+impl PackageInquiry {
+    /// What is fetched first: a 404 says that there is no package for this platform.
+    pub const DESCRIPTION: &str = "package description";
+
+    /// Begins with a package of a version that is in the origin's list. `now` is the time at which
+    /// signatures and keys may be expired.
+    pub fn new(
+        service: &Service,
+        address: MirroredAddress,
+        version: Version,
+        platform: Platform,
+        now: UnixTime,
+    ) -> Self {
+        let (provider, os, arch) = (&address.provider, platform.os(), platform.arch());
+        let fetch = service.fetch(
+            &format!("{provider}/{version}/download/{os}/{arch}"),
+            limits::ORIGIN_PACKAGE_BYTES,
+            Self::DESCRIPTION,
+        );
+        Self {
+            address,
+            version,
+            platform,
+            now,
+            state: State::Description(fetch),
+        }
+    }
+
+    /// What to do next.
+    pub fn next(&self) -> Step {
+        match &self.state {
+            State::Description(fetch) => Step::Fetch(fetch.clone()),
+            State::Shasums(description) => Step::Fetch(description.fetch_shasums()),
+            State::Signature(description, _) => Step::Fetch(description.fetch_signature()),
+            State::Finished(_) | State::Failed(_) => Step::Done,
+        }
+    }
+
+    /// Takes the answer to what [`next`](Self::next) asked for.
+    ///
+    /// # Errors
+    /// Why clients would not accept the package. Everything after an error fails too.
+    pub fn feed(&mut self, fetched: &Fetched) -> Result<(), OriginError> {
+        match self.advance(fetched) {
+            Ok(state) => {
+                self.state = state;
+                Ok(())
+            }
+            Err(error) => {
+                self.state = State::Failed(error.clone());
+                Err(error)
+            }
+        }
+    }
+
+    /// The package.
+    ///
+    /// # Errors
+    /// Why clients would not accept it, or [`OriginError::Unfinished`].
+    pub fn finish(self) -> Result<OriginPackage, OriginError> {
+        match self.state {
+            State::Finished(package) => Ok(*package),
+            State::Failed(error) => Err(error),
+            _ => Err(OriginError::Unfinished),
+        }
+    }
+
+    /// The checks are in the order of the clients (clients.md 2.3).
+    fn advance(&self, fetched: &Fetched) -> Result<State, OriginError> {
+        match &self.state {
+            State::Description(fetch) => {
+                let document = fetch.take_json(fetched)?;
+                let description = self.understand(document, &fetched.final_url)?;
+                Ok(State::Shasums(description))
+            }
+            State::Shasums(description) => {
+                let shasums = description.read_shasums(fetched)?;
+                if description.keys.is_empty() {
+                    if self.address.hostname.as_str() != MAY_BE_UNSIGNED {
+                        return Err(OriginError::NoKeys);
+                    }
+                    return Ok(self.accept(description, shasums, None));
+                }
+                Ok(State::Signature(description.clone(), shasums))
+            }
+            State::Signature(description, shasums) => {
+                let signature = description.fetch_signature().take(fetched)?;
+                let signed = shasums.as_str().as_bytes();
+                let verified = verify(&description.keys, signed, signature, self.now)?;
+                Ok(self.accept(description, shasums.clone(), Some(verified)))
+            }
+            State::Failed(error) => Err(error.clone()),
+            State::Finished(_) => Err(OriginError::Unfinished),
+        }
+    }
+
+    fn understand(&self, document: Document, url: &str) -> Result<Description, OriginError> {
+        let Document { os, arch, .. } = &document;
+        if os != self.platform.os() || arch != self.platform.arch() {
+            return Err(OriginError::OtherPlatform {
+                wanted: self.platform.clone(),
+                os: shortened(os),
+                arch: shortened(arch),
+            });
+        }
+        let expected = package_filename(&self.address.provider, &self.version, &self.platform);
+        if document.filename != expected {
+            return Err(OriginError::Filename {
+                name: shortened(&document.filename),
+                expected,
+            });
+        }
+        let sha256 = document
+            .shasum
+            .parse()
+            .map_err(|_| OriginError::Shasum(shortened(&document.shasum)))?;
+        let keys = document.signing_keys.and_then(|keys| keys.gpg_public_keys);
+        let keys = keys.unwrap_or_default();
+        if keys.len() > limits::KEYS {
+            return Err(OriginError::TooManyKeys(keys.len()));
+        }
+        Ok(Description {
+            url: url.to_owned(),
+            filename: expected,
+            sha256,
+            protocols: protocols(&document.protocols.unwrap_or_default())?,
+            download_url: reference("download_url", document.download_url)?,
+            shasums_url: reference("shasums_url", document.shasums_url)?,
+            signature_url: reference("shasums_signature_url", document.shasums_signature_url)?,
+            keys: keys.into_iter().map(|key| key.ascii_armor).collect(),
+        })
+    }
+
+    fn accept(
+        &self,
+        description: &Description,
+        shasums: Shasums,
+        verified: Option<(Signed, Vec<String>)>,
+    ) -> State {
+        let (signed, warnings) = match verified {
+            Some((signed, warnings)) => (Some(signed), warnings),
+            None => (None, vec![format!("{} is not signed", self.address)]),
+        };
+        State::Finished(Box::new(OriginPackage {
+            platform: self.platform.clone(),
+            filename: description.filename.clone(),
+            sha256: description.sha256,
+            download: description.fetch_zip(),
+            protocols: description.protocols.clone(),
+            shasums,
+            signed,
+            warnings,
+        }))
+    }
+}
+
+impl Description {
+    fn fetch_shasums(&self) -> Fetch {
+        let max_bytes = limits::SHASUMS_BYTES as u64;
+        self.fetch(&self.shasums_url, max_bytes, "SHA256SUMS")
+    }
+
+    fn fetch_signature(&self) -> Fetch {
+        let max_bytes = limits::ORIGIN_SIGNATURE_BYTES;
+        self.fetch(&self.signature_url, max_bytes, "signature of SHA256SUMS")
+    }
+
+    fn fetch_zip(&self) -> Fetch {
+        self.fetch(&self.download_url, limits::ARCHIVE_BYTES, "zip")
+    }
+
+    fn fetch(&self, reference: &str, max_bytes: u64, what: &'static str) -> Fetch {
+        Fetch {
+            base: Some(self.url.clone()),
+            reference: reference.to_owned(),
+            max_bytes,
+            with_token: false,
+            what,
+        }
+    }
+
+    fn read_shasums(&self, fetched: &Fetched) -> Result<Shasums, OriginError> {
+        let bytes = self.fetch_shasums().take(fetched)?;
+        let text = str::from_utf8(bytes).map_err(|_| OriginError::ShasumsEncoding)?;
+        let shasums = Shasums::parse(text).map_err(|mut errors| {
+            errors.truncate(limits::REASONS);
+            OriginError::Shasums(errors)
+        })?;
+        let filename = || self.filename.clone();
+        match shasums.digest_of(&self.filename) {
+            None => Err(OriginError::NotListed(filename())),
+            Some(listed) if listed != self.sha256 => Err(OriginError::OtherDigest {
+                filename: filename(),
+                listed,
+                stated: self.sha256,
+            }),
+            Some(_) => Ok(shasums),
+        }
+    }
+}
+
+/// Tries the keys one after another, as Terraform's `findSigningKey` does: one that did not make
+/// the signature is passed over, and whatever else is wrong is final (clients.md 2.3.5).
+fn verify(
+    keys: &[String],
+    signed: &[u8],
+    signature: &[u8],
+    now: UnixTime,
+) -> Result<(Signed, Vec<String>), OriginError> {
+    let mut issuers = Vec::new();
+    let mut named = Vec::new();
+    for (index, text) in keys.iter().enumerate() {
+        let key = match openpgp::parse_signing_keys(first_block(text)) {
+            Ok(keys) => keys,
+            Err(error) if is_passed_over(&error) => {
+                named.push(format!(
+                    "number {}, which is of no use ({error})",
+                    index + 1
+                ));
+                continue;
+            }
+            Err(error) => {
+                let place = index + 1;
+                return Err(OriginError::Key { place, error });
+            }
+        };
+        match openpgp::verify_detached(&key, signed, signature, now.0) {
+            Ok(verified) => {
+                let signed = Signed {
+                    signature: signature.to_vec(),
+                    key: verified.key.into(),
+                };
+                return Ok((signed, verified.warnings));
+            }
+            Err(OpenPgpError::UnknownIssuer { issuers: made, .. }) => {
+                issuers = made;
+                named.extend(key.iter().map(|key: &SigningKey| key.key_id().to_string()));
+            }
+            Err(error) => return Err(OriginError::Signature(error)),
+        }
+    }
+    let issuers: Vec<String> = issuers.iter().map(ToString::to_string).collect();
+    Err(OriginError::Issuer {
+        issuers: if issuers.is_empty() {
+            "another key".to_owned()
+        } else {
+            issuers.join(", ")
+        },
+        named: named.join(", "),
+    })
+}
+
+/// Of several blocks in one text clients read only the first (clients.md 2.3.5).
+fn first_block(text: &str) -> &str {
+    const END: &str = "-----END PGP PUBLIC KEY BLOCK-----";
+    text.find(END)
+        .and_then(|at| text.get(..at + END.len()))
+        .unwrap_or(text)
+}
+
+/// Whether clients can read this key, although no signature of it is accepted.
+fn is_passed_over(error: &OpenPgpError) -> bool {
+    matches!(
+        error,
+        OpenPgpError::NoSigningKey(_)
+            | OpenPgpError::RevokedKey(_)
+            | OpenPgpError::UncheckableKey { .. }
+    )
+}
+
+/// Clients also read `5` as `5.0`.
+fn protocols(texts: &[String]) -> Result<Vec<ProtocolVersion>, OriginError> {
+    if texts.len() > limits::PROTOCOLS {
+        return Err(OriginError::TooManyProtocols(texts.len()));
+    }
+    let read = |text: &String| {
+        let whole = if text.contains('.') {
+            text.clone()
+        } else {
+            format!("{text}.0")
+        };
+        whole
+            .parse()
+            .map_err(|_| OriginError::Protocol(shortened(text)))
+    };
+    let mut protocols = texts
+        .iter()
+        .map(read)
+        .collect::<Result<Vec<ProtocolVersion>, _>>()?;
+    sort::sort(&mut protocols);
+    protocols.dedup();
+    // None at all is no check (clients.md 2.2.3).
+    if !protocols.is_empty() && !protocols.iter().any(|p| p.is_supported_by_clients()) {
+        let texts: Vec<String> = protocols.iter().map(ToString::to_string).collect();
+        return Err(OriginError::NoProtocol(texts.join(", ")));
+    }
+    Ok(protocols)
+}
+
+fn reference(field: &'static str, value: String) -> Result<String, OriginError> {
+    if is_clean(&value) {
+        Ok(value)
+    } else {
+        let value = shortened(&value);
+        Err(OriginError::Url { field, value })
+    }
+}
+
+#[cfg(test)]
+mod tests;

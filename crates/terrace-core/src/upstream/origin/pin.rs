@@ -1,0 +1,72 @@
+//! Whether a version is signed by whom earlier ones were.
+
+use super::{OriginError, OriginPackage};
+use crate::storage::release::SigningKeyDocument;
+
+/// Accepts any key while nothing is pinned, and later only a key with a pinned fingerprint.
+///
+/// Key IDs are not looked at: two keys can be made to have the same.
+///
+/// # Errors
+/// [`OriginError::OtherKey`] with both fingerprints.
+pub fn check_pin(
+    pinned: &[SigningKeyDocument],
+    key: &SigningKeyDocument,
+) -> Result<(), OriginError> {
+    let is_it =
+        |known: &SigningKeyDocument| known.fingerprint.eq_ignore_ascii_case(&key.fingerprint);
+    if pinned.is_empty() || pinned.iter().any(is_it) {
+        return Ok(());
+    }
+    Err(OriginError::OtherKey {
+        fingerprint: key.fingerprint.clone(),
+        pinned: fingerprints(pinned),
+    })
+}
+
+impl OriginPackage {
+    /// The same for a whole package: one without a signature is accepted only while nothing is
+    /// pinned.
+    ///
+    /// # Errors
+    /// [`OriginError::OtherKey`] or [`OriginError::NoLongerSigned`].
+    pub fn check_pin(&self, pinned: &[SigningKeyDocument]) -> Result<(), OriginError> {
+        match &self.signed {
+            Some(signed) => check_pin(pinned, &signed.key),
+            None if pinned.is_empty() => Ok(()),
+            None => Err(OriginError::NoLongerSigned {
+                pinned: fingerprints(pinned),
+            }),
+        }
+    }
+}
+
+fn fingerprints(keys: &[SigningKeyDocument]) -> String {
+    let texts: Vec<&str> = keys.iter().map(|key| key.fingerprint.as_str()).collect();
+    texts.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(fingerprint: &str) -> SigningKeyDocument {
+        SigningKeyDocument {
+            key_id: "the same for all".to_owned(),
+            fingerprint: fingerprint.to_owned(),
+            ascii_armor: String::new(),
+        }
+    }
+
+    #[test]
+    fn the_first_key_is_taken_and_then_only_the_pinned_ones() {
+        assert_eq!(check_pin(&[], &key("aa")), Ok(()));
+        let pinned = [key("aa"), key("bb")];
+        assert_eq!(check_pin(&pinned, &key("bb")), Ok(()));
+        assert_eq!(check_pin(&pinned, &key("AA")), Ok(()));
+        let error = check_pin(&pinned, &key("cc")).unwrap_err().to_string();
+        for fingerprint in ["key cc", "aa, bb"] {
+            assert!(error.contains(fingerprint), "{error}");
+        }
+    }
+}

@@ -1,0 +1,271 @@
+//! Which versions of a provider an origin has (clients.md 2.1).
+
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+
+use serde::Deserialize;
+
+use super::{Fetch, Fetched, OriginError, Service, plain, shortened};
+use crate::limits;
+use crate::model::address::MirroredAddress;
+use crate::model::platform::Platform;
+use crate::model::protocol_version::ProtocolVersion;
+use crate::model::version::Version;
+use terrace_base::sort;
+
+/// The versions of one provider, ascending.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct OriginVersions {
+    /// Each once.
+    pub versions: Vec<OriginVersion>,
+    /// What was passed over, and why; at most [`limits::REASONS`] lines.
+    pub skipped: Vec<String>,
+    /// What the origin wants people to read, without control characters.
+    pub warnings: Vec<String>,
+}
+
+/// One of them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OriginVersion {
+    /// In canonical form: an origin's `1.0` is asked for as `1.0.0` (clients.md 2.1.3).
+    pub version: Version,
+    /// The plugin protocols it is said to speak, as far as they are such.
+    pub protocols: Vec<ProtocolVersion>,
+    /// The platforms it is said to have. Clients do not read them, so none may be named although
+    /// there are some (clients.md 2.1.2).
+    pub platforms: Vec<Platform>,
+}
+
+#[derive(Deserialize)]
+struct Document {
+    versions: Option<Vec<VersionBody>>,
+    warnings: Option<Vec<String>>,
+}
+
+#[derive(Deserialize)]
+struct VersionBody {
+    version: String,
+    protocols: Option<Vec<String>>,
+    platforms: Option<Vec<PlatformBody>>,
+}
+
+#[derive(Deserialize)]
+struct PlatformBody {
+    os: String,
+    arch: String,
+}
+
+impl OriginVersions {
+    /// Asks for the versions of a provider.
+    pub fn ask(service: &Service, address: &MirroredAddress) -> Fetch {
+        let path = format!("{}/versions", address.provider);
+        service.fetch(&path, limits::ORIGIN_VERSIONS_BYTES, "version list")
+    }
+
+    /// Reads the answer to `fetch`, which [`ask`](Self::ask) made.
+    ///
+    /// One bad version does not cost the others: it is passed over, as Terraform does since 1.13.
+    ///
+    /// # Errors
+    /// Why there is no list.
+    pub fn read(fetch: &Fetch, fetched: &Fetched) -> Result<Self, OriginError> {
+        let document: Document = fetch.take_json(fetched)?;
+        let mut versions = BTreeMap::new();
+        let mut skipped = Skipped::default();
+        for body in document.versions.unwrap_or_default() {
+            match read_version(&body, &mut skipped) {
+                Ok(found) => match versions.entry(found.version.clone()) {
+                    Entry::Vacant(place) => {
+                        place.insert(found);
+                    }
+                    Entry::Occupied(twice) => {
+                        skipped.add(format!("version {} is listed again", twice.key()));
+                    }
+                },
+                Err(reason) => skipped.add(reason),
+            }
+        }
+        let warnings = document.warnings.unwrap_or_default();
+        Ok(Self {
+            versions: versions.into_values().collect(),
+            skipped: skipped.into_lines(),
+            warnings: warnings
+                .iter()
+                .take(limits::REASONS)
+                .map(|text| plain(text))
+                .collect(),
+        })
+    }
+}
+
+fn read_version(body: &VersionBody, skipped: &mut Skipped) -> Result<OriginVersion, String> {
+    let text = shortened(&body.version);
+    // A leading "v" is an error to clients, so nobody can depend on it.
+    if body.version.starts_with(['v', 'V']) {
+        return Err(format!("version {text:?} has a leading \"v\""));
+    }
+    let version = Version::parse_request(&body.version)
+        .map_err(|_| format!("{text:?} is not a semantic version"))?;
+    let mut platforms = Vec::new();
+    for PlatformBody { os, arch } in body.platforms.iter().flatten() {
+        match Platform::new(os, arch) {
+            Ok(platform) if platforms.contains(&platform) => {}
+            Ok(_) if platforms.len() >= limits::PLATFORMS => {
+                let most = limits::PLATFORMS;
+                skipped.add(format!("version {version} has more than {most} platforms"));
+                break;
+            }
+            Ok(platform) => platforms.push(platform),
+            Err(error) => skipped.add(format!("version {version}: {error}")),
+        }
+    }
+    sort::sort(&mut platforms);
+    let protocols = body.protocols.iter().flatten();
+    let mut protocols: Vec<ProtocolVersion> = protocols
+        .take(limits::PROTOCOLS)
+        .filter_map(|text| text.parse().ok())
+        .collect();
+    sort::sort(&mut protocols);
+    protocols.dedup();
+    Ok(OriginVersion {
+        version,
+        protocols,
+        platforms,
+    })
+}
+
+/// Lines, of which a hostile list could make a million.
+#[derive(Default)]
+struct Skipped {
+    lines: Vec<String>,
+    more: usize,
+}
+
+impl Skipped {
+    fn add(&mut self, line: String) {
+        if self.lines.len() + 1 < limits::REASONS {
+            self.lines.push(line);
+        } else {
+            self.more += 1;
+        }
+    }
+
+    fn into_lines(mut self) -> Vec<String> {
+        if self.more > 0 {
+            self.lines.push(format!("and {} more", self.more));
+        }
+        self.lines
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::answer;
+    use super::*;
+
+    fn ask() -> Fetch {
+        let discovery = answer(r#"{"providers.v1": "/v1/providers/"}"#);
+        let service = Service::read(&discovery).unwrap();
+        OriginVersions::ask(
+            &service,
+            &"registry.example.com/acme/widget".parse().unwrap(),
+        )
+    }
+
+    fn read(body: &str) -> Result<OriginVersions, OriginError> {
+        OriginVersions::read(&ask(), &answer(body))
+    }
+
+    fn texts(list: &OriginVersions) -> Vec<String> {
+        let text = |found: &OriginVersion| found.version.to_string();
+        list.versions.iter().map(text).collect()
+    }
+
+    #[test]
+    fn the_list_is_asked_for_below_the_service() {
+        assert_eq!(ask().reference, "/v1/providers/acme/widget/versions");
+        assert!(ask().with_token);
+    }
+
+    #[test]
+    fn versions_come_in_order_with_protocols_and_platforms_2_1_1_2_1_2() {
+        let list = read(
+            r#"{"id": "x", "versions": [
+                {"version": "1.10.0", "protocols": ["6.0", "5.0", "x"],
+                 "platforms": [{"os": "linux", "arch": "arm64"}, {"os": "linux", "arch": "amd64"},
+                               {"os": "linux", "arch": "amd64", "more": 1}]},
+                {"version": "1.2.0-rc.1", "platforms": null},
+                {"version": "1.2.0+build.5", "protocols": []}
+            ], "warnings": ["be\u001b[31mware"]}"#,
+        )
+        .unwrap();
+        assert_eq!(texts(&list), ["1.2.0-rc.1", "1.2.0+build.5", "1.10.0"]);
+        let newest = list.versions.last().unwrap();
+        let platforms: Vec<String> = newest.platforms.iter().map(ToString::to_string).collect();
+        assert_eq!(platforms, ["linux_amd64", "linux_arm64"]);
+        let protocols: Vec<String> = newest.protocols.iter().map(ToString::to_string).collect();
+        assert_eq!(protocols, ["5.0", "6.0"]);
+        assert_eq!(list.warnings, ["be\\u{1b}[31mware"]);
+        assert!(list.skipped.is_empty());
+    }
+
+    #[test]
+    fn one_bad_version_is_passed_over_and_told_and_a_short_one_is_completed_2_1_3() {
+        let list = read(
+            r#"{"versions": [{"version": "v1.0.0"}, {"version": "latest\u001b"}, {"version": "1.0"},
+                {"version": "1.0.0"}, {"version": ""}, {"version": "01.0.0"},
+                {"version": "2.0.0", "platforms": [{"os": "lin_ux", "arch": "amd64"}]}]}"#,
+        )
+        .unwrap();
+        assert_eq!(texts(&list), ["1.0.0", "2.0.0"]);
+        assert_eq!(list.skipped.len(), 6, "{:?}", list.skipped);
+        let told = list.skipped.join("\n");
+        for part in [
+            "\"v1.0.0\"",
+            "latest\\u{1b}",
+            "1.0.0 is listed again",
+            "lin_ux",
+        ] {
+            assert!(told.contains(part), "{part} is not in {told}");
+        }
+        assert!(list.versions[1].platforms.is_empty());
+    }
+
+    #[test]
+    fn no_list_and_an_empty_list_are_the_same_2_1_6() {
+        for body in ["{}", r#"{"versions": null}"#, r#"{"versions": []}"#] {
+            assert!(read(body).unwrap().versions.is_empty(), "{body}");
+        }
+    }
+
+    #[test]
+    fn other_types_are_an_error_as_they_are_to_clients() {
+        for body in [
+            r#"{"versions": {}}"#,
+            r#"{"versions": "1.0.0"}"#,
+            r#"{"versions": [{"version": 1}]}"#,
+            r#"{"versions": [{}]}"#,
+            r#"{"versions": [{"version": "1.0.0", "protocols": "5.0"}]}"#,
+            r#"{"versions": [{"version": "1.0.0", "platforms": [{"os": "linux"}]}]}"#,
+            r#"{"versions": [], "warnings": "a text"}"#,
+        ] {
+            let error = read(body).unwrap_err();
+            assert!(matches!(error, OriginError::Json { .. }), "{body}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_hostile_list_has_bounded_consequences() {
+        let bad = vec![r#"{"version": "x"}"#; 10_000].join(",");
+        let list = read(&format!(r#"{{"versions": [{bad}]}}"#)).unwrap();
+        assert_eq!(list.skipped.len(), limits::REASONS);
+        assert_eq!(list.skipped.last().unwrap(), "and 9951 more");
+        let platform = |n: u32| format!(r#"{{"os": "os{n}", "arch": "amd64"}}"#);
+        let platforms: Vec<String> = (0..1000).map(platform).collect();
+        let platforms = platforms.join(",");
+        let body =
+            format!(r#"{{"versions": [{{"version": "1.0.0", "platforms": [{platforms}]}}]}}"#);
+        let list = read(&body).unwrap();
+        assert_eq!(list.versions[0].platforms.len(), limits::PLATFORMS);
+    }
+}

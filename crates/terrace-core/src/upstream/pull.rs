@@ -1,0 +1,279 @@
+//! Pull-through: which providers of other registries are mirrored when somebody asks for them.
+//!
+//! Nothing is, unless the operator names it. What is named is looked up at its origin, kept in a
+//! [`OriginDocument`], and shown to clients as far as the [`PullPolicy`] admits it.
+
+mod document;
+mod pattern;
+
+pub use document::{OriginDocument, OriginDocumentError, SeenVersion};
+pub use pattern::{ProviderPattern, ProviderPatternError, VersionPattern};
+
+use crate::index::{ListedRelease, PullMetadata};
+use crate::model::address::MirroredAddress;
+use crate::model::name::Hostname;
+use crate::model::version::Version;
+use crate::upstream::origin::Guard;
+use terrace_base::digest::Sha256;
+use terrace_base::sort;
+use terrace_base::time::UnixTime;
+
+/// What the operator has written.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PullRules {
+    /// What may be pulled. Nothing else ever is.
+    pub allowed: Vec<ProviderPattern>,
+    /// What is not served, however it came here.
+    pub blocked: Vec<VersionPattern>,
+    /// How long a version must have been seen at its origin, in seconds, before it is shown.
+    pub minimum_age: u64,
+    /// Where the registries of hostnames are, if not at `https://{hostname}`: `https://host[:port]`.
+    pub origins: Vec<(Hostname, String)>,
+}
+
+/// What the operator allows to be pulled, and what nobody shall get.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PullPolicy {
+    rules: PullRules,
+    /// Identifies the rules, so that a list made by others is seen to be.
+    fingerprint: String,
+}
+
+impl From<PullRules> for PullPolicy {
+    fn from(rules: PullRules) -> Self {
+        let digest = Sha256::of(format!("{rules:?}").as_bytes()).to_string();
+        let fingerprint = digest.chars().take(16).collect();
+        Self { rules, fingerprint }
+    }
+}
+
+impl PullPolicy {
+    /// Whether there are no rules at all.
+    pub fn is_empty(&self) -> bool {
+        self.rules.allowed.is_empty() && self.rules.blocked.is_empty()
+    }
+
+    /// Whether any provider is looked up at its origin.
+    pub fn pulls_any(&self) -> bool {
+        !self.rules.allowed.is_empty()
+    }
+
+    /// Whether this provider is looked up at its origin.
+    pub fn pulls(&self, address: &MirroredAddress) -> bool {
+        let mut allowed = self.rules.allowed.iter();
+        allowed.any(|pattern| pattern.matches(address))
+    }
+
+    /// Whether this version is kept from clients.
+    pub fn blocks(&self, address: &MirroredAddress, version: &Version) -> bool {
+        let mut blocked = self.rules.blocked.iter();
+        blocked.any(|pattern| pattern.matches(address, version))
+    }
+
+    /// Whether a version that its origin lists, and that is not stored here, is shown now.
+    pub fn admits(&self, address: &MirroredAddress, seen: &SeenVersion, now: UnixTime) -> bool {
+        let age = now.0.saturating_sub(seen.first_seen);
+        age >= self.rules.minimum_age && self.pulls(address) && !self.blocks(address, &seen.version)
+    }
+
+    /// Where the registry of a hostname is asked: `https://host[:port]`.
+    pub fn origin_of(&self, hostname: &Hostname) -> String {
+        self.named_origin(hostname)
+            .map_or_else(|| format!("https://{hostname}"), str::to_owned)
+    }
+
+    /// Where requests for the registry of a hostname may go: to public hosts, and to the one that
+    /// the operator has named for it.
+    pub fn guard(&self, hostname: &Hostname) -> Guard {
+        match self.named_origin(hostname).and_then(host_and_port) {
+            Some((host, port)) => Guard::public().naming(host, port),
+            None => Guard::public(),
+        }
+    }
+
+    fn named_origin(&self, hostname: &Hostname) -> Option<&str> {
+        let mut origins = self.rules.origins.iter();
+        let (_, origin) = origins.find(|(known, _)| known == hostname)?;
+        Some(origin)
+    }
+
+    /// What the mirror lists of a provider: what is stored, and what its origin had when it was last
+    /// asked, without what is blocked or too new. A stored version of which no package is stored
+    /// depends on its origin, too.
+    pub fn listed(
+        &self,
+        address: &MirroredAddress,
+        stored: Vec<ListedRelease>,
+        seen: Option<&OriginDocument>,
+    ) -> Vec<ListedRelease> {
+        let pulls = self.pulls(address);
+        let mut listed = stored;
+        listed.retain(|release| pulls || !release.contents.is_empty());
+        let stored = sort::set(listed.iter().map(|it| it.version.clone()));
+        let at_origin: Vec<ListedRelease> = seen
+            .into_iter()
+            .flat_map(|seen| seen.admitted(self, address))
+            .filter(|version| !stored.contains(version))
+            .map(|version| ListedRelease {
+                signing_key: None,
+                source: None,
+                version: version.clone(),
+                protocols: Vec::new(),
+                platforms: Vec::new(),
+                contents: Vec::new(),
+            })
+            .collect();
+        listed.extend(at_origin);
+        listed.retain(|release| !self.blocks(address, &release.version));
+        listed
+    }
+
+    /// What a list that was made by these rules says about itself; nothing where there are none.
+    pub fn metadata(&self, seen: Option<&OriginDocument>, is_empty: bool) -> Option<PullMetadata> {
+        (!self.is_empty()).then(|| PullMetadata {
+            rules: self.fingerprint.clone(),
+            checked_at: seen.map_or(0, |seen| seen.checked_at),
+            is_empty,
+        })
+    }
+
+    /// Whether a list was made by these rules.
+    pub fn has_made(&self, list: Option<&PullMetadata>) -> bool {
+        match list {
+            Some(made_by) => made_by.rules == self.fingerprint,
+            None => self.is_empty(),
+        }
+    }
+}
+
+fn host_and_port(origin: &str) -> Option<(&str, u16)> {
+    let authority = origin.strip_prefix("https://")?;
+    let with_port = authority.rsplit_once(':');
+    let with_port = with_port.and_then(|(host, port)| Some((host, port.parse().ok()?)));
+    Some(with_port.unwrap_or((authority, 443)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::upstream::origin::UrlParts;
+
+    fn policy(allowed: &str, blocked: &str) -> PullPolicy {
+        PullPolicy::from(PullRules {
+            allowed: allowed
+                .split_whitespace()
+                .map(|p| p.parse().unwrap())
+                .collect(),
+            blocked: blocked
+                .split_whitespace()
+                .map(|p| p.parse().unwrap())
+                .collect(),
+            minimum_age: 100,
+            origins: vec![(
+                "a.test".parse().unwrap(),
+                "https://10.0.0.1:8443".to_owned(),
+            )],
+        })
+    }
+
+    fn seen(version: &str, first_seen: u64) -> SeenVersion {
+        SeenVersion {
+            version: version.parse().unwrap(),
+            platforms: Vec::new(),
+            first_seen,
+            missing_since: None,
+        }
+    }
+
+    #[test]
+    fn nothing_is_pulled_that_is_not_named() {
+        let nothing = PullPolicy::default();
+        let some = policy("a.test/acme/* b.test/*/widget", "");
+        for (address, pulled) in [
+            ("a.test/acme/widget", true),
+            ("a.test/other/widget", false),
+            ("b.test/any/widget", true),
+            ("b.test/any/thing", false),
+            ("c.test/acme/widget", false),
+        ] {
+            let address = address.parse().unwrap();
+            assert!(!nothing.pulls(&address));
+            assert_eq!(some.pulls(&address), pulled, "{address}");
+        }
+    }
+
+    #[test]
+    fn a_version_is_shown_when_it_is_old_enough_and_not_blocked() {
+        let policy = policy("a.test/*/*", "a.test/evil/* a.test/acme/widget@1.2.0");
+        let now = UnixTime(1_000);
+        for (address, version, first_seen, shown) in [
+            ("a.test/acme/widget", "1.0.0", 900, true),
+            ("a.test/acme/widget", "1.0.0", 901, false),
+            ("a.test/acme/widget", "1.2.0", 0, false),
+            ("a.test/evil/widget", "1.0.0", 0, false),
+            ("b.test/acme/widget", "1.0.0", 0, false),
+            // A clock that runs backwards shows nothing early.
+            ("a.test/acme/widget", "1.0.0", 2_000, false),
+        ] {
+            let address = address.parse().unwrap();
+            let admitted = policy.admits(&address, &seen(version, first_seen), now);
+            assert_eq!(admitted, shown, "{address} {version} {first_seen}");
+        }
+    }
+
+    #[test]
+    fn a_registry_is_where_its_name_says_unless_the_operator_says_otherwise() {
+        let policy = policy("", "");
+        let origin = |hostname: &str| policy.origin_of(&hostname.parse().unwrap());
+        assert_eq!(origin("a.test"), "https://10.0.0.1:8443");
+        assert_eq!(origin("b.test"), "https://b.test");
+    }
+
+    #[test]
+    fn other_rules_have_another_fingerprint() {
+        let one = policy("a.test/*/*", "");
+        let other = policy("a.test/*/*", "a.test/evil/*");
+        assert!(one.has_made(one.metadata(None, false).as_ref()));
+        assert!(!one.has_made(other.metadata(None, false).as_ref()));
+        assert!(!one.has_made(None));
+        assert!(PullPolicy::default().has_made(None));
+        assert!(!PullPolicy::default().has_made(one.metadata(None, false).as_ref()));
+    }
+
+    #[test]
+    fn only_the_host_that_is_named_for_a_registry_may_be_private() {
+        let policy = policy("", "");
+        let parts = |host, port| UrlParts {
+            scheme: "https",
+            has_userinfo: false,
+            host,
+            port: Some(port),
+        };
+        let guard = policy.guard(&"a.test".parse().unwrap());
+        assert!(guard.check(parts("10.0.0.1", 8443)).is_ok());
+        assert!(guard.check(parts("10.0.0.1", 443)).is_err());
+        let other = policy.guard(&"b.test".parse().unwrap());
+        assert!(other.check(parts("10.0.0.1", 8443)).is_err());
+    }
+
+    #[test]
+    fn a_list_has_what_is_stored_and_what_is_admitted_without_what_is_blocked() {
+        let policy = policy("a.test/*/*", "a.test/acme/widget@1.1.0");
+        let address = "a.test/acme/widget".parse().unwrap();
+        let release = |version: &str| ListedRelease {
+            signing_key: None,
+            source: None,
+            version: version.parse().unwrap(),
+            protocols: Vec::new(),
+            platforms: Vec::new(),
+            contents: vec!["0123456789".to_owned()],
+        };
+        let stored = vec![release("1.0.0"), release("1.1.0")];
+        let origin =
+            document::testing::seen_at(1_000, &[("1.0.0", 0), ("1.2.0", 900), ("1.3.0", 901)]);
+        let listed = policy.listed(&address, stored.clone(), Some(&origin));
+        let versions: Vec<String> = listed.iter().map(|l| l.version.to_string()).collect();
+        assert_eq!(versions, ["1.0.0", "1.2.0"]);
+        assert_eq!(policy.listed(&address, stored, None), [release("1.0.0")]);
+    }
+}

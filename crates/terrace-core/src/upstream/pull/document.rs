@@ -1,0 +1,324 @@
+//! What was last seen of a provider at its origin.
+
+use serde::{Deserialize, Serialize};
+
+use super::PullPolicy;
+use crate::limits;
+use crate::model::address::MirroredAddress;
+use crate::model::platform::Platform;
+use crate::model::version::Version;
+use crate::storage::release::SigningKeyDocument;
+use crate::upstream::origin::{OriginVersions, check_pin};
+use terrace_base::sort;
+use terrace_base::time::UnixTime;
+
+/// The schema of the documents written here.
+const SCHEMA: u32 = 1;
+
+/// What was last seen of a provider at its origin. One small document for each, changed by
+/// compare-and-swap.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OriginDocument {
+    schema: u32,
+    /// When its origin was last asked and answered, in seconds since 1970.
+    pub checked_at: u64,
+    /// The versions its origin listed then, and those that it listed a while ago, ascending.
+    pub versions: Vec<SeenVersion>,
+    /// The keys that may sign its versions: those of the first that was pulled, and what an
+    /// administrator added.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub keys: Vec<SigningKeyDocument>,
+}
+
+/// A version that an origin lists.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SeenVersion {
+    /// Which.
+    pub version: Version,
+    /// Some of the platforms it is said to have: where to begin to ask.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub platforms: Vec<Platform>,
+    /// When it was first listed, in seconds since 1970; 0 for what was there when the provider was
+    /// first looked up. The protocol does not tell when a version was published.
+    pub first_seen: u64,
+    /// Since when it is not listed any more, in seconds since 1970.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub missing_since: Option<u64>,
+}
+
+/// Why a stored document cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum OriginDocumentError {
+    /// It is no such JSON.
+    #[error(transparent)]
+    Json(#[from] serde_json::Error),
+    /// It was written by a newer Terrace.
+    #[error("its schema is {0}, and {SCHEMA} is known")]
+    Schema(u32),
+}
+
+impl SeenVersion {
+    /// Whether it has been missing for so long that it is another one if it comes back.
+    fn is_gone(&self, now: UnixTime) -> bool {
+        let age = |since: u64| now.0.saturating_sub(since);
+        self.missing_since
+            .is_some_and(|since| age(since) >= limits::PULL_MISSING_SECONDS)
+    }
+}
+
+impl Default for OriginDocument {
+    /// Nothing is known.
+    fn default() -> Self {
+        Self {
+            schema: SCHEMA,
+            checked_at: 0,
+            versions: Vec::new(),
+            keys: Vec::new(),
+        }
+    }
+}
+
+impl OriginDocument {
+    /// Reads a stored document.
+    ///
+    /// # Errors
+    /// When it is none.
+    pub fn from_document(bytes: &[u8]) -> Result<Self, OriginDocumentError> {
+        let mut document: Self = serde_json::from_slice(bytes)?;
+        if document.schema != SCHEMA {
+            return Err(OriginDocumentError::Schema(document.schema));
+        }
+        document.sort();
+        Ok(document)
+    }
+
+    /// What is known after its origin has listed these versions; none means that it has no such
+    /// provider. What was known before keeps the time it was first seen, also when it was missing
+    /// for a short time: an origin that loses its list for an hour makes nothing new.
+    pub fn after(before: Option<&Self>, listed: &OriginVersions, now: UnixTime) -> Self {
+        let asked_before = before.filter(|before| before.was_asked());
+        let first_seen = |version: &Version| match asked_before {
+            None => 0,
+            Some(before) => before
+                .place(version)
+                .filter(|seen| !seen.is_gone(now))
+                .map_or(now.0, |seen| seen.first_seen),
+        };
+        let some = limits::PULL_PLATFORMS;
+        let versions = listed.versions.iter().map(|listed| SeenVersion {
+            version: listed.version.clone(),
+            platforms: listed.platforms.iter().take(some).cloned().collect(),
+            first_seen: first_seen(&listed.version),
+            missing_since: None,
+        });
+        let mut after = Self {
+            schema: SCHEMA,
+            checked_at: now.0,
+            versions: versions.collect(),
+            keys: before.map(|before| before.keys.clone()).unwrap_or_default(),
+        };
+        after.sort();
+        let missing = asked_before.map(|before| before.missing(&after, now));
+        after.versions.extend(missing.unwrap_or_default());
+        after.sort();
+        after
+    }
+
+    /// Those of these that `after` has no more, unless that is so for long.
+    fn missing(&self, after: &Self, now: UnixTime) -> Vec<SeenVersion> {
+        let is_missing = |seen: &&SeenVersion| after.place(&seen.version).is_none();
+        let missing = self.versions.iter().filter(is_missing);
+        missing
+            .map(|seen| SeenVersion {
+                missing_since: Some(seen.missing_since.unwrap_or(now.0)),
+                ..seen.clone()
+            })
+            .filter(|seen| !seen.is_gone(now))
+            .collect()
+    }
+
+    fn sort(&mut self) {
+        sort::sort_by(&mut self.versions, |a, b| a.version.cmp(&b.version));
+    }
+
+    fn place(&self, version: &Version) -> Option<&SeenVersion> {
+        let place = self
+            .versions
+            .binary_search_by(|seen| seen.version.cmp(version));
+        self.versions.get(place.ok()?)
+    }
+
+    /// Whether its origin has ever answered.
+    pub fn was_asked(&self) -> bool {
+        self.checked_at > 0
+    }
+
+    /// A version that its origin lists.
+    pub fn find(&self, version: &Version) -> Option<&SeenVersion> {
+        self.place(version)
+            .filter(|seen| seen.missing_since.is_none())
+    }
+
+    /// The versions that `policy` shows of these, at the time its origin was asked.
+    pub fn admitted(
+        &self,
+        policy: &PullPolicy,
+        address: &MirroredAddress,
+    ) -> impl Iterator<Item = &Version> {
+        let at = UnixTime(self.checked_at);
+        self.versions
+            .iter()
+            .filter(move |seen| seen.missing_since.is_none() && policy.admits(address, seen, at))
+            .map(|seen| &seen.version)
+    }
+
+    /// This, and versions may be signed by this key.
+    #[must_use]
+    pub fn with_key(mut self, key: &SigningKeyDocument) -> Self {
+        if check_pin(&self.keys, key).is_err() || self.keys.is_empty() {
+            self.keys.push(key.clone());
+        }
+        self
+    }
+
+    /// Whether its origin should be asked again. That it has no such provider is believed for a
+    /// shorter time, since somebody may be about to publish it.
+    pub fn is_due(&self, now: UnixTime) -> bool {
+        let is_listed = |seen: &SeenVersion| seen.missing_since.is_none();
+        let kept = if !self.versions.iter().any(is_listed) {
+            limits::PULL_ABSENCE_SECONDS
+        } else {
+            limits::PULL_CHECK_SECONDS
+        };
+        now.0.saturating_sub(self.checked_at) >= kept
+    }
+}
+
+#[cfg(test)]
+pub(super) mod testing {
+    use super::*;
+
+    /// What was seen at a time: versions, each with when it was first seen.
+    pub(in crate::upstream::pull) fn seen_at(
+        checked_at: u64,
+        versions: &[(&str, u64)],
+    ) -> OriginDocument {
+        let seen = |(version, first_seen): &(&str, u64)| SeenVersion {
+            version: version.parse().unwrap(),
+            platforms: Vec::new(),
+            first_seen: *first_seen,
+            missing_since: None,
+        };
+        OriginDocument {
+            schema: SCHEMA,
+            checked_at,
+            versions: versions.iter().map(seen).collect(),
+            keys: Vec::new(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pinned::assert_pinned;
+    use crate::upstream::origin::OriginVersion;
+
+    fn listed(versions: &[&str]) -> OriginVersions {
+        let version = |text: &&str| OriginVersion {
+            version: text.parse().unwrap(),
+            protocols: Vec::new(),
+            platforms: vec!["linux_amd64".parse().unwrap()],
+        };
+        OriginVersions {
+            versions: versions.iter().map(version).collect(),
+            skipped: Vec::new(),
+            warnings: Vec::new(),
+        }
+    }
+
+    fn first_seen(document: &OriginDocument) -> Vec<(String, u64)> {
+        let pair = |seen: &SeenVersion| (seen.version.to_string(), seen.first_seen);
+        document.versions.iter().map(pair).collect()
+    }
+
+    /// This is a stored fact: changing a byte of the format needs a migration.
+    #[test]
+    fn the_stored_format_is_pinned() {
+        let document = OriginDocument::after(None, &listed(&["1.0.0"]), UnixTime(9));
+        let text = r#"{"schema":1,"checked_at":9,"versions":[{"version":"1.0.0","platforms":["linux_amd64"],"first_seen":0}]}"#;
+        assert_pinned(&serde_json::to_string(&document).unwrap(), text);
+        let read = OriginDocument::from_document(text.as_bytes()).unwrap();
+        assert_eq!(read, document);
+        let newer = text.replace("\"schema\":1", "\"schema\":2");
+        assert!(OriginDocument::from_document(newer.as_bytes()).is_err());
+    }
+
+    #[test]
+    fn what_an_origin_loses_for_a_while_is_not_new_afterwards() {
+        let first = OriginDocument::after(None, &listed(&["1.0.0", "1.1.0"]), UnixTime(100_000));
+        let lost = OriginDocument::after(Some(&first), &listed(&[]), UnixTime(200_000));
+        assert_eq!(lost.find(&"1.0.0".parse().unwrap()), None);
+        let soon = UnixTime(200_000 + limits::PULL_MISSING_SECONDS - 1);
+        let back = OriginDocument::after(Some(&lost), &listed(&["1.0.0", "1.1.0"]), soon);
+        assert_eq!(
+            first_seen(&back),
+            [("1.0.0".to_owned(), 0), ("1.1.0".to_owned(), 0)]
+        );
+        // After long it may be something else under an old number.
+        let still = OriginDocument::after(Some(&lost), &listed(&["1.1.0"]), soon);
+        let late = UnixTime(soon.0 + 1);
+        let late = OriginDocument::after(Some(&still), &listed(&["1.0.0", "1.1.0"]), late);
+        assert_eq!(
+            first_seen(&late),
+            [("1.0.0".to_owned(), soon.0 + 1), ("1.1.0".to_owned(), 0)]
+        );
+    }
+
+    #[test]
+    fn what_is_there_at_the_first_look_is_old_and_what_comes_later_is_new() {
+        let first = OriginDocument::after(None, &listed(&["1.0.0"]), UnixTime(10));
+        let second =
+            OriginDocument::after(Some(&first), &listed(&["1.0.0", "1.1.0"]), UnixTime(20));
+        let third =
+            OriginDocument::after(Some(&second), &listed(&["1.1.0", "1.2.0"]), UnixTime(30));
+        let pairs = |pairs: &[(&str, u64)]| -> Vec<(String, u64)> {
+            pairs.iter().map(|(v, at)| ((*v).to_owned(), *at)).collect()
+        };
+        assert_eq!(first_seen(&second), pairs(&[("1.0.0", 0), ("1.1.0", 20)]));
+        let listed: Vec<&SeenVersion> = third.versions.iter().collect();
+        assert_eq!(listed[0].missing_since, Some(30));
+        assert_eq!(
+            first_seen(&third),
+            pairs(&[("1.0.0", 0), ("1.1.0", 20), ("1.2.0", 30)])
+        );
+    }
+
+    #[test]
+    fn a_first_release_of_a_provider_that_was_looked_for_in_vain_is_new() {
+        let nothing = OriginDocument::after(None, &listed(&[]), UnixTime(10));
+        let then = OriginDocument::after(Some(&nothing), &listed(&["1.0.0"]), UnixTime(20));
+        assert_eq!(first_seen(&then), [("1.0.0".to_owned(), 20)]);
+    }
+
+    #[test]
+    fn what_is_known_before_the_first_look_makes_nothing_new() {
+        let vouched = OriginDocument::default();
+        let first = OriginDocument::after(Some(&vouched), &listed(&["1.0.0"]), UnixTime(10));
+        assert_eq!(first_seen(&first), [("1.0.0".to_owned(), 0)]);
+    }
+
+    #[test]
+    fn an_origin_is_asked_again_sooner_when_it_had_nothing() {
+        let some = OriginDocument::after(None, &listed(&["1.0.0"]), UnixTime(1_000));
+        let none = OriginDocument::after(None, &listed(&[]), UnixTime(1_000));
+        const { assert!(limits::PULL_ABSENCE_SECONDS < limits::PULL_CHECK_SECONDS) };
+        for (document, kept) in [
+            (&some, limits::PULL_CHECK_SECONDS),
+            (&none, limits::PULL_ABSENCE_SECONDS),
+        ] {
+            assert!(!document.is_due(UnixTime(1_000 + kept - 1)));
+            assert!(document.is_due(UnixTime(1_000 + kept)));
+        }
+    }
+}

@@ -1,0 +1,256 @@
+//! Keys and signatures of every shape, also those that no tool makes.
+
+use p256::ecdsa::signature::Signer as _;
+use sha1::Sha1;
+use sha2::{Digest as _, Sha256};
+
+use crate::armor;
+
+pub(super) const CREATED: u32 = 1_704_067_200;
+
+pub(super) const CERTIFY: u8 = 0x01;
+pub(super) const SIGN: u8 = 0x02;
+
+pub(super) mod kind {
+    pub(crate) use crate::signature::kind::*;
+}
+
+/// An Ed25519 key: EdDSA in version 4, Ed25519 in version 6.
+pub(super) struct Key {
+    version: u8,
+    created: u32,
+    secret: ed25519_dalek::SigningKey,
+}
+
+/// A signature to be made: the subpackets, and of which type it is.
+pub(super) struct Draft {
+    pub(super) kind: u8,
+    pub(super) hashed: Vec<u8>,
+    pub(super) unhashed: Vec<u8>,
+}
+
+impl Key {
+    pub(super) fn v4(seed: u8) -> Self {
+        Self::new(4, seed)
+    }
+
+    pub(super) fn v6(seed: u8) -> Self {
+        Self::new(6, seed)
+    }
+
+    fn new(version: u8, seed: u8) -> Self {
+        let secret = ed25519_dalek::SigningKey::from_bytes(&[seed; 32]);
+        Self {
+            version,
+            created: CREATED,
+            secret,
+        }
+    }
+
+    pub(super) fn created(self, created: u32) -> Self {
+        Self { created, ..self }
+    }
+
+    pub(super) fn body(&self) -> Vec<u8> {
+        let point = self.secret.verifying_key().to_bytes();
+        let start = [&[self.version], self.created.to_be_bytes().as_slice()].concat();
+        if self.version == 6 {
+            return [&start, [27, 0, 0, 0, 32].as_slice(), &point].concat();
+        }
+        let oid = [0x2B, 0x06, 0x01, 0x04, 0x01, 0xDA, 0x47, 0x0F, 0x01];
+        // 263 bits: 0x40 and the point.
+        [
+            &start,
+            [22, 9].as_slice(),
+            &oid,
+            &[0x01, 0x07, 0x40],
+            &point,
+        ]
+        .concat()
+    }
+
+    /// As it enters hashes.
+    pub(super) fn hashed(&self) -> Vec<u8> {
+        let body = self.body();
+        let length = u32::try_from(body.len()).unwrap().to_be_bytes();
+        let prefix = match self.version {
+            6 => [&[0x9B], length.as_slice()].concat(),
+            _ => [&[0x99], &length[2..]].concat(),
+        };
+        [prefix, body].concat()
+    }
+
+    pub(super) fn fingerprint(&self) -> Vec<u8> {
+        match self.version {
+            6 => Sha256::digest(self.hashed()).to_vec(),
+            _ => Sha1::digest(self.hashed()).to_vec(),
+        }
+    }
+
+    /// The body of a signature over `data`.
+    pub(super) fn sign(&self, draft: &Draft, data: &[u8]) -> Vec<u8> {
+        let algorithm = if self.version == 6 { 27 } else { 22 };
+        let start = [self.version, draft.kind, algorithm, 8];
+        let fields = [&start, self.area(&draft.hashed).as_slice()].concat();
+        let length = u32::try_from(fields.len()).unwrap().to_be_bytes();
+        let salt = if self.version == 6 {
+            [7; 16].as_slice()
+        } else {
+            &[]
+        };
+        let suffix = [&fields, [self.version, 0xff].as_slice(), &length].concat();
+        let digest = Sha256::digest([salt, data, &suffix].concat());
+        let values = self.secret.sign(&digest).to_bytes();
+        let mut body = [&fields, self.area(&draft.unhashed).as_slice(), &digest[..2]].concat();
+        if self.version == 6 {
+            body.push(16);
+            body.extend_from_slice(salt);
+            body.extend_from_slice(&values);
+        } else {
+            body.extend(mpi(&values[..32]));
+            body.extend(mpi(&values[32..]));
+        }
+        body
+    }
+
+    /// The subpacket that names this key as the issuer.
+    pub(super) fn issuer(&self) -> Vec<u8> {
+        subpacket(
+            33,
+            &[&[self.version], self.fingerprint().as_slice()].concat(),
+        )
+    }
+
+    fn area(&self, subpackets: &[u8]) -> Vec<u8> {
+        let length = u32::try_from(subpackets.len()).unwrap().to_be_bytes();
+        let length = if self.version == 6 {
+            &length[..]
+        } else {
+            &length[2..]
+        };
+        [length, subpackets].concat()
+    }
+}
+
+/// A draft with what every signature has: a creation time and an issuer, and more subpackets.
+pub(super) fn draft(kind: u8, issuer: &Key, more: &[Vec<u8>]) -> Draft {
+    let hashed = [vec![created(CREATED), issuer.issuer()], more.to_vec()]
+        .concat()
+        .concat();
+    Draft {
+        kind,
+        hashed,
+        unhashed: Vec::new(),
+    }
+}
+
+pub(super) fn created(at: u32) -> Vec<u8> {
+    subpacket(2, &at.to_be_bytes())
+}
+
+pub(super) fn key_flags(flags: u8) -> Vec<u8> {
+    subpacket(27, &[flags])
+}
+
+pub(super) fn critical(mut subpacket: Vec<u8>) -> Vec<u8> {
+    subpacket[1] |= 0x80;
+    subpacket
+}
+
+pub(super) fn notation(name: &str) -> Vec<u8> {
+    let length = u16::try_from(name.len()).unwrap().to_be_bytes();
+    subpacket(
+        20,
+        &[
+            &[0x80, 0, 0, 0],
+            length.as_slice(),
+            &[0, 1],
+            name.as_bytes(),
+            b"1",
+        ]
+        .concat(),
+    )
+}
+
+/// Contents of less than 191 bytes only.
+pub(super) fn subpacket(kind: u8, content: &[u8]) -> Vec<u8> {
+    let length = u8::try_from(content.len() + 1).unwrap();
+    assert!(length < 192);
+    [&[length, kind], content].concat()
+}
+
+fn mpi(number: &[u8]) -> Vec<u8> {
+    let zeros = number.iter().take_while(|byte| **byte == 0).count();
+    let number = &number[zeros..];
+    let bits = number.len() * 8 - number[0].leading_zeros() as usize;
+    [&u16::try_from(bits).unwrap().to_be_bytes(), number].concat()
+}
+
+pub(super) fn packet(tag: u8, body: &[u8]) -> Vec<u8> {
+    let length = u32::try_from(body.len()).unwrap().to_be_bytes();
+    [&[0xC0 | tag, 255], length.as_slice(), body].concat()
+}
+
+pub(super) fn primary(key: &Key) -> Vec<u8> {
+    packet(6, &key.body())
+}
+
+/// A user ID and the self-signature over it.
+pub(super) fn user_id(key: &Key, id: &str, more: &[Vec<u8>]) -> Vec<u8> {
+    let signature = certification(key, id, &draft(0x13, key, more));
+    [packet(13, id.as_bytes()), signature].concat()
+}
+
+/// A signature over a user ID, alone.
+pub(super) fn certification(key: &Key, id: &str, draft: &Draft) -> Vec<u8> {
+    let length = u32::try_from(id.len()).unwrap().to_be_bytes();
+    let data = [key.hashed().as_slice(), &[0xB4], &length, id.as_bytes()].concat();
+    packet(2, &key.sign(draft, &data))
+}
+
+/// A signature over the key alone: a revocation, or a direct-key signature.
+pub(super) fn key_signature(key: &Key, draft: &Draft) -> Vec<u8> {
+    packet(2, &key.sign(draft, &key.hashed()))
+}
+
+/// A subkey and its binding signature, cross-signed.
+pub(super) fn subkey(primary: &Key, subkey: &Key, more: &[Vec<u8>]) -> Vec<u8> {
+    let more = [&[cross_signature(primary, subkey, &[])], more].concat();
+    let signature = binding(
+        primary,
+        subkey,
+        &draft(kind::SUBKEY_BINDING, primary, &more),
+    );
+    [packet(14, &subkey.body()), signature].concat()
+}
+
+/// A signature of the primary key over a subkey, alone.
+pub(super) fn binding(primary: &Key, subkey: &Key, draft: &Draft) -> Vec<u8> {
+    let data = [primary.hashed(), subkey.hashed()].concat();
+    packet(2, &primary.sign(draft, &data))
+}
+
+/// The subpacket in which a subkey says that it belongs to the primary key.
+pub(super) fn cross_signature(primary: &Key, sub: &Key, more: &[Vec<u8>]) -> Vec<u8> {
+    let data = [primary.hashed(), sub.hashed()].concat();
+    let body = sub.sign(&draft(kind::PRIMARY_KEY_BINDING, sub, more), &data);
+    subpacket(32, &body)
+}
+
+/// An ordinary certificate whose primary key signs.
+pub(super) fn certificate(key: &Key) -> Vec<u8> {
+    [
+        primary(key),
+        user_id(key, "forged", &[key_flags(CERTIFY | SIGN)]),
+    ]
+    .concat()
+}
+
+/// A detached signature.
+pub(super) fn detached(key: &Key, data: &[u8], more: &[Vec<u8>]) -> Vec<u8> {
+    packet(2, &key.sign(&draft(kind::BINARY, key, more), data))
+}
+
+pub(super) fn armored(packets: &[u8]) -> String {
+    armor::write("PGP PUBLIC KEY BLOCK", packets)
+}

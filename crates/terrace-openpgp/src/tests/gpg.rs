@@ -1,0 +1,90 @@
+//! Keys and signatures made on the spot by the gpg on PATH.
+
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use crate::{detached_signature, parse_signing_keys, verify_detached};
+
+/// A key ring of its own, removed in the end.
+struct Gpg(PathBuf);
+
+impl Gpg {
+    /// `None`, and why, without gpg.
+    fn new() -> Option<Self> {
+        if let Err(error) = Command::new("gpg").arg("--version").output() {
+            eprintln!("skipped: gpg does not run: {error}");
+            return None;
+        }
+        let home = std::env::temp_dir().join(format!("terrace-gpg-{}", std::process::id()));
+        std::fs::create_dir_all(&home).unwrap();
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt as _;
+            std::fs::set_permissions(&home, std::fs::Permissions::from_mode(0o700)).unwrap();
+        }
+        Some(Self(home))
+    }
+
+    fn run(&self, arguments: &[&str], input: &[u8]) -> Vec<u8> {
+        let mut child = Command::new("gpg")
+            .env("GNUPGHOME", &self.0)
+            .args(["--quiet", "--batch", "--yes", "--no-tty"])
+            .args(["--pinentry-mode", "loopback", "--passphrase", ""])
+            .args(arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        child.stdin.take().unwrap().write_all(input).unwrap();
+        let output = child.wait_with_output().unwrap();
+        let complaint = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "gpg {arguments:?}: {complaint}");
+        output.stdout
+    }
+}
+
+impl Drop for Gpg {
+    fn drop(&mut self) {
+        let _ = Command::new("gpgconf")
+            .env("GNUPGHOME", &self.0)
+            .args(["--kill", "gpg-agent"])
+            .status();
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "gpg signs at the time of the day"
+)]
+fn now() -> u64 {
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap()
+        .as_secs()
+}
+
+#[test]
+fn what_gpg_makes_today_is_accepted() {
+    let Some(gpg) = Gpg::new() else { return };
+    for algorithm in ["rsa3072", "ed25519", "nistp256", "nistp384", "dsa3072"] {
+        let user = format!("{algorithm}@example.com");
+        gpg.run(
+            &["--quick-generate-key", &user, algorithm, "sign", "never"],
+            b"",
+        );
+        let key = gpg.run(&["--armor", "--export", &user], b"");
+        let keys = parse_signing_keys(str::from_utf8(&key).unwrap()).unwrap();
+        for form in ["--armor", "--no-armor", "--textmode"] {
+            let signed = b"some\r\nlines\nof text\n";
+            let arguments = ["--local-user", &user, form, "--detach-sign"];
+            let signature = detached_signature(&gpg.run(&arguments, signed)).unwrap();
+            let verified = verify_detached(&keys, signed, &signature, now() + 1).unwrap();
+            assert_eq!(verified.warnings, Vec::<String>::new());
+            verify_detached(&keys, b"other lines", &signature, now() + 1).unwrap_err();
+        }
+    }
+}

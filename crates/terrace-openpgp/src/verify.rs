@@ -1,0 +1,82 @@
+//! Whether a key made a signature over some data (`PublicKey.VerifySignature`).
+
+use super::public_key::{Material, PublicKey, algorithm};
+use super::signature::{HashAlgorithm, Signature, Values};
+
+use terrace_signature::Hash;
+
+/// Why a signature does not count.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Refusal {
+    /// It is of another algorithm than the key.
+    Algorithm { key: u8, signature: u8 },
+    /// The numbers do not fit.
+    Wrong,
+    /// Clients can check it, this crate cannot.
+    Unverifiable(&'static str),
+}
+
+/// Checks `signature`, made by `key` over the concatenation of `parts`.
+pub(super) fn verify(
+    key: &PublicKey,
+    signature: &Signature,
+    parts: &[&[u8]],
+) -> Result<(), Refusal> {
+    let hash = hash(signature.hash).ok_or(Refusal::Unverifiable("SHA-3"))?;
+    let digest = digest(signature, hash, parts);
+    // Clients leave the tag of version 4 signatures unread.
+    if signature.version == 6 && !digest.starts_with(&signature.hash_tag) {
+        return Err(Refusal::Wrong);
+    }
+    if key.algorithm != signature.algorithm {
+        return Err(Refusal::Algorithm {
+            key: key.algorithm,
+            signature: signature.algorithm,
+        });
+    }
+    if fits(key, signature, hash, &digest)? {
+        Ok(())
+    } else {
+        Err(Refusal::Wrong)
+    }
+}
+
+fn fits(
+    key: &PublicKey,
+    signature: &Signature,
+    hash: Hash,
+    digest: &[u8],
+) -> Result<bool, Refusal> {
+    use terrace_signature::{dsa, ecdsa, ed25519, ed25519_signature, rsa};
+    Ok(match (&key.material, &signature.values) {
+        (Material::Unverifiable(name), _) => return Err(Refusal::Unverifiable(name)),
+        (Material::Rsa { n, e }, Values::One(s)) => rsa(n, e, hash, digest, s),
+        (Material::Dsa { p, q, g, y }, Values::Two(r, s)) => dsa([p, q, g, y], digest, [r, s]),
+        (Material::Ecdsa { curve, point }, Values::Two(r, s)) => ecdsa(*curve, point, digest, r, s),
+        (Material::Ed25519(point), Values::One(raw)) if key.algorithm == algorithm::ED25519 => {
+            <&[u8; 64]>::try_from(raw.as_slice()).is_ok_and(|raw| ed25519(point, digest, raw))
+        }
+        (Material::Ed25519(point), Values::Two(r, s)) => {
+            ed25519_signature(r, s).is_some_and(|raw| ed25519(point, digest, &raw))
+        }
+        _ => false,
+    })
+}
+
+/// The digest of what was signed.
+fn digest(signature: &Signature, hash: Hash, parts: &[&[u8]]) -> Vec<u8> {
+    let (salt, suffix) = (signature.salt.as_slice(), signature.hash_suffix.as_slice());
+    hash.digest(&[&[salt], parts, &[suffix]].concat())
+}
+
+/// `None` for SHA-3, which gpg does not make and whose code would be in every deployment.
+fn hash(algorithm: HashAlgorithm) -> Option<Hash> {
+    match algorithm {
+        HashAlgorithm::Sha1 => Some(Hash::Sha1),
+        HashAlgorithm::Sha224 => Some(Hash::Sha224),
+        HashAlgorithm::Sha256 => Some(Hash::Sha256),
+        HashAlgorithm::Sha384 => Some(Hash::Sha384),
+        HashAlgorithm::Sha512 => Some(Hash::Sha512),
+        HashAlgorithm::Sha3_256 | HashAlgorithm::Sha3_512 => None,
+    }
+}
