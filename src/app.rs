@@ -27,20 +27,22 @@ use std::pin::Pin;
 
 use futures_util::future::join_all;
 use terrace_base::time::UnixTime;
-use terrace_core::api::route::{ADMIN_PREFIX, Method, Route, is_fenced};
+use terrace_core::api::route::{ADMIN_PREFIX, Route, is_fenced};
 use terrace_core::auth::access::{BadCredentials, Caller};
 use terrace_core::config::Config;
+use terrace_core::http::form::Query;
+use terrace_core::http::method::Method;
 use terrace_core::http::problem::Problem;
 use terrace_core::http::reply::Reply;
 use terrace_core::http::request_line::{Client, RequestLine};
 use terrace_core::limits;
 use terrace_core::model::address::MirroredAddress;
 use terrace_core::model::own_hosts::OwnHosts;
-use terrace_core::oci::Query;
+use terrace_core::model::package::Package;
+use terrace_core::model::package::PulledPackage;
 use terrace_core::read::{Asked, Begun, begin, refused, sized};
-use terrace_core::storage::key::{IncomingKey, IndexKey, Package};
+use terrace_core::storage::key::{IncomingKey, IndexKey};
 use terrace_core::storage::release::OfferedPackage;
-use terrace_core::storage::signed_path::PulledPackage;
 
 use access::Need;
 use audit::Change;

@@ -4,9 +4,10 @@
 use std::cell::{Cell, RefCell};
 
 use terrace_base::time::UnixTime;
-use terrace_core::auth::access::{Revocations, Throttle, TokenId};
+use terrace_core::auth::access::{Revocations, Throttle};
 use terrace_core::auth::oidc::{Discovery, IssuerKeys, IssuerUrl};
 use terrace_core::limits;
+use terrace_core::model::token_id::TokenId;
 
 /// The memory of one isolate, or of one test.
 #[derive(Debug, Default)]

@@ -5,11 +5,12 @@
 use std::cell::{Cell, RefCell};
 
 use terrace_base::time::UnixTime;
-use terrace_core::api::route::{Method, is_fenced};
-use terrace_core::auth::access::TokenId;
+use terrace_core::api::route::is_fenced;
 use terrace_core::config::Config;
+use terrace_core::http::method::Method;
 use terrace_core::http::reply::Reply;
 use terrace_core::http::request_line::{Client, IndexState, RequestLine, Took, Usage};
+use terrace_core::model::token_id::TokenId;
 use terrace_core::read::{Answered, Asked, Begun, Found, IndexForm, Lookup, begin};
 
 use crate::isolate::Isolate;

@@ -4,13 +4,16 @@
 
 use terrace_base::digest::Sha256;
 use terrace_base::time::UnixTime;
+use terrace_core::http::guard::Guard;
 use terrace_core::http::request_line::Client;
-use terrace_core::index::{IndexDocument, ListedRelease};
+use terrace_core::index::ListedRelease;
+use terrace_core::model::oci::Digest;
+use terrace_core::model::package::Package;
 use terrace_core::model::version::Version;
-use terrace_core::oci::Digest;
 use terrace_core::read::{Found, IndexForm};
-use terrace_core::storage::key::{ArchiveKey, BytesKey, ChunkKey, FactKey, IndexKey, Package};
-use terrace_core::upstream::origin::{Fetch, Fetched, Guard};
+use terrace_core::storage::index_document::IndexDocument;
+use terrace_core::storage::key::{ArchiveKey, BytesKey, ChunkKey, FactKey, IndexKey};
+use terrace_core::upstream::origin::{Fetch, Fetched};
 
 use crate::isolate::Isolate;
 use crate::tally::Tally;

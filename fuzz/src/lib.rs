@@ -23,7 +23,7 @@ use terrace_core::api::admin::{
 use terrace_core::api::route::Route;
 use terrace_core::auth::access::{
     OwnerPattern, RevocationDocument, Revocations, Scope, Scopes, Sealable, Seals, Token,
-    TokenDocument, TokenId, TokenKeys, TokenName,
+    TokenDocument, TokenKeys, TokenName,
 };
 use terrace_core::auth::exchange::{self, ExchangeRequest};
 use terrace_core::auth::login::{
@@ -34,15 +34,19 @@ use terrace_core::auth::oidc::{
     Discovery, Expected, IssuerKeys, IssuerUrl, LoginRules, TrustedPublishers, UnverifiedToken,
 };
 use terrace_core::config::Config;
+use terrace_core::http::form::Query;
 use terrace_core::http::range;
 use terrace_core::http::reply::Body;
 use terrace_core::http::request_line::Client;
-use terrace_core::index::{self, DescribedVersion, IndexMetadata, ListedRelease};
+use terrace_core::index::{self, DescribedVersion, ListedRelease};
 use terrace_core::maintenance::audit::{AuditChain, AuditEntry, AuditHead};
 use terrace_core::maintenance::repair::{CursorDocument, GarbageDocument, Position};
 use terrace_core::maintenance::restore::{Restored, check_referrer};
 use terrace_core::model::address::{MirroredAddress, ModuleAddress, ProviderAddress};
 use terrace_core::model::name::{Hostname, Namespace};
+use terrace_core::model::oci::UploadId;
+use terrace_core::model::oci::{Digest, RepositoryName};
+use terrace_core::model::package::Package;
 use terrace_core::model::package_hash::PackageHash;
 use terrace_core::model::platform::Platform;
 use terrace_core::model::protocol_version::ProtocolVersion;
@@ -50,15 +54,17 @@ use terrace_core::model::shasums::Shasums;
 use terrace_core::model::source::SourceUrl;
 use terrace_core::model::status::{KeyState, KeyStatement, Reason, Standings, State, Statement};
 use terrace_core::model::subdir::Subdir;
+use terrace_core::model::token_id::TokenId;
 use terrace_core::model::version::Version;
+use terrace_core::oci::TagPage;
 use terrace_core::oci::pushed::{
-    LinkDocument, ProviderRepositories, PushedManifest, PushedRequest, TagDocument, UploadId,
-    UploadSession, pushed_packages,
+    LinkDocument, ProviderRepositories, PushedManifest, PushedRequest, TagDocument, UploadSession,
 };
-use terrace_core::oci::{Digest, OciPath, OciRequest, Query, Reference, RepositoryName, TagPage};
+use terrace_core::oci::{OciPath, OciRequest, Reference};
 use terrace_core::publish::{MirrorPublication, ModulePublication, ProviderPublication};
 use terrace_core::read::{Answered, Asked, Begun, Found, IndexForm, begin};
-use terrace_core::storage::key::{ArchiveKey, BytesKey, FactKey, IndexKey, Package, PushedFact};
+use terrace_core::storage::index_document::IndexMetadata;
+use terrace_core::storage::key::{ArchiveKey, BytesKey, FactKey, IndexKey, PushedFact};
 use terrace_core::storage::release::Release;
 use terrace_core::upstream::origin::{Constraints, Fetched, OriginVersions, Service};
 use terrace_core::upstream::pull::{OriginDocument, ProviderPattern, VersionPattern};
@@ -793,8 +799,7 @@ pub fn pushed(data: &[u8]) {
             .expect("an address");
         let version = "1.2.3".parse().expect("a version");
         if let Ok(package) = manifest.package(&address, &version, &platform) {
-            let body = pushed_packages(vec![package]);
-            let _ = MirrorPublication::parse(address, version, &body, NOW);
+            let _ = MirrorPublication::of_pushed(address, version, vec![package]);
         }
     }
 }

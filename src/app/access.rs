@@ -1,15 +1,18 @@
 //! Who is asking, and whether they may.
 
-use terrace_core::api::route::{Method, Route};
+use terrace_core::api::route::Route;
 use terrace_core::auth::access::{
-    BadCredentials, Caller, Owner, RevocationDocument, Revocations, TokenId, network,
+    BadCredentials, Caller, Owner, RevocationDocument, Revocations, network,
 };
+use terrace_core::http::method::Method;
 use terrace_core::http::problem::Problem;
 use terrace_core::http::reply::{Body, Reply};
 use terrace_core::limits;
 use terrace_core::model::own_hosts::OwnHosts;
+use terrace_core::model::package::Package;
+use terrace_core::model::token_id::TokenId;
 use terrace_core::read::{Asked, IndexForm, refusal, refused};
-use terrace_core::storage::key::{FactKey, IndexKey, Package, REVOCATIONS};
+use terrace_core::storage::key::{FactKey, IndexKey, REVOCATIONS};
 
 use super::{App, Failure, Task};
 use crate::isolate::Remembered;
@@ -86,7 +89,7 @@ impl<P: Platform> App<'_, P> {
                 _ => return Ok(caller),
             },
         };
-        Err(Problem::credentials(self.refuse(request, bad).await).into())
+        Err(Problem::from(self.refuse(request, bad).await).into())
     }
 
     /// Writes down that credentials were of no use: to the log why, never what they were. Tells what to

@@ -1,6 +1,6 @@
 //! Archives behind Worker-signed URLs: streamed natively between the client and the bucket.
 
-use terrace_core::api::route::Method;
+use terrace_core::http::method::Method;
 use terrace_core::http::problem::Problem;
 use terrace_core::http::range::{self, Wanted};
 use terrace_core::http::reply::{Body, CachePolicy, Reply};

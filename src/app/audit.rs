@@ -3,11 +3,12 @@
 use futures_util::future::join_all;
 use terrace_base::digest::Sha256;
 use terrace_core::api::admin::AuditPage;
-use terrace_core::api::route::Method;
+use terrace_core::http::form::Query;
+use terrace_core::http::method::Method;
 use terrace_core::http::reply::Reply;
 use terrace_core::limits;
 use terrace_core::maintenance::audit::{AuditEntry, AuditHead};
-use terrace_core::oci::{Digest, Query};
+use terrace_core::model::oci::Digest;
 use terrace_core::storage::key::{AUDIT, FactKey};
 
 use super::access::ADDRESS;

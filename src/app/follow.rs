@@ -3,8 +3,8 @@
 use std::cell::Cell;
 
 use futures_util::future::join_all;
-use terrace_core::index::IndexDocument;
 use terrace_core::limits;
+use terrace_core::storage::index_document::IndexDocument;
 use terrace_core::storage::key::{FactKey, IndexKey};
 
 use super::documents::BUSY_TRIES;

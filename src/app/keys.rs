@@ -9,8 +9,9 @@ use terrace_core::http::reply::{CachePolicy, Reply};
 use terrace_core::index::ListedRelease;
 use terrace_core::limits;
 use terrace_core::model::name::Namespace;
+use terrace_core::model::package::Package;
 use terrace_core::model::status::{KeyState, KeyStatement, Reason, Standings};
-use terrace_core::storage::key::{FactKey, Package};
+use terrace_core::storage::key::FactKey;
 use terrace_core::storage::release::{Release, SigningKeyDocument};
 use terrace_openpgp::{KeyId, SigningKey, parse_signing_keys};
 

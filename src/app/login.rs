@@ -6,7 +6,7 @@ mod openid;
 
 use serde_json::{Map, Value};
 use terrace_core::api::route::Route;
-use terrace_core::auth::access::{SealFault, TokenId};
+use terrace_core::auth::access::SealFault;
 use terrace_core::auth::login::{
     Allowed, Browser, BrowserMark, CALLBACK_PATH, Code, Consent, ExchangeFault, Form, Login,
     LoginToken, ParameterFault, Person, Provider, SignInState, Stop, Terminal, TokenRequest,
@@ -15,6 +15,7 @@ use terrace_core::auth::login::{
 use terrace_core::http::problem::Problem;
 use terrace_core::http::reply::Reply;
 use terrace_core::limits;
+use terrace_core::model::token_id::TokenId;
 
 use super::access::address;
 use super::audit::Change;

@@ -9,14 +9,17 @@ mod referrers;
 mod removal;
 mod uploads;
 
-use terrace_core::api::route::{Method, Route};
-use terrace_core::auth::access::{Caller, Owner, Sight, TokenId};
+use terrace_core::api::route::Route;
+use terrace_core::auth::access::{Caller, Sight};
+use terrace_core::http::form::Query;
+use terrace_core::http::method::Method;
+use terrace_core::http::oci_error::OciError;
 use terrace_core::http::problem::Problem;
 use terrace_core::http::reply::{CachePolicy, Reply};
+use terrace_core::model::oci::{Digest, RepositoryName};
+use terrace_core::model::token_id::TokenId;
 use terrace_core::oci::pushed::{PushedPath, PushedRequest};
-use terrace_core::oci::{
-    Digest, OciError, Query, RepositoryName, TokenAnswer, challenge, unauthorized,
-};
+use terrace_core::oci::{TokenAnswer, challenge, unauthorized};
 use terrace_core::read::{CONTENT_DIGEST, oci_base, sized};
 use terrace_core::storage::key::{FactKey, PushedFact};
 
@@ -97,7 +100,7 @@ impl<P: Platform> App<'_, P> {
             let told = "nobody can push to this registry: TERRACE_ADMIN_TOKEN is not set";
             return Err(Problem::Forbidden(told.to_owned()).into());
         }
-        let owner = Owner::of_repository(&repository, &self.config.oci_providers);
+        let owner = self.config.oci_providers.owner(&repository);
         let caller = self.authorize(&request, &Need::Publish(owner)).await?;
         let is_change = matches!(
             (&path, method),
@@ -181,7 +184,7 @@ impl<P: Platform> App<'_, P> {
 
     /// What a caller gets to read of a repository.
     fn sight(&self, caller: &Caller, repository: &RepositoryName) -> Sight {
-        let owner = Owner::of_repository(repository, &self.config.oci_providers);
+        let owner = self.config.oci_providers.owner(repository);
         self.config.access.sight(caller, &owner)
     }
 

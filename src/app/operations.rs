@@ -7,11 +7,12 @@ use futures_util::future::join_all;
 use terrace_core::api::admin::{
     FactBody, FactsAnswer, StoredAnswer, StoredArchive, VerifyAnswer, VerifyBody, WrongBytes,
 };
-use terrace_core::api::route::{Method, Route};
+use terrace_core::api::route::Route;
+use terrace_core::http::form::Query;
+use terrace_core::http::method::Method;
 use terrace_core::http::problem::Problem;
 use terrace_core::http::reply::Reply;
 use terrace_core::limits;
-use terrace_core::oci::Query;
 use terrace_core::storage::key::{ARCHIVES, BLOBS, BytesKey, FactKey, PASSING};
 
 use super::tokens::{json, parse};

@@ -6,6 +6,7 @@ use futures_util::future::try_join_all;
 use serde::de::DeserializeOwned;
 use terrace_archive::limits::READ_BYTES;
 use terrace_archive::{ArchiveFormat, Entry, Step as ZipStep, TarGzInspector};
+use terrace_core::api::admin::MirroredBody;
 use terrace_core::api::admin::{
     MirrorBody, ModuleBody, ProviderBody, PublishAnswer, Published as PublishedBody,
 };
@@ -15,15 +16,16 @@ use terrace_core::http::reply::{Body, CachePolicy, Reply};
 use terrace_core::index::DescribedVersion;
 use terrace_core::limits;
 use terrace_core::model::address::{MirroredAddress, ModuleAddress, ProviderAddress};
+use terrace_core::model::oci::Digest;
 use terrace_core::model::own_hosts::OwnHosts;
+use terrace_core::model::package::Package;
 use terrace_core::model::version::Version;
-use terrace_core::oci::Digest;
 use terrace_core::publish::{
     ArchiveState, ExpectedArchive, MirrorPublication, ModulePublication, Plan, ProviderPublication,
     Publication, Seen, Step, StoredRelease, release_metadata, too_large,
 };
 use terrace_core::read::IndexForm;
-use terrace_core::storage::key::{BytesKey, FactKey, IndexKey, Package};
+use terrace_core::storage::key::{BytesKey, FactKey, IndexKey};
 use terrace_core::storage::release::Release;
 
 use super::garbage::{Look, being_removed};
@@ -120,7 +122,7 @@ impl<P: Platform> App<'_, P> {
         let stored = self.stored(&package, &version).await?;
         match stored.map(|stored| stored.release) {
             Some(Release::Mirrored(release)) => {
-                let text = serde_json::to_string(&release.describe()).map_err(corrupt)?;
+                let text = serde_json::to_string(&MirroredBody::from(&release)).map_err(corrupt)?;
                 Ok(Reply::json(200, CachePolicy::NoStore, text))
             }
             _ => Err(missing.into()),

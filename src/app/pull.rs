@@ -11,11 +11,12 @@ mod origin;
 use terrace_core::index::{self, ListedRelease};
 use terrace_core::limits;
 use terrace_core::model::address::MirroredAddress;
+use terrace_core::model::package::Package;
 use terrace_core::model::platform::Platform as ProviderPlatform;
 use terrace_core::model::version::Version;
 use terrace_core::publish::Step;
-use terrace_core::storage::key::{ArchiveKey, ArchiveKind, Lease, Package};
-use terrace_core::storage::release::{MirroredRelease, Release, SigningKeyDocument};
+use terrace_core::storage::key::{ArchiveKey, ArchiveKind, Lease};
+use terrace_core::storage::release::{Release, SigningKeyDocument};
 use terrace_core::upstream::origin::OriginPackage;
 use terrace_core::upstream::pull::{OriginDocument, SeenVersion};
 
@@ -221,8 +222,7 @@ impl<P: Platform> App<'_, P> {
         let package = self.inquire_any(address, seen).await?;
         self.pin(address, version, &package).await?;
         let now = self.platform.clock().now();
-        let release =
-            MirroredRelease::offered_by(address.clone(), version.clone(), &package, now.0);
+        let release = package.offered(address.clone(), version.clone(), now.0);
         let release = Release::Mirrored(release);
         let mut steps = signed_documents(&package);
         steps.push(Step::CreateRelease(Box::new(release.clone())));

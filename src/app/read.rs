@@ -8,13 +8,15 @@ use terrace_base::digest::Sha256;
 use terrace_base::sort;
 use terrace_core::http::reply::{Body, Reply};
 use terrace_core::http::request_line::IndexState;
-use terrace_core::index::{self, IndexDocument, ListedRelease};
+use terrace_core::index::{self, ListedRelease};
 use terrace_core::limits;
+use terrace_core::model::package::Package;
 use terrace_core::model::status::{KeyStatement, Standings};
 use terrace_core::model::version::Version;
 use terrace_core::publish::StoredRelease;
 use terrace_core::read::{Answered, FinishError, Found, IndexForm, Lookup};
-use terrace_core::storage::key::{FactKey, IndexKey, Package};
+use terrace_core::storage::index_document::IndexDocument;
+use terrace_core::storage::key::{FactKey, IndexKey};
 use terrace_core::storage::release::Release;
 
 use super::follow::Shared;

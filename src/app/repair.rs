@@ -11,7 +11,8 @@ use terrace_core::http::problem::Problem;
 use terrace_core::http::reply::Reply;
 use terrace_core::limits;
 use terrace_core::maintenance::repair::{CursorDocument, Position, Section};
-use terrace_core::storage::key::{FactKey, Package};
+use terrace_core::model::package::Package;
+use terrace_core::storage::key::FactKey;
 
 use self::indices::Made;
 use super::read::Said;

@@ -5,9 +5,10 @@ use terrace_core::auth::access::Caller;
 use terrace_core::http::problem::Problem;
 use terrace_core::http::reply::Reply;
 use terrace_core::limits;
+use terrace_core::model::package::Package;
 use terrace_core::model::status::{Reason, Standings, State, Statement};
 use terrace_core::model::version::Version;
-use terrace_core::storage::key::{FactKey, Package};
+use terrace_core::storage::key::FactKey;
 
 use super::tokens::{json, parse};
 use super::{App, Failure};

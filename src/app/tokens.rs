@@ -6,14 +6,14 @@ use serde::de::DeserializeOwned;
 use terrace_base::time::UnixTime;
 use terrace_core::api::admin::{RevokedToken, RotationBody, TokenAnswer, TokenBody, TokenPage};
 use terrace_core::auth::access::{
-    Caller, RevocationDocument, Scopes, Token, TokenDocument, TokenId, TokenName,
+    Caller, RevocationDocument, Scopes, Token, TokenDocument, TokenName,
 };
 use terrace_core::auth::login::Allowed;
+use terrace_core::http::form::Query;
 use terrace_core::http::problem::Problem;
 use terrace_core::http::reply::{CachePolicy, Reply};
-use terrace_core::index::IndexDocument;
 use terrace_core::limits;
-use terrace_core::oci::Query;
+use terrace_core::model::token_id::TokenId;
 use terrace_core::storage::key::{FactKey, IndexKey, TOKENS};
 
 use super::{App, Boxed, Failure};
@@ -233,7 +233,7 @@ impl<P: Platform> App<'_, P> {
         let write = || -> Boxed<'_> {
             Box::pin(async {
                 let revocations = self.revocations().await?;
-                let index = IndexDocument::of_revocations(&revocations);
+                let index = revocations.index();
                 let index = index.map_err(|error| Failure::Corrupt(error.to_string()))?;
                 let key = IndexKey::Revocations;
                 Ok(self.platform.indices().put(&key, &index).await?)

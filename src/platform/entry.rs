@@ -4,8 +4,8 @@
 use std::cell::OnceCell;
 
 use terrace_core::http::reply::Body;
-use terrace_core::index::IndexMetadata;
 use terrace_core::read::{Asked, Found};
+use terrace_core::storage::index_document::IndexMetadata;
 use wasm_bindgen::prelude::wasm_bindgen;
 use worker::{Env, js_sys};
 

@@ -4,8 +4,8 @@ use std::rc::Rc;
 
 use serde_json::Value;
 use terrace_core::http::reply::Body;
-use terrace_core::index::{IndexDocument, IndexMetadata};
 use terrace_core::read::{Found, IndexForm};
+use terrace_core::storage::index_document::{IndexDocument, IndexMetadata};
 use terrace_core::storage::key::IndexKey;
 use wasm_bindgen::prelude::wasm_bindgen;
 use worker::js_sys::{self, Array, Map, Promise, Reflect, Uint8Array};

@@ -6,9 +6,10 @@ use std::rc::Rc;
 use terrace_base::digest::{Sha256, Sha512};
 use terrace_base::time::UnixTime;
 use terrace_core::index::ListedRelease;
+use terrace_core::model::oci::Digest;
+use terrace_core::model::package::Package;
 use terrace_core::model::version::Version;
-use terrace_core::oci::Digest;
-use terrace_core::storage::key::{ArchiveKey, BytesKey, FactKey, Package};
+use terrace_core::storage::key::{ArchiveKey, BytesKey, FactKey};
 use worker::crypto::{DigestStream, DigestStreamAlgorithm};
 use worker::{
     Conditional, HttpMetadata, Include, Object, Range, ResponseBody, console_warn, web_sys,

@@ -7,7 +7,7 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 use terrace_core::limits;
-use terrace_core::oci::Digest;
+use terrace_core::model::oci::Digest;
 use terrace_core::storage::key::{BytesKey, ChunkKey, UPLOADS};
 use worker::js_sys::{BigInt, Reflect, Uint8Array};
 use worker::wasm_bindgen::{JsCast as _, JsValue};

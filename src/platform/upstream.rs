@@ -7,8 +7,9 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use futures_util::future::{Either, select};
+use terrace_core::http::guard::{Guard, UrlParts};
 use terrace_core::limits;
-use terrace_core::upstream::origin::{Fetch, Fetched, Guard, UrlParts};
+use terrace_core::upstream::origin::{Fetch, Fetched};
 use worker::js_sys::Reflect;
 use worker::wasm_bindgen::{JsCast as _, JsValue};
 use worker::wasm_bindgen_futures::JsFuture;

@@ -6,13 +6,14 @@ use std::time::Duration;
 
 use clap::builder::FalseyValueParser;
 use clap::{Args, Parser, Subcommand};
-use terrace_core::auth::access::{Scope, TokenId, TokenName};
+use terrace_core::auth::access::{Scope, TokenName};
 use terrace_core::model::address::{MirroredAddress, ModuleAddress};
 use terrace_core::model::name::{Hostname, Namespace};
 use terrace_core::model::platform::Platform;
 use terrace_core::model::source::SourceUrl;
 use terrace_core::model::status::Reason;
 use terrace_core::model::subdir::Subdir;
+use terrace_core::model::token_id::TokenId;
 use terrace_core::model::version::Version;
 use terrace_core::upstream::origin::Constraints;
 use terrace_openpgp::KeyId;

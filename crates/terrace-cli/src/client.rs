@@ -5,17 +5,17 @@ mod operations;
 use std::thread;
 use std::time::Duration;
 
+use terrace_base::percent::encode;
 use terrace_base::secret::Secret;
 use terrace_core::api::admin::{
     AuditPage, KeyChangeAnswer, MirroredBody, PublishAnswer, RevokedToken, RotationBody,
     SigningKeysDocument, StandingBody, TokenAnswer, TokenBody, TokenPage,
 };
-use terrace_core::auth::access::TokenId;
 use terrace_core::model::address::MirroredAddress;
 use terrace_core::model::name::Namespace;
 use terrace_core::model::status::Standings;
+use terrace_core::model::token_id::TokenId;
 use terrace_core::model::version::Version;
-use terrace_core::oci::encoded;
 use terrace_openpgp::KeyId;
 use ureq::Agent;
 use ureq::http::{Method, Request, Uri};
@@ -167,7 +167,7 @@ impl<'a> Client<'a> {
     ) -> Result<KeyChangeAnswer, Failure> {
         let text = serde_json::to_string(body);
         let text = text.map_err(|error| Failure::Unexpected(error.to_string()))?;
-        let query = behind.map(|name| format!("?behind={}", encoded(name)));
+        let query = behind.map(|name| format!("?behind={}", encode(name)));
         self.ask(Call {
             method: Method::PUT,
             path: format!(
@@ -237,7 +237,7 @@ impl<'a> Client<'a> {
 
     /// Some of the tokens, those behind this id.
     pub(crate) fn tokens(&self, behind: Option<&str>) -> Result<TokenPage, Failure> {
-        let query = behind.map(|id| format!("?behind={}", encoded(id)));
+        let query = behind.map(|id| format!("?behind={}", encode(id)));
         self.ask(Call {
             method: Method::GET,
             path: format!("{TOKENS}{}", query.unwrap_or_default()),

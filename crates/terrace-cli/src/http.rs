@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
-use terrace_core::upstream::origin::Guard;
+use terrace_core::http::guard::Guard;
 use ureq::config::{Config, ConfigBuilder};
 use ureq::http::{Response, Uri};
 use ureq::tls::{Certificate, RootCerts, TlsConfig};

@@ -81,7 +81,7 @@ fn from_actions(
 /// The URL comes with a query.
 fn with_audience(url: &str, audience: &str) -> String {
     let mark = if url.contains('?') { '&' } else { '?' };
-    let audience = terrace_core::oci::encoded(audience);
+    let audience = terrace_base::percent::encode(audience);
     format!("{url}{mark}audience={audience}")
 }
 

@@ -8,9 +8,10 @@ use std::time::Duration;
 
 use terrace_base::digest::Sha256;
 use terrace_base::secret::Secret;
+use terrace_core::http::guard::{Guard, UrlParts};
 use terrace_core::limits;
 use terrace_core::model::name::Hostname;
-use terrace_core::upstream::origin::{Fetch, Fetched, Guard, OriginError, Service, UrlParts};
+use terrace_core::upstream::origin::{Fetch, Fetched, OriginError, Service};
 use ureq::http::{Request, Response, Uri};
 use ureq::{Agent, Body};
 

@@ -5,9 +5,9 @@ use std::str::FromStr;
 
 use terrace_core::api::admin::StandingBody;
 use terrace_core::model::address::{MirroredAddress, ModuleAddress, ProviderAddress};
+use terrace_core::model::package::Package;
 use terrace_core::model::status::{Reason, Standings, Statement};
 use terrace_core::model::version::Version;
-use terrace_core::storage::key::Package;
 
 use crate::args::RegistryArguments;
 use crate::client::Client;

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use terrace_core::api::admin::{RotationBody, TokenAnswer, TokenBody};
-use terrace_core::auth::access::{Scopes, TokenId, TokenName};
+use terrace_core::auth::access::{Scopes, TokenName};
+use terrace_core::model::token_id::TokenId;
 
 use crate::args::RegistryArguments;
 use crate::client::Client;

@@ -1,5 +1,9 @@
 //! Requests and replies, without a platform: methods, cache policies, errors, ranges, the line of the log.
 
+pub mod form;
+pub mod guard;
+pub mod method;
+pub mod oci_error;
 pub mod problem;
 pub mod range;
 pub mod reply;

@@ -23,18 +23,21 @@
 mod described;
 mod made;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
-use crate::auth::access::Revocations;
 use crate::model::address::MirroredAddress;
+use crate::model::oci::Digest;
+use crate::model::package::Package;
 use crate::model::package_hash::PackageHash;
 use crate::model::platform::Platform;
 use crate::model::protocol_version::ProtocolVersion;
 use crate::model::source::SourceUrl;
-use crate::model::status::{Reason, Standings};
+use crate::model::status::Standings;
 use crate::model::version::Version;
-use crate::oci::{self, Artifact, Content, Digest, Repository};
-use crate::storage::key::{IndexKey, Package};
+use crate::oci::{self, Artifact, Content, Repository};
+use crate::storage::index_document::ContentMetadata;
+use crate::storage::index_document::IndexDocument;
+use crate::storage::key::IndexKey;
 use crate::storage::release::{
     ModuleArchiveDocument, OfferedPackage, PackageDocument, ProviderRelease, Release,
     SigningKeyDocument,
@@ -45,75 +48,6 @@ use terrace_base::sort;
 pub use described::DescribedVersion;
 pub(crate) use described::{ARCHIVE, SHASUMS};
 pub use made::MadeIndices;
-
-/// A value for KV: the bytes and what a read must know without looking into them.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct IndexDocument {
-    /// The bytes.
-    pub text: String,
-    /// What rides in the key's metadata.
-    pub metadata: IndexMetadata,
-}
-
-/// The KV metadata of an index, 1,024 bytes at most.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct IndexMetadata {
-    /// The entity tag of the bytes, with its quotes.
-    pub etag: String,
-    /// Of what must not be handed out any more: why.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub gone: Option<String>,
-    /// Of a manifest or a zip of an OCI repository: what it is.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub content: Option<ContentMetadata>,
-    /// Of a mirrored provider's list where pulling is configured: what it was made by.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub pull: Option<PullMetadata>,
-}
-
-impl IndexMetadata {
-    /// Whether what goes into headers of it can stand there. What the registry writes can.
-    pub fn is_sendable(&self) -> bool {
-        let media_type = self
-            .content
-            .as_ref()
-            .and_then(|it| it.media_type.as_deref());
-        let mut texts = [Some(self.etag.as_str()), media_type].into_iter().flatten();
-        texts.all(|text| text.bytes().all(|byte| matches!(byte, b' '..=b'~')))
-    }
-}
-
-/// By what a list was made that depends on more than releases.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PullMetadata {
-    /// Identifies the rules; see [`PullPolicy::has_made`](crate::upstream::pull::PullPolicy::has_made).
-    pub rules: String,
-    /// When the origin was last asked, in seconds since 1970; 0 if it is not asked.
-    pub checked_at: u64,
-    /// Whether nothing is listed: then there is no such provider.
-    #[serde(default, skip_serializing_if = "is_false")]
-    pub is_empty: bool,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde wants it so")]
-fn is_false(value: &bool) -> bool {
-    !value
-}
-
-/// What is known about something in an OCI repository.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ContentMetadata {
-    /// Of a manifest; a blob has none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub media_type: Option<String>,
-    /// Its digest.
-    pub digest: Digest,
-    /// Its length in bytes.
-    pub size: u64,
-    /// Of which version it is, where it is published and not pushed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub version: Option<Version>,
-}
 
 /// What a version list says about one release. It rides in the release object's metadata, so
 /// that a list of releases is enough to build the version list.
@@ -148,50 +82,6 @@ const NO_CONTENTS: &str = "-";
 /// How much of a digest is kept: 64 platforms have 129 of them, which are 1.4 KB of the 8 that R2 gives
 /// to custom metadata. Two that begin alike cost one read more.
 const CONTENT_CHARS: usize = 10;
-
-impl IndexDocument {
-    /// What has a digest.
-    pub(crate) fn of_content(content: ContentMetadata, text: String) -> Self {
-        Self {
-            metadata: IndexMetadata {
-                etag: format!("\"{}\"", content.digest),
-                gone: None,
-                content: Some(content),
-                pull: None,
-            },
-            text,
-        }
-    }
-
-    /// All revoked tokens.
-    ///
-    /// # Errors
-    /// Never, as far as is known.
-    pub fn of_revocations(revocations: &Revocations) -> serde_json::Result<Self> {
-        Ok(Self::new(serde_json::to_string(revocations)?))
-    }
-
-    /// What must not be handed out any more. KV wants a value.
-    pub fn gone(reason: &Reason) -> Self {
-        let mut document = Self::new("gone".to_owned());
-        document.metadata.gone = Some(reason.to_string());
-        document
-    }
-
-    pub(crate) fn new(text: String) -> Self {
-        let digest = Sha256::of(text.as_bytes()).to_string();
-        let short: String = digest.chars().take(32).collect();
-        Self {
-            metadata: IndexMetadata {
-                etag: format!("\"{short}\""),
-                gone: None,
-                content: None,
-                pull: None,
-            },
-            text,
-        }
-    }
-}
 
 impl ListedRelease {
     /// What a version list says about `release`.

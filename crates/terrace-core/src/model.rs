@@ -8,7 +8,9 @@
 
 pub mod address;
 pub mod name;
+pub mod oci;
 pub mod own_hosts;
+pub mod package;
 pub mod package_hash;
 pub mod platform;
 pub mod protocol_version;
@@ -16,4 +18,5 @@ pub mod shasums;
 pub mod source;
 pub mod status;
 pub mod subdir;
+pub mod token_id;
 pub mod version;

@@ -12,20 +12,11 @@
 
 mod artifact;
 mod auth;
-mod digest;
-mod error;
-mod name;
 pub mod pushed;
-mod query;
 mod repository;
 mod tag;
 
 pub use artifact::{Artifact, Content, EMPTY_CONFIG, MediaType, artifact, empty_config};
 pub use auth::{TokenAnswer, challenge, unauthorized};
-pub use digest::Digest;
-pub use error::{OciCode, OciError};
-pub(crate) use name::is_virtual;
-pub use name::{RepositoryName, Tag};
-pub use query::{Query, encoded};
 pub use repository::{OciPath, OciRequest, Reference, Repository};
 pub use tag::{TagPage, tags};

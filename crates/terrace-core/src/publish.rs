@@ -14,12 +14,13 @@ use std::collections::BTreeMap;
 
 use crate::index::{ARCHIVE, DescribedVersion, ListedRelease, SHASUMS};
 use crate::model::name::ProviderType;
+use crate::model::package::Package;
 use crate::model::platform::Platform;
 use crate::model::status::KeyStatement;
 use crate::model::subdir::Subdir;
 use crate::model::version::Version;
 use crate::storage::archive_url::ArchiveUrls;
-use crate::storage::key::{ArchiveKey, Package};
+use crate::storage::key::ArchiveKey;
 use crate::storage::release::Release;
 use terrace_archive::{
     ArchiveFormat, ArchiveWarning, Entry, ZipInspector, check_module_archive,
@@ -32,7 +33,7 @@ use terrace_openpgp::SigningKey;
 
 pub use mirror::MirrorPublication;
 pub use module::ModulePublication;
-pub use provider::{ProviderPublication, package_filename};
+pub use provider::ProviderPublication;
 
 /// A request to publish, understood and free of what can be seen to be wrong from it alone.
 #[derive(Debug, Clone)]

@@ -17,23 +17,28 @@ mod oci;
 mod plan;
 mod view;
 
-use crate::api::route::{Method, Route};
+use crate::api::route::Route;
 #[cfg(doc)]
 use crate::auth::access::Access;
-use crate::auth::access::{BadCredentials, TokenId};
+use crate::auth::access::BadCredentials;
 use crate::config::Config;
+use crate::http::method::Method;
+use crate::http::oci_error::{OciCode, OciError};
 use crate::http::problem::Problem;
 use crate::http::reply::{Body, CachePolicy, Reply};
-use crate::index::IndexMetadata;
 use crate::limits;
 use crate::model::address::{MirroredAddress, ModuleAddress, ProviderAddress};
+use crate::model::oci::Digest;
 use crate::model::own_hosts::OwnHosts;
+use crate::model::package::Package;
 use crate::model::platform::Platform;
+use crate::model::token_id::TokenId;
 use crate::model::version::Version;
-use crate::oci::{Digest, OciCode, OciError, TagPage};
+use crate::oci::TagPage;
 use crate::storage::archive_url::ArchiveUrls;
-use crate::storage::key::{IndexKey, Package, PushedIndex};
-use crate::upstream::pull::PullPolicy;
+use crate::storage::index_document::IndexMetadata;
+use crate::storage::key::{IndexKey, PushedIndex};
+use crate::upstream::pull::{PullPolicy, blocked};
 use details::provider_version;
 use download::{Urls, mirror_packages, module_download, provider_download};
 pub use gate::{refusal, refused};
@@ -357,7 +362,7 @@ impl Lookup {
             _ => return None,
         };
         let is_blocked = policy.blocks(address, version);
-        is_blocked.then(|| self.problem(&Problem::blocked(address, version)))
+        is_blocked.then(|| self.problem(&blocked(address, version)))
     }
 
     /// What to do with the list that was found, if it depends on more than releases.

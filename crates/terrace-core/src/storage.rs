@@ -8,6 +8,7 @@
 //! The values of indices ([`crate::index`]) and every read or write.
 
 pub mod archive_url;
+pub mod index_document;
 pub mod key;
 pub mod release;
 pub mod signed_path;

@@ -1,8 +1,8 @@
 //! People whom GitHub knows.
 
 use terrace_core::auth::login::{Client, GitHub, GitHubList, GitHubMembers, Stop, Verifier, Visit};
+use terrace_core::http::guard::Guard;
 use terrace_core::limits;
-use terrace_core::upstream::origin::Guard;
 
 use super::openid::SECONDS;
 use super::{App, Failure, People, Return};

@@ -2,8 +2,8 @@
 
 use terrace_core::auth::login::{Client, ProviderAnswer, Stop, Verifier, Visit};
 use terrace_core::auth::oidc::{HttpsUrl, IssuerKeys, IssuerUrl, SignIn, UnverifiedToken};
+use terrace_core::http::guard::Guard;
 use terrace_core::limits;
-use terrace_core::upstream::origin::Guard;
 
 use super::super::issuer::KeysAt;
 use super::{App, Failure, People, Return, printable};

@@ -1,9 +1,12 @@
 //! Blobs: stored, linked and deleted.
 
 use terrace_core::auth::access::Caller;
+use terrace_core::http::oci_error::{OciCode, OciError};
 use terrace_core::http::reply::{CachePolicy, Reply};
-use terrace_core::oci::pushed::{LinkDocument, PushedPath, UploadId, UploadSession};
-use terrace_core::oci::{Digest, OciCode, OciError, RepositoryName, empty_config};
+use terrace_core::model::oci::UploadId;
+use terrace_core::model::oci::{Digest, RepositoryName};
+use terrace_core::oci::empty_config;
+use terrace_core::oci::pushed::{LinkDocument, PushedPath, UploadSession};
 use terrace_core::read::CONTENT_DIGEST;
 use terrace_core::storage::key::{BytesKey, IndexKey, PushedFact, PushedIndex};
 

@@ -2,16 +2,17 @@
 
 use std::collections::HashSet;
 
-use terrace_core::index::IndexDocument;
 use terrace_core::model::address::MirroredAddress;
+use terrace_core::model::oci::{Digest, RepositoryName, Tag};
+use terrace_core::model::package::Package;
 use terrace_core::model::status::{Reason, Standings};
 use terrace_core::model::version::Version;
 use terrace_core::oci::pushed::{
     LinkDocument, ListedTag, ManifestReference, PushedManifest, TagDocument, blob_index,
     manifest_index, tags_index,
 };
-use terrace_core::oci::{Digest, RepositoryName, Tag};
-use terrace_core::storage::key::{FactKey, IndexKey, Package, PushedFact, PushedIndex};
+use terrace_core::storage::index_document::IndexDocument;
+use terrace_core::storage::key::{FactKey, IndexKey, PushedFact, PushedIndex};
 
 use super::corrupt;
 use crate::app::{App, Boxed, Failure};

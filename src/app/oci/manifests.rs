@@ -3,13 +3,15 @@
 use std::cell::RefCell;
 
 use terrace_base::digest::Sha256;
+use terrace_core::http::form::Query;
+use terrace_core::http::oci_error::{OciCode, OciError};
 use terrace_core::http::problem::Problem;
 use terrace_core::http::reply::{CachePolicy, Reply};
 use terrace_core::limits;
+use terrace_core::model::oci::{Digest, RepositoryName, Tag};
 use terrace_core::oci::pushed::{
     ManifestName, ManifestReference, PushedManifest, PushedPath, TagDocument, referrer_metadata,
 };
-use terrace_core::oci::{Digest, OciCode, OciError, Query, RepositoryName, Tag};
 use terrace_core::read::CONTENT_DIGEST;
 use terrace_core::storage::key::{FactKey, PushedFact, PushedIndex};
 

@@ -2,11 +2,13 @@
 
 use terrace_archive::ArchiveFormat;
 use terrace_core::auth::access::{Caller, Owner, Sight};
-use terrace_core::index::ContentMetadata;
+use terrace_core::model::oci::{Digest, RepositoryName};
 use terrace_core::model::own_hosts::OwnHosts;
+use terrace_core::model::package::Package;
 use terrace_core::oci::pushed::LinkDocument;
-use terrace_core::oci::{Digest, EMPTY_CONFIG, Repository, RepositoryName, empty_config};
-use terrace_core::storage::key::{ArchiveKey, ArchiveKind, BytesKey, Package};
+use terrace_core::oci::{EMPTY_CONFIG, Repository, empty_config};
+use terrace_core::storage::index_document::ContentMetadata;
+use terrace_core::storage::key::{ArchiveKey, ArchiveKind, BytesKey};
 
 use crate::app::{App, Failure};
 use crate::store::{Archives as _, Payload, Platform, StoreError, Stored};

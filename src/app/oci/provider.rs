@@ -1,18 +1,20 @@
 //! A pushed provider becomes a mirrored release: one upload, every protocol.
 
+use terrace_core::http::oci_error::{OciCode, OciError};
 use terrace_core::http::problem::Problem;
 use terrace_core::model::address::MirroredAddress;
+use terrace_core::model::oci::{Digest, RepositoryName, Tag};
 use terrace_core::model::own_hosts::OwnHosts;
+use terrace_core::model::package::Package;
 use terrace_core::model::version::Version;
-use terrace_core::oci::pushed::{PushedManifest, pushed_packages};
-use terrace_core::oci::{Digest, OciCode, OciError, RepositoryName, Tag};
+use terrace_core::oci::pushed::PushedManifest;
 use terrace_core::publish::{ExpectedArchive, MirrorPublication, Publication};
-use terrace_core::storage::key::{BytesKey, Package};
+use terrace_core::storage::key::BytesKey;
 
 use super::denied;
 use crate::app::publish::Published;
 use crate::app::{App, Boxed, Failure, all};
-use crate::store::{Clock as _, Platform};
+use crate::store::Platform;
 
 impl<P: Platform> App<'_, P> {
     /// Mirrors what is pushed with these tags, if one of them is a version of a provider.
@@ -92,9 +94,7 @@ impl<P: Platform> App<'_, P> {
             let package = target.package(&address, &version, &platform);
             packages.push(package.map_err(denied)?);
         }
-        let body = pushed_packages(packages);
-        let now = self.platform.clock().now();
-        MirrorPublication::parse(address, version, &body, now)
+        MirrorPublication::of_pushed(address, version, packages)
             .map(Publication::Mirror)
             .map_err(|reasons| invalid(&reasons))
     }

@@ -3,10 +3,12 @@
 use std::cell::RefCell;
 
 use serde::Deserialize;
+use terrace_base::percent::encode;
+use terrace_core::http::form::Query;
 use terrace_core::http::reply::Reply;
 use terrace_core::limits;
+use terrace_core::model::oci::{Digest, RepositoryName};
 use terrace_core::oci::pushed::{PushedPath, may_be_of_type};
-use terrace_core::oci::{Digest, Query, RepositoryName, encoded};
 use terrace_core::read::referrers;
 use terrace_core::storage::key::{FactKey, PushedFact};
 
@@ -51,7 +53,7 @@ impl<P: Platform> App<'_, P> {
         }
         if let Some(behind) = part.behind {
             let path = PushedPath::Referrers(subject).location(repository);
-            let filter = filter.map(|it| format!("&artifactType={}", encoded(&it)));
+            let filter = filter.map(|it| format!("&artifactType={}", encode(&it)));
             let filter = filter.unwrap_or_default();
             let link = format!("<{path}?last={behind}{filter}>; rel=\"next\"");
             reply = reply.with("link", link);

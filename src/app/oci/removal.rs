@@ -1,8 +1,9 @@
 //! Manifests and tags, deleted.
 
+use terrace_core::http::oci_error::{OciCode, OciError};
 use terrace_core::http::reply::{CachePolicy, Reply};
+use terrace_core::model::oci::{Digest, RepositoryName, Tag};
 use terrace_core::oci::pushed::{ListedTag, ManifestName, PushedManifest, TagDocument};
-use terrace_core::oci::{Digest, OciCode, OciError, RepositoryName, Tag};
 use terrace_core::storage::key::{FactKey, PushedFact};
 
 use super::{corrupt, denied};

@@ -1,11 +1,14 @@
 //! Uploads: blobs on their way in.
 
 use terrace_core::auth::access::Caller;
+use terrace_core::http::form::Query;
+use terrace_core::http::oci_error::{OciCode, OciError};
 use terrace_core::http::problem::Problem;
 use terrace_core::http::reply::{CachePolicy, Reply};
 use terrace_core::limits;
-use terrace_core::oci::pushed::{PushedPath, UploadId, UploadSession};
-use terrace_core::oci::{Digest, OciCode, OciError, Query, RepositoryName};
+use terrace_core::model::oci::UploadId;
+use terrace_core::model::oci::{Digest, RepositoryName};
+use terrace_core::oci::pushed::{PushedPath, UploadSession};
 use terrace_core::storage::key::{ChunkKey, FactKey, PushedFact, UPLOADS};
 
 use super::{corrupt, denied};

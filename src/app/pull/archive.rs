@@ -8,11 +8,14 @@ use terrace_core::http::problem::Problem;
 use terrace_core::http::reply::{Body, CachePolicy, Reply};
 use terrace_core::limits;
 use terrace_core::model::own_hosts::OwnHosts;
+use terrace_core::model::package::Package;
+use terrace_core::model::package::PulledPackage;
 use terrace_core::publish::{ArchiveState, ExpectedArchive, ExpectedContents, Step};
-use terrace_core::storage::key::{ArchiveKey, ArchiveKind, IndexKey, Lease, Package};
+use terrace_core::storage::key::{ArchiveKey, ArchiveKind, IndexKey, Lease};
 use terrace_core::storage::release::{MirroredRelease, OfferedPackage, Release};
-use terrace_core::storage::signed_path::{PullPath, PulledPackage};
+use terrace_core::storage::signed_path::PullPath;
 use terrace_core::upstream::origin::Fetch;
+use terrace_core::upstream::pull::blocked;
 
 use super::super::{App, Failure, Pulled, Task};
 use super::lease::{RENEWAL_SECONDS, Turn};
@@ -75,7 +78,7 @@ impl<P: Platform> App<'_, P> {
             address, version, ..
         } = &path.package;
         if self.config.pull.blocks(address, version) {
-            return Err(Problem::blocked(address, version));
+            return Err(blocked(address, version));
         }
         Ok(())
     }

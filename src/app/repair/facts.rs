@@ -1,10 +1,11 @@
 //! From facts to indices: what each should be, and whether it is.
 
-use terrace_core::index::IndexDocument;
 use terrace_core::limits;
 use terrace_core::maintenance::repair::{Position, Section};
+use terrace_core::model::package::Package;
 use terrace_core::model::version::Version;
-use terrace_core::storage::key::{FactKey, IndexKey, Package, PushedFact, PushedIndex};
+use terrace_core::storage::index_document::IndexDocument;
+use terrace_core::storage::key::{FactKey, IndexKey, PushedFact, PushedIndex};
 use terrace_core::storage::release::Release;
 
 use super::{AT_LEAST, AT_LEAST_FOR_LISTS, Going, Step};
@@ -204,7 +205,7 @@ impl<P: Platform> App<'_, P> {
     async fn repair_revoked(&self, step: &mut Step) -> Result<bool, Failure> {
         step.spend(1);
         let revocations = self.revocations().await?;
-        let wanted = IndexDocument::of_revocations(&revocations);
+        let wanted = revocations.index();
         let wanted = wanted.map_err(|error| Failure::Corrupt(error.to_string()))?;
         let wanted = vec![(IndexKey::Revocations, wanted)];
         if self.differing(step, &wanted).await.is_empty() {

@@ -2,7 +2,8 @@
 
 use terrace_core::index::MadeIndices;
 use terrace_core::limits;
-use terrace_core::storage::key::{FactKey, IndexKey, Package, PushedIndex};
+use terrace_core::model::package::Package;
+use terrace_core::storage::key::{FactKey, IndexKey, PushedIndex};
 
 use super::{AT_LEAST, AT_LEAST_FOR_LISTS, Going, Step};
 use crate::app::{App, Failure};

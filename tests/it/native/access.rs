@@ -1,7 +1,8 @@
 //! Every route, every kind of caller, public and private.
 
-use terrace_core::api::route::{Method, Route};
+use terrace_core::api::route::Route;
 use terrace_core::auth::access::PREFIX;
+use terrace_core::http::method::Method;
 
 use crate::support::breaks::Break;
 use crate::support::breaks::When;

@@ -11,10 +11,12 @@ use rand::rngs::StdRng;
 use rand::{Rng as _, SeedableRng as _};
 use serde_json::{Value, json};
 use terrace::store::Clock as _;
-use terrace_core::index::{self, IndexDocument, ListedRelease};
+use terrace_core::index::{self, ListedRelease};
+use terrace_core::model::package::Package;
 use terrace_core::model::status::Standings;
 use terrace_core::model::version::Version;
-use terrace_core::storage::key::{FactKey, Package};
+use terrace_core::storage::index_document::IndexDocument;
+use terrace_core::storage::key::FactKey;
 use terrace_core::storage::release::Release;
 
 use crate::support::chain;

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::test_runner::{Config, TestRunner};
 use terrace::store::Clock as _;
-use terrace_core::index::IndexDocument;
+use terrace_core::storage::index_document::IndexDocument;
 
 use crate::support::breaks::{Break, When, ways};
 use crate::support::chain;

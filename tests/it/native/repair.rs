@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
-use terrace_core::index::IndexDocument;
+use terrace_core::storage::index_document::IndexDocument;
 
 use crate::support::breaks::{Break, When};
 use crate::support::everything::fill;

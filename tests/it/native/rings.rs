@@ -128,3 +128,73 @@ fn the_pure_crates_have_no_io_no_clock_and_no_async() {
     }
     assert!(looked_at > 40, "only {looked_at} files were looked at");
 }
+
+/// The groups of the core, lowest first: each may import from itself and those before it.
+const GROUPS: [&str; 13] = [
+    "limits",
+    "http",
+    "model",
+    "storage",
+    "auth",
+    "oci",
+    "index",
+    "upstream",
+    "api",
+    "config",
+    "publish",
+    "read",
+    "maintenance",
+];
+
+#[test]
+fn the_groups_of_the_core_import_from_lower_ones_only() {
+    let source = root().join("crates/terrace-core/src");
+    let mut imports = 0;
+    for file in rust_files(&source) {
+        let path = file.strip_prefix(&source).unwrap();
+        let group = path.iter().next().unwrap().to_str().unwrap();
+        let group = group.trim_end_matches(".rs");
+        if ["lib", "pinned"].contains(&group) || is_test(path) {
+            continue;
+        }
+        let own = floor(group).unwrap_or_else(|| panic!("{group} is not among the groups"));
+        for (name, line) in imported(&fs::read_to_string(&file).unwrap()) {
+            let Some(other) = floor(&name) else { continue };
+            assert!(other <= own, "{}: {line}", path.display());
+            imports += 1;
+        }
+    }
+    assert!(imports > 300, "only {imports} imports were found");
+}
+
+fn floor(group: &str) -> Option<usize> {
+    GROUPS.iter().position(|known| *known == group)
+}
+
+/// Tests may import from everywhere.
+fn is_test(path: &Path) -> bool {
+    path.iter().any(|part| part == "tests")
+        || ["tests.rs", "testing.rs"]
+            .iter()
+            .any(|name| path.ends_with(name))
+}
+
+/// The modules that the product's code in a file names as `crate::{module}`, each with its line.
+fn imported(code: &str) -> Vec<(String, &str)> {
+    let product = code.split("#[cfg(test)]\nmod tests").next().unwrap();
+    let lines = product
+        .lines()
+        .filter(|line| !line.trim_start().starts_with("//"));
+    let mut found = Vec::new();
+    for line in lines {
+        for (at, prefix) in line.match_indices("crate::") {
+            let rest = line.get(at + prefix.len()..).unwrap();
+            let name: String = rest
+                .chars()
+                .take_while(|c| c.is_alphanumeric() || *c == '_')
+                .collect();
+            found.push((name, line));
+        }
+    }
+    found
+}

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use rand::rngs::StdRng;
 use rand::{Rng as _, SeedableRng as _};
 use terrace::store::StoreError;
-use terrace_core::index::IndexDocument;
+use terrace_core::storage::index_document::IndexDocument;
 
 use super::breaks::Break;
 

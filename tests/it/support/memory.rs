@@ -18,15 +18,16 @@ use terrace::store::{
 use terrace::tally::{Part, Tally};
 use terrace_base::digest::Sha256;
 use terrace_base::time::UnixTime;
+use terrace_core::http::guard::{Guard, UrlParts};
 use terrace_core::http::reply::Body;
-use terrace_core::index::{IndexDocument, IndexMetadata, ListedRelease};
+use terrace_core::index::ListedRelease;
 use terrace_core::limits::INDICES_AT_ONCE;
-use terrace_core::oci::Digest;
+use terrace_core::model::oci::Digest;
+use terrace_core::model::package::Package;
 use terrace_core::read::{Found, IndexForm};
-use terrace_core::storage::key::{
-    ArchiveKey, BytesKey, ChunkKey, FactKey, IndexKey, Package, UPLOADS,
-};
-use terrace_core::upstream::origin::{Fetch, Fetched, Guard, UrlParts};
+use terrace_core::storage::index_document::{IndexDocument, IndexMetadata};
+use terrace_core::storage::key::{ArchiveKey, BytesKey, ChunkKey, FactKey, IndexKey, UPLOADS};
+use terrace_core::upstream::origin::{Fetch, Fetched};
 use url::Url;
 
 use super::breaks::{Break, When};

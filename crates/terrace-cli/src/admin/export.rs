@@ -7,7 +7,7 @@ use serde_json::json;
 use sha2::Digest as _;
 use terrace_base::digest::{Sha256, Sha512};
 use terrace_core::api::admin::{FactBody, StoredArchive};
-use terrace_core::oci::Digest;
+use terrace_core::model::oci::Digest;
 use terrace_core::storage::key::{AUDIT, BytesKey, FactKey};
 use ureq::Agent;
 

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use terrace_core::api::admin::{ReindexAnswer, ReindexBody};
-use terrace_core::storage::key::Package;
+use terrace_core::model::package::Package;
 
 use super::loss::AcceptedLoss;
 use crate::args::RegistryArguments;

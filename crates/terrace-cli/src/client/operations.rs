@@ -1,10 +1,10 @@
 //! What operators ask of the admin API.
 
+use terrace_base::percent::encode;
 use terrace_core::api::admin::{
     FactBody, FactsAnswer, GarbageAnswer, GarbageBody, ReindexAnswer, ReindexBody, RestoreAnswer,
     RestoreBody, StoredAnswer, UploadBody, UploadsAnswer, UploadsBody, VerifyAnswer, VerifyBody,
 };
-use terrace_core::oci::encoded;
 use ureq::http::Method;
 
 use super::{Call, Client};
@@ -28,9 +28,9 @@ impl Client<'_> {
 
     /// Some of the documents whose keys begin like this, those behind this key.
     pub(crate) fn facts(&self, prefix: &str, behind: Option<&str>) -> Result<FactsAnswer, Failure> {
-        let mut path = format!("{FACTS}?prefix={}", encoded(prefix));
+        let mut path = format!("{FACTS}?prefix={}", encode(prefix));
         if let Some(behind) = behind {
-            path.push_str(&format!("&behind={}", encoded(behind)));
+            path.push_str(&format!("&behind={}", encode(behind)));
         }
         self.get(path)
     }
@@ -53,7 +53,7 @@ impl Client<'_> {
     ) -> Result<StoredAnswer, Failure> {
         let mut path = format!("{ARCHIVES}?urls={with_urls}");
         if let Some(behind) = behind {
-            path.push_str(&format!("&behind={}", encoded(behind)));
+            path.push_str(&format!("&behind={}", encode(behind)));
         }
         self.get(path)
     }

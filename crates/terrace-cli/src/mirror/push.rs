@@ -4,8 +4,9 @@ use serde_json::json;
 use terrace_core::api::admin::{MirrorBody, PackageBody};
 use terrace_core::limits;
 use terrace_core::model::own_hosts::OwnHosts;
+use terrace_core::model::package::package_filename;
 use terrace_core::model::package_hash::PackageHash;
-use terrace_core::publish::{MirrorPublication, package_filename};
+use terrace_core::publish::MirrorPublication;
 
 use super::directory::{Directory, ListedPackage, ListedVersion};
 use super::endurance::Endurance;

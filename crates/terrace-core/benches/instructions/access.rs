@@ -5,8 +5,9 @@ use std::hint::black_box;
 use gungraun::{library_benchmark, library_benchmark_group};
 use terrace_base::secret::Secret;
 use terrace_core::auth::access::{
-    Access, BadCredentials, Caller, RevocationDocument, Revocations, Token, TokenId, Visibility,
+    Access, BadCredentials, Caller, RevocationDocument, Revocations, Token, Visibility,
 };
+use terrace_core::model::token_id::TokenId;
 
 use crate::releases::NOW;
 

@@ -9,11 +9,12 @@ use serde::de::DeserializeOwned;
 use terrace_base::digest::Sha256;
 use terrace_core::api::admin::SigningKeysDocument;
 use terrace_core::auth::access::{RevocationDocument, Revocations, TokenDocument};
-use terrace_core::index::{self, IndexMetadata};
+use terrace_core::index::{self};
 use terrace_core::maintenance::audit::{AuditEntry, AuditHead};
 use terrace_core::maintenance::repair::{CursorDocument, GarbageDocument};
 use terrace_core::model::status::Standings;
 use terrace_core::oci::pushed::{LinkDocument, PushedManifest, TagDocument, UploadSession};
+use terrace_core::storage::index_document::IndexMetadata;
 use terrace_core::storage::release::{ModuleArchiveDocument, Release};
 use terrace_core::upstream::pull::OriginDocument;
 

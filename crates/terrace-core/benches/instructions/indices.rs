@@ -3,9 +3,11 @@
 use std::hint::black_box;
 
 use gungraun::{library_benchmark, library_benchmark_group};
-use terrace_core::index::{self, IndexDocument, ListedRelease};
+use terrace_core::index::{self, ListedRelease};
+use terrace_core::model::package::Package;
 use terrace_core::model::status::Standings;
-use terrace_core::storage::key::{IndexKey, Package};
+use terrace_core::storage::index_document::IndexDocument;
+use terrace_core::storage::key::IndexKey;
 use terrace_core::storage::release::Release;
 
 use crate::releases::{listed, mirrored, module, provider};

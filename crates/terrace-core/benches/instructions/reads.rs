@@ -6,9 +6,10 @@ use std::hint::black_box;
 use gungraun::{library_benchmark, library_benchmark_group};
 use terrace_core::config::Config;
 use terrace_core::http::reply::{Body, Reply};
-use terrace_core::index::{self, IndexDocument};
+use terrace_core::index::{self};
 use terrace_core::model::status::Standings;
 use terrace_core::read::{Answered, Asked, Begun, Found, IndexForm, Lookup, begin};
+use terrace_core::storage::index_document::IndexDocument;
 use terrace_core::storage::key::IndexKey;
 use terrace_core::storage::release::Release;
 

@@ -4,10 +4,10 @@ use terrace_archive::ArchiveFormat;
 use terrace_base::digest::Sha256;
 use terrace_base::time::UnixTime;
 use terrace_core::index::ListedRelease;
+use terrace_core::model::package::Package;
 use terrace_core::model::package_hash::PackageHash;
 use terrace_core::model::platform::Platform;
 use terrace_core::model::version::Version;
-use terrace_core::storage::key::Package;
 use terrace_core::storage::release::{
     MirroredContents, MirroredRelease, ModuleArchiveDocument, ModuleRelease, PackageDocument,
     ProviderContents, ProviderRelease, Release, SignedDocument, SigningKeyDocument,

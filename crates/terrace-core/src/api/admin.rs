@@ -8,8 +8,10 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::auth::access::{TokenDocument, TokenId};
+use crate::auth::access::TokenDocument;
 use crate::model::status::KeyStatement;
+use crate::model::token_id::TokenId;
+use crate::storage::release::{MirroredRelease, PackageDocument};
 use terrace_base::time::UnixTime;
 
 pub use operations::*;
@@ -301,4 +303,22 @@ pub struct SigningKeysDocument {
 pub struct ErrorBody {
     /// One line each.
     pub errors: Vec<String>,
+}
+
+impl From<&MirroredRelease> for MirroredBody {
+    fn from(release: &MirroredRelease) -> Self {
+        let package = |package: &PackageDocument| PackageBody {
+            os: package.platform.os().to_owned(),
+            arch: package.platform.arch().to_owned(),
+            filename: package.filename.clone(),
+            sha256: package.sha256.to_string(),
+            size: package.size,
+            h1: package.h1.map(|h1| h1.to_string()),
+        };
+        Self {
+            protocols: release.protocols.iter().map(ToString::to_string).collect(),
+            signed: release.signed.is_some(),
+            packages: release.packages.iter().map(package).collect(),
+        }
+    }
 }

@@ -3,16 +3,18 @@
 //! Segments are validated as they are read, byte for byte: no percent escape is ever decoded, so
 //! no two spellings of a path mean the same thing.
 
-use crate::auth::access::TokenId;
+use crate::http::method::Method;
 use crate::http::problem::Problem;
 use crate::limits;
 use crate::model::address::{MirroredAddress, ModuleAddress, ProviderAddress};
 use crate::model::name::{Hostname, Namespace};
+use crate::model::oci::{OCI_PREFIX, is_virtual};
+use crate::model::package::Package;
 use crate::model::platform::Platform;
+use crate::model::token_id::TokenId;
 use crate::model::version::Version;
+use crate::oci::OciRequest;
 use crate::oci::pushed::PushedRequest;
-use crate::oci::{self, OciRequest};
-use crate::storage::key::Package;
 use crate::storage::signed_path::{PullPath, SignedPath};
 use terrace_base::untrusted::{QUOTED_CHARS, line};
 use terrace_openpgp::KeyId;
@@ -32,9 +34,6 @@ pub fn is_fenced(path: &str) -> bool {
         .iter()
         .any(|prefix| path.starts_with(prefix))
 }
-
-/// What the paths of OCI Distribution start with.
-pub const OCI_PREFIX: &str = "/v2/";
 
 /// Everything that can be asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -122,56 +121,6 @@ pub enum Route {
     SigningKeys(Namespace),
     /// `/admin/v1/namespaces/{namespace}/keys/{key_id}`
     SigningKey(Namespace, KeyId),
-}
-
-/// The methods that any route answers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Method {
-    /// Remove.
-    Delete,
-    /// Read.
-    Get,
-    /// Read the headers only.
-    Head,
-    /// Go on with an upload.
-    Patch,
-    /// Begin an upload.
-    Post,
-    /// Create or publish.
-    Put,
-}
-
-impl Method {
-    /// Reads a method; `None` for one that no route answers.
-    pub fn parse(text: &str) -> Option<Self> {
-        match text {
-            "DELETE" => Some(Self::Delete),
-            "GET" => Some(Self::Get),
-            "HEAD" => Some(Self::Head),
-            "PATCH" => Some(Self::Patch),
-            "POST" => Some(Self::Post),
-            "PUT" => Some(Self::Put),
-            _ => None,
-        }
-    }
-
-    /// Methods as the header `Allow` has them.
-    pub fn names(methods: &[Self]) -> String {
-        let names: Vec<&str> = methods.iter().map(|method| method.as_str()).collect();
-        names.join(", ")
-    }
-
-    /// The method as HTTP writes it.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Delete => "DELETE",
-            Self::Get => "GET",
-            Self::Head => "HEAD",
-            Self::Patch => "PATCH",
-            Self::Post => "POST",
-            Self::Put => "PUT",
-        }
-    }
 }
 
 impl Route {
@@ -440,7 +389,7 @@ fn oci(path: &str) -> Result<Route, Problem> {
         None | Some("") => Ok(Route::OciBase),
         Some("token") => Ok(Route::OciToken),
         Some("_catalog") => Ok(Route::OciCatalog),
-        Some(rest) if oci::is_virtual(rest) => OciRequest::parse(rest)
+        Some(rest) if is_virtual(rest) => OciRequest::parse(rest)
             .map(Route::Oci)
             .map_err(Problem::Oci),
         Some(rest) => PushedRequest::parse(rest)

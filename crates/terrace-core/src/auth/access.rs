@@ -17,11 +17,13 @@ pub use revocation::{RevocationDocument, Revocations};
 pub use scope::{Scope, ScopeError, Scopes};
 pub use seal::{SealFault, SealKey, Sealable, Seals};
 pub use throttle::{Throttle, network};
-pub use token::{PREFIX, Token, TokenFault, TokenId, TokenKeys, TokenName, TokenNameError};
+pub use token::{PREFIX, Token, TokenFault, TokenKeys, TokenName, TokenNameError};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
+use crate::http::problem::Problem;
+use crate::model::token_id::TokenId;
 use terrace_base::secret::Secret;
 use terrace_base::time::UnixTime;
 
@@ -250,6 +252,15 @@ fn password(encoded: &str) -> Option<String> {
     let text = String::from_utf8(bytes).ok()?;
     let (user, password) = text.split_once(':')?;
     (!user.is_empty()).then(|| password.to_owned())
+}
+
+impl From<BadCredentials> for Problem {
+    fn from(bad: BadCredentials) -> Self {
+        match bad {
+            BadCredentials::TooMany => Self::TooManyFailures,
+            bad => Self::Unauthorized(bad.to_string()),
+        }
+    }
 }
 
 #[cfg(test)]

@@ -21,14 +21,18 @@ pub use error::ExchangeError;
 
 use serde::Serialize;
 
-use crate::auth::access::{Scopes, Token, TokenId, TokenName};
+use crate::auth::access::{Scopes, Token, TokenName};
 use crate::auth::oidc::{Claims, Refusal};
 use crate::http::reply::{CachePolicy, Reply};
 use crate::limits;
+use crate::model::token_id::TokenId;
 use form::Form;
 use terrace_base::percent::encode;
 use terrace_base::secret::Secret;
 use terrace_base::time::UnixTime;
+
+/// The variable whose rules say which jobs get a token.
+pub const TRUSTED_PUBLISHERS: &str = "TERRACE_TRUSTED_PUBLISHERS";
 
 /// Where tokens are exchanged.
 pub const EXCHANGE_PATH: &str = "/oauth/exchange";

@@ -228,6 +228,10 @@ mod tests {
         }
         assert!(is_variable_for_terrace(ACCESS, true));
         assert!(is_variable_for_terrace(TRUSTED_PUBLISHERS, true));
+        assert_eq!(
+            TRUSTED_PUBLISHERS,
+            crate::auth::exchange::TRUSTED_PUBLISHERS
+        );
         assert!(!is_variable_for_terrace("INDICES", false));
     }
 

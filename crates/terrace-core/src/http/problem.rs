@@ -5,13 +5,13 @@
 
 use serde::Serialize;
 
-use crate::api::route::Method;
-use crate::auth::access::BadCredentials;
+use crate::http::method::Method;
+use crate::http::oci_error::{OciCode, OciError};
 use crate::http::reply::{CachePolicy, Reply};
 use crate::limits;
-use crate::model::address::MirroredAddress;
-use crate::model::version::Version;
-use crate::oci::OciError;
+
+const TOO_MANY_FAILURES: &str =
+    "too many requests with wrong credentials came from this address: wait a minute";
 
 /// A request that is not answered with what it asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,28 +58,24 @@ struct ErrorBody {
     errors: Vec<String>,
 }
 
-impl Problem {
-    /// Credentials that are of no use.
-    pub fn credentials(bad: BadCredentials) -> Self {
-        match bad {
-            BadCredentials::TooMany => Self::TooManyFailures,
-            bad => Self::Unauthorized(bad.to_string()),
-        }
-    }
+/// `{"errors":[{"code":"…","message":"…"}]}` (clients.md 6.4).
+#[derive(Serialize)]
+struct OciBody<'a> {
+    errors: [OciEntry<'a>; 1],
+}
 
+#[derive(Serialize)]
+struct OciEntry<'a> {
+    code: &'a str,
+    message: &'a str,
+}
+
+impl Problem {
     /// A token is needed.
     pub fn no_token() -> Self {
         let told =
             "this needs the header \"Authorization: Bearer <token>\" with a token of this registry";
         Self::Unauthorized(told.to_owned())
-    }
-
-    /// A mirrored version that the operator does not want to be served. A 404, as for everything that
-    /// a mirror does not have (clients.md 5.5).
-    pub fn blocked(address: &MirroredAddress, version: &Version) -> Self {
-        Self::NotFound(format!(
-            "{address} {version} is blocked by the operator of this registry"
-        ))
     }
 
     /// The HTTP status.
@@ -125,7 +121,7 @@ impl Problem {
                 vec![format!("this route answers {allowed} only")]
             }
             Self::TooLarge(limit) => vec![format!("the body may be at most {limit} bytes long")],
-            Self::TooManyFailures => vec![BadCredentials::TooMany.to_string()],
+            Self::TooManyFailures => vec![TOO_MANY_FAILURES.to_owned()],
         }
     }
 
@@ -153,7 +149,29 @@ impl Problem {
         self.with_headers(Reply::text(self.status(), CachePolicy::NoStore, text))
     }
 
-    pub(crate) fn with_headers<S>(&self, reply: Reply<S>) -> Reply<S> {
+    /// The answer as OCI clients read it. Of what is wrong inside, the specification knows nothing.
+    pub fn oci_reply<S>(&self) -> Reply<S> {
+        let code = match self {
+            Self::Oci(error) => error.code().as_str(),
+            Self::NotFound(_) => OciCode::NameUnknown.as_str(),
+            Self::MethodNotAllowed(_) => OciCode::Unsupported.as_str(),
+            Self::Unauthorized(_) => OciCode::Unauthorized.as_str(),
+            Self::Forbidden(_) | Self::Gone(_) => OciCode::Denied.as_str(),
+            Self::TooLarge(_) | Self::LengthRequired => OciCode::SizeInvalid.as_str(),
+            Self::TooManyFailures => "TOOMANYREQUESTS",
+            _ => "UNKNOWN",
+        };
+        let body = OciBody {
+            errors: [OciEntry {
+                code,
+                message: &self.messages().join("; "),
+            }],
+        };
+        let text = serde_json::to_string(&body).unwrap_or_default();
+        self.with_headers(Reply::json(self.status(), CachePolicy::NoStore, text))
+    }
+
+    fn with_headers<S>(&self, reply: Reply<S>) -> Reply<S> {
         match self {
             Self::MethodNotAllowed(allowed) => reply.with("allow", Method::names(allowed)),
             Self::Unauthorized(_) => reply.with("www-authenticate", "Bearer realm=\"terrace\""),

@@ -3,7 +3,7 @@
 //! It holds no path, no query and no header but the product of the client, so nothing that anybody could
 //! use: a path may hold the signature of a URL.
 
-use crate::api::route::Method;
+use crate::http::method::Method;
 use crate::limits;
 
 /// Which requests are written down.

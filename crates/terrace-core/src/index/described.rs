@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::IndexMetadata;
+use crate::storage::index_document::IndexMetadata;
 use terrace_base::digest::Sha256;
 
 /// The digests of a version's files, by their names, as its index has them; none for a revoked version. An index is written after the commit
@@ -64,7 +64,7 @@ impl DescribedVersion {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::index::IndexDocument;
+    use crate::storage::index_document::IndexDocument;
 
     fn parse(text: &str) -> Option<DescribedVersion> {
         DescribedVersion::parse(&IndexDocument::new(text.to_owned()).metadata, text)

@@ -3,8 +3,9 @@
 use std::collections::{HashMap, HashSet};
 
 use super::{ListedRelease, beginning};
+use crate::model::package::Package;
 use crate::model::version::Version;
-use crate::storage::key::{IndexKey, Package};
+use crate::storage::key::IndexKey;
 
 /// The indices that the releases of a package make, to be looked up by their keys: there are dozens for each
 /// release.

@@ -7,7 +7,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::api::route::Route;
-use crate::storage::key::{FactKey, Package};
+use crate::model::package::Package;
+use crate::storage::key::FactKey;
 use terrace_base::digest::Sha256;
 
 /// One change. Its text, byte for byte, is what the next entry holds the digest of.

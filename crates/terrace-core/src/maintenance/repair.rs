@@ -32,7 +32,8 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use crate::limits;
-use crate::storage::key::{FactKey, INCOMING, ORIGINS, Package, RELEASES};
+use crate::model::package::Package;
+use crate::storage::key::{FactKey, INCOMING, ORIGINS, RELEASES};
 use terrace_base::time::UnixTime;
 
 /// One of the things that a walk looks at, one after the other.

@@ -12,9 +12,9 @@ use serde::de::DeserializeOwned;
 
 use crate::api::admin::SigningKeysDocument;
 use crate::auth::access::{RevocationDocument, TokenDocument};
+use crate::model::oci::Digest;
 use crate::model::status::{KeyState, KeyStatement, Standings, State, Statement};
 use crate::model::version::Version;
-use crate::oci::Digest;
 use crate::oci::pushed::{LinkDocument, PushedManifest, TagDocument, referrer_metadata};
 use crate::publish::release_metadata;
 use crate::storage::key::{ArchiveKey, ArchiveKind, BytesKey, FactKey, PushedFact};

@@ -2,7 +2,7 @@
 
 use crate::model::address::MirroredAddress;
 use crate::model::name::Hostname;
-use crate::storage::key::Package;
+use crate::model::package::Package;
 
 /// The registry's own hostnames: the one it was reached under, and those its configuration names.
 ///

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Digest;
+use crate::model::oci::Digest;
 use crate::model::platform::Platform;
 use crate::model::source::{SourceDocument, SourceUrl};
 use crate::storage::release::{ModuleRelease, PackageDocument, Release};

@@ -6,11 +6,12 @@
 
 use serde::Serialize;
 
-use crate::auth::access::{ANONYMOUS, Caller, Scope, Scopes, Token, TokenId, TokenKeys};
+use crate::auth::access::{ANONYMOUS, Caller, Scope, Scopes, Token, TokenKeys};
 use crate::limits;
+use crate::model::token_id::TokenId;
 use terrace_base::time::UnixTime;
 
-use super::{OciCode, OciError};
+use crate::http::oci_error::{OciCode, OciError};
 
 /// The answer of the token endpoint (Docker Registry, "Token Authentication").
 #[derive(Debug, Serialize)]

@@ -17,6 +17,6 @@ pub use document::{
     referrer_metadata, tags_index,
 };
 pub use manifest::{ManifestType, PushedManifest, Reference as ManifestReference};
-pub use provider::{ProviderRepositories, pushed_packages};
+pub use provider::ProviderRepositories;
 pub use request::{ManifestName, PushedPath, PushedRequest};
-pub use upload::{UploadId, UploadSession};
+pub use upload::UploadSession;

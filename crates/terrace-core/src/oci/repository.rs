@@ -3,14 +3,14 @@
 use crate::limits;
 use crate::model::address::{MirroredAddress, ModuleAddress, ProviderAddress};
 use crate::model::own_hosts::OwnHosts;
+use crate::model::package::Package;
 use crate::model::version::Version;
-use crate::storage::key::Package;
 use terrace_base::digest::Sha256;
 use terrace_base::untrusted::{QUOTED_CHARS, line};
 
-use super::name::is_name;
-use super::tag;
-use super::{OciCode, OciError};
+use crate::http::oci_error::{OciCode, OciError};
+use crate::model::oci::is_name;
+use crate::model::oci::tag;
 
 /// What an OCI client asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,8 +1,8 @@
 //! Mirroring a version of another registry's provider.
 
 use super::provider::{
-    collect, disagreements_of, expected_archives, parse_packages, parse_protocol_list,
-    parse_signature, texts,
+    check_packages, collect, disagreements_of, expected_archives, parse_packages,
+    parse_protocol_list, parse_signature, texts,
 };
 use super::{ExpectedArchive, Step};
 use crate::api::admin::{MirrorBody, SignedBody};
@@ -73,6 +73,24 @@ impl MirrorPublication {
             }),
             _ => Err(reasons),
         }
+    }
+
+    /// Makes a publication of packages that OCI clients have pushed. Nothing of it is signed.
+    ///
+    /// # Errors
+    /// Everything in which the packages contradict each other or the limits.
+    pub fn of_pushed(
+        address: MirroredAddress,
+        version: Version,
+        packages: Vec<PackageDocument>,
+    ) -> Result<Self, Vec<String>> {
+        Ok(Self {
+            address,
+            version,
+            protocols: Vec::new(),
+            signed: None,
+            packages: check_packages(packages)?,
+        })
     }
 
     /// The key that made the signature, if there is one.

@@ -9,6 +9,7 @@ use super::{ExpectedArchive, ExpectedContents, Step};
 use crate::api::admin::{PackageBody, ProviderBody};
 use crate::limits;
 use crate::model::address::ProviderAddress;
+use crate::model::package::package_filename;
 use crate::model::package_hash::PackageHash;
 use crate::model::platform::Platform;
 use crate::model::protocol_version::ProtocolVersion;
@@ -174,16 +175,6 @@ pub(super) fn expected_archives(
         .collect()
 }
 
-/// The name that clients and mirrors expect of a package (clients.md 5.11).
-pub fn package_filename(
-    address: &ProviderAddress,
-    version: &Version,
-    platform: &Platform,
-) -> String {
-    let provider_type = &address.provider_type;
-    format!("terraform-provider-{provider_type}_{version}_{platform}.zip")
-}
-
 pub(super) fn collect<T>(reasons: &mut Vec<String>, result: Result<T, Vec<String>>) -> Option<T> {
     match result {
         Ok(value) => Some(value),
@@ -266,34 +257,73 @@ pub(super) fn parse_packages(
     version: &Version,
     bodies: &[PackageBody],
 ) -> Result<Vec<PackageDocument>, Vec<String>> {
-    if bodies.is_empty() || bodies.len() > limits::PLATFORMS {
-        let most = limits::PLATFORMS;
-        return Err(vec![format!(
-            "packages must list 1 to {most} platforms; {} are given",
-            bodies.len()
-        )]);
-    }
-    let mut packages = BTreeMap::new();
-    let mut digests = BTreeSet::new();
+    check_number(bodies.len())?;
+    let mut packages = Vec::new();
     let mut reasons = Vec::new();
     for body in bodies {
         match parse_package(address, version, body) {
-            Ok(package) => {
-                if !digests.insert(package.sha256) {
-                    reasons.push(format!(
-                        "{} has the same sha256 as another platform's package, which crashes OpenTofu",
-                        package.filename
-                    ));
-                }
-                if let Some(twice) = packages.insert(package.platform.clone(), package) {
-                    reasons.push(format!("platform {} is listed twice", twice.platform));
-                }
-            }
+            Ok(package) => packages.push(package),
             Err(found) => reasons.extend(found),
         }
     }
+    let packages = distinct(packages);
+    match packages {
+        Ok(packages) if reasons.is_empty() => Ok(packages),
+        Ok(_) => Err(reasons),
+        Err(found) => {
+            reasons.extend(found);
+            Err(reasons)
+        }
+    }
+}
+
+/// Checks packages that are parsed already, one for each platform, and sorts them by platform.
+pub(super) fn check_packages(
+    packages: Vec<PackageDocument>,
+) -> Result<Vec<PackageDocument>, Vec<String>> {
+    check_number(packages.len())?;
+    let sizes = packages
+        .iter()
+        .filter_map(|it| size_reason(&it.filename, it.size));
+    let mut reasons: Vec<String> = sizes.collect();
+    match distinct(packages) {
+        Ok(packages) if reasons.is_empty() => Ok(packages),
+        Ok(_) => Err(reasons),
+        Err(found) => {
+            reasons.extend(found);
+            Err(reasons)
+        }
+    }
+}
+
+fn check_number(packages: usize) -> Result<(), Vec<String>> {
+    let most = limits::PLATFORMS;
+    if (1..=most).contains(&packages) {
+        return Ok(());
+    }
+    Err(vec![format!(
+        "packages must list 1 to {most} platforms; {packages} are given"
+    )])
+}
+
+/// The packages by platform. No two may have the same platform or the same digest.
+fn distinct(packages: Vec<PackageDocument>) -> Result<Vec<PackageDocument>, Vec<String>> {
+    let mut by_platform = BTreeMap::new();
+    let mut digests = BTreeSet::new();
+    let mut reasons = Vec::new();
+    for package in packages {
+        if !digests.insert(package.sha256) {
+            reasons.push(format!(
+                "{} has the same sha256 as another platform's package, which crashes OpenTofu",
+                package.filename
+            ));
+        }
+        if let Some(twice) = by_platform.insert(package.platform.clone(), package) {
+            reasons.push(format!("platform {} is listed twice", twice.platform));
+        }
+    }
     if reasons.is_empty() {
-        Ok(packages.into_values().collect())
+        Ok(by_platform.into_values().collect())
     } else {
         Err(reasons)
     }

@@ -12,12 +12,13 @@ use super::{Checksum, FinishError};
 use crate::http::problem::Problem;
 use crate::http::reply::{CachePolicy, Reply};
 use crate::model::address::MirroredAddress;
+use crate::model::package::Package;
+use crate::model::package::PulledPackage;
 use crate::model::platform::Platform;
 use crate::model::version::Version;
 use crate::storage::archive_url::ArchiveUrls;
-use crate::storage::key::{ArchiveKey, ArchiveKind, BytesKey, Package};
+use crate::storage::key::{ArchiveKey, ArchiveKind, BytesKey};
 use crate::storage::release::ModuleArchiveDocument;
-use crate::storage::signed_path::PulledPackage;
 use terrace_base::time::UnixTime;
 
 /// What is needed to sign URLs now.

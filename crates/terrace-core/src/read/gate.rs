@@ -3,12 +3,14 @@
 use super::oci::is_oci;
 use super::plan::Plan;
 use super::{Asked, Begun, Lookup, is_module_download, sized};
-use crate::api::route::Method;
 use crate::auth::access::{BadCredentials, Caller, Owner, Sight};
 use crate::config::Config;
+use crate::http::method::Method;
 use crate::http::problem::Problem;
 use crate::http::reply::Reply;
+use crate::oci::pushed::ProviderRepositories;
 use crate::oci::unauthorized;
+use crate::storage::key::IndexKey;
 use terrace_base::time::UnixTime;
 
 /// Lets a plan through, or answers what those get who have no access.
@@ -23,7 +25,7 @@ pub(super) fn pass<S>(
         Plan::Other(_) | Plan::Answer(_) => None,
         _ if !config.access.guards_reads() => None,
         Plan::AnswerFor(package, _) => Some(Owner::of(package)),
-        Plan::Read(index) => Some(Owner::of_index(&index.key, &config.oci_providers)),
+        Plan::Read(index) => Some(owner_of(&index.key, &config.oci_providers)),
     };
     let (caller, sight) = match owner {
         None => (Caller::Anonymous, Sight::Public),
@@ -73,7 +75,7 @@ pub(super) fn pass<S>(
 
 /// The answer to somebody whose credentials are of no use.
 pub fn refused<S>(asked: &Asked<'_>, bad: BadCredentials) -> Reply<S> {
-    refusal(asked, &Problem::credentials(bad))
+    refusal(asked, &Problem::from(bad))
 }
 
 /// The answer to somebody who has none.
@@ -95,5 +97,20 @@ pub fn refusal<S>(asked: &Asked<'_>, problem: &Problem) -> Reply<S> {
     match asked.method {
         "HEAD" => reply.into_head(),
         _ => reply,
+    }
+}
+
+/// Whose the things are that an index is about.
+fn owner_of(key: &IndexKey, providers: &ProviderRepositories) -> Owner {
+    match key {
+        // Nobody reads it by a route.
+        IndexKey::Revocations => Owner::of_namespace(""),
+        IndexKey::Versions(package)
+        | IndexKey::MirrorVersions(package)
+        | IndexKey::Version(package, _)
+        | IndexKey::Tags(package)
+        | IndexKey::Tag(package, _)
+        | IndexKey::Content(package, _) => Owner::of(package),
+        IndexKey::Pushed(index) => providers.owner(index.repository()),
     }
 }

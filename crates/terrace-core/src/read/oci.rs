@@ -3,17 +3,21 @@
 use super::download::Urls;
 use super::plan::{Index, Plan};
 use super::{FinishError, Found, IndexForm, Lookup, Wanted};
-use crate::api::route::{Method, OCI_PREFIX, Route};
+use crate::api::route::Route;
+use crate::http::method::Method;
+use crate::http::oci_error::{OciCode, OciError};
 use crate::http::problem::Problem;
 use crate::http::range;
 use crate::http::reply::{Body, CachePolicy, Reply};
-use crate::index::IndexMetadata;
 use crate::limits;
+use crate::model::oci::Digest;
+use crate::model::oci::OCI_PREFIX;
+use crate::model::package::Package;
+use crate::oci::TagPage;
 use crate::oci::pushed::{ManifestName, PushedPath, PushedRequest};
-use crate::oci::{
-    self, Digest, MediaType, OciCode, OciError, OciPath, Reference, Repository, TagPage,
-};
-use crate::storage::key::{ArchiveKey, ArchiveKind, BytesKey, IndexKey, Package, PushedIndex};
+use crate::oci::{self, MediaType, OciPath, Reference, Repository};
+use crate::storage::index_document::IndexMetadata;
+use crate::storage::key::{ArchiveKey, ArchiveKind, BytesKey, IndexKey, PushedIndex};
 use terrace_archive::ArchiveFormat;
 
 /// What the digest of an answer is told by.

@@ -4,14 +4,17 @@ use serde_json::json;
 
 use super::oci::{no_catalog, plan_pushed, plan_virtual};
 use super::{Asked, Checksum, IndexForm, Wanted};
-use crate::api::route::{Method, Route};
+use crate::api::route::Route;
+use crate::http::method::Method;
 use crate::http::reply::{CachePolicy, Reply};
 use crate::limits;
 use crate::model::name::Hostname;
 use crate::model::own_hosts::OwnHosts;
+use crate::model::package::Package;
 use crate::model::version::Version;
-use crate::oci::{OciRequest, TagPage};
-use crate::storage::key::{IndexKey, Package};
+use crate::oci::OciRequest;
+use crate::oci::TagPage;
+use crate::storage::key::IndexKey;
 
 /// What has to be done for a request.
 pub(super) enum Plan<S> {

@@ -1,9 +1,10 @@
 //! Where archives are fetched from and sent to: time-limited URLs that need no credential.
 
 use crate::limits;
-use crate::oci::Digest;
+use crate::model::oci::Digest;
+use crate::model::package::PulledPackage;
 use crate::storage::key::BytesKey;
-use crate::storage::signed_path::{PathSigner, PulledPackage};
+use crate::storage::signed_path::PathSigner;
 use terrace_base::time::UnixTime;
 use terrace_presign::{Presigner, SignedMethod};
 

@@ -63,28 +63,18 @@ mod parse;
 
 use std::fmt;
 
-use crate::auth::access::TokenId;
-use crate::model::address::{MirroredAddress, ModuleAddress, ProviderAddress};
-use crate::model::name::{Hostname, ModuleNamespace, Namespace};
+use crate::model::address::MirroredAddress;
+use crate::model::name::Namespace;
+use crate::model::oci::UploadId;
+use crate::model::oci::{Digest, RepositoryName, Tag};
+use crate::model::package::Package;
+use crate::model::package::PulledPackage;
+use crate::model::token_id::TokenId;
 use crate::model::version::Version;
-use crate::oci::pushed::UploadId;
-use crate::oci::{Digest, RepositoryName, Tag};
-use crate::storage::signed_path::PulledPackage;
 use terrace_base::digest::Sha256;
 
 pub use bytes::{ArchiveKey, ArchiveKind, ArchiveNameError, BytesKey, ChunkKey, IncomingKey};
 pub use parse::PASSING;
-
-/// The package that versions belong to: a provider or a module.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum Package {
-    /// A provider this registry hosts.
-    Provider(ProviderAddress),
-    /// A provider of another registry.
-    Mirrored(MirroredAddress),
-    /// A module this registry hosts.
-    Module(ModuleAddress),
-}
 
 /// A key in R2 that holds a document.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -182,28 +172,6 @@ pub enum PushedIndex {
     Manifest(RepositoryName, Digest),
     /// That there is a blob.
     Blob(RepositoryName, Digest),
-}
-
-impl Package {
-    /// Returns a package of the same kind that nobody can publish: what is hidden is looked up there.
-    #[must_use]
-    pub fn hidden(mut self) -> Self {
-        match &mut self {
-            Self::Provider(address) => address.namespace = Namespace::hidden(),
-            Self::Module(address) => address.namespace = ModuleNamespace::hidden(),
-            Self::Mirrored(address) => address.hostname = Hostname::hidden(),
-        }
-        self
-    }
-
-    /// The address as people write it; `Display` is the way it is stored.
-    pub fn address(&self) -> String {
-        match self {
-            Self::Provider(address) => address.to_string(),
-            Self::Mirrored(address) => address.to_string(),
-            Self::Module(address) => address.to_string(),
-        }
-    }
 }
 
 impl IndexKey {
@@ -313,16 +281,6 @@ impl PushedIndex {
             | Self::Tag(repository, _)
             | Self::Manifest(repository, _)
             | Self::Blob(repository, _) => repository,
-        }
-    }
-}
-
-impl fmt::Display for Package {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Provider(address) => write!(f, "providers/hosted/{address}"),
-            Self::Mirrored(address) => write!(f, "providers/{address}"),
-            Self::Module(address) => write!(f, "modules/{address}"),
         }
     }
 }

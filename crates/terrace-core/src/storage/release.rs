@@ -9,13 +9,14 @@ mod mirrored;
 use serde::{Deserialize, Serialize};
 
 use crate::model::address::{ModuleAddress, ProviderAddress};
+use crate::model::package::Package;
 use crate::model::package_hash::PackageHash;
 use crate::model::platform::Platform;
 use crate::model::protocol_version::ProtocolVersion;
 use crate::model::source::SourceDocument;
 use crate::model::subdir::Subdir;
 use crate::model::version::Version;
-use crate::storage::key::{ArchiveKey, ArchiveKind, Package};
+use crate::storage::key::{ArchiveKey, ArchiveKind};
 use terrace_archive::ArchiveFormat;
 use terrace_base::digest::Sha256;
 

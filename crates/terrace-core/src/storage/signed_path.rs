@@ -4,11 +4,8 @@
 //! path keeps its extension (clients.md 4.2, 4.6). A URL is good for one object, one method and
 //! until one moment: `/archives/{expires}/{hmac}/{sha256}.{extension}`.
 
-use std::fmt;
-
 use crate::model::address::{MirroredAddress, ProviderAddress};
-use crate::model::platform::Platform;
-use crate::model::version::Version;
+use crate::model::package::PulledPackage;
 use crate::storage::key::BytesKey;
 use terrace_base::digest::Sha256;
 use terrace_base::mac::{MacKey, hmac};
@@ -35,17 +32,6 @@ pub struct SignedPath {
     pub object: BytesKey,
     expires: UnixTime,
     mac: Sha256,
-}
-
-/// A package that its origin offers.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct PulledPackage {
-    /// Whose package.
-    pub address: MirroredAddress,
-    /// Of which version.
-    pub version: Version,
-    /// For which platform.
-    pub platform: Platform,
 }
 
 /// A path that a package is pulled by, as it was asked for: below [`PULL_PREFIX`]
@@ -105,7 +91,7 @@ impl PathSigner {
 
     /// The path that allows to pull a package.
     pub fn pull(&self, package: &PulledPackage, expires: UnixTime) -> String {
-        let message = package.message(expires);
+        let message = pull_message(package, expires);
         let mac = Sha256::from_bytes(self.key.sign(message.as_bytes()));
         format!("{PULL_PREFIX}{}/{mac}/{package}.zip", expires.0)
     }
@@ -115,7 +101,7 @@ impl PathSigner {
     /// # Errors
     /// When it was not signed here, or its time is over.
     pub fn check_pull(&self, path: &PullPath, now: UnixTime) -> Result<(), SignedPathError> {
-        let message = path.package.message(path.expires);
+        let message = pull_message(&path.package, path.expires);
         self.verify(&message, path.mac, path.expires, now)
     }
 
@@ -150,21 +136,8 @@ fn message(method: SignedMethod, object: BytesKey, size: u64, expires: UnixTime)
     format!("{method}\n{object}\n{size}\n{}", expires.0)
 }
 
-impl fmt::Display for PulledPackage {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            address,
-            version,
-            platform,
-        } = self;
-        write!(f, "{address}/{version}/{platform}")
-    }
-}
-
-impl PulledPackage {
-    fn message(&self, expires: UnixTime) -> String {
-        format!("PULL\n{self}\n{}", expires.0)
-    }
+fn pull_message(package: &PulledPackage, expires: UnixTime) -> String {
+    format!("PULL\n{package}\n{}", expires.0)
 }
 
 impl PullPath {

@@ -18,7 +18,7 @@
 mod constraint;
 mod discovery;
 mod error;
-mod guard;
+mod offer;
 mod package;
 mod pin;
 #[cfg(test)]
@@ -33,7 +33,6 @@ use terrace_base::untrusted;
 pub use constraint::{ConstraintError, Constraints};
 pub use discovery::Service;
 pub use error::OriginError;
-pub use guard::{Guard, GuardError, UrlParts};
 pub use package::{OriginPackage, PackageInquiry, Signed, Step};
 pub use pin::check_pin;
 pub use versions::{OriginVersion, OriginVersions};

@@ -9,11 +9,13 @@ mod pattern;
 pub use document::{OriginDocument, OriginDocumentError, SeenVersion};
 pub use pattern::{ProviderPattern, ProviderPatternError, VersionPattern};
 
-use crate::index::{ListedRelease, PullMetadata};
+use crate::http::guard::Guard;
+use crate::http::problem::Problem;
+use crate::index::ListedRelease;
 use crate::model::address::MirroredAddress;
 use crate::model::name::Hostname;
 use crate::model::version::Version;
-use crate::upstream::origin::Guard;
+use crate::storage::index_document::PullMetadata;
 use terrace_base::digest::Sha256;
 use terrace_base::sort;
 use terrace_base::time::UnixTime;
@@ -153,10 +155,18 @@ fn host_and_port(origin: &str) -> Option<(&str, u16)> {
     Some(with_port.unwrap_or((authority, 443)))
 }
 
+/// Returns the answer for a mirrored version that the operator blocks: a 404, as for everything that
+/// a mirror does not have (clients.md 5.5).
+pub fn blocked(address: &MirroredAddress, version: &Version) -> Problem {
+    Problem::NotFound(format!(
+        "{address} {version} is blocked by the operator of this registry"
+    ))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::upstream::origin::UrlParts;
+    use crate::http::guard::UrlParts;
 
     fn policy(allowed: &str, blocked: &str) -> PullPolicy {
         PullPolicy::from(PullRules {

@@ -5,9 +5,7 @@ use std::str::FromStr;
 
 use crate::limits;
 use crate::model::name::Hostname;
-use crate::oci::RepositoryName;
-use crate::oci::pushed::ProviderRepositories;
-use crate::storage::key::{IndexKey, Package};
+use crate::model::package::Package;
 
 /// Whose something is: `acme`, as the namespace of what is published here, or
 /// `registry.example.com/acme`, as a hostname with a namespace of what is mirrored from there.
@@ -39,32 +37,13 @@ impl Owner {
         })
     }
 
-    /// The one of a repository that clients push to: of the provider that it holds; else as its name
-    /// begins.
-    pub fn of_repository(repository: &RepositoryName, providers: &ProviderRepositories) -> Self {
-        if let Some(address) = providers.address(repository) {
-            return Self::of(&Package::Mirrored(address));
-        }
-        let mut parts = repository.as_str().splitn(3, '/');
+    /// The one of a repository that holds no provider: as its name begins.
+    pub fn of_repository(name: &str) -> Self {
+        let mut parts = name.splitn(3, '/');
         let first = parts.next().unwrap_or_default();
         match parts.next() {
             Some(second) if first.contains('.') => Self(format!("{first}/{second}")),
             _ => Self(first.to_owned()),
-        }
-    }
-
-    /// The one of what an index is about.
-    pub fn of_index(key: &IndexKey, providers: &ProviderRepositories) -> Self {
-        match key {
-            // Nobody reads it by a route.
-            IndexKey::Revocations => Self::of_namespace(""),
-            IndexKey::Versions(package)
-            | IndexKey::MirrorVersions(package)
-            | IndexKey::Version(package, _)
-            | IndexKey::Tags(package)
-            | IndexKey::Tag(package, _)
-            | IndexKey::Content(package, _) => Self::of(package),
-            IndexKey::Pushed(index) => Self::of_repository(index.repository(), providers),
         }
     }
 
@@ -129,11 +108,6 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn repository(name: &str) -> String {
-        let repository = RepositoryName::parse(name).unwrap();
-        Owner::of_repository(&repository, &ProviderRepositories::default()).to_string()
-    }
-
     #[test]
     fn what_is_published_belongs_to_its_namespace_whatever_its_case() {
         let provider = Package::Provider("acme/widget".parse().unwrap());
@@ -146,18 +120,6 @@ mod tests {
     fn what_is_mirrored_belongs_to_a_namespace_of_another_host() {
         let package = Package::Mirrored("registry.example.com/acme/widget".parse().unwrap());
         assert_eq!(Owner::of(&package).to_string(), "registry.example.com/acme");
-    }
-
-    #[test]
-    fn a_repository_belongs_to_what_it_holds_or_as_its_name_begins() {
-        assert_eq!(repository("acme/tools/lint"), "acme");
-        assert_eq!(repository("acme"), "acme");
-        assert_eq!(repository("ghcr.io/acme/lint"), "ghcr.io/acme");
-        assert_eq!(
-            repository("opentofu-providers/acme/widget"),
-            "registry.opentofu.org/acme"
-        );
-        assert_eq!(repository("opentofu-providers/acme"), "opentofu-providers");
     }
 
     #[test]

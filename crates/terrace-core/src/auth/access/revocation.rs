@@ -8,7 +8,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::token::TokenId;
+use crate::model::token_id::TokenId;
+use crate::storage::index_document::IndexDocument;
 use terrace_base::sort;
 use terrace_base::time::UnixTime;
 
@@ -70,6 +71,16 @@ impl Revocations {
     pub fn include(&self, id: TokenId, now: UnixTime) -> bool {
         let from = self.revoked.get(&id.to_string());
         from.is_some_and(|from| *from <= now.0)
+    }
+}
+
+impl Revocations {
+    /// The index of all revoked tokens.
+    ///
+    /// # Errors
+    /// Never, as far as is known.
+    pub fn index(&self) -> serde_json::Result<IndexDocument> {
+        Ok(IndexDocument::new(serde_json::to_string(self)?))
     }
 }
 

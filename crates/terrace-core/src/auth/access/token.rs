@@ -18,6 +18,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
 use super::scope::Scopes;
 use crate::limits;
+use crate::model::token_id::TokenId;
 use terrace_base::digest::Sha256;
 use terrace_base::mac::{MacKey, hmac};
 use terrace_base::secret::Secret;
@@ -26,10 +27,6 @@ use terrace_base::untrusted::is_unprintable;
 
 /// What every token begins with, for scanners that look for leaked ones.
 pub const PREFIX: &str = "terrace_";
-
-/// Names a token, also where it is not to be shown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct TokenId(u64);
 
 /// What a token is called by whoever made it: one line of 1 to 100 bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -186,14 +183,6 @@ impl TokenName {
     }
 }
 
-impl TokenId {
-    /// A new one.
-    pub fn new(random: [u8; 16]) -> Self {
-        // Of 16 random bytes any 8 are.
-        Self(u128::from_be_bytes(random) as u64)
-    }
-}
-
 impl TokenName {
     /// The name that comes nearest to any text: what cannot be shown is replaced, and what is too long
     /// cut.
@@ -212,20 +201,6 @@ impl TokenName {
     }
 }
 
-impl FromStr for TokenId {
-    type Err = ();
-
-    /// Reads 16 hexadecimal digits in lower case.
-    fn from_str(text: &str) -> Result<Self, ()> {
-        let id = Self(u64::from_str_radix(text, 16).map_err(drop)?);
-        if id.to_string() == text {
-            Ok(id)
-        } else {
-            Err(())
-        }
-    }
-}
-
 impl FromStr for TokenName {
     type Err = TokenNameError;
 
@@ -234,12 +209,6 @@ impl FromStr for TokenName {
             && text.trim() == text
             && !text.chars().any(is_unprintable);
         is_name.then(|| Self(text.to_owned())).ok_or(TokenNameError)
-    }
-}
-
-impl fmt::Display for TokenId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:016x}", self.0)
     }
 }
 
@@ -270,7 +239,7 @@ mod tests {
 
     fn token() -> Token {
         Token {
-            id: TokenId(0x0123_4567_89ab_cdef),
+            id: "0123456789abcdef".parse().unwrap(),
             name: "ci of acme".parse().unwrap(),
             scopes: "read publish:acme".parse().unwrap(),
             expires: Some(NOW),
@@ -407,23 +376,6 @@ mod tests {
         }
         let cut = TokenName::nearest(&"\u{e4}".repeat(99)).to_string();
         assert_eq!(cut, "\u{e4}".repeat(50));
-    }
-
-    #[test]
-    fn an_id_is_16_hexadecimal_digits() {
-        for text in [
-            "",
-            "0",
-            "0123456789ABCDEF",
-            "+123456789abcdef",
-            "0123456789abcdef0",
-        ] {
-            assert!(text.parse::<TokenId>().is_err(), "{text:?}");
-        }
-        assert_eq!(
-            "0123456789abcdef".parse(),
-            Ok(TokenId(0x0123_4567_89ab_cdef))
-        );
     }
 
     #[test]

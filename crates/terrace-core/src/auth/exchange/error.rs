@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::config::TRUSTED_PUBLISHERS;
+use super::TRUSTED_PUBLISHERS;
 use crate::http::reply::{CachePolicy, Reply};
 use crate::limits;
 

@@ -8,8 +8,9 @@ use subtle::ConstantTimeEq as _;
 
 use super::exchange::{ExchangeFault, TokenRequest};
 use super::{Challenge, Person, Port, Terminal};
-use crate::auth::access::{Scopes, SealKey, Sealable, TokenId};
+use crate::auth::access::{Scopes, SealKey, Sealable};
 use crate::limits;
+use crate::model::token_id::TokenId;
 use terrace_base::digest::Sha256;
 
 /// A browser in which somebody signs in: what only it knows, by its cookie.

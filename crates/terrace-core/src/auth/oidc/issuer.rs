@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::limits;
-use crate::upstream::origin::{Guard, UrlParts};
+use crate::http::guard::{Guard, UrlParts};
 
 /// An absolute https URL without a fragment, a user name or a password, and of characters that no
 /// URL parser changes.

@@ -2,9 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::index::{ContentMetadata, IndexDocument};
-use crate::oci::name::{RepositoryName, Tag};
-use crate::oci::{Digest, OciError, tag};
+use crate::http::oci_error::OciError;
+use crate::model::oci::Digest;
+use crate::model::oci::{RepositoryName, Tag};
+use crate::oci::tag;
+use crate::storage::index_document::{ContentMetadata, IndexDocument};
 
 use super::manifest::{PushedManifest, is_media_type};
 use super::provider::{is_provider, version_of};

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Deserializer, Serialize};
 
+use crate::http::oci_error::{OciCode, OciError};
 use crate::limits;
-use crate::oci::{Digest, OciCode, OciError};
+use crate::model::oci::Digest;
 
 /// What a manifest is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

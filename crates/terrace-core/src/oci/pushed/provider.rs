@@ -1,16 +1,19 @@
 //! Providers that are pushed as OpenTofu's documentation says (clients.md 6.6): what is in one, and
 //! whose it is.
 
-use crate::api::admin::{MirrorBody, PackageBody};
+use crate::auth::access::Owner;
+use crate::http::oci_error::OciError;
 use crate::limits;
 use crate::model::address::MirroredAddress;
 use crate::model::name::Hostname;
+use crate::model::oci::Digest;
+use crate::model::oci::{RepositoryName, Tag, is_name};
+use crate::model::package::Package;
+use crate::model::package::package_filename;
 use crate::model::platform::Platform;
 use crate::model::version::Version;
 use crate::oci::artifact::{PROVIDER, PROVIDER_TARGET, ZIP};
-use crate::oci::name::{RepositoryName, Tag, is_name};
-use crate::oci::{Digest, OciError, tag};
-use crate::publish::package_filename;
+use crate::storage::release::PackageDocument;
 use terrace_base::digest::Sha256;
 
 use super::manifest::{Descriptor, ManifestType, PushedManifest, invalid};
@@ -73,9 +76,20 @@ impl ProviderRepositories {
     }
 }
 
+impl ProviderRepositories {
+    /// Whose a repository that clients push to is: the owner of the provider that it holds, or the one that its
+    /// name begins with.
+    pub fn owner(&self, repository: &RepositoryName) -> Owner {
+        match self.address(repository) {
+            Some(address) => Owner::of(&Package::Mirrored(address)),
+            None => Owner::of_repository(repository.as_str()),
+        }
+    }
+}
+
 /// The version that OpenTofu reads a tag as, where it reads all of it (clients.md 14.1 on 6.3).
 pub(super) fn version_of(tag: &Tag) -> Option<Version> {
-    tag::parse(tag.as_str())
+    crate::model::oci::tag::parse(tag.as_str())
 }
 
 /// Whether OpenTofu can install what is tagged. What else has a tag that looks like a version breaks
@@ -119,7 +133,7 @@ impl PushedManifest {
         Ok(targets)
     }
 
-    /// What the manifest of one platform holds, as the network mirror takes it.
+    /// Returns the package of one platform, from its manifest.
     ///
     /// # Errors
     /// What OpenTofu would refuse about it.
@@ -128,15 +142,14 @@ impl PushedManifest {
         address: &MirroredAddress,
         version: &Version,
         platform: &Platform,
-    ) -> Result<PackageBody, OciError> {
+    ) -> Result<PackageDocument, OciError> {
         let zip = self.zip();
         let (sha256, size) =
             zip.map_err(|reason| invalid(format!("the manifest for {platform}: {reason}")))?;
-        Ok(PackageBody {
-            os: platform.os().to_owned(),
-            arch: platform.arch().to_owned(),
+        Ok(PackageDocument {
+            platform: platform.clone(),
             filename: package_filename(&address.provider, version, platform),
-            sha256: sha256.to_string(),
+            sha256,
             size,
             h1: None,
         })
@@ -185,21 +198,29 @@ fn number_of_targets() -> OciError {
     ))
 }
 
-/// A version of a provider as the network mirror takes it. Nothing of it is signed.
-pub fn pushed_packages(packages: Vec<PackageBody>) -> MirrorBody {
-    MirrorBody {
-        protocols: Vec::new(),
-        signed: None,
-        packages,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn repository(name: &str) -> RepositoryName {
         RepositoryName::parse(name).unwrap()
+    }
+
+    fn owner(name: &str) -> String {
+        let repositories = ProviderRepositories::default();
+        repositories.owner(&repository(name)).to_string()
+    }
+
+    #[test]
+    fn a_repository_belongs_to_what_it_holds_or_as_its_name_begins() {
+        assert_eq!(owner("acme/tools/lint"), "acme");
+        assert_eq!(owner("acme"), "acme");
+        assert_eq!(owner("ghcr.io/acme/lint"), "ghcr.io/acme");
+        assert_eq!(
+            owner("opentofu-providers/acme/widget"),
+            "registry.opentofu.org/acme"
+        );
+        assert_eq!(owner("opentofu-providers/acme"), "opentofu-providers");
     }
 
     #[test]

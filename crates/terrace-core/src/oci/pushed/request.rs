@@ -1,11 +1,13 @@
 //! What is asked of a repository that clients push to.
 
-use crate::api::route::{Method, OCI_PREFIX};
+use crate::http::method::Method;
+use crate::http::oci_error::{OciCode, OciError};
 use crate::limits;
-use crate::oci::name::{RepositoryName, Tag};
-use crate::oci::{Digest, OciCode, OciError};
+use crate::model::oci::Digest;
+use crate::model::oci::OCI_PREFIX;
+use crate::model::oci::{RepositoryName, Tag};
 
-use super::UploadId;
+use crate::model::oci::UploadId;
 
 /// A path below `/v2/`, of a repository that clients push to.
 #[derive(Debug, Clone, PartialEq, Eq)]

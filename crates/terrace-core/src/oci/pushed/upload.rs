@@ -1,19 +1,12 @@
 //! An upload that is not complete.
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
 
+use crate::http::oci_error::{OciCode, OciError};
 use crate::limits;
-use crate::oci::name::RepositoryName;
-use crate::oci::{OciCode, OciError};
+use crate::model::oci::RepositoryName;
+use crate::model::oci::UploadId;
 use crate::storage::key::ChunkKey;
-use terrace_base::time::UnixTime;
-
-/// Names an upload: a UUID that begins with its time (RFC 9562, version 7), so that those which nobody
-/// has completed are the first of a listing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct UploadId(u128);
 
 /// What has come of an upload. Its chunks lie one after another.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -33,44 +26,6 @@ struct Chunk {
 struct ContentRange {
     first: u64,
     last: u64,
-}
-
-impl UploadId {
-    /// A new one.
-    pub fn new(now: UnixTime, random: [u8; 16]) -> Self {
-        let time = u128::from(now.0.saturating_mul(1_000)) << 80;
-        let rest = u128::from_be_bytes(random) & (u128::MAX >> 48);
-        let version = 7 << 76;
-        let variant = 2 << 62;
-        let fixed = (0xf << 76) | (3 << 62);
-        Self(time | (rest & !fixed) | version | variant)
-    }
-
-    /// Reads an id in its canonical form only.
-    pub fn parse(text: &str) -> Option<Self> {
-        let digits: String = text.split('-').collect();
-        let id = Self(u128::from_str_radix(&digits, 16).ok()?);
-        (id.to_string() == text).then_some(id)
-    }
-
-    /// When it began.
-    pub fn began(self) -> UnixTime {
-        let milliseconds = u64::try_from(self.0 >> 80).unwrap_or(u64::MAX);
-        UnixTime(milliseconds / 1_000)
-    }
-
-    /// Whether nobody will complete it any more.
-    pub fn is_abandoned(self, now: UnixTime) -> bool {
-        now.0.saturating_sub(self.began().0) > limits::UPLOAD_ABANDONED_SECONDS
-    }
-
-    /// That there is no such upload.
-    pub fn unknown() -> OciError {
-        OciError::new(
-            OciCode::BlobUploadUnknown,
-            "there is no such upload in this repository: it is complete, was cancelled or is too old",
-        )
-    }
 }
 
 impl UploadSession {
@@ -182,26 +137,12 @@ impl ContentRange {
     }
 }
 
-impl fmt::Display for UploadId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let part = |shift: u32, digits: u32| (self.0 >> shift) & ((1 << (digits * 4)) - 1);
-        write!(
-            f,
-            "{:08x}-{:04x}-{:04x}-{:04x}-{:012x}",
-            part(96, 8),
-            part(80, 4),
-            part(64, 4),
-            part(48, 4),
-            part(0, 12)
-        )
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::pinned::assert_pinned;
     use proptest::prelude::*;
+    use terrace_base::time::UnixTime;
 
     const NOW: UnixTime = UnixTime(1_800_000_000);
 
@@ -212,21 +153,12 @@ mod tests {
     }
 
     #[test]
-    fn an_id_is_a_uuid_of_its_time() {
-        let id = UploadId::new(NOW, [0xff; 16]);
-        assert_eq!(id.to_string(), "01a3185c-5000-7fff-bfff-ffffffffffff");
-        assert_eq!(id.began(), NOW);
-        assert!(!id.is_abandoned(NOW.plus(86_400)));
-        assert!(id.is_abandoned(NOW.plus(86_401)));
-    }
-
-    #[test]
     fn a_document_that_counts_too_much_counts_no_further() {
         let chunks = r#"[{"length":1,"writer":7},{"length":18446744073709551615,"writer":7}]"#;
         let text = format!(r#"{{"repository":"acme/things","chunks":{chunks}}}"#);
         let session: UploadSession = serde_json::from_str(&text).unwrap();
         assert_eq!(session.size(), u64::MAX);
-        assert_eq!(session.chunks(UploadId(0)).len(), 2);
+        assert_eq!(session.chunks(UploadId::new(NOW, [0; 16])).len(), 2);
     }
 
     #[test]
@@ -285,20 +217,8 @@ mod tests {
 
     proptest! {
         #[test]
-        fn an_id_reads_back(random in any::<[u8; 16]>()) {
-            let id = UploadId::new(NOW, random);
-            prop_assert_eq!(UploadId::parse(&id.to_string()), Some(id));
-        }
-
-        #[test]
-        fn later_ids_come_later(random in any::<[u8; 16]>(), other in any::<[u8; 16]>()) {
-            let earlier = UploadId::new(NOW, random).to_string();
-            prop_assert!(earlier < UploadId::new(NOW.plus(1), other).to_string());
-        }
-
-        #[test]
         fn no_text_panics(text in "\\PC{0,60}") {
-            let _ = (UploadId::parse(&text), ContentRange::parse(&text));
+            let _ = ContentRange::parse(&text);
         }
     }
 }

@@ -3,10 +3,11 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::{INCOMING, Package, UPLOADS};
+use super::{INCOMING, UPLOADS};
+use crate::model::oci::Digest;
+use crate::model::oci::UploadId;
+use crate::model::package::Package;
 use crate::model::version::Version;
-use crate::oci::Digest;
-use crate::oci::pushed::UploadId;
 use terrace_archive::ArchiveFormat;
 use terrace_base::digest::Sha256;
 

@@ -2,10 +2,10 @@
 
 use super::{
     ARCHIVES, AUDIT, ArchiveKey, BLOBS, BytesKey, FactKey, GARBAGE, INCOMING, IndexKey, ORIGINS,
-    Package, PushedFact, PushedIndex, RELEASES, REVOCATIONS, TOKENS, UPLOADS,
+    PushedFact, PushedIndex, RELEASES, REVOCATIONS, TOKENS, UPLOADS,
 };
-use crate::model::address::{MirroredAddress, ModuleAddress, ProviderAddress};
-use crate::oci::{Digest, RepositoryName, Tag};
+use crate::model::oci::{Digest, RepositoryName, Tag};
+use crate::model::package::Package;
 
 /// Under which there is nothing that a copy of the registry needs: bytes, which are copied by themselves,
 /// and what is only for now.
@@ -22,31 +22,6 @@ pub const PASSING: [&str; 11] = [
     "repair/",
     "written/",
 ];
-
-impl Package {
-    /// Reads the way a package is stored, as `Display` writes it.
-    pub fn parse_key(text: &str) -> Option<Self> {
-        let package = if let Some(address) = text.strip_prefix("modules/") {
-            Self::Module(address.parse().ok()?)
-        } else if let Some(address) = text.strip_prefix("providers/hosted/") {
-            Self::Provider(address.parse().ok()?)
-        } else {
-            Self::Mirrored(text.strip_prefix("providers/")?.parse().ok()?)
-        };
-        (package.to_string() == text).then_some(package)
-    }
-
-    /// Reads an address as people write it: `namespace/type`, `hostname/namespace/type` or
-    /// `namespace/name/system`. A hostname has a dot, and nothing else has one.
-    pub fn parse_address(text: &str) -> Option<Self> {
-        let provider = |text: &str| text.parse::<ProviderAddress>().ok().map(Self::Provider);
-        let mirrored = |text: &str| text.parse::<MirroredAddress>().ok().map(Self::Mirrored);
-        let module = |text: &str| text.parse::<ModuleAddress>().ok().map(Self::Module);
-        provider(text)
-            .or_else(|| mirrored(text))
-            .or_else(|| module(text))
-    }
-}
 
 impl FactKey {
     /// Reads the key of a fact that lasts, or of garbage; `None` for one of another shape, and for what is
@@ -256,7 +231,7 @@ impl BytesKey {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::oci::pushed::UploadId;
+    use crate::model::oci::UploadId;
     use crate::storage::key::{ArchiveKind, Lease};
     use terrace_archive::ArchiveFormat;
     use terrace_base::digest::Sha256;
@@ -276,7 +251,8 @@ mod tests {
 
     /// One of each kind; `lasts` is where the compiler asks for a new one.
     fn facts() -> Vec<FactKey> {
-        let mirrored: MirroredAddress = "registry.example.com/acme/widget".parse().unwrap();
+        let mirrored: crate::model::address::MirroredAddress =
+            "registry.example.com/acme/widget".parse().unwrap();
         let repository = RepositoryName::parse("team/app").unwrap();
         let digest = Digest::Sha256(Sha256::of(b""));
         let id = "0123456789abcdef".parse().unwrap();

@@ -3,16 +3,12 @@
 use serde::{Deserialize, Serialize};
 
 use super::{PackageDocument, SCHEMA, SigningKeyDocument};
-use crate::api::admin::{MirroredBody, PackageBody};
 use crate::limits;
-use crate::model::address::{MirroredAddress, ProviderAddress};
+use crate::model::address::MirroredAddress;
 use crate::model::platform::Platform;
 use crate::model::protocol_version::ProtocolVersion;
 use crate::model::version::Version;
-use crate::publish::package_filename;
-use crate::upstream::origin::OriginPackage;
 use terrace_base::digest::Sha256;
-use terrace_base::sort;
 
 /// One version of a provider that another registry hosts.
 ///
@@ -97,29 +93,6 @@ impl MirroredRelease {
         }
     }
 
-    /// A release of which nothing is stored yet, and everything that `package`'s origin has signed
-    /// along with it is offered.
-    pub fn offered_by(
-        address: MirroredAddress,
-        version: Version,
-        package: &OriginPackage,
-        published_at: u64,
-    ) -> Self {
-        let offered = offers(&address.provider, &version, package);
-        let contents = MirroredContents {
-            protocols: package.protocols.clone(),
-            signed: package.signed.as_ref().map(|signed| SignedDocument {
-                shasums: Sha256::of(package.shasums.as_str().as_bytes()),
-                signature: Sha256::of(&signed.signature),
-                signing_key: signed.key.clone(),
-            }),
-            packages: Vec::new(),
-        };
-        let mut release = Self::new(address, version, contents, published_at);
-        release.offered = offered;
-        release
-    }
-
     /// What its origin offers for a platform, as long as it is not stored.
     pub fn offer(&self, platform: &Platform) -> Option<&OfferedPackage> {
         self.offered
@@ -199,23 +172,6 @@ impl MirroredRelease {
         }
     }
 
-    /// What is mirrored, in the words of the admin API.
-    pub fn describe(&self) -> MirroredBody {
-        let package = |package: &PackageDocument| PackageBody {
-            os: package.platform.os().to_owned(),
-            arch: package.platform.arch().to_owned(),
-            filename: package.filename.clone(),
-            sha256: package.sha256.to_string(),
-            size: package.size,
-            h1: package.h1.map(|h1| h1.to_string()),
-        };
-        MirroredBody {
-            protocols: self.protocols.iter().map(ToString::to_string).collect(),
-            signed: self.signed.is_some(),
-            packages: self.packages.iter().map(package).collect(),
-        }
-    }
-
     /// What of it no release may have, whether it came at once or bit by bit.
     fn excess(&self) -> Option<String> {
         let count = self.packages.len();
@@ -274,92 +230,5 @@ impl MirroredRelease {
             }
             _ => None,
         }
-    }
-}
-
-/// Every package of this version that SHA256SUMS lists, ascending by platform. What else is listed,
-/// such as a manifest, is no package.
-fn offers(
-    provider: &ProviderAddress,
-    version: &Version,
-    package: &OriginPackage,
-) -> Vec<OfferedPackage> {
-    let start = format!("terraform-provider-{}_{version}_", provider.provider_type);
-    let offer = |filename: &str| {
-        let platform = filename.strip_prefix(&start)?.strip_suffix(".zip")?;
-        let platform: Platform = platform.parse().ok()?;
-        let is_it = package_filename(provider, version, &platform) == filename;
-        is_it.then_some(())?;
-        Some(OfferedPackage {
-            platform,
-            filename: filename.to_owned(),
-            sha256: package.shasums.digest_of(filename)?,
-        })
-    };
-    let mut offers: Vec<OfferedPackage> = package.shasums.filenames().filter_map(offer).collect();
-    sort::sort_by(&mut offers, |a, b| a.platform.cmp(&b.platform));
-    offers.truncate(limits::PLATFORMS);
-    offers
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::model::shasums::Shasums;
-    use crate::upstream::origin::Fetch;
-
-    fn package(shasums: &str) -> OriginPackage {
-        OriginPackage {
-            platform: "linux_amd64".parse().unwrap(),
-            filename: "terraform-provider-widget_1.0.0_linux_amd64.zip".to_owned(),
-            sha256: Sha256::of(b""),
-            download: Fetch {
-                base: None,
-                reference: String::new(),
-                max_bytes: 0,
-                with_token: false,
-                what: "zip",
-            },
-            protocols: Vec::new(),
-            shasums: Shasums::parse(shasums).unwrap(),
-            signed: None,
-            warnings: Vec::new(),
-        }
-    }
-
-    fn offered_by(shasums: &str) -> Vec<String> {
-        let address = "registry.example.com/acme/widget".parse().unwrap();
-        let version = "1.0.0".parse().unwrap();
-        let release = MirroredRelease::offered_by(address, version, &package(shasums), 0);
-        let offered = release.offered.iter();
-        offered.map(|offer| offer.platform.to_string()).collect()
-    }
-
-    #[test]
-    fn what_is_signed_and_no_package_of_this_version_is_not_offered() {
-        let digest = "0".repeat(64);
-        let lines: String = [
-            "terraform-provider-widget_1.0.0_linux_arm64.zip",
-            "terraform-provider-widget_1.0.0_darwin_arm64.zip",
-            "terraform-provider-widget_1.0.0_manifest.json",
-            "terraform-provider-widget_1.0.0_Linux_amd64.zip",
-            "terraform-provider-widget_1.0.0_linux.zip",
-            "terraform-provider-widget_1.0.1_linux_amd64.zip",
-            "terraform-provider-gadget_1.0.0_linux_amd64.zip",
-        ]
-        .iter()
-        .map(|name| format!("{digest}  {name}\n"))
-        .collect();
-        assert_eq!(offered_by(&lines), ["darwin_arm64", "linux_arm64"]);
-    }
-
-    #[test]
-    fn no_more_platforms_are_offered_than_a_release_may_have() {
-        let line = |number: usize| {
-            let digest = "0".repeat(64);
-            format!("{digest}  terraform-provider-widget_1.0.0_linux_a{number}.zip\n")
-        };
-        let lines: String = (0..=limits::PLATFORMS).map(line).collect();
-        assert_eq!(offered_by(&lines).len(), limits::PLATFORMS);
     }
 }

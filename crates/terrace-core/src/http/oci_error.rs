@@ -1,10 +1,5 @@
 //! What an OCI client is told: `{"errors":[{"code":"…","message":"…"}]}` (clients.md 6.4).
 
-use serde::Serialize;
-
-use crate::http::problem::Problem;
-use crate::http::reply::{CachePolicy, Reply};
-
 /// A request of an OCI client that is not answered with what it asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OciError {
@@ -45,19 +40,8 @@ pub enum OciCode {
     Unsupported,
 }
 
-#[derive(Serialize)]
-struct Body<'a> {
-    errors: [Entry<'a>; 1],
-}
-
-#[derive(Serialize)]
-struct Entry<'a> {
-    code: &'a str,
-    message: &'a str,
-}
-
 impl OciCode {
-    fn as_str(self) -> &'static str {
+    pub(super) fn as_str(self) -> &'static str {
         match self {
             Self::BlobUnknown => "BLOB_UNKNOWN",
             Self::BlobUploadInvalid => "BLOB_UPLOAD_INVALID",
@@ -121,6 +105,11 @@ impl OciError {
         self
     }
 
+    /// The code.
+    pub(super) fn code(&self) -> OciCode {
+        self.code
+    }
+
     /// The HTTP status.
     pub fn status(&self) -> u16 {
         self.status
@@ -134,29 +123,5 @@ impl OciError {
     /// What is wrong.
     pub fn message(&self) -> &str {
         &self.message
-    }
-}
-
-impl Problem {
-    /// The answer as OCI clients read it. Of what is wrong inside, the specification knows nothing.
-    pub fn oci_reply<S>(&self) -> Reply<S> {
-        let code = match self {
-            Self::Oci(error) => error.code.as_str(),
-            Self::NotFound(_) => OciCode::NameUnknown.as_str(),
-            Self::MethodNotAllowed(_) => OciCode::Unsupported.as_str(),
-            Self::Unauthorized(_) => OciCode::Unauthorized.as_str(),
-            Self::Forbidden(_) | Self::Gone(_) => OciCode::Denied.as_str(),
-            Self::TooLarge(_) | Self::LengthRequired => OciCode::SizeInvalid.as_str(),
-            Self::TooManyFailures => "TOOMANYREQUESTS",
-            _ => "UNKNOWN",
-        };
-        let body = Body {
-            errors: [Entry {
-                code,
-                message: &self.messages().join("; "),
-            }],
-        };
-        let text = serde_json::to_string(&body).unwrap_or_default();
-        self.with_headers(Reply::json(self.status(), CachePolicy::NoStore, text))
     }
 }

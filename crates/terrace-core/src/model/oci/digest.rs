@@ -6,7 +6,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use terrace_base::digest::{Sha256, Sha512};
 
-use super::{OciCode, OciError};
+use crate::http::oci_error::{OciCode, OciError};
 
 /// What names content: its bytes and nothing else.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

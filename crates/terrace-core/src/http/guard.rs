@@ -8,7 +8,6 @@
 // The addresses alone: `core` has no sockets.
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use super::shortened;
 use crate::limits;
 
 /// The parts of an absolute URL that a guard looks at, as its driver has read them.
@@ -64,7 +63,7 @@ impl Guard {
     pub fn check(&self, url: UrlParts<'_>) -> Result<(), GuardError> {
         let refused = |rule| {
             Err(GuardError {
-                host: shortened(url.host),
+                host: url.host.chars().take(limits::ORIGIN_TEXT_CHARS).collect(),
                 rule,
             })
         };
@@ -99,7 +98,7 @@ impl Guard {
     ) -> Result<(), GuardError> {
         match forbidden_address(address) {
             Some(rule) if !self.names(host, port) => Err(GuardError {
-                host: shortened(host),
+                host: host.chars().take(limits::ORIGIN_TEXT_CHARS).collect(),
                 rule,
             }),
             _ => Ok(()),

@@ -4,7 +4,9 @@ use std::fmt;
 
 use crate::limits;
 
-use super::{OciCode, OciError, tag};
+use crate::http::oci_error::{OciCode, OciError};
+
+use super::tag;
 use crate::model::version::Version;
 
 /// The name of a repository that clients push to: none of `providers/…` and `modules/…`, which are
@@ -88,7 +90,7 @@ pub(crate) fn is_virtual(path: &str) -> bool {
 }
 
 /// `[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*(\/…)*` (OCI Distribution 1.1, "Pulling manifests").
-pub(super) fn is_name(text: &str) -> bool {
+pub(crate) fn is_name(text: &str) -> bool {
     let is_part = |part: &str| {
         let is_alphanumeric = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit();
         let ends = part.bytes().next().zip(part.bytes().last());

@@ -1,0 +1,14 @@
+//! The names of OCI Distribution: repositories, tags, digests, uploads.
+
+mod digest;
+mod name;
+pub(crate) mod tag;
+mod upload_id;
+
+pub use digest::Digest;
+pub use name::{RepositoryName, Tag};
+pub(crate) use name::{is_name, is_virtual};
+pub use upload_id::UploadId;
+
+/// What the paths of OCI Distribution start with.
+pub const OCI_PREFIX: &str = "/v2/";

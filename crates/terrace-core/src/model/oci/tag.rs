@@ -1,0 +1,50 @@
+//! Tags: versions, with `_` for the `+` that OCI does not allow (clients.md 6.3).
+
+use crate::model::version::Version;
+
+/// The tag of a version.
+pub(crate) fn of(version: &Version) -> String {
+    version.to_string().replace('+', "_")
+}
+
+/// The version that a tag names; `None` for a tag that no version has.
+pub(crate) fn parse(tag: &str) -> Option<Version> {
+    let version = tag.replacen('_', "+", 1).parse().ok()?;
+    (of(&version) == tag).then_some(version)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tag_is_a_version_with_an_underscore_for_the_plus_6_3() {
+        for (version, tag) in [
+            ("1.2.3", "1.2.3"),
+            ("1.2.3-rc.1", "1.2.3-rc.1"),
+            ("1.2.3+b.1", "1.2.3_b.1"),
+            ("1.2.3-rc.1+b.1", "1.2.3-rc.1_b.1"),
+        ] {
+            let version: Version = version.parse().unwrap();
+            assert_eq!(of(&version), tag);
+            assert_eq!(parse(tag), Some(version));
+        }
+    }
+
+    #[test]
+    fn what_is_no_whole_version_is_no_tag() {
+        for tag in [
+            "",
+            "latest",
+            "1",
+            "1.0",
+            "v1.0.0",
+            "01.2.3",
+            "1.2.3+b",
+            "1.2.3_b_c",
+            "1.2.3_",
+        ] {
+            assert_eq!(parse(tag), None, "{tag}");
+        }
+    }
+}

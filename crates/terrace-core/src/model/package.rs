@@ -1,0 +1,108 @@
+//! Packages: what versions belong to, and the files of a provider's version.
+
+use std::fmt;
+
+use crate::model::address::{MirroredAddress, ModuleAddress, ProviderAddress};
+use crate::model::name::{Hostname, ModuleNamespace, Namespace};
+use crate::model::platform::Platform;
+use crate::model::version::Version;
+
+/// The package that versions belong to: a provider or a module.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Package {
+    /// A provider this registry hosts.
+    Provider(ProviderAddress),
+    /// A provider of another registry.
+    Mirrored(MirroredAddress),
+    /// A module this registry hosts.
+    Module(ModuleAddress),
+}
+
+/// A package that its origin offers.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct PulledPackage {
+    /// Whose package.
+    pub address: MirroredAddress,
+    /// Of which version.
+    pub version: Version,
+    /// For which platform.
+    pub platform: Platform,
+}
+
+impl Package {
+    /// Returns a package of the same kind that nobody can publish: what is hidden is looked up there.
+    #[must_use]
+    pub fn hidden(mut self) -> Self {
+        match &mut self {
+            Self::Provider(address) => address.namespace = Namespace::hidden(),
+            Self::Module(address) => address.namespace = ModuleNamespace::hidden(),
+            Self::Mirrored(address) => address.hostname = Hostname::hidden(),
+        }
+        self
+    }
+
+    /// The address as people write it; `Display` is the way it is stored.
+    pub fn address(&self) -> String {
+        match self {
+            Self::Provider(address) => address.to_string(),
+            Self::Mirrored(address) => address.to_string(),
+            Self::Module(address) => address.to_string(),
+        }
+    }
+}
+
+impl Package {
+    /// Reads the way a package is stored, as `Display` writes it.
+    pub fn parse_key(text: &str) -> Option<Self> {
+        let package = if let Some(address) = text.strip_prefix("modules/") {
+            Self::Module(address.parse().ok()?)
+        } else if let Some(address) = text.strip_prefix("providers/hosted/") {
+            Self::Provider(address.parse().ok()?)
+        } else {
+            Self::Mirrored(text.strip_prefix("providers/")?.parse().ok()?)
+        };
+        (package.to_string() == text).then_some(package)
+    }
+
+    /// Reads an address as people write it: `namespace/type`, `hostname/namespace/type` or
+    /// `namespace/name/system`. A hostname has a dot, and nothing else has one.
+    pub fn parse_address(text: &str) -> Option<Self> {
+        let provider = |text: &str| text.parse::<ProviderAddress>().ok().map(Self::Provider);
+        let mirrored = |text: &str| text.parse::<MirroredAddress>().ok().map(Self::Mirrored);
+        let module = |text: &str| text.parse::<ModuleAddress>().ok().map(Self::Module);
+        provider(text)
+            .or_else(|| mirrored(text))
+            .or_else(|| module(text))
+    }
+}
+
+impl fmt::Display for Package {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Provider(address) => write!(f, "providers/hosted/{address}"),
+            Self::Mirrored(address) => write!(f, "providers/{address}"),
+            Self::Module(address) => write!(f, "modules/{address}"),
+        }
+    }
+}
+
+impl fmt::Display for PulledPackage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            address,
+            version,
+            platform,
+        } = self;
+        write!(f, "{address}/{version}/{platform}")
+    }
+}
+
+/// The name that clients and mirrors expect of a package (clients.md 5.11).
+pub fn package_filename(
+    address: &ProviderAddress,
+    version: &Version,
+    platform: &Platform,
+) -> String {
+    let provider_type = &address.provider_type;
+    format!("terraform-provider-{provider_type}_{version}_{platform}.zip")
+}

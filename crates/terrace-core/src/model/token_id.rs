@@ -1,0 +1,58 @@
+//! The ids of API tokens.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// Names a token, also where it is not to be shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TokenId(u64);
+
+impl TokenId {
+    /// A new one.
+    pub fn new(random: [u8; 16]) -> Self {
+        // Of 16 random bytes any 8 are.
+        Self(u128::from_be_bytes(random) as u64)
+    }
+}
+
+impl FromStr for TokenId {
+    type Err = ();
+
+    /// Reads 16 hexadecimal digits in lower case.
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let id = Self(u64::from_str_radix(text, 16).map_err(drop)?);
+        if id.to_string() == text {
+            Ok(id)
+        } else {
+            Err(())
+        }
+    }
+}
+
+impl fmt::Display for TokenId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:016x}", self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_is_16_hexadecimal_digits() {
+        for text in [
+            "",
+            "0",
+            "0123456789ABCDEF",
+            "+123456789abcdef",
+            "0123456789abcdef0",
+        ] {
+            assert!(text.parse::<TokenId>().is_err(), "{text:?}");
+        }
+        assert_eq!(
+            "0123456789abcdef".parse(),
+            Ok(TokenId(0x0123_4567_89ab_cdef))
+        );
+    }
+}
