@@ -8,8 +8,8 @@ use terrace_core::maintenance::audit::{AuditChain, AuditEntry};
 
 use crate::admin::directory::Backup;
 use crate::args::RegistryArguments;
-use crate::client::Client;
 use crate::clock;
+use crate::connection::connect;
 use crate::error::Failure;
 use crate::output::{Output, plural};
 
@@ -44,7 +44,7 @@ impl<'a> Log<'a> {
                 return Ok(0);
             }
         };
-        let client = Client::new(registry, output)?;
+        let client = connect(registry, output)?;
         let (mut behind, mut newest) = (0, 0);
         loop {
             let page = client.audit(behind, since)?;

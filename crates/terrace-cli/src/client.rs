@@ -2,9 +2,6 @@
 
 mod operations;
 
-use std::thread;
-use std::time::Duration;
-
 use terrace_base::percent::encode;
 use terrace_base::secret::Secret;
 use terrace_core::api::admin::{
@@ -17,26 +14,17 @@ use terrace_core::model::status::Standings;
 use terrace_core::model::token_id::TokenId;
 use terrace_core::model::version::Version;
 use terrace_openpgp::KeyId;
-use ureq::Agent;
-use ureq::http::{Method, Request, Uri};
+use ureq::http::{Method, Request};
 
-use crate::answer::Answer;
-use crate::args::RegistryArguments;
-use crate::credential::Credential;
 use crate::error::Failure;
-use crate::http;
-use crate::output::Output;
-use crate::retry::Retries;
+use crate::http::{Http, Response};
+use crate::token_source::TokenSource;
 
 /// A registry, and the right to change it.
 pub(crate) struct Client<'a> {
-    agent: Agent,
     url: String,
-    credential: Credential,
-    retries: u32,
-    /// Whether tokens may be sent over plain HTTP.
-    insecure: bool,
-    output: &'a Output,
+    tokens: TokenSource,
+    http: Http<'a>,
 }
 
 /// What to ask of the registry.
@@ -48,67 +36,20 @@ struct Call<'a> {
 }
 
 impl<'a> Client<'a> {
-    pub(crate) fn new(arguments: &RegistryArguments, output: &'a Output) -> Result<Self, Failure> {
-        let url = registry_url(arguments)?.ok_or_else(|| {
-            Failure::Usage("which registry? Set TERRACE_URL, or give --url".to_owned())
-        })?;
-        let client = Self {
-            agent: http::agent(&url)?,
-            url,
-            credential: Credential::find(given(&arguments.token))?,
-            retries: arguments.retries,
-            insecure: arguments.insecure,
-            output,
-        };
-        client.check_transport(&client.url, "the token")?;
-        Ok(client)
+    /// Creates a client, after a check that the token may be sent to this URL.
+    pub(crate) fn new(url: String, tokens: TokenSource, http: Http<'a>) -> Result<Self, Failure> {
+        http.check_transport(&url, "the token")?;
+        Ok(Self { url, tokens, http })
     }
 
-    /// Checks that nobody can read a secret on its way to a URL, or that this is allowed.
-    ///
-    /// # Errors
-    /// The URL, and the flag that allows it.
-    pub(crate) fn check_transport(&self, url: &str, secret: &str) -> Result<(), Failure> {
-        if !is_in_the_clear(url) {
-            return Ok(());
-        }
-        let place = url.split('?').next().unwrap_or_default();
-        if !self.insecure {
-            return Err(Failure::Usage(format!(
-                "{place} is plain HTTP to another machine, so others could read {secret} on the way, and nothing \
-                 was sent: use https://, or allow it with --insecure (TERRACE_INSECURE=1)"
-            )));
-        }
-        self.output.warning(&format!(
-            "{secret} is sent to {place} in the clear, as --insecure allows: others can read it on the way"
-        ));
-        Ok(())
-    }
-
-    /// The same where both the registry and the token are given, for what works without, too.
-    pub(crate) fn if_given(
-        arguments: &RegistryArguments,
-        output: &'a Output,
-    ) -> Result<Option<Self>, Failure> {
-        if given(&arguments.url).is_none() || given(&arguments.token).is_none() {
-            return Ok(None);
-        }
-        Self::new(arguments, output).map(Some)
-    }
-
-    /// Where the registry is.
+    /// The URL of the registry.
     pub(crate) fn url(&self) -> &str {
         &self.url
     }
 
-    /// The client that archives are sent with. It knows no token.
-    pub(crate) fn agent(&self) -> &Agent {
-        &self.agent
-    }
-
-    /// How often something is tried again.
-    pub(crate) fn retries(&self) -> u32 {
-        self.retries
+    /// The connection that archives are sent over. It has no token.
+    pub(crate) fn http(&self) -> &Http<'a> {
+        &self.http
     }
 
     /// Sends the description of a release.
@@ -274,7 +215,7 @@ impl<'a> Client<'a> {
         self.read(self.send(&call)?)
     }
 
-    fn read<T: serde::de::DeserializeOwned>(&self, answer: Answer) -> Result<T, Failure> {
+    fn read<T: serde::de::DeserializeOwned>(&self, answer: Response) -> Result<T, Failure> {
         if !answer.is_success() {
             return Err(self.failure(answer));
         }
@@ -289,182 +230,48 @@ impl<'a> Client<'a> {
 
     /// Sends with the token that is at hand. What was given to a job may have expired since: then it
     /// gets another one, once.
-    fn send(&self, call: &Call<'_>) -> Result<Answer, Failure> {
-        let token = self.credential.token(self)?;
-        let send = |token: &Secret| self.until_answered(&self.url, || self.send_once(call, token));
+    fn send(&self, call: &Call<'_>) -> Result<Response, Failure> {
+        let token = self.tokens.token(&self.url, &self.http)?;
+        let send = |token: &Secret| {
+            self.http
+                .until_answered(&self.url, || self.send_once(call, token))
+        };
         let answer = send(&token)?;
-        if answer.status == 401 && self.credential.renew(&token) {
-            return send(&self.credential.token(self)?);
+        if answer.status == 401 && self.tokens.renew(&token) {
+            return send(&self.tokens.token(&self.url, &self.http)?);
         }
         Ok(answer)
     }
 
-    /// Tries until there is an answer that will not change by itself.
-    pub(crate) fn until_answered(
-        &self,
-        whom: &str,
-        ask: impl Fn() -> Result<Answer, ureq::Error>,
-    ) -> Result<Answer, Failure> {
-        let mut retries = Retries::new(self.retries);
-        loop {
-            let (failure, asked) = match ask() {
-                Ok(answer) if http::is_passing(answer.status) => {
-                    let asked = answer.retry_after;
-                    (answer.into_failure(whom), asked)
-                }
-                Ok(answer) => return Ok(answer),
-                Err(error) => {
-                    let told = http::describe(&error);
-                    let failure = Failure::Unavailable(format!("{whom} cannot be reached: {told}"));
-                    if !http::may_pass(&error) {
-                        return Err(failure);
-                    }
-                    (failure, None)
-                }
-            };
-            match retries.next(asked) {
-                Some(pause) => self.wait(&failure, pause),
-                None => return Err(failure),
-            }
-        }
-    }
-
-    fn send_once(&self, call: &Call<'_>, token: &Secret) -> Result<Answer, ureq::Error> {
+    fn send_once(&self, call: &Call<'_>, token: &Secret) -> Result<Response, ureq::Error> {
         let request = Request::builder()
             .method(&call.method)
             .uri(format!("{}{}", self.url, call.path))
             .header("accept", "application/json")
             .header("authorization", format!("Bearer {}", token.expose()));
-        Answer::read(match call.body {
+        Response::read(match call.body {
             Some((text, media_type)) => {
                 let request = request.header("content-type", media_type).body(text)?;
-                self.agent.run(request)?
+                self.http.agent().run(request)?
             }
-            None => self.agent.run(request.body(())?)?,
+            None => self.http.agent().run(request.body(())?)?,
         })
     }
 
     /// What an answer means that is no success.
-    fn failure(&self, answer: Answer) -> Failure {
+    fn failure(&self, answer: Response) -> Failure {
         match answer.status {
             401 | 403 => {
-                let (joined, what) = (answer.reasons(&self.url).join("; "), &self.credential);
+                let (joined, what) = (answer.reasons(&self.url).join("; "), &self.tokens);
                 Failure::NotAllowed(format!("the registry refuses the token: {joined}. {what}"))
             }
             _ => answer.into_failure(&self.url),
         }
     }
-
-    /// Says why there is a pause, and makes it.
-    pub(crate) fn wait(&self, failure: &Failure, pause: Duration) {
-        let reasons = failure.reasons().join("; ");
-        let seconds = pause.as_secs_f64();
-        self.output
-            .progress(&format!("{reasons}; trying again in {seconds:.1} s"));
-        thread::sleep(pause);
-    }
-}
-
-/// The registry's address without a slash at its end, if one is given.
-pub(crate) fn registry_url(arguments: &RegistryArguments) -> Result<Option<String>, Failure> {
-    let Some(text) = given(&arguments.url) else {
-        return Ok(None);
-    };
-    // The text is not repeated: it may hold a password or a token.
-    let usage = || {
-        Failure::Usage(
-            "the registry's URL (--url or TERRACE_URL) must be a scheme and a host, with a port if \
-             need be and nothing else: write it as https://registry.example.com"
-                .to_owned(),
-        )
-    };
-    let uri: Uri = text.parse().map_err(|_| usage())?;
-    let scheme = uri.scheme_str().filter(|s| matches!(*s, "http" | "https"));
-    let plain = matches!(uri.path(), "" | "/") && uri.query().is_none();
-    match (scheme, uri.authority()) {
-        (Some(scheme), Some(authority)) if plain && !authority.as_str().contains('@') => {
-            Ok(Some(format!("{scheme}://{authority}")))
-        }
-        _ => Err(usage()),
-    }
-}
-
-/// An argument that is more than white space; CI systems set missing variables to nothing.
-fn given(argument: &Option<String>) -> Option<&str> {
-    let text = argument.as_deref()?.trim();
-    (!text.is_empty()).then_some(text)
-}
-
-/// Whether others could read along on the way to this address: it is plain HTTP to another machine.
-fn is_in_the_clear(url: &str) -> bool {
-    let uri: Uri = url.parse().unwrap_or_default();
-    uri.scheme_str() == Some("http") && !http::is_loopback(url)
 }
 
 const TOKENS: &str = "/admin/v1/tokens";
 
 fn keys_path(namespace: &Namespace) -> String {
     format!("/admin/v1/namespaces/{namespace}/keys")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn url_of(text: &str) -> Result<Option<String>, Failure> {
-        registry_url(&RegistryArguments {
-            url: Some(text.to_owned()),
-            token: None,
-            retries: 0,
-            insecure: false,
-        })
-    }
-
-    #[test]
-    fn an_address_is_a_scheme_and_a_host() {
-        for (given, meant) in [
-            ("https://r.example.com", "https://r.example.com"),
-            (" https://r.example.com/ ", "https://r.example.com"),
-            ("http://127.0.0.1:8787", "http://127.0.0.1:8787"),
-        ] {
-            assert_eq!(url_of(given).unwrap().as_deref(), Some(meant));
-        }
-        assert!(url_of("").unwrap().is_none());
-        for wrong in [
-            "r.example.com",
-            "ftp://r.example.com",
-            "https://",
-            "https://user:secret@r.example.com",
-            "https://r.example.com/v1",
-            "https://r.example.com/?a=b",
-        ] {
-            assert_eq!(url_of(wrong).unwrap_err().exit_code(), 2, "{wrong:?}");
-        }
-    }
-
-    #[test]
-    fn only_http_to_another_machine_is_in_the_clear() {
-        for open in [
-            "http://registry.example.com",
-            "http://127.0.0.1.example.com",
-            "http://127.example.com:8787",
-            "http://localhost.example.com",
-            "http://10.0.0.5",
-            "http://[::2]:8787",
-            "http://0.0.0.0",
-            "HTTP://registry.example.com",
-        ] {
-            assert!(is_in_the_clear(open), "{open}");
-        }
-        for safe in [
-            "https://registry.example.com",
-            "http://127.0.0.1:8787",
-            "http://127.0.0.2",
-            "http://localhost:8787",
-            "http://LOCALHOST",
-            "http://[::1]:8787",
-        ] {
-            assert!(!is_in_the_clear(safe), "{safe}");
-        }
-    }
 }

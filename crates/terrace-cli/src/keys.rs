@@ -12,6 +12,7 @@ use terrace_openpgp::{KeyId, SigningKey, parse_signing_keys};
 
 use crate::args::{KeySaying, RegistryArguments};
 use crate::client::Client;
+use crate::connection::connect;
 use crate::error::Failure;
 use crate::output::Output;
 
@@ -30,7 +31,7 @@ pub(crate) fn add(
         refused(&"this is not ASCII armour: export the key with gpg --armor --export KEY")
     })?;
     let keys = parse_signing_keys(&text).map_err(|error| refused(&error))?;
-    let document = Client::new(registry, output)?.add_keys(namespace, &text)?;
+    let document = connect(registry, output)?.add_keys(namespace, &text)?;
     for key in &keys {
         if let Some(too_old) = key.too_old() {
             output.warning(&format!("key {}: {too_old}", key.key_id()));
@@ -48,7 +49,7 @@ pub(crate) fn list(
     registry: &RegistryArguments,
     output: &Output,
 ) -> Result<(), Failure> {
-    let document = Client::new(registry, output)?.keys(namespace)?;
+    let document = connect(registry, output)?.keys(namespace)?;
     output.result(&table(namespace, &document), &report(namespace, &document));
     Ok(())
 }
@@ -60,7 +61,7 @@ pub(crate) fn remove(
     registry: &RegistryArguments,
     output: &Output,
 ) -> Result<(), Failure> {
-    let client = Client::new(registry, output)?;
+    let client = connect(registry, output)?;
     let mut document = client.keys(namespace)?;
     let is_it = |key: &SigningKeyDocument| key.key_id == key_id.to_string();
     if !document.keys.iter().any(is_it) {
@@ -93,7 +94,7 @@ pub(crate) fn say(
         state: state.to_owned(),
         reason: reason.to_string(),
     };
-    let client = Client::new(registry, output)?;
+    let client = connect(registry, output)?;
     let mut behind = None;
     let document = loop {
         let answer = client.say_of_key(namespace, *key_id, &body, behind.as_deref())?;

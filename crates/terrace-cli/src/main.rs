@@ -9,19 +9,18 @@
 //! would refuse, and the registry still has the last word.
 
 mod admin;
-mod answer;
 mod archive;
 mod args;
 mod audit;
 mod client;
 mod clock;
-mod credential;
+mod connection;
 mod dist;
 mod download;
 mod error;
 mod http;
-mod identity;
 mod inspect;
+mod job_identity;
 mod keys;
 mod mirror;
 mod misread;
@@ -34,9 +33,9 @@ mod provider;
 mod publish;
 mod reference;
 mod release;
-mod retry;
 mod secrets;
 mod source;
+mod token_source;
 mod tokens;
 mod upload;
 

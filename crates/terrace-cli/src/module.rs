@@ -9,7 +9,7 @@ use terrace_core::publish::{ExpectedArchive, ModulePublication, Publication};
 
 use crate::archive::{Archive, Source, read_file};
 use crate::args::{ModuleArguments, RegistryArguments};
-use crate::client::Client;
+use crate::connection::connect;
 use crate::error::Failure;
 use crate::output::{Output, bytes, plural};
 use crate::pack::pack;
@@ -26,7 +26,7 @@ pub(crate) fn publish(
     if arguments.dry_run {
         return offer.tell(registry, output);
     }
-    offer.publish(&Client::new(registry, output)?, output, || Ok(()))
+    offer.publish(&connect(registry, output)?, output, || Ok(()))
 }
 
 /// A module that the core has found nothing wrong with.

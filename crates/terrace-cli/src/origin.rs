@@ -19,9 +19,9 @@ use crate::archive::{Archive, Source};
 use crate::download::{Download, DownloadError, download};
 use crate::error::Failure;
 use crate::http;
+use crate::http::Retries;
 use crate::output::{Output, bytes};
 use crate::reference::resolve;
-use crate::retry::Retries;
 
 const TOKEN_PREFIX: &str = "TF_TOKEN_";
 

@@ -15,6 +15,7 @@ use crate::archive::{Archive, read_file};
 use crate::args::{ProviderArguments, RegistryArguments};
 use crate::client::Client;
 use crate::clock;
+use crate::connection::connect;
 use crate::dist::{Dist, Package, Protocols};
 use crate::error::Failure;
 use crate::keys::signing_keys;
@@ -46,7 +47,7 @@ pub(crate) fn publish(
         output.progress("the signature is not checked against the namespace's keys in a dry run");
         return offer.tell(registry, output);
     }
-    let client = Client::new(registry, output)?;
+    let client = connect(registry, output)?;
     offer.publish(&client, output, || {
         let key = check_signature(&client, &address, &body, output)?;
         if let (None, Some(too_old)) = (&too_old, key.too_old()) {

@@ -8,10 +8,11 @@ use terrace_core::api::admin::{MissingArchive, PublishAnswer, Published};
 
 use crate::archive::Archive;
 use crate::args::RegistryArguments;
-use crate::client::{Client, registry_url};
+use crate::client::Client;
+use crate::connection::registry_url;
 use crate::error::Failure;
+use crate::http::Retries;
 use crate::output::{Output, bytes};
-use crate::retry::Retries;
 use crate::upload::{Upload, upload};
 
 /// What a release is a version of.
@@ -246,7 +247,7 @@ impl<'a> Uploads<'a> {
     /// Sends what is missing. What fails in a way that may pass is left to the next round.
     fn round(&mut self, missing: Vec<MissingArchive>) -> Result<(), Failure> {
         let jobs = self.jobs(&missing)?;
-        let outcomes = upload(self.client.agent(), &jobs, self.output);
+        let outcomes = upload(self.client.http().agent(), &jobs, self.output);
         let mut pause = None;
         for ((archive, _), outcome) in jobs.iter().zip(outcomes) {
             if !matches!(outcome, Upload::NotTried) {
@@ -265,7 +266,7 @@ impl<'a> Uploads<'a> {
         if let (Some(asked), Some(failure)) = (pause, &self.last_failure)
             && let Some(pause) = self.retries.next(asked)
         {
-            self.client.wait(failure, pause);
+            self.client.http().wait(failure, pause);
         }
         Ok(())
     }
@@ -275,7 +276,7 @@ impl<'a> Uploads<'a> {
         &self,
         missing: &[MissingArchive],
     ) -> Result<Vec<(&'a Archive, MissingArchive)>, Failure> {
-        let most = self.client.retries() + 1;
+        let most = self.client.http().retries() + 1;
         let mut jobs = Vec::new();
         for missing in missing {
             let filename = &missing.filename;

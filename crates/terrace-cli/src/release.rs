@@ -10,7 +10,7 @@ use terrace_core::model::status::{Reason, Standings, Statement};
 use terrace_core::model::version::Version;
 
 use crate::args::RegistryArguments;
-use crate::client::Client;
+use crate::connection::connect;
 use crate::error::Failure;
 use crate::output::Output;
 
@@ -34,7 +34,7 @@ pub(crate) fn say(
         state: state.to_owned(),
         reason: reason.to_string(),
     };
-    let standings = Client::new(registry, output)?.say(&subject.path(), &body)?;
+    let standings = connect(registry, output)?.say(&subject.path(), &body)?;
     let told = match state {
         "active" => format!("{subject} is what it was"),
         "revoked" => format!("{subject} is revoked, within five minutes everywhere: {reason}"),
@@ -54,7 +54,7 @@ pub(crate) fn show(
         package: subject.package.clone(),
         version: None,
     };
-    let standings = Client::new(registry, output)?.standings(&whole.path())?;
+    let standings = connect(registry, output)?.standings(&whole.path())?;
     let line = |what: String, said: &Statement| {
         let Statement {
             state, reason, by, ..

@@ -7,7 +7,7 @@ use terrace_core::auth::access::{Scopes, TokenName};
 use terrace_core::model::token_id::TokenId;
 
 use crate::args::RegistryArguments;
-use crate::client::Client;
+use crate::connection::connect;
 use crate::error::Failure;
 use crate::output::Output;
 
@@ -24,13 +24,13 @@ pub(crate) fn create(
         scopes: scopes.iter().map(ToString::to_string).collect(),
         expires_in: expires.map(|expires| expires.as_secs()),
     };
-    let made = Client::new(registry, output)?.create_token(&body)?;
+    let made = connect(registry, output)?.create_token(&body)?;
     print_new(&made, output)
 }
 
 /// Shows all tokens.
 pub(crate) fn list(registry: &RegistryArguments, output: &Output) -> Result<(), Failure> {
-    let client = Client::new(registry, output)?;
+    let client = connect(registry, output)?;
     let mut tokens = Vec::new();
     let mut behind = None;
     loop {
@@ -60,7 +60,7 @@ pub(crate) fn revoke(
     registry: &RegistryArguments,
     output: &Output,
 ) -> Result<(), Failure> {
-    let client = Client::new(registry, output)?;
+    let client = connect(registry, output)?;
     let mut unknown = Vec::new();
     for id in ids {
         if !client.revoke_token(*id)? {
@@ -94,7 +94,7 @@ pub(crate) fn rotate(
     let body = RotationBody {
         overlap: overlap.as_secs(),
     };
-    let made = Client::new(registry, output)?.rotate_token(id, &body)?;
+    let made = connect(registry, output)?.rotate_token(id, &body)?;
     let seconds = overlap.as_secs();
     output.progress(&match seconds {
         0 => format!("{id} is revoked"),

@@ -17,11 +17,12 @@ use super::stored::{Log, References, each_fact};
 use crate::archive::each_chunk;
 use crate::args::RegistryArguments;
 use crate::client::Client;
+use crate::connection::connect;
 use crate::error::Failure;
 use crate::http;
+use crate::http::Retries;
 use crate::output::{Output, are, bytes, plural, were};
 use crate::parallel;
-use crate::retry::Retries;
 
 /// How many archives are fetched at once.
 const PARALLEL: usize = 4;
@@ -43,7 +44,7 @@ pub(crate) fn export(
     registry: &RegistryArguments,
     output: &Output,
 ) -> Result<(), Failure> {
-    let client = Client::new(registry, output)?;
+    let client = connect(registry, output)?;
     let copy = Backup::create(root, client.url())?;
     let older = older(root, &client)?;
     let mut summary = Summary::new(client.url());
@@ -175,7 +176,7 @@ fn fetch_all(
 ) -> Result<u64, Failure> {
     let agent = http::download_agent()?;
     let mut behind: Option<String> = None;
-    let mut retries = Retries::new(client.retries());
+    let mut retries = Retries::new(client.http().retries());
     let mut fetched = 0;
     loop {
         let page = client.archives(behind.as_deref(), true)?;
@@ -199,12 +200,12 @@ fn fetch_all(
         if let Some(failure) = passing {
             match retries.next(None) {
                 // The same page again, with fresh URLs; what came is there.
-                Some(pause) => client.wait(&failure, pause),
+                Some(pause) => client.http().wait(&failure, pause),
                 None => return Err(failure),
             }
             continue;
         }
-        retries = Retries::new(client.retries());
+        retries = Retries::new(client.http().retries());
         output.progress(&format!(
             "{} here ({})",
             are(summary.archives, "archive"),

@@ -17,6 +17,7 @@ use super::loss::{AcceptedLoss, has_old_archives, lost_entries, lost_releases};
 use super::stored::{References, all_archives, each_fact, each_fact_or};
 use crate::args::RegistryArguments;
 use crate::client::Client;
+use crate::connection::connect;
 use crate::error::Failure;
 use crate::output::{Output, bytes, plural, were};
 
@@ -39,7 +40,7 @@ pub(crate) fn collect(
     registry: &RegistryArguments,
     output: &Output,
 ) -> Result<(), Failure> {
-    let client = Client::new(registry, output)?;
+    let client = connect(registry, output)?;
     let plan = plan(&client, older_than, accepted, output)?;
     let count = plan.mark.len() + plan.remove.len() + plan.waiting;
     if !yes {

@@ -17,10 +17,11 @@ use super::stored::Log;
 use crate::archive::{Archive, Source};
 use crate::args::{MirrorPushArguments, RegistryArguments};
 use crate::client::Client;
+use crate::connection::connect;
 use crate::error::Failure;
+use crate::http::Retries;
 use crate::mirror;
 use crate::output::{Output, are, bytes, plural};
-use crate::retry::Retries;
 use crate::upload::{Upload, upload};
 
 /// In which order documents are restored: what is referred to comes first.
@@ -51,10 +52,10 @@ pub(crate) fn import(
     output: &Output,
 ) -> Result<(), Failure> {
     if Backup::is_at(root) {
-        return import_copy(root, &Client::new(registry, output)?, output);
+        return import_copy(root, &connect(registry, output)?, output);
     }
     if boring::is_at(root) {
-        return boring::import(root, &Client::new(registry, output)?, output);
+        return boring::import(root, &connect(registry, output)?, output);
     }
     if let Some(place) = boring::find_below(root) {
         let (root, place) = (root.display(), place.display());
@@ -154,7 +155,7 @@ fn send_archives(
     let mut sent = 0;
     let mut looked_at = 0;
     for some in paths.chunks(limits::UPLOADS_AT_ONCE) {
-        let mut retries = Retries::new(client.retries());
+        let mut retries = Retries::new(client.http().retries());
         let mut last: Option<Failure> = None;
         loop {
             let bodies: Result<Vec<UploadBody>, Failure> =
@@ -165,7 +166,7 @@ fn send_archives(
             }
             if let Some(failure) = last {
                 match retries.next(None) {
-                    Some(pause) => client.wait(&failure, pause),
+                    Some(pause) => client.http().wait(&failure, pause),
                     None => return Err(failure),
                 }
             }
@@ -222,7 +223,7 @@ fn send(
     let jobs: Vec<(&Archive, MissingArchive)> = archives.iter().zip(missing).collect();
     let mut arrived = 0;
     let mut failed = None;
-    for outcome in upload(client.agent(), &jobs, output) {
+    for outcome in upload(client.http().agent(), &jobs, output) {
         match outcome {
             Upload::Sent => arrived += 1,
             Upload::AlreadyThere | Upload::NotTried => {}

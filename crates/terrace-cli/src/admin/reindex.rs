@@ -7,6 +7,7 @@ use terrace_core::model::package::Package;
 use super::loss::AcceptedLoss;
 use crate::args::RegistryArguments;
 use crate::client::Client;
+use crate::connection::connect;
 use crate::error::Failure;
 use crate::output::Output;
 
@@ -32,7 +33,7 @@ pub(crate) fn reindex(
                 .to_owned(),
         ));
     }
-    let done = walk(&Client::new(registry, output)?, package, accepted, output)?;
+    let done = walk(&connect(registry, output)?, package, accepted, output)?;
     let ReindexAnswer {
         looked_at,
         rewritten,

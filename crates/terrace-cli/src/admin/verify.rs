@@ -11,6 +11,7 @@ use super::loss::{
 use super::stored::{References, all_archives, each_fact};
 use crate::args::RegistryArguments;
 use crate::client::Client;
+use crate::connection::connect;
 use crate::error::Failure;
 use crate::output::{Output, bytes, plural};
 
@@ -22,7 +23,7 @@ pub(crate) fn verify(
     registry: &RegistryArguments,
     output: &Output,
 ) -> Result<(), Failure> {
-    let client = Client::new(registry, output)?;
+    let client = connect(registry, output)?;
     let older = copy
         .map(|copy| Older::open(copy, client.url()))
         .transpose()?;

@@ -18,7 +18,8 @@ use terrace_core::upstream::origin::{OriginVersion, OriginVersions, Service};
 use super::endurance::Endurance;
 use super::report::{Outcome, Report, VersionReport};
 use crate::args::{MirrorAddArguments, MirrorArguments, MirrorSyncArguments, RegistryArguments};
-use crate::client::{Client, registry_url};
+use crate::client::Client;
+use crate::connection::{connect, connect_if_given, registry_url};
 use crate::error::Failure;
 use crate::origin::{Origin, failure};
 use crate::output::Output;
@@ -83,9 +84,9 @@ fn run(
     output: &Output,
 ) -> Result<(), Failure> {
     let client = if arguments.dry_run {
-        Client::if_given(registry, output)?
+        connect_if_given(registry, output)?
     } else {
-        Some(Client::new(registry, output)?)
+        Some(connect(registry, output)?)
     };
     let is_one = !named.is_empty();
     let mut mirror = Mirror {

@@ -13,8 +13,9 @@ use super::endurance::Endurance;
 use super::report::{DirectoryReport, Done, Outcome, Report, VersionReport};
 use crate::archive::{Archive, read_file};
 use crate::args::{MirrorPushArguments, RegistryArguments};
-use crate::client::{Client, registry_url};
+use crate::client::Client;
 use crate::clock;
+use crate::connection::{connect, registry_url};
 use crate::error::Failure;
 use crate::output::{Output, plural};
 use crate::parallel;
@@ -29,7 +30,7 @@ pub(crate) fn push(
     let client = if arguments.dry_run {
         None
     } else {
-        Some(Client::new(registry, output)?)
+        Some(connect(registry, output)?)
     };
     let url = registry_url(registry)?;
     let own = url.as_deref().map(|url| OwnHosts::new(url, &[]));

@@ -123,10 +123,10 @@ fn adding_an_rsa_key_warns_of_nothing() {
     assert!(warnings(&added.json()).contains("ECDH key"), "{added:?}");
 }
 
-/// A key of the tests of `terrace-openpgp`.
+/// A key of the core's tests.
 fn rsa_key(name: &str) -> std::path::PathBuf {
-    let crates = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    crates.join("terrace-openpgp/testdata").join(name)
+    let core = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../terrace-openpgp");
+    core.join("testdata").join(name)
 }
 
 #[test]

@@ -3,9 +3,8 @@
 use terrace_base::secret::Secret;
 use ureq::http::Request;
 
-use crate::answer::Answer;
-use crate::client::Client;
 use crate::error::Failure;
+use crate::http::{Http, Response};
 
 /// The job's token, where it is in the environment. GitLab CI puts it there by `id_tokens`.
 const ID_TOKEN: &str = "TERRACE_ID_TOKEN";
@@ -42,27 +41,27 @@ impl JobIdentity {
     }
 
     /// The token, to be shown to the registry of this origin.
-    pub(crate) fn token(&self, client: &Client<'_>, origin: &str) -> Result<Secret, Failure> {
+    pub(crate) fn token(&self, http: &Http<'_>, origin: &str) -> Result<Secret, Failure> {
         match self {
             Self::Given(token) => Ok(token.clone()),
-            Self::Actions { url, bearer } => from_actions(client, url, bearer, origin),
+            Self::Actions { url, bearer } => from_actions(http, url, bearer, origin),
         }
     }
 }
 
 fn from_actions(
-    client: &Client<'_>,
+    http: &Http<'_>,
     url: &str,
     bearer: &Secret,
     origin: &str,
 ) -> Result<Secret, Failure> {
-    client.check_transport(url, "the job's token")?;
+    http.check_transport(url, "the job's token")?;
     let url = with_audience(url, origin);
-    let answer = client.until_answered("GitHub Actions", || {
+    let answer = http.until_answered("GitHub Actions", || {
         let request = Request::get(&url)
             .header("accept", "application/json")
             .header("authorization", format!("Bearer {}", bearer.expose()));
-        Answer::read(client.agent().run(request.body(())?)?)
+        Response::read(http.agent().run(request.body(())?)?)
     })?;
     let status = answer.status;
     if !answer.is_success() {

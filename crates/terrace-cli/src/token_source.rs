@@ -1,4 +1,4 @@
-//! With what right something is done: a token, or what a job of a CI gets for its own.
+//! The source of the token that opens a registry: one that is set, or one that a CI job gets for its own.
 
 use std::fmt;
 use std::sync::Mutex;
@@ -8,16 +8,15 @@ use terrace_base::secret::Secret;
 use terrace_core::auth::exchange::{EXCHANGE_PATH, request_body};
 use ureq::http::{Request, Uri};
 
-use crate::answer::Answer;
-use crate::client::Client;
 use crate::error::Failure;
-use crate::identity::JobIdentity;
+use crate::http::{Http, Response};
+use crate::job_identity::JobIdentity;
 
-/// What opens the registry.
-pub(crate) enum Credential {
-    /// A token that somebody has set.
+/// The source of the token for the registry.
+pub(crate) enum TokenSource {
+    /// A token that is set.
     Token(Secret),
-    /// A job, and the token that the registry has given to it.
+    /// A CI job, and the token that the registry has given to it.
     Job(JobIdentity, Mutex<Option<Secret>>),
 }
 
@@ -27,8 +26,8 @@ struct Exchanged {
     access_token: String,
 }
 
-impl Credential {
-    /// The token that is given, or else what the environment says of a job.
+impl TokenSource {
+    /// Returns the given token, or else the CI job that the environment describes.
     pub(crate) fn find(token: Option<&str>) -> Result<Self, Failure> {
         if let Some(token) = token {
             let message = "the token holds a space, a line break or a character that is not ASCII";
@@ -47,8 +46,8 @@ impl Credential {
         Ok(Self::Job(identity, Mutex::default()))
     }
 
-    /// The token to send. A job that has none yet gets it now.
-    pub(crate) fn token(&self, client: &Client<'_>) -> Result<Secret, Failure> {
+    /// Returns the token to send to the registry at `url`. A job that has none yet gets it now.
+    pub(crate) fn token(&self, url: &str, http: &Http<'_>) -> Result<Secret, Failure> {
         let (identity, given) = match self {
             Self::Token(token) => return Ok(token.clone()),
             Self::Job(identity, given) => (identity, given),
@@ -58,12 +57,12 @@ impl Credential {
         if let Some(token) = &*given {
             return Ok(token.clone());
         }
-        let token = exchange(identity, client)?;
+        let token = exchange(identity, url, http)?;
         *given = Some(token.clone());
         Ok(token)
     }
 
-    /// Forgets a token that is not good any more, if another one can be got.
+    /// Forgets a token that is not valid any more, if another one can be got.
     pub(crate) fn renew(&self, old: &Secret) -> bool {
         let Self::Job(_, given) = self else {
             return false;
@@ -77,7 +76,7 @@ impl Credential {
     }
 }
 
-impl fmt::Display for Credential {
+impl fmt::Display for TokenSource {
     /// What to look at when it is refused.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -89,16 +88,15 @@ impl fmt::Display for Credential {
     }
 }
 
-/// Gets a token of the registry for that of the job.
-fn exchange(identity: &JobIdentity, client: &Client<'_>) -> Result<Secret, Failure> {
-    let (url, agent) = (client.url(), client.agent());
-    let shown = identity.token(client, &origin(url))?;
-    let body = request_body(shown.expose());
-    let answer = client.until_answered(url, || {
+/// Exchanges the token of the job for one of the registry.
+fn exchange(identity: &JobIdentity, url: &str, http: &Http<'_>) -> Result<Secret, Failure> {
+    let id_token = identity.token(http, &origin(url))?;
+    let body = request_body(id_token.expose());
+    let answer = http.until_answered(url, || {
         let request = Request::post(format!("{url}{EXCHANGE_PATH}"))
             .header("accept", "application/json")
             .header("content-type", "application/x-www-form-urlencoded");
-        Answer::read(agent.run(request.body(body.as_str())?)?)
+        Response::read(http.agent().run(request.body(body.as_str())?)?)
     })?;
     match answer.status {
         200 => {

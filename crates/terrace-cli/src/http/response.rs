@@ -1,17 +1,17 @@
-//! What the registry answers, and what it means.
+//! A response of a registry, and its meaning.
 
 use std::time::Duration;
 
 use serde::Deserialize;
 use terrace_core::api::admin::ErrorBody;
 use ureq::Body;
-use ureq::http::Response;
+use ureq::http;
 
+use super::agent::{retry_after, text};
 use crate::error::Failure;
-use crate::http;
 
-/// An answer, read to its end.
-pub(crate) struct Answer {
+/// A response, read to its end.
+pub(crate) struct Response {
     pub(crate) status: u16,
     pub(crate) text: String,
     /// Where a redirect leads.
@@ -26,15 +26,15 @@ struct OAuthError {
     error_description: String,
 }
 
-impl Answer {
-    pub(crate) fn read(response: Response<Body>) -> Result<Self, ureq::Error> {
+impl Response {
+    pub(crate) fn read(response: http::Response<Body>) -> Result<Self, ureq::Error> {
         let location = response.headers().get("location");
         let location = location.and_then(|value| value.to_str().ok().map(str::to_owned));
         Ok(Self {
             status: response.status().as_u16(),
-            retry_after: http::retry_after(&response),
+            retry_after: retry_after(&response),
             location,
-            text: http::text(response)?,
+            text: text(response)?,
         })
     }
 
