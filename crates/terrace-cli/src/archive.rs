@@ -1,5 +1,8 @@
 //! One archive on disk, and its digest.
 
+mod inspect;
+pub(crate) mod pack;
+
 use std::fs::File;
 use std::io::{self, Read, Seek as _};
 use std::path::{Path, PathBuf};

@@ -1,5 +1,7 @@
 //! What is printed: the result on standard output, everything else on standard error.
 
+pub(crate) mod secrets;
+
 use std::io::{IsTerminal as _, Write as _};
 use std::sync::Mutex;
 use std::time::Duration;
@@ -10,7 +12,7 @@ use serde_json::{Map, Value, json};
 use terrace_base::untrusted;
 
 use crate::error::{Failure, Several};
-use crate::secrets::Secrets;
+use crate::output::secrets::Secrets;
 
 const BAR: &str =
     "  {bar:24} {bytes:>11} of {total_bytes:<11} {bytes_per_sec:>13} {eta:>4}  {wide_msg}";

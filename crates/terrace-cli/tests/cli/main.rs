@@ -17,6 +17,7 @@ mod hostile;
 mod import;
 mod jobs;
 mod keys;
+mod layers;
 mod mirror_pull;
 mod mirror_push;
 mod modules;

@@ -1,0 +1,64 @@
+//! Packing a module's directory: the same files always make the same bytes.
+//!
+//! Publishing the same version again from the same files must be recognised as the same, on
+//! another machine and after years. So entries are sorted, have one time and one of two modes, and
+//! directories have none; and the bytes are written by [`zip`] here and one compressor.
+//!
+//! A zip and not a `tar.gz`, because the registry finds what is in it by reading its end alone,
+//! and because OpenTofu's packages in OCI registries have to be zips.
+
+mod files;
+mod zip;
+
+use std::fs::File;
+use std::io::BufWriter;
+use std::path::Path;
+
+use crate::archive::pack::files::{Packable, find};
+use crate::archive::pack::zip::ZipWriter;
+use crate::error::Failure;
+
+/// A packed directory.
+pub(crate) struct Packed {
+    /// A file without a name.
+    pub(crate) zip: File,
+    /// How many files are in it.
+    pub(crate) files: usize,
+    /// What is not in it although no ignore file says so.
+    pub(crate) left_out: Vec<String>,
+}
+
+/// Packs a directory without what its ignore files name.
+///
+/// # Errors
+/// Every file that cannot be packed.
+pub(crate) fn pack(directory: &Path) -> Result<Packed, Failure> {
+    let found = find(directory).map_err(Failure::Refused)?;
+    if found.files.is_empty() {
+        return Err(Failure::refused(format!(
+            "{} holds no files to pack, or its ignore files name them all",
+            directory.display()
+        )));
+    }
+    let failed = |error: std::io::Error| {
+        Failure::Unexpected(format!(
+            "packing into {}: {error}",
+            std::env::temp_dir().display()
+        ))
+    };
+    let zip = BufWriter::new(tempfile::tempfile().map_err(failed)?);
+    let mut zip = ZipWriter::new(zip);
+    for (name, Packable { path, executable }) in &found.files {
+        let refused = |error| Failure::refused(format!("{}: {error}", path.display()));
+        let mut content = File::open(path).map_err(refused)?;
+        zip.add(name, *executable, &mut content).map_err(refused)?;
+    }
+    let zip = zip.finish().map_err(failed)?;
+    Ok(Packed {
+        zip: zip
+            .into_inner()
+            .map_err(|error| failed(error.into_error()))?,
+        files: found.files.len(),
+        left_out: found.left_out,
+    })
+}

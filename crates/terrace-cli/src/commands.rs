@@ -1,0 +1,26 @@
+//! The commands, one module for each.
+
+mod admin;
+mod connection;
+mod key;
+mod mirror;
+mod publish;
+mod release;
+mod token;
+
+use crate::args::{Arguments, Command};
+use crate::error::Failure;
+use crate::output::Output;
+
+/// Executes a command line.
+pub(crate) fn run(arguments: &Arguments, output: &Output) -> Result<(), Failure> {
+    let registry = &arguments.registry;
+    match &arguments.command {
+        Command::Publish(command) => publish::run(command, registry, output),
+        Command::Key(command) => key::run(command, registry, output),
+        Command::Release(command) => release::run(command, registry, output),
+        Command::Admin(command) => admin::run(command, registry, output),
+        Command::Token(command) => token::run(command, registry, output),
+        Command::Mirror(command) => mirror::run(command, registry, output),
+    }
+}

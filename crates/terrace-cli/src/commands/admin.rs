@@ -1,0 +1,52 @@
+//! `terrace admin`: a whole registry, repaired, checked, cleaned, copied.
+
+mod audit;
+mod backup;
+mod boring;
+mod difference;
+mod export;
+mod garbage;
+mod import;
+mod loss;
+mod reindex;
+mod stored;
+mod verify;
+
+use crate::args::{AdminCommand, RegistryArguments};
+use crate::error::Failure;
+use crate::output::Output;
+
+/// Executes the command.
+pub(crate) fn run(
+    command: &AdminCommand,
+    registry: &RegistryArguments,
+    output: &Output,
+) -> Result<(), Failure> {
+    match command {
+        AdminCommand::Audit {
+            since,
+            verify,
+            copy,
+        } => {
+            let log = audit::Log::of(copy.as_deref(), registry);
+            audit::audit(*since, *verify, &log, output)
+        }
+        AdminCommand::Reindex { package, losses } => {
+            reindex::reindex(package.as_deref(), &losses.accepted, registry, output)
+        }
+        AdminCommand::Verify {
+            quick,
+            copy,
+            losses,
+        } => verify::verify(*quick, copy.as_deref(), &losses.accepted, registry, output),
+        AdminCommand::Gc {
+            older_than,
+            yes,
+            losses,
+        } => garbage::collect(*older_than, *yes, &losses.accepted, registry, output),
+        AdminCommand::Export { dir, losses } => {
+            export::export(dir, &losses.accepted, registry, output)
+        }
+        AdminCommand::Import { dir } => import::import(dir, registry, output),
+    }
+}

@@ -1,0 +1,121 @@
+//! `terrace admin audit`.
+
+use std::path::Path;
+use std::time::Duration;
+
+use terrace_base::time::UnixTime;
+use terrace_core::maintenance::audit::{AuditChain, AuditEntry};
+
+use crate::args::RegistryArguments;
+use crate::clock;
+use crate::commands::admin::backup::Backup;
+use crate::commands::connection::connect;
+use crate::error::Failure;
+use crate::output::{Output, plural};
+
+/// Where a log is.
+#[derive(Debug)]
+pub(crate) enum Log<'a> {
+    /// In a registry.
+    Registry(&'a RegistryArguments),
+    /// In a copy of one.
+    Copy(&'a Path),
+}
+
+impl<'a> Log<'a> {
+    /// That of a copy, if one is named.
+    pub(crate) fn of(copy: Option<&'a Path>, registry: &'a RegistryArguments) -> Self {
+        copy.map_or(Self::Registry(registry), Self::Copy)
+    }
+
+    /// Gives every entry from a time on, in their order, and tells which is the newest.
+    fn each(
+        &self,
+        since: u64,
+        output: &Output,
+        mut take: impl FnMut(&str) -> Result<(), Failure>,
+    ) -> Result<u64, Failure> {
+        let registry = match self {
+            Self::Registry(registry) => registry,
+            Self::Copy(root) => {
+                for entry in Backup::open_log(root)? {
+                    take(&entry)?;
+                }
+                return Ok(0);
+            }
+        };
+        let client = connect(registry, output)?;
+        let (mut behind, mut newest) = (0, 0);
+        loop {
+            let page = client.audit(behind, since)?;
+            for text in &page.entries {
+                take(text)?;
+            }
+            newest = page.newest.max(newest);
+            match page.next {
+                Some(next) if next > behind => behind = next,
+                _ => return Ok(newest),
+            }
+        }
+    }
+}
+
+/// Shows who changed what, and with `verify` whether the log is whole.
+pub(crate) fn audit(
+    since: Option<Duration>,
+    verify: bool,
+    log: &Log<'_>,
+    output: &Output,
+) -> Result<(), Failure> {
+    let since = since.map_or(0, |since| clock::now().0.saturating_sub(since.as_secs()));
+    let (mut chain, mut shown) = (AuditChain::default(), Vec::new());
+    // Only the whole of it shows that it is whole.
+    let newest = log.each(if verify { 0 } else { since }, output, |text| {
+        let entry = if verify {
+            let followed = chain.follow(text);
+            followed.map_err(|fault| Failure::refused(fault.to_string()))?
+        } else {
+            serde_json::from_str(text).map_err(|error| {
+                Failure::Unexpected(format!("an entry cannot be read ({error}): see --verify"))
+            })?
+        };
+        if entry.at >= since {
+            shown.push(entry);
+        }
+        Ok(())
+    })?;
+    if verify && newest > chain.length() {
+        let told = format!(
+            "entry {} is missing: the newest was {newest}",
+            chain.length() + 1
+        );
+        return Err(Failure::refused(told));
+    }
+    let mut lines: Vec<String> = shown.iter().map(line).collect();
+    if verify {
+        lines.push(format!(
+            "{}, none missing, none changed",
+            plural(chain.length(), "entry")
+        ));
+    }
+    let report = serde_json::json!({ "status": "ok", "entries": shown, "verified": verify });
+    output.result(&lines, &report);
+    Ok(())
+}
+
+fn line(entry: &AuditEntry) -> String {
+    let AuditEntry {
+        number,
+        at,
+        by,
+        from,
+        what,
+        status,
+        ..
+    } = entry;
+    let from = match from.as_str() {
+        "" => String::new(),
+        from => format!(" from {from}"),
+    };
+    format!("{number}  {}  {what}  {status}  {by}{from}", UnixTime(*at))
+}

@@ -1,0 +1,345 @@
+//! `terrace admin export`.
+
+use std::io::{self, Read, Write as _};
+use std::path::Path;
+
+use serde_json::json;
+use sha2::Digest as _;
+use terrace_base::digest::{Sha256, Sha512};
+use terrace_core::api::admin::{FactBody, StoredArchive};
+use terrace_core::model::oci::Digest;
+use terrace_core::storage::key::{AUDIT, BytesKey, FactKey};
+use ureq::Agent;
+
+use super::backup::{Backup, Summary, Sums, local, path_of_fact};
+use super::loss::{Older, lost_documents, lost_entries, lost_releases};
+use super::stored::{Log, References, each_fact};
+use crate::archive::each_chunk;
+use crate::args::{AcceptedLoss, RegistryArguments};
+use crate::commands::connection::connect;
+use crate::error::Failure;
+use crate::http;
+use crate::http::Retries;
+use crate::output::{Output, are, bytes, plural, were};
+use crate::parallel;
+use crate::registry::client::Client;
+
+/// How many archives are fetched at once.
+const PARALLEL: usize = 4;
+
+/// What has become of an archive.
+enum Fetched {
+    /// It is there, with this digest.
+    There(Sha256, bool),
+    /// It may come with a fresh URL.
+    Failed(Failure),
+    /// It will not come.
+    Refused(Failure),
+}
+
+/// Copies a registry into a directory.
+pub(crate) fn export(
+    root: &Path,
+    accepted: &[AcceptedLoss],
+    registry: &RegistryArguments,
+    output: &Output,
+) -> Result<(), Failure> {
+    let client = connect(registry, output)?;
+    let copy = Backup::create(root, client.url())?;
+    let older = older(root, &client)?;
+    let mut summary = Summary::new(client.url());
+    compare_log(&client, &copy, output)?;
+    let newest = client.audit(u64::MAX, 0)?.newest;
+    copy.begin_with(&summary)?;
+    let mut sums = Sums::new();
+    let mut references = References::default();
+    let mut lost = Vec::new();
+    summary.documents = each_fact(&client, "", output, |fact| {
+        let path = path_of_fact(&fact.key);
+        if Log::has(&fact.key) {
+            compare_entry(&copy, &path, &fact)?;
+        }
+        lost.extend(
+            older
+                .as_ref()
+                .and_then(|older| older.change(&fact, accepted)),
+        );
+        copy.stage(&path, fact.document.as_bytes())?;
+        sums.insert(path, Sha256::of(fact.document.as_bytes()));
+        references.add(&fact);
+        Ok(())
+    })?;
+    output.progress(&format!("{} here", are(summary.documents, "document")));
+    if let Some(fault) = &references.log.fault {
+        output.warning(&format!(
+            "the audit log is copied as it is, broken: {fault}"
+        ));
+    }
+    // Before any bytes are fetched: the older copy, which has what is lost, stays as it is.
+    lost.extend(lost_entries(&references.log, newest, accepted));
+    lost.extend(lost_releases(&references, accepted));
+    lost.extend(lost_documents(&references));
+    lost.extend(older.map_or_else(Vec::new, |older| older.missing(&references.there, accepted)));
+    if !lost.is_empty() {
+        lost.push(
+            "nothing was copied; with --accept-loss for each, another directory takes a copy of the rest"
+                .to_owned(),
+        );
+        return Err(Failure::Refused(lost));
+    }
+    // Bytes come behind what refers to them, so that nothing is referred to that had no time to come.
+    let fetched = fetch_all(&client, &copy, &mut summary, &mut sums, output)?;
+    let mut wrong = references.wrong;
+    let missing = references.bytes.iter();
+    let missing = missing.filter(|(key, _)| !sums.contains_key(*key));
+    wrong.extend(missing.map(|(key, (by, _))| format!("{key} is missing, which {by} refers to")));
+    if !wrong.is_empty() {
+        wrong.push("the copy is not whole; `terrace admin verify` looks at everything".to_owned());
+        return Err(Failure::Refused(wrong));
+    }
+    let (documents, archives, size) = (summary.documents, summary.archives, summary.bytes);
+    copy.finish(summary, &sums)?;
+    let place = root.display();
+    let text = format!(
+        "{} and {} ({}) of {} are in {place}; {} fetched now",
+        plural(documents, "document"),
+        plural(archives, "archive"),
+        bytes(size),
+        client.url(),
+        were(fetched)
+    );
+    let report = json!({ "status": "ok", "documents": documents, "audit_entries": references.log.length(), "archives": archives, "bytes": size, "fetched": fetched });
+    output.result(&[text], &report);
+    Ok(())
+}
+
+/// The copy that is there, to compare with; none where no copy was ever finished there.
+fn older(root: &Path, client: &Client<'_>) -> Result<Option<Older>, Failure> {
+    if !Backup::is_finished(root)? {
+        return Ok(None);
+    }
+    let opened = Older::open(root, client.url());
+    opened.map(Some).map_err(|failure| {
+        Failure::refused(format!(
+            "the older copy cannot be compared with the registry ({failure}), and stays as it is: export into another \
+             directory"
+        ))
+    })
+}
+
+/// Refuses to go on where the audit log is not the one that an older copy has, before that is touched.
+fn compare_log(client: &Client<'_>, copy: &Backup, output: &Output) -> Result<(), Failure> {
+    let mut log = Log::default();
+    each_fact(client, AUDIT, output, |entry| {
+        log.add(&entry.document);
+        compare_entry(copy, &path_of_fact(&entry.key), &entry)
+    })?;
+    match log.fault {
+        // It is told when it is copied.
+        Some(_) => Ok(()),
+        None => look_for_more(copy, log.length() + 1),
+    }
+}
+
+/// Refuses to write over an entry of the audit log: the older copy may be the only one that tells the truth.
+fn compare_entry(copy: &Backup, path: &str, entry: &FactBody) -> Result<(), Failure> {
+    let is_known = copy.size(path).is_some();
+    if is_known && copy.read(path)? != entry.document.as_bytes() {
+        return Err(Failure::refused(format!(
+            "{} is not what it is in the older copy, so somebody has changed one of them; export into another \
+             directory to compare",
+            entry.key
+        )));
+    }
+    Ok(())
+}
+
+/// Refuses to go on where the older copy has an entry that the registry has not.
+fn look_for_more(copy: &Backup, number: u64) -> Result<(), Failure> {
+    let key = FactKey::Audit(number).to_string();
+    if copy.size(&path_of_fact(&key)).is_none() {
+        return Ok(());
+    }
+    Err(Failure::refused(format!(
+        "{key} is in the older copy and not in the registry, so somebody has taken it away; export into another \
+         directory to go on"
+    )))
+}
+
+/// Fetches what is not there, a page after the other, and tells how many archives came.
+fn fetch_all(
+    client: &Client<'_>,
+    copy: &Backup,
+    summary: &mut Summary,
+    sums: &mut Sums,
+    output: &Output,
+) -> Result<u64, Failure> {
+    let agent = http::download_agent()?;
+    let mut behind: Option<String> = None;
+    let mut retries = Retries::new(client.http().retries());
+    let mut fetched = 0;
+    loop {
+        let page = client.archives(behind.as_deref(), true)?;
+        let results = parallel::map(&page.archives, PARALLEL, |archive| {
+            fetch(&agent, copy, archive, output)
+        });
+        let mut passing = None;
+        for (archive, result) in page.archives.iter().zip(results) {
+            match result {
+                Fetched::There(sha256, is_new) => {
+                    fetched += u64::from(is_new);
+                    if sums.insert(archive.key.clone(), sha256).is_none() {
+                        summary.archives += 1;
+                        summary.bytes += archive.size;
+                    }
+                }
+                Fetched::Refused(failure) => return Err(failure),
+                Fetched::Failed(failure) => passing = Some(failure),
+            }
+        }
+        if let Some(failure) = passing {
+            match retries.next(None) {
+                // The same page again, with fresh URLs; what came is there.
+                Some(pause) => client.http().wait(&failure, pause),
+                None => return Err(failure),
+            }
+            continue;
+        }
+        retries = Retries::new(client.http().retries());
+        output.progress(&format!(
+            "{} here ({})",
+            are(summary.archives, "archive"),
+            bytes(summary.bytes)
+        ));
+        match page.next {
+            Some(next) if behind.as_ref() != Some(&next) => behind = Some(next),
+            _ => return Ok(fetched),
+        }
+    }
+}
+
+fn fetch(agent: &Agent, copy: &Backup, archive: &StoredArchive, output: &Output) -> Fetched {
+    let StoredArchive { key, size, url, .. } = archive;
+    let (Some(bytes_key), Some(url)) = (BytesKey::parse_key(key), url) else {
+        return Fetched::Refused(Failure::Unexpected(format!("{key} has no URL")));
+    };
+    if copy.size(key) == Some(*size)
+        && let Ok(sha256) = check(copy, key, bytes_key.digest())
+    {
+        return Fetched::There(sha256, false);
+    }
+    match download(agent, copy, archive, bytes_key.digest(), url, output) {
+        Ok(sha256) => Fetched::There(sha256, true),
+        Err(fetched) => fetched,
+    }
+}
+
+/// Whether a file has the digest of its name; its SHA-256.
+fn check(copy: &Backup, key: &str, digest: Digest) -> Result<Sha256, ()> {
+    let place = copy.place(key).map_err(drop)?;
+    let mut file = std::fs::File::open(place).map_err(drop)?;
+    let mut hashers = Hashers::of(digest);
+    each_chunk(&mut file, |chunk| hashers.update(chunk)).map_err(drop)?;
+    match hashers.finish() {
+        (sha256, found) if found == digest => Ok(sha256),
+        _ => Err(()),
+    }
+}
+
+/// Fetches an archive into the place of its name, if it has the digest that its name says.
+fn download(
+    agent: &Agent,
+    copy: &Backup,
+    archive: &StoredArchive,
+    digest: Digest,
+    url: &str,
+    output: &Output,
+) -> Result<Sha256, Fetched> {
+    let key = &archive.key;
+    let place = copy.place(key).map_err(Fetched::Refused)?;
+    // The error may quote the URL, which is a secret.
+    let response = agent.get(url).call().map_err(|error| {
+        let failure = Failure::Unavailable(format!("{key}: {}", http::describe(&error)));
+        match http::may_pass(&error) {
+            true => Fetched::Failed(failure),
+            false => Fetched::Refused(failure),
+        }
+    })?;
+    let status = response.status().as_u16();
+    if status != 200 {
+        let reason = format!("{key}: the storage answers {status}");
+        return Err(match status {
+            // The URL may have expired while others came.
+            403 => Fetched::Failed(Failure::NotAllowed(reason)),
+            404 => Fetched::Failed(Failure::Unexpected(format!("{reason}: it is gone"))),
+            _ if http::is_passing(status) => Fetched::Failed(Failure::Unavailable(reason)),
+            _ => Fetched::Refused(Failure::Unexpected(reason)),
+        });
+    }
+    let bar = output.upload_bar(key, archive.size);
+    let kept = |error: io::Error| Fetched::Refused(local(&place, &error));
+    let mut file = copy.begin(&place).map_err(kept)?;
+    let mut hashers = Hashers::of(digest);
+    let mut unwritten = None;
+    let mut reader = response.into_body().into_reader().take(archive.size + 1);
+    let read = each_chunk(&mut reader, |chunk| {
+        hashers.update(chunk);
+        bar.advance(chunk.len().try_into().unwrap_or_default());
+        if let Err(error) = file.write_all(chunk) {
+            unwritten.get_or_insert(error);
+        }
+    });
+    if let Some(error) = unwritten {
+        return Err(kept(error));
+    }
+    let broken =
+        |error: io::Error| Fetched::Failed(Failure::Unavailable(format!("{key}: {error}")));
+    let size = read.map_err(broken)?;
+    if size < archive.size {
+        let told = format!("{key} broke off after {size} of {} bytes", archive.size);
+        return Err(Fetched::Failed(Failure::Unavailable(told)));
+    }
+    let (sha256, found) = hashers.finish();
+    if found != digest {
+        let told = format!(
+            "{key} holds other bytes, whose digest is {found}: it is damaged in the registry"
+        );
+        return Err(Fetched::Refused(Failure::refused(told)));
+    }
+    file.persist(&place).map_err(|error| kept(error.error))?;
+    Ok(sha256)
+}
+
+/// The digest that a name is made of, and the one that is listed.
+struct Hashers {
+    sha256: sha2::Sha256,
+    sha512: Option<sha2::Sha512>,
+}
+
+impl Hashers {
+    fn of(digest: Digest) -> Self {
+        Self {
+            sha256: sha2::Sha256::new(),
+            sha512: match digest {
+                Digest::Sha256(_) => None,
+                Digest::Sha512(_) => Some(sha2::Sha512::new()),
+            },
+        }
+    }
+
+    fn update(&mut self, chunk: &[u8]) {
+        self.sha256.update(chunk);
+        if let Some(sha512) = &mut self.sha512 {
+            sha512.update(chunk);
+        }
+    }
+
+    fn finish(self) -> (Sha256, Digest) {
+        let sha256 = Sha256::from_bytes(self.sha256.finalize().into());
+        let digest = match self.sha512 {
+            None => Digest::Sha256(sha256),
+            Some(sha512) => Digest::Sha512(Sha512::from_bytes(sha512.finalize().into())),
+        };
+        (sha256, digest)
+    }
+}

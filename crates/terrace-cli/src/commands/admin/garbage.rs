@@ -1,0 +1,212 @@
+//! `terrace admin gc`.
+//!
+//! What was marked is read first, then every release: so whatever is removed was marked before the look at
+//! the releases, and an hour before it (`terrace_core::maintenance::repair` tells why that is enough).
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde_json::json;
+use terrace_base::time::UnixTime;
+use terrace_core::api::admin::{GarbageAnswer, GarbageBody, MarkedBody};
+use terrace_core::limits;
+use terrace_core::maintenance::repair::{GarbageDocument, GarbageState};
+use terrace_core::storage::key::{ARCHIVES, AUDIT, GARBAGE, RELEASES};
+
+use super::loss::{has_old_archives, lost_entries, lost_releases};
+use super::stored::{References, all_archives, each_fact, each_fact_or};
+use crate::args::{AcceptedLoss, RegistryArguments};
+use crate::commands::connection::connect;
+use crate::error::Failure;
+use crate::output::{Output, bytes, plural, were};
+use crate::registry::client::Client;
+
+/// What to do with the archives that nothing refers to.
+#[derive(Debug, Default)]
+struct Plan {
+    mark: Vec<String>,
+    keep: Vec<String>,
+    remove: Vec<MarkedBody>,
+    /// Marked, and not for long enough.
+    waiting: usize,
+    bytes: u64,
+}
+
+/// Removes archives that no release refers to, or says which these are.
+pub(crate) fn collect(
+    older_than: Duration,
+    yes: bool,
+    accepted: &[AcceptedLoss],
+    registry: &RegistryArguments,
+    output: &Output,
+) -> Result<(), Failure> {
+    let client = connect(registry, output)?;
+    let plan = plan(&client, older_than, accepted, output)?;
+    let count = plan.mark.len() + plan.remove.len() + plan.waiting;
+    if !yes {
+        for key in &plan.mark {
+            output.progress(&format!("{key} would be marked"));
+        }
+        for marked in &plan.remove {
+            output.progress(&format!("{} would be removed", marked.key));
+        }
+        let text = match count {
+            0 => "there is nothing to remove".to_owned(),
+            count => format!(
+                "{} ({}) of no release: {} would be marked; {} marked more than an hour ago and would be removed; \
+                 {} for that hour to pass. With --yes it is done",
+                plural(count, "archive"),
+                bytes(plan.bytes),
+                plan.mark.len(),
+                were(plan.remove.len()),
+                waits(plan.waiting)
+            ),
+        };
+        let remove: Vec<&String> = plan.remove.iter().map(|it| &it.key).collect();
+        let report = json!({ "status": "dry_run", "mark": plan.mark, "remove": remove, "waiting": plan.waiting });
+        output.result(&[text], &report);
+        return Ok(());
+    }
+    let waiting = plan.waiting;
+    let done = carry_out(&client, plan)?;
+    for key in &done.removed {
+        output.progress(&format!("removed {key}"));
+    }
+    let (removed, marked) = (done.removed.len(), done.marked.len());
+    let mut text = format!("removed {removed}, marked {marked}");
+    if marked + waiting > 0 {
+        text.push_str("; run it again in an hour to remove what is marked");
+    }
+    let report = json!({
+        "status": "ok",
+        "removed": done.removed,
+        "marked": done.marked,
+        "kept": done.kept,
+        "spared": done.spared,
+    });
+    output.result(&[text], &report);
+    Ok(())
+}
+
+fn waits(count: usize) -> String {
+    match count {
+        1 => "1 waits".to_owned(),
+        count => format!("{count} wait"),
+    }
+}
+
+fn plan(
+    client: &Client<'_>,
+    older_than: Duration,
+    accepted: &[AcceptedLoss],
+    output: &Output,
+) -> Result<Plan, Failure> {
+    let (stored, now) = all_archives(client, output)?;
+    let mut marks = BTreeMap::new();
+    each_fact(client, GARBAGE, output, |fact| {
+        let name = fact.key.strip_prefix(GARBAGE).unwrap_or_default();
+        let document: GarbageDocument = serde_json::from_str(&fact.document)
+            .map_err(|error| Failure::Unexpected(format!("{}: {error}", fact.key)))?;
+        marks.insert(format!("{ARCHIVES}{name}"), document);
+        Ok(())
+    })?;
+    let mut references = References::default();
+    let mut unknown = Vec::new();
+    // Before the releases: whatever the log tells of by then was committed before.
+    let newest = client.audit(u64::MAX, 0)?.newest;
+    each_fact(client, AUDIT, output, |fact| {
+        references.add(&fact);
+        Ok(())
+    })?;
+    // The look: behind the marks.
+    let add = |fact| {
+        references.add(&fact);
+        Ok(())
+    };
+    let note = |key: &String| {
+        unknown.push(format!(
+            "{key:?} is no release that this version knows: nothing is removed as long as it is there"
+        ));
+    };
+    each_fact_or(client, RELEASES, output, add, note)?;
+    // What any of them refers to is not known.
+    unknown.extend_from_slice(&references.wrong);
+    // Its archives are what is left of a release that is lost.
+    let lost = lost_entries(&references.log, newest, accepted)
+        .into_iter()
+        .chain(lost_releases(&references, accepted));
+    unknown.extend(lost.map(|told| format!("{told}; until then nothing is removed")));
+    if references.there.is_empty()
+        && has_old_archives(&stored, now)
+        && !accepted.contains(&AcceptedLoss::AuditLog)
+    {
+        unknown.push(
+            "there are archives, and neither a release nor an entry of the audit log: bring back what is missing \
+             from a copy (terrace admin import), or accept that the log is lost (--accept-loss audit-log)"
+                .to_owned(),
+        );
+    }
+    if !unknown.is_empty() {
+        return Err(Failure::Refused(unknown));
+    }
+    let mut plan = Plan::default();
+    for (key, archive) in stored.iter().filter(|(key, _)| key.starts_with(ARCHIVES)) {
+        let mark = marks.remove(key);
+        if references.bytes.contains_key(key) {
+            plan.keep.extend(mark.map(|_| key.clone()));
+            continue;
+        }
+        if now.saturating_sub(archive.stored_at) < older_than.as_secs() && mark.is_none() {
+            continue;
+        }
+        plan.bytes += archive.size;
+        plan.add(key.clone(), mark, UnixTime(now));
+    }
+    // Marks of archives that are gone.
+    for (key, mark) in marks {
+        match mark.state {
+            GarbageState::Removing => plan.add(key, Some(mark), UnixTime(now)),
+            GarbageState::Marked | GarbageState::Kept => plan.keep.push(key),
+        }
+    }
+    Ok(plan)
+}
+
+impl Plan {
+    fn add(&mut self, key: String, mark: Option<GarbageDocument>, now: UnixTime) {
+        match mark {
+            None => self.mark.push(key),
+            Some(mark) if mark.state == GarbageState::Kept => self.mark.push(key),
+            Some(mark) if mark.is_settled(now) => self.remove.push(MarkedBody {
+                key,
+                marked_at: mark.since,
+            }),
+            Some(_) => self.waiting += 1,
+        }
+    }
+}
+
+fn carry_out(client: &Client<'_>, plan: Plan) -> Result<GarbageAnswer, Failure> {
+    let most = limits::GARBAGE_AT_ONCE;
+    let marks = plan.mark.chunks(most).map(|some| GarbageBody {
+        mark: some.to_vec(),
+        ..GarbageBody::default()
+    });
+    let kept = plan.keep.chunks(most).map(|some| GarbageBody {
+        keep: some.to_vec(),
+        ..GarbageBody::default()
+    });
+    let removed = plan.remove.chunks(most).map(|some| GarbageBody {
+        remove: some.to_vec(),
+        ..GarbageBody::default()
+    });
+    let mut done = GarbageAnswer::default();
+    for body in kept.chain(removed).chain(marks) {
+        let answer = client.garbage(&body)?;
+        done.marked.extend(answer.marked);
+        done.kept.extend(answer.kept);
+        done.removed.extend(answer.removed);
+        done.spared.extend(answer.spared);
+    }
+    Ok(done)
+}

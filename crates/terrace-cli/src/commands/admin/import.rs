@@ -1,0 +1,327 @@
+//! `terrace admin import`: first bytes, then the documents that refer to them, then the indices.
+
+use std::path::Path;
+
+use serde_json::json;
+use terrace_base::digest::Sha256;
+use terrace_core::api::admin::{FactBody, MissingArchive, RestoreAnswer, UploadBody};
+use terrace_core::limits;
+use terrace_core::maintenance::restore::Restored;
+use terrace_core::storage::key::FactKey;
+
+use super::backup::{Backup, Sums, fact_at, path_of_fact};
+use super::boring;
+use super::difference;
+use super::reindex;
+use super::stored::Log;
+use crate::archive::{Archive, Source};
+use crate::args::{MirrorPushArguments, RegistryArguments};
+use crate::commands::connection::connect;
+use crate::commands::mirror;
+use crate::error::Failure;
+use crate::http::Retries;
+use crate::output::{Output, are, bytes, plural};
+use crate::registry::client::Client;
+use crate::registry::upload::{Upload, upload};
+
+/// In which order documents are restored: what is referred to comes first.
+const ORDER: [&str; 9] = [
+    // What is revoked must not be to be had in between.
+    "revocations/",
+    "keys/",
+    "standings/",
+    "tokens/",
+    "origins/",
+    "oci/links/",
+    "oci/manifests/",
+    "oci/",
+    "",
+];
+
+/// How much of documents one request has, and to how many archives they refer: each is looked for.
+const BATCH_BYTES: usize = 1024 * 1024;
+const BATCH_REFERENCES: usize = 300;
+
+/// The documents that are compared with those of the registry, a request for each.
+const COMPARED: usize = 100;
+
+/// Brings into a registry what is in a directory.
+pub(crate) fn import(
+    root: &Path,
+    registry: &RegistryArguments,
+    output: &Output,
+) -> Result<(), Failure> {
+    if Backup::is_at(root) {
+        return import_copy(root, &connect(registry, output)?, output);
+    }
+    if boring::is_at(root) {
+        return boring::import(root, &connect(registry, output)?, output);
+    }
+    if let Some(place) = boring::find_below(root) {
+        let (root, place) = (root.display(), place.display());
+        return Err(Failure::refused(format!(
+            "{place} looks like a copy of a boring-registry's bucket, which {root} is not: its registry lies below \
+             a prefix. Import that directory: terrace admin import {place}"
+        )));
+    }
+    let push = MirrorPushArguments {
+        dir: root.to_owned(),
+        dry_run: false,
+    };
+    mirror::push::push(&push, registry, output)
+}
+
+fn import_copy(root: &Path, client: &Client<'_>, output: &Output) -> Result<(), Failure> {
+    let (copy, summary, sums) = Backup::open(root)?;
+    let (place, of, to) = (root.display(), &summary.registry, client.url());
+    output.progress(&format!(
+        "{place} has {} and {} ({}) of {of}",
+        plural(summary.documents, "document"),
+        plural(summary.archives, "archive"),
+        bytes(summary.bytes)
+    ));
+    let log = copy.log(&sums)?;
+    match (&log.fault, log.length()) {
+        (Some(fault), _) => output.warning(&format!("the audit log of {of} is broken: {fault}")),
+        (None, 0) => {}
+        (None, entries) => output.progress(&format!(
+            "its audit log ({}) is whole; it stays in {place}, since a log tells what \
+             happened to its own registry",
+            plural(entries, "entry")
+        )),
+    }
+    let sent = send_archives(client, &copy, &sums, output)?;
+    let done = restore(client, &copy, &sums, output)?;
+    output.progress("making the indices");
+    let indexed = reindex::walk(client, None, &[], output)?;
+    for release in &indexed.lost {
+        output.warning(&reindex::told_lost(release));
+    }
+    let RestoreAnswer {
+        created,
+        unchanged,
+        conflicts,
+        refused,
+    } = done;
+    let mut reasons = conflict_reasons(client, &copy, &conflicts);
+    reasons.extend(
+        refused
+            .iter()
+            .map(|it| format!("{}: {}", it.key, it.reason)),
+    );
+    reasons.extend(
+        indexed
+            .failed
+            .iter()
+            .map(|key| format!("the index of {key} was not written")),
+    );
+    let text = format!(
+        "{} new at {to}, {} there before; {} sent",
+        are(created.len(), "document"),
+        are(unchanged.len(), "document"),
+        are(sent, "archive")
+    );
+    let report = json!({ "created": created.len(), "unchanged": unchanged.len(), "sent": sent });
+    let worst = match (reasons.is_empty(), refused.is_empty()) {
+        (true, _) => None,
+        (false, true) => Some(Failure::Conflict(reasons.clone())),
+        (false, false) => Some(Failure::Refused(reasons.clone())),
+    };
+    output.outcome(text, report, worst, reasons)
+}
+
+/// Says how each document that a registry has, too, differs from that of the copy.
+fn conflict_reasons(client: &Client<'_>, copy: &Backup, keys: &[String]) -> Vec<String> {
+    let reason = |(at, key): (usize, &String)| {
+        let copied = copy.read(&path_of_fact(key)).unwrap_or_default();
+        let there = (at < COMPARED)
+            .then(|| client.facts(key, None).ok())
+            .flatten();
+        let there = there.and_then(|page| page.facts.into_iter().find(|fact| fact.key == *key));
+        let there = there.map(|fact| fact.document);
+        difference::told(key, there.as_deref(), &String::from_utf8_lossy(&copied))
+    };
+    keys.iter().enumerate().map(reason).collect()
+}
+
+/// Sends the bytes that the registry lacks, and tells how many archives these were.
+fn send_archives(
+    client: &Client<'_>,
+    copy: &Backup,
+    sums: &Sums,
+    output: &Output,
+) -> Result<usize, Failure> {
+    let paths: Vec<&String> = sums.keys().filter(|path| fact_at(path).is_none()).collect();
+    let mut sent = 0;
+    let mut looked_at = 0;
+    for some in paths.chunks(limits::UPLOADS_AT_ONCE) {
+        let mut retries = Retries::new(client.http().retries());
+        let mut last: Option<Failure> = None;
+        loop {
+            let bodies: Result<Vec<UploadBody>, Failure> =
+                some.iter().map(|path| upload_body(copy, path)).collect();
+            let missing = client.missing(bodies?)?.missing;
+            if missing.is_empty() {
+                break;
+            }
+            if let Some(failure) = last {
+                match retries.next(None) {
+                    Some(pause) => client.http().wait(&failure, pause),
+                    None => return Err(failure),
+                }
+            }
+            let (arrived, failure) = send(client, copy, sums, missing, output)?;
+            sent += arrived;
+            last = Some(failure.unwrap_or_else(keeps_asking));
+        }
+        looked_at += some.len();
+        output.progress(&format!(
+            "{looked_at} of {} there",
+            are(paths.len(), "archive")
+        ));
+    }
+    Ok(sent)
+}
+
+/// What was sent has arrived somewhere else, or is being removed.
+fn keeps_asking() -> Failure {
+    let told = "the registry keeps asking for archives that were sent";
+    Failure::Unexpected(told.to_owned())
+}
+
+fn upload_body(copy: &Backup, path: &str) -> Result<UploadBody, Failure> {
+    let size = copy.size(path);
+    let size = size.ok_or_else(|| Failure::refused(format!("{path} is missing in the copy")))?;
+    Ok(UploadBody {
+        key: path.to_owned(),
+        size,
+    })
+}
+
+/// Sends some archives; how many arrived, and why another did not that may with a fresh URL.
+fn send(
+    client: &Client<'_>,
+    copy: &Backup,
+    sums: &Sums,
+    missing: Vec<MissingArchive>,
+    output: &Output,
+) -> Result<(usize, Option<Failure>), Failure> {
+    let mut archives = Vec::new();
+    for missing in &missing {
+        let path = &missing.filename;
+        let (sha256, size) = copy
+            .hash(path)
+            .filter(|(sha256, _)| sums.get(path) == Some(sha256))
+            .ok_or_else(|| Failure::refused(format!("{path} is damaged in the copy")))?;
+        archives.push(Archive {
+            filename: path.clone(),
+            source: Source::File(copy.place(path)?),
+            size,
+            sha256,
+        });
+    }
+    let jobs: Vec<(&Archive, MissingArchive)> = archives.iter().zip(missing).collect();
+    let mut arrived = 0;
+    let mut failed = None;
+    for outcome in upload(client.http().agent(), &jobs, output) {
+        match outcome {
+            Upload::Sent => arrived += 1,
+            Upload::AlreadyThere | Upload::NotTried => {}
+            Upload::Failed(failure, _) => failed = Some(failure),
+            Upload::Refused(failure) => return Err(failure),
+        }
+    }
+    Ok((arrived, failed))
+}
+
+/// Sends every document, those first that others refer to.
+fn restore(
+    client: &Client<'_>,
+    copy: &Backup,
+    sums: &Sums,
+    output: &Output,
+) -> Result<RestoreAnswer, Failure> {
+    let mut keys: Vec<(String, &String, &Sha256)> = Vec::new();
+    for (path, sha256) in sums {
+        keys.extend(fact_at(path).map(|key| (key, path, sha256)));
+    }
+    keys.retain(|(key, ..)| !Log::has(key));
+    let total = keys.len();
+    let rank = |key: &str| ORDER.iter().position(|prefix| key.starts_with(prefix));
+    keys.sort_by(|one, other| (rank(&one.0), &one.0).cmp(&(rank(&other.0), &other.0)));
+    let mut batch = Batch::new(client);
+    for (key, path, sha256) in keys {
+        let document = copy.document(path, sha256)?;
+        let rank = rank(&key);
+        if batch.add(FactBody { key, document }, rank)? {
+            output.progress(&format!(
+                "{} of {} there",
+                batch.count(),
+                are(total, "document")
+            ));
+        }
+    }
+    batch.send()?;
+    Ok(batch.done)
+}
+
+/// Documents that go together.
+struct Batch<'a> {
+    client: &'a Client<'a>,
+    facts: Vec<FactBody>,
+    bytes: usize,
+    references: usize,
+    rank: Option<usize>,
+    done: RestoreAnswer,
+}
+
+impl<'a> Batch<'a> {
+    fn new(client: &'a Client<'a>) -> Self {
+        Self {
+            client,
+            facts: Vec::new(),
+            bytes: 0,
+            references: 0,
+            rank: None,
+            done: RestoreAnswer::default(),
+        }
+    }
+
+    /// Adds a document; whether others have been sent before, since there was no more room.
+    fn add(&mut self, fact: FactBody, rank: Option<usize>) -> Result<bool, Failure> {
+        let parsed = FactKey::parse(&fact.key);
+        let restored = parsed.and_then(|key| Restored::parse(&key, &fact.document).ok());
+        let references = restored.map_or(0, |restored| restored.bytes.len());
+        let is_full = self.facts.len() >= limits::RESTORED_AT_ONCE
+            || self.bytes + fact.document.len() > BATCH_BYTES
+            || self.references + references > BATCH_REFERENCES
+            || self.rank != rank;
+        let sends = is_full && !self.facts.is_empty();
+        if sends {
+            self.send()?;
+        }
+        self.rank = rank;
+        self.bytes += fact.document.len();
+        self.references += references;
+        self.facts.push(fact);
+        Ok(sends)
+    }
+
+    fn send(&mut self) -> Result<(), Failure> {
+        if self.facts.is_empty() {
+            return Ok(());
+        }
+        let answer = self.client.restore(std::mem::take(&mut self.facts))?;
+        (self.bytes, self.references) = (0, 0);
+        self.done.created.extend(answer.created);
+        self.done.unchanged.extend(answer.unchanged);
+        self.done.conflicts.extend(answer.conflicts);
+        self.done.refused.extend(answer.refused);
+        Ok(())
+    }
+
+    fn count(&self) -> usize {
+        let done = &self.done;
+        done.created.len() + done.unchanged.len() + done.conflicts.len() + done.refused.len()
+    }
+}

@@ -1,0 +1,186 @@
+//! Losses: documents that a registry must have, and has not.
+//!
+//! The audit log tells which releases were published, and a copy which documents there were. Nothing that the
+//! registry does removes a release, so one that is missing was removed behind its back.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use terrace_base::digest::Sha256;
+use terrace_core::api::admin::{FactBody, StoredArchive};
+use terrace_core::storage::key::{ARCHIVES, FactKey};
+
+use super::backup::{Backup, Sums, fact_at, path_of_fact};
+use super::difference::has_same_bytes;
+use super::stored::{Log, References};
+use crate::args::AcceptedLoss;
+use crate::error::Failure;
+
+/// Whether the loss of a document is accepted.
+pub(super) fn accepts(accepted: &[AcceptedLoss], fact: &str) -> bool {
+    accepted.iter().any(|loss| match loss {
+        AcceptedLoss::AuditLog => Log::has(fact),
+        AcceptedLoss::Release { key, .. } => key == fact,
+    })
+}
+
+/// The releases that the audit log tells of and that are missing, unless that is accepted.
+pub(super) fn lost_releases(references: &References, accepted: &[AcceptedLoss]) -> Vec<String> {
+    let published = references.log.published.iter();
+    let lost = published.filter(|(key, _)| !references.there.contains(*key));
+    lost.filter(|(key, _)| !accepts(accepted, key))
+        .map(|(key, number)| {
+            format!(
+                "{key} is missing, which was published by entry {number} of the audit log: bring it back from a copy \
+                 (terrace admin import), or accept that it is lost (--accept-loss ADDRESS@VERSION)"
+            )
+        })
+        .collect()
+}
+
+/// The other documents that the audit log has the writing of and that are missing. The same change, made again, writes them.
+pub(super) fn lost_documents(references: &References) -> Vec<String> {
+    let written = references.log.written.iter();
+    let lost = written.filter(|(key, _)| !references.there.contains(*key));
+    lost.map(|(key, number)| {
+        format!(
+            "{key} is missing, which was written by entry {number} of the audit log: bring it back from a copy \
+             (terrace admin import), or make its changes again (terrace admin audit lists them)"
+        )
+    })
+    .collect()
+}
+
+/// What is wrong with the audit log, of which entry `newest` is known, unless that is accepted.
+pub(super) fn lost_entries(log: &Log, newest: u64, accepted: &[AcceptedLoss]) -> Option<String> {
+    if accepted.contains(&AcceptedLoss::AuditLog) {
+        return None;
+    }
+    match &log.fault {
+        Some(fault) => Some(format!("the audit log: {fault}")),
+        None if log.length() < newest => {
+            let next = log.length() + 1;
+            Some(format!(
+                "the audit log: entry {next} is missing: the newest was {newest}"
+            ))
+        }
+        None => None,
+    }
+}
+
+/// Whether there are archives that no publish of today has brought. Where there is nothing else, what told of them
+/// is lost.
+pub(super) fn has_old_archives(stored: &BTreeMap<String, StoredArchive>, now: u64) -> bool {
+    const DAY: u64 = 86_400;
+    let mut archives = stored.values();
+    archives.any(|archive| {
+        archive.key.starts_with(ARCHIVES) && now.saturating_sub(archive.stored_at) > DAY
+    })
+}
+
+/// A copy that a registry is compared with.
+#[derive(Debug)]
+pub(super) struct Older {
+    place: String,
+    copy: Backup,
+    sums: Sums,
+    /// Whether it is of the same registry, and so has the same audit log.
+    has_same_log: bool,
+}
+
+impl Older {
+    /// A whole copy, of this registry or of one that was brought into it.
+    pub(super) fn open(root: &Path, registry: &str) -> Result<Self, Failure> {
+        let (copy, summary, sums) = Backup::open(root)?;
+        Ok(Self {
+            place: root.display().to_string(),
+            copy,
+            sums,
+            has_same_log: summary.registry == registry,
+        })
+    }
+
+    /// How a document of the registry differs from the copy's, if it is one that never changes, unless that is
+    /// accepted.
+    pub(super) fn change(&self, fact: &FactBody, accepted: &[AcceptedLoss]) -> Option<String> {
+        let key = FactKey::parse(&fact.key).filter(FactKey::is_immutable)?;
+        if matches!(key, FactKey::Audit(_)) && !self.has_same_log {
+            return None;
+        }
+        let path = path_of_fact(&fact.key);
+        let before = self.sums.get(&path)?;
+        if Sha256::of(fact.document.as_bytes()) == *before || accepts(accepted, &fact.key) {
+            return None;
+        }
+        // A lost release that is published again has the same archives and another time.
+        if let Ok(copied) = self.copy.document(&path, before)
+            && has_same_bytes(&fact.key, &fact.document, &copied) == Some(true)
+        {
+            return None;
+        }
+        let advice = advice_about_log(&fact.key).unwrap_or_default();
+        Some(format!(
+            "{} is not what it is in {}, so somebody has changed one of them{advice}",
+            fact.key, self.place
+        ))
+    }
+
+    /// The documents of the copy that the registry must have and has not, unless that is accepted.
+    pub(super) fn missing(
+        &self,
+        there: &BTreeSet<String>,
+        accepted: &[AcceptedLoss],
+    ) -> Vec<String> {
+        let keys = self.sums.keys().filter_map(|path| fact_at(path));
+        keys.filter(|key| self.must_be_there(key))
+            .filter(|key| !there.contains(key) && !accepts(accepted, key))
+            .map(|key| {
+                let place = &self.place;
+                let advice = advice_about_log(&key)
+                    .unwrap_or_else(|| format!(": `terrace admin import {place}` brings it back"));
+                format!(
+                    "{key} is in {place} and not in the registry, so somebody has taken it away{advice}"
+                )
+            })
+            .collect()
+    }
+
+    fn must_be_there(&self, key: &str) -> bool {
+        match FactKey::parse(key) {
+            Some(FactKey::Audit(_)) => self.has_same_log,
+            Some(key) => key.stays(),
+            None => false,
+        }
+    }
+}
+
+/// What to do about an entry of the audit log that is missing or another one, if the key is of an entry.
+fn advice_about_log(key: &str) -> Option<String> {
+    Log::has(key).then(|| {
+        ", unless the registry was restored after its bucket was lost: its audit log is never restored and begins \
+             again. Keep the copy, which has the old log, and accept that (--accept-loss audit-log)"
+            .to_owned()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_accepted_loss_covers_its_own_document_alone() {
+        let name = "acme/widget@1.0.0";
+        let loss: AcceptedLoss = name.parse().unwrap();
+        let accepted = [loss];
+        assert!(accepts(
+            &accepted,
+            "releases/providers/hosted/acme/widget/1.0.0"
+        ));
+        assert!(!accepts(
+            &accepted,
+            "releases/providers/hosted/acme/widget/1.0.1"
+        ));
+        assert!(!accepts(&accepted, "audit/000000000001"));
+        assert!(accepts(&[AcceptedLoss::AuditLog], "audit/000000000001"));
+    }
+}

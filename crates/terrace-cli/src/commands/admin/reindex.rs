@@ -1,0 +1,112 @@
+//! `terrace admin reindex`.
+
+use serde_json::json;
+use terrace_core::api::admin::{ReindexAnswer, ReindexBody};
+use terrace_core::model::package::Package;
+
+use crate::args::{AcceptedLoss, RegistryArguments};
+use crate::commands::connection::connect;
+use crate::error::Failure;
+use crate::output::Output;
+use crate::registry::client::Client;
+
+/// Makes every index what the facts say, or those of one package.
+pub(crate) fn reindex(
+    package: Option<&str>,
+    accepted: &[AcceptedLoss],
+    registry: &RegistryArguments,
+    output: &Output,
+) -> Result<(), Failure> {
+    if let Some(text) = package
+        && Package::parse_address(text).is_none()
+    {
+        return Err(Failure::Usage(format!(
+            "{text:?} is no address: give namespace/type, hostname/namespace/type or \
+             namespace/name/system"
+        )));
+    }
+    if accepted.contains(&AcceptedLoss::AuditLog) {
+        return Err(Failure::Usage(
+            "--accept-loss audit-log is for verify, export and gc: a reindex looks at releases alone, and takes \
+             ADDRESS@VERSION"
+                .to_owned(),
+        ));
+    }
+    let done = walk(&connect(registry, output)?, package, accepted, output)?;
+    let ReindexAnswer {
+        looked_at,
+        rewritten,
+        removed,
+        failed,
+        lost,
+        ..
+    } = &done;
+    if !failed.is_empty() {
+        let told = |key: &String| format!("{key}: the log of the registry says why");
+        return Err(Failure::Unexpected(
+            failed.iter().map(told).collect::<Vec<_>>().join("; "),
+        ));
+    }
+    if !lost.is_empty() {
+        return Err(Failure::Refused(lost.iter().map(told_lost).collect()));
+    }
+    let text = format!(
+        "looked at {looked_at}, wrote {} anew, removed {}",
+        rewritten.len(),
+        removed.len()
+    );
+    let report = json!({ "status": "ok", "looked_at": looked_at, "rewritten": rewritten, "removed": removed });
+    output.result(&[text], &report);
+    Ok(())
+}
+
+/// What there is to say of a release that is lost.
+pub(super) fn told_lost(release: &String) -> String {
+    format!(
+        "{release} was published, and its release is missing: bring it back from a copy (terrace admin import), publish \
+         the same bytes again, or accept that it is lost (terrace admin reindex --accept-loss {release})"
+    )
+}
+
+/// One step after the other, until the last.
+pub(super) fn walk(
+    client: &Client<'_>,
+    package: Option<&str>,
+    accepted: &[AcceptedLoss],
+    output: &Output,
+) -> Result<ReindexAnswer, Failure> {
+    let mut done = ReindexAnswer::default();
+    let mut body = ReindexBody {
+        behind: None,
+        package: package.map(str::to_owned),
+        accept_loss: accepted
+            .iter()
+            .filter_map(|loss| loss.release().map(str::to_owned))
+            .collect(),
+    };
+    loop {
+        let step = client.reindex(&body)?;
+        for key in &step.rewritten {
+            output.progress(&format!("wrote anew what follows from {key}"));
+        }
+        for key in &step.removed {
+            output.progress(&format!("removed {key}"));
+        }
+        done.looked_at += step.looked_at;
+        done.rewritten.extend(step.rewritten);
+        done.removed.extend(step.removed);
+        done.failed.extend(step.failed);
+        done.lost.extend(step.lost);
+        match step.next {
+            Some(next) if body.behind.as_ref() != Some(&next) => {
+                output.progress(&format!("looked at {}", done.looked_at));
+                body.behind = Some(next);
+            }
+            Some(next) => {
+                let told = format!("the registry gets no further than {next}; its log says why");
+                return Err(Failure::Unexpected(told));
+            }
+            None => return Ok(done),
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! A client of the registry that the command line and its environment name.
+
+use ureq::http::Uri;
+
+use crate::args::RegistryArguments;
+use crate::error::Failure;
+use crate::http::Http;
+use crate::output::Output;
+use crate::registry::client::Client;
+use crate::registry::token_source::TokenSource;
+
+/// Returns a client of the registry.
+pub(crate) fn connect<'a>(
+    arguments: &RegistryArguments,
+    output: &'a Output,
+) -> Result<Client<'a>, Failure> {
+    let url = registry_url(arguments)?.ok_or_else(|| {
+        Failure::Usage("which registry? Set TERRACE_URL, or give --url".to_owned())
+    })?;
+    let http = Http::new(&url, arguments.retries, arguments.insecure, output)?;
+    let tokens = TokenSource::find(given(&arguments.token))?;
+    Client::new(url, tokens, http)
+}
+
+/// Returns a client if both the registry and the token are given, for what works without one, too.
+pub(crate) fn connect_if_given<'a>(
+    arguments: &RegistryArguments,
+    output: &'a Output,
+) -> Result<Option<Client<'a>>, Failure> {
+    if given(&arguments.url).is_none() || given(&arguments.token).is_none() {
+        return Ok(None);
+    }
+    connect(arguments, output).map(Some)
+}
+
+/// The registry's address without a slash at its end, if one is given.
+pub(crate) fn registry_url(arguments: &RegistryArguments) -> Result<Option<String>, Failure> {
+    let Some(text) = given(&arguments.url) else {
+        return Ok(None);
+    };
+    // The text is not repeated: it may hold a password or a token.
+    let usage = || {
+        Failure::Usage(
+            "the registry's URL (--url or TERRACE_URL) must be a scheme and a host, with a port if \
+             need be and nothing else: write it as https://registry.example.com"
+                .to_owned(),
+        )
+    };
+    let uri: Uri = text.parse().map_err(|_| usage())?;
+    let scheme = uri.scheme_str().filter(|s| matches!(*s, "http" | "https"));
+    let plain = matches!(uri.path(), "" | "/") && uri.query().is_none();
+    match (scheme, uri.authority()) {
+        (Some(scheme), Some(authority)) if plain && !authority.as_str().contains('@') => {
+            Ok(Some(format!("{scheme}://{authority}")))
+        }
+        _ => Err(usage()),
+    }
+}
+
+/// An argument that is more than white space; CI systems set missing variables to nothing.
+fn given(argument: &Option<String>) -> Option<&str> {
+    let text = argument.as_deref()?.trim();
+    (!text.is_empty()).then_some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn url_of(text: &str) -> Result<Option<String>, Failure> {
+        registry_url(&RegistryArguments {
+            url: Some(text.to_owned()),
+            token: None,
+            retries: 0,
+            insecure: false,
+        })
+    }
+
+    #[test]
+    fn an_address_is_a_scheme_and_a_host() {
+        for (given, meant) in [
+            ("https://r.example.com", "https://r.example.com"),
+            (" https://r.example.com/ ", "https://r.example.com"),
+            ("http://127.0.0.1:8787", "http://127.0.0.1:8787"),
+        ] {
+            assert_eq!(url_of(given).unwrap().as_deref(), Some(meant));
+        }
+        assert!(url_of("").unwrap().is_none());
+        for wrong in [
+            "r.example.com",
+            "ftp://r.example.com",
+            "https://",
+            "https://user:secret@r.example.com",
+            "https://r.example.com/v1",
+            "https://r.example.com/?a=b",
+        ] {
+            assert_eq!(url_of(wrong).unwrap_err().exit_code(), 2, "{wrong:?}");
+        }
+    }
+}

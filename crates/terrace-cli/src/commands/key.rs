@@ -1,0 +1,168 @@
+//! `terrace key`.
+
+use std::io::Read as _;
+use std::path::Path;
+
+use serde_json::json;
+use terrace_core::api::admin::{SigningKeysDocument, StandingBody};
+use terrace_core::limits;
+use terrace_core::model::name::Namespace;
+use terrace_core::storage::release::SigningKeyDocument;
+use terrace_openpgp::{KeyId, parse_signing_keys};
+
+use crate::args::{KeyCommand, KeySaying, RegistryArguments};
+use crate::commands::connection::connect;
+use crate::error::Failure;
+use crate::output::Output;
+
+/// Executes the command.
+pub(crate) fn run(
+    command: &KeyCommand,
+    registry: &RegistryArguments,
+    output: &Output,
+) -> Result<(), Failure> {
+    match command {
+        KeyCommand::Add { namespace, file } => add(namespace, file, registry, output),
+        KeyCommand::List { namespace } => list(namespace, registry, output),
+        KeyCommand::Retire(saying) => say(saying, "retired", registry, output),
+        KeyCommand::Revoke(saying) => say(saying, "revoked", registry, output),
+        KeyCommand::Restore(saying) => say(saying, "active", registry, output),
+        KeyCommand::Remove { namespace, key_id } => remove(namespace, *key_id, registry, output),
+    }
+}
+
+/// Lets the keys in a file sign for a namespace.
+fn add(
+    namespace: &Namespace,
+    file: &Path,
+    registry: &RegistryArguments,
+    output: &Output,
+) -> Result<(), Failure> {
+    let refused = |reason: &dyn ToString| {
+        Failure::refused(format!("{}: {}", file.display(), reason.to_string()))
+    };
+    let bytes = read(file).map_err(|error| refused(&error))?;
+    let text = String::from_utf8(bytes).map_err(|_| {
+        refused(&"this is not ASCII armour: export the key with gpg --armor --export KEY")
+    })?;
+    let keys = parse_signing_keys(&text).map_err(|error| refused(&error))?;
+    let document = connect(registry, output)?.add_keys(namespace, &text)?;
+    for key in &keys {
+        if let Some(too_old) = key.too_old() {
+            output.warning(&format!("key {}: {too_old}", key.key_id()));
+        }
+    }
+    let added: Vec<String> = keys.iter().map(|key| key.key_id().to_string()).collect();
+    let may_sign = format!("{} may sign for {namespace}", added.join(", "));
+    output.result(&[may_sign], &report(namespace, &document));
+    Ok(())
+}
+
+/// Shows who may sign for a namespace.
+fn list(
+    namespace: &Namespace,
+    registry: &RegistryArguments,
+    output: &Output,
+) -> Result<(), Failure> {
+    let document = connect(registry, output)?.keys(namespace)?;
+    output.result(&table(namespace, &document), &report(namespace, &document));
+    Ok(())
+}
+
+/// Stops a key from signing for a namespace.
+fn remove(
+    namespace: &Namespace,
+    key_id: KeyId,
+    registry: &RegistryArguments,
+    output: &Output,
+) -> Result<(), Failure> {
+    let client = connect(registry, output)?;
+    let mut document = client.keys(namespace)?;
+    let is_it = |key: &SigningKeyDocument| key.key_id == key_id.to_string();
+    if !document.keys.iter().any(is_it) {
+        return Err(Failure::refused(format!(
+            "namespace {namespace} has no signing key {key_id}. It has: {}",
+            table(namespace, &document).join("; ")
+        )));
+    }
+    client.remove_key(namespace, key_id)?;
+    document.keys.retain(|key| !is_it(key));
+    let removed = format!("{key_id} signs no more for {namespace}; what it signed stays published");
+    output.result(&[removed], &report(namespace, &document));
+    Ok(())
+}
+
+/// Says something of a key, or takes it back. The registry does a part of what follows at once, and
+/// tells where to go on.
+fn say(
+    saying: &KeySaying,
+    state: &str,
+    registry: &RegistryArguments,
+    output: &Output,
+) -> Result<(), Failure> {
+    let KeySaying {
+        namespace,
+        key_id,
+        reason,
+    } = saying;
+    let body = StandingBody {
+        state: state.to_owned(),
+        reason: reason.to_string(),
+    };
+    let client = connect(registry, output)?;
+    let mut behind = None;
+    let document = loop {
+        let answer = client.say_of_key(namespace, *key_id, &body, behind.as_deref())?;
+        match answer.next {
+            Some(next) if behind.as_ref() != Some(&next) => {
+                output.progress(&format!("releases up to {next} are done"));
+                behind = Some(next);
+            }
+            _ => break answer.keys,
+        }
+    };
+    let told = format!("{key_id} is {state} for {namespace}: {reason}");
+    output.result(&[told], &report(namespace, &document));
+    Ok(())
+}
+
+fn table(namespace: &Namespace, document: &SigningKeysDocument) -> Vec<String> {
+    if document.keys.is_empty() {
+        let hint = format!("no keys; add one with: terrace key add {namespace} FILE");
+        return vec![hint];
+    }
+    let line = |key: &SigningKeyDocument| {
+        let said = document.statements.get(&key.key_id);
+        let said = said.map(|it| format!("  {}: {}", it.state, it.reason));
+        let said = said.unwrap_or_default();
+        format!("{}  {}{said}", key.key_id, key.fingerprint)
+    };
+    document.keys.iter().map(line).collect()
+}
+
+fn report(namespace: &Namespace, document: &SigningKeysDocument) -> serde_json::Value {
+    json!({
+        "status": "ok",
+        "namespace": namespace.as_str(),
+        "keys": document.keys,
+        "statements": document.statements,
+    })
+}
+
+fn read(file: &Path) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let most = limits::ADMIN_BODY_BYTES;
+    if file == Path::new("-") {
+        std::io::stdin().take(most + 1).read_to_end(&mut bytes)?;
+    } else {
+        std::fs::File::open(file)?
+            .take(most + 1)
+            .read_to_end(&mut bytes)?;
+    }
+    match u64::try_from(bytes.len()) {
+        Ok(size) if size <= most => Ok(bytes),
+        _ => Err(std::io::Error::other(format!(
+            "it has more than {most} bytes, which no public key has"
+        ))),
+    }
+}

@@ -1,0 +1,76 @@
+//! What the registry has of a version already, by its own word.
+
+use terrace_core::api::admin::PackageBody;
+use terrace_core::model::address::MirroredAddress;
+use terrace_core::model::version::Version;
+use terrace_core::upstream::origin::OriginPackage;
+
+use crate::error::Failure;
+use crate::registry::client::Client;
+
+/// The packages of one version that need not be downloaded.
+#[derive(Debug, Default)]
+pub(super) struct Stored(Vec<PackageBody>);
+
+impl Stored {
+    /// Asks the registry, and compares its answer with what the origin has.
+    ///
+    /// The mirror's own documents would not do: they are indices, which may be older than what is
+    /// stored.
+    ///
+    /// # Errors
+    /// That it does not answer, or has other bytes than the origin.
+    pub(super) fn ask(
+        client: &Client<'_>,
+        address: &MirroredAddress,
+        version: &Version,
+        packages: &[OriginPackage],
+    ) -> Result<Self, Failure> {
+        let Some(mirrored) = client.mirrored(address, version)? else {
+            return Ok(Self::default());
+        };
+        let stored = Self(mirrored.packages);
+        let conflict = |package| stored.conflict(package);
+        let conflicts: Vec<String> = packages.iter().filter_map(conflict).collect();
+        if conflicts.is_empty() {
+            Ok(stored)
+        } else {
+            Err(Failure::Conflict(conflicts))
+        }
+    }
+
+    /// How a package was described that is stored with everything one would find out about it.
+    pub(super) fn description_of(&self, package: &OriginPackage) -> Option<&PackageBody> {
+        self.same_platform(package)
+            .filter(|stored| stored.h1.is_some())
+    }
+
+    /// The platforms of those of the packages that are stored.
+    pub(super) fn platforms(&self, packages: &[OriginPackage]) -> Vec<String> {
+        let is_stored = |package: &&OriginPackage| self.description_of(package).is_some();
+        packages
+            .iter()
+            .filter(is_stored)
+            .map(|package| package.platform.to_string())
+            .collect()
+    }
+
+    fn conflict(&self, package: &OriginPackage) -> Option<String> {
+        let stored = &self.same_platform(package)?.sha256;
+        let OriginPackage {
+            platform, sha256, ..
+        } = package;
+        (*stored != sha256.to_string()).then(|| {
+            format!(
+                "{platform} is stored with the sha256 {stored}, and its origin promises {sha256}"
+            )
+        })
+    }
+
+    fn same_platform(&self, package: &OriginPackage) -> Option<&PackageBody> {
+        let platform = &package.platform;
+        self.0
+            .iter()
+            .find(|stored| stored.os == platform.os() && stored.arch == platform.arch())
+    }
+}

@@ -1,0 +1,116 @@
+//! A list of providers in TOML.
+//!
+//! ```toml
+//! [[provider]]
+//! address = "registry.opentofu.org/hashicorp/random"
+//! versions = "~> 3.6"            # the newest one where it is left out
+//! platforms = ["linux_amd64"]    # all where they are left out
+//! ```
+
+use serde::Deserialize;
+
+use super::selection::{Choice, Found, Wanted};
+use super::syntax;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct List {
+    #[serde(default)]
+    provider: Vec<Provider>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Provider {
+    address: String,
+    versions: Option<String>,
+    #[serde(default)]
+    platforms: Vec<String>,
+}
+
+/// Reads a list.
+///
+/// # Errors
+/// The first thing in it that is wrong.
+pub(crate) fn read(text: &str) -> Result<Found, String> {
+    let list: List = toml::from_str(text).map_err(|error| syntax::toml(text, &error))?;
+    let mut found = Found::default();
+    for provider in list.provider {
+        let about = |reason: String| format!("{}: {reason}", provider.address);
+        let choice = match &provider.versions {
+            None => Choice::Newest(None),
+            Some(text) => Choice::All(text.parse().map_err(|error| about(format!("{error}")))?),
+        };
+        let platforms = provider
+            .platforms
+            .iter()
+            .map(|text| text.parse().map_err(|error| about(format!("{error}"))))
+            .collect::<Result<_, _>>()?;
+        let want = |address| Wanted {
+            address,
+            choice,
+            platforms,
+            lock: None,
+        };
+        found.add(&provider.address, want)?;
+    }
+    if found.wanted.is_empty() && found.passed_over.is_empty() {
+        return Err("there is no [[provider]] in it".to_owned());
+    }
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_names_versions_and_platforms_or_leaves_them_out() {
+        let found = read(
+            r#"
+            [[provider]]
+            address = "registry.opentofu.org/hashicorp/random"
+            versions = "~> 3.6"
+            platforms = ["linux_amd64", "darwin_arm64"]
+            [[provider]]
+            address = "registry.terraform.io/hashicorp/null"
+            "#,
+        )
+        .unwrap();
+        let [random, null] = found.wanted.as_slice() else {
+            panic!("{found:?}")
+        };
+        assert!(matches!(random.choice, Choice::All(_)));
+        assert_eq!(random.platforms.len(), 2);
+        assert_eq!(null.choice, Choice::Newest(None));
+        assert!(null.platforms.is_empty());
+    }
+
+    #[test]
+    fn what_is_wrong_is_told() {
+        for (text, told) in [
+            ("", "no [[provider]]"),
+            ("[[provider]]", "address"),
+            (
+                "[[provider]]\naddress = \"hashicorp/random\"",
+                "hostname/namespace/type",
+            ),
+            (
+                "[[provider]]\naddress = \"a.b/c/d\"\nversion = \"1\"",
+                "version",
+            ),
+            (
+                "[[provider]]\naddress = \"a.b/c/d\"\nversions = \"x\"",
+                "no number",
+            ),
+            (
+                "[[provider]]\naddress = \"a.b/c/d\"\nplatforms = [\"linux\"]",
+                "os_arch",
+            ),
+            ("provider = 1", "provider"),
+        ] {
+            let error = read(text).unwrap_err();
+            assert!(error.contains(told), "{text:?}: {error}");
+        }
+    }
+}

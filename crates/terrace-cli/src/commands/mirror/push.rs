@@ -1,0 +1,213 @@
+//! `terrace mirror push`.
+
+use serde_json::json;
+use terrace_core::api::admin::{MirrorBody, PackageBody};
+use terrace_core::limits;
+use terrace_core::model::own_hosts::OwnHosts;
+use terrace_core::model::package::package_filename;
+use terrace_core::model::package_hash::PackageHash;
+use terrace_core::publish::MirrorPublication;
+
+use super::circuit_breaker::Endurance;
+use super::directory::{Directory, ListedPackage, ListedVersion};
+use super::report::{DirectoryReport, Done, Outcome, Report, VersionReport};
+use crate::archive::{Archive, read_file};
+use crate::args::{MirrorPushArguments, RegistryArguments};
+use crate::clock;
+use crate::commands::connection::{connect, registry_url};
+use crate::error::Failure;
+use crate::output::{Output, plural};
+use crate::parallel;
+use crate::registry::client::Client;
+use crate::registry::publish::{Kind, Offer};
+
+/// Publishes everything in a mirror directory, one version after another.
+pub(crate) fn push(
+    arguments: &MirrorPushArguments,
+    registry: &RegistryArguments,
+    output: &Output,
+) -> Result<(), Failure> {
+    let client = if arguments.dry_run {
+        None
+    } else {
+        Some(connect(registry, output)?)
+    };
+    let url = registry_url(registry)?;
+    let own = url.as_deref().map(|url| OwnHosts::new(url, &[]));
+    let Directory { versions, notes } =
+        Directory::read(&arguments.dir, own).map_err(Failure::refused)?;
+    if versions.is_empty() && notes.reasons.is_empty() {
+        let place = arguments.dir.display();
+        let nothing = format!(
+            "{place} holds no provider to mirror: there is no \
+             <hostname>/<namespace>/<type>/<version>.json and no zip in such a place"
+        );
+        let skipped = notes.skipped.iter().map(ToString::to_string);
+        let reasons = std::iter::once(nothing).chain(skipped);
+        return Err(Failure::Refused(reasons.take(limits::REASONS).collect()));
+    }
+    for remark in &notes.remarks {
+        output.warning(remark);
+    }
+    let mut endurance = Endurance::default();
+    let mut report = Report {
+        url,
+        dry_run: arguments.dry_run,
+        versions: Vec::new(),
+        directory: Some(DirectoryReport {
+            path: arguments.dir.display().to_string(),
+            skipped: notes.skipped,
+            reasons: notes.reasons,
+        }),
+    };
+    for listed in &versions {
+        let outcome = if endurance.is_over() {
+            Outcome::NotTried
+        } else {
+            push_version(listed, client.as_ref(), output)
+        };
+        endurance.note(&outcome);
+        let version = VersionReport {
+            address: listed.address.to_string(),
+            version: Some(listed.version.to_string()),
+            outcome,
+        };
+        report.add(version, output);
+    }
+    report.tell(output)
+}
+
+/// Checks one version, and publishes it unless there is nowhere to publish to.
+fn push_version(listed: &ListedVersion, client: Option<&Client<'_>>, output: &Output) -> Outcome {
+    let ListedVersion {
+        address, version, ..
+    } = listed;
+    let count = listed.packages.len();
+    output.progress(&format!(
+        "checking {} of {address} {version}",
+        plural(count, "package")
+    ));
+    let offer = match check(listed, output) {
+        Ok(offer) => offer,
+        Err(reasons) => return Outcome::Failed(Failure::Refused(reasons)),
+    };
+    let Some(client) = client else {
+        return Outcome::Done(Done {
+            status: "dry_run",
+            text: String::new(),
+            lines: offer.archive_lines(),
+            details: json!({ "archives": offer.listed_archives(), "request": offer.request() }),
+        });
+    };
+    match offer.send(client, output, || Ok(())) {
+        Ok(receipt) => {
+            for warning in &receipt.warnings {
+                output.warning(&format!("{address} {version}: {warning}"));
+            }
+            Outcome::Done(Done {
+                status: receipt.status,
+                text: String::new(),
+                lines: Vec::new(),
+                details: json!({
+                    "archives": offer.listed_archives(),
+                    "uploaded": receipt.uploaded,
+                }),
+            })
+        }
+        Err(failure) => Outcome::Failed(failure),
+    }
+}
+
+/// Checks every zip of a version, as clients will; every reason at once.
+fn check(listed: &ListedVersion, output: &Output) -> Result<Offer, Vec<String>> {
+    let mut reasons = listed.reasons.clone();
+    let mut packages = Vec::new();
+    let mut archives = Vec::new();
+    let checked = parallel::map(&listed.packages, parallel::few_threads(), |package| {
+        check_package(package, listed)
+    });
+    for checked in checked {
+        match checked {
+            Ok(checked) => {
+                let remarks = checked.remarks.iter();
+                remarks.for_each(|remark| output.warning(remark));
+                packages.push(checked.body);
+                archives.push(checked.archive);
+            }
+            Err(found) => reasons.extend(found),
+        }
+    }
+    if !reasons.is_empty() {
+        return Err(reasons);
+    }
+    let body = MirrorBody {
+        protocols: Vec::new(),
+        signed: None,
+        packages,
+    };
+    let (address, version) = (listed.address.clone(), listed.version.clone());
+    MirrorPublication::parse(address, version, &body, clock::now())?;
+    Ok(Offer {
+        kind: Kind::MirroredProvider,
+        address: listed.address.to_string(),
+        version: listed.version.to_string(),
+        description: json!(body),
+        archives,
+    })
+}
+
+/// A zip that can be sent.
+struct CheckedPackage {
+    body: PackageBody,
+    archive: Archive,
+    remarks: Vec<String>,
+}
+
+fn check_package(
+    package: &ListedPackage,
+    listed: &ListedVersion,
+) -> Result<CheckedPackage, Vec<String>> {
+    let ListedPackage { platform, path, .. } = package;
+    let address = &listed.address.provider;
+    let place = path.display().to_string();
+    let mut archive = read_file(path, place).map_err(|reason| vec![reason])?;
+    let inspected = archive.inspect_provider(&address.provider_type, platform);
+    let mut reasons = mismatches(package, &archive, inspected.h1);
+    reasons.extend(inspected.reasons);
+    if !reasons.is_empty() {
+        return Err(reasons);
+    }
+    archive.filename = package_filename(address, &listed.version, platform);
+    let body = PackageBody {
+        os: platform.os().to_owned(),
+        arch: platform.arch().to_owned(),
+        filename: archive.filename.clone(),
+        sha256: archive.sha256.to_string(),
+        size: archive.size,
+        h1: inspected.h1.map(|h1| h1.to_string()),
+    };
+    Ok(CheckedPackage {
+        body,
+        archive,
+        remarks: inspected.remarks,
+    })
+}
+
+/// The listed hashes that a zip does not have. A client is content with one that it has
+/// (clients.md 5.8), but a wrong one means that somebody changed something.
+fn mismatches(package: &ListedPackage, archive: &Archive, h1: Option<PackageHash>) -> Vec<String> {
+    let mut reasons = Vec::new();
+    for listed in &package.hashes {
+        let computed = match listed {
+            PackageHash::Zh(_) => Some(PackageHash::zh(archive.sha256)),
+            PackageHash::H1(_) => h1,
+        };
+        if let Some(computed) = computed.filter(|computed| computed != listed) {
+            let place = package.path.display();
+            reasons.push(format!(
+                "{place}: the hash listed for it is {listed}, and that of the file is {computed}"
+            ));
+        }
+    }
+    reasons
+}

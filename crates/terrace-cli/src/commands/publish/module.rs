@@ -1,0 +1,105 @@
+//! `terrace publish module`.
+
+use std::path::Path;
+
+use serde_json::json;
+use terrace_archive::{ArchiveFormat, zip_contents_warning};
+use terrace_core::api::admin::{ModuleArchiveBody, ModuleBody};
+use terrace_core::publish::{ExpectedArchive, ModulePublication, Publication};
+
+use crate::archive::pack::pack;
+use crate::archive::{Archive, Source, read_file};
+use crate::args::{ModuleArguments, RegistryArguments};
+use crate::commands::connection::{connect, registry_url};
+use crate::error::Failure;
+use crate::output::{Output, bytes, plural};
+use crate::registry::publish::{Kind, Offer};
+use crate::source::repository;
+
+/// Publishes a directory or an archive as a module.
+pub(crate) fn publish(
+    arguments: &ModuleArguments,
+    registry: &RegistryArguments,
+    output: &Output,
+) -> Result<(), Failure> {
+    let offer = offer(arguments, output)?;
+    if arguments.dry_run {
+        offer.tell(registry_url(registry)?, output);
+        return Ok(());
+    }
+    offer.publish(&connect(registry, output)?, output, || Ok(()))
+}
+
+/// A module that the core has found nothing wrong with.
+pub(crate) fn offer(arguments: &ModuleArguments, output: &Output) -> Result<Offer, Failure> {
+    let ModuleArguments {
+        address, version, ..
+    } = arguments;
+    output.progress(&format!("checking {address} {version}"));
+    let (mut archive, format) = archive(&arguments.path, output)?;
+    let body = ModuleBody {
+        archive: ModuleArchiveBody {
+            format: format.as_str().to_owned(),
+            sha256: archive.sha256.to_string(),
+            size: archive.size,
+        },
+        subdir: arguments.subdir.as_ref().map(ToString::to_string),
+        source: repository::find(&arguments.source.choice(), &arguments.path, output)
+            .map(|url| url.to_string()),
+    };
+    let module = ModulePublication::parse(address.clone(), version.clone(), &body)
+        .map_err(Failure::Refused)?;
+    for expected in Publication::Module(module).archives() {
+        check(&archive, &expected, output)?;
+        archive.filename = expected.filename;
+    }
+    Ok(Offer {
+        kind: Kind::Module,
+        address: address.to_string(),
+        version: version.to_string(),
+        description: json!(body),
+        archives: vec![archive],
+    })
+}
+
+/// The archive to send: packed now, or the user's own.
+fn archive(path: &Path, output: &Output) -> Result<(Archive, ArchiveFormat), Failure> {
+    let place = path.display().to_string();
+    if path.is_dir() {
+        let packed = pack(path)?;
+        for left_out in &packed.left_out {
+            output.progress(&format!("left out {left_out}: it may hold secrets"));
+        }
+        let archive = Archive::read(place, Source::Temporary(packed.zip))
+            .map_err(|error| Failure::Unexpected(format!("reading the packed archive: {error}")))?;
+        let (files, size) = (packed.files, bytes(archive.size));
+        output.progress(&format!("packed {} into {size}", plural(files, "file")));
+        return Ok((archive, ArchiveFormat::Zip));
+    }
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let archive = read_file(path, place.clone()).map_err(Failure::refused)?;
+    match ArchiveFormat::of_file_name(&name) {
+        Some(format) => Ok((archive, format)),
+        None => Err(Failure::refused(format!(
+            "{place} is neither a directory nor named .zip, .tar.gz or .tgz"
+        ))),
+    }
+}
+
+/// Looks into the archive as the registry will, and unpacks a zip that the registry only lists.
+fn check(archive: &Archive, expected: &ExpectedArchive, output: &Output) -> Result<(), Failure> {
+    let entries = archive.entries(expected).map_err(Failure::refused)?;
+    let refusals = expected.refusals(&entries);
+    if !refusals.is_empty() {
+        return Err(Failure::Refused(refusals));
+    }
+    if expected.format() == ArchiveFormat::Zip
+        && zip_contents_warning(archive.size, &entries).is_some()
+    {
+        archive.h1().map_err(Failure::refused)?;
+    }
+    for remark in expected.remarks(&entries) {
+        output.warning(&remark);
+    }
+    Ok(())
+}

@@ -1,0 +1,231 @@
+//! `terrace publish provider`.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::json;
+use terrace_core::api::admin::{PackageBody, ProviderBody};
+use terrace_core::model::address::ProviderAddress;
+use terrace_core::model::shasums::Shasums;
+use terrace_core::model::source::SourceUrl;
+use terrace_core::publish::ProviderPublication;
+use terrace_openpgp as openpgp;
+use terrace_openpgp::{SigningKey, TooOld};
+
+use crate::archive::{Archive, read_file};
+use crate::args::{ProviderArguments, RegistryArguments};
+use crate::clock;
+use crate::commands::connection::{connect, registry_url};
+use crate::error::Failure;
+use crate::output::{Output, plural};
+use crate::parallel;
+use crate::registry::client::Client;
+use crate::registry::publish::{Kind, Offer};
+use crate::source::dist::{Dist, Package, Protocols};
+use crate::source::repository;
+
+/// Publishes the provider in a dist directory.
+pub(crate) fn publish(
+    arguments: &ProviderArguments,
+    registry: &RegistryArguments,
+    output: &Output,
+) -> Result<(), Failure> {
+    let dist = Dist::find(&arguments.dir).map_err(Failure::Refused)?;
+    let address = ProviderAddress {
+        namespace: arguments.namespace.clone(),
+        provider_type: dist.provider_type.clone(),
+    };
+    let source = repository::find(&arguments.source.choice(), &arguments.dir, output);
+    let (offer, body) = offer(&dist, &address, source.as_ref(), output)?;
+    let too_old = signature_bytes(&body.signature).ok();
+    let too_old = too_old.and_then(|bytes| openpgp::detached_signature(&bytes).ok());
+    let too_old = too_old.and_then(|signature| TooOld::for_signature(&signature));
+    if let Some(too_old) = &too_old {
+        output.warning(&format!("the signature of SHA256SUMS: {too_old}"));
+    }
+    if arguments.dry_run {
+        output.progress("the signature is not checked against the namespace's keys in a dry run");
+        offer.tell(registry_url(registry)?, output);
+        return Ok(());
+    }
+    let client = connect(registry, output)?;
+    offer.publish(&client, output, || {
+        let key = check_signature(&client, &address, &body, output)?;
+        if let (None, Some(too_old)) = (&too_old, key.too_old()) {
+            output.warning(&format!("key {}: {too_old}", key.key_id()));
+        }
+        Ok(())
+    })
+}
+
+/// A release that the core has found nothing wrong with, and its description.
+pub(crate) fn offer(
+    dist: &Dist,
+    address: &ProviderAddress,
+    source: Option<&SourceUrl>,
+    output: &Output,
+) -> Result<(Offer, ProviderBody), Failure> {
+    let (mut body, archives) = check(dist, address, output).map_err(Failure::Refused)?;
+    body.source = source.map(ToString::to_string);
+    let offer = Offer {
+        kind: Kind::Provider,
+        address: address.to_string(),
+        version: dist.version.to_string(),
+        description: json!(body),
+        archives,
+    };
+    Ok((offer, body))
+}
+
+/// Reads everything in the directory and checks it as the registry does; every reason at once.
+fn check(
+    dist: &Dist,
+    address: &ProviderAddress,
+    output: &Output,
+) -> Result<(ProviderBody, Vec<Archive>), Vec<String>> {
+    let (packages, mut reasons) = dist.packages();
+    let (count, version) = (packages.len(), &dist.version);
+    output.progress(&format!(
+        "checking {} of {address} {version}",
+        plural(count, "package")
+    ));
+    let shasums = Shasums::parse(&dist.shasums).ok();
+    let checked = parallel::map(&packages, parallel::few_threads(), |package| {
+        check_package(package, dist, shasums.as_ref())
+    });
+    let mut bodies = Vec::new();
+    let mut archives = Vec::new();
+    for Checked {
+        body,
+        archive,
+        reasons: found,
+        remarks,
+    } in checked
+    {
+        bodies.extend(body);
+        archives.extend(archive);
+        reasons.extend(found);
+        remarks.iter().for_each(|remark| output.warning(remark));
+    }
+    let (body, found) = describe(dist, address, bodies, output);
+    reasons.extend(found);
+    if reasons.is_empty() {
+        Ok((body, archives))
+    } else {
+        Err(reasons)
+    }
+}
+
+/// The description of the release, and what is wrong with it.
+fn describe(
+    dist: &Dist,
+    address: &ProviderAddress,
+    packages: Vec<PackageBody>,
+    output: &Output,
+) -> (ProviderBody, Vec<String>) {
+    let mut reasons = Vec::new();
+    let protocols = dist.protocols().unwrap_or_else(|reason| {
+        reasons.push(reason);
+        Protocols::default()
+    });
+    if protocols.assumed && reasons.is_empty() {
+        output.warning(
+            "there is no manifest, so the plugin protocol is taken to be 5.0; if the provider \
+             speaks another one, add terraform-registry-manifest.json",
+        );
+    }
+    let signature = dist.signature();
+    let body = ProviderBody {
+        protocols: protocols.versions,
+        shasums: dist.shasums.clone(),
+        signature: signature.clone().unwrap_or_default(),
+        packages,
+        source: None,
+    };
+    let (address, version) = (address.clone(), dist.version.clone());
+    let found = ProviderPublication::parse(address, version, &body).err();
+    // What the core says about a missing signature is no news.
+    let is_news = |reason: &String| signature.is_ok() || !reason.starts_with("signature");
+    reasons.extend(found.into_iter().flatten().filter(is_news));
+    reasons.extend(signature.err());
+    (body, reasons)
+}
+
+/// What one zip is, and what is wrong with it.
+#[derive(Default)]
+struct Checked {
+    body: Option<PackageBody>,
+    archive: Option<Archive>,
+    reasons: Vec<String>,
+    remarks: Vec<String>,
+}
+
+fn check_package(package: &Package, dist: &Dist, shasums: Option<&Shasums>) -> Checked {
+    let filename = &package.filename;
+    let read = match &package.path {
+        Some(path) => read_file(path, filename.clone()),
+        None => Err(format!(
+            "SHA256SUMS lists {filename}, which is not in {}",
+            dist.directory.display()
+        )),
+    };
+    match read {
+        Ok(archive) => check_contents(archive, package, dist),
+        Err(reason) => {
+            // There is a reason already; nothing else is to be said about this one.
+            let promised = shasums.and_then(|shasums| shasums.digest_of(filename));
+            Checked {
+                body: promised.map(|promised| package.body(promised, 1, None)),
+                reasons: vec![reason],
+                ..Checked::default()
+            }
+        }
+    }
+}
+
+fn check_contents(archive: Archive, package: &Package, dist: &Dist) -> Checked {
+    let inspected = archive.inspect_provider(&dist.provider_type, &package.platform);
+    Checked {
+        body: Some(package.body(archive.sha256, archive.size, inspected.h1)),
+        archive: Some(archive),
+        reasons: inspected.reasons,
+        remarks: inspected.remarks,
+    }
+}
+
+/// Checks the signature by the namespace's keys, as clients will, before anything large is sent. Returns the key
+/// that made it.
+fn check_signature(
+    client: &Client<'_>,
+    address: &ProviderAddress,
+    body: &ProviderBody,
+    output: &Output,
+) -> Result<SigningKey, Failure> {
+    let namespace = &address.namespace;
+    let keys = client.signing_keys(namespace)?;
+    if keys.is_empty() {
+        return Err(Failure::refused(format!(
+            "namespace {namespace} has no signing keys: add yours with terrace key add {namespace} \
+             FILE"
+        )));
+    }
+    let refused = |reason: &dyn ToString| {
+        Failure::refused(format!("signature of SHA256SUMS: {}", reason.to_string()))
+    };
+    let bytes = signature_bytes(&body.signature).map_err(|error| refused(&error))?;
+    let signature = openpgp::detached_signature(&bytes).map_err(|error| refused(&error))?;
+    let signed = body.shasums.as_bytes();
+    let verified = openpgp::verify_detached(&keys, signed, &signature, clock::now().0)
+        .map_err(|error| refused(&error))?;
+    let key = verified.key.key_id();
+    output.progress(&format!("the signature is by key {key} of {namespace}"));
+    Ok(verified.key.clone())
+}
+
+/// The signature as it was on disk.
+fn signature_bytes(text: &str) -> Result<Vec<u8>, base64::DecodeError> {
+    if text.trim_start().starts_with("-----BEGIN") {
+        Ok(text.as_bytes().to_vec())
+    } else {
+        STANDARD.decode(text)
+    }
+}

@@ -1,0 +1,7 @@
+//! A Terrace registry as its publishers and operators see it: the admin API, tokens for it, and uploads.
+
+pub(crate) mod client;
+mod job_identity;
+pub(crate) mod publish;
+pub(crate) mod token_source;
+pub(crate) mod upload;

@@ -1,0 +1,338 @@
+//! The admin API, with its credential and its retries.
+
+mod operations;
+
+use terrace_base::percent::encode;
+use terrace_base::secret::Secret;
+use terrace_core::api::admin::{
+    AuditPage, KeyChangeAnswer, MirroredBody, PublishAnswer, RevokedToken, RotationBody,
+    SigningKeysDocument, StandingBody, TokenAnswer, TokenBody, TokenPage,
+};
+use terrace_core::model::address::MirroredAddress;
+use terrace_core::model::name::Namespace;
+use terrace_core::model::package::Package;
+use terrace_core::model::status::Standings;
+use terrace_core::model::token_id::TokenId;
+use terrace_core::model::version::Version;
+use terrace_openpgp::{KeyId, SigningKey, parse_signing_keys};
+use ureq::http::{Method, Request};
+
+use crate::error::Failure;
+use crate::http::{Http, Response};
+use crate::registry::token_source::TokenSource;
+
+/// A registry, and the right to change it.
+pub(crate) struct Client<'a> {
+    url: String,
+    tokens: TokenSource,
+    http: Http<'a>,
+}
+
+/// What to ask of the registry.
+struct Call<'a> {
+    method: Method,
+    path: String,
+    /// Text and its media type.
+    body: Option<(&'a str, &'static str)>,
+}
+
+impl<'a> Client<'a> {
+    /// Creates a client, after a check that the token may be sent to this URL.
+    pub(crate) fn new(url: String, tokens: TokenSource, http: Http<'a>) -> Result<Self, Failure> {
+        http.check_transport(&url, "the token")?;
+        Ok(Self { url, tokens, http })
+    }
+
+    /// The URL of the registry.
+    pub(crate) fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// The connection that archives are sent over. It has no token.
+    pub(crate) fn http(&self) -> &Http<'a> {
+        &self.http
+    }
+
+    /// Sends the description of a release.
+    pub(crate) fn publish(&self, path: &str, body: &str) -> Result<PublishAnswer, Failure> {
+        self.ask(Call {
+            method: Method::PUT,
+            path: path.to_owned(),
+            body: Some((body, "application/json")),
+        })
+    }
+
+    /// What is stored of a version of another registry's provider, if anything is.
+    pub(crate) fn mirrored(
+        &self,
+        address: &MirroredAddress,
+        version: &Version,
+    ) -> Result<Option<MirroredBody>, Failure> {
+        let answer = self.send(&Call {
+            method: Method::GET,
+            path: format!("/admin/v1/mirror/{address}/{version}"),
+            body: None,
+        })?;
+        match answer.status {
+            404 => Ok(None),
+            _ => self.read(answer).map(Some),
+        }
+    }
+
+    pub(crate) fn keys(&self, namespace: &Namespace) -> Result<SigningKeysDocument, Failure> {
+        self.ask(Call {
+            method: Method::GET,
+            path: keys_path(namespace),
+            body: None,
+        })
+    }
+
+    /// Returns the keys of a namespace, parsed to verify signatures with.
+    pub(crate) fn signing_keys(&self, namespace: &Namespace) -> Result<Vec<SigningKey>, Failure> {
+        let mut keys = Vec::new();
+        for key in self.keys(namespace)?.keys {
+            let parsed = parse_signing_keys(&key.ascii_armor).map_err(|error| {
+                Failure::Unexpected(format!(
+                    "key {} of namespace {namespace}: {error}",
+                    key.key_id
+                ))
+            })?;
+            keys.extend(parsed);
+        }
+        Ok(keys)
+    }
+
+    pub(crate) fn add_keys(
+        &self,
+        namespace: &Namespace,
+        armored: &str,
+    ) -> Result<SigningKeysDocument, Failure> {
+        self.ask(Call {
+            method: Method::PUT,
+            path: keys_path(namespace),
+            body: Some((armored, "application/pgp-keys")),
+        })
+    }
+
+    /// Says something of a key; some of what follows is done then.
+    pub(crate) fn say_of_key(
+        &self,
+        namespace: &Namespace,
+        key_id: KeyId,
+        body: &StandingBody,
+        behind: Option<&str>,
+    ) -> Result<KeyChangeAnswer, Failure> {
+        let text = serde_json::to_string(body);
+        let text = text.map_err(|error| Failure::Unexpected(error.to_string()))?;
+        let query = behind.map(|name| format!("?behind={}", encode(name)));
+        self.ask(Call {
+            method: Method::PUT,
+            path: format!(
+                "{}/{key_id}{}",
+                keys_path(namespace),
+                query.unwrap_or_default()
+            ),
+            body: Some((&text, "application/json")),
+        })
+    }
+
+    /// Removes a key that is there.
+    pub(crate) fn remove_key(&self, namespace: &Namespace, key_id: KeyId) -> Result<(), Failure> {
+        let answer = self.send(&Call {
+            method: Method::DELETE,
+            path: format!("{}/{key_id}", keys_path(namespace)),
+            body: None,
+        })?;
+        // A try whose answer was lost may have removed it.
+        if answer.is_success() || answer.status == 404 {
+            Ok(())
+        } else {
+            Err(self.failure(answer))
+        }
+    }
+
+    /// Sets the status of a package or of a version. Returns all statuses of the package.
+    pub(crate) fn say(
+        &self,
+        package: &Package,
+        version: Option<&Version>,
+        body: &StandingBody,
+    ) -> Result<Standings, Failure> {
+        let text = serde_json::to_string(body);
+        let text = text.map_err(|error| Failure::Unexpected(error.to_string()))?;
+        self.ask(Call {
+            method: Method::PUT,
+            path: standing_path(package, version),
+            body: Some((&text, "application/json")),
+        })
+    }
+
+    /// Returns the statuses of a package and of its versions.
+    pub(crate) fn standings(&self, package: &Package) -> Result<Standings, Failure> {
+        self.ask(Call {
+            method: Method::GET,
+            path: standing_path(package, None),
+            body: None,
+        })
+    }
+
+    /// Some entries of the audit log: those behind this number, from this time on.
+    pub(crate) fn audit(&self, behind: u64, since: u64) -> Result<AuditPage, Failure> {
+        self.ask(Call {
+            method: Method::GET,
+            path: format!("/admin/v1/audit?behind={behind}&since={since}"),
+            body: None,
+        })
+    }
+
+    pub(crate) fn create_token(&self, body: &TokenBody) -> Result<TokenAnswer, Failure> {
+        self.post(TOKENS.to_owned(), body)
+    }
+
+    pub(crate) fn rotate_token(
+        &self,
+        id: TokenId,
+        body: &RotationBody,
+    ) -> Result<TokenAnswer, Failure> {
+        self.post(format!("{TOKENS}/{id}/rotation"), body)
+    }
+
+    /// Some of the tokens, those behind this id.
+    pub(crate) fn tokens(&self, behind: Option<&str>) -> Result<TokenPage, Failure> {
+        let query = behind.map(|id| format!("?behind={}", encode(id)));
+        self.ask(Call {
+            method: Method::GET,
+            path: format!("{TOKENS}{}", query.unwrap_or_default()),
+            body: None,
+        })
+    }
+
+    /// Revokes a token; tells whether one with this id is known.
+    pub(crate) fn revoke_token(&self, id: TokenId) -> Result<bool, Failure> {
+        let revoked: RevokedToken = self.ask(Call {
+            method: Method::DELETE,
+            path: format!("{TOKENS}/{id}"),
+            body: None,
+        })?;
+        Ok(revoked.known)
+    }
+
+    fn post<T: serde::de::DeserializeOwned>(
+        &self,
+        path: String,
+        body: &impl serde::Serialize,
+    ) -> Result<T, Failure> {
+        let text = serde_json::to_string(body);
+        let text = text.map_err(|error| Failure::Unexpected(error.to_string()))?;
+        self.ask(Call {
+            method: Method::POST,
+            path,
+            body: Some((&text, "application/json")),
+        })
+    }
+
+    /// Asks, and reads the JSON of a success.
+    fn ask<T: serde::de::DeserializeOwned>(&self, call: Call<'_>) -> Result<T, Failure> {
+        self.read(self.send(&call)?)
+    }
+
+    fn read<T: serde::de::DeserializeOwned>(&self, answer: Response) -> Result<T, Failure> {
+        if !answer.is_success() {
+            return Err(self.failure(answer));
+        }
+        serde_json::from_str(&answer.text).map_err(|error| {
+            Failure::Unexpected(format!(
+                "{} answered with status {} and what is not understood ({error}): is it a Terrace \
+                 registry, and is this terrace of about its age?",
+                self.url, answer.status
+            ))
+        })
+    }
+
+    /// Sends with the token that is at hand. What was given to a job may have expired since: then it
+    /// gets another one, once.
+    fn send(&self, call: &Call<'_>) -> Result<Response, Failure> {
+        let token = self.tokens.token(&self.url, &self.http)?;
+        let send = |token: &Secret| {
+            self.http
+                .until_answered(&self.url, || self.send_once(call, token))
+        };
+        let answer = send(&token)?;
+        if answer.status == 401 && self.tokens.renew(&token) {
+            return send(&self.tokens.token(&self.url, &self.http)?);
+        }
+        Ok(answer)
+    }
+
+    fn send_once(&self, call: &Call<'_>, token: &Secret) -> Result<Response, ureq::Error> {
+        let request = Request::builder()
+            .method(&call.method)
+            .uri(format!("{}{}", self.url, call.path))
+            .header("accept", "application/json")
+            .header("authorization", format!("Bearer {}", token.expose()));
+        Response::read(match call.body {
+            Some((text, media_type)) => {
+                let request = request.header("content-type", media_type).body(text)?;
+                self.http.agent().run(request)?
+            }
+            None => self.http.agent().run(request.body(())?)?,
+        })
+    }
+
+    /// What an answer means that is no success.
+    fn failure(&self, answer: Response) -> Failure {
+        match answer.status {
+            401 | 403 => {
+                let (joined, what) = (answer.reasons(&self.url).join("; "), &self.tokens);
+                Failure::NotAllowed(format!("the registry refuses the token: {joined}. {what}"))
+            }
+            _ => answer.into_failure(&self.url),
+        }
+    }
+}
+
+const TOKENS: &str = "/admin/v1/tokens";
+
+fn keys_path(namespace: &Namespace) -> String {
+    format!("/admin/v1/namespaces/{namespace}/keys")
+}
+
+fn standing_path(package: &Package, version: Option<&Version>) -> String {
+    let kind = match package {
+        Package::Provider(_) => "providers",
+        Package::Module(_) => "modules",
+        Package::Mirrored(_) => "mirror",
+    };
+    let address = package.address();
+    let version = version.map(|version| format!("/{version}"));
+    format!(
+        "/admin/v1/{kind}/{address}{}/standing",
+        version.unwrap_or_default()
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_path_of_a_status_names_the_kind_of_its_package() {
+        let provider = Package::Provider("acme/widget".parse().unwrap());
+        let module = Package::Module("acme/vpc/aws".parse().unwrap());
+        let mirrored = Package::Mirrored("a.example/acme/widget".parse().unwrap());
+        let (one, other) = ("1.0.0".parse().unwrap(), "1.0.0-b".parse().unwrap());
+        for (package, version, path) in [
+            (&provider, None, "providers/acme/widget"),
+            (&provider, Some(&one), "providers/acme/widget/1.0.0"),
+            (&module, None, "modules/acme/vpc/aws"),
+            (
+                &mirrored,
+                Some(&other),
+                "mirror/a.example/acme/widget/1.0.0-b",
+            ),
+        ] {
+            let path = format!("/admin/v1/{path}/standing");
+            assert_eq!(standing_path(package, version), path);
+        }
+    }
+}

@@ -1,0 +1,301 @@
+//! What every kind of publishing has in common: describe, send what is missing, repeat.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use serde_json::{Value, json};
+use terrace_core::api::admin::{MissingArchive, PublishAnswer, Published};
+
+use crate::archive::Archive;
+use crate::error::Failure;
+use crate::http::Retries;
+use crate::output::{Output, bytes};
+use crate::registry::client::Client;
+use crate::registry::upload::{Upload, upload};
+
+/// What a release is a version of.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Kind {
+    /// A provider of another registry.
+    MirroredProvider,
+    /// A module of this registry.
+    Module,
+    /// A provider of this registry.
+    Provider,
+}
+
+/// A release that the core has found nothing wrong with.
+pub(crate) struct Offer {
+    pub(crate) kind: Kind,
+    pub(crate) address: String,
+    pub(crate) version: String,
+    /// The body of the request.
+    pub(crate) description: Value,
+    pub(crate) archives: Vec<Archive>,
+}
+
+/// What became of an offer that the registry has accepted.
+pub(crate) struct Receipt {
+    /// `created` or `unchanged`.
+    pub(crate) status: &'static str,
+    /// The names of the archives that were sent.
+    pub(crate) uploaded: Vec<String>,
+    /// What is accepted now but will not be for ever.
+    pub(crate) warnings: Vec<String>,
+}
+
+/// What `--json` prints.
+#[derive(Serialize)]
+struct Report<'a> {
+    status: &'static str,
+    kind: &'static str,
+    address: &'a str,
+    version: &'a str,
+    url: Option<String>,
+    archives: Vec<Value>,
+    uploaded: Vec<String>,
+    /// What would be sent, in a dry run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    request: Option<Value>,
+}
+
+impl Kind {
+    /// One word for `--json`.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::MirroredProvider => "mirror",
+            Self::Module => "module",
+            Self::Provider => "provider",
+        }
+    }
+
+    /// Where the admin API keeps them.
+    fn route(self) -> &'static str {
+        match self {
+            Self::MirroredProvider => "/admin/v1/mirror",
+            Self::Module => "/admin/v1/modules",
+            Self::Provider => "/admin/v1/providers",
+        }
+    }
+}
+
+impl Offer {
+    /// Where its description is sent to.
+    fn path(&self) -> String {
+        let Self {
+            kind,
+            address,
+            version,
+            ..
+        } = self;
+        // A version may hold a `+`, which stands for itself in a path.
+        format!("{}/{address}/{version}", kind.route())
+    }
+
+    /// Its archives, as `--json` lists them.
+    pub(crate) fn listed_archives(&self) -> Vec<Value> {
+        let listed = |archive: &Archive| json!({ "filename": archive.filename, "sha256": archive.sha256.to_string(), "size": archive.size });
+        self.archives.iter().map(listed).collect()
+    }
+
+    fn report<'a>(&'a self, status: &'static str, url: Option<String>) -> Report<'a> {
+        Report {
+            status,
+            kind: self.kind.as_str(),
+            address: &self.address,
+            version: &self.version,
+            url,
+            archives: self.listed_archives(),
+            uploaded: Vec::new(),
+            request: None,
+        }
+    }
+
+    /// The request that would be sent, as `--json` shows it.
+    pub(crate) fn request(&self) -> Value {
+        json!({ "method": "PUT", "path": self.path(), "body": self.description })
+    }
+
+    /// One line for each archive, as people are shown it.
+    pub(crate) fn archive_lines(&self) -> Vec<String> {
+        let line = |archive: &Archive| {
+            let (filename, size) = (&archive.filename, bytes(archive.size));
+            format!("  {filename}  {size}  sha256 {}", archive.sha256)
+        };
+        self.archives.iter().map(line).collect()
+    }
+
+    /// Says what would be sent.
+    pub(crate) fn tell(&self, url: Option<String>, output: &Output) {
+        let place = url.clone().unwrap_or_default();
+        let Self {
+            address, version, ..
+        } = self;
+        let mut lines = vec![
+            format!(
+                "{address} {version} passes the checks that can be made here. Nothing was sent; this \
+                 would be:"
+            ),
+            format!("  PUT {place}{}", self.path()),
+        ];
+        lines.extend(self.archive_lines());
+        let mut report = self.report("dry_run", url);
+        report.request = Some(self.request());
+        output.result(&lines, &report);
+    }
+
+    /// Publishes it, and says so. `before_uploads` is the last chance to find something wrong.
+    pub(crate) fn publish(
+        &self,
+        client: &Client<'_>,
+        output: &Output,
+        before_uploads: impl FnOnce() -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        let receipt = self.send(client, output, before_uploads)?;
+        for warning in &receipt.warnings {
+            output.warning(warning);
+        }
+        let url = client.url();
+        let Self {
+            address, version, ..
+        } = self;
+        let text = match receipt.status {
+            "created" => format!("published {address} {version} at {url}"),
+            _ => format!("{address} {version} is already published at {url}, with the same bytes"),
+        };
+        let mut report = self.report(receipt.status, Some(url.to_owned()));
+        report.uploaded = receipt.uploaded;
+        output.result(&[text], &report);
+        Ok(())
+    }
+
+    /// Sends its description, what the registry then misses, and the description again, until it
+    /// is published.
+    pub(crate) fn send(
+        &self,
+        client: &Client<'_>,
+        output: &Output,
+        before_uploads: impl FnOnce() -> Result<(), Failure>,
+    ) -> Result<Receipt, Failure> {
+        let (path, body) = (self.path(), self.description.to_string());
+        let mut before_uploads = Some(before_uploads);
+        let mut uploads = Uploads::new(self, client, output);
+        loop {
+            match client.publish(&path, &body)? {
+                PublishAnswer::Created(published) => {
+                    return Ok(uploads.receipt("created", published));
+                }
+                PublishAnswer::Unchanged(published) => {
+                    return Ok(uploads.receipt("unchanged", published));
+                }
+                PublishAnswer::Conflict { errors } => return Err(Failure::Conflict(errors)),
+                PublishAnswer::Invalid { errors } => return Err(Failure::Refused(errors)),
+                PublishAnswer::Incomplete { missing } => {
+                    before_uploads.take().map_or(Ok(()), |check| check())?;
+                    uploads.round(missing)?;
+                }
+            }
+        }
+    }
+}
+
+/// Rounds of uploads, each with fresh URLs from the registry, which knows best what is missing.
+///
+/// They end, since each round sends at least one archive, and none is sent more often than allowed.
+struct Uploads<'a> {
+    archives: BTreeMap<String, &'a Archive>,
+    client: &'a Client<'a>,
+    output: &'a Output,
+    /// How often each archive was tried, by its digest.
+    tries: BTreeMap<String, u32>,
+    retries: Retries,
+    /// The names of what arrived.
+    sent: Vec<&'a str>,
+    last_failure: Option<Failure>,
+}
+
+impl<'a> Uploads<'a> {
+    fn new(offer: &'a Offer, client: &'a Client<'a>, output: &'a Output) -> Self {
+        let by_digest = |archive: &'a Archive| (archive.sha256.to_string(), archive);
+        Self {
+            archives: offer.archives.iter().map(by_digest).collect(),
+            client,
+            output,
+            tries: BTreeMap::new(),
+            retries: Retries::new(u32::MAX),
+            sent: Vec::new(),
+            last_failure: None,
+        }
+    }
+
+    fn receipt(self, status: &'static str, published: Published) -> Receipt {
+        Receipt {
+            status,
+            uploaded: self.sent.into_iter().map(str::to_owned).collect(),
+            warnings: published.warnings,
+        }
+    }
+
+    /// Sends what is missing. What fails in a way that may pass is left to the next round.
+    fn round(&mut self, missing: Vec<MissingArchive>) -> Result<(), Failure> {
+        let jobs = self.jobs(&missing)?;
+        let outcomes = upload(self.client.http().agent(), &jobs, self.output);
+        let mut pause = None;
+        for ((archive, _), outcome) in jobs.iter().zip(outcomes) {
+            if !matches!(outcome, Upload::NotTried) {
+                *self.tries.entry(archive.sha256.to_string()).or_default() += 1;
+            }
+            match outcome {
+                Upload::Sent => self.sent.push(&archive.filename),
+                Upload::AlreadyThere | Upload::NotTried => {}
+                Upload::Refused(failure) => return Err(failure),
+                Upload::Failed(failure, asked) => {
+                    self.last_failure = Some(failure);
+                    pause = pause.max(Some(asked));
+                }
+            }
+        }
+        if let (Some(asked), Some(failure)) = (pause, &self.last_failure)
+            && let Some(pause) = self.retries.next(asked)
+        {
+            self.client.http().wait(failure, pause);
+        }
+        Ok(())
+    }
+
+    /// The archives that the registry means.
+    fn jobs(
+        &self,
+        missing: &[MissingArchive],
+    ) -> Result<Vec<(&'a Archive, MissingArchive)>, Failure> {
+        let most = self.client.http().retries() + 1;
+        let mut jobs = Vec::new();
+        for missing in missing {
+            let filename = &missing.filename;
+            let archive = self.archives.get(&missing.sha256).ok_or_else(|| {
+                Failure::NotAtHand(format!(
+                    "the registry asks for {filename}, which is not part of this release"
+                ))
+            })?;
+            if self.tries.get(&missing.sha256).is_some_and(|n| *n >= most) {
+                return Err(self.exhausted(filename));
+            }
+            jobs.push((*archive, missing.clone()));
+        }
+        if jobs.is_empty() {
+            return Err(Failure::Unexpected(
+                "the registry says the release is incomplete, and not what is missing".to_owned(),
+            ));
+        }
+        Ok(jobs)
+    }
+
+    fn exhausted(&self, filename: &str) -> Failure {
+        self.last_failure.clone().unwrap_or_else(|| {
+            Failure::Unexpected(format!(
+                "the registry keeps asking for archives that were sent, such as {filename}: uploads \
+                 may arrive in another bucket than the one it looks into, or the file has changed"
+            ))
+        })
+    }
+}

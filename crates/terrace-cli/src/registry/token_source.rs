@@ -1,0 +1,157 @@
+//! The source of the token that opens a registry: one that is set, or one that a CI job gets for its own.
+
+use std::fmt;
+use std::sync::Mutex;
+
+use serde::Deserialize;
+use terrace_base::secret::Secret;
+use terrace_core::auth::exchange::{EXCHANGE_PATH, request_body};
+use ureq::http::{Request, Uri};
+
+use crate::error::Failure;
+use crate::http::{Http, Response};
+use crate::registry::job_identity::JobIdentity;
+
+/// The source of the token for the registry.
+pub(crate) enum TokenSource {
+    /// A token that is set.
+    Token(Secret),
+    /// A CI job, and the token that the registry has given to it.
+    Job(JobIdentity, Mutex<Option<Secret>>),
+}
+
+/// The part of an exchange's answer that counts.
+#[derive(Deserialize)]
+struct Exchanged {
+    access_token: String,
+}
+
+impl TokenSource {
+    /// Returns the given token, or else the CI job that the environment describes.
+    pub(crate) fn find(token: Option<&str>) -> Result<Self, Failure> {
+        if let Some(token) = token {
+            let message = "the token holds a space, a line break or a character that is not ASCII";
+            let secret = checked(token).ok_or_else(|| Failure::Usage(message.to_owned()))?;
+            return Ok(Self::Token(secret));
+        }
+        let identity = JobIdentity::find(|name| std::env::var(name).ok());
+        let identity = identity.ok_or_else(|| {
+            Failure::Usage(
+                "no token: set TERRACE_TOKEN; or, in a CI that the registry trusts, let the job have \
+                 an OpenID token: in GitHub Actions by the permission `id-token: write`, elsewhere in \
+                 TERRACE_ID_TOKEN"
+                    .to_owned(),
+            )
+        })?;
+        Ok(Self::Job(identity, Mutex::default()))
+    }
+
+    /// Returns the token to send to the registry at `url`. A job that has none yet gets it now.
+    pub(crate) fn token(&self, url: &str, http: &Http<'_>) -> Result<Secret, Failure> {
+        let (identity, given) = match self {
+            Self::Token(token) => return Ok(token.clone()),
+            Self::Job(identity, given) => (identity, given),
+        };
+        let poisoned = |_| Failure::Unexpected("another thread has failed".to_owned());
+        let mut given = given.lock().map_err(poisoned)?;
+        if let Some(token) = &*given {
+            return Ok(token.clone());
+        }
+        let token = exchange(identity, url, http)?;
+        *given = Some(token.clone());
+        Ok(token)
+    }
+
+    /// Forgets a token that is not valid any more, if another one can be got.
+    pub(crate) fn renew(&self, old: &Secret) -> bool {
+        let Self::Job(_, given) = self else {
+            return false;
+        };
+        if let Ok(mut given) = given.lock()
+            && given.as_ref().is_some_and(|it| it.matches(old.expose()))
+        {
+            *given = None;
+        }
+        true
+    }
+}
+
+impl fmt::Display for TokenSource {
+    /// What to look at when it is refused.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Token(_) => "TERRACE_TOKEN must be its admin token, or a token with this scope",
+            Self::Job(..) => {
+                "It was given to this job by the rules in the registry's TERRACE_TRUSTED_PUBLISHERS"
+            }
+        })
+    }
+}
+
+/// Exchanges the token of the job for one of the registry.
+fn exchange(identity: &JobIdentity, url: &str, http: &Http<'_>) -> Result<Secret, Failure> {
+    let id_token = identity.token(http, &origin(url))?;
+    let body = request_body(id_token.expose());
+    let answer = http.until_answered(url, || {
+        let request = Request::post(format!("{url}{EXCHANGE_PATH}"))
+            .header("accept", "application/json")
+            .header("content-type", "application/x-www-form-urlencoded");
+        Response::read(http.agent().run(request.body(body.as_str())?)?)
+    })?;
+    match answer.status {
+        200 => {
+            let read = serde_json::from_str::<Exchanged>(&answer.text).ok();
+            let token = read.and_then(|read| checked(&read.access_token));
+            let told = || Failure::Unexpected(format!("{url} answered without a token"));
+            token.ok_or_else(told)
+        }
+        400 => Err(Failure::NotAllowed(
+            "the registry does not trust this job: its rules are in TERRACE_TRUSTED_PUBLISHERS; the \
+             registry's log says why"
+                .to_owned(),
+        )),
+        404 => Err(Failure::NotAllowed(format!(
+            "{url} trusts no jobs: set TERRACE_TRUSTED_PUBLISHERS there, or TERRACE_TOKEN here"
+        ))),
+        _ => Err(answer.into_failure(url)),
+    }
+}
+
+/// A token that fits into a header.
+fn checked(token: &str) -> Option<Secret> {
+    let is_plain = !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_graphic());
+    is_plain.then(|| Secret::new(token))
+}
+
+/// The registry's origin as it sees it itself, which is the audience of the job's token: in lower case,
+/// without the port that its scheme has anyway.
+fn origin(url: &str) -> String {
+    let url = url.to_ascii_lowercase();
+    let uri: Uri = url.parse().unwrap_or_default();
+    let usual = match uri.scheme_str() {
+        Some("http") => ":80",
+        _ => ":443",
+    };
+    url.strip_suffix(usual).unwrap_or(&url).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_audience_is_the_origin_as_the_registry_sees_it() {
+        for (url, seen) in [
+            (
+                "https://Registry.Example.com",
+                "https://registry.example.com",
+            ),
+            ("https://r.example.com:443", "https://r.example.com"),
+            ("https://r.example.com:80", "https://r.example.com:80"),
+            ("http://127.0.0.1:80", "http://127.0.0.1"),
+            ("http://127.0.0.1:8787", "http://127.0.0.1:8787"),
+        ] {
+            assert_eq!(origin(url), seen);
+        }
+    }
+}

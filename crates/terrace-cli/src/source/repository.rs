@@ -1,0 +1,206 @@
+//! The repository that a release is made from: as given, or as the CI job and git name it.
+
+use std::env;
+use std::path::Path;
+use std::process::Command;
+
+use terrace_core::model::source::SourceUrl;
+
+use crate::output::Output;
+
+/// The URL to publish as the repository of a release.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum RepositoryChoice {
+    /// That of the CI job or of the git remote.
+    Detected,
+    /// The given one.
+    Given(SourceUrl),
+    /// None.
+    Omitted,
+}
+
+/// Finds the URL of the repository that `directory` belongs to. `None` where nothing names one, or where the job and
+/// git disagree.
+pub(crate) fn find(
+    choice: &RepositoryChoice,
+    directory: &Path,
+    output: &Output,
+) -> Option<SourceUrl> {
+    match choice {
+        RepositoryChoice::Omitted => return None,
+        RepositoryChoice::Given(source) => return Some(source.clone()),
+        RepositoryChoice::Detected => {}
+    }
+    let of_job = of_job(|name| env::var(name).ok());
+    let of_git = of_git(directory);
+    match (of_job, of_git) {
+        (Some(job), Some(git)) if !job.as_str().eq_ignore_ascii_case(git.as_str()) => {
+            output.progress(&format!(
+                "no source is published: the job belongs to {job}, the git remote is {git}; choose by --source"
+            ));
+            None
+        }
+        (Some(job), _) => {
+            output.progress(&format!("the source is {job}; --no-source leaves it out"));
+            Some(job)
+        }
+        // Unlike that of a job, the remote may be an internal host, which a public registry would make known.
+        (None, Some(git)) => {
+            output.warning(&format!(
+                "the source {git}, which is the git remote, is published for everybody who reads the registry; \
+                 --no-source leaves it out, and --source {git} confirms it"
+            ));
+            Some(git)
+        }
+        (None, None) => None,
+    }
+}
+
+/// The repository of a job of GitHub Actions
+/// (<https://docs.github.com/en/actions/reference/workflows-and-actions/variables>) or GitLab CI
+/// (<https://docs.gitlab.com/ci/variables/predefined_variables/>).
+fn of_job(variable: impl Fn(&str) -> Option<String>) -> Option<SourceUrl> {
+    let github = || {
+        let server = variable("GITHUB_SERVER_URL")?;
+        let repository = variable("GITHUB_REPOSITORY")?;
+        format!("{server}/{repository}").parse().ok()
+    };
+    github().or_else(|| variable("CI_PROJECT_URL")?.parse().ok())
+}
+
+/// The only remote of the git repository around a directory.
+fn of_git(directory: &Path) -> Option<SourceUrl> {
+    let remotes = git(directory, &["remote"])?;
+    let mut names = remotes.lines();
+    let name = match (names.next(), names.next()) {
+        (Some(name), None) => name,
+        _ => return None,
+    };
+    web_url(&git(directory, &["remote", "get-url", name])?)
+}
+
+/// The output of a git command; `None` where there is no git or no repository.
+fn git(directory: &Path, arguments: &[&str]) -> Option<String> {
+    let directory = if directory.is_dir() {
+        directory
+    } else {
+        directory.parent()?
+    };
+    let mut command = Command::new("git");
+    // An empty path is the current directory.
+    if !directory.as_os_str().is_empty() {
+        command.arg("-C").arg(directory);
+    }
+    let output = command.args(arguments).output().ok()?;
+    let text = String::from_utf8(output.stdout).ok()?;
+    output.status.success().then(|| text.trim().to_owned())
+}
+
+/// The URL in a browser of what git fetches from: `git@github.com:acme/vpc.git` and the forms of
+/// <https://git-scm.com/docs/git-clone#_git_urls>. Credentials are left out, and a path on this machine is nobody's.
+fn web_url(remote: &str) -> Option<SourceUrl> {
+    let (scheme, rest) = match remote.split_once("://") {
+        Some((scheme @ ("https" | "http"), rest)) => (scheme, rest.to_owned()),
+        Some(("ssh" | "git" | "git+ssh", rest)) => ("https", without_port(rest)?),
+        Some(_) => return None,
+        None => ("https", of_scp(remote)?),
+    };
+    let (authority, path) = rest.split_once('/')?;
+    let host = authority
+        .rsplit_once('@')
+        .map_or(authority, |(_, host)| host);
+    let path = path.trim_matches('/');
+    let path = path.strip_suffix(".git").unwrap_or(path);
+    // A name without a dot is an alias of this machine's SSH configuration.
+    let is_public = host.contains('.') && !path.is_empty();
+    is_public.then(|| format!("{scheme}://{host}/{path}").parse().ok())?
+}
+
+/// `user@host:2222/path` without the port, which is that of SSH.
+fn without_port(rest: &str) -> Option<String> {
+    let (authority, path) = rest.split_once('/')?;
+    let host = authority.split(':').next()?;
+    Some(format!("{host}/{path}"))
+}
+
+/// `user@host:path` as `user@host/path`.
+fn of_scp(remote: &str) -> Option<String> {
+    let (authority, path) = remote.split_once(':')?;
+    let is_host = !authority.contains(['/', '\\']) && authority.len() > 1;
+    is_host.then(|| format!("{authority}/{}", path.trim_start_matches('/')))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_remote_becomes_the_url_in_a_browser() {
+        for (remote, url) in [
+            (
+                "https://github.com/acme/vpc.git",
+                "https://github.com/acme/vpc",
+            ),
+            (
+                "https://github.com/acme/vpc/",
+                "https://github.com/acme/vpc",
+            ),
+            (
+                "https://me:secret@git.acme.test/vpc",
+                "https://git.acme.test/vpc",
+            ),
+            (
+                "http://git.acme.test:3000/a/vpc.git",
+                "http://git.acme.test:3000/a/vpc",
+            ),
+            ("git@github.com:acme/vpc.git", "https://github.com/acme/vpc"),
+            (
+                "ssh://git@git.acme.test:2222/a/vpc.git",
+                "https://git.acme.test/a/vpc",
+            ),
+            ("git://git.acme.test/vpc.git", "https://git.acme.test/vpc"),
+        ] {
+            assert_eq!(web_url(remote).unwrap().as_str(), url, "{remote}");
+        }
+    }
+
+    #[test]
+    fn a_remote_that_others_cannot_open_is_no_source() {
+        for remote in [
+            "",
+            "../vpc.git",
+            "/srv/git/vpc.git",
+            "file:///srv/git/vpc.git",
+            "C:\\git\\vpc",
+            "work:acme/vpc.git",
+            "git@github.com:",
+            "https://github.com",
+            "codecommit::eu-west-1://vpc",
+        ] {
+            assert_eq!(web_url(remote), None, "{remote}");
+        }
+    }
+
+    #[test]
+    fn a_job_names_its_repository() {
+        let of = |variables: &[(&str, &str)]| {
+            let variable = |name: &str| {
+                let found = variables.iter().find(|(known, _)| *known == name);
+                found.map(|(_, value)| (*value).to_owned())
+            };
+            of_job(variable).map(|url| url.to_string())
+        };
+        let github = [
+            ("GITHUB_SERVER_URL", "https://github.com"),
+            ("GITHUB_REPOSITORY", "acme/vpc"),
+        ];
+        assert_eq!(of(&github).as_deref(), Some("https://github.com/acme/vpc"));
+        let gitlab = [("CI_PROJECT_URL", "https://gitlab.com/acme/infra/vpc")];
+        assert_eq!(
+            of(&gitlab).as_deref(),
+            Some("https://gitlab.com/acme/infra/vpc")
+        );
+        assert_eq!(of(&[]), None);
+        assert_eq!(of(&[("CI_PROJECT_URL", "")]), None);
+    }
+}

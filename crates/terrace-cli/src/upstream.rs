@@ -1,0 +1,421 @@
+//! Asking other registries: redirects under the guard, retries, tokens, and downloads.
+
+mod download;
+pub(crate) mod resolve;
+
+use std::collections::BTreeMap;
+use std::fmt::Display;
+use std::io::{self, Read as _};
+use std::str::FromStr;
+use std::time::Duration;
+
+use terrace_base::digest::Sha256;
+use terrace_base::secret::Secret;
+use terrace_core::http::guard::{Guard, UrlParts};
+use terrace_core::limits;
+use terrace_core::model::name::Hostname;
+use terrace_core::upstream::origin::{Fetch, Fetched, OriginError, Service};
+use ureq::http::{Request, Response, Uri};
+use ureq::{Agent, Body};
+
+use crate::archive::{Archive, Source};
+use crate::error::Failure;
+use crate::http;
+use crate::http::Retries;
+use crate::output::{Output, bytes};
+use crate::upstream::download::{Download, DownloadError, download};
+use crate::upstream::resolve::resolve;
+
+const TOKEN_PREFIX: &str = "TF_TOKEN_";
+
+/// Where a hostname is asked: at another address than its own, which the operator has named.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Place {
+    hostname: Hostname,
+    /// `https://`, the host, and the port if one is given.
+    url: String,
+    host: String,
+    port: u16,
+}
+
+/// Other people's registries.
+pub(crate) struct Origin<'a> {
+    agent: Agent,
+    guard: Guard,
+    places: BTreeMap<Hostname, Place>,
+    tokens: BTreeMap<String, Secret>,
+    retries: u32,
+    output: &'a Output,
+}
+
+/// Why one try did not do.
+struct Trouble {
+    failure: Failure,
+    may_pass: bool,
+    /// The pause that the server asked for.
+    asked: Option<Duration>,
+}
+
+impl Trouble {
+    fn refused(reason: impl Into<String>) -> Self {
+        Self {
+            failure: Failure::refused(reason),
+            may_pass: false,
+            asked: None,
+        }
+    }
+
+    /// It would be the same with any other server.
+    fn local(filename: &str, error: &io::Error) -> Self {
+        let directory = std::env::temp_dir();
+        Self {
+            failure: Failure::Local(format!(
+                "{filename} cannot be kept in {}, the directory for temporary files: {error}",
+                directory.display()
+            )),
+            may_pass: false,
+            asked: None,
+        }
+    }
+
+    fn http(what: &str, host: &str, error: &ureq::Error) -> Self {
+        // A request that is not made is no failure of the network.
+        if let ureq::Error::Other(reason) = error {
+            return Self::refused(format!("{what}: {reason}"));
+        }
+        let reason = http::describe(error);
+        Self {
+            failure: Failure::Unavailable(format!("{what} of {host} cannot be fetched: {reason}")),
+            may_pass: http::may_pass(error),
+            asked: None,
+        }
+    }
+}
+
+impl<'a> Origin<'a> {
+    /// `named` are the hosts that the operator asks for, which may be of a private network.
+    pub(crate) fn new(
+        places: &[Place],
+        named: impl IntoIterator<Item = Hostname>,
+        retries: u32,
+        output: &'a Output,
+    ) -> Result<Self, Failure> {
+        let mut guard = Guard::public();
+        for hostname in named {
+            guard = guard.naming(hostname.as_str(), 443);
+        }
+        for place in places {
+            guard = guard.naming(&place.host, place.port);
+        }
+        let by_hostname = |place: &Place| (place.hostname.clone(), place.clone());
+        Ok(Self {
+            agent: http::guarded_agent(guard.clone())?,
+            guard,
+            places: places.iter().map(by_hostname).collect(),
+            tokens: tokens()?,
+            retries,
+            output,
+        })
+    }
+
+    /// Finds the provider service of a host.
+    pub(crate) fn discover(&self, hostname: &Hostname) -> Result<Service, Failure> {
+        let fetch = match self.places.get(hostname) {
+            Some(place) => Service::discover_at(&place.url),
+            None => Service::discover(hostname),
+        };
+        let fetched = self.fetch(&fetch, hostname)?;
+        Service::read(&fetched).map_err(|error| failure(hostname, &error))
+    }
+
+    /// Makes a request on behalf of a host's registry.
+    pub(crate) fn fetch(&self, fetch: &Fetch, hostname: &Hostname) -> Result<Fetched, Failure> {
+        self.retrying(|| {
+            let (response, final_url) = self.follow(fetch, hostname)?;
+            let status = response.status().as_u16();
+            let content_type = response.headers().get("content-type");
+            let content_type = content_type.and_then(|value| value.to_str().ok());
+            let content_type = content_type.map(str::to_owned);
+            let mut body = Vec::new();
+            if status == 200 {
+                let reader = response.into_body().into_reader();
+                reader
+                    .take(fetch.max_bytes.saturating_add(1))
+                    .read_to_end(&mut body)
+                    .map_err(|error| Trouble::http(fetch.what, &host(&final_url), &error.into()))?;
+            }
+            Ok(Fetched {
+                status,
+                final_url,
+                content_type,
+                body,
+            })
+        })
+    }
+
+    /// Downloads an archive, and takes it only if it is the one that was promised.
+    pub(crate) fn download(
+        &self,
+        fetch: &Fetch,
+        hostname: &Hostname,
+        filename: &str,
+        promised: Sha256,
+    ) -> Result<Archive, Failure> {
+        self.retrying(|| {
+            let (response, final_url) = self.follow(fetch, hostname)?;
+            let status = response.status().as_u16();
+            let host = host(&final_url);
+            if status != 200 {
+                return Err(Trouble::refused(format!(
+                    "{filename}: {host} answers {status}"
+                )));
+            }
+            let archive = self.keep(response, filename, fetch.max_bytes);
+            let archive = archive.map_err(|error| match error {
+                DownloadError::Local(error) => Trouble::local(filename, &error),
+                DownloadError::Remote(error) => Trouble::http(filename, &host, &error.into()),
+                DownloadError::TooLong => {
+                    let most = fetch.max_bytes;
+                    Trouble::refused(format!("{filename}: it is longer than {most} bytes"))
+                }
+            })?;
+            if archive.sha256 != promised {
+                let found = archive.sha256;
+                return Err(Trouble::refused(format!(
+                    "{filename}: the origin promises sha256 {promised}, and {host} sends {found}"
+                )));
+            }
+            Ok(archive)
+        })
+    }
+
+    /// Writes a body into a file without a name.
+    fn keep(
+        &self,
+        response: Response<Body>,
+        filename: &str,
+        most: u64,
+    ) -> Result<Archive, DownloadError> {
+        let size = response.body().content_length().unwrap_or_default();
+        if size > most {
+            return Err(DownloadError::TooLong);
+        }
+        if !self.output.draws() {
+            let size = bytes(size);
+            self.output
+                .progress(&format!("downloading {filename} ({size})"));
+        }
+        let bar = self.output.upload_bar(filename, size);
+        let advance = |count| bar.advance(u64::try_from(count).unwrap_or_default());
+        let Download { file, size, sha256 } =
+            download(response.into_body().into_reader(), most, advance)?;
+        Ok(Archive {
+            filename: filename.to_owned(),
+            source: Source::Temporary(file),
+            size,
+            sha256,
+        })
+    }
+
+    /// One try: asks, and goes where it is sent, as far as the guard allows.
+    fn follow(
+        &self,
+        fetch: &Fetch,
+        hostname: &Hostname,
+    ) -> Result<(Response<Body>, String), Trouble> {
+        let what = fetch.what;
+        let mut url = match &fetch.base {
+            Some(base) => resolve(base, &fetch.reference),
+            None => fetch.reference.clone(),
+        };
+        for _ in 0..=limits::ORIGIN_REDIRECTS {
+            let uri: Uri = url
+                .parse()
+                .map_err(|_| Trouble::refused(format!("{what}: its URL is malformed")))?;
+            self.guard
+                .check(parts(&uri))
+                .map_err(|error| Trouble::refused(format!("{what}: {error}")))?;
+            let mut request = Request::get(&uri);
+            if let Some(token) = self.token(fetch, hostname, &uri) {
+                request = request.header("authorization", format!("Bearer {}", token.expose()));
+            }
+            let unreachable = |error| Trouble::http(what, uri.host().unwrap_or_default(), &error);
+            let request = request
+                .body(())
+                .map_err(|error| unreachable(error.into()))?;
+            let response = self.agent.run(request).map_err(unreachable)?;
+            let status = response.status().as_u16();
+            if http::is_passing(status) {
+                let host = uri.host().unwrap_or_default();
+                let reason = format!("{what}: {host} answers {status}");
+                return Err(Trouble {
+                    failure: Failure::Unavailable(reason),
+                    may_pass: true,
+                    asked: http::retry_after(&response),
+                });
+            }
+            let location = response.headers().get("location");
+            match location.and_then(|location| location.to_str().ok()) {
+                Some(location) if matches!(status, 301..=303 | 307 | 308) => {
+                    url = resolve(&url, location);
+                }
+                _ => return Ok((response, url)),
+            }
+        }
+        let most = limits::ORIGIN_REDIRECTS;
+        Err(Trouble::refused(format!(
+            "{what}: there are more than {most} redirects"
+        )))
+    }
+
+    /// The token for a request, if it goes to the very host that the token is for.
+    fn token(&self, fetch: &Fetch, hostname: &Hostname, uri: &Uri) -> Option<&Secret> {
+        let (host, port) = match self.places.get(hostname) {
+            Some(place) => (place.host.as_str(), place.port),
+            None => (hostname.as_str(), 443),
+        };
+        let is_its_own = uri.host() == Some(host) && uri.port_u16().unwrap_or(443) == port;
+        let token = self.tokens.get(hostname.as_str());
+        token.filter(|_| fetch.with_token && is_its_own)
+    }
+
+    fn retrying<T>(&self, once: impl Fn() -> Result<T, Trouble>) -> Result<T, Failure> {
+        let mut retries = Retries::new(self.retries);
+        loop {
+            let trouble = match once() {
+                Ok(done) => return Ok(done),
+                Err(trouble) => trouble,
+            };
+            match retries.next(trouble.asked) {
+                Some(pause) if trouble.may_pass => {
+                    let reasons = trouble.failure.reasons().join("; ");
+                    let seconds = pause.as_secs_f64();
+                    self.output
+                        .progress(&format!("{reasons}; trying again in {seconds:.1} s"));
+                    std::thread::sleep(pause);
+                }
+                _ => return Err(trouble.failure),
+            }
+        }
+    }
+}
+
+/// An error of the core, with what it is about before it.
+pub(crate) fn failure(about: impl Display, error: &OriginError) -> Failure {
+    let text = format!("{about}: {error}");
+    match error {
+        OriginError::NotAllowed { .. } => Failure::NotAllowed(format!(
+            "{text}; a token for it is given as {TOKEN_PREFIX} and its hostname with _ for each dot"
+        )),
+        OriginError::Unavailable { .. } => Failure::Unavailable(text),
+        _ => Failure::refused(text),
+    }
+}
+
+impl FromStr for Place {
+    type Err = String;
+
+    /// Reads `HOSTNAME=https://HOST[:PORT]`.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let shape = || "write it as HOSTNAME=https://HOST[:PORT]".to_owned();
+        let (hostname, url) = text.split_once('=').ok_or_else(shape)?;
+        let hostname = hostname.parse().map_err(|error| format!("{error}"))?;
+        let uri: Uri = url.parse().map_err(|_| shape())?;
+        let parts = parts(&uri);
+        let plain = matches!(uri.path(), "" | "/") && uri.query().is_none();
+        if parts.scheme != "https" || parts.has_userinfo || parts.host.is_empty() || !plain {
+            return Err(shape());
+        }
+        Ok(Self {
+            hostname,
+            url: url.trim_end_matches('/').to_owned(),
+            host: parts.host.to_owned(),
+            port: parts.port.unwrap_or(443),
+        })
+    }
+}
+
+/// What the guard looks at, read by the same code that makes the connection.
+fn parts(uri: &Uri) -> UrlParts<'_> {
+    let authority = uri.authority().map(ureq::http::uri::Authority::as_str);
+    UrlParts {
+        scheme: uri.scheme_str().unwrap_or_default(),
+        has_userinfo: authority.is_some_and(|authority| authority.contains('@')),
+        host: uri.host().unwrap_or_default(),
+        port: uri.port_u16(),
+    }
+}
+
+fn host(url: &str) -> String {
+    let uri: Uri = url.parse().unwrap_or_default();
+    uri.host().unwrap_or_default().to_owned()
+}
+
+/// The tokens in the environment by hostname, as terraform reads them: `__` in a variable's name
+/// is a dash, and `_` a dot (clients.md 8.2).
+fn tokens() -> Result<BTreeMap<String, Secret>, Failure> {
+    let mut tokens = BTreeMap::new();
+    for (name, value) in std::env::vars_os() {
+        let Some(name) = name
+            .to_str()
+            .and_then(|name| name.strip_prefix(TOKEN_PREFIX))
+        else {
+            continue;
+        };
+        let hostname = hostname_of(name);
+        match value.to_str().map(str::trim) {
+            Some("") => {}
+            Some(token) if token.bytes().all(|byte| byte.is_ascii_graphic()) => {
+                tokens.insert(hostname, Secret::new(token));
+            }
+            _ => {
+                return Err(Failure::Usage(format!(
+                    "{TOKEN_PREFIX}{name} holds a space, a line break or a character that is not \
+                     ASCII"
+                )));
+            }
+        }
+    }
+    Ok(tokens)
+}
+
+fn hostname_of(name: &str) -> String {
+    let dashed = name.replace("__", "-");
+    dashed.replace('_', ".").to_ascii_lowercase()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_is_a_hostname_and_an_https_address() {
+        let place: Place = "registry.example.com=https://10.0.0.5:8443/"
+            .parse()
+            .unwrap();
+        assert_eq!(place.url, "https://10.0.0.5:8443");
+        assert_eq!((place.host.as_str(), place.port), ("10.0.0.5", 8443));
+        for wrong in [
+            "registry.example.com",
+            "hosted=https://10.0.0.5",
+            "registry.example.com=http://10.0.0.5",
+            "registry.example.com=https://u@10.0.0.5",
+            "registry.example.com=https://10.0.0.5/v1",
+            "registry.example.com=10.0.0.5",
+        ] {
+            assert!(wrong.parse::<Place>().is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn the_name_of_a_tokens_variable_is_read_as_terraform_reads_it_8_2() {
+        for (name, hostname) in [
+            ("app_terraform_io", "app.terraform.io"),
+            ("my__registry_example_com", "my-registry.example.com"),
+            ("xn____caf__dma_fr", "xn--caf-dma.fr"),
+            ("Registry.Example.com", "registry.example.com"),
+        ] {
+            assert_eq!(hostname_of(name), hostname);
+        }
+    }
+}
