@@ -12,13 +12,13 @@ pub(crate) mod usage_error;
 use clap::{Parser, Subcommand};
 
 pub(crate) use admin::{AcceptedLoss, AdminCommand};
-pub(crate) use key::{KeyCommand, KeySaying};
+pub(crate) use key::{KeyCommand, KeyStatusArguments};
 pub(crate) use mirror::{
     MirrorAddArguments, MirrorArguments, MirrorCommand, MirrorPushArguments, MirrorSyncArguments,
 };
 pub(crate) use publish::{ModuleArguments, ProviderArguments, PublishCommand, SourceArguments};
 pub(crate) use registry::RegistryArguments;
-pub(crate) use release::{ReleaseCommand, Saying, Subject};
+pub(crate) use release::{PackageSpec, ReleaseCommand, StatusArguments};
 pub(crate) use token::TokenCommand;
 
 const EXIT_CODES: &str = "\

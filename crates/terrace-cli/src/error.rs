@@ -13,9 +13,9 @@ pub(crate) enum Failure {
     /// This machine cannot do what is needed, such as keep a file.
     #[error("{0}")]
     Local(String),
-    /// The registry asks for an archive that is no part of what is sent.
+    /// The registry asks for an archive that is not part of the release.
     #[error("{0}")]
-    NotAtHand(String),
+    UnknownArchive(String),
     /// The token is missing or wrong, or there is nothing it would open.
     #[error("{0}")]
     NotAllowed(String),
@@ -58,7 +58,7 @@ impl Failure {
     /// What a script sees.
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
-            Self::Local(_) | Self::NotAtHand(_) | Self::Unexpected(_) => 1,
+            Self::Local(_) | Self::UnknownArchive(_) | Self::Unexpected(_) => 1,
             Self::Usage(_) => 2,
             Self::Refused(_) => 3,
             Self::Several(several) => several.worst.exit_code(),
@@ -77,7 +77,7 @@ impl Failure {
             Self::Refused(_) => "refused",
             Self::Several(several) => several.worst.status(),
             Self::Unavailable(_) => "unavailable",
-            Self::NotAtHand(_) | Self::Unexpected(_) => "unexpected",
+            Self::UnknownArchive(_) | Self::Unexpected(_) => "unexpected",
             Self::Usage(_) => "usage",
         }
     }
@@ -88,7 +88,7 @@ impl Failure {
             Self::Conflict(reasons) | Self::Refused(reasons) => reasons.clone(),
             Self::Local(reason)
             | Self::NotAllowed(reason)
-            | Self::NotAtHand(reason)
+            | Self::UnknownArchive(reason)
             | Self::Unavailable(reason)
             | Self::Unexpected(reason)
             | Self::Usage(reason) => vec![reason.clone()],
@@ -103,7 +103,7 @@ impl Failure {
             Self::Usage(_) => 6,
             Self::NotAllowed(_) => 5,
             Self::Unavailable(_) => 4,
-            Self::Local(_) | Self::NotAtHand(_) | Self::Unexpected(_) => 3,
+            Self::Local(_) | Self::UnknownArchive(_) | Self::Unexpected(_) => 3,
             Self::Conflict(_) => 2,
             Self::Refused(_) => 1,
             Self::Several(several) => several.worst.urgency(),

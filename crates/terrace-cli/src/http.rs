@@ -11,7 +11,8 @@ use ureq::Agent;
 use ureq::http::Uri;
 
 pub(crate) use agent::{
-    describe, download_agent, guarded_agent, is_passing, may_pass, retry_after, text,
+    describe, download_agent, guarded_agent, is_transient_error, is_transient_status, retry_after,
+    text,
 };
 pub(crate) use response::Response;
 pub(crate) use retry::Retries;
@@ -85,7 +86,7 @@ impl<'a> Http<'a> {
         let mut retries = Retries::new(self.retries);
         loop {
             let (failure, asked) = match send() {
-                Ok(response) if is_passing(response.status) => {
+                Ok(response) if is_transient_status(response.status) => {
                     let asked = response.retry_after;
                     (response.into_failure(server), asked)
                 }
@@ -94,7 +95,7 @@ impl<'a> Http<'a> {
                     let reason = describe(&error);
                     let failure =
                         Failure::Unavailable(format!("{server} cannot be reached: {reason}"));
-                    if !may_pass(&error) {
+                    if !is_transient_error(&error) {
                         return Err(failure);
                     }
                     (failure, None)

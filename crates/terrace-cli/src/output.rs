@@ -14,7 +14,7 @@ use terrace_base::untrusted;
 use crate::error::{Failure, Several};
 use crate::output::secrets::Secrets;
 
-const BAR: &str =
+const UPLOAD_BAR: &str =
     "  {bar:24} {bytes:>11} of {total_bytes:<11} {bytes_per_sec:>13} {eta:>4}  {wide_msg}";
 
 /// How and how much to print.
@@ -181,7 +181,7 @@ impl Output {
     /// A bar for one upload; it is gone when it is dropped.
     pub(crate) fn upload_bar(&self, name: &str, size: u64) -> UploadBar {
         let bar = self.bars.add(ProgressBar::new(size));
-        if let Ok(style) = ProgressStyle::with_template(BAR) {
+        if let Ok(style) = ProgressStyle::with_template(UPLOAD_BAR) {
             bar.set_style(style);
         }
         bar.set_message(self.shown(name));
@@ -297,7 +297,7 @@ mod tests {
 
     #[test]
     fn the_template_of_a_bar_is_one() {
-        assert!(ProgressStyle::with_template(BAR).is_ok());
+        assert!(ProgressStyle::with_template(UPLOAD_BAR).is_ok());
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Asking other registries: redirects under the guard, retries, tokens, and downloads.
+//! Requests to other registries: redirects under the guard, retries, tokens, and downloads.
 
 mod download;
 pub(crate) mod resolve;
@@ -28,9 +28,9 @@ use crate::upstream::resolve::resolve;
 
 const TOKEN_PREFIX: &str = "TF_TOKEN_";
 
-/// Where a hostname is asked: at another address than its own, which the operator has named.
+/// Another address to ask for a hostname, which the operator has named.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct HostOverride {
     hostname: Hostname,
     /// `https://`, the host, and the port if one is given.
     url: String,
@@ -38,30 +38,30 @@ pub(crate) struct Place {
     port: u16,
 }
 
-/// Other people's registries.
-pub(crate) struct Origin<'a> {
+/// A client of other registries.
+pub(crate) struct Upstream<'a> {
     agent: Agent,
     guard: Guard,
-    places: BTreeMap<Hostname, Place>,
+    overrides: BTreeMap<Hostname, HostOverride>,
     tokens: BTreeMap<String, Secret>,
     retries: u32,
     output: &'a Output,
 }
 
-/// Why one try did not do.
-struct Trouble {
+/// Why one attempt failed.
+struct AttemptError {
     failure: Failure,
-    may_pass: bool,
+    is_transient: bool,
     /// The pause that the server asked for.
-    asked: Option<Duration>,
+    retry_after: Option<Duration>,
 }
 
-impl Trouble {
+impl AttemptError {
     fn refused(reason: impl Into<String>) -> Self {
         Self {
             failure: Failure::refused(reason),
-            may_pass: false,
-            asked: None,
+            is_transient: false,
+            retry_after: None,
         }
     }
 
@@ -73,8 +73,8 @@ impl Trouble {
                 "{filename} cannot be kept in {}, the directory for temporary files: {error}",
                 directory.display()
             )),
-            may_pass: false,
-            asked: None,
+            is_transient: false,
+            retry_after: None,
         }
     }
 
@@ -86,16 +86,16 @@ impl Trouble {
         let reason = http::describe(error);
         Self {
             failure: Failure::Unavailable(format!("{what} of {host} cannot be fetched: {reason}")),
-            may_pass: http::may_pass(error),
-            asked: None,
+            is_transient: http::is_transient_error(error),
+            retry_after: None,
         }
     }
 }
 
-impl<'a> Origin<'a> {
+impl<'a> Upstream<'a> {
     /// `named` are the hosts that the operator asks for, which may be of a private network.
     pub(crate) fn new(
-        places: &[Place],
+        overrides: &[HostOverride],
         named: impl IntoIterator<Item = Hostname>,
         retries: u32,
         output: &'a Output,
@@ -104,14 +104,15 @@ impl<'a> Origin<'a> {
         for hostname in named {
             guard = guard.naming(hostname.as_str(), 443);
         }
-        for place in places {
-            guard = guard.naming(&place.host, place.port);
+        for host_override in overrides {
+            guard = guard.naming(&host_override.host, host_override.port);
         }
-        let by_hostname = |place: &Place| (place.hostname.clone(), place.clone());
+        let by_hostname =
+            |host_override: &HostOverride| (host_override.hostname.clone(), host_override.clone());
         Ok(Self {
             agent: http::guarded_agent(guard.clone())?,
             guard,
-            places: places.iter().map(by_hostname).collect(),
+            overrides: overrides.iter().map(by_hostname).collect(),
             tokens: tokens()?,
             retries,
             output,
@@ -120,8 +121,8 @@ impl<'a> Origin<'a> {
 
     /// Finds the provider service of a host.
     pub(crate) fn discover(&self, hostname: &Hostname) -> Result<Service, Failure> {
-        let fetch = match self.places.get(hostname) {
-            Some(place) => Service::discover_at(&place.url),
+        let fetch = match self.overrides.get(hostname) {
+            Some(host_override) => Service::discover_at(&host_override.url),
             None => Service::discover(hostname),
         };
         let fetched = self.fetch(&fetch, hostname)?;
@@ -142,7 +143,9 @@ impl<'a> Origin<'a> {
                 reader
                     .take(fetch.max_bytes.saturating_add(1))
                     .read_to_end(&mut body)
-                    .map_err(|error| Trouble::http(fetch.what, &host(&final_url), &error.into()))?;
+                    .map_err(|error| {
+                        AttemptError::http(fetch.what, &host(&final_url), &error.into())
+                    })?;
             }
             Ok(Fetched {
                 status,
@@ -166,22 +169,22 @@ impl<'a> Origin<'a> {
             let status = response.status().as_u16();
             let host = host(&final_url);
             if status != 200 {
-                return Err(Trouble::refused(format!(
+                return Err(AttemptError::refused(format!(
                     "{filename}: {host} answers {status}"
                 )));
             }
             let archive = self.keep(response, filename, fetch.max_bytes);
             let archive = archive.map_err(|error| match error {
-                DownloadError::Local(error) => Trouble::local(filename, &error),
-                DownloadError::Remote(error) => Trouble::http(filename, &host, &error.into()),
+                DownloadError::Local(error) => AttemptError::local(filename, &error),
+                DownloadError::Remote(error) => AttemptError::http(filename, &host, &error.into()),
                 DownloadError::TooLong => {
                     let most = fetch.max_bytes;
-                    Trouble::refused(format!("{filename}: it is longer than {most} bytes"))
+                    AttemptError::refused(format!("{filename}: it is longer than {most} bytes"))
                 }
             })?;
             if archive.sha256 != promised {
                 let found = archive.sha256;
-                return Err(Trouble::refused(format!(
+                return Err(AttemptError::refused(format!(
                     "{filename}: the origin promises sha256 {promised}, and {host} sends {found}"
                 )));
             }
@@ -222,7 +225,7 @@ impl<'a> Origin<'a> {
         &self,
         fetch: &Fetch,
         hostname: &Hostname,
-    ) -> Result<(Response<Body>, String), Trouble> {
+    ) -> Result<(Response<Body>, String), AttemptError> {
         let what = fetch.what;
         let mut url = match &fetch.base {
             Some(base) => resolve(base, &fetch.reference),
@@ -231,27 +234,28 @@ impl<'a> Origin<'a> {
         for _ in 0..=limits::ORIGIN_REDIRECTS {
             let uri: Uri = url
                 .parse()
-                .map_err(|_| Trouble::refused(format!("{what}: its URL is malformed")))?;
+                .map_err(|_| AttemptError::refused(format!("{what}: its URL is malformed")))?;
             self.guard
                 .check(parts(&uri))
-                .map_err(|error| Trouble::refused(format!("{what}: {error}")))?;
+                .map_err(|error| AttemptError::refused(format!("{what}: {error}")))?;
             let mut request = Request::get(&uri);
             if let Some(token) = self.token(fetch, hostname, &uri) {
                 request = request.header("authorization", format!("Bearer {}", token.expose()));
             }
-            let unreachable = |error| Trouble::http(what, uri.host().unwrap_or_default(), &error);
+            let unreachable =
+                |error| AttemptError::http(what, uri.host().unwrap_or_default(), &error);
             let request = request
                 .body(())
                 .map_err(|error| unreachable(error.into()))?;
             let response = self.agent.run(request).map_err(unreachable)?;
             let status = response.status().as_u16();
-            if http::is_passing(status) {
+            if http::is_transient_status(status) {
                 let host = uri.host().unwrap_or_default();
                 let reason = format!("{what}: {host} answers {status}");
-                return Err(Trouble {
+                return Err(AttemptError {
                     failure: Failure::Unavailable(reason),
-                    may_pass: true,
-                    asked: http::retry_after(&response),
+                    is_transient: true,
+                    retry_after: http::retry_after(&response),
                 });
             }
             let location = response.headers().get("location");
@@ -263,15 +267,15 @@ impl<'a> Origin<'a> {
             }
         }
         let most = limits::ORIGIN_REDIRECTS;
-        Err(Trouble::refused(format!(
+        Err(AttemptError::refused(format!(
             "{what}: there are more than {most} redirects"
         )))
     }
 
     /// The token for a request, if it goes to the very host that the token is for.
     fn token(&self, fetch: &Fetch, hostname: &Hostname, uri: &Uri) -> Option<&Secret> {
-        let (host, port) = match self.places.get(hostname) {
-            Some(place) => (place.host.as_str(), place.port),
+        let (host, port) = match self.overrides.get(hostname) {
+            Some(host_override) => (host_override.host.as_str(), host_override.port),
             None => (hostname.as_str(), 443),
         };
         let is_its_own = uri.host() == Some(host) && uri.port_u16().unwrap_or(443) == port;
@@ -279,22 +283,22 @@ impl<'a> Origin<'a> {
         token.filter(|_| fetch.with_token && is_its_own)
     }
 
-    fn retrying<T>(&self, once: impl Fn() -> Result<T, Trouble>) -> Result<T, Failure> {
+    fn retrying<T>(&self, once: impl Fn() -> Result<T, AttemptError>) -> Result<T, Failure> {
         let mut retries = Retries::new(self.retries);
         loop {
-            let trouble = match once() {
+            let error = match once() {
                 Ok(done) => return Ok(done),
-                Err(trouble) => trouble,
+                Err(error) => error,
             };
-            match retries.next(trouble.asked) {
-                Some(pause) if trouble.may_pass => {
-                    let reasons = trouble.failure.reasons().join("; ");
+            match retries.next(error.retry_after) {
+                Some(pause) if error.is_transient => {
+                    let reasons = error.failure.reasons().join("; ");
                     let seconds = pause.as_secs_f64();
                     self.output
                         .progress(&format!("{reasons}; trying again in {seconds:.1} s"));
                     std::thread::sleep(pause);
                 }
-                _ => return Err(trouble.failure),
+                _ => return Err(error.failure),
             }
         }
     }
@@ -312,7 +316,7 @@ pub(crate) fn failure(about: impl Display, error: &OriginError) -> Failure {
     }
 }
 
-impl FromStr for Place {
+impl FromStr for HostOverride {
     type Err = String;
 
     /// Reads `HOSTNAME=https://HOST[:PORT]`.
@@ -390,11 +394,14 @@ mod tests {
 
     #[test]
     fn a_place_is_a_hostname_and_an_https_address() {
-        let place: Place = "registry.example.com=https://10.0.0.5:8443/"
+        let host_override: HostOverride = "registry.example.com=https://10.0.0.5:8443/"
             .parse()
             .unwrap();
-        assert_eq!(place.url, "https://10.0.0.5:8443");
-        assert_eq!((place.host.as_str(), place.port), ("10.0.0.5", 8443));
+        assert_eq!(host_override.url, "https://10.0.0.5:8443");
+        assert_eq!(
+            (host_override.host.as_str(), host_override.port),
+            ("10.0.0.5", 8443)
+        );
         for wrong in [
             "registry.example.com",
             "hosted=https://10.0.0.5",
@@ -403,7 +410,7 @@ mod tests {
             "registry.example.com=https://10.0.0.5/v1",
             "registry.example.com=10.0.0.5",
         ] {
-            assert!(wrong.parse::<Place>().is_err(), "{wrong}");
+            assert!(wrong.parse::<HostOverride>().is_err(), "{wrong}");
         }
     }
 

@@ -27,15 +27,15 @@ pub(crate) enum KeyCommand {
     },
     /// Let a key sign nothing new; what it signed stays, and whoever tries reads the reason
     #[command(after_help = EXIT_CODES)]
-    Retire(KeySaying),
+    Retire(KeyStatusArguments),
     /// Let nobody install what a key has signed
     ///
     /// Every version that it signed leaves the lists and is answered 410 with the reason.
     #[command(after_help = EXIT_CODES)]
-    Revoke(KeySaying),
+    Revoke(KeyStatusArguments),
     /// Take back that a key is retired or revoked
     #[command(after_help = EXIT_CODES)]
-    Restore(KeySaying),
+    Restore(KeyStatusArguments),
     /// Stop a key from signing new versions; what it signed stays published
     #[command(after_help = EXIT_CODES)]
     Remove {
@@ -47,7 +47,7 @@ pub(crate) enum KeyCommand {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct KeySaying {
+pub(crate) struct KeyStatusArguments {
     /// The namespace
     pub(crate) namespace: Namespace,
     /// The ID of the key: 16 hexadecimal digits, as `terrace key list` shows it

@@ -8,7 +8,7 @@ use terrace_core::model::name::Hostname;
 use terrace_core::model::platform::Platform;
 use terrace_core::upstream::origin::Constraints;
 
-use crate::upstream::Place;
+use crate::upstream::HostOverride;
 
 const EXIT_CODES: &str = "\
 Exit codes; where several versions failed in several ways, the first of 5, 6, 1, 4 and 3:
@@ -86,7 +86,7 @@ pub(crate) struct MirrorArguments {
 
     /// Ask a hostname's registry at another address, which may be of a private network
     #[arg(long = "origin", value_name = "HOSTNAME=URL")]
-    pub(crate) origins: Vec<Place>,
+    pub(crate) origins: Vec<HostOverride>,
 
     /// Check what can be checked without the zips, say what would be mirrored, and send nothing;
     /// where the registry and the token are given, the registry is asked what it has

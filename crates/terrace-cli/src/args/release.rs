@@ -18,35 +18,35 @@ pub(crate) enum ReleaseCommand {
     /// It stays as it is. Both clients print the reason on every init, of a provider; of a module there
     /// is no such thing.
     #[command(after_help = EXIT_CODES)]
-    Deprecate(Saying),
+    Deprecate(StatusArguments),
     /// Warn the users of a version that should not have been published
     ///
     /// It stays in the lists, since lock files that name it would break: the reason, which both clients
     /// print of a provider, should name the version to use instead.
     #[command(after_help = EXIT_CODES)]
-    Withdraw(Saying),
+    Withdraw(StatusArguments),
     /// Let nobody install a version any more
     ///
     /// It leaves every list and is answered 410 with the reason. Whoever has it in a lock file cannot
     /// install it again. Takes the scope admin.
     #[command(after_help = EXIT_CODES)]
-    Revoke(Saying),
+    Revoke(StatusArguments),
     /// Take back what was said
     #[command(after_help = EXIT_CODES)]
-    Restore(Saying),
+    Restore(StatusArguments),
     /// Show what is said of a package
     #[command(after_help = EXIT_CODES)]
     Show {
         /// The package, as in `deprecate`
-        address: Subject,
+        address: PackageSpec,
     },
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Saying {
+pub(crate) struct StatusArguments {
     /// <namespace>/<type> for a provider, <namespace>/<name>/<system> for a module,
     /// <hostname>/<namespace>/<type> for a mirrored provider, with @<version> behind it
-    pub(crate) address: Subject,
+    pub(crate) address: PackageSpec,
     /// Why: one line, which users read
     #[arg(long)]
     pub(crate) reason: Reason,
@@ -55,19 +55,19 @@ pub(crate) struct Saying {
 /// A package, perhaps with a version: `acme/widget@1.2.0` for a provider, `acme/vpc/aws` for a module,
 /// `registry.example.com/acme/widget` for a mirrored provider.
 #[derive(Debug, Clone)]
-pub(crate) struct Subject {
+pub(crate) struct PackageSpec {
     pub(crate) package: Package,
     pub(crate) version: Option<Version>,
 }
 
-impl Subject {
-    /// Whether it is a version.
+impl PackageSpec {
+    /// Whether it names a version.
     pub(crate) fn is_version(&self) -> bool {
         self.version.is_some()
     }
 }
 
-impl FromStr for Subject {
+impl FromStr for PackageSpec {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -102,7 +102,7 @@ impl FromStr for Subject {
     }
 }
 
-impl fmt::Display for Subject {
+impl fmt::Display for PackageSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.package.address())?;
         match &self.version {
@@ -124,14 +124,14 @@ mod tests {
             ("acme/vpc/aws", "module"),
             ("a.example/acme/widget@1.0.0-b", "mirrored"),
         ] {
-            let subject: Subject = text.parse().unwrap();
-            let found = match subject.package {
+            let spec: PackageSpec = text.parse().unwrap();
+            let found = match spec.package {
                 Package::Provider(_) => "provider",
                 Package::Module(_) => "module",
                 Package::Mirrored(_) => "mirrored",
             };
             assert_eq!(found, kind, "{text}");
-            assert_eq!(subject.to_string(), text);
+            assert_eq!(spec.to_string(), text);
         }
         for text in [
             "",
@@ -141,7 +141,7 @@ mod tests {
             "acme/widget@1",
             "acme//aws",
         ] {
-            assert!(text.parse::<Subject>().is_err(), "{text}");
+            assert!(text.parse::<PackageSpec>().is_err(), "{text}");
         }
     }
 }

@@ -10,7 +10,7 @@ use terrace_core::model::name::Namespace;
 use terrace_core::storage::release::SigningKeyDocument;
 use terrace_openpgp::{KeyId, parse_signing_keys};
 
-use crate::args::{KeyCommand, KeySaying, RegistryArguments};
+use crate::args::{KeyCommand, KeyStatusArguments, RegistryArguments};
 use crate::commands::connection::connect;
 use crate::error::Failure;
 use crate::output::Output;
@@ -24,9 +24,9 @@ pub(crate) fn run(
     match command {
         KeyCommand::Add { namespace, file } => add(namespace, file, registry, output),
         KeyCommand::List { namespace } => list(namespace, registry, output),
-        KeyCommand::Retire(saying) => say(saying, "retired", registry, output),
-        KeyCommand::Revoke(saying) => say(saying, "revoked", registry, output),
-        KeyCommand::Restore(saying) => say(saying, "active", registry, output),
+        KeyCommand::Retire(arguments) => set_status(arguments, "retired", registry, output),
+        KeyCommand::Revoke(arguments) => set_status(arguments, "revoked", registry, output),
+        KeyCommand::Restore(arguments) => set_status(arguments, "active", registry, output),
         KeyCommand::Remove { namespace, key_id } => remove(namespace, *key_id, registry, output),
     }
 }
@@ -94,17 +94,17 @@ fn remove(
 
 /// Says something of a key, or takes it back. The registry does a part of what follows at once, and
 /// tells where to go on.
-fn say(
-    saying: &KeySaying,
+fn set_status(
+    arguments: &KeyStatusArguments,
     state: &str,
     registry: &RegistryArguments,
     output: &Output,
 ) -> Result<(), Failure> {
-    let KeySaying {
+    let KeyStatusArguments {
         namespace,
         key_id,
         reason,
-    } = saying;
+    } = arguments;
     let body = StandingBody {
         state: state.to_owned(),
         reason: reason.to_string(),
@@ -112,7 +112,7 @@ fn say(
     let client = connect(registry, output)?;
     let mut behind = None;
     let document = loop {
-        let answer = client.say_of_key(namespace, *key_id, &body, behind.as_deref())?;
+        let answer = client.set_key_status(namespace, *key_id, &body, behind.as_deref())?;
         match answer.next {
             Some(next) if behind.as_ref() != Some(&next) => {
                 output.progress(&format!("releases up to {next} are done"));

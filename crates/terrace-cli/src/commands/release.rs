@@ -4,7 +4,7 @@ use terrace_core::api::admin::StandingBody;
 use terrace_core::model::status::{Standings, Statement};
 
 use super::connection::connect;
-use crate::args::{RegistryArguments, ReleaseCommand, Saying, Subject};
+use crate::args::{PackageSpec, RegistryArguments, ReleaseCommand, StatusArguments};
 use crate::error::Failure;
 use crate::output::Output;
 
@@ -16,57 +16,59 @@ pub(crate) fn run(
 ) -> Result<(), Failure> {
     match command {
         ReleaseCommand::Show { address } => show(address, registry, output),
-        ReleaseCommand::Deprecate(saying) => say(saying, "deprecated", registry, output),
-        ReleaseCommand::Withdraw(saying) => {
-            check_version(&saying.address)?;
-            say(saying, "withdrawn", registry, output)
+        ReleaseCommand::Deprecate(arguments) => {
+            set_status(arguments, "deprecated", registry, output)
         }
-        ReleaseCommand::Revoke(saying) => {
-            check_version(&saying.address)?;
-            say(saying, "revoked", registry, output)
+        ReleaseCommand::Withdraw(arguments) => {
+            check_version(&arguments.address)?;
+            set_status(arguments, "withdrawn", registry, output)
         }
-        ReleaseCommand::Restore(saying) => say(saying, "active", registry, output),
+        ReleaseCommand::Revoke(arguments) => {
+            check_version(&arguments.address)?;
+            set_status(arguments, "revoked", registry, output)
+        }
+        ReleaseCommand::Restore(arguments) => set_status(arguments, "active", registry, output),
     }
 }
 
-fn check_version(subject: &Subject) -> Result<(), Failure> {
-    if subject.is_version() {
+fn check_version(spec: &PackageSpec) -> Result<(), Failure> {
+    if spec.is_version() {
         return Ok(());
     }
-    let message = format!("{subject}: name a version, as in {subject}@1.2.0");
+    let message = format!("{spec}: name a version, as in {spec}@1.2.0");
     Err(Failure::Usage(message))
 }
 
 /// Sets the status of a release or a package.
-fn say(
-    saying: &Saying,
+fn set_status(
+    arguments: &StatusArguments,
     state: &str,
     registry: &RegistryArguments,
     output: &Output,
 ) -> Result<(), Failure> {
-    let Saying {
-        address: subject,
+    let StatusArguments {
+        address: spec,
         reason,
-    } = saying;
+    } = arguments;
     let body = StandingBody {
         state: state.to_owned(),
         reason: reason.to_string(),
     };
     let client = connect(registry, output)?;
-    let standings = client.say(&subject.package, subject.version.as_ref(), &body)?;
+    let standings = client.set_status(&spec.package, spec.version.as_ref(), &body)?;
     let text = match state {
-        "active" => format!("{subject} is what it was"),
-        "revoked" => format!("{subject} is revoked, within five minutes everywhere: {reason}"),
-        state => format!("{subject} is {state}, within a minute everywhere: {reason}"),
+        "active" => format!("{spec} is what it was"),
+        "revoked" => format!("{spec} is revoked, within five minutes everywhere: {reason}"),
+        state => format!("{spec} is {state}, within a minute everywhere: {reason}"),
     };
-    output.result(&[text], &report(subject, &standings));
+    output.result(&[text], &report(spec, &standings));
     Ok(())
 }
 
 /// Shows the statuses of a package and of its versions.
-fn show(subject: &Subject, registry: &RegistryArguments, output: &Output) -> Result<(), Failure> {
-    let standings = connect(registry, output)?.standings(&subject.package)?;
-    let address = subject.package.address();
+fn show(spec: &PackageSpec, registry: &RegistryArguments, output: &Output) -> Result<(), Failure> {
+    let standings = connect(registry, output)?.statuses(&spec.package)?;
+    let address = spec.package.address();
     let line = |what: &str, statement: &Statement| {
         let Statement {
             state, reason, by, ..
@@ -82,10 +84,10 @@ fn show(subject: &Subject, registry: &RegistryArguments, output: &Output) -> Res
     if lines.is_empty() {
         lines.push(format!("nothing is said of {address}"));
     }
-    output.result(&lines, &report(subject, &standings));
+    output.result(&lines, &report(spec, &standings));
     Ok(())
 }
 
-fn report(subject: &Subject, standings: &Standings) -> serde_json::Value {
-    serde_json::json!({ "status": "ok", "address": subject.package.address(), "standings": standings })
+fn report(spec: &PackageSpec, standings: &Standings) -> serde_json::Value {
+    serde_json::json!({ "status": "ok", "address": spec.package.address(), "standings": standings })
 }

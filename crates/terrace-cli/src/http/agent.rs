@@ -162,13 +162,13 @@ pub(crate) fn retry_after<B>(response: &Response<B>) -> Option<Duration> {
     header.to_str().ok()?.parse().ok().map(Duration::from_secs)
 }
 
-/// Whether a status may be another one soon.
-pub(crate) fn is_passing(status: u16) -> bool {
+/// Whether a request with this status may succeed when it is repeated.
+pub(crate) fn is_transient_status(status: u16) -> bool {
     status == 429 || (500..=599).contains(&status)
 }
 
-/// Whether trying again could help after this error.
-pub(crate) fn may_pass(error: &ureq::Error) -> bool {
+/// Whether a request with this error may succeed when it is repeated.
+pub(crate) fn is_transient_error(error: &ureq::Error) -> bool {
     match error {
         // rustls reports what it refuses, such as a certificate, as invalid data.
         ureq::Error::Io(error) => error.kind() != std::io::ErrorKind::InvalidData,
@@ -266,6 +266,6 @@ mod tests {
         assert!(matches!(error, ureq::Error::Other(_)), "{error}");
         let text = describe(&error);
         assert!(text.contains("this machine"), "{text}");
-        assert!(!may_pass(&error));
+        assert!(!is_transient_error(&error));
     }
 }

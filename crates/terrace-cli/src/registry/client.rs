@@ -115,7 +115,7 @@ impl<'a> Client<'a> {
     }
 
     /// Says something of a key; some of what follows is done then.
-    pub(crate) fn say_of_key(
+    pub(crate) fn set_key_status(
         &self,
         namespace: &Namespace,
         key_id: KeyId,
@@ -152,7 +152,7 @@ impl<'a> Client<'a> {
     }
 
     /// Sets the status of a package or of a version. Returns all statuses of the package.
-    pub(crate) fn say(
+    pub(crate) fn set_status(
         &self,
         package: &Package,
         version: Option<&Version>,
@@ -168,7 +168,7 @@ impl<'a> Client<'a> {
     }
 
     /// Returns the statuses of a package and of its versions.
-    pub(crate) fn standings(&self, package: &Package) -> Result<Standings, Failure> {
+    pub(crate) fn statuses(&self, package: &Package) -> Result<Standings, Failure> {
         self.ask(Call {
             method: Method::GET,
             path: standing_path(package, None),

@@ -1,4 +1,4 @@
-//! What every kind of publishing has in common: describe, send what is missing, repeat.
+//! Publishing a release of any kind: send its description, then the missing archives, and repeat.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use crate::output::{Output, bytes};
 use crate::registry::client::Client;
 use crate::registry::upload::{Upload, upload};
 
-/// What a release is a version of.
+/// The kind of a release.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Kind {
     /// A provider of another registry.
@@ -25,7 +25,7 @@ pub(crate) enum Kind {
 }
 
 /// A release that the core has found nothing wrong with.
-pub(crate) struct Offer {
+pub(crate) struct PublishRequest {
     pub(crate) kind: Kind,
     pub(crate) address: String,
     pub(crate) version: String,
@@ -34,7 +34,7 @@ pub(crate) struct Offer {
     pub(crate) archives: Vec<Archive>,
 }
 
-/// What became of an offer that the registry has accepted.
+/// The result of a request that the registry has accepted.
 pub(crate) struct Receipt {
     /// `created` or `unchanged`.
     pub(crate) status: &'static str,
@@ -79,8 +79,8 @@ impl Kind {
     }
 }
 
-impl Offer {
-    /// Where its description is sent to.
+impl PublishRequest {
+    /// The path that its description is sent to.
     fn path(&self) -> String {
         let Self {
             kind,
@@ -112,7 +112,7 @@ impl Offer {
     }
 
     /// The request that would be sent, as `--json` shows it.
-    pub(crate) fn request(&self) -> Value {
+    pub(crate) fn as_json(&self) -> Value {
         json!({ "method": "PUT", "path": self.path(), "body": self.description })
     }
 
@@ -125,8 +125,8 @@ impl Offer {
         self.archives.iter().map(line).collect()
     }
 
-    /// Says what would be sent.
-    pub(crate) fn tell(&self, url: Option<String>, output: &Output) {
+    /// Prints what would be sent to the registry at `url`.
+    pub(crate) fn show_dry_run(&self, url: Option<String>, output: &Output) {
         let place = url.clone().unwrap_or_default();
         let Self {
             address, version, ..
@@ -140,11 +140,11 @@ impl Offer {
         ];
         lines.extend(self.archive_lines());
         let mut report = self.report("dry_run", url);
-        report.request = Some(self.request());
+        report.request = Some(self.as_json());
         output.result(&lines, &report);
     }
 
-    /// Publishes it, and says so. `before_uploads` is the last chance to find something wrong.
+    /// Publishes it, and prints the result. `before_uploads` is a last check before anything large is sent.
     pub(crate) fn publish(
         &self,
         client: &Client<'_>,
@@ -215,10 +215,10 @@ struct Uploads<'a> {
 }
 
 impl<'a> Uploads<'a> {
-    fn new(offer: &'a Offer, client: &'a Client<'a>, output: &'a Output) -> Self {
+    fn new(request: &'a PublishRequest, client: &'a Client<'a>, output: &'a Output) -> Self {
         let by_digest = |archive: &'a Archive| (archive.sha256.to_string(), archive);
         Self {
-            archives: offer.archives.iter().map(by_digest).collect(),
+            archives: request.archives.iter().map(by_digest).collect(),
             client,
             output,
             tries: BTreeMap::new(),
@@ -273,7 +273,7 @@ impl<'a> Uploads<'a> {
         for missing in missing {
             let filename = &missing.filename;
             let archive = self.archives.get(&missing.sha256).ok_or_else(|| {
-                Failure::NotAtHand(format!(
+                Failure::UnknownArchive(format!(
                     "the registry asks for {filename}, which is not part of this release"
                 ))
             })?;

@@ -15,7 +15,7 @@ use crate::output::{Output, UploadBar, bytes};
 use crate::parallel;
 
 /// How many archives are sent at once.
-const PARALLEL: usize = 4;
+const PARALLEL_UPLOADS: usize = 4;
 
 /// How one upload ended.
 pub(crate) enum Upload {
@@ -37,7 +37,7 @@ pub(crate) fn upload(
     output: &Output,
 ) -> Vec<Upload> {
     let stop = AtomicBool::new(false);
-    parallel::map(jobs, PARALLEL, |(archive, missing)| {
+    parallel::map(jobs, PARALLEL_UPLOADS, |(archive, missing)| {
         if stop.load(Ordering::Relaxed) {
             return Upload::NotTried;
         }
@@ -61,7 +61,7 @@ fn send(agent: &Agent, archive: &Archive, missing: &MissingArchive, output: &Out
         // The error may quote the URL, which is a secret.
         Err(PutError::Http(error)) => {
             let reason = format!("{filename}: the upload failed: {}", http::describe(&error));
-            if http::may_pass(&error) {
+            if http::is_transient_error(&error) {
                 Upload::Failed(Failure::Unavailable(reason), None)
             } else {
                 Upload::Refused(Failure::Unavailable(reason))
@@ -139,7 +139,9 @@ fn judge(filename: &str, response: Response<Body>) -> Upload {
                         (TERRACE_S3_ENDPOINT, TERRACE_S3_BUCKET)";
             Upload::Refused(Failure::Unexpected(format!("{reason}; {hint}")))
         }
-        _ if http::is_passing(status) => Upload::Failed(Failure::Unavailable(reason), asked),
+        _ if http::is_transient_status(status) => {
+            Upload::Failed(Failure::Unavailable(reason), asked)
+        }
         _ => Upload::Refused(Failure::refused(reason)),
     }
 }

@@ -18,8 +18,8 @@ use terrace_core::model::version::Version;
 
 pub(crate) use manifest::Protocols;
 
-const PREFIX: &str = "terraform-provider-";
-const SUFFIX: &str = "_SHA256SUMS";
+const PROVIDER_PREFIX: &str = "terraform-provider-";
+const SHASUMS_SUFFIX: &str = "_SHA256SUMS";
 
 /// A directory with exactly one release of one provider.
 #[derive(Debug)]
@@ -66,7 +66,10 @@ impl Dist {
     /// That it cannot be read.
     pub(crate) fn find_all(directory: &Path) -> std::io::Result<Vec<Result<Self, Vec<String>>>> {
         let names = names(directory)?;
-        let sums = names.iter().filter(|name| name.ends_with(SUFFIX)).cloned();
+        let sums = names
+            .iter()
+            .filter(|name| name.ends_with(SHASUMS_SUFFIX))
+            .cloned();
         let sums: Vec<String> = sums.collect();
         let release = |name: String| {
             let prefix = format!("{}_", stem(&name));
@@ -100,7 +103,7 @@ impl Dist {
     /// The signature as the admin API wants it: `.sig` as GoReleaser names it, or `.asc`; binary
     /// or in ASCII armour whatever the name.
     pub(crate) fn signature(&self) -> Result<String, String> {
-        let shasums = format!("{}{SUFFIX}", self.stem());
+        let shasums = format!("{}{SHASUMS_SUFFIX}", self.stem());
         let candidates = ["sig", "asc"].map(|extension| format!("{shasums}.{extension}"));
         let Some(name) = candidates.iter().find(|name| self.names.contains(*name)) else {
             return Err(format!(
@@ -152,7 +155,7 @@ impl Dist {
 
     /// `terraform-provider-<type>_<version>`.
     fn stem(&self) -> String {
-        format!("{PREFIX}{}_{}", self.provider_type, self.version)
+        format!("{PROVIDER_PREFIX}{}_{}", self.provider_type, self.version)
     }
 }
 
@@ -186,7 +189,8 @@ fn names(directory: &Path) -> std::io::Result<BTreeSet<String>> {
 
 fn shasums_name<'n>(directory: &Path, names: &'n BTreeSet<String>) -> Result<&'n str, String> {
     let place = directory.display();
-    let is_one = |name: &&String| name.starts_with(PREFIX) && name.ends_with(SUFFIX);
+    let is_one =
+        |name: &&String| name.starts_with(PROVIDER_PREFIX) && name.ends_with(SHASUMS_SUFFIX);
     let found: Vec<&String> = names.iter().filter(is_one).collect();
     match found.as_slice() {
         [one] => Ok(one),
@@ -199,7 +203,7 @@ fn shasums_name<'n>(directory: &Path, names: &'n BTreeSet<String>) -> Result<&'n
                 format!("; but there is {name}: set checksum.name_template in .goreleaser.yml")
             });
             Err(format!(
-                "{place} holds no {PREFIX}<type>_<version>{SUFFIX}{but}"
+                "{place} holds no {PROVIDER_PREFIX}<type>_<version>{SHASUMS_SUFFIX}{but}"
             ))
         }
         several => {
@@ -214,26 +218,28 @@ fn shasums_name<'n>(directory: &Path, names: &'n BTreeSet<String>) -> Result<&'n
 }
 
 fn stem(shasums_name: &str) -> &str {
-    shasums_name.strip_suffix(SUFFIX).unwrap_or(shasums_name)
+    shasums_name
+        .strip_suffix(SHASUMS_SUFFIX)
+        .unwrap_or(shasums_name)
 }
 
 /// A type has no `_` in it.
 fn parse_stem(stem: &str) -> Result<(ProviderType, Version), Vec<String>> {
-    let rest = stem.strip_prefix(PREFIX).unwrap_or(stem);
+    let rest = stem.strip_prefix(PROVIDER_PREFIX).unwrap_or(stem);
     let (provider_type, version) = rest.split_once('_').unwrap_or((rest, ""));
     match (provider_type.parse(), version.parse()) {
         (Ok(provider_type), Ok(version)) => {
             let parsed = (provider_type, version);
-            if format!("{PREFIX}{}_{}", parsed.0, parsed.1) == stem {
+            if format!("{PROVIDER_PREFIX}{}_{}", parsed.0, parsed.1) == stem {
                 Ok(parsed)
             } else {
                 Err(vec![format!(
-                    "{stem}{SUFFIX}: write the type in lower case"
+                    "{stem}{SHASUMS_SUFFIX}: write the type in lower case"
                 )])
             }
         }
         (provider_type, version) => {
-            let name = |reason: String| format!("{stem}{SUFFIX}: {reason}");
+            let name = |reason: String| format!("{stem}{SHASUMS_SUFFIX}: {reason}");
             let mut reasons = Vec::new();
             reasons.extend(provider_type.err().map(|error| name(error.to_string())));
             reasons.extend(version.err().map(|error| name(error.to_string())));

@@ -10,7 +10,7 @@ use ignore::{DirEntry, WalkBuilder};
 
 /// Never part of a module, as with terraform's own packing of configurations: version control,
 /// what `terraform init` installs, and the CLI configuration with its credentials.
-const NEVER: [&str; 4] = [".git", ".terraform", ".terraformrc", "terraform.rc"];
+const NEVER_PACKED: [&str; 4] = [".git", ".terraform", ".terraformrc", "terraform.rc"];
 
 /// What there is to pack.
 #[derive(Debug)]
@@ -149,7 +149,7 @@ fn is_part(top: &Path, entry: &DirEntry, passed_over: &Mutex<PassedOver>) -> boo
 }
 
 fn is_never_part(name: &OsStr) -> bool {
-    NEVER.contains(&lower_case(name).as_str())
+    NEVER_PACKED.contains(&lower_case(name).as_str())
 }
 
 fn lower_case(name: &OsStr) -> String {

@@ -24,12 +24,12 @@ use crate::error::Failure;
 use crate::output::plural;
 
 /// The format that is written here.
-const FORMAT: &str = "terrace export 1";
+const EXPORT_FORMAT: &str = "terrace export 1";
 
 const SUMMARY: &str = "export.json";
 const SUMS: &str = "SHA256SUMS";
 const FACTS: &str = "facts/";
-const NEW: &str = "new";
+const STAGING: &str = "new";
 const JSON: &str = ".json";
 
 /// The longest file that is read whole: [`SUMS`] of some hundred thousand files.
@@ -67,7 +67,7 @@ pub(crate) struct Backup {
 impl Summary {
     pub(super) fn new(registry: &str) -> Self {
         Self {
-            format: FORMAT.to_owned(),
+            format: EXPORT_FORMAT.to_owned(),
             registry: registry.to_owned(),
             documents: 0,
             archives: 0,
@@ -89,7 +89,7 @@ impl Backup {
             .next()
             .is_none();
         if !is_empty {
-            copy.take_new()?;
+            copy.promote_staged()?;
             let of = copy.summary()?.registry;
             if of != registry {
                 let told = format!(
@@ -99,7 +99,7 @@ impl Backup {
                 return Err(Failure::refused(told));
             }
         }
-        let unfinished = root.join(NEW);
+        let unfinished = root.join(STAGING);
         if unfinished.exists() {
             fs::remove_dir_all(&unfinished).map_err(|error| local(&unfinished, &error))?;
         }
@@ -111,7 +111,7 @@ impl Backup {
         let copy = Self {
             root: root.to_owned(),
         };
-        copy.take_new()?;
+        copy.promote_staged()?;
         let summary = copy.summary()?;
         let bytes = copy.read(SUMS)?;
         if summary.sha256sums != Some(Sha256::of(&bytes)) {
@@ -173,10 +173,10 @@ impl Backup {
             ))
         })?;
         let summary: Summary = serde_json::from_slice(&bytes).map_err(|error| refused(&error))?;
-        match summary.format == FORMAT {
+        match summary.format == EXPORT_FORMAT {
             true => Ok(summary),
             false => Err(refused(&format!(
-                "its format is {:?}, and {FORMAT:?} is known",
+                "its format is {:?}, and {EXPORT_FORMAT:?} is known",
                 summary.format
             ))),
         }
@@ -215,11 +215,11 @@ impl Backup {
         summary.sha256sums = Some(Sha256::of(text.as_bytes()));
         let text = serde_json::to_string_pretty(&summary).unwrap_or_default();
         self.write(&staged(SUMMARY), format!("{text}\n").as_bytes())?;
-        self.take_new()
+        self.promote_staged()
     }
 
     /// Puts what was staged into its place, if all of it had come: also what somebody else was stopped at.
-    fn take_new(&self) -> Result<(), Failure> {
+    fn promote_staged(&self) -> Result<(), Failure> {
         let Ok(summary) = self.read(&staged(SUMMARY)) else {
             return Ok(());
         };
@@ -240,7 +240,7 @@ impl Backup {
             let moved = fs::create_dir_all(parent).and_then(|()| fs::rename(&from, &to));
             moved.map_err(|error| local(&to, &error))?;
         }
-        let empty = self.root.join(NEW);
+        let empty = self.root.join(STAGING);
         fs::remove_dir_all(&empty).map_err(|error| local(&empty, &error))
     }
 
@@ -336,7 +336,7 @@ impl Backup {
 
 /// Where a file waits for others.
 fn staged(path: &str) -> String {
-    format!("{NEW}/{path}")
+    format!("{STAGING}/{path}")
 }
 
 fn read_line(line: &str) -> Option<(String, Sha256)> {
@@ -466,7 +466,7 @@ mod tests {
         let (copy, sums) = (copy, copied(root.path(), b"{}").1);
         let (_, _, read) = Backup::open(root.path()).unwrap();
         assert_eq!(read, sums);
-        assert!(!root.path().join(NEW).exists());
+        assert!(!root.path().join(STAGING).exists());
         copy.write(SUMS, b"").unwrap();
         assert!(Backup::open(root.path()).is_err());
         assert!(Backup::create(root.path(), "https://b.test").is_err());
@@ -485,7 +485,7 @@ mod tests {
         assert_eq!(copy.document(KEYS, &Sha256::of(b"old")).unwrap(), "old");
         // What broke off is begun anew.
         Backup::create(root.path(), "https://a.test").unwrap();
-        assert!(!root.path().join(NEW).exists());
+        assert!(!root.path().join(STAGING).exists());
     }
 
     #[test]
@@ -508,7 +508,7 @@ mod tests {
             let (copy, _, read) = Backup::open(root.path()).unwrap();
             assert_eq!(read, sums, "{moved:?}");
             assert_eq!(copy.document(KEYS, &sums[KEYS]).unwrap(), "new");
-            assert!(!root.path().join(NEW).exists());
+            assert!(!root.path().join(STAGING).exists());
         }
     }
 

@@ -23,7 +23,7 @@ use crate::commands::publish::provider;
 use crate::error::Failure;
 use crate::output::{Output, plural, were};
 use crate::registry::client::Client;
-use crate::registry::publish::Offer;
+use crate::registry::publish::PublishRequest;
 use crate::source::dist::Dist;
 
 const KEYS: &str = "signing-keys.json";
@@ -168,17 +168,17 @@ fn import_namespace(
     for place in directories(directory)? {
         let found = Dist::find_all(&place).map_err(|error| unreadable(&place, &error))?;
         for dist in found {
-            let offer = match dist {
+            let request = match dist {
                 Ok(dist) => {
                     let address = ProviderAddress {
                         namespace: namespace.clone(),
                         provider_type: dist.provider_type.clone(),
                     };
-                    provider::offer(&dist, &address, None, output).map(|(offer, _)| offer)
+                    provider::prepare(&dist, &address, None, output).map(|(request, _)| request)
                 }
                 Err(reasons) => Err(Failure::Refused(reasons)),
             };
-            publish(offer, &place, client, output, done)?;
+            publish(request, &place, client, output, done)?;
         }
     }
     Ok(())
@@ -221,7 +221,7 @@ fn import_modules(
             dry_run: false,
         };
         publish(
-            module::offer(&arguments, output),
+            module::prepare(&arguments, output),
             &path,
             client,
             output,
@@ -233,15 +233,15 @@ fn import_modules(
 
 /// Publishes a version. One that is wrong does not end the others; a registry that cannot be reached does.
 fn publish(
-    offer: Result<Offer, Failure>,
+    request: Result<PublishRequest, Failure>,
     place: &Path,
     client: &Client<'_>,
     output: &Output,
     done: &mut Done,
 ) -> Result<(), Failure> {
-    let sent = offer.and_then(|offer| {
-        let receipt = offer.send(client, output, || Ok(()))?;
-        Ok((format!("{} {}", offer.address, offer.version), receipt))
+    let sent = request.and_then(|request| {
+        let receipt = request.send(client, output, || Ok(()))?;
+        Ok((format!("{} {}", request.address, request.version), receipt))
     });
     match sent {
         Ok((what, receipt)) => {

@@ -11,11 +11,11 @@ use terrace_core::storage::key::FactKey;
 use crate::output::plural;
 
 /// The members that are named in a message.
-const NAMED: usize = 3;
+const NAMED_MEMBERS: usize = 3;
 
 /// Says how a document of the registry differs from that of the copy. Where the former cannot be read, that they
 /// differ is all there is to say.
-pub(super) fn told(key: &str, there: Option<&str>, copied: &str) -> String {
+pub(super) fn describe(key: &str, there: Option<&str>, copied: &str) -> String {
     let members = there.and_then(|there| members(there, copied));
     let members = members.map_or_else(String::new, |members| format!(": {members}"));
     let what = match there.and_then(|there| has_same_bytes(key, there, copied)) {
@@ -51,8 +51,8 @@ fn members(there: &str, copied: &str) -> Option<String> {
     );
     let mut found = Vec::new();
     compare("", Some(&there), Some(&copied), &mut found);
-    let more = found.len().saturating_sub(NAMED);
-    found.truncate(NAMED);
+    let more = found.len().saturating_sub(NAMED_MEMBERS);
+    found.truncate(NAMED_MEMBERS);
     if more > 0 {
         found.push(plural(more, "more member"));
     }
@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn a_release_of_another_day_has_the_same_bytes() {
-        let told = told(KEY, Some(&release(0, "a")), &release(86_400, "a"));
+        let told = describe(KEY, Some(&release(0, "a")), &release(86_400, "a"));
         assert_eq!(
             told,
             format!(
@@ -128,7 +128,7 @@ mod tests {
 
     #[test]
     fn a_release_with_another_archive_has_other_bytes() {
-        let told = told(KEY, Some(&release(0, "a")), &release(0, "b"));
+        let told = describe(KEY, Some(&release(0, "a")), &release(0, "b"));
         let start = format!("{KEY} is there with other bytes: archive.sha256 (\"aaaa");
         assert!(told.starts_with(&start), "{told}");
     }
@@ -136,7 +136,7 @@ mod tests {
     #[test]
     fn other_documents_have_other_contents() {
         let told_of = |there| {
-            told(
+            describe(
                 "keys/acme",
                 there,
                 r#"{"keys":[1,{"a":"x"}],"b":1,"c":1,"d":1}"#,

@@ -25,7 +25,7 @@ use crate::parallel;
 use crate::registry::client::Client;
 
 /// How many archives are fetched at once.
-const PARALLEL: usize = 4;
+const PARALLEL_DOWNLOADS: usize = 4;
 
 /// What has become of an archive.
 enum Fetched {
@@ -180,7 +180,7 @@ fn fetch_all(
     let mut fetched = 0;
     loop {
         let page = client.archives(behind.as_deref(), true)?;
-        let results = parallel::map(&page.archives, PARALLEL, |archive| {
+        let results = parallel::map(&page.archives, PARALLEL_DOWNLOADS, |archive| {
             fetch(&agent, copy, archive, output)
         });
         let mut passing = None;
@@ -260,7 +260,7 @@ fn download(
     // The error may quote the URL, which is a secret.
     let response = agent.get(url).call().map_err(|error| {
         let failure = Failure::Unavailable(format!("{key}: {}", http::describe(&error)));
-        match http::may_pass(&error) {
+        match http::is_transient_error(&error) {
             true => Fetched::Failed(failure),
             false => Fetched::Refused(failure),
         }
@@ -272,7 +272,7 @@ fn download(
             // The URL may have expired while others came.
             403 => Fetched::Failed(Failure::NotAllowed(reason)),
             404 => Fetched::Failed(Failure::Unexpected(format!("{reason}: it is gone"))),
-            _ if http::is_passing(status) => Fetched::Failed(Failure::Unavailable(reason)),
+            _ if http::is_transient_status(status) => Fetched::Failed(Failure::Unavailable(reason)),
             _ => Fetched::Refused(Failure::Unexpected(reason)),
         });
     }

@@ -25,7 +25,7 @@ use crate::registry::client::Client;
 use crate::registry::upload::{Upload, upload};
 
 /// In which order documents are restored: what is referred to comes first.
-const ORDER: [&str; 9] = [
+const RESTORE_ORDER: [&str; 9] = [
     // What is revoked must not be to be had in between.
     "revocations/",
     "keys/",
@@ -95,7 +95,7 @@ fn import_copy(root: &Path, client: &Client<'_>, output: &Output) -> Result<(), 
     output.progress("making the indices");
     let indexed = reindex::walk(client, None, &[], output)?;
     for release in &indexed.lost {
-        output.warning(&reindex::told_lost(release));
+        output.warning(&reindex::describe_lost(release));
     }
     let RestoreAnswer {
         created,
@@ -139,7 +139,7 @@ fn conflict_reasons(client: &Client<'_>, copy: &Backup, keys: &[String]) -> Vec<
             .flatten();
         let there = there.and_then(|page| page.facts.into_iter().find(|fact| fact.key == *key));
         let there = there.map(|fact| fact.document);
-        difference::told(key, there.as_deref(), &String::from_utf8_lossy(&copied))
+        difference::describe(key, there.as_deref(), &String::from_utf8_lossy(&copied))
     };
     keys.iter().enumerate().map(reason).collect()
 }
@@ -247,7 +247,11 @@ fn restore(
     }
     keys.retain(|(key, ..)| !Log::has(key));
     let total = keys.len();
-    let rank = |key: &str| ORDER.iter().position(|prefix| key.starts_with(prefix));
+    let rank = |key: &str| {
+        RESTORE_ORDER
+            .iter()
+            .position(|prefix| key.starts_with(prefix))
+    };
     keys.sort_by(|one, other| (rank(&one.0), &one.0).cmp(&(rank(&other.0), &other.0)));
     let mut batch = Batch::new(client);
     for (key, path, sha256) in keys {

@@ -48,7 +48,7 @@ pub(crate) fn reindex(
         ));
     }
     if !lost.is_empty() {
-        return Err(Failure::Refused(lost.iter().map(told_lost).collect()));
+        return Err(Failure::Refused(lost.iter().map(describe_lost).collect()));
     }
     let text = format!(
         "looked at {looked_at}, wrote {} anew, removed {}",
@@ -61,7 +61,7 @@ pub(crate) fn reindex(
 }
 
 /// What there is to say of a release that is lost.
-pub(super) fn told_lost(release: &String) -> String {
+pub(super) fn describe_lost(release: &String) -> String {
     format!(
         "{release} was published, and its release is missing: bring it back from a copy (terrace admin import), publish \
          the same bytes again, or accept that it is lost (terrace admin reindex --accept-loss {release})"

@@ -37,7 +37,7 @@ pub(super) fn each_fact_or(
     // What a client pushes while this goes on may be listed without what it refers to, which was stored
     // before, and has been listed before: so what others refer to is listed again.
     let again: &[&str] = match prefix {
-        "" => &AGAIN,
+        "" => &LISTED_TWICE,
         _ => &[],
     };
     for (at, prefix) in [prefix].iter().chain(again).enumerate() {
@@ -54,7 +54,9 @@ pub(super) fn each_fact_or(
                 })?;
             }
             for fact in page.facts {
-                let is_referred_to = AGAIN.iter().any(|prefix| fact.key.starts_with(prefix));
+                let is_referred_to = LISTED_TWICE
+                    .iter()
+                    .any(|prefix| fact.key.starts_with(prefix));
                 if is_referred_to && !pushed.insert(fact.key.clone()) {
                     continue;
                 }
@@ -74,7 +76,7 @@ pub(super) fn each_fact_or(
 }
 
 /// What others that are pushed refer to, those first that refer to the rest: tags refer to manifests.
-const AGAIN: [&str; 2] = ["oci/manifests/", "oci/links/"];
+const LISTED_TWICE: [&str; 2] = ["oci/manifests/", "oci/links/"];
 
 /// All stored bytes, by their keys, and the registry's time when it began to list them.
 pub(super) fn all_archives(

@@ -15,16 +15,16 @@ use terrace_core::model::own_hosts::OwnHosts;
 use terrace_core::model::version::Version;
 use terrace_core::upstream::origin::{OriginVersion, OriginVersions, Service};
 
-use super::circuit_breaker::Endurance;
+use super::circuit_breaker::CircuitBreaker;
 use super::report::{Outcome, Report, VersionReport};
 use crate::args::{MirrorAddArguments, MirrorArguments, MirrorSyncArguments, RegistryArguments};
 use crate::commands::connection::{connect, connect_if_given, registry_url};
 use crate::error::Failure;
 use crate::output::Output;
 use crate::registry::client::Client;
-use crate::upstream::{Origin, failure};
-use selection::{Choice, Found, PassedOver, Wanted};
-use version::Trouble;
+use crate::upstream::{Upstream, failure};
+use selection::{ProviderSelection, Selections, SkippedSource, VersionSelection};
+use version::MirrorError;
 
 /// Mirrors one provider.
 pub(crate) fn add(
@@ -32,13 +32,13 @@ pub(crate) fn add(
     registry: &RegistryArguments,
     output: &Output,
 ) -> Result<(), Failure> {
-    let choice = match &arguments.versions {
-        Some(constraints) => Choice::All(constraints.clone()),
-        None => Choice::Newest(None),
+    let versions = match &arguments.versions {
+        Some(constraints) => VersionSelection::All(constraints.clone()),
+        None => VersionSelection::Newest(None),
     };
-    let wanted = Wanted {
+    let selection = ProviderSelection {
         address: arguments.address.clone(),
-        choice,
+        versions,
         platforms: arguments.mirror.platforms.clone(),
         lock: None,
     };
@@ -51,7 +51,7 @@ pub(crate) fn add(
         )));
     }
     let named = vec![hostname.clone()];
-    let found = Found::of(wanted);
+    let found = Selections::of(selection);
     run(found, named, &arguments.mirror, registry, output)
 }
 
@@ -61,23 +61,23 @@ pub(crate) fn sync(
     registry: &RegistryArguments,
     output: &Output,
 ) -> Result<(), Failure> {
-    let mut found = Found::default();
+    let mut found = Selections::default();
     for file in &arguments.files {
         found.extend(files::read(file, &arguments.default_host)?);
     }
-    for wanted in &mut found.wanted {
+    for selection in &mut found.providers {
         if !arguments.mirror.platforms.is_empty() {
-            wanted.platforms.clone_from(&arguments.mirror.platforms);
+            selection.platforms.clone_from(&arguments.mirror.platforms);
         }
     }
     if let Some(url) = registry_url(registry)? {
-        found.pass_over(|hostname| OwnHosts::new(&url, &[]).include(hostname));
+        found.skip(|hostname| OwnHosts::new(&url, &[]).include(hostname));
     }
     run(found, Vec::new(), &arguments.mirror, registry, output)
 }
 
 fn run(
-    found: Found,
+    found: Selections,
     named: Vec<Hostname>,
     arguments: &MirrorArguments,
     registry: &RegistryArguments,
@@ -90,7 +90,7 @@ fn run(
     };
     let is_one = !named.is_empty();
     let mut mirror = Mirror {
-        origin: Origin::new(&arguments.origins, named, registry.retries, output)?,
+        upstream: Upstream::new(&arguments.origins, named, registry.retries, output)?,
         report: Report {
             url: client.as_ref().map(|client| client.url().to_owned()),
             dry_run: arguments.dry_run,
@@ -99,25 +99,25 @@ fn run(
         },
         client,
         output,
-        endurance: Endurance::default(),
+        breaker: CircuitBreaker::default(),
         is_one,
     };
-    for PassedOver { source, reason } in found.passed_over {
+    for SkippedSource { source, reason } in found.skipped {
         mirror.note(source, None, Outcome::Skipped(reason));
     }
-    for wanted in &found.wanted {
-        mirror.provider(wanted);
+    for selection in &found.providers {
+        mirror.provider(selection);
     }
     mirror.report.tell(output)
 }
 
 /// A run: where things come from, where they go, and what became of them.
 struct Mirror<'a> {
-    origin: Origin<'a>,
+    upstream: Upstream<'a>,
     /// A dry run does without.
     client: Option<Client<'a>>,
     output: &'a Output,
-    endurance: Endurance,
+    breaker: CircuitBreaker,
     /// Whether one provider was named, for which nothing to do is a failure.
     is_one: bool,
     report: Report,
@@ -125,16 +125,16 @@ struct Mirror<'a> {
 
 impl Mirror<'_> {
     /// Mirrors the versions of one provider. What is wrong with one does not keep the others.
-    fn provider(&mut self, wanted: &Wanted) {
-        let address = wanted.address.to_string();
-        if self.endurance.is_over() {
+    fn provider(&mut self, selection: &ProviderSelection) {
+        let address = selection.address.to_string();
+        if self.breaker.is_open() {
             return self.note(address, None, Outcome::NotTried);
         }
-        let (service, list) = match self.list(wanted) {
+        let (service, list) = match self.list(selection) {
             Ok(asked) => asked,
             Err(failure) => return self.note(address, None, Outcome::Failed(failure)),
         };
-        let chosen = match choose(wanted, &list) {
+        let chosen = match choose(selection, &list) {
             Ok(chosen) => chosen,
             Err(reason) => {
                 return self.note(address, None, Outcome::Failed(Failure::refused(reason)));
@@ -142,14 +142,14 @@ impl Mirror<'_> {
         };
         let mut is_anywhere = chosen.is_empty();
         for version in chosen {
-            if !self.has_platforms(wanted, version) {
+            if !self.has_platforms(selection, version) {
                 continue;
             }
             is_anywhere = true;
-            let outcome = if self.endurance.is_over() {
+            let outcome = if self.breaker.is_open() {
                 Outcome::NotTried
             } else {
-                self.try_version(wanted, &service, version)
+                self.try_version(selection, &service, version)
             };
             self.note(address.clone(), Some(version.version.to_string()), outcome);
         }
@@ -159,20 +159,20 @@ impl Mirror<'_> {
         }
     }
 
-    /// Whether the origin has a version for any platform that is wanted; tells which it lacks.
-    fn has_platforms(&mut self, wanted: &Wanted, found: &OriginVersion) -> bool {
-        let missing = wanted.missing(&found.platforms);
+    /// Whether the origin has a version for any selected platform; warns of those that it lacks.
+    fn has_platforms(&mut self, selection: &ProviderSelection, found: &OriginVersion) -> bool {
+        let missing = selection.missing(&found.platforms);
         if missing.is_empty() {
             return true;
         }
-        let has_any = wanted
+        let has_any = selection
             .platforms
             .iter()
             .any(|named| !missing.contains(named));
         let missing: Vec<String> = missing.iter().map(ToString::to_string).collect();
         let reason = format!("the origin has it not for {}", missing.join(", "));
-        let (address, version) = (wanted.address.to_string(), found.version.to_string());
-        if wanted.lock.is_some() {
+        let (address, version) = (selection.address.to_string(), found.version.to_string());
+        if selection.lock.is_some() {
             // Whoever has a lock file depends on that very version.
             let failed = Outcome::Failed(Failure::refused(reason));
             self.note(address, Some(version), failed);
@@ -187,16 +187,16 @@ impl Mirror<'_> {
 
     fn try_version(
         &mut self,
-        wanted: &Wanted,
+        selection: &ProviderSelection,
         service: &Service,
         version: &OriginVersion,
     ) -> Outcome {
-        let outcome = match self.version(wanted, service, version) {
+        let outcome = match self.version(selection, service, version) {
             Ok(outcome) => outcome,
-            Err(Trouble::OfRegistry(failure)) => Outcome::Failed(failure),
-            Err(Trouble::Other(failure)) => return Outcome::Failed(failure),
+            Err(MirrorError::Registry(failure)) => Outcome::Failed(failure),
+            Err(MirrorError::Other(failure)) => return Outcome::Failed(failure),
         };
-        self.endurance.note(&outcome);
+        self.breaker.record(&outcome);
         outcome
     }
 
@@ -210,11 +210,11 @@ impl Mirror<'_> {
     }
 
     /// Asks which versions there are.
-    fn list(&self, wanted: &Wanted) -> Result<(Service, OriginVersions), Failure> {
-        let address = &wanted.address;
-        let service = self.origin.discover(&address.hostname)?;
+    fn list(&self, selection: &ProviderSelection) -> Result<(Service, OriginVersions), Failure> {
+        let address = &selection.address;
+        let service = self.upstream.discover(&address.hostname)?;
         let fetch = OriginVersions::ask(&service, address);
-        let fetched = self.origin.fetch(&fetch, &address.hostname)?;
+        let fetched = self.upstream.fetch(&fetch, &address.hostname)?;
         let list = OriginVersions::read(&fetch, &fetched)
             .map_err(|error| failure(&address.hostname, &error))?;
         for skipped in &list.skipped {
@@ -230,18 +230,21 @@ impl Mirror<'_> {
 }
 
 /// The versions that are asked for, ascending.
-fn choose<'l>(wanted: &Wanted, list: &'l OriginVersions) -> Result<Vec<&'l OriginVersion>, String> {
+fn choose<'l>(
+    selection: &ProviderSelection,
+    list: &'l OriginVersions,
+) -> Result<Vec<&'l OriginVersion>, String> {
     let is_release = |version: &Version| version.as_semver().pre.is_empty();
     let mut chosen: Vec<&OriginVersion> = list
         .versions
         .iter()
-        .filter(|found| match wanted.choice.constraints() {
+        .filter(|found| match selection.versions.constraints() {
             Some(constraints) => constraints.admit(&found.version),
             None => is_release(&found.version),
         })
         .collect();
     if chosen.is_empty() {
-        let asked = match wanted.choice.constraints() {
+        let asked = match selection.versions.constraints() {
             Some(constraints) => format!("version that meets \"{constraints}\""),
             None => "release".to_owned(),
         };
@@ -251,7 +254,7 @@ fn choose<'l>(wanted: &Wanted, list: &'l OriginVersions) -> Result<Vec<&'l Origi
         );
         return Err(format!("the origin has no {asked}; {newest}"));
     }
-    if let Choice::Newest(_) = wanted.choice {
+    if let VersionSelection::Newest(_) = selection.versions {
         chosen.drain(..chosen.len() - 1);
     }
     Ok(chosen)

@@ -8,7 +8,7 @@ use terrace_core::model::package::package_filename;
 use terrace_core::model::package_hash::PackageHash;
 use terrace_core::publish::MirrorPublication;
 
-use super::circuit_breaker::Endurance;
+use super::circuit_breaker::CircuitBreaker;
 use super::directory::{Directory, ListedPackage, ListedVersion};
 use super::report::{DirectoryReport, Done, Outcome, Report, VersionReport};
 use crate::archive::{Archive, read_file};
@@ -19,7 +19,7 @@ use crate::error::Failure;
 use crate::output::{Output, plural};
 use crate::parallel;
 use crate::registry::client::Client;
-use crate::registry::publish::{Kind, Offer};
+use crate::registry::publish::{Kind, PublishRequest};
 
 /// Publishes everything in a mirror directory, one version after another.
 pub(crate) fn push(
@@ -49,7 +49,7 @@ pub(crate) fn push(
     for remark in &notes.remarks {
         output.warning(remark);
     }
-    let mut endurance = Endurance::default();
+    let mut breaker = CircuitBreaker::default();
     let mut report = Report {
         url,
         dry_run: arguments.dry_run,
@@ -61,12 +61,12 @@ pub(crate) fn push(
         }),
     };
     for listed in &versions {
-        let outcome = if endurance.is_over() {
+        let outcome = if breaker.is_open() {
             Outcome::NotTried
         } else {
             push_version(listed, client.as_ref(), output)
         };
-        endurance.note(&outcome);
+        breaker.record(&outcome);
         let version = VersionReport {
             address: listed.address.to_string(),
             version: Some(listed.version.to_string()),
@@ -87,19 +87,19 @@ fn push_version(listed: &ListedVersion, client: Option<&Client<'_>>, output: &Ou
         "checking {} of {address} {version}",
         plural(count, "package")
     ));
-    let offer = match check(listed, output) {
-        Ok(offer) => offer,
+    let request = match check(listed, output) {
+        Ok(request) => request,
         Err(reasons) => return Outcome::Failed(Failure::Refused(reasons)),
     };
     let Some(client) = client else {
         return Outcome::Done(Done {
             status: "dry_run",
             text: String::new(),
-            lines: offer.archive_lines(),
-            details: json!({ "archives": offer.listed_archives(), "request": offer.request() }),
+            lines: request.archive_lines(),
+            details: json!({ "archives": request.listed_archives(), "request": request.as_json() }),
         });
     };
-    match offer.send(client, output, || Ok(())) {
+    match request.send(client, output, || Ok(())) {
         Ok(receipt) => {
             for warning in &receipt.warnings {
                 output.warning(&format!("{address} {version}: {warning}"));
@@ -109,7 +109,7 @@ fn push_version(listed: &ListedVersion, client: Option<&Client<'_>>, output: &Ou
                 text: String::new(),
                 lines: Vec::new(),
                 details: json!({
-                    "archives": offer.listed_archives(),
+                    "archives": request.listed_archives(),
                     "uploaded": receipt.uploaded,
                 }),
             })
@@ -119,7 +119,7 @@ fn push_version(listed: &ListedVersion, client: Option<&Client<'_>>, output: &Ou
 }
 
 /// Checks every zip of a version, as clients will; every reason at once.
-fn check(listed: &ListedVersion, output: &Output) -> Result<Offer, Vec<String>> {
+fn check(listed: &ListedVersion, output: &Output) -> Result<PublishRequest, Vec<String>> {
     let mut reasons = listed.reasons.clone();
     let mut packages = Vec::new();
     let mut archives = Vec::new();
@@ -147,7 +147,7 @@ fn check(listed: &ListedVersion, output: &Output) -> Result<Offer, Vec<String>> 
     };
     let (address, version) = (listed.address.clone(), listed.version.clone());
     MirrorPublication::parse(address, version, &body, clock::now())?;
-    Ok(Offer {
+    Ok(PublishRequest {
         kind: Kind::MirroredProvider,
         address: listed.address.to_string(),
         version: listed.version.to_string(),

@@ -13,7 +13,7 @@ use crate::args::{ModuleArguments, RegistryArguments};
 use crate::commands::connection::{connect, registry_url};
 use crate::error::Failure;
 use crate::output::{Output, bytes, plural};
-use crate::registry::publish::{Kind, Offer};
+use crate::registry::publish::{Kind, PublishRequest};
 use crate::source::repository;
 
 /// Publishes a directory or an archive as a module.
@@ -22,16 +22,19 @@ pub(crate) fn publish(
     registry: &RegistryArguments,
     output: &Output,
 ) -> Result<(), Failure> {
-    let offer = offer(arguments, output)?;
+    let request = prepare(arguments, output)?;
     if arguments.dry_run {
-        offer.tell(registry_url(registry)?, output);
+        request.show_dry_run(registry_url(registry)?, output);
         return Ok(());
     }
-    offer.publish(&connect(registry, output)?, output, || Ok(()))
+    request.publish(&connect(registry, output)?, output, || Ok(()))
 }
 
 /// A module that the core has found nothing wrong with.
-pub(crate) fn offer(arguments: &ModuleArguments, output: &Output) -> Result<Offer, Failure> {
+pub(crate) fn prepare(
+    arguments: &ModuleArguments,
+    output: &Output,
+) -> Result<PublishRequest, Failure> {
     let ModuleArguments {
         address, version, ..
     } = arguments;
@@ -53,7 +56,7 @@ pub(crate) fn offer(arguments: &ModuleArguments, output: &Output) -> Result<Offe
         check(&archive, &expected, output)?;
         archive.filename = expected.filename;
     }
-    Ok(Offer {
+    Ok(PublishRequest {
         kind: Kind::Module,
         address: address.to_string(),
         version: version.to_string(),

@@ -19,7 +19,7 @@ use crate::error::Failure;
 use crate::output::{Output, plural};
 use crate::parallel;
 use crate::registry::client::Client;
-use crate::registry::publish::{Kind, Offer};
+use crate::registry::publish::{Kind, PublishRequest};
 use crate::source::dist::{Dist, Package, Protocols};
 use crate::source::repository;
 
@@ -35,7 +35,7 @@ pub(crate) fn publish(
         provider_type: dist.provider_type.clone(),
     };
     let source = repository::find(&arguments.source.choice(), &arguments.dir, output);
-    let (offer, body) = offer(&dist, &address, source.as_ref(), output)?;
+    let (request, body) = prepare(&dist, &address, source.as_ref(), output)?;
     let too_old = signature_bytes(&body.signature).ok();
     let too_old = too_old.and_then(|bytes| openpgp::detached_signature(&bytes).ok());
     let too_old = too_old.and_then(|signature| TooOld::for_signature(&signature));
@@ -44,11 +44,11 @@ pub(crate) fn publish(
     }
     if arguments.dry_run {
         output.progress("the signature is not checked against the namespace's keys in a dry run");
-        offer.tell(registry_url(registry)?, output);
+        request.show_dry_run(registry_url(registry)?, output);
         return Ok(());
     }
     let client = connect(registry, output)?;
-    offer.publish(&client, output, || {
+    request.publish(&client, output, || {
         let key = check_signature(&client, &address, &body, output)?;
         if let (None, Some(too_old)) = (&too_old, key.too_old()) {
             output.warning(&format!("key {}: {too_old}", key.key_id()));
@@ -58,22 +58,22 @@ pub(crate) fn publish(
 }
 
 /// A release that the core has found nothing wrong with, and its description.
-pub(crate) fn offer(
+pub(crate) fn prepare(
     dist: &Dist,
     address: &ProviderAddress,
     source: Option<&SourceUrl>,
     output: &Output,
-) -> Result<(Offer, ProviderBody), Failure> {
+) -> Result<(PublishRequest, ProviderBody), Failure> {
     let (mut body, archives) = check(dist, address, output).map_err(Failure::Refused)?;
     body.source = source.map(ToString::to_string);
-    let offer = Offer {
+    let request = PublishRequest {
         kind: Kind::Provider,
         address: address.to_string(),
         version: dist.version.to_string(),
         description: json!(body),
         archives,
     };
-    Ok((offer, body))
+    Ok((request, body))
 }
 
 /// Reads everything in the directory and checks it as the registry does; every reason at once.

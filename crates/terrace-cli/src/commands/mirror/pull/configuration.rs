@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use terrace_core::model::name::Hostname;
 use terrace_core::upstream::origin::Constraints;
 
-use super::selection::{Choice, Found, Wanted};
+use super::selection::{ProviderSelection, Selections, VersionSelection};
 
 /// An element of `required_providers`.
 struct Requirement {
@@ -17,12 +17,15 @@ struct Requirement {
     version: Option<String>,
 }
 
-/// Reads the files of one module, each with its name. Of each provider the newest version is
-/// wanted that every constraint in them admits, as `init` would choose it.
+/// Reads the files of one module, each with its name. Selects the newest version of each provider that every
+/// constraint in them admits, as `init` does.
 ///
 /// # Errors
 /// The first thing in them that is wrong.
-pub(crate) fn read(files: &[(String, String)], default_host: &Hostname) -> Result<Found, String> {
+pub(crate) fn read(
+    files: &[(String, String)],
+    default_host: &Hostname,
+) -> Result<Selections, String> {
     let mut sources: BTreeMap<String, Option<Constraints>> = BTreeMap::new();
     for (name, text) in files {
         let about = |reason: String| format!("{name}: {reason}");
@@ -50,11 +53,11 @@ pub(crate) fn read(files: &[(String, String)], default_host: &Hostname) -> Resul
             };
         }
     }
-    let mut found = Found::default();
+    let mut found = Selections::default();
     for (source, constraints) in sources {
-        found.add(&source, |address| Wanted {
+        found.add(&source, |address| ProviderSelection {
             address,
-            choice: Choice::Newest(constraints),
+            versions: VersionSelection::Newest(constraints),
             platforms: Vec::new(),
             lock: None,
         })?;
@@ -75,17 +78,17 @@ fn whole(source: &str, default_host: &Hostname) -> String {
 mod tests {
     use super::*;
 
-    fn read_one(text: &str) -> Result<Found, String> {
+    fn read_one(text: &str) -> Result<Selections, String> {
         let host = "registry.terraform.io".parse().unwrap();
         read(&[("main.tf".to_owned(), text.to_owned())], &host)
     }
 
-    fn texts(found: &Found) -> Vec<String> {
-        let text = |wanted: &Wanted| match wanted.choice.constraints() {
-            Some(constraints) => format!("{} {constraints}", wanted.address),
-            None => wanted.address.to_string(),
+    fn texts(found: &Selections) -> Vec<String> {
+        let text = |selection: &ProviderSelection| match selection.versions.constraints() {
+            Some(constraints) => format!("{} {constraints}", selection.address),
+            None => selection.address.to_string(),
         };
-        found.wanted.iter().map(text).collect()
+        found.providers.iter().map(text).collect()
     }
 
     #[test]
@@ -118,7 +121,7 @@ mod tests {
                 "registry.terraform.io/hashicorp/time",
             ]
         );
-        assert_eq!(found.passed_over.len(), 1);
+        assert_eq!(found.skipped.len(), 1);
     }
 
     #[test]
@@ -152,7 +155,7 @@ mod tests {
                 "registry.terraform.io/hashicorp/time",
             ]
         );
-        assert_eq!(found.passed_over.len(), 1);
+        assert_eq!(found.skipped.len(), 1);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use terrace_base::untrusted;
 use terrace_core::model::name::Hostname;
 
-use super::selection::Found;
+use super::selection::Selections;
 use super::{configuration, lock, toml_list};
 use crate::error::Failure;
 
@@ -21,7 +21,7 @@ const FILE_BYTES: u64 = 4 * 1024 * 1024;
 const REASON_CHARS: usize = 1_000;
 
 /// What a file, or a directory with a configuration, asks for.
-pub(super) fn read(path: &Path, default_host: &Hostname) -> Result<Found, Failure> {
+pub(super) fn read(path: &Path, default_host: &Hostname) -> Result<Selections, Failure> {
     let refused =
         |reason: String| Failure::refused(format!("{}: {}", path.display(), shortened(&reason)));
     let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -51,14 +51,14 @@ fn read_configuration(
     path: &Path,
     files: &[PathBuf],
     default_host: &Hostname,
-) -> Result<Found, Failure> {
+) -> Result<Selections, Failure> {
     let mut texts = Vec::new();
     for file in files {
         texts.push((file.display().to_string(), text(file)?));
     }
     let found = configuration::read(&texts, default_host)
         .map_err(|reason| Failure::refused(shortened(&reason)))?;
-    if found.wanted.is_empty() && found.passed_over.is_empty() {
+    if found.providers.is_empty() && found.skipped.is_empty() {
         let path = path.display();
         return Err(Failure::refused(format!(
             "{path}: it requires no provider; only what terraform's required_providers name is \

@@ -5,7 +5,7 @@ use terrace_core::model::package_hash::PackageHash;
 use terrace_core::model::version::Version;
 use terrace_core::upstream::origin::Constraints;
 
-use super::selection::{Choice, Found, Lock, Wanted};
+use super::selection::{LockedHashes, ProviderSelection, Selections, VersionSelection};
 use super::syntax;
 
 /// Reads a lock file. Of the hashes, `zh:` are those of zips; where there are some, only such zips
@@ -13,21 +13,21 @@ use super::syntax;
 ///
 /// # Errors
 /// The first thing in it that is wrong.
-pub(crate) fn read(text: &str) -> Result<Found, String> {
+pub(crate) fn read(text: &str) -> Result<Selections, String> {
     let body: Body = hcl::parse(text).map_err(|error| syntax::hcl(&error))?;
-    let mut found = Found::default();
+    let mut found = Selections::default();
     for block in body.blocks() {
         if block.identifier() == "provider" {
             read_provider(block, &mut found)?;
         }
     }
-    if found.wanted.is_empty() && found.passed_over.is_empty() {
+    if found.providers.is_empty() && found.skipped.is_empty() {
         return Err("it locks no provider".to_owned());
     }
     Ok(found)
 }
 
-fn read_provider(block: &Block, found: &mut Found) -> Result<(), String> {
+fn read_provider(block: &Block, found: &mut Selections) -> Result<(), String> {
     let [label] = block.labels() else {
         return Err("a provider block has one label, the provider's address".to_owned());
     };
@@ -54,11 +54,11 @@ fn read_provider(block: &Block, found: &mut Found) -> Result<(), String> {
             }
         }
     }
-    found.add(source, |address| Wanted {
+    found.add(source, |address| ProviderSelection {
         address,
-        choice: Choice::All(Constraints::exactly(&version)),
+        versions: VersionSelection::All(Constraints::exactly(&version)),
         platforms: Vec::new(),
-        lock: Some(Lock { zips }),
+        lock: Some(LockedHashes { zips }),
     })
 }
 
@@ -86,18 +86,18 @@ mod tests {
             }}"#
         ))
         .unwrap();
-        let [random] = found.wanted.as_slice() else {
+        let [random] = found.providers.as_slice() else {
             panic!("{found:?}")
         };
         assert_eq!(
             random.address.to_string(),
             "registry.terraform.io/hashicorp/random"
         );
-        assert_eq!(random.choice.constraints().unwrap().to_string(), "3.6.3");
+        assert_eq!(random.versions.constraints().unwrap().to_string(), "3.6.3");
         let zips = &random.lock.as_ref().unwrap().zips;
         assert_eq!(zips.len(), 1);
         assert_eq!(zips[0].to_string(), digest);
-        assert_eq!(found.passed_over.len(), 1);
+        assert_eq!(found.skipped.len(), 1);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! What is to be mirrored.
+//! The providers to mirror, and the parts of them.
 
 use std::collections::BTreeSet;
 
@@ -8,33 +8,33 @@ use terrace_core::model::name::Hostname;
 use terrace_core::model::platform::Platform;
 use terrace_core::upstream::origin::Constraints;
 
-/// A provider, and which parts of it.
+/// A provider, with the versions and platforms to mirror.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Wanted {
+pub(crate) struct ProviderSelection {
     pub(crate) address: MirroredAddress,
-    pub(crate) choice: Choice,
-    /// None are all that there are.
+    pub(crate) versions: VersionSelection,
+    /// The platforms, or all of them if empty.
     pub(crate) platforms: Vec<Platform>,
-    pub(crate) lock: Option<Lock>,
+    pub(crate) lock: Option<LockedHashes>,
 }
 
-/// What a lock file says of a version.
+/// The hashes that a lock file has of a version.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Lock {
-    /// The digests of the only zips that will do; none where it names none.
+pub(crate) struct LockedHashes {
+    /// The digests of the zips to accept; all are accepted if empty.
     pub(crate) zips: Vec<Sha256>,
 }
 
-/// Which versions.
+/// The versions to mirror.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Choice {
+pub(crate) enum VersionSelection {
     /// Everything that meets the constraints.
     All(Constraints),
     /// The newest release, or the newest version that meets the constraints.
     Newest(Option<Constraints>),
 }
 
-impl Wanted {
+impl ProviderSelection {
     /// The platforms to mirror, each once, of a version that an origin offers for these.
     pub(crate) fn platforms_of(&self, offered: &[Platform]) -> Vec<Platform> {
         if self.platforms.is_empty() {
@@ -45,20 +45,20 @@ impl Wanted {
         named.difference(&missing).copied().cloned().collect()
     }
 
-    /// The named platforms that an origin does not offer. One that offers none does not say.
+    /// The named platforms that an origin does not offer. One that offers none does not list its platforms.
     pub(crate) fn missing(&self, offered: &[Platform]) -> BTreeSet<&Platform> {
         let is_missing = |named: &&Platform| !offered.is_empty() && !offered.contains(named);
         self.platforms.iter().filter(is_missing).collect()
     }
 }
 
-impl Lock {
+impl LockedHashes {
     pub(crate) fn admits(&self, zip: Sha256) -> bool {
         self.zips.is_empty() || self.zips.contains(&zip)
     }
 }
 
-impl Choice {
+impl VersionSelection {
     pub(crate) fn constraints(&self) -> Option<&Constraints> {
         match self {
             Self::All(constraints) => Some(constraints),
@@ -69,61 +69,61 @@ impl Choice {
 
 /// A source that is not mirrored.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct PassedOver {
+pub(crate) struct SkippedSource {
     pub(crate) source: String,
     pub(crate) reason: String,
 }
 
-/// What files ask for.
+/// The providers that files require.
 #[derive(Debug, Default)]
-pub(crate) struct Found {
-    pub(crate) wanted: Vec<Wanted>,
-    pub(crate) passed_over: Vec<PassedOver>,
+pub(crate) struct Selections {
+    pub(crate) providers: Vec<ProviderSelection>,
+    pub(crate) skipped: Vec<SkippedSource>,
 }
 
-impl Found {
-    pub(crate) fn of(wanted: Wanted) -> Self {
+impl Selections {
+    pub(crate) fn of(selection: ProviderSelection) -> Self {
         Self {
-            wanted: vec![wanted],
-            passed_over: Vec::new(),
+            providers: vec![selection],
+            skipped: Vec::new(),
         }
     }
 
     pub(crate) fn extend(&mut self, other: Self) {
-        self.wanted.extend(other.wanted);
-        self.passed_over.extend(other.passed_over);
+        self.providers.extend(other.providers);
+        self.skipped.extend(other.skipped);
     }
 
-    /// Leaves out what the registry itself has.
-    pub(crate) fn pass_over(&mut self, is_own: impl Fn(&Hostname) -> bool) {
-        let wanted = std::mem::take(&mut self.wanted);
-        for wanted in wanted {
-            if is_own(&wanted.address.hostname) {
-                self.passed_over.push(PassedOver {
-                    source: wanted.address.to_string(),
+    /// Skips the providers that the registry hosts itself.
+    pub(crate) fn skip(&mut self, is_own: impl Fn(&Hostname) -> bool) {
+        let selection = std::mem::take(&mut self.providers);
+        for selection in selection {
+            if is_own(&selection.address.hostname) {
+                self.skipped.push(SkippedSource {
+                    source: selection.address.to_string(),
                     reason: "it is a provider of this registry itself".to_owned(),
                 });
             } else {
-                self.wanted.push(wanted);
+                self.providers.push(selection);
             }
         }
     }
 
-    /// Takes a source as configurations and lock files write it, if there is a registry behind it.
+    /// Adds a source as configurations and lock files write it, if it belongs to a registry.
     pub(crate) fn add(
         &mut self,
         source: &str,
-        want: impl FnOnce(MirroredAddress) -> Wanted,
+        want: impl FnOnce(MirroredAddress) -> ProviderSelection,
     ) -> Result<(), String> {
         if source.starts_with("terraform.io/builtin/") {
-            self.passed_over.push(PassedOver {
+            self.skipped.push(SkippedSource {
                 source: source.to_owned(),
                 reason: "it is built into terraform".to_owned(),
             });
             return Ok(());
         }
         let address = source.parse().map_err(|error| format!("{error}"))?;
-        self.wanted.push(want(address));
+        self.providers.push(want(address));
         Ok(())
     }
 }

@@ -1,4 +1,4 @@
-//! What the registry has of a version already, by its own word.
+//! The packages of a version that the registry has already, by its own account.
 
 use terrace_core::api::admin::PackageBody;
 use terrace_core::model::address::MirroredAddress;
@@ -10,9 +10,9 @@ use crate::registry::client::Client;
 
 /// The packages of one version that need not be downloaded.
 #[derive(Debug, Default)]
-pub(super) struct Stored(Vec<PackageBody>);
+pub(super) struct StoredPackages(Vec<PackageBody>);
 
-impl Stored {
+impl StoredPackages {
     /// Asks the registry, and compares its answer with what the origin has.
     ///
     /// The mirror's own documents would not do: they are indices, which may be older than what is

@@ -9,7 +9,7 @@
 
 use serde::Deserialize;
 
-use super::selection::{Choice, Found, Wanted};
+use super::selection::{ProviderSelection, Selections, VersionSelection};
 use super::syntax;
 
 #[derive(Deserialize)]
@@ -32,29 +32,31 @@ struct Provider {
 ///
 /// # Errors
 /// The first thing in it that is wrong.
-pub(crate) fn read(text: &str) -> Result<Found, String> {
+pub(crate) fn read(text: &str) -> Result<Selections, String> {
     let list: List = toml::from_str(text).map_err(|error| syntax::toml(text, &error))?;
-    let mut found = Found::default();
+    let mut found = Selections::default();
     for provider in list.provider {
         let about = |reason: String| format!("{}: {reason}", provider.address);
-        let choice = match &provider.versions {
-            None => Choice::Newest(None),
-            Some(text) => Choice::All(text.parse().map_err(|error| about(format!("{error}")))?),
+        let versions = match &provider.versions {
+            None => VersionSelection::Newest(None),
+            Some(text) => {
+                VersionSelection::All(text.parse().map_err(|error| about(format!("{error}")))?)
+            }
         };
         let platforms = provider
             .platforms
             .iter()
             .map(|text| text.parse().map_err(|error| about(format!("{error}"))))
             .collect::<Result<_, _>>()?;
-        let want = |address| Wanted {
+        let want = |address| ProviderSelection {
             address,
-            choice,
+            versions,
             platforms,
             lock: None,
         };
         found.add(&provider.address, want)?;
     }
-    if found.wanted.is_empty() && found.passed_over.is_empty() {
+    if found.providers.is_empty() && found.skipped.is_empty() {
         return Err("there is no [[provider]] in it".to_owned());
     }
     Ok(found)
@@ -77,12 +79,12 @@ mod tests {
             "#,
         )
         .unwrap();
-        let [random, null] = found.wanted.as_slice() else {
+        let [random, null] = found.providers.as_slice() else {
             panic!("{found:?}")
         };
-        assert!(matches!(random.choice, Choice::All(_)));
+        assert!(matches!(random.versions, VersionSelection::All(_)));
         assert_eq!(random.platforms.len(), 2);
-        assert_eq!(null.choice, Choice::Newest(None));
+        assert_eq!(null.versions, VersionSelection::Newest(None));
         assert!(null.platforms.is_empty());
     }
 

@@ -16,8 +16,8 @@ use terrace_core::upstream::origin::{
 };
 
 use super::Mirror;
-use super::selection::{Lock, Wanted};
-use super::stored_packages::Stored;
+use super::selection::{LockedHashes, ProviderSelection};
+use super::stored_packages::StoredPackages;
 use crate::archive::Archive;
 use crate::clock;
 use crate::commands::mirror::report::{Done, Outcome};
@@ -25,22 +25,22 @@ use crate::error::Failure;
 use crate::output::plural;
 use crate::parallel;
 use crate::registry::client::Client;
-use crate::registry::publish::{Kind, Offer, Receipt};
+use crate::registry::publish::{Kind, PublishRequest, Receipt};
 use crate::upstream::failure;
 use crate::upstream::resolve::resolve;
 
 /// How many requests or downloads are under way at once.
-const PARALLEL: usize = 4;
+const PARALLEL_REQUESTS: usize = 4;
 
-/// Why a version is not mirrored.
-pub(super) enum Trouble {
-    /// The registry failed, or said so.
-    OfRegistry(Failure),
-    /// Its origin, or something here.
+/// The reason that a version is not mirrored.
+pub(super) enum MirrorError {
+    /// A failure of the registry.
+    Registry(Failure),
+    /// A failure of its origin, or of this machine.
     Other(Failure),
 }
 
-impl From<Failure> for Trouble {
+impl From<Failure> for MirrorError {
     fn from(failure: Failure) -> Self {
         Self::Other(failure)
     }
@@ -50,24 +50,24 @@ impl Mirror<'_> {
     /// Mirrors one version.
     pub(super) fn version(
         &self,
-        wanted: &Wanted,
+        selection: &ProviderSelection,
         service: &Service,
         found: &OriginVersion,
-    ) -> Result<Outcome, Trouble> {
+    ) -> Result<Outcome, MirrorError> {
         let version = &found.version;
-        let about = format!("{} {version}", wanted.address);
-        let platforms = wanted.platforms_of(&found.platforms);
+        let about = format!("{} {version}", selection.address);
+        let platforms = selection.platforms_of(&found.platforms);
         if platforms.is_empty() {
             let reason =
                 "the origin does not say which platforms it has; name them with --platform";
             return Err(Failure::refused(reason).into());
         }
-        let packages = self.ask(wanted, service, version, &platforms)?;
-        check(wanted, &packages)?;
+        let packages = self.ask(selection, service, version, &platforms)?;
+        check(selection, &packages)?;
         let stored = match &self.client {
-            Some(client) => Stored::ask(client, &wanted.address, version, &packages)
-                .map_err(Trouble::OfRegistry)?,
-            None => Stored::default(),
+            Some(client) => StoredPackages::ask(client, &selection.address, version, &packages)
+                .map_err(MirrorError::Registry)?,
+            None => StoredPackages::default(),
         };
         if stored.platforms(&packages).len() < packages.len() {
             self.warn(&about, &packages);
@@ -76,10 +76,14 @@ impl Mirror<'_> {
             return Ok(done("dry_run", &packages, &stored, Vec::new()));
         };
         // Even where everything is stored: it is for the registry to say so, and it mends indices.
-        let sent = match self.send(client, wanted, found, &packages, &stored) {
-            Err(Trouble::OfRegistry(Failure::NotAtHand(_))) => {
-                self.send(client, wanted, found, &packages, &Stored::default())
-            }
+        let sent = match self.send(client, selection, found, &packages, &stored) {
+            Err(MirrorError::Registry(Failure::UnknownArchive(_))) => self.send(
+                client,
+                selection,
+                found,
+                &packages,
+                &StoredPackages::default(),
+            ),
             sent => sent,
         }?;
         for warning in &sent.warnings {
@@ -92,26 +96,26 @@ impl Mirror<'_> {
     fn send(
         &self,
         client: &Client<'_>,
-        wanted: &Wanted,
+        selection: &ProviderSelection,
         found: &OriginVersion,
         packages: &[OriginPackage],
-        stored: &Stored,
-    ) -> Result<Receipt, Trouble> {
-        let (address, version) = (&wanted.address, &found.version);
-        let (bodies, archives) = self.describe_packages(wanted, packages, stored)?;
+        stored: &StoredPackages,
+    ) -> Result<Receipt, MirrorError> {
+        let (address, version) = (&selection.address, &found.version);
+        let (bodies, archives) = self.describe_packages(selection, packages, stored)?;
         let body = describe(found, packages, bodies);
         MirrorPublication::parse(address.clone(), version.clone(), &body, clock::now())
             .map_err(Failure::Refused)?;
-        let offer = Offer {
+        let request = PublishRequest {
             kind: Kind::MirroredProvider,
             address: address.to_string(),
             version: version.to_string(),
             description: json!(body),
             archives,
         };
-        offer
+        request
             .send(client, self.output, || Ok(()))
-            .map_err(Trouble::OfRegistry)
+            .map_err(MirrorError::Registry)
     }
 
     /// Tells once what is odd about the signature, which is the same for all packages.
@@ -128,17 +132,17 @@ impl Mirror<'_> {
     /// Asks for every package; all of them are good, or the first that is not is the failure.
     fn ask(
         &self,
-        wanted: &Wanted,
+        selection: &ProviderSelection,
         service: &Service,
         version: &Version,
         platforms: &[Platform],
     ) -> Result<Vec<OriginPackage>, Failure> {
-        let (address, count) = (&wanted.address, platforms.len());
+        let (address, count) = (&selection.address, platforms.len());
         self.output.progress(&format!(
             "checking {} of {address} {version}",
             plural(count, "package")
         ));
-        let memory = Memory::default();
+        let memory = FetchCache::default();
         let ask = |platform: &Platform| {
             let refused = |error| failure(platform, &error);
             let mut inquiry = PackageInquiry::new(
@@ -150,12 +154,12 @@ impl Mirror<'_> {
             );
             while let Step::Fetch(fetch) = inquiry.next() {
                 let fetched =
-                    memory.or_else(&fetch, || self.origin.fetch(&fetch, &address.hostname))?;
+                    memory.or_else(&fetch, || self.upstream.fetch(&fetch, &address.hostname))?;
                 inquiry.feed(&fetched).map_err(refused)?;
             }
             inquiry.finish().map_err(refused)
         };
-        parallel::map(platforms, PARALLEL, ask)
+        parallel::map(platforms, PARALLEL_REQUESTS, ask)
             .into_iter()
             .collect()
     }
@@ -163,18 +167,18 @@ impl Mirror<'_> {
     /// Describes every package; those that are not stored are downloaded.
     fn describe_packages(
         &self,
-        wanted: &Wanted,
+        selection: &ProviderSelection,
         packages: &[OriginPackage],
-        stored: &Stored,
+        stored: &StoredPackages,
     ) -> Result<(Vec<PackageBody>, Vec<Archive>), Failure> {
         let describe = |package: &OriginPackage| match stored.description_of(package) {
             Some(known) => Ok((known.clone(), None)),
             None => {
-                let (body, archive) = self.download(wanted, package)?;
+                let (body, archive) = self.download(selection, package)?;
                 Ok((body, Some(archive)))
             }
         };
-        let described: Vec<_> = parallel::map(packages, PARALLEL, describe)
+        let described: Vec<_> = parallel::map(packages, PARALLEL_REQUESTS, describe)
             .into_iter()
             .collect::<Result<_, Failure>>()?;
         let (bodies, archives): (Vec<_>, Vec<_>) = described.into_iter().unzip();
@@ -184,15 +188,15 @@ impl Mirror<'_> {
     /// Downloads a zip, and computes what lock files hold of it.
     fn download(
         &self,
-        wanted: &Wanted,
+        selection: &ProviderSelection,
         package: &OriginPackage,
     ) -> Result<(PackageBody, Archive), Failure> {
         let (fetch, filename) = (&package.download, &package.filename);
-        let hostname = &wanted.address.hostname;
+        let hostname = &selection.address.hostname;
         let archive = self
-            .origin
+            .upstream
             .download(fetch, hostname, filename, package.sha256)?;
-        let provider_type = &wanted.address.provider.provider_type;
+        let provider_type = &selection.address.provider.provider_type;
         let inspected = archive.inspect_provider(provider_type, &package.platform);
         for remark in &inspected.remarks {
             self.output.warning(remark);
@@ -205,12 +209,11 @@ impl Mirror<'_> {
     }
 }
 
-/// What was fetched for one version by the URLs of its packages: SHA256SUMS and its signature are
-/// mostly the same for all of them.
+/// The documents fetched for one version, by URL: its packages mostly share SHA256SUMS and its signature.
 #[derive(Default)]
-struct Memory(Mutex<BTreeMap<String, Fetched>>);
+struct FetchCache(Mutex<BTreeMap<String, Fetched>>);
 
-impl Memory {
+impl FetchCache {
     fn or_else(
         &self,
         fetch: &Fetch,
@@ -234,7 +237,7 @@ impl Memory {
 }
 
 /// Checks what a client never sees, since it installs one platform: that all are signed as one.
-fn check(wanted: &Wanted, packages: &[OriginPackage]) -> Result<(), Failure> {
+fn check(selection: &ProviderSelection, packages: &[OriginPackage]) -> Result<(), Failure> {
     let first = packages.first();
     for package in packages {
         let is_one = first.is_some_and(|first| {
@@ -245,8 +248,8 @@ fn check(wanted: &Wanted, packages: &[OriginPackage]) -> Result<(), Failure> {
                 "the platforms have different SHA256SUMS files or signatures",
             ));
         }
-        let is_locked_out = |lock: &Lock| !lock.admits(package.sha256);
-        if wanted.lock.as_ref().is_some_and(is_locked_out) {
+        let is_locked_out = |lock: &LockedHashes| !lock.admits(package.sha256);
+        if selection.lock.as_ref().is_some_and(is_locked_out) {
             let (filename, sha256) = (&package.filename, package.sha256);
             return Err(Failure::refused(format!(
                 "{filename} has the hash zh:{sha256}, which the lock file does not \
@@ -262,7 +265,7 @@ fn check(wanted: &Wanted, packages: &[OriginPackage]) -> Result<(), Failure> {
 fn done(
     status: &'static str,
     packages: &[OriginPackage],
-    stored: &Stored,
+    stored: &StoredPackages,
     uploaded: Vec<String>,
 ) -> Outcome {
     let platforms = packages.iter().map(|package| package.platform.to_string());
