@@ -1,6 +1,7 @@
 //! HTTP below everything that is asked of a registry: connections, retries, responses.
 
 mod agent;
+mod base_url;
 mod response;
 mod retry;
 
@@ -8,12 +9,13 @@ use std::thread;
 use std::time::Duration;
 
 use ureq::Agent;
-use ureq::http::Uri;
+use url::Url;
 
 pub(crate) use agent::{
     describe, download_agent, guarded_agent, is_transient_error, is_transient_status, retry_after,
     text,
 };
+pub(crate) use base_url::{BaseUrl, BaseUrlError};
 pub(crate) use response::Response;
 pub(crate) use retry::Retries;
 
@@ -33,13 +35,13 @@ pub(crate) struct Http<'a> {
 impl<'a> Http<'a> {
     /// Connects to the registry at `url`.
     pub(crate) fn new(
-        url: &str,
+        url: &BaseUrl,
         retries: u32,
         insecure: bool,
         output: &'a Output,
     ) -> Result<Self, Failure> {
         Ok(Self {
-            agent: agent::agent(url)?,
+            agent: agent::agent(url.url())?,
             retries,
             insecure,
             output,
@@ -56,15 +58,19 @@ impl<'a> Http<'a> {
         self.retries
     }
 
-    /// Checks that nobody can read a secret on its way to a URL, or that this is allowed.
+    /// Checks that a secret cannot be read on its way to a URL, which messages call `place`, or that this is allowed.
     ///
     /// # Errors
     /// The URL, and the flag that allows it.
-    pub(crate) fn check_transport(&self, url: &str, secret: &str) -> Result<(), Failure> {
+    pub(crate) fn check_transport(
+        &self,
+        url: &Url,
+        place: &str,
+        secret: &str,
+    ) -> Result<(), Failure> {
         if !is_in_the_clear(url) {
             return Ok(());
         }
-        let place = url.split('?').next().unwrap_or_default();
         if !self.insecure {
             return Err(Failure::Usage(format!(
                 "{place} is plain HTTP to another machine, so others could read {secret} on the way, and nothing \
@@ -123,9 +129,8 @@ pub(crate) fn wait(failure: &Failure, pause: Duration, output: &Output) {
 }
 
 /// Whether a request to this URL can be read on the way: it is plain HTTP to another machine.
-fn is_in_the_clear(url: &str) -> bool {
-    let uri: Uri = url.parse().unwrap_or_default();
-    uri.scheme_str() == Some("http") && !agent::is_loopback(url)
+fn is_in_the_clear(url: &Url) -> bool {
+    url.scheme() == "http" && !base_url::is_loopback(url)
 }
 
 #[cfg(test)]
@@ -144,7 +149,7 @@ mod tests {
             "http://0.0.0.0",
             "HTTP://registry.example.com",
         ] {
-            assert!(is_in_the_clear(open), "{open}");
+            assert!(is_in_the_clear(&open.parse().unwrap()), "{open}");
         }
         for safe in [
             "https://registry.example.com",
@@ -154,7 +159,7 @@ mod tests {
             "http://LOCALHOST",
             "http://[::1]:8787",
         ] {
-            assert!(!is_in_the_clear(safe), "{safe}");
+            assert!(!is_in_the_clear(&safe.parse().unwrap()), "{safe}");
         }
     }
 }

@@ -17,10 +17,12 @@ use terrace_core::model::name::Hostname;
 use terrace_core::upstream::origin::{Fetch, Fetched, OriginError, Service};
 use ureq::http::{Request, Response, Uri};
 use ureq::{Agent, Body};
+use url::Url;
 
 use crate::archive::{Archive, Source};
 use crate::error::Failure;
 use crate::http;
+use crate::http::BaseUrl;
 use crate::http::Retries;
 use crate::output::{Output, bytes};
 use crate::upstream::download::{Download, DownloadError, download};
@@ -29,13 +31,10 @@ use crate::upstream::resolve::resolve;
 const TOKEN_PREFIX: &str = "TF_TOKEN_";
 
 /// Another address to ask for a hostname, which the operator has named.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub(crate) struct HostOverride {
     hostname: Hostname,
-    /// `https://`, the host, and the port if one is given.
-    url: String,
-    host: String,
-    port: u16,
+    url: BaseUrl,
 }
 
 /// A client of other registries.
@@ -105,7 +104,7 @@ impl<'a> Upstream<'a> {
             guard = guard.naming(hostname.as_str(), 443);
         }
         for host_override in overrides {
-            guard = guard.naming(&host_override.host, host_override.port);
+            guard = guard.naming(host_override.url.host(), host_override.url.port());
         }
         let by_hostname =
             |host_override: &HostOverride| (host_override.hostname.clone(), host_override.clone());
@@ -122,7 +121,7 @@ impl<'a> Upstream<'a> {
     /// Finds the provider service of a host.
     pub(crate) fn discover(&self, hostname: &Hostname) -> Result<Service, Failure> {
         let fetch = match self.overrides.get(hostname) {
-            Some(host_override) => Service::discover_at(&host_override.url),
+            Some(host_override) => Service::discover_at(&host_override.url.origin()),
             None => Service::discover(hostname),
         };
         let fetched = self.fetch(&fetch, hostname)?;
@@ -232,9 +231,10 @@ impl<'a> Upstream<'a> {
             None => fetch.reference.clone(),
         };
         for _ in 0..=limits::ORIGIN_REDIRECTS {
-            let uri: Uri = url
-                .parse()
-                .map_err(|_| AttemptError::refused(format!("{what}: its URL is malformed")))?;
+            let malformed = || AttemptError::refused(format!("{what}: its URL is malformed"));
+            // The HTTP client's own parser takes a port above 65535 for none at all.
+            Url::parse(&url).map_err(|_| malformed())?;
+            let uri: Uri = url.parse().map_err(|_| malformed())?;
             self.guard
                 .check(parts(&uri))
                 .map_err(|error| AttemptError::refused(format!("{what}: {error}")))?;
@@ -275,7 +275,7 @@ impl<'a> Upstream<'a> {
     /// The token for a request, if it goes to the very host that the token is for.
     fn token(&self, fetch: &Fetch, hostname: &Hostname, uri: &Uri) -> Option<&Secret> {
         let (host, port) = match self.overrides.get(hostname) {
-            Some(host_override) => (host_override.host.as_str(), host_override.port),
+            Some(host_override) => (host_override.url.host(), host_override.url.port()),
             None => (hostname.as_str(), 443),
         };
         let is_its_own = uri.host() == Some(host) && uri.port_u16().unwrap_or(443) == port;
@@ -324,18 +324,11 @@ impl FromStr for HostOverride {
         let shape = || "write it as HOSTNAME=https://HOST[:PORT]".to_owned();
         let (hostname, url) = text.split_once('=').ok_or_else(shape)?;
         let hostname = hostname.parse().map_err(|error| format!("{error}"))?;
-        let uri: Uri = url.parse().map_err(|_| shape())?;
-        let parts = parts(&uri);
-        let plain = matches!(uri.path(), "" | "/") && uri.query().is_none();
-        if parts.scheme != "https" || parts.has_userinfo || parts.host.is_empty() || !plain {
+        let url = BaseUrl::parse(url).map_err(|error| format!("{error}: {}", shape()))?;
+        if !url.is_https() {
             return Err(shape());
         }
-        Ok(Self {
-            hostname,
-            url: url.trim_end_matches('/').to_owned(),
-            host: parts.host.to_owned(),
-            port: parts.port.unwrap_or(443),
-        })
+        Ok(Self { hostname, url })
     }
 }
 
@@ -393,13 +386,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_place_is_a_hostname_and_an_https_address() {
+    fn an_override_is_a_hostname_and_an_https_address() {
         let host_override: HostOverride = "registry.example.com=https://10.0.0.5:8443/"
             .parse()
             .unwrap();
-        assert_eq!(host_override.url, "https://10.0.0.5:8443");
+        assert_eq!(host_override.url.origin(), "https://10.0.0.5:8443");
         assert_eq!(
-            (host_override.host.as_str(), host_override.port),
+            (host_override.url.host(), host_override.url.port()),
             ("10.0.0.5", 8443)
         );
         for wrong in [
@@ -409,6 +402,10 @@ mod tests {
             "registry.example.com=https://u@10.0.0.5",
             "registry.example.com=https://10.0.0.5/v1",
             "registry.example.com=10.0.0.5",
+            "registry.example.com=https://:443",
+            "registry.example.com=https://]:[",
+            "registry.example.com=https://10.0.0.5:99999",
+            "registry.example.com=https://10.0.0.5:0",
         ] {
             assert!(wrong.parse::<HostOverride>().is_err(), "{wrong}");
         }

@@ -1,10 +1,8 @@
 //! A client of the registry that the command line and its environment name.
 
-use ureq::http::Uri;
-
 use crate::args::RegistryArguments;
 use crate::error::Failure;
-use crate::http::Http;
+use crate::http::{BaseUrl, BaseUrlError, Http};
 use crate::output::Output;
 use crate::registry::client::Client;
 use crate::registry::token_source::TokenSource;
@@ -33,28 +31,19 @@ pub(crate) fn connect_if_given<'a>(
     connect(arguments, output).map(Some)
 }
 
-/// The registry's address without a slash at its end, if one is given.
-pub(crate) fn registry_url(arguments: &RegistryArguments) -> Result<Option<String>, Failure> {
+/// Returns the URL of the registry, if one is given.
+pub(crate) fn registry_url(arguments: &RegistryArguments) -> Result<Option<BaseUrl>, Failure> {
     let Some(text) = given(&arguments.url) else {
         return Ok(None);
     };
     // The text is not repeated: it may hold a password or a token.
-    let usage = || {
-        Failure::Usage(
-            "the registry's URL (--url or TERRACE_URL) must be a scheme and a host, with a port if \
-             need be and nothing else: write it as https://registry.example.com"
-                .to_owned(),
-        )
+    let usage = |error: BaseUrlError| {
+        Failure::Usage(format!(
+            "the registry's URL (--url or TERRACE_URL) must be a scheme and a host, with a port if need be and nothing \
+             else, but {error}: write it as https://registry.example.com"
+        ))
     };
-    let uri: Uri = text.parse().map_err(|_| usage())?;
-    let scheme = uri.scheme_str().filter(|s| matches!(*s, "http" | "https"));
-    let plain = matches!(uri.path(), "" | "/") && uri.query().is_none();
-    match (scheme, uri.authority()) {
-        (Some(scheme), Some(authority)) if plain && !authority.as_str().contains('@') => {
-            Ok(Some(format!("{scheme}://{authority}")))
-        }
-        _ => Err(usage()),
-    }
+    BaseUrl::parse(text).map(Some).map_err(usage)
 }
 
 /// An argument that is more than white space; CI systems set missing variables to nothing.
@@ -67,7 +56,7 @@ fn given(argument: &Option<String>) -> Option<&str> {
 mod tests {
     use super::*;
 
-    fn url_of(text: &str) -> Result<Option<String>, Failure> {
+    fn url_of(text: &str) -> Result<Option<BaseUrl>, Failure> {
         registry_url(&RegistryArguments {
             url: Some(text.to_owned()),
             token: None,
@@ -83,7 +72,7 @@ mod tests {
             (" https://r.example.com/ ", "https://r.example.com"),
             ("http://127.0.0.1:8787", "http://127.0.0.1:8787"),
         ] {
-            assert_eq!(url_of(given).unwrap().as_deref(), Some(meant));
+            assert_eq!(url_of(given).unwrap().unwrap().as_str(), meant);
         }
         assert!(url_of("").unwrap().is_none());
         for wrong in [
@@ -93,6 +82,10 @@ mod tests {
             "https://user:secret@r.example.com",
             "https://r.example.com/v1",
             "https://r.example.com/?a=b",
+            "https://:443",
+            "https://]:[",
+            "https://10.0.0.1:99999",
+            "https://2001:db8::1",
         ] {
             assert_eq!(url_of(wrong).unwrap_err().exit_code(), 2, "{wrong:?}");
         }

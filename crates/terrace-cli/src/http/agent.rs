@@ -1,6 +1,5 @@
 //! The HTTP client under everything: whom it trusts, how long it waits, what its errors mean.
 
-use std::net::IpAddr;
 use std::time::Duration;
 
 use terrace_core::http::guard::Guard;
@@ -11,7 +10,9 @@ use ureq::typestate::AgentScope;
 use ureq::unversioned::resolver::{DefaultResolver, ResolvedSocketAddrs, Resolver};
 use ureq::unversioned::transport::{DefaultConnector, NextTimeout};
 use ureq::{Agent, Body};
+use url::Url;
 
+use super::base_url::is_loopback;
 use crate::error::Failure;
 
 /// How long a connection may take to be made, TLS included.
@@ -31,7 +32,7 @@ const ANSWER_BYTES: u64 = 64 * 1024 * 1024;
 
 /// A client of the registry at this URL, which follows no redirects and returns every status. A registry on this machine is
 /// reached without a proxy, as by Go's programs: the proxy would read the token, and be another machine.
-pub(crate) fn agent(url: &str) -> Result<Agent, Failure> {
+pub(crate) fn agent(url: &Url) -> Result<Agent, Failure> {
     let configured = configured()?;
     let configured = if is_loopback(url) {
         configured.proxy(None)
@@ -39,17 +40,6 @@ pub(crate) fn agent(url: &str) -> Result<Agent, Failure> {
         configured
     };
     Ok(configured.build().into())
-}
-
-/// Whether this address is on this machine.
-pub(crate) fn is_loopback(url: &str) -> bool {
-    let uri: Uri = url.parse().unwrap_or_default();
-    let host = uri.host().unwrap_or_default();
-    let bare = host.trim_start_matches('[').trim_end_matches(']');
-    match bare.parse::<IpAddr>() {
-        Ok(address) => address.is_loopback(),
-        Err(_) => host.eq_ignore_ascii_case("localhost"),
-    }
 }
 
 /// The same for other people's registries: it connects only where the guard allows, and gives a

@@ -4,13 +4,19 @@
 //! file system or the registry quotes it. So every line is searched before it is printed: for the secrets that
 //! the command line and the environment hold, and for everything that has the form of one.
 
+mod guess;
+mod search;
+mod url;
+
 use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
-use std::path::Path;
 
 use serde_json::Value;
 use terrace_base::secret::Secret;
-use terrace_core::auth::access;
+
+use guess::looks_secret;
+use search::{api_token, guessed, json_web_token, known, replaced};
+use url::{signed_query, userinfo};
 
 /// The text that is printed in place of a token.
 pub(crate) const HIDDEN_TOKEN: &str = "[token hidden]";
@@ -33,29 +39,6 @@ const ORIGIN_TOKENS: &str = "TF_TOKEN_";
 
 /// The shortest secret that is searched for, in bytes: a shorter one is part of ordinary words.
 const LEAST_BYTES: usize = 8;
-
-/// The bytes of a known secret that are searched for, because a message may quote only its beginning.
-const PART_BYTES: usize = 16;
-
-/// The shortest text that may be a random secret: 18 bytes in base64.
-const RANDOM_BYTES: usize = 24;
-
-/// The shortest random text in which slashes are digits of base64 and do not separate the parts of a path: 30 bytes.
-const RANDOM_BYTES_WITH_SLASHES: usize = 40;
-
-/// The form of a date, `0` for a digit: texts that contain one are names.
-const DATE: &str = "0000-00-00";
-
-/// The form of a UUID, `x` for a hexadecimal digit: texts that contain one are names.
-const UUID: &str = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
-
-/// The digits of a fingerprint, which looks random and is none.
-const FINGERPRINT_DIGITS: usize = 40;
-
-/// Parts of the names of query parameters whose values are secrets.
-const SECRET_PARAMETERS: [&str; 8] = [
-    "sig", "token", "secret", "key", "pass", "auth", "cred", "code",
-];
 
 /// The secrets that are searched for by their text.
 #[derive(Debug, Default)]
@@ -164,206 +147,6 @@ fn searched_for(found: Vec<&str>) -> Vec<Secret> {
     secrets.into_iter().map(Secret::new).collect()
 }
 
-/// Whether an argument looks as if a generator of secrets made it. A path and a name with a date or a UUID do not.
-fn looks_secret(text: &str) -> bool {
-    let looks_secret = match text.contains(['/', '\\']) {
-        true => looks_random_with_slashes(text),
-        false => looks_random(text),
-    };
-    looks_secret && !Path::new(text).exists()
-}
-
-/// Whether a text without slashes is random: in base64url or hexadecimal it goes back and forth between digits,
-/// capital and small letters, as a name does not.
-fn looks_random(text: &str) -> bool {
-    if text.len() == FINGERPRINT_DIGITS && text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-        return false;
-    }
-    let is_name = has_form(text, DATE) || has_form(text, UUID);
-    let is_encoded = |byte: u8| byte.is_ascii_alphanumeric() || b"+-_=".contains(&byte);
-    let is_random = |part: &str| {
-        part.len() >= RANDOM_BYTES && part.bytes().all(is_encoded) && changes_often(part)
-    };
-    !is_name && text.split('.').any(is_random)
-}
-
-/// Whether a text with slashes is random: nothing but base64, which begins with no slash here, and is made of
-/// digits, many capital and many small letters. A path with a digest in it has few of either.
-fn looks_random_with_slashes(text: &str) -> bool {
-    // Before it may stand a name, as in `name=value`.
-    let digits = text.trim_end_matches('=').rsplit('=').next();
-    let digits = digits.unwrap_or_default();
-    let is_base64 = |byte: u8| byte.is_ascii_alphanumeric() || b"+/".contains(&byte);
-    let count = |is_one: fn(&u8) -> bool| digits.bytes().filter(is_one).count();
-    digits.len() >= RANDOM_BYTES_WITH_SLASHES
-        && digits.bytes().all(is_base64)
-        && !digits.starts_with('/')
-        && count(u8::is_ascii_digit) > 0
-        && count(u8::is_ascii_uppercase) * 8 >= digits.len()
-        && count(u8::is_ascii_lowercase) * 8 >= digits.len()
-        && changes_often(digits)
-}
-
-/// Whether three of ten characters are of another kind than the one before: a digit, a capital letter, or any other.
-/// What separates words does not count.
-fn changes_often(text: &str) -> bool {
-    let kind = |byte: u8| (byte.is_ascii_digit(), byte.is_ascii_uppercase());
-    let kinds = text.bytes().filter(|byte| !b"-_".contains(byte)).map(kind);
-    let kinds: Vec<_> = kinds.collect();
-    let neighbours = kinds.iter().zip(kinds.iter().skip(1));
-    let changes = neighbours.filter(|(one, next)| one != next).count();
-    changes * 10 >= text.len() * 3
-}
-
-/// Whether a text contains a form, in which `0` stands for a digit and `x` for a hexadecimal one.
-fn has_form(text: &str, form: &str) -> bool {
-    let is_one = |(byte, of_form): (&u8, u8)| match of_form {
-        b'0' => byte.is_ascii_digit(),
-        b'x' => byte.is_ascii_hexdigit(),
-        literal => *byte == literal,
-    };
-    let mut places = text.as_bytes().windows(form.len());
-    places.any(|place| place.iter().zip(form.bytes()).all(is_one))
-}
-
-/// Something to leave out of a text, and what stands in its place.
-struct Hit {
-    start: usize,
-    end: usize,
-    by: &'static str,
-}
-
-/// Replaces everything that a search finds. The search starts again behind each hit.
-fn replaced<'t>(text: Cow<'t, str>, search: impl Fn(&str) -> Option<Hit>) -> Cow<'t, str> {
-    let mut hidden = String::new();
-    let mut rest = &*text;
-    while let Some(hit) = search(rest)
-        && let (Some(before), Some(after)) = (rest.get(..hit.start), rest.get(hit.end..))
-    {
-        hidden.push_str(before);
-        hidden.push_str(hit.by);
-        rest = after;
-    }
-    if rest.len() == text.len() {
-        return text;
-    }
-    hidden.push_str(rest);
-    Cow::Owned(hidden)
-}
-
-/// A known secret, or the beginning of it.
-fn known(text: &str, secret: &str) -> Option<Hit> {
-    let part = secret.get(..PART_BYTES).unwrap_or(secret);
-    let start = text.find(part)?;
-    let found = text.get(start..).unwrap_or_default().bytes();
-    let length = found
-        .zip(secret.bytes())
-        .take_while(|(one, other)| one == other);
-    Some(Hit {
-        start,
-        end: start + length.count(),
-        by: HIDDEN_TOKEN,
-    })
-}
-
-/// A guessed secret, as a whole.
-fn guessed(text: &str, secret: &str) -> Option<Hit> {
-    let start = text.find(secret)?;
-    Some(Hit {
-        start,
-        end: start + secret.len(),
-        by: HIDDEN_TOKEN,
-    })
-}
-
-/// A token of a registry: `terrace_{id}.{claims}.{mac}.{checksum}`.
-fn api_token(text: &str) -> Option<Hit> {
-    let of_id = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
-    token(text, access::PREFIX, |rest| run(rest, of_id) >= LEAST_BYTES)
-}
-
-/// A JSON Web Token: `{header}.{claims}.{signature}`, where the header is a JSON object in base64url.
-fn json_web_token(text: &str) -> Option<Hit> {
-    token(text, "eyJ", |rest| {
-        let header = run(rest, |byte| of_token(byte) && byte != b'.');
-        let claims = rest.get(header..).and_then(|rest| rest.strip_prefix('.'));
-        claims.is_some_and(|claims| run(claims, of_token) >= LEAST_BYTES)
-    })
-}
-
-/// A run of characters of tokens that begins so, and goes on as `is_token` says.
-fn token(text: &str, prefix: &str, is_token: impl Fn(&str) -> bool) -> Option<Hit> {
-    let places = text.match_indices(prefix);
-    let mut tokens = places.filter_map(|(start, prefix)| {
-        let rest = text.get(start + prefix.len()..)?;
-        is_token(rest).then(|| Hit {
-            start,
-            end: start + prefix.len() + run(rest, of_token),
-            by: HIDDEN_TOKEN,
-        })
-    });
-    tokens.next()
-}
-
-fn of_token(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || b"_-.".contains(&byte)
-}
-
-/// How many of the first bytes are of this kind.
-fn run(text: &str, is_one: impl Fn(u8) -> bool) -> usize {
-    text.bytes().take_while(|byte| is_one(*byte)).count()
-}
-
-/// The user and the password in a URL.
-fn userinfo(text: &str) -> Option<Hit> {
-    urls(text).find_map(|(start, url)| {
-        let authority_end = url.find(['/', '?', '#']).unwrap_or(url.len());
-        let authority = url.get(..authority_end).unwrap_or_default();
-        let at = authority.rfind('@').or_else(|| {
-            // A password with a slash that is not encoded looks like a port that is no number.
-            let (_, port) = authority.rsplit_once(':')?;
-            let is_port = port.bytes().all(|byte| byte.is_ascii_digit());
-            let is_address = authority.ends_with(']');
-            url.rfind('@').filter(|_| !is_port && !is_address)
-        })?;
-        let is_hidden = url.get(..at) == Some(HIDDEN);
-        (!is_hidden && at > 0).then_some(Hit {
-            start,
-            end: start + at,
-            by: HIDDEN,
-        })
-    })
-}
-
-/// The query of a URL, if one of its parameters is a secret.
-fn signed_query(text: &str) -> Option<Hit> {
-    urls(text).find_map(|(start, url)| {
-        let before = url.find('?')? + 1;
-        let query = url.get(before..)?.split('#').next()?;
-        let is_secret = |parameter: &str| {
-            let name = parameter.split('=').next().unwrap_or_default();
-            let name = name.to_ascii_lowercase();
-            SECRET_PARAMETERS.iter().any(|part| name.contains(part))
-        };
-        query.split('&').any(is_secret).then_some(Hit {
-            start: start + before,
-            end: start + before + query.len(),
-            by: HIDDEN,
-        })
-    })
-}
-
-/// The URLs in a text, each from its authority on, with their places.
-fn urls(text: &str) -> impl Iterator<Item = (usize, &str)> {
-    text.match_indices("://").filter_map(|(scheme_end, mark)| {
-        let start = scheme_end + mark.len();
-        let rest = text.get(start..)?;
-        let is_end = |c: char| c.is_whitespace() || "\"'`<>".contains(c);
-        let end = rest.find(is_end).unwrap_or(rest.len());
-        Some((start, rest.get(..end)?))
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -403,32 +186,6 @@ mod tests {
         ] {
             assert_eq!(hidden(text), text);
             assert!(matches!(Secrets::default().hide(text), Cow::Borrowed(_)));
-        }
-    }
-
-    #[test]
-    fn a_url_loses_its_userinfo_and_its_signature() {
-        for (url, shown) in [
-            ("https://me:pa5s@h/p", "https://[hidden]@h/p"),
-            ("https://pa5s@h", "https://[hidden]@h"),
-            (
-                "x=git::https://me:pa5/s@h/p?a=b",
-                "x=git::https://[hidden]@h/p?a=b",
-            ),
-            (
-                "https://h/p?X-Amz-Date=1&X-Amz-Signature=pa5s#f",
-                "https://h/p?[hidden]#f",
-            ),
-            (
-                "https://u:pa5s@h/?TOKEN=pa5s",
-                "https://[hidden]@h/?[hidden]",
-            ),
-        ] {
-            let text = format!("see \"{url}\", twice: {url} there");
-            assert_eq!(
-                hidden(&text),
-                format!("see \"{shown}\", twice: {shown} there")
-            );
         }
     }
 
@@ -514,7 +271,7 @@ mod tests {
             .tempfile_in(".")
             .unwrap();
         let name = file.path().file_name().unwrap().to_str().unwrap();
-        assert!(looks_random(name));
+        assert!(guess::looks_random(name));
         assert_eq!(Secrets::find(&os(&[name]), []).hide(name), name);
     }
 

@@ -18,12 +18,12 @@ use terrace_openpgp::{KeyId, SigningKey, parse_signing_keys};
 use ureq::http::{Method, Request};
 
 use crate::error::Failure;
-use crate::http::{Http, Response};
+use crate::http::{BaseUrl, Http, Response};
 use crate::registry::token_source::TokenSource;
 
 /// A registry, and the right to change it.
 pub(crate) struct Client<'a> {
-    url: String,
+    url: BaseUrl,
     tokens: TokenSource,
     http: Http<'a>,
 }
@@ -38,14 +38,14 @@ struct Call<'a> {
 
 impl<'a> Client<'a> {
     /// Creates a client, after a check that the token may be sent to this URL.
-    pub(crate) fn new(url: String, tokens: TokenSource, http: Http<'a>) -> Result<Self, Failure> {
-        http.check_transport(&url, "the token")?;
+    pub(crate) fn new(url: BaseUrl, tokens: TokenSource, http: Http<'a>) -> Result<Self, Failure> {
+        http.check_transport(url.url(), url.as_str(), "the token")?;
         Ok(Self { url, tokens, http })
     }
 
     /// The URL of the registry.
     pub(crate) fn url(&self) -> &str {
-        &self.url
+        self.url.as_str()
     }
 
     /// The connection that archives are sent over. It has no token.
@@ -255,7 +255,7 @@ impl<'a> Client<'a> {
         let token = self.tokens.token(&self.url, &self.http)?;
         let send = |token: &Secret| {
             self.http
-                .until_answered(&self.url, || self.send_once(call, token))
+                .until_answered(self.url(), || self.send_once(call, token))
         };
         let answer = send(&token)?;
         if answer.status == 401 && self.tokens.renew(&token) {
@@ -267,7 +267,7 @@ impl<'a> Client<'a> {
     fn send_once(&self, call: &Call<'_>, token: &Secret) -> Result<Response, ureq::Error> {
         let request = Request::builder()
             .method(&call.method)
-            .uri(format!("{}{}", self.url, call.path))
+            .uri(format!("{}{}", self.url.origin(), call.path))
             .header("accept", "application/json")
             .header("authorization", format!("Bearer {}", token.expose()));
         Response::read(match call.body {
@@ -283,10 +283,10 @@ impl<'a> Client<'a> {
     fn failure(&self, answer: Response) -> Failure {
         match answer.status {
             401 | 403 => {
-                let (joined, what) = (answer.reasons(&self.url).join("; "), &self.tokens);
+                let (joined, what) = (answer.reasons(self.url()).join("; "), &self.tokens);
                 Failure::NotAllowed(format!("the registry refuses the token: {joined}. {what}"))
             }
-            _ => answer.into_failure(&self.url),
+            _ => answer.into_failure(self.url()),
         }
     }
 }

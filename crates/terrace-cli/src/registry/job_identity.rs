@@ -2,6 +2,7 @@
 
 use terrace_base::secret::Secret;
 use ureq::http::Request;
+use url::Url;
 
 use crate::error::Failure;
 use crate::http::{Http, Response};
@@ -55,10 +56,12 @@ fn from_actions(
     bearer: &Secret,
     origin: &str,
 ) -> Result<Secret, Failure> {
-    http.check_transport(url, "the job's token")?;
+    let url = Url::parse(url)
+        .map_err(|error| Failure::Usage(format!("{ACTIONS_URL} is not a URL: {error}")))?;
+    http.check_transport(&url, &without_query(&url), "the job's token")?;
     let url = with_audience(url, origin);
     let answer = http.until_answered("GitHub Actions", || {
-        let request = Request::get(&url)
+        let request = Request::get(url.as_str())
             .header("accept", "application/json")
             .header("authorization", format!("Bearer {}", bearer.expose()));
         Response::read(http.agent().run(request.body(())?)?)
@@ -77,11 +80,18 @@ fn from_actions(
     })
 }
 
-/// The URL comes with a query.
-fn with_audience(url: &str, audience: &str) -> String {
-    let mark = if url.contains('?') { '&' } else { '?' };
-    let audience = terrace_base::percent::encode(audience);
-    format!("{url}{mark}audience={audience}")
+/// Adds the audience to the query that the URL comes with.
+fn with_audience(mut url: Url, audience: &str) -> Url {
+    url.query_pairs_mut().append_pair("audience", audience);
+    url
+}
+
+/// The URL as messages show it.
+fn without_query(url: &Url) -> String {
+    let mut url = url.clone();
+    url.set_query(None);
+    url.set_fragment(None);
+    url.into()
 }
 
 #[cfg(test)]
@@ -114,7 +124,10 @@ mod tests {
 
     #[test]
     fn the_audience_is_a_part_of_the_query() {
-        let with = |url| with_audience(url, "https://r.example.com:8443");
+        let with = |url: &str| {
+            let url = with_audience(url.parse().unwrap(), "https://r.example.com:8443");
+            url.to_string()
+        };
         let query = "audience=https%3A%2F%2Fr.example.com%3A8443";
         assert_eq!(with("https://a/b?c=d"), format!("https://a/b?c=d&{query}"));
         assert_eq!(with("https://a/b"), format!("https://a/b?{query}"));

@@ -8,7 +8,7 @@ use terrace_core::api::admin::{MissingArchive, PublishAnswer, Published};
 
 use crate::archive::Archive;
 use crate::error::Failure;
-use crate::http::Retries;
+use crate::http::{BaseUrl, Retries};
 use crate::output::{Output, bytes};
 use crate::registry::client::Client;
 use crate::registry::upload::{Upload, upload};
@@ -126,7 +126,8 @@ impl PublishRequest {
     }
 
     /// Prints what would be sent to the registry at `url`.
-    pub(crate) fn show_dry_run(&self, url: Option<String>, output: &Output) {
+    pub(crate) fn show_dry_run(&self, url: Option<&BaseUrl>, output: &Output) {
+        let url = url.map(ToString::to_string);
         let place = url.clone().unwrap_or_default();
         let Self {
             address, version, ..

@@ -6,10 +6,10 @@ use std::sync::Mutex;
 use serde::Deserialize;
 use terrace_base::secret::Secret;
 use terrace_core::auth::exchange::{EXCHANGE_PATH, request_body};
-use ureq::http::{Request, Uri};
+use ureq::http::Request;
 
 use crate::error::Failure;
-use crate::http::{Http, Response};
+use crate::http::{BaseUrl, Http, Response};
 use crate::registry::job_identity::JobIdentity;
 
 /// The source of the token for the registry.
@@ -47,7 +47,7 @@ impl TokenSource {
     }
 
     /// Returns the token to send to the registry at `url`. A job that has none yet gets it now.
-    pub(crate) fn token(&self, url: &str, http: &Http<'_>) -> Result<Secret, Failure> {
+    pub(crate) fn token(&self, url: &BaseUrl, http: &Http<'_>) -> Result<Secret, Failure> {
         let (identity, given) = match self {
             Self::Token(token) => return Ok(token.clone()),
             Self::Job(identity, given) => (identity, given),
@@ -89,11 +89,11 @@ impl fmt::Display for TokenSource {
 }
 
 /// Exchanges the token of the job for one of the registry.
-fn exchange(identity: &JobIdentity, url: &str, http: &Http<'_>) -> Result<Secret, Failure> {
-    let id_token = identity.token(http, &origin(url))?;
+fn exchange(identity: &JobIdentity, url: &BaseUrl, http: &Http<'_>) -> Result<Secret, Failure> {
+    let id_token = identity.token(http, &url.origin())?;
     let body = request_body(id_token.expose());
-    let answer = http.until_answered(url, || {
-        let request = Request::post(format!("{url}{EXCHANGE_PATH}"))
+    let answer = http.until_answered(url.as_str(), || {
+        let request = Request::post(format!("{}{EXCHANGE_PATH}", url.origin()))
             .header("accept", "application/json")
             .header("content-type", "application/x-www-form-urlencoded");
         Response::read(http.agent().run(request.body(body.as_str())?)?)
@@ -113,7 +113,7 @@ fn exchange(identity: &JobIdentity, url: &str, http: &Http<'_>) -> Result<Secret
         404 => Err(Failure::NotAllowed(format!(
             "{url} trusts no jobs: set TERRACE_TRUSTED_PUBLISHERS there, or TERRACE_TOKEN here"
         ))),
-        _ => Err(answer.into_failure(url)),
+        _ => Err(answer.into_failure(url.as_str())),
     }
 }
 
@@ -121,37 +121,4 @@ fn exchange(identity: &JobIdentity, url: &str, http: &Http<'_>) -> Result<Secret
 fn checked(token: &str) -> Option<Secret> {
     let is_plain = !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_graphic());
     is_plain.then(|| Secret::new(token))
-}
-
-/// The registry's origin as it sees it itself, which is the audience of the job's token: in lower case,
-/// without the port that its scheme has anyway.
-fn origin(url: &str) -> String {
-    let url = url.to_ascii_lowercase();
-    let uri: Uri = url.parse().unwrap_or_default();
-    let usual = match uri.scheme_str() {
-        Some("http") => ":80",
-        _ => ":443",
-    };
-    url.strip_suffix(usual).unwrap_or(&url).to_owned()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_audience_is_the_origin_as_the_registry_sees_it() {
-        for (url, seen) in [
-            (
-                "https://Registry.Example.com",
-                "https://registry.example.com",
-            ),
-            ("https://r.example.com:443", "https://r.example.com"),
-            ("https://r.example.com:80", "https://r.example.com:80"),
-            ("http://127.0.0.1:80", "http://127.0.0.1"),
-            ("http://127.0.0.1:8787", "http://127.0.0.1:8787"),
-        ] {
-            assert_eq!(origin(url), seen);
-        }
-    }
 }

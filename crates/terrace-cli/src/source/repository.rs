@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use terrace_core::model::source::SourceUrl;
+use url::Url;
 
 use crate::output::Output;
 
@@ -96,38 +97,36 @@ fn git(directory: &Path, arguments: &[&str]) -> Option<String> {
     output.status.success().then(|| text.trim().to_owned())
 }
 
-/// The URL in a browser of what git fetches from: `git@github.com:acme/vpc.git` and the forms of
-/// <https://git-scm.com/docs/git-clone#_git_urls>. Credentials are left out, and a path on this machine is nobody's.
+/// Returns the URL in a browser of a git remote: `git@github.com:acme/vpc.git` and the forms of
+/// <https://git-scm.com/docs/git-clone#_git_urls>. Credentials are left out. A path on this machine has no such URL.
 fn web_url(remote: &str) -> Option<SourceUrl> {
-    let (scheme, rest) = match remote.split_once("://") {
-        Some((scheme @ ("https" | "http"), rest)) => (scheme, rest.to_owned()),
-        Some(("ssh" | "git" | "git+ssh", rest)) => ("https", without_port(rest)?),
-        Some(_) => return None,
-        None => ("https", of_scp(remote)?),
+    let url = if remote.contains("://") {
+        Url::parse(remote).ok()?
+    } else {
+        of_scp(remote)?
     };
-    let (authority, path) = rest.split_once('/')?;
-    let host = authority
-        .rsplit_once('@')
-        .map_or(authority, |(_, host)| host);
-    let path = path.trim_matches('/');
+    let (scheme, port) = match url.scheme() {
+        scheme @ ("https" | "http") => (scheme, url.port()),
+        // The port is that of SSH or of git.
+        "ssh" | "git" | "git+ssh" => ("https", None),
+        _ => return None,
+    };
+    let port = port.map_or_else(String::new, |port| format!(":{port}"));
+    let host = url.host_str()?;
+    let path = url.path().trim_matches('/');
     let path = path.strip_suffix(".git").unwrap_or(path);
     // A name without a dot is an alias of this machine's SSH configuration.
     let is_public = host.contains('.') && !path.is_empty();
-    is_public.then(|| format!("{scheme}://{host}/{path}").parse().ok())?
+    let is_plain = url.query().is_none() && url.fragment().is_none();
+    (is_public && is_plain).then(|| format!("{scheme}://{host}{port}/{path}").parse().ok())?
 }
 
-/// `user@host:2222/path` without the port, which is that of SSH.
-fn without_port(rest: &str) -> Option<String> {
-    let (authority, path) = rest.split_once('/')?;
-    let host = authority.split(':').next()?;
-    Some(format!("{host}/{path}"))
-}
-
-/// `user@host:path` as `user@host/path`.
-fn of_scp(remote: &str) -> Option<String> {
+/// Returns `user@host:path`, which is not a URL, as one.
+fn of_scp(remote: &str) -> Option<Url> {
     let (authority, path) = remote.split_once(':')?;
     let is_host = !authority.contains(['/', '\\']) && authority.len() > 1;
-    is_host.then(|| format!("{authority}/{}", path.trim_start_matches('/')))
+    let url = || format!("ssh://{authority}/{}", path.trim_start_matches('/'));
+    is_host.then(|| Url::parse(&url()).ok())?
 }
 
 #[cfg(test)]

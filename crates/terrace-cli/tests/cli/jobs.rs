@@ -235,3 +235,20 @@ fn a_job_s_credential_is_not_sent_over_plain_http_to_another_machine() {
     ended(command.arg("--insecure")).expect(6);
     assert!(registry.requests().is_empty());
 }
+
+#[test]
+fn a_token_service_whose_url_is_none_is_a_wrong_environment() {
+    let registry = trusting();
+    for (url, reason) in [
+        ("https://runner.invalid:99999/", "invalid port number"),
+        ("runner.invalid/token", "without a base"),
+    ] {
+        let mut command = against(&registry, &["key", "list", "acme", "--retries", "0"]);
+        command.env("ACTIONS_ID_TOKEN_REQUEST_URL", url);
+        command.env("ACTIONS_ID_TOKEN_REQUEST_TOKEN", JOB_SECRET);
+        let errors = ended(&mut command).expect(2).errors();
+        assert!(errors.contains("ACTIONS_ID_TOKEN_REQUEST_URL"), "{errors}");
+        assert!(errors.contains(reason), "{errors}");
+    }
+    assert!(registry.requests().is_empty());
+}

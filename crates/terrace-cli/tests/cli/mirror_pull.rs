@@ -348,6 +348,7 @@ fn redirects_are_followed_to_other_paths_and_not_to_http_or_private_hosts() {
         ("https://[::ffff:127.0.0.1]/".to_owned(), "in disguise"),
         ("https://169.254.169.254/latest/".to_owned(), "link-local"),
         ("https://user@origin.example/".to_owned(), "user name"),
+        ("https://origin.example:99999/".to_owned(), "malformed"),
         (zip_of("linux_amd64"), "more than 5 redirects"),
     ] {
         for target in [

@@ -57,6 +57,35 @@ fn a_url_that_is_refused_is_not_repeated() {
     }
 }
 
+#[test]
+fn a_url_that_is_not_of_a_host_is_refused_with_the_reason() {
+    for (url, reason) in [
+        ("https://:443", "its host is missing"),
+        ("https://]:[", "its host is not the name of a host"),
+        (
+            "https://10.0.0.1:99999",
+            "its port is not a number up to 65535",
+        ),
+        (
+            "https://2001:db8::1",
+            "its port is not a number up to 65535",
+        ),
+        ("https://10.0.0.1:0", "port 0 cannot be connected to"),
+        ("ftp://10.0.0.1", "its scheme is neither https nor http"),
+    ] {
+        let mut command = terrace(&["key", "list", "acme", "--json", "--retries", "0"]);
+        command.args(["--url", url, "--token", TOKEN]);
+        let errors = ended(&mut command).expect(2).errors();
+        assert!(errors.contains(reason), "{url}: {errors}");
+        let origin = format!("registry.example.com={url}");
+        let mirror = ["mirror", "add", "registry.example.com/acme/hello"];
+        let mut command = terrace(&mirror);
+        command.args(["--json", "--dry-run", "--origin", &origin]);
+        let errors = ended(&mut command).expect(2).errors();
+        assert!(errors.contains(reason), "{url}: {errors}");
+    }
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn a_result_that_cannot_be_printed_is_no_success() {

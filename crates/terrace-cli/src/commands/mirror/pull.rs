@@ -44,7 +44,7 @@ pub(crate) fn add(
     };
     let hostname = &arguments.address.hostname;
     if let Some(url) = registry_url(registry)?
-        && OwnHosts::new(&url, &[]).include(hostname)
+        && OwnHosts::new(&url.origin(), &[]).include(hostname)
     {
         return Err(Failure::refused(format!(
             "{hostname} is the registry itself: what is published there is in its mirror"
@@ -71,7 +71,8 @@ pub(crate) fn sync(
         }
     }
     if let Some(url) = registry_url(registry)? {
-        found.skip(|hostname| OwnHosts::new(&url, &[]).include(hostname));
+        let origin = url.origin();
+        found.skip(|hostname| OwnHosts::new(&origin, &[]).include(hostname));
     }
     run(found, Vec::new(), &arguments.mirror, registry, output)
 }

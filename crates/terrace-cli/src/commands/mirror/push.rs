@@ -16,6 +16,7 @@ use crate::args::{MirrorPushArguments, RegistryArguments};
 use crate::clock;
 use crate::commands::connection::{connect, registry_url};
 use crate::error::Failure;
+use crate::http::BaseUrl;
 use crate::output::{Output, plural};
 use crate::parallel;
 use crate::registry::client::Client;
@@ -33,7 +34,8 @@ pub(crate) fn push(
         Some(connect(registry, output)?)
     };
     let url = registry_url(registry)?;
-    let own = url.as_deref().map(|url| OwnHosts::new(url, &[]));
+    let origin = url.as_ref().map(BaseUrl::origin);
+    let own = origin.as_deref().map(|origin| OwnHosts::new(origin, &[]));
     let Directory { versions, notes } =
         Directory::read(&arguments.dir, own).map_err(Failure::refused)?;
     if versions.is_empty() && notes.reasons.is_empty() {
@@ -51,7 +53,7 @@ pub(crate) fn push(
     }
     let mut breaker = CircuitBreaker::default();
     let mut report = Report {
-        url,
+        url: url.map(|url| url.to_string()),
         dry_run: arguments.dry_run,
         versions: Vec::new(),
         directory: Some(DirectoryReport {

@@ -24,7 +24,7 @@ pub(crate) fn publish(
 ) -> Result<(), Failure> {
     let request = prepare(arguments, output)?;
     if arguments.dry_run {
-        request.show_dry_run(registry_url(registry)?, output);
+        request.show_dry_run(registry_url(registry)?.as_ref(), output);
         return Ok(());
     }
     request.publish(&connect(registry, output)?, output, || Ok(()))

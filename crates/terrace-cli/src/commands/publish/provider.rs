@@ -44,7 +44,7 @@ pub(crate) fn publish(
     }
     if arguments.dry_run {
         output.progress("the signature is not checked against the namespace's keys in a dry run");
-        request.show_dry_run(registry_url(registry)?, output);
+        request.show_dry_run(registry_url(registry)?.as_ref(), output);
         return Ok(());
     }
     let client = connect(registry, output)?;
