@@ -1,12 +1,13 @@
 //! Requests to other registries: redirects under the guard, retries, tokens, and downloads.
 
 mod download;
+mod host_override;
 pub(crate) mod resolve;
+mod tokens;
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::io::{self, Read as _};
-use std::str::FromStr;
 use std::time::Duration;
 
 use terrace_base::digest::Sha256;
@@ -19,23 +20,16 @@ use ureq::http::{Request, Response, Uri};
 use ureq::{Agent, Body};
 use url::Url;
 
+pub(crate) use host_override::HostOverride;
+use tokens::{TOKEN_PREFIX, tokens};
+
 use crate::archive::{Archive, Source};
 use crate::error::Failure;
 use crate::http;
-use crate::http::BaseUrl;
 use crate::http::Retries;
 use crate::output::{Output, bytes};
 use crate::upstream::download::{Download, DownloadError, download};
 use crate::upstream::resolve::resolve;
-
-const TOKEN_PREFIX: &str = "TF_TOKEN_";
-
-/// Another address to ask for a hostname, which the operator has named.
-#[derive(Debug, Clone)]
-pub(crate) struct HostOverride {
-    hostname: Hostname,
-    url: BaseUrl,
-}
 
 /// A client of other registries.
 pub(crate) struct Upstream<'a> {
@@ -316,22 +310,6 @@ pub(crate) fn failure(about: impl Display, error: &OriginError) -> Failure {
     }
 }
 
-impl FromStr for HostOverride {
-    type Err = String;
-
-    /// Reads `HOSTNAME=https://HOST[:PORT]`.
-    fn from_str(text: &str) -> Result<Self, String> {
-        let shape = || "write it as HOSTNAME=https://HOST[:PORT]".to_owned();
-        let (hostname, url) = text.split_once('=').ok_or_else(shape)?;
-        let hostname = hostname.parse().map_err(|error| format!("{error}"))?;
-        let url = BaseUrl::parse(url).map_err(|error| format!("{error}: {}", shape()))?;
-        if !url.is_https() {
-            return Err(shape());
-        }
-        Ok(Self { hostname, url })
-    }
-}
-
 /// What the guard looks at, read by the same code that makes the connection.
 fn parts(uri: &Uri) -> UrlParts<'_> {
     let authority = uri.authority().map(ureq::http::uri::Authority::as_str);
@@ -346,80 +324,4 @@ fn parts(uri: &Uri) -> UrlParts<'_> {
 fn host(url: &str) -> String {
     let uri: Uri = url.parse().unwrap_or_default();
     uri.host().unwrap_or_default().to_owned()
-}
-
-/// The tokens in the environment by hostname, as terraform reads them: `__` in a variable's name
-/// is a dash, and `_` a dot (clients.md 8.2).
-fn tokens() -> Result<BTreeMap<String, Secret>, Failure> {
-    let mut tokens = BTreeMap::new();
-    for (name, value) in std::env::vars_os() {
-        let Some(name) = name
-            .to_str()
-            .and_then(|name| name.strip_prefix(TOKEN_PREFIX))
-        else {
-            continue;
-        };
-        let hostname = hostname_of(name);
-        match value.to_str().map(str::trim) {
-            Some("") => {}
-            Some(token) if token.bytes().all(|byte| byte.is_ascii_graphic()) => {
-                tokens.insert(hostname, Secret::new(token));
-            }
-            _ => {
-                return Err(Failure::Usage(format!(
-                    "{TOKEN_PREFIX}{name} holds a space, a line break or a character that is not \
-                     ASCII"
-                )));
-            }
-        }
-    }
-    Ok(tokens)
-}
-
-fn hostname_of(name: &str) -> String {
-    let dashed = name.replace("__", "-");
-    dashed.replace('_', ".").to_ascii_lowercase()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_override_is_a_hostname_and_an_https_address() {
-        let host_override: HostOverride = "registry.example.com=https://10.0.0.5:8443/"
-            .parse()
-            .unwrap();
-        assert_eq!(host_override.url.origin(), "https://10.0.0.5:8443");
-        assert_eq!(
-            (host_override.url.host(), host_override.url.port()),
-            ("10.0.0.5", 8443)
-        );
-        for wrong in [
-            "registry.example.com",
-            "hosted=https://10.0.0.5",
-            "registry.example.com=http://10.0.0.5",
-            "registry.example.com=https://u@10.0.0.5",
-            "registry.example.com=https://10.0.0.5/v1",
-            "registry.example.com=10.0.0.5",
-            "registry.example.com=https://:443",
-            "registry.example.com=https://]:[",
-            "registry.example.com=https://10.0.0.5:99999",
-            "registry.example.com=https://10.0.0.5:0",
-        ] {
-            assert!(wrong.parse::<HostOverride>().is_err(), "{wrong}");
-        }
-    }
-
-    #[test]
-    fn the_name_of_a_tokens_variable_is_read_as_terraform_reads_it_8_2() {
-        for (name, hostname) in [
-            ("app_terraform_io", "app.terraform.io"),
-            ("my__registry_example_com", "my-registry.example.com"),
-            ("xn____caf__dma_fr", "xn--caf-dma.fr"),
-            ("Registry.Example.com", "registry.example.com"),
-        ] {
-            assert_eq!(hostname_of(name), hostname);
-        }
-    }
 }

@@ -10,6 +10,10 @@
 //! oci/blobs/{algorithm}/{digits}       what is pushed
 //! ```
 
+mod paths;
+#[cfg(test)]
+mod tests;
+
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
@@ -17,6 +21,8 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use terrace_base::digest::Sha256;
+
+pub(super) use paths::{fact_at, path_of_fact};
 
 use super::stored::Log;
 use crate::archive::hash;
@@ -28,15 +34,10 @@ const EXPORT_FORMAT: &str = "terrace export 1";
 
 const SUMMARY: &str = "export.json";
 const SUMS: &str = "SHA256SUMS";
-const FACTS: &str = "facts/";
 const STAGING: &str = "new";
-const JSON: &str = ".json";
 
 /// The longest file that is read whole: [`SUMS`] of some hundred thousand files.
 const MOST_BYTES: u64 = 256 * 1024 * 1024;
-
-/// Bytes of a segment of a path, of which file systems take 255 with what comes before and behind.
-const SEGMENT_BYTES: usize = 200;
 
 /// What [`SUMMARY`] says.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -344,186 +345,6 @@ fn read_line(line: &str) -> Option<(String, Sha256)> {
     Some((path.to_owned(), sha256.parse().ok()?))
 }
 
-/// Where a document is.
-pub(super) fn path_of_fact(key: &str) -> String {
-    let mut path = FACTS.to_owned();
-    let mut length = 0;
-    for byte in key.bytes() {
-        let part = match byte {
-            b'/' => {
-                length = 0;
-                path.push('/');
-                continue;
-            }
-            byte if byte.is_ascii_alphanumeric() || b"._+-".contains(&byte) => {
-                char::from(byte).to_string()
-            }
-            byte => format!("%{byte:02X}"),
-        };
-        if length + part.len() > SEGMENT_BYTES {
-            path.push_str("%/");
-            length = 0;
-        }
-        length += part.len();
-        path.push_str(&part);
-    }
-    path.push_str(JSON);
-    path
-}
-
-/// The key of a document by its path, if it is one's.
-pub(super) fn fact_at(path: &str) -> Option<String> {
-    let name = path.strip_prefix(FACTS)?.strip_suffix(JSON)?;
-    let mut key = Vec::new();
-    let name = name.replace("%/", "");
-    let mut rest = name.bytes();
-    while let Some(byte) = rest.next() {
-        key.push(match byte {
-            b'%' => {
-                let digit = |byte: Option<u8>| char::from(byte?).to_digit(16);
-                let (high, low) = (digit(rest.next())?, digit(rest.next())?);
-                u8::try_from(high * 16 + low).ok()?
-            }
-            byte => byte,
-        });
-    }
-    let key = String::from_utf8(key).ok()?;
-    (path_of_fact(&key) == path).then_some(key)
-}
-
 pub(super) fn local(place: &Path, error: &io::Error) -> Failure {
     Failure::Local(format!("{}: {error}", place.display()))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_key_is_a_path_and_a_path_is_a_key() {
-        for (key, path) in [
-            (
-                "releases/providers/hosted/acme/widget/1.0.0-RC.1+b",
-                "facts/releases/providers/hosted/acme/widget/1.0.0-RC.1+b.json",
-            ),
-            (
-                "oci/tags/team/app:Latest",
-                "facts/oci/tags/team/app%3ALatest.json",
-            ),
-        ] {
-            assert_eq!(path_of_fact(key), path);
-            assert_eq!(fact_at(path).as_deref(), Some(key));
-        }
-        let long = format!(
-            "oci/links/team/{}:sha512:{}",
-            "a".repeat(190),
-            "b".repeat(128)
-        );
-        let path = path_of_fact(&long);
-        assert!(path.split('/').all(|segment| segment.len() < 230), "{path}");
-        assert_eq!(fact_at(&path), Some(long));
-        for path in [
-            "facts/a",
-            "a.json",
-            "facts/%zz.json",
-            "facts/%3a.json",
-            "facts/a%41.json",
-            "facts/a%/b.json",
-        ] {
-            assert_eq!(fact_at(path), None, "{path}");
-        }
-    }
-
-    #[test]
-    fn a_path_stays_in_the_copy() {
-        let root = tempfile::tempdir().unwrap();
-        let copy = Backup::create(root.path(), "https://a.test").unwrap();
-        for path in ["../x", "facts/../../x", "/x", "a//b", "a\\b", ""] {
-            assert!(copy.place(path).is_err(), "{path}");
-        }
-    }
-
-    const KEYS: &str = "facts/keys/acme.json";
-
-    /// A copy of one document.
-    fn copied(root: &Path, document: &[u8]) -> (Backup, Sums) {
-        let copy = Backup::create(root, "https://a.test").unwrap();
-        let mut summary = Summary::new("https://a.test");
-        summary.documents = 1;
-        copy.begin_with(&summary).unwrap();
-        copy.stage(KEYS, document).unwrap();
-        let sums = Sums::from([(KEYS.to_owned(), Sha256::of(document))]);
-        copy.finish(summary, &sums).unwrap();
-        (copy, sums)
-    }
-
-    #[test]
-    fn a_copy_is_whole_when_it_says_so() {
-        let root = tempfile::tempdir().unwrap();
-        let copy = Backup::create(root.path(), "https://a.test").unwrap();
-        copy.begin_with(&Summary::new("https://a.test")).unwrap();
-        assert!(Backup::open(root.path()).is_err());
-        let (copy, sums) = (copy, copied(root.path(), b"{}").1);
-        let (_, _, read) = Backup::open(root.path()).unwrap();
-        assert_eq!(read, sums);
-        assert!(!root.path().join(STAGING).exists());
-        copy.write(SUMS, b"").unwrap();
-        assert!(Backup::open(root.path()).is_err());
-        assert!(Backup::create(root.path(), "https://b.test").is_err());
-        Backup::create(root.path(), "https://a.test").unwrap();
-    }
-
-    #[test]
-    fn an_older_copy_is_as_good_as_it_was_until_the_new_one_is_whole() {
-        let root = tempfile::tempdir().unwrap();
-        let (_, sums) = copied(root.path(), b"old");
-        let copy = Backup::create(root.path(), "https://a.test").unwrap();
-        copy.begin_with(&Summary::new("https://a.test")).unwrap();
-        copy.stage(KEYS, b"new").unwrap();
-        let (copy, _, read) = Backup::open(root.path()).unwrap();
-        assert_eq!(read, sums);
-        assert_eq!(copy.document(KEYS, &Sha256::of(b"old")).unwrap(), "old");
-        // What broke off is begun anew.
-        Backup::create(root.path(), "https://a.test").unwrap();
-        assert!(!root.path().join(STAGING).exists());
-    }
-
-    #[test]
-    fn a_copy_that_was_stopped_while_it_took_its_place_is_whole() {
-        for moved in [&[][..], &[KEYS], &[KEYS, SUMS]] {
-            let root = tempfile::tempdir().unwrap();
-            copied(root.path(), b"old");
-            let newer = tempfile::tempdir().unwrap();
-            let (_, sums) = copied(newer.path(), b"new");
-            for path in [KEYS, SUMS, SUMMARY] {
-                let to = if moved.contains(&path) {
-                    path.to_owned()
-                } else {
-                    staged(path)
-                };
-                let to = root.path().join(to);
-                fs::create_dir_all(to.parent().unwrap()).unwrap();
-                fs::copy(newer.path().join(path), to).unwrap();
-            }
-            let (copy, _, read) = Backup::open(root.path()).unwrap();
-            assert_eq!(read, sums, "{moved:?}");
-            assert_eq!(copy.document(KEYS, &sums[KEYS]).unwrap(), "new");
-            assert!(!root.path().join(STAGING).exists());
-        }
-    }
-
-    #[test]
-    fn what_is_no_file_is_not_read() {
-        let root = tempfile::tempdir().unwrap();
-        let (copy, _) = copied(root.path(), b"{}");
-        fs::create_dir(root.path().join("facts/odd.json")).unwrap();
-        assert!(copy.read("facts/odd.json").is_err());
-    }
-
-    #[test]
-    fn a_directory_of_something_else_is_left_alone() {
-        let root = tempfile::tempdir().unwrap();
-        fs::write(root.path().join("thesis.txt"), "").unwrap();
-        assert!(Backup::create(root.path(), "https://a.test").is_err());
-    }
 }

@@ -1,0 +1,61 @@
+//! Other addresses to ask for hostnames.
+
+use std::str::FromStr;
+
+use terrace_core::model::name::Hostname;
+
+use crate::http::BaseUrl;
+
+/// Another address to ask for a hostname, which the operator has named.
+#[derive(Debug, Clone)]
+pub(crate) struct HostOverride {
+    pub(super) hostname: Hostname,
+    pub(super) url: BaseUrl,
+}
+
+impl FromStr for HostOverride {
+    type Err = String;
+
+    /// Reads `HOSTNAME=https://HOST[:PORT]`.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let shape = || "write it as HOSTNAME=https://HOST[:PORT]".to_owned();
+        let (hostname, url) = text.split_once('=').ok_or_else(shape)?;
+        let hostname = hostname.parse().map_err(|error| format!("{error}"))?;
+        let url = BaseUrl::parse(url).map_err(|error| format!("{error}: {}", shape()))?;
+        if !url.is_https() {
+            return Err(shape());
+        }
+        Ok(Self { hostname, url })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_override_is_a_hostname_and_an_https_address() {
+        let host_override: HostOverride = "registry.example.com=https://10.0.0.5:8443/"
+            .parse()
+            .unwrap();
+        assert_eq!(host_override.url.origin(), "https://10.0.0.5:8443");
+        assert_eq!(
+            (host_override.url.host(), host_override.url.port()),
+            ("10.0.0.5", 8443)
+        );
+        for wrong in [
+            "registry.example.com",
+            "hosted=https://10.0.0.5",
+            "registry.example.com=http://10.0.0.5",
+            "registry.example.com=https://u@10.0.0.5",
+            "registry.example.com=https://10.0.0.5/v1",
+            "registry.example.com=10.0.0.5",
+            "registry.example.com=https://:443",
+            "registry.example.com=https://]:[",
+            "registry.example.com=https://10.0.0.5:99999",
+            "registry.example.com=https://10.0.0.5:0",
+        ] {
+            assert!(wrong.parse::<HostOverride>().is_err(), "{wrong}");
+        }
+    }
+}
