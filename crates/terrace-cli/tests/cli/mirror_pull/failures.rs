@@ -1,0 +1,88 @@
+//! An origin or a registry that fails in passing, and for good.
+
+use super::{ADDRESS, MIRRORED, PATH, add, command, downloads, list, statuses, sync};
+use crate::support::ended;
+use crate::support::http::Response;
+use crate::support::origin::{Origin, description_of, zip_of};
+use crate::support::registry::{Fault, Registry, errors};
+
+#[test]
+fn a_registry_that_refuses_the_token_ends_the_run() {
+    let (origin, registry) = (Origin::start(), Registry::start());
+    let mut command = command(
+        &origin,
+        &registry,
+        &["add", ADDRESS, "--versions", "~> 1.2.3"],
+    );
+    let ended = ended(command.env("TERRACE_TOKEN", "another-token-that-is-wrong")).expect(5);
+    assert_eq!(statuses(&ended.json()), ["1.2.3 not_allowed"]);
+}
+
+#[test]
+fn trouble_that_passes_is_waited_for() {
+    let (origin, registry) = (Origin::start(), Registry::start());
+    origin.set(
+        "/files/SHA256SUMS",
+        Response::new(503, "").with("retry-after", "0"),
+    );
+    let ended = add(&origin, &registry, &["--platform", "linux_amd64"]).expect(6);
+    assert!(ended.stderr.contains("trying again"), "{ended:?}");
+    assert!(ended.errors().contains("503"), "{ended:?}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_disk_that_keeps_nothing_is_not_the_origins_fault_and_nothing_is_tried_again() {
+    let (origin, registry) = (Origin::start(), Registry::start());
+    let arguments = ["add", ADDRESS, "--platform", "linux_amd64"];
+    let mut command = command(&origin, &registry, &arguments);
+    command.env("TMPDIR", "/nowhere/at/all");
+    let ended = ended(&mut command).expect(1);
+    assert_eq!(statuses(&ended.json()), ["1.2.3 local"]);
+    assert!(ended.errors().contains("/nowhere/at/all"), "{ended:?}");
+    assert!(!ended.stderr.contains("trying again"), "{ended:?}");
+    assert_eq!(downloads(&origin), [zip_of("linux_amd64")]);
+}
+
+fn unavailable() -> Fault {
+    Fault::Answer(errors(503, &["storage did not answer"]).with("retry-after", "0"))
+}
+
+#[test]
+fn a_registry_that_does_not_answer_twice_in_a_row_leaves_the_rest_untried() {
+    let (origin, registry) = (Origin::start(), Registry::start());
+    // Each is tried twice.
+    for _ in 0..4 {
+        registry.fail("GET", PATH, unavailable());
+    }
+    let ended = sync(&origin, &registry, "providers.toml", &list(4)).expect(6);
+    let expected = [
+        "1.2.3 unavailable",
+        "1.2.3 unavailable",
+        " not_tried",
+        " not_tried",
+    ];
+    assert_eq!(statuses(&ended.json()), expected);
+    assert!(ended.errors().contains("2 more were not tried"));
+    assert_eq!(registry.requests(), [MIRRORED; 4]);
+}
+
+#[test]
+fn a_registry_that_answers_in_between_is_asked_on() {
+    let (origin, registry) = (Origin::start(), Registry::start());
+    for _ in 0..2 {
+        registry.fail("GET", PATH, unavailable());
+    }
+    let ended = sync(&origin, &registry, "providers.toml", &list(3)).expect(6);
+    let expected = ["1.2.3 unavailable", "1.2.3 created", "1.2.3 unchanged"];
+    assert_eq!(statuses(&ended.json()), expected);
+}
+
+#[test]
+fn an_origin_that_does_not_answer_says_nothing_about_the_registry() {
+    let (origin, registry) = (Origin::start(), Registry::start());
+    let answer = Response::new(503, "").with("retry-after", "0");
+    origin.set(&description_of("linux_amd64"), answer);
+    let ended = sync(&origin, &registry, "providers.toml", &list(3)).expect(6);
+    assert_eq!(statuses(&ended.json()), ["1.2.3 unavailable"; 3]);
+}

@@ -1,0 +1,154 @@
+//! `terrace mirror sync`: lists, lock files and configurations.
+
+use std::fs;
+
+use super::{ADDRESS, command, lock, statuses, sync};
+use crate::support::origin::Origin;
+use crate::support::registry::Registry;
+use crate::support::{directory, ended, fixture};
+
+#[test]
+fn a_list_is_mirrored() {
+    let (origin, registry) = (Origin::start(), Registry::start());
+    let list = format!("[[provider]]\naddress = \"{ADDRESS}\"\nversions = \"~> 1.2.3\"\n");
+    let report = sync(&origin, &registry, "providers.toml", &list)
+        .expect(0)
+        .json();
+    assert_eq!(statuses(&report), ["1.2.3 created"]);
+}
+
+#[test]
+fn a_platform_that_a_lock_file_is_wanted_for_and_the_origin_has_not_is_a_failure() {
+    let (origin, registry) = (Origin::start(), Registry::start());
+    let files = directory(&[(".terraform.lock.hcl", &lock(""))]);
+    let file = files.path().join(".terraform.lock.hcl");
+    let sync = |platforms: &[&str]| {
+        let arguments = [&["sync", file.to_str().unwrap()], platforms].concat();
+        let ended = ended(&mut command(&origin, &registry, &arguments)).expect(3);
+        assert!(ended.errors().contains("not for plan9_386"), "{ended:?}");
+        statuses(&ended.json())
+    };
+    let one = ["--platform", "plan9_386"];
+    assert_eq!(sync(&one), ["1.2.3 refused"]);
+    // What is there is mirrored all the same.
+    let two = ["--platform", "plan9_386", "--platform", "linux_amd64"];
+    assert_eq!(sync(&two), ["1.2.3 refused", "1.2.3 created"]);
+}
+
+#[test]
+fn a_lock_file_is_mirrored_if_its_hashes_are_those_of_the_zips() {
+    let (origin, registry) = (Origin::start(), Registry::start());
+    let shasums = fixture("release/terraform-provider-hello_1.2.3_SHA256SUMS");
+    let shasums = fs::read_to_string(shasums).unwrap();
+    let hash = |line: &str| format!("\"zh:{}\",\n", line.split(' ').next().unwrap());
+    let hashes: String = shasums.lines().map(hash).collect();
+    let name = ".terraform.lock.hcl";
+    let wrong = lock(&format!("\"zh:{}\",", "0".repeat(64)));
+    let ended = sync(&origin, &registry, name, &wrong).expect(3);
+    assert!(ended.errors().contains("lock file"), "{ended:?}");
+    let report = sync(&origin, &registry, name, &lock(&hashes))
+        .expect(0)
+        .json();
+    assert_eq!(statuses(&report), ["1.2.3 created"]);
+}
+
+#[test]
+fn a_configuration_is_mirrored_and_what_needs_no_mirror_is_passed_over() {
+    let (origin, registry) = (Origin::start(), Registry::start());
+    let files = directory(&[
+        (
+            "main.tf",
+            "terraform {\n required_providers {\n hello = { source = \"acme/hello\", version = \"~> 1.0\" }\n }\n}\n",
+        ),
+        (
+            "more.tf",
+            "terraform {\n required_providers {\n own = { source = \"127.0.0.1/acme/own\" }\n terraform = { source = \"terraform.io/builtin/terraform\" }\n }\n}\n",
+        ),
+    ]);
+    let place = files.path().to_str().unwrap();
+    let arguments = [
+        "sync",
+        place,
+        "--default-host",
+        "origin.example",
+        "--platform",
+        "linux_amd64",
+    ];
+    let report = ended(&mut command(&origin, &registry, &arguments))
+        .expect(0)
+        .json();
+    let mut found = statuses(&report);
+    found.sort();
+    assert_eq!(found, [" skipped", " skipped", "1.2.3 created"]);
+    let text = report.to_string();
+    assert!(
+        text.contains("built into") && text.contains("this registry itself"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_configuration_in_json_is_mirrored_from_its_directory() {
+    let (origin, registry) = (Origin::start(), Registry::start());
+    let text = r#"{"terraform": {"required_providers": {"hello": {
+        "source": "origin.example/acme/hello", "version": "~> 1.0"}}}}"#;
+    for name in ["main.tf.json", "main.tofu.json"] {
+        let files = directory(&[(name, text), (".main.tf.json", "of an editor")]);
+        let place = files.path().to_str().unwrap();
+        let arguments = ["sync", place, "--platform", "linux_amd64", "--dry-run"];
+        let report = ended(&mut command(&origin, &registry, &arguments));
+        assert_eq!(statuses(&report.expect(0).json()), ["1.2.3 dry_run"]);
+    }
+}
+
+#[test]
+fn a_configuration_that_requires_nothing_is_a_failure() {
+    let (origin, registry) = (Origin::start(), Registry::start());
+    for (name, text) in [
+        ("main.tf", "resource \"hello_world\" \"it\" {}\n"),
+        ("main.tf.json", "{}"),
+        ("README.md", ""),
+    ] {
+        let files = directory(&[(name, text)]);
+        let place = files.path().to_str().unwrap();
+        let ended = ended(&mut command(&origin, &registry, &["sync", place])).expect(3);
+        let told = match name {
+            "README.md" => "no file in it ends in",
+            _ => "requires no provider",
+        };
+        assert!(ended.errors().contains(told), "{name}: {ended:?}");
+    }
+}
+
+#[test]
+fn a_file_of_another_kind_is_a_wrong_command_line() {
+    let (origin, registry) = (Origin::start(), Registry::start());
+    let ended = sync(&origin, &registry, "providers.yaml", "").expect(2);
+    assert!(ended.errors().contains(".toml"), "{ended:?}");
+}
+
+#[test]
+fn what_is_no_file_or_too_long_is_not_read() {
+    let (origin, registry) = (Origin::start(), Registry::start());
+    let long = "\0".repeat(5_000_000);
+    let odd = "\0".repeat(3_000_000);
+    let files = directory(&[("long.toml", &long), ("odd.toml", &odd)]);
+    let place = |name: &str| files.path().join(name).display().to_string();
+    let mut told = vec![("long.toml", "longer than")];
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::symlink("/dev/zero", files.path().join("zero.toml")).unwrap();
+        told.push(("zero.toml", "no file"));
+    }
+    for (name, rule) in told {
+        let ended = ended(&mut command(&origin, &registry, &["sync", &place(name)])).expect(3);
+        assert!(ended.errors().contains(rule), "{name}: {ended:?}");
+    }
+    let ended = ended(&mut command(
+        &origin,
+        &registry,
+        &["sync", &place("odd.toml")],
+    ))
+    .expect(3);
+    assert!(ended.errors().len() < 10_000);
+}
