@@ -56,11 +56,10 @@ use terrace_core::model::status::{KeyState, KeyStatement, Reason, Standings, Sta
 use terrace_core::model::subdir::Subdir;
 use terrace_core::model::token_id::TokenId;
 use terrace_core::model::version::Version;
-use terrace_core::oci::TagPage;
 use terrace_core::oci::pushed::{
     LinkDocument, ProviderRepositories, PushedManifest, PushedRequest, TagDocument, UploadSession,
 };
-use terrace_core::oci::{OciPath, OciRequest, Reference};
+use terrace_core::oci::{OciPath, OciRequest, Reference, TagPage};
 use terrace_core::publish::{MirrorPublication, ModulePublication, ProviderPublication};
 use terrace_core::read::{Answered, Asked, Begun, Found, IndexForm, begin};
 use terrace_core::storage::index_document::IndexMetadata;

@@ -109,7 +109,15 @@ impl<P: Platform> App<'_, P> {
         let change = Change::new(caller.name(), &request, &[]);
         let done = self.change_pushed(&caller, repository, path, method, request);
         if is_change {
-            let reply = answered(method, done.await)?;
+            let reply = match answered(method, done.await) {
+                Ok(reply) => reply,
+                Err(failure) => {
+                    if failure.may_have_changed_something() {
+                        self.record(change, 503).await?;
+                    }
+                    return Err(failure);
+                }
+            };
             let told = reply
                 .header(CONTENT_DIGEST)
                 .and_then(|it| Digest::parse(it).ok());

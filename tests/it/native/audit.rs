@@ -4,7 +4,7 @@ use terrace_core::maintenance::audit::{AuditChain, AuditEntry, AuditFault};
 
 use crate::support::breaks::When;
 use crate::support::memory::Memory;
-use crate::support::pushed::Pushed;
+use crate::support::pushed::{MANIFEST, Pushed};
 use crate::support::registry::{Sent, TOKEN};
 use crate::support::tokens::{create, revoke};
 use crate::support::{ModuleFixture, ProviderFixture, Registry};
@@ -253,6 +253,30 @@ fn what_breaks_off_after_it_changed_something_is_an_entry() {
     let entries = walk(&texts(&registry)).unwrap();
     assert_eq!(entries.len(), before + 1);
     assert_eq!(entries[before].status, 503);
+}
+
+#[test]
+fn an_oci_change_that_breaks_off_after_it_changed_something_is_an_entry() {
+    for method in ["DELETE", "PUT"] {
+        let (memory, registry) = start();
+        let pushed = Pushed::of(&registry, "acme/tools");
+        pushed.artifact("latest", b"a layer", serde_json::json!({}));
+        let manifest = pushed.get("manifests/latest").expect(200).text();
+        let before = texts(&registry).len();
+        let mut sent = pushed.request(method, "manifests/latest");
+        if method == "PUT" {
+            sent = sent.header("content-type", MANIFEST).body(manifest);
+        }
+        // The tag or the manifest has been written, and the next write fails.
+        memory.fail_write(1, When::Before);
+        registry.send(&sent).expect(503);
+        assert!(memory.take_fault());
+        let entries = walk(&texts(&registry)).unwrap();
+        assert_eq!(entries.len(), before + 1, "{method}");
+        assert_eq!(entries[before].status, 503);
+        let what = format!("{method} /v2/acme/tools/manifests/latest");
+        assert_eq!(entries[before].what, what);
+    }
 }
 
 #[test]
