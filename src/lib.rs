@@ -1,14 +1,24 @@
 //! Terrace, a serverless registry for Terraform and OpenTofu: the Worker.
 //!
-//! [`app`] answers requests over the seams of [`store`]; `platform` implements those seams on
+//! [`pipeline`] answers requests over the seams of [`host`]; `platform` implements those seams on
 //! Cloudflare Workers. Only this file and `platform` name the platform's crate.
 
-pub mod app;
-pub mod isolate;
+pub mod cache;
+mod concurrent;
+pub mod context;
+mod failure;
+mod handlers;
+pub mod host;
+mod json;
+pub mod pipeline;
 mod platform;
 pub mod reads;
-pub mod store;
-pub mod tally;
+mod services;
+mod tasks;
+pub mod usage;
+
+pub use services::repair::schedule::reconcile;
+pub use tasks::perform;
 
 use worker::{Context, Env, ScheduleContext, ScheduledEvent, event, web_sys};
 

@@ -22,10 +22,11 @@ use worker::wasm_bindgen::{JsCast as _, JsValue, throw_str};
 use worker::wasm_bindgen_futures::{JsFuture, future_to_promise};
 use worker::{Context, Env, console_error, console_log, console_warn, js_sys, web_sys};
 
-use crate::app::App;
-use crate::isolate::Isolate;
-use crate::store::{Counted, Platform};
-use crate::tally::Tally;
+use crate::cache::Isolate;
+use crate::context;
+use crate::host::{Counted, Platform, Request as _};
+use crate::usage::Tally;
+use crate::{perform, pipeline};
 
 /// The binding of the KV namespace that holds the indices; `entry.js` names it, too.
 const INDICES: &str = "INDICES";
@@ -70,13 +71,15 @@ async fn answer(
 ) -> worker::Result<web_sys::Response> {
     let reply = match config(&env).and_then(|config| Ok((config, Cloudflare::new(env)?))) {
         Ok((config, cloudflare)) => {
-            let app = App::new(config, cloudflare);
-            let reply = app.handle(http::Incoming::new(request)).await;
-            let tasks = app.take_tasks();
+            let request = http::Incoming::new(request);
+            let address = request.client_address();
+            let ctx = context::Context::new(config, cloudflare, address);
+            let reply = pipeline::handle(&ctx, request).await;
+            let tasks = ctx.take_tasks();
             if !tasks.is_empty() {
                 context.wait_until(async move {
                     for task in tasks {
-                        app.perform(task).await;
+                        perform(&ctx, task).await;
                     }
                 });
             }
@@ -93,7 +96,9 @@ async fn answer(
 /// One step of the periodic repair.
 pub(crate) async fn reconcile(env: Env) {
     match config(&env).and_then(|config| Ok((config, Cloudflare::new(env)?))) {
-        Ok((config, cloudflare)) => App::new(config, cloudflare).reconcile().await,
+        Ok((config, cloudflare)) => {
+            crate::reconcile(&context::Context::new(config, cloudflare, String::new())).await;
+        }
         Err(Misconfigured { cause, .. }) => console_error!("configuration: {cause}"),
     }
 }

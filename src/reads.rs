@@ -1,5 +1,5 @@
 //! Reads that one index answers, in two steps between which somebody else reads it. Nothing here waits, and
-//! nothing is written: whatever takes more than that is for [`App`](crate::app::App), which gives the same
+//! nothing is written: whatever takes more than that is for the [pipeline](crate::pipeline), which gives the same
 //! answers.
 
 use std::cell::{Cell, RefCell};
@@ -13,8 +13,8 @@ use terrace_core::http::request_line::{Client, IndexState, RequestLine, Took, Us
 use terrace_core::model::token_id::TokenId;
 use terrace_core::read::{Answered, Asked, Begun, Found, IndexForm, Lookup, begin};
 
-use crate::isolate::Isolate;
-use crate::store::Counted;
+use crate::cache::Isolate;
+use crate::host::Counted;
 
 /// The reads of one isolate that wait for their index.
 #[derive(Debug)]

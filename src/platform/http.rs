@@ -4,7 +4,11 @@ use terrace_core::http::reply::Body;
 use worker::{js_sys, web_sys};
 
 use super::{PlatformReply, upstream};
-use crate::store::{BodyError, Request};
+use crate::host::{BodyError, Request};
+
+/// By which header Cloudflare tells where a request comes from; it replaces one that a client sends
+/// (<https://developers.cloudflare.com/fundamentals/reference/http-headers/>).
+const CLIENT_ADDRESS: &str = "cf-connecting-ip";
 
 /// A request of the fetch event. Headers cross into wasm one by one, when asked for.
 pub(super) struct Incoming {
@@ -82,6 +86,10 @@ impl Request for Incoming {
 
     fn query(&self) -> &str {
         self.url.query()
+    }
+
+    fn client_address(&self) -> String {
+        self.header(CLIENT_ADDRESS).unwrap_or_default()
     }
 
     fn header(&self, name: &str) -> Option<String> {

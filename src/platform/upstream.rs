@@ -17,8 +17,8 @@ use worker::{Delay, js_sys, web_sys};
 
 use super::clock::millis;
 use super::fork;
-use crate::store::{Download, Inquiry, Upstream, UpstreamError};
-use crate::tally::{Part, Tally};
+use crate::host::{Download, Inquiry, Upstream, UpstreamError};
+use crate::usage::{Part, Tally};
 
 /// How long a long answer may take to begin, redirects included, in seconds.
 const OPEN_SECONDS: u32 = 15;

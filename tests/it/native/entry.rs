@@ -2,8 +2,8 @@
 //! the same point in the dataset; and it is every read that finds its index.
 
 use serde_json::Value;
+use terrace::host::Platform as _;
 use terrace::reads::{Reads, Step, Wanted};
-use terrace::store::Platform as _;
 use terrace_core::http::reply::Body;
 use terrace_core::read::{Asked, Found};
 

@@ -9,13 +9,13 @@ use std::pin::pin;
 use std::rc::Rc;
 use std::task::Poll;
 
-use terrace::isolate::Isolate;
-use terrace::store::{
+use terrace::cache::Isolate;
+use terrace::host::{
     ArchiveHead, Archives, BytesPage, Clock, Condition, Counted, Download, Fact, FactPage, Facts,
     IndexPage, Indices, Inquiry, ListedBytes, ListedFact, Payload, Platform, ReleasePage, Revision,
     StoreError, Stored, Uploads, Upstream, UpstreamError,
 };
-use terrace::tally::{Part, Tally};
+use terrace::usage::{Part, Tally};
 use terrace_base::digest::Sha256;
 use terrace_base::time::UnixTime;
 use terrace_core::http::guard::{Guard, UrlParts};

@@ -11,8 +11,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use futures_util::FutureExt as _;
 use futures_util::future::join_all;
 use serde_json::Value;
-use terrace::app::App;
-use terrace::store::{BodyError, Request as RequestSeam};
+use terrace::context::Context as AppContext;
+use terrace::host::{BodyError, Request as RequestSeam};
 use terrace_core::config::Config;
 use terrace_core::http::reply::Body;
 
@@ -234,8 +234,9 @@ impl Registry {
         let Self::Memory { memory, config } = self else {
             panic!("only memory has a cron");
         };
-        let app = App::new(config, memory.clone());
-        app.reconcile().now_or_never().expect("memory never waits");
+        let context = AppContext::new(config, memory.clone(), String::new());
+        let done = terrace::reconcile(&context).now_or_never();
+        done.expect("memory never waits");
     }
 
     /// The answers to requests at once, over a memory that [interleaves](Memory::interleave), each of which
@@ -324,10 +325,10 @@ async fn in_memory(memory: &Memory, config: &Config, sent: &Sent) -> Response {
         headers,
         body: sent.body.clone(),
     };
-    let app = App::new(config, memory.clone());
-    let reply = app.handle(request).await;
-    for task in app.take_tasks() {
-        app.perform(task).await;
+    let context = AppContext::new(config, memory.clone(), request.client_address());
+    let reply = terrace::pipeline::handle(&context, request).await;
+    for task in context.take_tasks() {
+        terrace::perform(&context, task).await;
     }
     Response {
         status: reply.status,
@@ -369,6 +370,10 @@ impl RequestSeam for MemoryRequest {
 
     fn query(&self) -> &str {
         &self.query
+    }
+
+    fn client_address(&self) -> String {
+        self.header("cf-connecting-ip").unwrap_or_default()
     }
 
     fn header(&self, name: &str) -> Option<String> {

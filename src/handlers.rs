@@ -1,0 +1,17 @@
+//! Answers to requests, by resource.
+
+pub(crate) mod archives;
+pub(crate) mod audit;
+pub(crate) mod body;
+pub(crate) mod exchange;
+pub(crate) mod facts;
+pub(crate) mod garbage;
+pub(crate) mod health;
+pub(crate) mod keys;
+pub(crate) mod login;
+pub(crate) mod oci;
+pub(crate) mod publish;
+pub(crate) mod reindex;
+pub(crate) mod status;
+pub(crate) mod stored_archives;
+pub(crate) mod tokens;

@@ -1,0 +1,127 @@
+//! Archives behind Worker-signed URLs: streamed natively between the client and the bucket.
+
+use terrace_core::http::method::Method;
+use terrace_core::http::problem::Problem;
+use terrace_core::http::range::{self, Wanted};
+use terrace_core::http::reply::{Body, CachePolicy, Reply};
+use terrace_core::limits;
+use terrace_core::read::CONTENT_DIGEST;
+use terrace_core::storage::signed_path::SignedPath;
+use terrace_presign::SignedMethod;
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::handlers::body::content_length;
+use crate::host::{Archives as _, Clock as _, Payload, Platform, Request, Stored};
+
+pub(crate) async fn archive<P: Platform, R>(
+    ctx: &Context<'_, P>,
+    path: &SignedPath,
+    method: Method,
+    request: R,
+) -> Result<Reply<P::Stream>, Failure>
+where
+    R: Request<Stream = P::Stream>,
+{
+    match method {
+        Method::Put => receive(ctx, path, request).await,
+        Method::Head => {
+            check(ctx, path, SignedMethod::Get, 0)?;
+            let head = ctx.platform.archives().head(path.object).await?;
+            let head = head.ok_or_else(gone)?;
+            Ok(described(path, head.size))
+        }
+        Method::Get => {
+            check(ctx, path, SignedMethod::Get, 0)?;
+            if let Some(range) = request.header("range") {
+                return part(ctx, path, &range).await;
+            }
+            let opened = ctx.platform.archives().open(path.object).await?;
+            let (size, stream) = opened.ok_or_else(gone)?;
+            Ok(described(path, size).with_body(Body::Stream(stream)))
+        }
+        Method::Delete | Method::Patch | Method::Post => Err(gone().into()),
+    }
+}
+
+/// What a client asks for that goes on with a download.
+async fn part<P: Platform>(
+    ctx: &Context<'_, P>,
+    path: &SignedPath,
+    range: &str,
+) -> Result<Reply<P::Stream>, Failure> {
+    let archives = ctx.platform.archives();
+    let size = archives.head(path.object).await?.ok_or_else(gone)?.size;
+    let (first, last) = match range::wanted(range, size) {
+        Wanted::Nothing => {
+            let reply = Reply::new(416, CachePolicy::NoStore);
+            return Ok(reply.with("content-range", format!("bytes */{size}")));
+        }
+        Wanted::Part { first, last } => (first, last),
+        Wanted::Whole => {
+            let opened = archives.open(path.object).await?;
+            let (size, stream) = opened.ok_or_else(gone)?;
+            return Ok(described(path, size).with_body(Body::Stream(stream)));
+        }
+    };
+    let length = last - first + 1;
+    let opened = archives.open_part(path.object, first, length).await?;
+    let stream = opened.ok_or_else(gone)?;
+    Ok(Reply::new(206, CachePolicy::NoStore)
+        .with("content-type", path.object.content_type())
+        .with("content-length", length.to_string())
+        .with("content-range", format!("bytes {first}-{last}/{size}"))
+        .with_body(Body::Stream(stream)))
+}
+
+async fn receive<P: Platform, R>(
+    ctx: &Context<'_, P>,
+    path: &SignedPath,
+    mut request: R,
+) -> Result<Reply<P::Stream>, Failure>
+where
+    R: Request<Stream = P::Stream>,
+{
+    let size = content_length(&request)?;
+    if size > limits::WORKER_BODY_BYTES {
+        return Err(Problem::TooLarge(limits::WORKER_BODY_BYTES).into());
+    }
+    check(ctx, path, SignedMethod::Put, size)?;
+    let Some(stream) = request.stream() else {
+        return Err(Problem::BadRequest("the body is missing".to_owned()).into());
+    };
+    let archives = ctx.platform.archives();
+    match archives.store(path.object, Payload::Stream(stream)).await? {
+        Stored::Yes => Ok(Reply::new(201, CachePolicy::NoStore)),
+        Stored::DigestMismatch => Err(Problem::Invalid(vec![format!(
+            "the body does not have the digest {}",
+            path.object.digest()
+        )])
+        .into()),
+    }
+}
+
+fn check<P: Platform>(
+    ctx: &Context<'_, P>,
+    path: &SignedPath,
+    method: SignedMethod,
+    size: u64,
+) -> Result<(), Problem> {
+    let urls = ctx.config.archive_urls.as_ref();
+    let signer = urls.and_then(|urls| urls.path_signer()).ok_or_else(gone)?;
+    signer
+        .check(path, method, size, ctx.platform.clock().now())
+        .map_err(|error| Problem::Forbidden(error.to_string()))
+}
+
+fn gone() -> Problem {
+    Problem::NotFound("there is no such archive".to_owned())
+}
+
+fn described<S>(path: &SignedPath, size: u64) -> Reply<S> {
+    Reply::new(200, CachePolicy::NoStore)
+        .with("content-type", path.object.content_type())
+        .with("content-length", size.to_string())
+        .with("accept-ranges", "bytes")
+        .with(CONTENT_DIGEST, path.object.digest().to_string())
+}

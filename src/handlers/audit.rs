@@ -1,0 +1,55 @@
+//! The audit log, listed.
+
+use futures_util::future::join_all;
+use terrace_core::api::admin::AuditPage;
+use terrace_core::http::form::Query;
+use terrace_core::http::reply::Reply;
+use terrace_core::limits;
+use terrace_core::storage::key::{AUDIT, FactKey};
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::host::{Facts as _, ListedFact, Platform};
+use crate::json;
+use crate::services::audit;
+use crate::services::audit::AT;
+
+/// Entries as they are stored, ascending, behind the one with this number.
+pub(crate) async fn list<P: Platform>(
+    ctx: &Context<'_, P>,
+    query: &str,
+) -> Result<Reply<P::Stream>, Failure> {
+    let query = Query(query);
+    let number = |name| query.value(name).and_then(|text| text.parse::<u64>().ok());
+    let behind = number("behind").map(|number| format!("{number:012}"));
+    let since = number("since").unwrap_or_default();
+    let facts = ctx.platform.facts();
+    // Before the entries: one that is written meanwhile would seem to be missing.
+    let newest = audit::newest_known(ctx).await?;
+    let most = limits::AUDIT_AT_ONCE;
+    let page = facts.list(AUDIT, behind.as_deref(), most).await?;
+    let is_recent = |fact: &&ListedFact| {
+        let at = fact.metadata.iter().find(|(name, _)| name == AT);
+        let at = at.and_then(|(_, at)| at.parse::<u64>().ok());
+        at.is_none_or(|at| at >= since)
+    };
+    let numbers = page.facts.iter().filter(is_recent);
+    let numbers = numbers.filter_map(|fact| fact.name.parse().ok());
+    let read = numbers.map(async |number| {
+        let text = facts.get(&FactKey::Audit(number)).await?;
+        let text = text.map(|fact| String::from_utf8_lossy(&fact.bytes).into_owned());
+        Ok::<_, Failure>(text.unwrap_or_default())
+    });
+    let entries = join_all(read).await.into_iter();
+    let entries = entries.collect::<Result<Vec<String>, Failure>>()?;
+    let last = page.facts.last().filter(|_| page.is_cut);
+    let next = last.and_then(|fact| fact.name.parse().ok());
+    json::reply(
+        200,
+        &AuditPage {
+            entries,
+            next,
+            newest,
+        },
+    )
+}

@@ -1,0 +1,159 @@
+//! Every stored document, listed as it is, and restored from a copy.
+
+use std::collections::BTreeMap;
+
+use futures_util::future::join_all;
+use terrace_core::api::admin::{FactBody, FactsAnswer, RefusedFact, RestoreAnswer, RestoreBody};
+use terrace_core::http::form::Query;
+use terrace_core::http::problem::Problem;
+use terrace_core::http::reply::Reply;
+use terrace_core::limits;
+use terrace_core::storage::key::{FactKey, IndexKey, PASSING};
+
+use crate::context::{Context, Task};
+use crate::failure::Failure;
+use crate::handlers::body::{BEHIND, check_count};
+use crate::host::{Facts as _, Platform};
+use crate::json;
+use crate::services::restore::Outcome;
+use crate::services::{garbage, refresh, restore};
+
+/// How many documents are read at once: what a Worker may have open
+/// (<https://developers.cloudflare.com/workers/platform/limits/#simultaneous-open-connections>).
+const AT_ONCE: usize = 6;
+
+/// What is read of a document.
+enum ReadFact {
+    Document(String),
+    /// It is no text.
+    Damaged,
+    /// It is not there.
+    Gone,
+    /// Its key is none that is known.
+    Unknown,
+}
+
+/// Documents as they are stored. None of them holds a secret.
+pub(crate) async fn list<P: Platform>(
+    ctx: &Context<'_, P>,
+    query: Query<'_>,
+) -> Result<Reply<P::Stream>, Failure> {
+    let prefix = query.value("prefix").unwrap_or_default();
+    let behind = query.value("behind");
+    let (keys, is_cut) = fact_keys(ctx, &prefix, behind.as_deref()).await?;
+    let mut answer = FactsAnswer::default();
+    let mut last = None;
+    let mut bytes = 0;
+    for some in keys.chunks(AT_ONCE) {
+        if bytes >= limits::FACTS_BYTES {
+            break;
+        }
+        let read = some.iter().map(async |text| (text, fact(ctx, text).await));
+        for (text, read) in join_all(read).await {
+            last = Some(text.clone());
+            match read? {
+                ReadFact::Document(document) => {
+                    bytes += document.len();
+                    let key = text.clone();
+                    answer.facts.push(FactBody { key, document });
+                }
+                // A moment ago.
+                ReadFact::Gone => {}
+                ReadFact::Damaged => answer.unreadable.push(text.clone()),
+                ReadFact::Unknown => answer.unknown.push(text.clone()),
+            }
+        }
+    }
+    answer.next = last.filter(|last| is_cut || Some(last) != keys.last());
+    json::reply(200, &answer)
+}
+
+/// The keys of some facts, and whether there are more.
+async fn fact_keys<P: Platform>(
+    ctx: &Context<'_, P>,
+    prefix: &str,
+    behind: Option<&str>,
+) -> Result<(Vec<String>, bool), Failure> {
+    let mut behind = match behind.filter(|behind| !behind.is_empty()) {
+        None => None,
+        Some(behind) => match behind.strip_prefix(prefix) {
+            Some(name) => Some(name.to_owned()),
+            None => {
+                let told = format!("behind is {behind:?}: {BEHIND}");
+                return Err(Problem::BadRequest(told).into());
+            }
+        },
+    };
+    // Whoever asks for what passes, gets it.
+    let is_passed_over = |key: &str| {
+        let mut passing = PASSING.iter();
+        passing
+            .find(|it| key.starts_with(**it) && !prefix.starts_with(**it))
+            .copied()
+    };
+    let most = limits::FACTS_AT_ONCE;
+    let mut keys = Vec::new();
+    'pages: loop {
+        let facts = ctx.platform.facts();
+        let page = facts.list(prefix, behind.as_deref(), most).await?;
+        for fact in page.facts {
+            let key = format!("{prefix}{}", fact.name);
+            if let Some(passing) = is_passed_over(&key) {
+                // What follows a slash in ASCII is a zero.
+                let end = format!("{}0", passing.trim_end_matches('/'));
+                behind = end.strip_prefix(prefix).map(str::to_owned);
+                continue 'pages;
+            }
+            if u64::try_from(keys.len()).unwrap_or_default() >= most.into() {
+                return Ok((keys, true));
+            }
+            behind = Some(fact.name);
+            keys.push(key);
+        }
+        if !page.is_cut {
+            return Ok((keys, false));
+        }
+    }
+}
+
+async fn fact<P: Platform>(ctx: &Context<'_, P>, text: &str) -> Result<ReadFact, Failure> {
+    let Some(key) = FactKey::parse(text) else {
+        return Ok(ReadFact::Unknown);
+    };
+    let fact = ctx.platform.facts().get(&key).await?;
+    let document = fact.map(|fact| String::from_utf8(fact.bytes));
+    Ok(match document {
+        Some(Ok(document)) => ReadFact::Document(document),
+        Some(Err(_)) => ReadFact::Damaged,
+        None => ReadFact::Gone,
+    })
+}
+
+/// `PUT /admin/v1/facts`
+pub(crate) async fn restore<P: Platform>(
+    ctx: &Context<'_, P>,
+    body: &[u8],
+) -> Result<Reply<P::Stream>, Failure> {
+    let RestoreBody { facts } = json::parse(body)?;
+    check_count(facts.len(), limits::RESTORED_AT_ONCE)?;
+    let look = garbage::fence(ctx).await?;
+    let mut answer = RestoreAnswer::default();
+    let mut changed = BTreeMap::new();
+    for FactBody { key, document } in facts {
+        match restore::document(ctx, &key, &document, &look, &mut changed).await? {
+            Outcome::Created => answer.created.push(key),
+            Outcome::Unchanged => answer.unchanged.push(key),
+            Outcome::Conflict => answer.conflicts.push(key),
+            Outcome::Refused(reason) => answer.refused.push(RefusedFact { key, reason }),
+        }
+    }
+    // Whoever has listed before these commits looks at the marker after it has written, and lists again.
+    for key in changed.into_values() {
+        // Who is revoked counts at once.
+        if matches!(key, FactKey::RevocationChange) {
+            ctx.defer(Task::Rebuild(IndexKey::Revocations));
+        }
+        refresh::mark(ctx, &key).await?;
+    }
+    json::reply(200, &answer)
+}

@@ -1,0 +1,69 @@
+//! Garbage: archives marked, kept and removed.
+
+use terrace_core::api::admin::{GarbageAnswer, GarbageBody, MarkedBody};
+use terrace_core::http::problem::Problem;
+use terrace_core::http::reply::Reply;
+use terrace_core::limits;
+use terrace_core::storage::key::{ArchiveKey, BytesKey};
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::handlers::body::check_count;
+use crate::host::Platform;
+use crate::json;
+use crate::services::garbage;
+
+/// `POST /admin/v1/garbage`: whoever asks has looked at every release.
+pub(crate) async fn change<P: Platform>(
+    ctx: &Context<'_, P>,
+    body: &[u8],
+) -> Result<Reply<P::Stream>, Failure> {
+    let GarbageBody { mark, keep, remove } = json::parse(body)?;
+    let count = mark.len() + keep.len() + remove.len();
+    check_count(count, limits::GARBAGE_AT_ONCE)?;
+    // All of them first: what is refused changes nothing.
+    let read = |text: String| Ok((archive(&text)?, text));
+    let mark = mark
+        .into_iter()
+        .map(read)
+        .collect::<Result<Vec<_>, Problem>>()?;
+    let keep = keep
+        .into_iter()
+        .map(read)
+        .collect::<Result<Vec<_>, Problem>>()?;
+    let read = |MarkedBody { key, marked_at }| Ok((archive(&key)?, key, marked_at));
+    let remove = remove.into_iter().map(read);
+    let remove = remove.collect::<Result<Vec<_>, Problem>>()?;
+    let mut answer = GarbageAnswer::default();
+    for (archive, text) in mark {
+        let list = match garbage::mark(ctx, archive).await? {
+            true => &mut answer.marked,
+            false => &mut answer.spared,
+        };
+        list.push(text);
+    }
+    for (archive, text) in keep {
+        let list = match garbage::unmark(ctx, archive).await? {
+            true => &mut answer.kept,
+            false => &mut answer.spared,
+        };
+        list.push(text);
+    }
+    for (archive, text, marked_at) in remove {
+        let list = match garbage::remove_marked(ctx, archive, marked_at).await? {
+            true => &mut answer.removed,
+            false => &mut answer.spared,
+        };
+        list.push(text);
+    }
+    json::reply(200, &answer)
+}
+
+pub(crate) fn archive(text: &str) -> Result<ArchiveKey, Problem> {
+    match BytesKey::parse_key(text) {
+        Some(BytesKey::Archive(archive)) => Ok(archive),
+        _ => Err(Problem::BadRequest(format!(
+            "{text:?} is the key of no archive: it must be archives/<sha256>.<zip, tar.gz, SHA256SUMS or sig>"
+        ))),
+    }
+}

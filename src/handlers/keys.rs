@@ -1,0 +1,141 @@
+//! Signing keys, managed.
+
+use terrace_core::api::admin::{KeyChangeAnswer, SigningKeysDocument, StandingBody};
+use terrace_core::auth::access::Caller;
+use terrace_core::http::problem::Problem;
+use terrace_core::http::reply::{CachePolicy, Reply};
+use terrace_core::limits;
+use terrace_core::model::name::Namespace;
+use terrace_core::model::status::{KeyState, KeyStatement, Reason};
+use terrace_core::storage::release::SigningKeyDocument;
+use terrace_openpgp::{KeyId, parse_signing_keys};
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::handlers::status::ACTIVE;
+use crate::host::{Clock as _, Platform};
+use crate::json;
+use crate::services::{indexer, keys};
+
+pub(crate) async fn list<P: Platform>(
+    ctx: &Context<'_, P>,
+    namespace: &Namespace,
+) -> Result<Reply<P::Stream>, Failure> {
+    let (document, _) = keys::document(ctx, namespace).await?;
+    Ok(answer(200, &document))
+}
+
+pub(crate) async fn add<P: Platform>(
+    ctx: &Context<'_, P>,
+    namespace: &Namespace,
+    body: &[u8],
+) -> Result<Reply<P::Stream>, Failure> {
+    let text = std::str::from_utf8(body).map_err(|_| {
+        Problem::BadRequest("the body is not text: send the key in ASCII armour".to_owned())
+    })?;
+    let added: Vec<SigningKeyDocument> = parse_signing_keys(text)
+        .map_err(|error| Problem::Invalid(vec![error.to_string()]))?
+        .iter()
+        .map(SigningKeyDocument::from)
+        .collect();
+    let changed = keys::change(ctx, namespace, &|document| add_to(document, &added)).await?;
+    Ok(answer(200, &changed))
+}
+
+pub(crate) async fn remove<P: Platform>(
+    ctx: &Context<'_, P>,
+    namespace: &Namespace,
+    key_id: KeyId,
+) -> Result<Reply<P::Stream>, Failure> {
+    let key_id = key_id.to_string();
+    let changed = keys::change(ctx, namespace, &|document| {
+        let before = document.keys.len();
+        document.keys.retain(|key| key.key_id != key_id);
+        if document.keys.len() == before {
+            let message = format!("namespace {namespace} has no signing key {key_id}");
+            return Err(Problem::NotFound(message));
+        }
+        Ok(true)
+    })
+    .await?;
+    Ok(answer(200, &changed))
+}
+
+/// Says that a key is retired or revoked, or takes that back, and makes the indices of what it has
+/// signed what follows: some of them, and the answer tells where to go on.
+pub(crate) async fn change_status<P: Platform>(
+    ctx: &Context<'_, P>,
+    caller: &Caller,
+    (namespace, key_id): (&Namespace, KeyId),
+    body: &[u8],
+    behind: Option<&str>,
+) -> Result<Reply<P::Stream>, Failure> {
+    let StandingBody { state, reason } = json::parse(body)?;
+    let invalid = |error: &dyn ToString| Problem::Invalid(vec![error.to_string()]);
+    let reason: Reason = reason.parse().map_err(|error| invalid(&error))?;
+    let state: Option<KeyState> = match state.as_str() {
+        ACTIVE => None,
+        state => Some(state.parse().map_err(|error| invalid(&error))?),
+    };
+    let key_id = key_id.to_string();
+    let statement = state.map(|state| KeyStatement {
+        state,
+        reason,
+        at: ctx.platform.clock().now().0,
+        by: caller.name(),
+    });
+    keys::change(ctx, namespace, &|document| {
+        let is_known = document.keys.iter().any(|key| key.key_id == key_id);
+        let before = document.statements.get(&key_id);
+        if !is_known && before.is_none() {
+            let message = format!("namespace {namespace} has no signing key {key_id}");
+            return Err(Problem::NotFound(message));
+        }
+        let said = |it: &KeyStatement| (it.state, it.reason.clone());
+        let changes = before.map(said) != statement.as_ref().map(said);
+        if changes && behind.is_some() {
+            let told = "behind goes on with what was said before, and this was not: leave it out";
+            return Err(Problem::BadRequest(told.to_owned()));
+        }
+        if changes {
+            match statement.clone() {
+                Some(statement) => document.statements.insert(key_id.clone(), statement),
+                None => document.statements.remove(&key_id),
+            };
+        }
+        Ok(changes)
+    })
+    .await?;
+    let next = indexer::refresh_signed_by(ctx, namespace, &key_id, behind).await?;
+    let (keys, _) = keys::document(ctx, namespace).await?;
+    json::reply(200, &KeyChangeAnswer { keys, next })
+}
+
+/// Adds keys; one that is there is replaced, since its owner may have prolonged it.
+fn add_to(
+    document: &mut SigningKeysDocument,
+    added: &[SigningKeyDocument],
+) -> Result<bool, Problem> {
+    let before = document.keys.clone();
+    for key in added {
+        let known = document
+            .keys
+            .iter_mut()
+            .find(|known| known.fingerprint == key.fingerprint);
+        match known {
+            Some(known) => known.clone_from(key),
+            None => document.keys.push(key.clone()),
+        }
+    }
+    if document.keys.len() > limits::KEYS {
+        let most = limits::KEYS;
+        let reason = format!("a namespace may have {most} signing keys at most; remove one first");
+        return Err(Problem::Invalid(vec![reason]));
+    }
+    Ok(document.keys != before)
+}
+
+fn answer<S>(status: u16, document: &SigningKeysDocument) -> Reply<S> {
+    let text = serde_json::to_string(document).unwrap_or_default();
+    Reply::json(status, CachePolicy::NoStore, text)
+}

@@ -1,0 +1,29 @@
+//! Blobs, deleted.
+
+use terrace_core::http::oci_error::{OciCode, OciError};
+use terrace_core::http::reply::{CachePolicy, Reply};
+use terrace_core::model::oci::{Digest, RepositoryName};
+use terrace_core::storage::key::PushedIndex;
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::host::{Facts as _, Platform};
+use crate::services::oci::error::denied;
+use crate::services::oci::{catalog as oci_catalog, indexer as oci_indexer};
+
+pub(crate) async fn delete<P: Platform>(
+    ctx: &Context<'_, P>,
+    repository: RepositoryName,
+    digest: Digest,
+) -> Result<Reply<P::Stream>, Failure> {
+    let was_there = oci_catalog::link(ctx, &repository, digest).await?.is_some();
+    let index = PushedIndex::Blob(repository, digest);
+    // Also where it is gone: what was broken off after the fact has left its index.
+    ctx.platform.facts().delete(&index.fact()).await?;
+    oci_indexer::refresh(ctx, &index).await?;
+    if !was_there {
+        let told = format!("{} has no blob {digest}", index.repository());
+        return Err(denied(OciError::new(OciCode::BlobUnknown, told)));
+    }
+    Ok(Reply::new(202, CachePolicy::NoStore))
+}

@@ -1,0 +1,153 @@
+//! Manifests and tags: pushed and deleted.
+
+use terrace_base::digest::Sha256;
+use terrace_core::http::form::Query;
+use terrace_core::http::oci_error::{OciCode, OciError};
+use terrace_core::http::problem::Problem;
+use terrace_core::http::reply::{CachePolicy, Reply};
+use terrace_core::limits;
+use terrace_core::model::oci::{Digest, RepositoryName, Tag};
+use terrace_core::oci::pushed::{ManifestName, PushedManifest, PushedPath};
+use terrace_core::read::CONTENT_DIGEST;
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::handlers::body::content_length;
+use crate::host::{BodyError, Platform, Request};
+use crate::services::oci::error::denied;
+use crate::services::oci::manifests::PushedDocument;
+use crate::services::oci::{manifests, providers};
+
+pub(crate) async fn push<P: Platform, R>(
+    ctx: &Context<'_, P>,
+    repository: RepositoryName,
+    name: ManifestName,
+    mut request: R,
+) -> Result<Reply<P::Stream>, Failure>
+where
+    R: Request<Stream = P::Stream>,
+{
+    let sent = read_manifest(name, &mut request).await?;
+    // What is to be installed must be whole. Elsewhere parts may be missing: of an index, say, the platforms
+    // that nobody here needs, without which it would have another digest.
+    if ctx.config.oci_providers.address(&repository).is_some() {
+        manifests::check_references(ctx, &repository, sent.manifest.references()).await?;
+    }
+    // What contradicts a mirrored release is not tagged.
+    providers::mirror(
+        ctx,
+        &repository,
+        &sent.tags,
+        &sent.manifest,
+        request.origin(),
+    )
+    .await?;
+    manifests::store(ctx, &repository, &sent).await?;
+    let by_digest = PushedPath::Manifest(ManifestName::Digest(sent.digest));
+    let mut reply = Reply::new(201, CachePolicy::NoStore)
+        .with("location", by_digest.location(&repository))
+        .with(CONTENT_DIGEST, sent.digest.to_string());
+    if let Some((subject, _)) = sent.referrer {
+        reply = reply.with("oci-subject", subject.to_string());
+    }
+    if !sent.tags.is_empty() {
+        let tags: Vec<&str> = sent.tags.iter().map(Tag::as_str).collect();
+        reply = reply.with("oci-tag", tags.join(", "));
+    }
+    Ok(reply)
+}
+
+pub(crate) async fn delete<P: Platform>(
+    ctx: &Context<'_, P>,
+    repository: RepositoryName,
+    name: ManifestName,
+) -> Result<Reply<P::Stream>, Failure> {
+    match name {
+        ManifestName::Tag(tag) => manifests::delete_tag(ctx, &repository, tag).await?,
+        ManifestName::Digest(digest) => {
+            manifests::delete_by_digest(ctx, &repository, digest).await?
+        }
+    }
+    Ok(Reply::new(202, CachePolicy::NoStore))
+}
+
+/// What is pushed, understood as far as that goes without storage.
+async fn read_manifest<R: Request>(
+    name: ManifestName,
+    request: &mut R,
+) -> Result<PushedDocument, Failure> {
+    let bytes = manifest_body(request).await?;
+    let (digest, tags) = match name {
+        ManifestName::Tag(tag) => (Digest::Sha256(Sha256::of(&bytes)), vec![tag]),
+        ManifestName::Digest(digest) => {
+            let tags = tags_in(Query(request.query())).map_err(denied)?;
+            if digest.of_same_kind(&bytes) != digest {
+                let told = format!("what was sent does not have the digest {digest}");
+                return Err(denied(OciError::new(OciCode::DigestInvalid, told)));
+            }
+            (digest, tags)
+        }
+    };
+    let content_type = request.header("content-type");
+    let no_text = |_| {
+        denied(OciError::new(
+            OciCode::ManifestInvalid,
+            "the body is no text",
+        ))
+    };
+    let text = String::from_utf8(bytes).map_err(no_text)?;
+    let manifest = PushedManifest::pushed(text.as_bytes(), content_type.as_deref());
+    let manifest = manifest.map_err(denied)?;
+    let referrer = match manifest.subject() {
+        Some(subject) => {
+            let descriptor = manifest.referrer(text.as_bytes(), digest);
+            Some((subject, descriptor.map_err(denied)?))
+        }
+        None => None,
+    };
+    Ok(PushedDocument {
+        digest,
+        text,
+        manifest,
+        tags,
+        referrer,
+    })
+}
+
+/// The body, whether its length is told or not.
+async fn manifest_body<R: Request>(request: &mut R) -> Result<Vec<u8>, Failure> {
+    let most = limits::MANIFEST_BYTES;
+    let too_large = || Failure::from(Problem::TooLarge(most));
+    let read = match request.header("content-length") {
+        Some(_) if content_length(request)? > most => return Err(too_large()),
+        Some(_) => request.bytes().await,
+        None => request.bytes_up_to(most).await,
+    };
+    let bytes = read.map_err(|BodyError(cause)| {
+        Problem::BadRequest(format!("the body could not be read to its end: {cause}"))
+    })?;
+    if bytes.len() as u64 > most {
+        return Err(too_large());
+    }
+    Ok(bytes)
+}
+
+/// The tags that a manifest is to have which is pushed by its digest.
+fn tags_in(query: Query<'_>) -> Result<Vec<Tag>, OciError> {
+    let most = limits::TAGS_AT_ONCE;
+    let mut tags: Vec<Tag> = Vec::new();
+    for text in query.values("tag") {
+        let tag = Tag::parse(&text).ok_or_else(|| {
+            let told = "a tag has 1 to 128 letters, digits and _ . -";
+            OciError::new(OciCode::ManifestInvalid, told)
+        })?;
+        if !tags.contains(&tag) {
+            tags.push(tag);
+        }
+        if tags.len() > most {
+            let told = format!("at most {most} tags can be pushed at once");
+            return Err(OciError::new(OciCode::SizeInvalid, told).with_status(414));
+        }
+    }
+    Ok(tags)
+}

@@ -1,0 +1,66 @@
+//! What refers to a manifest, listed.
+
+use terrace_base::percent::encode;
+use terrace_core::auth::access::{Caller, Sight};
+use terrace_core::http::form::Query;
+use terrace_core::http::problem::Problem;
+use terrace_core::http::reply::Reply;
+use terrace_core::model::oci::{Digest, RepositoryName};
+use terrace_core::oci::pushed::PushedPath;
+use terrace_core::read;
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::host::{Platform, Request};
+use crate::services::auth;
+use crate::services::oci::{catalog as oci_catalog, referrers};
+
+/// Those of what the caller may read; of anything else, as if it were not there.
+pub(crate) async fn list<P: Platform, R: Request>(
+    ctx: &Context<'_, P>,
+    repository: RepositoryName,
+    subject: Digest,
+    request: &R,
+) -> Result<Reply<P::Stream>, Failure> {
+    let caller = match ctx.config.access.guards_reads() {
+        true => auth::authenticate(ctx, request).await?,
+        false => Caller::Anonymous,
+    };
+    let query = Query(request.query());
+    match oci_catalog::sight(ctx, &caller, &repository) {
+        Sight::Closed => Err(Problem::no_token().into()),
+        Sight::Public => reply(ctx, &repository, subject, query).await,
+        Sight::Private => {
+            let reply = reply(ctx, &repository, subject, query).await?;
+            Ok(reply.made_private())
+        }
+        Sight::Hidden => {
+            let nowhere = RepositoryName::hidden();
+            reply(ctx, &nowhere, subject, query).await
+        }
+    }
+}
+
+async fn reply<P: Platform>(
+    ctx: &Context<'_, P>,
+    repository: &RepositoryName,
+    subject: Digest,
+    query: Query<'_>,
+) -> Result<Reply<P::Stream>, Failure> {
+    let filter = query.value("artifactType");
+    let last = query.value("last");
+    let last = last.and_then(|last| Digest::parse(&last).ok());
+    let part = referrers::part(ctx, repository, subject, last, filter.as_deref()).await?;
+    let mut reply = read::referrers(&part.descriptors);
+    if filter.is_some() {
+        reply = reply.with("oci-filters-applied", "artifactType");
+    }
+    if let Some(behind) = part.behind {
+        let path = PushedPath::Referrers(subject).location(repository);
+        let filter = filter.map(|it| format!("&artifactType={}", encode(&it)));
+        let filter = filter.unwrap_or_default();
+        let link = format!("<{path}?last={behind}{filter}>; rel=\"next\"");
+        reply = reply.with("link", link);
+    }
+    Ok(reply)
+}

@@ -1,0 +1,56 @@
+//! Where OCI clients learn how to say who they are.
+
+use terrace_core::auth::access::Caller;
+use terrace_core::http::problem::Problem;
+use terrace_core::http::reply::{CachePolicy, Reply};
+use terrace_core::model::token_id::TokenId;
+use terrace_core::oci::{TokenAnswer, challenge};
+use terrace_core::read::oci_base;
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::host::{Clock as _, Platform, Request};
+use crate::json;
+use crate::services::auth;
+
+/// Where reading is free, anybody may ask whether this is a registry; but who says who they are wants
+/// to know whether that is right. Some clients look here for the challenge and nowhere else.
+pub(crate) async fn base<P: Platform, R: Request>(
+    ctx: &Context<'_, P>,
+    request: &R,
+) -> Result<Reply<P::Stream>, Failure> {
+    let access = &ctx.config.access;
+    let caller = auth::authenticate(ctx, request).await?;
+    let is_bare = request.header("authorization").is_none();
+    if caller == Caller::Anonymous && (access.is_closed() || access.is_private() && is_bare) {
+        return Err(Problem::no_token().into());
+    }
+    let challenge = challenge(request.origin());
+    let reply = oci_base().with("www-authenticate", challenge);
+    Ok(match access.is_private() {
+        true => reply.made_private(),
+        false => reply,
+    })
+}
+
+pub(crate) async fn token<P: Platform, R: Request>(
+    ctx: &Context<'_, P>,
+    request: &R,
+) -> Result<Reply<P::Stream>, Failure> {
+    let access = &ctx.config.access;
+    let caller = auth::authenticate(ctx, request).await?;
+    if caller == Caller::Anonymous && access.is_closed() {
+        return Err(Problem::no_token().into());
+    }
+    let now = ctx.platform.clock().now();
+    let random = ctx.platform.random();
+    let answer = TokenAnswer::new(&caller, access.keys(), random, now);
+    let answer = answer.ok_or_else(Problem::no_token)?;
+    if caller == Caller::Root {
+        let id = TokenId::new(random);
+        let line = format!("access: token {id} given to root for a while, by OCI");
+        ctx.platform.log(&line);
+    }
+    let text = json::text(&answer)?;
+    Ok(Reply::json(200, CachePolicy::NoStore, text))
+}

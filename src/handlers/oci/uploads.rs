@@ -1,0 +1,190 @@
+//! Uploads: begun, gone on with, completed, described and cancelled.
+
+use terrace_core::auth::access::Caller;
+use terrace_core::http::form::Query;
+use terrace_core::http::oci_error::{OciCode, OciError};
+use terrace_core::http::problem::Problem;
+use terrace_core::http::reply::{CachePolicy, Reply};
+use terrace_core::limits;
+use terrace_core::model::oci::UploadId;
+use terrace_core::model::oci::{Digest, RepositoryName};
+use terrace_core::oci::pushed::{PushedPath, UploadSession};
+
+use crate::context::{Context, Task};
+use crate::failure::Failure;
+use crate::handlers::body::content_length;
+use crate::host::{Clock as _, Condition, Platform, Request};
+use crate::services::oci::error::denied;
+use crate::services::oci::uploads::{UploadBody, names};
+use crate::services::oci::{blobs, mounts, uploads};
+
+pub(crate) async fn begin<P: Platform, R>(
+    ctx: &Context<'_, P>,
+    caller: &Caller,
+    repository: RepositoryName,
+    mut request: R,
+) -> Result<Reply<P::Stream>, Failure>
+where
+    R: Request<Stream = P::Stream>,
+{
+    let query = Query(request.query());
+    // What cannot be mounted, whatever it is called, the client may send.
+    let mount = query.value("mount");
+    if let Some(digest) = mount.and_then(|mount| Digest::parse(&mount).ok()) {
+        let from = query.value("from");
+        let mountable = mounts::mountable(
+            ctx,
+            caller,
+            &repository,
+            from.as_deref(),
+            digest,
+            request.origin(),
+        );
+        if let Some(link) = mountable.await? {
+            return blobs::link(ctx, &repository, digest, link.size).await;
+        }
+    }
+    let digest = match query.value("digest") {
+        Some(digest) => Some(Digest::parse(&digest).map_err(denied)?),
+        None => None,
+    };
+    let algorithm = query.value("digest-algorithm");
+    if algorithm.is_some_and(|name| !matches!(name.as_ref(), "sha256" | "sha512")) {
+        let told = "digest-algorithm is neither sha256 nor sha512";
+        return Err(denied(OciError::new(OciCode::DigestInvalid, told)));
+    }
+    let now = ctx.platform.clock().now();
+    let id = UploadId::new(now, ctx.platform.random());
+    let session = UploadSession::new(&repository);
+    ctx.defer(Task::Sweep);
+    if let Some(digest) = digest {
+        let body = body_of(&mut request)?;
+        let upload = (id, session);
+        return blobs::receive(ctx, caller, &repository, upload, digest, body).await;
+    }
+    uploads::put_session(ctx, id, &session, Condition::Absent).await?;
+    let least = limits::UPLOAD_CHUNK_BYTES.to_string();
+    Ok(progress(202, &repository, id, &session).with("oci-chunk-min-length", least))
+}
+
+pub(crate) async fn append<P: Platform, R>(
+    ctx: &Context<'_, P>,
+    repository: &RepositoryName,
+    id: UploadId,
+    mut request: R,
+) -> Result<Reply<P::Stream>, Failure>
+where
+    R: Request<Stream = P::Stream>,
+{
+    let (mut session, etag) = uploads::session(ctx, repository, id).await?;
+    let body = chunk_of(repository, id, &session, &mut request)?;
+    if uploads::store_body(ctx, id, &mut session, body).await? {
+        let unchanged = Condition::Unchanged(etag);
+        if !uploads::put_session(ctx, id, &session, unchanged).await? {
+            let told = "another chunk of this upload has come at the same time";
+            let error = OciError::new(OciCode::BlobUploadInvalid, told).with_status(416);
+            return Err(denied(error));
+        }
+    }
+    Ok(progress(202, repository, id, &session))
+}
+
+pub(crate) async fn complete<P: Platform, R>(
+    ctx: &Context<'_, P>,
+    caller: &Caller,
+    repository: &RepositoryName,
+    id: UploadId,
+    mut request: R,
+) -> Result<Reply<P::Stream>, Failure>
+where
+    R: Request<Stream = P::Stream>,
+{
+    let digest = Query(request.query()).value("digest").unwrap_or_default();
+    let digest = Digest::parse(&digest).map_err(denied)?;
+    let Some((session, _)) = uploads::find_session(ctx, repository, id).await? else {
+        return blobs::linked_before(ctx, repository, digest, UploadId::unknown()).await;
+    };
+    let body = chunk_of(repository, id, &session, &mut request)?;
+    let upload = (id, session);
+    blobs::receive(ctx, caller, repository, upload, digest, body).await
+}
+
+/// The body of a request, if it goes on where the upload is.
+fn chunk_of<R: Request>(
+    repository: &RepositoryName,
+    id: UploadId,
+    session: &UploadSession,
+    request: &mut R,
+) -> Result<UploadBody<R::Stream>, Failure> {
+    let range = request.header("content-range");
+    let body = body_of(request)?;
+    let accepted = session.accepts(range.as_deref(), body.length());
+    let said = accepted.map_err(|error| {
+        let location = PushedPath::Upload(id).location(repository);
+        let error = error.with_header("location", location);
+        denied(error.with_header("range", session.range()))
+    })?;
+    Ok(match body {
+        UploadBody::Unsized(stream, _) => UploadBody::Unsized(stream, said),
+        body => body,
+    })
+}
+
+pub(crate) async fn describe<P: Platform>(
+    ctx: &Context<'_, P>,
+    repository: &RepositoryName,
+    id: UploadId,
+) -> Result<Reply<P::Stream>, Failure> {
+    let (session, _) = uploads::session(ctx, repository, id).await?;
+    Ok(progress(204, repository, id, &session))
+}
+
+pub(crate) async fn cancel<P: Platform>(
+    ctx: &Context<'_, P>,
+    repository: &RepositoryName,
+    id: UploadId,
+) -> Result<Reply<P::Stream>, Failure> {
+    let (session, _) = uploads::session(ctx, repository, id).await?;
+    uploads::discard(ctx, names(id, &session)).await?;
+    Ok(Reply::new(204, CachePolicy::NoStore))
+}
+
+fn body_of<R: Request>(request: &mut R) -> Result<UploadBody<R::Stream>, Failure> {
+    let length = match request.header("content-length") {
+        Some(_) => Some(content_length(request)?),
+        None => None,
+    };
+    let most = limits::WORKER_BODY_BYTES;
+    if length.is_some_and(|length| length > most) {
+        return Err(denied(too_large(most)));
+    }
+    Ok(match (length, request.stream()) {
+        (Some(0), _) | (None, None) => UploadBody::Nothing,
+        (Some(length), Some(stream)) => UploadBody::Sized(stream, length),
+        (None, Some(stream)) => UploadBody::Unsized(stream, None),
+        (Some(_), None) => {
+            return Err(Problem::BadRequest("the body is missing".to_owned()).into());
+        }
+    })
+}
+
+fn too_large(most: u64) -> OciError {
+    let told = format!(
+        "Cloudflare takes request bodies of at most {most} bytes: send the blob in chunks, or publish \
+         it with `terrace publish`, which sends archives straight to storage"
+    );
+    OciError::new(OciCode::SizeInvalid, told).with_status(413)
+}
+
+/// Where an upload is, and what has come of it.
+pub(crate) fn progress<S>(
+    status: u16,
+    repository: &RepositoryName,
+    id: UploadId,
+    session: &UploadSession,
+) -> Reply<S> {
+    Reply::new(status, CachePolicy::NoStore)
+        .with("location", PushedPath::Upload(id).location(repository))
+        .with("range", session.range())
+        .with("docker-upload-uuid", id.to_string())
+}

@@ -1,0 +1,164 @@
+//! Releases, published.
+
+use terrace_core::api::admin::MirroredBody;
+use terrace_core::api::admin::{
+    MirrorBody, ModuleBody, ProviderBody, PublishAnswer, Published as PublishedBody,
+};
+use terrace_core::auth::access::Caller;
+use terrace_core::http::problem::Problem;
+use terrace_core::http::reply::{CachePolicy, Reply};
+use terrace_core::model::address::{MirroredAddress, ModuleAddress, ProviderAddress};
+use terrace_core::model::own_hosts::OwnHosts;
+use terrace_core::model::package::Package;
+use terrace_core::model::version::Version;
+use terrace_core::publish::{
+    ExpectedArchive, MirrorPublication, ModulePublication, ProviderPublication, Publication,
+    too_large,
+};
+use terrace_core::storage::key::BytesKey;
+use terrace_core::storage::release::Release;
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::host::{Clock as _, Platform};
+use crate::json;
+use crate::services::publisher::Published;
+use crate::services::staging::key;
+use crate::services::{archives, origins, publisher, releases, staging};
+
+pub(crate) async fn provider<P: Platform>(
+    ctx: &Context<'_, P>,
+    caller: &Caller,
+    (address, version): (ProviderAddress, Version),
+    body: &[u8],
+    origin: &str,
+) -> Result<Reply<P::Stream>, Failure> {
+    let body: ProviderBody = json::parse_described(body)?;
+    let publication =
+        ProviderPublication::parse(address, version, &body).map_err(Problem::Invalid)?;
+    publish(ctx, caller, &Publication::Provider(publication), origin).await
+}
+
+pub(crate) async fn mirrored<P: Platform>(
+    ctx: &Context<'_, P>,
+    caller: &Caller,
+    (address, version): (MirroredAddress, Version),
+    body: &[u8],
+    origin: &str,
+) -> Result<Reply<P::Stream>, Failure> {
+    if OwnHosts::new(origin, &ctx.config.hostnames).include(&address.hostname) {
+        let MirroredAddress { hostname, provider } = address;
+        return Err(Problem::BadRequest(format!(
+            "{hostname} is this registry itself: publish {provider} here, and its mirror has it"
+        ))
+        .into());
+    }
+    let body: MirrorBody = json::parse_described(body)?;
+    let now = ctx.platform.clock().now();
+    let publication =
+        MirrorPublication::parse(address, version, &body, now).map_err(Problem::Invalid)?;
+    let key = publication.signing_key().cloned();
+    let address = publication.address.clone();
+    let reply = publish(ctx, caller, &Publication::Mirror(publication), origin).await?;
+    if let Some(key) = key.filter(|_| reply.status != 202) {
+        origins::trust_key(ctx, &address, &key).await?;
+    }
+    Ok(reply)
+}
+
+/// What is mirrored of a version, so that nobody sends it again.
+pub(crate) async fn describe_mirrored<P: Platform>(
+    ctx: &Context<'_, P>,
+    address: MirroredAddress,
+    version: Version,
+) -> Result<Reply<P::Stream>, Failure> {
+    let missing = Problem::NotFound(format!("{address} {version} is not mirrored"));
+    let package = Package::Mirrored(address);
+    let stored = releases::stored(ctx, &package, &version).await?;
+    match stored.map(|stored| stored.release) {
+        Some(Release::Mirrored(release)) => {
+            let text = json::text(&MirroredBody::from(&release))?;
+            Ok(Reply::json(200, CachePolicy::NoStore, text))
+        }
+        _ => Err(missing.into()),
+    }
+}
+
+pub(crate) async fn module<P: Platform>(
+    ctx: &Context<'_, P>,
+    caller: &Caller,
+    (address, version): (ModuleAddress, Version),
+    body: &[u8],
+    origin: &str,
+) -> Result<Reply<P::Stream>, Failure> {
+    let body: ModuleBody = json::parse_described(body)?;
+    let publication =
+        ModulePublication::parse(address, version, &body).map_err(Problem::Invalid)?;
+    publish(ctx, caller, &Publication::Module(publication), origin).await
+}
+
+async fn publish<P: Platform>(
+    ctx: &Context<'_, P>,
+    caller: &Caller,
+    publication: &Publication,
+    origin: &str,
+) -> Result<Reply<P::Stream>, Failure> {
+    let must_bring = staging::requires_upload(ctx, caller);
+    match publisher::publish(ctx, publication, must_bring).await? {
+        Published::Whole { creates, warnings } => {
+            if must_bring {
+                staging::discard_later(ctx, publication);
+            }
+            Ok(published(publication, creates, warnings))
+        }
+        Published::Lacks(missing) => {
+            let object = |archive: &ExpectedArchive| match must_bring {
+                true => key(publication, archive).into(),
+                false => archive.key.into(),
+            };
+            ask_for(ctx, &missing, &object, origin)
+        }
+    }
+}
+
+fn ask_for<P: Platform>(
+    ctx: &Context<'_, P>,
+    missing: &[ExpectedArchive],
+    object: &dyn Fn(&ExpectedArchive) -> BytesKey,
+    origin: &str,
+) -> Result<Reply<P::Stream>, Failure> {
+    let Some(urls) = &ctx.config.archive_urls else {
+        let message = "no secret is set that could sign upload URLs".to_owned();
+        return Err(Problem::Misconfigured(message).into());
+    };
+    let too_large = too_large(missing, urls);
+    if !too_large.is_empty() {
+        return Err(Problem::Invalid(too_large).into());
+    }
+    let missing = missing
+        .iter()
+        .map(|archive| {
+            let (name, key) = (archive.filename.clone(), object(archive));
+            archives::missing(ctx, name, key, archive.size, urls, origin)
+        })
+        .collect();
+    Ok(answer(202, &PublishAnswer::Incomplete { missing }))
+}
+
+fn published<S>(publication: &Publication, creates: bool, warnings: Vec<String>) -> Reply<S> {
+    let published = PublishedBody {
+        address: publication.address(),
+        version: publication.version().to_string(),
+        warnings,
+    };
+    if creates {
+        answer(201, &PublishAnswer::Created(published))
+    } else {
+        answer(200, &PublishAnswer::Unchanged(published))
+    }
+}
+
+fn answer<S>(status: u16, answer: &PublishAnswer) -> Reply<S> {
+    let text = serde_json::to_string(answer).unwrap_or_default();
+    Reply::json(status, CachePolicy::NoStore, text)
+}

@@ -1,0 +1,61 @@
+//! A step of repair that an operator asks for.
+
+use terrace_core::api::admin::ReindexBody;
+use terrace_core::http::problem::Problem;
+use terrace_core::http::reply::Reply;
+use terrace_core::limits;
+use terrace_core::maintenance::repair::{Position, Section};
+use terrace_core::model::package::Package;
+use terrace_core::storage::key::FactKey;
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::handlers::body::check_count;
+use crate::host::Platform;
+use crate::json;
+use crate::services::repair::step::Step;
+use crate::services::repair::walk;
+
+/// `POST /admin/v1/reindex`
+pub(crate) async fn reindex<P: Platform>(
+    ctx: &Context<'_, P>,
+    body: &[u8],
+) -> Result<Reply<P::Stream>, Failure> {
+    let ReindexBody {
+        behind,
+        package,
+        accept_loss,
+    } = json::parse(body)?;
+    let only = match &package {
+        None => None,
+        Some(text) => Some(Package::parse_address(text).ok_or_else(|| {
+            Problem::BadRequest(format!(
+                "package is {text:?}: it must be namespace/type, hostname/namespace/type or namespace/name/system"
+            ))
+        })?),
+    };
+    let position = match (&behind, &only) {
+        (Some(behind), _) => behind
+            .parse()
+            .map_err(|error| Problem::BadRequest(format!("behind is {behind:?}: {error}")))?,
+        (None, Some(package)) => Position::start_of(package),
+        (None, None) => Position::start(Section::Releases),
+    };
+    let operations = match ctx.config.repair_operations {
+        0 => limits::REPAIR_OPERATIONS,
+        operations => operations,
+    };
+    check_count(accept_loss.len(), limits::REPAIRED_NAMES)?;
+    let accepted = accept_loss.iter().map(|text| {
+        FactKey::parse_release(text).ok_or_else(|| {
+            Problem::BadRequest(format!(
+                "accept_loss has {text:?}: it must be ADDRESS@VERSION, such as acme/widget@1.0.0"
+            ))
+        })
+    });
+    let accepted = accepted.collect::<Result<Vec<FactKey>, Problem>>()?;
+    let mut step = Step::new(only, position, operations);
+    step.accepted = accepted;
+    walk::walk(ctx, &mut step).await?;
+    json::reply(200, &step.report)
+}

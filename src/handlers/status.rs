@@ -1,0 +1,84 @@
+//! The status of releases and packages, described and changed.
+
+use terrace_core::api::admin::StandingBody;
+use terrace_core::auth::access::Caller;
+use terrace_core::http::problem::Problem;
+use terrace_core::http::reply::Reply;
+use terrace_core::model::package::Package;
+use terrace_core::model::status::{Reason, State, Statement};
+use terrace_core::model::version::Version;
+use terrace_core::storage::key::FactKey;
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::host::{Clock as _, Facts as _, Platform};
+use crate::json;
+use crate::services::oci::indexer as oci_indexer;
+use crate::services::{indexer, refresh, releases, status};
+
+/// What restores a version, a package or a key.
+pub(crate) const ACTIVE: &str = "active";
+
+pub(crate) async fn describe<P: Platform>(
+    ctx: &Context<'_, P>,
+    package: &Package,
+) -> Result<Reply<P::Stream>, Failure> {
+    json::reply(200, &status::of_package(ctx, package).await?)
+}
+
+/// Says something of a package, or of one of its versions. The fact comes first; what follows from it
+/// is made again by the same request.
+pub(crate) async fn change<P: Platform>(
+    ctx: &Context<'_, P>,
+    caller: &Caller,
+    package: Package,
+    version: Option<Version>,
+    body: &[u8],
+) -> Result<Reply<P::Stream>, Failure> {
+    let StandingBody { state, reason } = json::parse(body)?;
+    let invalid = |error: &dyn ToString| Problem::Invalid(vec![error.to_string()]);
+    let reason: Reason = reason.parse().map_err(|error| invalid(&error))?;
+    let state: Option<State> = match state.as_str() {
+        ACTIVE => None,
+        state => Some(state.parse().map_err(|error| invalid(&error))?),
+    };
+    if version.is_none() && state.is_some_and(|state| state != State::Deprecated) {
+        let told = "a package can be deprecated; withdraw or revoke its versions";
+        return Err(invalid(&told).into());
+    }
+    let release = match &version {
+        None => {
+            let page = ctx.platform.facts().releases(&package, None).await?;
+            if page.releases.is_empty() {
+                let told = format!("there is no {}", package.address());
+                return Err(Problem::NotFound(told).into());
+            }
+            None
+        }
+        Some(version) => match releases::find(ctx, &package, version).await? {
+            Some(release) => Some(release),
+            None => {
+                let told = format!("there is no version {version} of {}", package.address());
+                return Err(Problem::NotFound(told).into());
+            }
+        },
+    };
+    let statement = state.map(|state| Statement {
+        state,
+        reason,
+        at: ctx.platform.clock().now().0,
+        by: caller.name(),
+    });
+    let said = (version.as_ref(), statement);
+    let standings = status::put(ctx, caller, &package, said).await?;
+    let change = FactKey::Change(package.clone());
+    refresh::mark(ctx, &change).await?;
+    if let Some(release) = &release {
+        indexer::refresh_version(ctx, release).await?;
+    }
+    indexer::refresh_lists(ctx, &package).await?;
+    if let (Package::Mirrored(address), Some(version)) = (&package, &version) {
+        oci_indexer::refresh_versions(ctx, address, version).await?;
+    }
+    json::reply(200, &standings)
+}

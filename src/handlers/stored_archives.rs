@@ -1,0 +1,178 @@
+//! Stored bytes: listed, verified, and missing ones asked for.
+
+use terrace_core::api::admin::{
+    StoredAnswer, StoredArchive, UploadBody, UploadsAnswer, UploadsBody, VerifyAnswer, VerifyBody,
+    WrongBytes,
+};
+use terrace_core::http::form::Query;
+use terrace_core::http::problem::Problem;
+use terrace_core::http::reply::Reply;
+use terrace_core::limits;
+use terrace_core::storage::key::{ARCHIVES, BLOBS, BytesKey};
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::handlers::body::{BEHIND, check_count};
+use crate::host::{Archives as _, BytesPage, Clock as _, Platform};
+use crate::json;
+use crate::services::{archives, garbage};
+
+/// Stored bytes, with where to fetch them from if that is asked for.
+pub(crate) async fn list<P: Platform>(
+    ctx: &Context<'_, P>,
+    query: Query<'_>,
+    origin: &str,
+) -> Result<Reply<P::Stream>, Failure> {
+    let with_urls = match query.value("urls").as_deref() {
+        None | Some("false") => false,
+        Some("true") => true,
+        Some(urls) => {
+            let told = format!("urls is {urls:?}: it must be true or false");
+            return Err(Problem::BadRequest(told).into());
+        }
+    };
+    let urls = match (with_urls, &ctx.config.archive_urls) {
+        (false, _) => None,
+        (true, Some(urls)) => Some(urls),
+        (true, None) => return Err(no_signer().into()),
+    };
+    let most = match urls {
+        Some(_) => limits::STORED_URLS_AT_ONCE,
+        None => limits::STORED_AT_ONCE,
+    };
+    let behind = query.value("behind");
+    let listed = list_stored(ctx, behind.as_deref(), most).await?;
+    let now = ctx.platform.clock().now();
+    let mut answer = StoredAnswer {
+        now: now.0,
+        next: listed.next(),
+        ..StoredAnswer::default()
+    };
+    let Listed { prefix, page } = listed;
+    for object in page.objects {
+        let key = format!("{prefix}{}", object.name);
+        let Some(bytes) = BytesKey::parse_key(&key) else {
+            answer.unknown.push(key);
+            continue;
+        };
+        answer.archives.push(StoredArchive {
+            key,
+            size: object.size,
+            stored_at: object.stored_at.0,
+            url: urls.map(|urls| urls.download(origin, bytes, now)),
+        });
+    }
+    json::reply(200, &answer)
+}
+
+/// Hashes stored bytes again, natively: they do not enter wasm.
+pub(crate) async fn verify<P: Platform>(
+    ctx: &Context<'_, P>,
+    body: &[u8],
+) -> Result<Reply<P::Stream>, Failure> {
+    let VerifyBody { behind } = json::parse(body)?;
+    let most = limits::VERIFIED_AT_ONCE;
+    let listed = list_stored(ctx, behind.as_deref(), most).await?;
+    let mut answer = VerifyAnswer {
+        next: listed.next(),
+        ..VerifyAnswer::default()
+    };
+    let Listed { prefix, page } = listed;
+    let mut last = None;
+    for object in page.objects {
+        if answer.bytes >= limits::VERIFY_BYTES {
+            answer.next = last;
+            break;
+        }
+        let text = format!("{prefix}{}", object.name);
+        last = Some(text.clone());
+        let Some(key) = BytesKey::parse_key(&text) else {
+            continue;
+        };
+        let digest = ctx.platform.archives().digest(key).await?;
+        answer.looked_at += 1;
+        answer.bytes += object.size;
+        if digest != Some(key.digest()) {
+            let digest = digest.map(|digest| digest.to_string());
+            answer.wrong.push(WrongBytes { key: text, digest });
+        }
+    }
+    json::reply(200, &answer)
+}
+
+/// Tells how to send those bytes of a copy that are not stored.
+pub(crate) async fn ask_for_copies<P: Platform>(
+    ctx: &Context<'_, P>,
+    body: &[u8],
+    origin: &str,
+) -> Result<Reply<P::Stream>, Failure> {
+    let UploadsBody { archives } = json::parse(body)?;
+    check_count(archives.len(), limits::UPLOADS_AT_ONCE)?;
+    let Some(urls) = &ctx.config.archive_urls else {
+        return Err(no_signer().into());
+    };
+    let (most, why) = urls.upload_limit();
+    let look = garbage::fence(ctx).await?;
+    let mut answer = UploadsAnswer::default();
+    for UploadBody { key: text, size } in archives {
+        let key = BytesKey::parse_key(&text).ok_or_else(|| {
+            Problem::BadRequest(format!(
+                "{text:?} is the key of no bytes: it must be archives/<sha256>.<extension> or \
+                     oci/blobs/<algorithm>/<digits>"
+            ))
+        })?;
+        if archives::is_stored(ctx, key, Some(size), &look).await? {
+            continue;
+        }
+        if size > most {
+            let told = format!("{text} has {size} bytes, at most {most} can be sent: {why}");
+            return Err(Problem::Invalid(vec![told]).into());
+        }
+        answer
+            .missing
+            .push(archives::missing(ctx, text, key, size, urls, origin));
+    }
+    json::reply(200, &answer)
+}
+
+/// A page of archives, and behind the last of them one of blobs.
+async fn list_stored<P: Platform>(
+    ctx: &Context<'_, P>,
+    behind: Option<&str>,
+    most: u32,
+) -> Result<Listed, Failure> {
+    let (prefix, behind) = match behind {
+        None | Some("") => (ARCHIVES, None),
+        Some(behind) => [ARCHIVES, BLOBS]
+            .into_iter()
+            .find_map(|prefix| {
+                Some((prefix, behind.strip_prefix(prefix))).filter(|it| it.1.is_some())
+            })
+            .ok_or_else(|| Problem::BadRequest(format!("behind is {behind:?}: {BEHIND}")))?,
+    };
+    let behind = behind.filter(|behind| !behind.is_empty());
+    let archives = ctx.platform.archives();
+    let page = archives.list_bytes(prefix, behind, most).await?;
+    Ok(Listed { prefix, page })
+}
+
+/// Stored bytes, of one of the two kinds.
+struct Listed {
+    prefix: &'static str,
+    page: BytesPage,
+}
+
+impl Listed {
+    /// Behind which key the next page begins.
+    fn next(&self) -> Option<String> {
+        match self.page.objects.last() {
+            Some(last) if self.page.is_cut => Some(format!("{}{}", self.prefix, last.name)),
+            _ if self.prefix == ARCHIVES => Some(BLOBS.to_owned()),
+            _ => None,
+        }
+    }
+}
+
+fn no_signer() -> Problem {
+    Problem::Misconfigured("no secret is set that could sign URLs".to_owned())
+}

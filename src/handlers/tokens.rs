@@ -1,0 +1,117 @@
+//! API tokens: made, listed, revoked and rotated.
+
+use futures_util::future::join_all;
+use terrace_core::api::admin::{RotationBody, TokenAnswer, TokenBody, TokenPage};
+use terrace_core::auth::access::{Caller, RevocationDocument, Scopes, TokenDocument, TokenName};
+use terrace_core::http::form::Query;
+use terrace_core::http::problem::Problem;
+use terrace_core::http::reply::Reply;
+use terrace_core::limits;
+use terrace_core::model::token_id::TokenId;
+use terrace_core::storage::key::{FactKey, TOKENS};
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::host::{Clock as _, Facts as _, Platform};
+use crate::json;
+use crate::services::{documents, tokens};
+
+pub(crate) async fn create<P: Platform>(
+    ctx: &Context<'_, P>,
+    caller: &Caller,
+    body: &[u8],
+) -> Result<Reply<P::Stream>, Failure> {
+    let TokenBody {
+        name,
+        scopes,
+        expires_in,
+    } = json::parse(body)?;
+    let invalid = |error: String| Problem::Invalid(vec![error]);
+    let name: TokenName = name.parse().map_err(|e| invalid(format!("{e}")))?;
+    let scopes: Result<_, _> = scopes.iter().map(|scope| scope.parse()).collect();
+    let scopes = scopes.and_then(Scopes::new);
+    let scopes = scopes.map_err(|e| invalid(format!("{e}")))?;
+    let now = ctx.platform.clock().now();
+    let expires = match expires_in {
+        None => None,
+        Some(seconds) if limits::TOKEN_LIFETIME_SECONDS.contains(&seconds) => Some(now.0 + seconds),
+        Some(seconds) => {
+            let range = limits::TOKEN_LIFETIME_SECONDS;
+            let (least, most) = (range.start(), range.end());
+            let told = format!("expires_in is {seconds}: it must be {least} to {most} seconds");
+            return Err(invalid(told).into());
+        }
+    };
+    let document = TokenDocument {
+        name,
+        scopes,
+        created: now.0,
+        by: caller.name(),
+        expires,
+        revoked: None,
+    };
+    tokens::issue(ctx, document).await
+}
+
+/// The tokens that were made here, by their ids.
+pub(crate) async fn list<P: Platform>(
+    ctx: &Context<'_, P>,
+    query: &str,
+) -> Result<Reply<P::Stream>, Failure> {
+    let behind = Query(query).value("behind");
+    let facts = ctx.platform.facts();
+    let page = facts
+        .list(TOKENS, behind.as_deref(), limits::TOKENS_AT_ONCE)
+        .await?;
+    let ids = page.facts.iter().filter_map(|fact| fact.name.parse().ok());
+    let read = ids.map(async |id| Ok::<_, Failure>((id, tokens::document(ctx, id).await?)));
+    let mut tokens = Vec::new();
+    for read in join_all(read).await {
+        let (id, document) = read?;
+        tokens.extend(document.map(|document| TokenAnswer::new(id, &document, None)));
+    }
+    let last = page.facts.into_iter().next_back().map(|fact| fact.name);
+    let next = last.filter(|_| page.is_cut);
+    json::reply(200, &TokenPage { tokens, next })
+}
+
+/// Makes a token of the same name, rights and lifetime, and revokes the old one after a while.
+pub(crate) async fn rotate<P: Platform>(
+    ctx: &Context<'_, P>,
+    caller: &Caller,
+    id: TokenId,
+    body: &[u8],
+) -> Result<Reply<P::Stream>, Failure> {
+    let RotationBody { overlap } = json::parse(body)?;
+    let unknown = || Problem::NotFound(format!("there is no token {id}"));
+    let old = tokens::document(ctx, id).await?.ok_or_else(unknown)?;
+    let now = ctx.platform.clock().now().0;
+    let is_dead = |time: Option<u64>| time.is_some_and(|time| time <= now);
+    let revocation: Option<RevocationDocument> =
+        documents::read(ctx, &FactKey::Revocation(id)).await?;
+    if is_dead(revocation.map(|it| it.from)) || is_dead(old.expires) {
+        let told = format!("token {id} is not good any more: make a new one");
+        return Err(Problem::Conflict(vec![told]).into());
+    }
+    if overlap > limits::TOKEN_OVERLAP_SECONDS {
+        let most = limits::TOKEN_OVERLAP_SECONDS;
+        let told = format!("overlap is {overlap}: it may be at most {most} seconds");
+        return Err(Problem::Invalid(vec![told]).into());
+    }
+    let lifetime = old
+        .expires
+        .map(|expires| expires.saturating_sub(old.created));
+    let made = tokens::issue(
+        ctx,
+        TokenDocument {
+            created: now,
+            by: caller.name(),
+            expires: lifetime.map(|lifetime| now + lifetime),
+            revoked: None,
+            ..old.clone()
+        },
+    )
+    .await?;
+    tokens::revoke(ctx, id, old.expires, now.saturating_add(overlap)).await?;
+    Ok(made)
+}

@@ -1,0 +1,25 @@
+//! What the registry does, in layers: each service uses those above it in this list, and none below.
+
+pub(crate) mod archives;
+pub(crate) mod audit;
+pub(crate) mod auth;
+pub(crate) mod catalog;
+pub(crate) mod documents;
+pub(crate) mod garbage;
+pub(crate) mod indexer;
+pub(crate) mod issuer;
+pub(crate) mod keys;
+pub(crate) mod oci;
+pub(crate) mod origins;
+pub(crate) mod publisher;
+pub(crate) mod pull;
+pub(crate) mod reader;
+pub(crate) mod rebuild;
+pub(crate) mod refresh;
+pub(crate) mod releases;
+pub(crate) mod repair;
+pub(crate) mod restore;
+pub(crate) mod sign_in;
+pub(crate) mod staging;
+pub(crate) mod status;
+pub(crate) mod tokens;

@@ -1,0 +1,182 @@
+//! Stored bytes: looked at, verified and copied.
+
+use futures_util::future::try_join_all;
+use terrace_archive::limits::READ_BYTES;
+use terrace_archive::{ArchiveFormat, Entry, Step as ZipStep, TarGzInspector};
+use terrace_base::sort;
+use terrace_core::api::admin::{MissingArchive, UploadRequest};
+use terrace_core::model::oci::Digest;
+use terrace_core::publish::{ArchiveState, ExpectedArchive};
+use terrace_core::storage::archive_url::ArchiveUrls;
+use terrace_core::storage::key::BytesKey;
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::host::{Archives as _, Clock as _, Payload, Platform, StoreError, Stored};
+use crate::services::garbage;
+use crate::services::garbage::GcFence;
+
+/// Archives that are looked at together: as many as the platform lets wait for an answer
+/// (<https://developers.cloudflare.com/workers/platform/limits/#simultaneous-open-connections>).
+const ARCHIVES_AT_ONCE: usize = 6;
+
+pub(crate) async fn states<P: Platform>(
+    ctx: &Context<'_, P>,
+    expected: &[ExpectedArchive],
+    fence: &GcFence,
+) -> Result<Vec<ArchiveState>, Failure> {
+    let mut states = Vec::new();
+    for some in expected.chunks(ARCHIVES_AT_ONCE) {
+        let looked = some.iter().map(|it| state(ctx, it, fence));
+        states.extend(try_join_all(looked).await?);
+    }
+    Ok(states)
+}
+
+/// What is really stored for an archive. One that is being removed counts as missing.
+pub(crate) async fn state<P: Platform>(
+    ctx: &Context<'_, P>,
+    expected: &ExpectedArchive,
+    fence: &GcFence,
+) -> Result<ArchiveState, Failure> {
+    if !garbage::claim(ctx, expected.key, fence).await? {
+        return Ok(ArchiveState::Missing);
+    }
+    let Some(size) = stored_size(ctx, expected.key.into()).await? else {
+        return Ok(ArchiveState::Missing);
+    };
+    let (reasons, warnings) = match entries(ctx, expected, size).await? {
+        Ok(entries) => (expected.refusals(&entries), expected.remarks(&entries)),
+        Err(reason) => (vec![format!("{}: {reason}", expected.filename)], Vec::new()),
+    };
+    Ok(ArchiveState::Stored {
+        size,
+        reasons,
+        warnings,
+    })
+}
+
+/// How many bytes are really stored under a key; `None` when there are none. Bytes that are not what
+/// their key says are removed, so that the right ones can take their place.
+async fn stored_size<P: Platform>(
+    ctx: &Context<'_, P>,
+    key: BytesKey,
+) -> Result<Option<u64>, Failure> {
+    let archives = ctx.platform.archives();
+    let Some(head) = archives.head(key).await? else {
+        return Ok(None);
+    };
+    let digest = match head.sha256 {
+        Some(digest) if matches!(key.digest(), Digest::Sha256(_)) => Some(Digest::Sha256(digest)),
+        _ => archives.digest(key).await?,
+    };
+    if digest == Some(key.digest()) {
+        return Ok(Some(head.size));
+    }
+    ctx.platform
+        .log(&format!("{key} holds other bytes: discarded"));
+    // Unless somebody has sent the right ones while these were being hashed.
+    let now = archives.head(key).await?;
+    if now.is_some_and(|now| now.revision == head.revision) {
+        archives.discard(key).await?;
+    }
+    Ok(None)
+}
+
+/// The entries of an archive, by ranged reads; the inner error is the archive's own fault.
+async fn entries<P: Platform>(
+    ctx: &Context<'_, P>,
+    expected: &ExpectedArchive,
+    size: u64,
+) -> Result<Result<Vec<Entry>, String>, StoreError> {
+    let archives = ctx.platform.archives();
+    let key = expected.key;
+    match expected.format() {
+        ArchiveFormat::Zip => {
+            let mut zip = expected.zip_inspector(size);
+            while let ZipStep::Read { offset, len } = zip.next() {
+                let bytes = archives.read(key, offset, len).await?;
+                if let Err(error) = zip.feed(&bytes) {
+                    return Ok(Err(error.to_string()));
+                }
+            }
+            Ok(zip.finish().map_err(|error| error.to_string()))
+        }
+        ArchiveFormat::TarGz => {
+            let mut tar = TarGzInspector::new();
+            let mut offset = 0;
+            while offset < size {
+                let length = READ_BYTES.min(size - offset);
+                let bytes = archives.read(key, offset, length).await?;
+                if let Err(error) = tar.feed(&bytes) {
+                    return Ok(Err(error.to_string()));
+                }
+                offset += length;
+            }
+            Ok(tar.finish().map_err(|error| error.to_string()))
+        }
+    }
+}
+
+pub(crate) async fn is_stored<P: Platform>(
+    ctx: &Context<'_, P>,
+    key: BytesKey,
+    size: Option<u64>,
+    fence: &GcFence,
+) -> Result<bool, Failure> {
+    if let BytesKey::Archive(archive) = key
+        && !garbage::claim(ctx, archive, fence).await?
+    {
+        return Ok(false);
+    }
+    let stored = stored_size(ctx, key).await?;
+    Ok(stored.is_some_and(|stored| size.is_none_or(|size| size == stored)))
+}
+
+/// How to send bytes that are not stored, under the name that they are asked for by.
+pub(crate) fn missing<P: Platform>(
+    ctx: &Context<'_, P>,
+    filename: String,
+    key: BytesKey,
+    size: u64,
+    urls: &ArchiveUrls,
+    origin: &str,
+) -> MissingArchive {
+    let now = ctx.platform.clock().now();
+    let upload = urls.upload(origin, key, size, now);
+    let headers = upload.headers.into_iter();
+    MissingArchive {
+        filename,
+        sha256: key.digest().hex(),
+        size,
+        upload: UploadRequest {
+            method: "PUT".to_owned(),
+            url: upload.url,
+            headers: sort::map(headers.map(|(name, value)| (name.to_owned(), value))),
+        },
+    }
+}
+
+/// Copies bytes to another key, unless they are there. They do not enter wasm. Returns whether they are there now:
+/// they are not if there are none to be copied.
+pub(crate) async fn copy<P: Platform>(
+    ctx: &Context<'_, P>,
+    from: BytesKey,
+    to: BytesKey,
+) -> Result<bool, Failure> {
+    let archives = ctx.platform.archives();
+    // Where something is private, the time that this takes must not tell what others have stored.
+    if !ctx.config.access.guards_reads() && archives.head(to).await?.is_some() {
+        return Ok(true);
+    }
+    let Some((_, stream)) = archives.open(from).await? else {
+        return Ok(false);
+    };
+    match archives.store(to, Payload::Stream(stream)).await {
+        Ok(Stored::Yes) => Ok(true),
+        Ok(Stored::DigestMismatch) => Err(Failure::Corrupt(from.to_string())),
+        // Somebody else stores them.
+        Err(StoreError::Busy(_)) if archives.head(to).await?.is_some() => Ok(true),
+        Err(error) => Err(error.into()),
+    }
+}

@@ -1,0 +1,289 @@
+//! From facts to the indices of published packages: what each should be.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use terrace_base::digest::Sha256;
+use terrace_base::sort;
+use terrace_core::index::{self, ListedRelease};
+use terrace_core::model::address::MirroredAddress;
+use terrace_core::model::package::Package;
+use terrace_core::model::status::{KeyStatement, Standings};
+use terrace_core::model::version::Version;
+use terrace_core::storage::index_document::IndexDocument;
+use terrace_core::storage::key::IndexKey;
+use terrace_core::storage::release::Release;
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::host::{Platform, Revision};
+use crate::services::{origins, releases, status};
+
+/// Indices, each with the key it is written to.
+pub(crate) type Indexed = Vec<(IndexKey, IndexDocument)>;
+
+/// What the indices of a package's versions say besides their releases.
+#[derive(Debug)]
+pub(crate) struct PackageStatus {
+    /// The statements about versions, and about the keys that have signed those in `listed`.
+    standings: Standings,
+    statements: BTreeMap<String, KeyStatement>,
+    /// Every release, lowest version first; none where no version can be revoked.
+    pub(crate) listed: Rc<[ListedRelease]>,
+}
+
+impl PackageStatus {
+    /// Adds what follows for a release from the key that has signed it.
+    fn judge(&self, release: &Release, standings: &mut Standings) {
+        if let Release::Provider(it) = release {
+            let key_id = &it.signing_key.key_id;
+            if let Some(said) = self.statements.get(key_id) {
+                standings.judge(&it.version, key_id, said);
+            }
+        }
+    }
+
+    /// The versions besides this one that may have something with this digest, those that can be installed first.
+    fn may_contain(&self, digest: Sha256, besides: &Version) -> impl Iterator<Item = &Version> {
+        let of_state = move |is_revoked: bool| {
+            let listed = self.listed.iter();
+            let listed = listed.filter(move |it| it.may_contain(digest) && it.version != *besides);
+            let versions = listed.map(|it| &it.version);
+            versions.filter(move |it| self.standings.revoked(it).is_some() == is_revoked)
+        };
+        of_state(false).chain(of_state(true))
+    }
+}
+
+/// The releases of a package, as of a state of its marker. While that does not change, they need not be listed again:
+/// whoever commits another changes it before writing the indices of that.
+#[derive(Debug)]
+struct ReleaseListing {
+    package: Package,
+    change: Option<Revision>,
+    releases: Rc<[ListedRelease]>,
+}
+
+pub(crate) async fn version_lists<P: Platform>(
+    ctx: &Context<'_, P>,
+    package: &Package,
+) -> Result<Indexed, Failure> {
+    let releases = releases::list(ctx, package).await?;
+    match package {
+        Package::Mirrored(address) => mirrored_lists(ctx, address, releases).await,
+        Package::Provider(_) | Package::Module(_) if releases.is_empty() => Ok(Vec::new()),
+        Package::Provider(_) | Package::Module(_) => {
+            let mut standings = status::of_package(ctx, package).await?;
+            status::apply_keys(ctx, package, &releases, &mut standings).await?;
+            lists_of(package, releases, &standings)
+        }
+    }
+}
+
+/// The mirror's list of a provider, under the rules of this deployment.
+async fn mirrored_lists<P: Platform>(
+    ctx: &Context<'_, P>,
+    address: &MirroredAddress,
+    stored: Vec<ListedRelease>,
+) -> Result<Indexed, Failure> {
+    let policy = &ctx.config.pull;
+    let seen = if policy.pulls(address) {
+        origins::document(ctx, address).await?
+    } else {
+        None
+    };
+    let seen = seen.as_ref().map(|(document, _)| document);
+    let listed = policy.listed(address, stored, seen);
+    let metadata = policy.metadata(seen, listed.is_empty());
+    let mut lists = if listed.is_empty() && metadata.is_some() {
+        index::empty_versions(address).map_err(Failure::corrupt)?
+    } else {
+        let package = Package::Mirrored(address.clone());
+        let standings = status::of_package(ctx, &package).await?;
+        lists_of(&package, listed, &standings)?
+    };
+    for (_, list) in &mut lists {
+        list.metadata.pull.clone_from(&metadata);
+    }
+    Ok(lists)
+}
+
+/// Returns every index of one version.
+pub(crate) async fn version_indices<P: Platform>(
+    ctx: &Context<'_, P>,
+    release: &Release,
+) -> Result<Indexed, Failure> {
+    let said = package_status(ctx, &release.package()).await?;
+    version_indices_by(ctx, &said, release).await
+}
+
+/// Returns the same by statements that were read before.
+pub(crate) async fn version_indices_by<P: Platform>(
+    ctx: &Context<'_, P>,
+    said: &PackageStatus,
+    release: &Release,
+) -> Result<Indexed, Failure> {
+    let mut standings = said.standings.clone();
+    said.judge(release, &mut standings);
+    let mut others = Vec::new();
+    if standings.revoked(release.version()).is_some() {
+        others = sharing(ctx, said, release).await?;
+        for other in &others {
+            said.judge(other, &mut standings);
+        }
+    }
+    let indices = index::of_version(release, &others, &standings);
+    indices.map_err(Failure::corrupt)
+}
+
+/// Finds another release for each content of a revoked one that others have, too: the lowest that can be
+/// installed, if there is one.
+async fn sharing<P: Platform>(
+    ctx: &Context<'_, P>,
+    said: &PackageStatus,
+    release: &Release,
+) -> Result<Vec<Release>, Failure> {
+    let package = release.package();
+    let mut found: Vec<(Release, Vec<Sha256>)> = Vec::new();
+    for digest in index::digests(release).map_err(Failure::corrupt)? {
+        for version in said.may_contain(digest, release.version()) {
+            let at = found.iter().position(|(it, _)| it.version() == version);
+            if at.is_none()
+                && let Some(other) = releases::find(ctx, &package, version).await?
+            {
+                let digests = index::digests(&other).map_err(Failure::corrupt)?;
+                found.push((other, digests));
+            }
+            // Another digest may begin alike.
+            let read = found.iter().find(|(it, _)| it.version() == version);
+            if read.is_some_and(|(_, digests)| digests.contains(&digest)) {
+                break;
+            }
+        }
+    }
+    Ok(found.into_iter().map(|(other, _)| other).collect())
+}
+
+/// Something with a digest in a package's repository.
+pub(crate) async fn content<P: Platform>(
+    ctx: &Context<'_, P>,
+    package: &Package,
+    digest: Sha256,
+) -> Result<Option<IndexDocument>, Failure> {
+    let Some(release) = release_with(ctx, package, digest).await? else {
+        return Ok(None);
+    };
+    let key = IndexKey::Content(package.clone(), digest);
+    Ok(pick(&key, version_indices(ctx, &release).await?))
+}
+
+/// Returns the index of the first of these digests that only revoked versions of a package have.
+pub(crate) async fn revoked_content<P: Platform>(
+    ctx: &Context<'_, P>,
+    package: &Package,
+    digests: impl IntoIterator<Item = Sha256>,
+) -> Result<Option<IndexDocument>, Failure> {
+    let said = package_status(ctx, package).await?;
+    for digest in digests {
+        let Some(release) = release_among(ctx, &said.listed, package, digest).await? else {
+            continue;
+        };
+        let key = IndexKey::Content(package.clone(), digest);
+        let document = pick(&key, version_indices_by(ctx, &said, &release).await?);
+        if document
+            .as_ref()
+            .is_some_and(|it| it.metadata.gone.is_some())
+        {
+            return Ok(document);
+        }
+    }
+    Ok(None)
+}
+
+/// The release whose artifact has something with this digest.
+pub(crate) async fn release_with<P: Platform>(
+    ctx: &Context<'_, P>,
+    package: &Package,
+    digest: Sha256,
+) -> Result<Option<Release>, Failure> {
+    let listed = releases::list(ctx, package).await?;
+    release_among(ctx, &listed, package, digest).await
+}
+
+/// Finds the same among those of its package that are listed.
+async fn release_among<P: Platform>(
+    ctx: &Context<'_, P>,
+    listed: &[ListedRelease],
+    package: &Package,
+    digest: Sha256,
+) -> Result<Option<Release>, Failure> {
+    for listed in listed.iter().filter(|it| it.may_contain(digest)) {
+        let Some(release) = releases::find(ctx, package, &listed.version).await? else {
+            continue;
+        };
+        // Another may begin alike.
+        let digests = index::digests(&release);
+        let digests = digests.map_err(Failure::corrupt)?;
+        if digests.contains(&digest) {
+            return Ok(Some(release));
+        }
+    }
+    Ok(None)
+}
+
+/// Reads what is said of a package and of the keys that have signed it, and where a version may be revoked by that,
+/// its releases.
+pub(crate) async fn package_status<P: Platform>(
+    ctx: &Context<'_, P>,
+    package: &Package,
+) -> Result<PackageStatus, Failure> {
+    let mut standings = status::of_package(ctx, package).await?;
+    let statements = status::key_statements(ctx, package).await?;
+    let mut listed = Rc::default();
+    if standings.revokes_any() || !statements.is_empty() {
+        listed = listed_releases(ctx, package).await?;
+        status::apply_key_statements(ctx, &statements, package, &listed, &mut standings).await?;
+    }
+    Ok(PackageStatus {
+        standings,
+        statements,
+        listed,
+    })
+}
+
+/// Lists the releases of a package, lowest version first, unless this request has done so since the last change.
+async fn listed_releases<P: Platform>(
+    ctx: &Context<'_, P>,
+    package: &Package,
+) -> Result<Rc<[ListedRelease]>, Failure> {
+    let change = releases::revision(ctx, package).await?;
+    if let Some(known) = ctx.recall::<ReleaseListing>()
+        && known.package == *package
+        && known.change == change
+    {
+        return Ok(Rc::clone(&known.releases));
+    }
+    let mut releases = releases::list(ctx, package).await?;
+    sort::sort_by(&mut releases, |one, other| one.version.cmp(&other.version));
+    let releases: Rc<[ListedRelease]> = releases.into();
+    ctx.remember(ReleaseListing {
+        package: package.clone(),
+        change,
+        releases: Rc::clone(&releases),
+    });
+    Ok(releases)
+}
+
+fn lists_of(
+    package: &Package,
+    releases: Vec<ListedRelease>,
+    standings: &Standings,
+) -> Result<Indexed, Failure> {
+    let lists = index::versions(package, releases, standings);
+    lists.map_err(Failure::corrupt)
+}
+
+pub(crate) fn pick(key: &IndexKey, indices: Indexed) -> Option<IndexDocument> {
+    let found = indices.into_iter().find(|(known, _)| known == key);
+    found.map(|(_, document)| document)
+}

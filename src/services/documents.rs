@@ -1,0 +1,102 @@
+//! Documents: read, listed and written, and tried again where a key is written too often.
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use terrace_core::storage::key::FactKey;
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::host::{Clock as _, Condition, Facts as _, ListedFact, Platform, Revision, StoreError};
+use crate::json;
+
+/// How often a write is tried while its key is written too often, a second apart.
+pub(crate) const BUSY_TRIES: u32 = 10;
+
+/// How many documents a page of a listing has.
+const PAGE: u32 = 1_000;
+
+/// What a document says, if it is there.
+pub(crate) async fn read<P: Platform, T: DeserializeOwned>(
+    ctx: &Context<'_, P>,
+    key: &FactKey,
+) -> Result<Option<T>, Failure> {
+    let (document, _) = read_for_change(ctx, key).await?;
+    Ok(document)
+}
+
+/// The same, with the condition under which nobody has changed it meanwhile.
+pub(crate) async fn read_for_change<P: Platform, T: DeserializeOwned>(
+    ctx: &Context<'_, P>,
+    key: &FactKey,
+) -> Result<(Option<T>, Condition), Failure> {
+    let Some(fact) = ctx.platform.facts().get(key).await? else {
+        return Ok((None, Condition::Absent));
+    };
+    let read = serde_json::from_slice(&fact.bytes);
+    let read = read.map_err(|error| Failure::Corrupt(format!("{key}: {error}")))?;
+    Ok((Some(read), Condition::Unchanged(fact.etag)))
+}
+
+/// All documents whose keys begin with `prefix`, page by page.
+pub(crate) async fn list<P: Platform>(
+    ctx: &Context<'_, P>,
+    prefix: &str,
+) -> Result<Vec<ListedFact>, Failure> {
+    let mut all: Vec<ListedFact> = Vec::new();
+    loop {
+        let behind = all.last().map(|fact| fact.name.as_str());
+        let page = ctx.platform.facts().list(prefix, behind, PAGE).await?;
+        if page.is_cut && page.facts.is_empty() {
+            return Err(Failure::Store(StoreError::Failed {
+                operation: format!("list {prefix}"),
+                cause: "there is more, and it is not told".to_owned(),
+            }));
+        }
+        all.extend(page.facts);
+        if !page.is_cut {
+            return Ok(all);
+        }
+    }
+}
+
+pub(crate) async fn put_json<P: Platform, T: Serialize>(
+    ctx: &Context<'_, P>,
+    key: &FactKey,
+    document: &T,
+    metadata: &[(&str, String)],
+    condition: Condition,
+) -> Result<(), Failure> {
+    let text = json::text(document)?;
+    let put = put(ctx, key, &text, metadata, condition);
+    put.await.map(drop)
+}
+
+/// Writes a document; `None` when the condition does not hold.
+pub(crate) async fn put<P: Platform>(
+    ctx: &Context<'_, P>,
+    key: &FactKey,
+    document: &str,
+    metadata: &[(&str, String)],
+    condition: Condition,
+) -> Result<Option<Revision>, Failure> {
+    let facts = ctx.platform.facts();
+    let put = async || {
+        let written = facts.put(key, document, metadata, condition.clone());
+        Ok(written.await?)
+    };
+    retry_while_busy(ctx, put).await
+}
+
+/// Tries again a second later what writes a key that is written too often.
+pub(crate) async fn retry_while_busy<P: Platform, T>(
+    ctx: &Context<'_, P>,
+    attempt: impl AsyncFn() -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    for _ in 1..BUSY_TRIES {
+        match attempt().await {
+            Err(Failure::Store(StoreError::Busy(_))) => ctx.platform.clock().sleep(1).await,
+            done => return done,
+        }
+    }
+    attempt().await
+}

@@ -1,0 +1,203 @@
+//! Archives that nothing refers to: marked, and removed an hour later. That none is removed which a
+//! release refers to is argued in [`terrace_core::maintenance::repair`].
+
+use terrace_base::time::UnixTime;
+use terrace_core::http::problem::Problem;
+use terrace_core::limits;
+use terrace_core::maintenance::repair::{GarbageDocument, GarbageState};
+use terrace_core::storage::key::{ArchiveKey, BytesKey, FactKey, GARBAGE};
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::host::{Archives as _, Clock as _, Condition, Facts as _, Platform};
+use crate::json;
+use crate::services::documents;
+
+/// What whoever is going to refer to archives has seen of the marks, before it looks for the archives.
+#[derive(Debug)]
+pub(crate) struct GcFence {
+    marks: Vec<ArchiveKey>,
+    at: UnixTime,
+}
+
+/// Why an archive cannot be stored at the moment.
+pub(crate) fn being_removed(key: ArchiveKey) -> Problem {
+    Problem::Unavailable(format!(
+        "{key} is being removed as garbage: send the same request again in a moment; if this stays for more \
+         than an hour, end it with `terrace admin gc --yes`"
+    ))
+}
+
+/// Looks which archives are marked. There are hardly ever any, so this is one listing.
+pub(crate) async fn fence<P: Platform>(ctx: &Context<'_, P>) -> Result<GcFence, Failure> {
+    let at = ctx.platform.clock().now();
+    let marks = documents::list(ctx, GARBAGE).await?;
+    let marks = marks.iter().filter_map(|fact| fact.name.parse().ok());
+    let marks = marks.collect();
+    Ok(GcFence { marks, at })
+}
+
+/// Refuses to commit by what was seen too long ago.
+pub(crate) fn ensure_fresh<P: Platform>(
+    ctx: &Context<'_, P>,
+    fence: &GcFence,
+) -> Result<(), Problem> {
+    let age = ctx.platform.clock().now().0.saturating_sub(fence.at.0);
+    if age <= limits::LOOK_SECONDS {
+        return Ok(());
+    }
+    Err(Problem::Unavailable(format!(
+        "it took {age} s to fence at what is stored: send the same request again"
+    )))
+}
+
+/// Sees to it that an archive stays if it is there; false when it must not be referred to, because it
+/// is being removed.
+pub(crate) async fn claim<P: Platform>(
+    ctx: &Context<'_, P>,
+    archive: ArchiveKey,
+    fence: &GcFence,
+) -> Result<bool, Failure> {
+    if !fence.marks.contains(&archive) {
+        return Ok(true);
+    }
+    loop {
+        let Some((document, etag)) = mark_of(ctx, archive).await? else {
+            // Kept by somebody else; or it is gone, which is what is looked at next.
+            return Ok(true);
+        };
+        let now = ctx.platform.clock().now();
+        match document.state {
+            GarbageState::Kept => return Ok(true),
+            GarbageState::Marked => {
+                let kept = GarbageDocument::becomes(GarbageState::Kept, now);
+                let unchanged = Condition::Unchanged(etag);
+                if put_mark(ctx, archive, kept, unchanged).await? {
+                    return Ok(true);
+                }
+            }
+            // Whoever began it is not there any more.
+            GarbageState::Removing if document.is_settled(now) => {
+                // By one at a time: another's late removal would take what is sent again.
+                if begin_removal(ctx, archive, etag).await? {
+                    finish_removal(ctx, archive).await?;
+                    return Ok(true);
+                }
+            }
+            GarbageState::Removing => return Ok(false),
+        }
+    }
+}
+
+/// Marks an archive. One that was kept, and that nothing refers to still, is marked again: its hour
+/// begins anew.
+pub(crate) async fn mark<P: Platform>(
+    ctx: &Context<'_, P>,
+    archive: ArchiveKey,
+) -> Result<bool, Failure> {
+    let condition = match mark_of(ctx, archive).await? {
+        None => Condition::Absent,
+        Some((document, etag)) => match document.state {
+            GarbageState::Marked => return Ok(true),
+            GarbageState::Kept => Condition::Unchanged(etag),
+            GarbageState::Removing => return Ok(false),
+        },
+    };
+    let marked = GarbageDocument::marked(ctx.platform.clock().now());
+    put_mark(ctx, archive, marked, condition).await
+}
+
+/// Takes a mark away. What is being removed stays so: nothing can refer to it.
+pub(crate) async fn unmark<P: Platform>(
+    ctx: &Context<'_, P>,
+    archive: ArchiveKey,
+) -> Result<bool, Failure> {
+    match mark_of(ctx, archive).await? {
+        Some((document, _)) if document.state == GarbageState::Removing => Ok(false),
+        Some(_) => {
+            remove_mark(ctx, archive).await?;
+            Ok(true)
+        }
+        None => Ok(true),
+    }
+}
+
+/// The second phase. The mark must be the one that was there before the second look.
+pub(crate) async fn remove_marked<P: Platform>(
+    ctx: &Context<'_, P>,
+    archive: ArchiveKey,
+    marked_at: u64,
+) -> Result<bool, Failure> {
+    let Some((document, etag)) = mark_of(ctx, archive).await? else {
+        return Ok(false);
+    };
+    let now = ctx.platform.clock().now();
+    if document.since != marked_at || !document.is_settled(now) {
+        return Ok(false);
+    }
+    if document.state == GarbageState::Kept {
+        return Ok(false);
+    }
+    // A removal that was broken off is taken up, too: by one at a time.
+    if !begin_removal(ctx, archive, etag).await? {
+        return Ok(false);
+    }
+    finish_removal(ctx, archive).await?;
+    Ok(true)
+}
+
+/// Says that an archive is being removed, unless somebody else has changed its mark; tells whether it did.
+async fn begin_removal<P: Platform>(
+    ctx: &Context<'_, P>,
+    archive: ArchiveKey,
+    etag: String,
+) -> Result<bool, Failure> {
+    let now = ctx.platform.clock().now();
+    let removing = GarbageDocument::becomes(GarbageState::Removing, now);
+    put_mark(ctx, archive, removing, Condition::Unchanged(etag)).await
+}
+
+/// The archive first, and then its mark: as long as that is there nothing refers to the archive.
+async fn finish_removal<P: Platform>(
+    ctx: &Context<'_, P>,
+    archive: ArchiveKey,
+) -> Result<(), Failure> {
+    let key = BytesKey::Archive(archive);
+    ctx.platform.archives().discard(key).await?;
+    remove_mark(ctx, archive).await
+}
+
+/// Takes a mark away that may have been written within the same second.
+async fn remove_mark<P: Platform>(
+    ctx: &Context<'_, P>,
+    archive: ArchiveKey,
+) -> Result<(), Failure> {
+    let key = FactKey::Garbage(archive);
+    let remove = async || Ok(ctx.platform.facts().delete(&key).await?);
+    documents::retry_while_busy(ctx, remove).await
+}
+
+async fn mark_of<P: Platform>(
+    ctx: &Context<'_, P>,
+    archive: ArchiveKey,
+) -> Result<Option<(GarbageDocument, String)>, Failure> {
+    let key = FactKey::Garbage(archive);
+    let Some(fact) = ctx.platform.facts().get(&key).await? else {
+        return Ok(None);
+    };
+    let document = serde_json::from_slice(&fact.bytes)
+        .map_err(|error| Failure::Corrupt(format!("{key}: {error}")))?;
+    Ok(Some((document, fact.etag)))
+}
+
+async fn put_mark<P: Platform>(
+    ctx: &Context<'_, P>,
+    archive: ArchiveKey,
+    document: GarbageDocument,
+    condition: Condition,
+) -> Result<bool, Failure> {
+    let text = json::text(&document)?;
+    let key = FactKey::Garbage(archive);
+    let written = documents::put(ctx, &key, &text, &[], condition).await?;
+    Ok(written.is_some())
+}

@@ -1,0 +1,143 @@
+//! The indices of published packages, written.
+
+use std::cell::RefCell;
+
+use terrace_core::limits;
+use terrace_core::model::name::Namespace;
+use terrace_core::model::package::Package;
+use terrace_core::storage::key::{FactKey, IndexKey};
+use terrace_core::storage::release::Release;
+
+use crate::concurrent::Boxed;
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::host::{Facts as _, Indices as _, Platform, StoreError};
+use crate::services::catalog::Indexed;
+use crate::services::refresh::Coalesced;
+use crate::services::{auth, catalog, refresh, releases};
+
+/// Writes the version lists, and again as long as somebody commits meanwhile. Why this ends with
+/// the newest lists is told in [`terrace_core::index`].
+///
+/// # Errors
+/// When a list may not be the newest one: the same request again will see to it.
+pub(crate) async fn refresh_lists<P: Platform>(
+    ctx: &Context<'_, P>,
+    package: &Package,
+) -> Result<(), Failure> {
+    let shared = Coalesced::new(IndexKey::Tags(package.clone()));
+    let write = || -> Boxed<'_> {
+        Box::pin(async {
+            let lists = catalog::version_lists(ctx, package).await?;
+            Ok(refresh::write(ctx, &lists, &shared).await?)
+        })
+    };
+    catch_up(ctx, package, &shared, &write).await
+}
+
+/// Writes the indices of a version: the release may grow, and more may be said of it.
+///
+/// # Errors
+/// As [`App::index_versions`].
+pub(crate) async fn refresh_version<P: Platform>(
+    ctx: &Context<'_, P>,
+    release: &Release,
+) -> Result<(), Failure> {
+    let (package, version) = (release.package(), release.version());
+    let shared = Coalesced::new(IndexKey::Version(package.clone(), version.clone()));
+    let written: RefCell<Option<Indexed>> = RefCell::default();
+    let write = || -> Boxed<'_> {
+        Box::pin(async {
+            let grown = match release.may_grow() {
+                true => releases::find(ctx, &package, version).await?,
+                false => None,
+            };
+            let indices = catalog::version_indices(ctx, grown.as_ref().unwrap_or(release)).await?;
+            // Others change the package without changing what is said of this version.
+            if written.borrow().as_ref() == Some(&indices) {
+                return Ok(());
+            }
+            written.take();
+            refresh::write(ctx, &indices, &shared).await?;
+            written.replace(Some(indices));
+            Ok(())
+        })
+    };
+    catch_up(ctx, &package, &shared, &write).await
+}
+
+async fn catch_up<'w, P: Platform>(
+    ctx: &Context<'_, P>,
+    package: &Package,
+    shared: &Coalesced,
+    write: &dyn Fn() -> Boxed<'w>,
+) -> Result<(), Failure> {
+    let change = FactKey::Change(package.clone());
+    match refresh::coalesced(ctx, &change, Some(shared), write).await? {
+        true => Ok(()),
+        false => Err(Failure::Outrun(package.clone())),
+    }
+}
+
+/// Makes the indices of what a key has signed anew; the name of the last release looked at, if there
+/// are more.
+pub(crate) async fn refresh_signed_by<P: Platform>(
+    ctx: &Context<'_, P>,
+    namespace: &Namespace,
+    key_id: &str,
+    behind: Option<&str>,
+) -> Result<Option<String>, Failure> {
+    let prefix = FactKey::releases_in(namespace);
+    let most = limits::SIGNED_RELEASES_AT_ONCE;
+    let page = ctx.platform.facts().list(&prefix, behind, most).await?;
+    let mut packages: Vec<Package> = Vec::new();
+    let began = ctx.operations();
+    let (mut last, mut is_cut) = (None, page.is_cut);
+    for fact in &page.facts {
+        if ctx.operations() - began > limits::SIGNED_OPERATIONS {
+            is_cut = true;
+            break;
+        }
+        last = Some(fact.name.clone());
+        let named = fact.name.split_once('/');
+        let named = named.and_then(|(provider_type, version)| {
+            let address = format!("{namespace}/{provider_type}").parse().ok()?;
+            Some((Package::Provider(address), version.parse().ok()?))
+        });
+        let Some((package, version)) = named else {
+            continue;
+        };
+        let Some(release) = releases::find(ctx, &package, &version).await? else {
+            continue;
+        };
+        if !matches!(&release, Release::Provider(it) if it.signing_key.key_id == key_id) {
+            continue;
+        }
+        if !packages.contains(&package) {
+            let change = FactKey::Change(package.clone());
+            refresh::mark(ctx, &change).await?;
+            packages.push(package);
+        }
+        refresh_version(ctx, &release).await?;
+    }
+    for package in &packages {
+        refresh_lists(ctx, package).await?;
+    }
+    Ok(last.filter(|_| is_cut))
+}
+
+pub(crate) async fn refresh_revocations<P: Platform>(ctx: &Context<'_, P>) -> Result<(), Failure> {
+    let write = || -> Boxed<'_> {
+        Box::pin(async {
+            let revocations = auth::revocations(ctx).await?;
+            let index = revocations.index();
+            let index = index.map_err(Failure::corrupt)?;
+            let key = IndexKey::Revocations;
+            Ok(ctx.platform.indices().put(&key, &index).await?)
+        })
+    };
+    match refresh::until_current(ctx, &FactKey::RevocationChange, &write).await? {
+        true => Ok(()),
+        false => Err(StoreError::Busy(IndexKey::Revocations.to_string()).into()),
+    }
+}

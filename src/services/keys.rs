@@ -1,0 +1,67 @@
+//! The signing keys of a namespace: one small document, changed by compare-and-swap.
+
+use std::collections::BTreeMap;
+
+use terrace_core::api::admin::SigningKeysDocument;
+use terrace_core::http::problem::Problem;
+use terrace_core::model::name::Namespace;
+use terrace_core::model::status::KeyStatement;
+use terrace_core::storage::key::FactKey;
+use terrace_openpgp::{SigningKey, parse_signing_keys};
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::host::{Condition, Facts as _, Platform};
+use crate::json;
+use crate::services::documents;
+
+/// A change of the document: whether it changes anything, or why it cannot be made.
+type Change<'a> = &'a dyn Fn(&mut SigningKeysDocument) -> Result<bool, Problem>;
+
+/// The namespace's keys, ready to verify with, and what is said of them.
+pub(crate) async fn verifying<P: Platform>(
+    ctx: &Context<'_, P>,
+    namespace: &Namespace,
+) -> Result<(Vec<SigningKey>, BTreeMap<String, KeyStatement>), Failure> {
+    let (document, _) = document(ctx, namespace).await?;
+    let mut keys = Vec::new();
+    for key in &document.keys {
+        let parsed = parse_signing_keys(&key.ascii_armor)
+            .map_err(|error| Failure::Corrupt(format!("key {}: {error}", key.key_id)))?;
+        keys.extend(parsed);
+    }
+    Ok((keys, document.statements))
+}
+
+/// Reads, changes and writes until nobody else wrote in between.
+pub(crate) async fn change<P: Platform>(
+    ctx: &Context<'_, P>,
+    namespace: &Namespace,
+    change: Change<'_>,
+) -> Result<SigningKeysDocument, Failure> {
+    loop {
+        let (mut document, condition) = document(ctx, namespace).await?;
+        if !change(&mut document)? {
+            return Ok(document);
+        }
+        let text = json::text(&document)?;
+        let key = FactKey::SigningKeys(namespace.clone());
+        let written = documents::put(ctx, &key, &text, &[], condition).await?;
+        if written.is_some() {
+            return Ok(document);
+        }
+    }
+}
+
+pub(crate) async fn document<P: Platform>(
+    ctx: &Context<'_, P>,
+    namespace: &Namespace,
+) -> Result<(SigningKeysDocument, Condition), Failure> {
+    let key = FactKey::SigningKeys(namespace.clone());
+    let Some(fact) = ctx.platform.facts().get(&key).await? else {
+        return Ok((SigningKeysDocument::default(), Condition::Absent));
+    };
+    let document = serde_json::from_slice(&fact.bytes)
+        .map_err(|error| Failure::Corrupt(format!("{key}: {error}")))?;
+    Ok((document, Condition::Unchanged(fact.etag)))
+}

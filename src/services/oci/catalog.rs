@@ -1,0 +1,242 @@
+//! What repositories hold that clients push to, and what their indices should be.
+
+use terrace_core::auth::access::{Caller, Sight};
+use terrace_core::model::oci::{Digest, RepositoryName, Tag};
+use terrace_core::model::package::Package;
+use terrace_core::model::status::{Reason, Standings};
+use terrace_core::oci::pushed::{
+    LinkDocument, ListedTag, ManifestReference, PushedManifest, TagDocument, blob_index,
+    manifest_index, tags_index,
+};
+use terrace_core::storage::index_document::IndexDocument;
+use terrace_core::storage::key::{FactKey, PushedFact, PushedIndex};
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::host::{Condition, Facts as _, Platform};
+use crate::services::{catalog, documents, status};
+
+/// The digests that a manifest refers to.
+#[derive(Debug, Default)]
+pub(crate) struct References {
+    pub(crate) blobs: Vec<Digest>,
+    pub(crate) manifests: Vec<Digest>,
+}
+
+impl References {
+    fn of(text: &str) -> Result<Self, Failure> {
+        let manifest = PushedManifest::parse(text.as_bytes());
+        let manifest = manifest.map_err(|error| Failure::corrupt(error.message()))?;
+        let mut references = Self::default();
+        for reference in manifest.references() {
+            match *reference {
+                ManifestReference::Blob(digest) => references.blobs.push(digest),
+                ManifestReference::Manifest(digest) => references.manifests.push(digest),
+            }
+        }
+        Ok(references)
+    }
+}
+
+/// What a caller gets to read of a repository.
+pub(crate) fn sight<P: Platform>(
+    ctx: &Context<'_, P>,
+    caller: &Caller,
+    repository: &RepositoryName,
+) -> Sight {
+    let owner = ctx.config.oci_providers.owner(repository);
+    ctx.config.access.sight(caller, &owner)
+}
+
+/// What an index should be; `None` when there is nothing of this name.
+pub(crate) async fn index<P: Platform>(
+    ctx: &Context<'_, P>,
+    index: &PushedIndex,
+) -> Result<Option<IndexDocument>, Failure> {
+    match index {
+        PushedIndex::Tags(repository) => {
+            let mut tags = list_tags(ctx, repository).await?;
+            let holds = ctx.config.oci_providers.address(repository).is_some();
+            let standings = status_of(ctx, repository).await?;
+            tags.retain(|listed| revoked(&standings, &listed.tag).is_none());
+            tags_index(repository, holds, &tags).map_err(Failure::corrupt)
+        }
+        PushedIndex::Tag(repository, name) => {
+            let Some(TagDocument { digest, .. }) = tag(ctx, repository, name).await? else {
+                return Ok(None);
+            };
+            let standings = status_of(ctx, repository).await?;
+            match revoked(&standings, name) {
+                Some(reason) => Ok(Some(IndexDocument::gone(reason))),
+                None => stored_manifest_index(ctx, repository, digest).await,
+            }
+        }
+        PushedIndex::Manifest(repository, digest) => {
+            let standings = status_of(ctx, repository).await?;
+            if standings.revokes_any() {
+                let tags = list_tags(ctx, repository).await?;
+                let names = tags.iter().filter(|it| it.document.digest == *digest);
+                let mut reasons = names.filter_map(|it| revoked(&standings, &it.tag));
+                if let Some(reason) = reasons.next() {
+                    return Ok(Some(IndexDocument::gone(reason)));
+                }
+            }
+            let Some(text) = manifest(ctx, repository, *digest).await? else {
+                return Ok(None);
+            };
+            if standings.revokes_any() {
+                let blobs = References::of(&text)?.blobs;
+                if let Some(gone) = revoked_blob(ctx, repository, &blobs).await? {
+                    return Ok(Some(gone));
+                }
+            }
+            let index = manifest_index(text, *digest);
+            index
+                .map(Some)
+                .map_err(|error| Failure::corrupt(error.message()))
+        }
+        PushedIndex::Blob(repository, digest) => {
+            let Some(link) = link(ctx, repository, *digest).await? else {
+                return Ok(None);
+            };
+            match revoked_blob(ctx, repository, &[*digest]).await? {
+                Some(gone) => Ok(Some(gone)),
+                None => Ok(Some(blob_index(&link, *digest))),
+            }
+        }
+    }
+}
+
+/// Returns the index of the first of these blobs that are zips of revoked versions only, of the provider that a
+/// repository holds.
+pub(crate) async fn revoked_blob<P: Platform>(
+    ctx: &Context<'_, P>,
+    repository: &RepositoryName,
+    blobs: &[Digest],
+) -> Result<Option<IndexDocument>, Failure> {
+    let Some(address) = ctx.config.oci_providers.address(repository) else {
+        return Ok(None);
+    };
+    let digests = blobs.iter().filter_map(|digest| match digest {
+        Digest::Sha256(digest) => Some(*digest),
+        Digest::Sha512(_) => None,
+    });
+    catalog::revoked_content(ctx, &Package::Mirrored(address), digests).await
+}
+
+/// Reads what a manifest refers to; nothing where it is not there.
+pub(crate) async fn references_of<P: Platform>(
+    ctx: &Context<'_, P>,
+    repository: &RepositoryName,
+    digest: Digest,
+) -> Result<References, Failure> {
+    match manifest(ctx, repository, digest).await? {
+        Some(text) => References::of(&text),
+        None => Ok(References::default()),
+    }
+}
+
+/// What is said of the provider that a repository holds.
+async fn status_of<P: Platform>(
+    ctx: &Context<'_, P>,
+    repository: &RepositoryName,
+) -> Result<Standings, Failure> {
+    match ctx.config.oci_providers.address(repository) {
+        Some(address) => status::of_package(ctx, &Package::Mirrored(address)).await,
+        None => Ok(Standings::default()),
+    }
+}
+
+async fn stored_manifest_index<P: Platform>(
+    ctx: &Context<'_, P>,
+    repository: &RepositoryName,
+    digest: Digest,
+) -> Result<Option<IndexDocument>, Failure> {
+    let Some(text) = manifest(ctx, repository, digest).await? else {
+        return Ok(None);
+    };
+    let index = manifest_index(text, digest);
+    index
+        .map(Some)
+        .map_err(|error| Failure::corrupt(error.message()))
+}
+
+/// A manifest as it was pushed.
+pub(crate) async fn manifest<P: Platform>(
+    ctx: &Context<'_, P>,
+    repository: &RepositoryName,
+    digest: Digest,
+) -> Result<Option<String>, Failure> {
+    let key = FactKey::Pushed(PushedFact::Manifest(repository.clone(), digest));
+    let fact = ctx.platform.facts().get(&key).await?;
+    let text = fact.map(|fact| String::from_utf8(fact.bytes));
+    text.transpose()
+        .map_err(|error| Failure::Corrupt(format!("{key}: {error}")))
+}
+
+/// What a tag names, unless it is gone.
+pub(crate) async fn tag<P: Platform>(
+    ctx: &Context<'_, P>,
+    repository: &RepositoryName,
+    tag: &Tag,
+) -> Result<Option<TagDocument>, Failure> {
+    let fact = PushedFact::Tag(repository.clone(), tag.clone());
+    let document: Option<TagDocument> = documents::read(ctx, &FactKey::Pushed(fact)).await?;
+    Ok(document.filter(|document| !document.is_gone))
+}
+
+pub(crate) async fn link<P: Platform>(
+    ctx: &Context<'_, P>,
+    repository: &RepositoryName,
+    digest: Digest,
+) -> Result<Option<LinkDocument>, Failure> {
+    let fact = PushedFact::Link(repository.clone(), digest);
+    documents::read(ctx, &FactKey::Pushed(fact)).await
+}
+
+/// All tags of a repository, with those that are gone. Where a copy of the bucket has lost an object's
+/// metadata, its document tells.
+pub(crate) async fn list_tags<P: Platform>(
+    ctx: &Context<'_, P>,
+    repository: &RepositoryName,
+) -> Result<Vec<ListedTag>, Failure> {
+    let prefix = PushedFact::tags_of(repository);
+    let mut tags = Vec::new();
+    for fact in documents::list(ctx, &prefix).await? {
+        let Some(tag) = Tag::parse(&fact.name) else {
+            ctx.platform
+                .log(&format!("{prefix}{} is no tag: passed over", fact.name));
+            continue;
+        };
+        let told = TagDocument::from_metadata(|name| {
+            let found = fact.metadata.iter().find(|(known, _)| known == name);
+            found.map(|(_, value)| value.as_str())
+        });
+        let document = match told {
+            Some(document) => Some(document),
+            None => {
+                let fact = PushedFact::Tag(repository.clone(), tag.clone());
+                documents::read(ctx, &FactKey::Pushed(fact)).await?
+            }
+        };
+        tags.extend(document.map(|document| ListedTag { tag, document }));
+    }
+    Ok(tags)
+}
+
+pub(crate) async fn put<P: Platform>(
+    ctx: &Context<'_, P>,
+    fact: PushedFact,
+    document: &str,
+    metadata: &[(&str, String)],
+) -> Result<(), Failure> {
+    let key = FactKey::Pushed(fact);
+    let put = documents::put(ctx, &key, document, metadata, Condition::Any);
+    put.await.map(drop)
+}
+
+/// Why what is tagged as a version must not be installed, if so.
+fn revoked<'s>(standings: &'s Standings, tag: &Tag) -> Option<&'s Reason> {
+    tag.version()
+        .and_then(|version| standings.revoked(&version))
+}

@@ -1,0 +1,120 @@
+//! The indices of what was pushed, written: each follows one fact.
+
+use std::collections::HashSet;
+
+use terrace_core::model::address::MirroredAddress;
+use terrace_core::model::oci::{Digest, RepositoryName, Tag};
+use terrace_core::model::version::Version;
+use terrace_core::oci::pushed::TagDocument;
+use terrace_core::storage::index_document::IndexDocument;
+use terrace_core::storage::key::{IndexKey, PushedFact, PushedIndex};
+
+use crate::concurrent::{Boxed, all};
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::host::{Indices as _, Platform, StoreError};
+use crate::services::oci::catalog as oci_catalog;
+use crate::services::refresh;
+
+/// Makes an index what its fact says.
+pub(crate) async fn refresh<P: Platform>(
+    ctx: &Context<'_, P>,
+    index: &PushedIndex,
+) -> Result<(), Failure> {
+    let write = || -> Boxed<'_> {
+        Box::pin(async {
+            let document = oci_catalog::index(ctx, index).await?;
+            Ok(write(ctx, index, document.as_ref()).await?)
+        })
+    };
+    match refresh::until_current(ctx, &index.fact(), &write).await? {
+        true => Ok(()),
+        false => Err(StoreError::Busy(index.to_string()).into()),
+    }
+}
+
+async fn write<P: Platform>(
+    ctx: &Context<'_, P>,
+    index: &PushedIndex,
+    document: Option<&IndexDocument>,
+) -> Result<(), StoreError> {
+    let key = IndexKey::Pushed(index.clone());
+    match document {
+        Some(document) => ctx.platform.indices().put(&key, document).await,
+        None => ctx.platform.indices().delete(&key).await,
+    }
+}
+
+/// Makes the indices of repositories that hold a version of a mirrored provider what is said of it.
+pub(crate) async fn refresh_versions<P: Platform>(
+    ctx: &Context<'_, P>,
+    address: &MirroredAddress,
+    version: &Version,
+) -> Result<(), Failure> {
+    let Some(tag) = Tag::of(version) else {
+        return Ok(());
+    };
+    for repository in ctx.config.oci_providers.repositories(address) {
+        let Some(TagDocument { digest, .. }) = oci_catalog::tag(ctx, &repository, &tag).await?
+        else {
+            continue;
+        };
+        mark_tags(ctx, &repository).await?;
+        let mut indices = vec![
+            PushedIndex::Tag(repository.clone(), tag.clone()),
+            PushedIndex::Manifest(repository.clone(), digest),
+            PushedIndex::Tags(repository.clone()),
+        ];
+        let targets = oci_catalog::references_of(ctx, &repository, digest)
+            .await?
+            .manifests;
+        for target in targets {
+            indices.push(PushedIndex::Manifest(repository.clone(), target));
+            let blobs = oci_catalog::references_of(ctx, &repository, target)
+                .await?
+                .blobs;
+            let blobs = blobs.into_iter();
+            indices.extend(blobs.map(|blob| PushedIndex::Blob(repository.clone(), blob)));
+        }
+        let mut written = HashSet::new();
+        // All platforms have the same config.
+        indices.retain(|index| written.insert(index.to_string()));
+        for index in indices {
+            refresh(ctx, &index).await?;
+        }
+    }
+    Ok(())
+}
+
+/// Makes the indices of a manifest and of tags what the facts say; if there are tags, their list, too.
+pub(crate) async fn refresh_manifest<P: Platform>(
+    ctx: &Context<'_, P>,
+    repository: &RepositoryName,
+    digest: Digest,
+    tags: &[Tag],
+) -> Result<(), Failure> {
+    let manifest = PushedIndex::Manifest(repository.clone(), digest);
+    refresh(ctx, &manifest).await?;
+    refresh_tags(ctx, repository, tags).await
+}
+
+pub(crate) async fn refresh_tags<P: Platform>(
+    ctx: &Context<'_, P>,
+    repository: &RepositoryName,
+    tags: &[Tag],
+) -> Result<(), Failure> {
+    let list = (!tags.is_empty()).then(|| PushedIndex::Tags(repository.clone()));
+    let tags = tags.iter();
+    let tags = tags.map(|tag| PushedIndex::Tag(repository.clone(), tag.clone()));
+    let write = |index| -> Boxed<'_> { Box::pin(async move { refresh(ctx, &index).await }) };
+    all(tags.chain(list).map(write).collect()).await
+}
+
+/// Tells whoever is writing the list of tags that it has changed.
+pub(crate) async fn mark_tags<P: Platform>(
+    ctx: &Context<'_, P>,
+    repository: &RepositoryName,
+) -> Result<(), Failure> {
+    let change = PushedFact::Change(repository.clone());
+    oci_catalog::put(ctx, change, "", &[]).await
+}

@@ -1,0 +1,129 @@
+//! Blobs that a repository takes from another one instead of from the client.
+
+use terrace_archive::ArchiveFormat;
+use terrace_core::auth::access::{Caller, Owner, Sight};
+use terrace_core::model::oci::{Digest, RepositoryName};
+use terrace_core::model::own_hosts::OwnHosts;
+use terrace_core::model::package::Package;
+use terrace_core::oci::pushed::LinkDocument;
+use terrace_core::oci::{EMPTY_CONFIG, Repository, empty_config};
+use terrace_core::storage::index_document::ContentMetadata;
+use terrace_core::storage::key::{ArchiveKey, ArchiveKind, BytesKey};
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::host::{Archives as _, Payload, Platform, StoreError, Stored};
+use crate::services::oci::catalog as oci_catalog;
+use crate::services::{archives, catalog};
+
+/// Returns the link to a blob that the caller may mount into a repository, which is a blob that it may read. Its
+/// bytes are among the blobs then. `origin` is the registry's own, as the client reached it.
+pub(crate) async fn mountable<P: Platform>(
+    ctx: &Context<'_, P>,
+    caller: &Caller,
+    repository: &RepositoryName,
+    from: Option<&str>,
+    digest: Digest,
+    origin: &str,
+) -> Result<Option<LinkDocument>, Failure> {
+    let Some(from) = from else {
+        if !ctx.config.access.lets_read_all(caller) {
+            return mountable_pushed(ctx, caller, repository, digest).await;
+        }
+        let head = ctx.platform.archives().head(BytesKey::Blob(digest));
+        return Ok(head.await?.map(|head| LinkDocument { size: head.size }));
+    };
+    if let Ok(from) = RepositoryName::parse(from) {
+        return mountable_pushed(ctx, caller, &from, digest).await;
+    }
+    let own = OwnHosts::new(origin, &ctx.config.hostnames);
+    match (Repository::parse(from), digest) {
+        (Ok(from), Digest::Sha256(_)) => {
+            let package = from.package(&own);
+            mountable_published(ctx, caller, package, digest).await
+        }
+        _ => Ok(None),
+    }
+}
+
+/// Looks for a blob in a repository that clients push to.
+async fn mountable_pushed<P: Platform>(
+    ctx: &Context<'_, P>,
+    caller: &Caller,
+    from: &RepositoryName,
+    digest: Digest,
+) -> Result<Option<LinkDocument>, Failure> {
+    let nowhere = RepositoryName::hidden();
+    let from = match oci_catalog::sight(ctx, caller, from) {
+        Sight::Public | Sight::Private => from,
+        // The same operations as where there is nothing.
+        Sight::Hidden | Sight::Closed => &nowhere,
+    };
+    let Some(link) = oci_catalog::link(ctx, from, digest).await? else {
+        return Ok(None);
+    };
+    let is_revoked = oci_catalog::revoked_blob(ctx, from, &[digest])
+        .await?
+        .is_some();
+    Ok(Some(link).filter(|_| !is_revoked))
+}
+
+/// Looks for a blob in a repository that is made of published releases, and copies it to the blobs.
+async fn mountable_published<P: Platform>(
+    ctx: &Context<'_, P>,
+    caller: &Caller,
+    package: Package,
+    digest: Digest,
+) -> Result<Option<LinkDocument>, Failure> {
+    let sight = ctx.config.access.sight(caller, &Owner::of(&package));
+    let package = match sight {
+        Sight::Public | Sight::Private if digest == Digest::Sha256(empty_config()) => {
+            return mount_empty_config(ctx).await.map(Some);
+        }
+        Sight::Public | Sight::Private => package,
+        // The same operations as where there is nothing.
+        Sight::Hidden | Sight::Closed => package.hidden(),
+    };
+    let Digest::Sha256(sha256) = digest else {
+        return Ok(None);
+    };
+    let document = catalog::content(ctx, &package, sha256).await?;
+    // A revoked version has no content.
+    let content = document.and_then(|document| document.metadata.content);
+    let Some(zip) = content.filter(|it| it.media_type.is_none() && serves(ctx, &package, it))
+    else {
+        return Ok(None);
+    };
+    let archive = BytesKey::Archive(ArchiveKey {
+        digest: sha256,
+        kind: ArchiveKind::Archive(ArchiveFormat::Zip),
+    });
+    let is_there = archives::copy(ctx, archive, BytesKey::Blob(digest)).await?;
+    Ok(is_there.then_some(LinkDocument { size: zip.size }))
+}
+
+/// Whether the operator wants the version to be served that a content is of.
+fn serves<P: Platform>(ctx: &Context<'_, P>, package: &Package, content: &ContentMetadata) -> bool {
+    match (package, &content.version) {
+        (Package::Mirrored(address), Some(version)) => !ctx.config.pull.blocks(address, version),
+        _ => true,
+    }
+}
+
+/// Stores the config that every manifest of a published release has: no archive holds it.
+async fn mount_empty_config<P: Platform>(ctx: &Context<'_, P>) -> Result<LinkDocument, Failure> {
+    let archives = ctx.platform.archives();
+    let key = BytesKey::Blob(Digest::Sha256(empty_config()));
+    if archives.head(key).await?.is_none() {
+        let bytes = Payload::Bytes(EMPTY_CONFIG.as_bytes().to_vec());
+        match archives.store(key, bytes).await {
+            Ok(Stored::Yes) => {}
+            Ok(Stored::DigestMismatch) => return Err(Failure::Corrupt(key.to_string())),
+            // Somebody else stores it.
+            Err(StoreError::Busy(_)) if archives.head(key).await?.is_some() => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    let size = EMPTY_CONFIG.len() as u64;
+    Ok(LinkDocument { size })
+}

@@ -1,0 +1,123 @@
+//! A pushed provider becomes a mirrored release: one upload, every protocol.
+
+use terrace_core::http::oci_error::{OciCode, OciError};
+use terrace_core::http::problem::Problem;
+use terrace_core::model::address::MirroredAddress;
+use terrace_core::model::oci::{Digest, RepositoryName, Tag};
+use terrace_core::model::own_hosts::OwnHosts;
+use terrace_core::model::package::Package;
+use terrace_core::model::version::Version;
+use terrace_core::oci::pushed::PushedManifest;
+use terrace_core::publish::{ExpectedArchive, MirrorPublication, Publication};
+use terrace_core::storage::key::BytesKey;
+
+use crate::concurrent::{Boxed, all};
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::host::Platform;
+use crate::services::oci::catalog as oci_catalog;
+use crate::services::oci::error::denied;
+use crate::services::publisher::Published;
+use crate::services::pull::puller;
+use crate::services::{archives, publisher, releases, status};
+
+/// Mirrors what is pushed with these tags, if one of them is a version of a provider.
+pub(crate) async fn mirror<P: Platform>(
+    ctx: &Context<'_, P>,
+    repository: &RepositoryName,
+    tags: &[Tag],
+    index: &PushedManifest,
+    origin: &str,
+) -> Result<(), Failure> {
+    let Some(address) = ctx.config.oci_providers.address(repository) else {
+        return Ok(());
+    };
+    let mut versions = tags.iter().filter_map(|tag| index.provider_version(tag));
+    let Some(version) = versions.next() else {
+        return Ok(());
+    };
+    // Of two, one could contradict what is mirrored when the other is there already.
+    if versions.next().is_some() {
+        let told = "a provider is pushed with the tag of one version at a time";
+        return Err(denied(OciError::new(OciCode::ManifestInvalid, told)));
+    }
+    if OwnHosts::new(origin, &ctx.config.hostnames).include(&address.hostname) {
+        let told = format!(
+            "{} is this registry itself: publish {} with `terrace publish`",
+            address.hostname, address.provider
+        );
+        return Err(denied(OciError::new(OciCode::Denied, told)));
+    }
+    let publication = publication(ctx, repository, address.clone(), version.clone(), index).await?;
+    let package = Package::Mirrored(address);
+    if let Some(reason) = status::of_package(ctx, &package).await?.revoked(&version) {
+        let told = format!("{} {version} is revoked: {reason}", package.address());
+        return Err(denied(
+            OciError::new(OciCode::Denied, told).with_status(409),
+        ));
+    }
+    // Where it is pulled, what its origin has signed comes first: nobody would ask for it any more.
+    if releases::stored(ctx, &package, &version).await?.is_none() {
+        puller::fetch(ctx, &package, &version).await?;
+    }
+    let archives = publication.archives();
+    let copy = |archive| -> Boxed<'_> { Box::pin(copy_blob(ctx, repository, archive)) };
+    all(archives.iter().map(copy).collect()).await?;
+    match publisher::publish(ctx, &publication, false).await {
+        Ok(Published::Whole { .. }) => Ok(()),
+        Ok(Published::Lacks(missing)) => {
+            let missing = missing.first().map(|archive| archive.filename.as_str());
+            let told = format!("{} is not stored", missing.unwrap_or_default());
+            Err(denied(OciError::new(OciCode::ManifestBlobUnknown, told)))
+        }
+        Err(Failure::Problem(Problem::Conflict(reasons))) => {
+            let error = OciError::new(OciCode::Denied, reasons.join("; "));
+            Err(denied(error.with_status(409)))
+        }
+        Err(Failure::Problem(Problem::Invalid(reasons))) => Err(invalid(&reasons)),
+        Err(failure) => Err(failure),
+    }
+}
+
+/// What the manifests of an index make together.
+async fn publication<P: Platform>(
+    ctx: &Context<'_, P>,
+    repository: &RepositoryName,
+    address: MirroredAddress,
+    version: Version,
+    index: &PushedManifest,
+) -> Result<Publication, Failure> {
+    let mut packages = Vec::new();
+    for (digest, platform) in index.provider_targets().map_err(denied)? {
+        let text = oci_catalog::manifest(ctx, repository, digest).await?;
+        let told = || OciError::new(OciCode::ManifestBlobUnknown, digest.to_string());
+        let text = text.ok_or_else(|| denied(told()))?;
+        let target = PushedManifest::parse(text.as_bytes()).map_err(denied)?;
+        let package = target.package(&address, &version, &platform);
+        packages.push(package.map_err(denied)?);
+    }
+    MirrorPublication::of_pushed(address, version, packages)
+        .map(Publication::Mirror)
+        .map_err(|reasons| invalid(&reasons))
+}
+
+/// Copies a zip of this repository to where archives are, unless it is there. Its bytes do not enter
+/// wasm. What another repository has is nothing to be got by its digest.
+async fn copy_blob<P: Platform>(
+    ctx: &Context<'_, P>,
+    repository: &RepositoryName,
+    archive: &ExpectedArchive,
+) -> Result<(), Failure> {
+    let digest = Digest::Sha256(archive.key.digest);
+    if oci_catalog::link(ctx, repository, digest).await?.is_none() {
+        let told = format!("{repository} does not have the zip {digest}");
+        return Err(denied(OciError::new(OciCode::ManifestBlobUnknown, told)));
+    }
+    // What is not there is missed when the release is planned.
+    let copied = archives::copy(ctx, BytesKey::Blob(digest), archive.key.into());
+    copied.await.map(drop)
+}
+
+fn invalid(reasons: &[String]) -> Failure {
+    denied(OciError::new(OciCode::ManifestInvalid, reasons.join("; ")))
+}

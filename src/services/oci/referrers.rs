@@ -1,0 +1,119 @@
+//! What refers to a manifest: listed from the facts, so that it is always the newest.
+
+use std::cell::RefCell;
+
+use serde::Deserialize;
+use terrace_core::limits;
+use terrace_core::model::oci::{Digest, RepositoryName};
+use terrace_core::oci::pushed::may_be_of_type;
+use terrace_core::storage::key::{FactKey, PushedFact};
+
+use crate::concurrent::{AT_ONCE, Boxed, all};
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::host::{Facts as _, Platform};
+
+/// A part of a list.
+#[derive(Default)]
+pub(crate) struct Part {
+    pub(crate) descriptors: Vec<String>,
+    /// How long they are.
+    bytes: usize,
+    /// Behind which one the next part begins, if there is one.
+    pub(crate) behind: Option<Digest>,
+}
+
+impl Part {
+    /// Adds a descriptor, if the list does not become too long by it.
+    fn takes(&mut self, descriptor: String) -> bool {
+        // With the comma.
+        let bytes = self.bytes + descriptor.len() + 1;
+        let fits = bytes <= limits::REFERRERS_BYTES || self.descriptors.is_empty();
+        if fits {
+            self.bytes = bytes;
+            self.descriptors.push(descriptor);
+        }
+        fits
+    }
+}
+
+/// What a filter looks at.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Filtered {
+    #[serde(default)]
+    artifact_type: Option<String>,
+}
+
+pub(crate) async fn part<P: Platform>(
+    ctx: &Context<'_, P>,
+    repository: &RepositoryName,
+    subject: Digest,
+    last: Option<Digest>,
+    filter: Option<&str>,
+) -> Result<Part, Failure> {
+    let prefix = PushedFact::referrers_of(repository, &subject);
+    let last = last.map(|digest| digest.to_string());
+    let most = limits::REFERRERS_AT_ONCE;
+    let facts = ctx.platform.facts();
+    let page = facts.list(&prefix, last.as_deref(), most).await?;
+    let (mut wanted, mut listed) = (Vec::new(), None);
+    for fact in page.facts {
+        listed = Digest::parse(&fact.name).ok();
+        if filter.is_none_or(|filter| may_be_of_type(&fact.metadata, filter)) {
+            wanted.extend(listed);
+        }
+    }
+    let mut part = Part::default();
+    for some in wanted.chunks(AT_ONCE) {
+        let texts = descriptors(ctx, repository, subject, some).await?;
+        for (digest, text) in some.iter().zip(texts) {
+            if let Some(text) = text
+                && is_wanted(&text, filter)?
+                && !part.takes(text)
+            {
+                return Ok(part);
+            }
+            part.behind = Some(*digest);
+        }
+    }
+    part.behind = listed.filter(|_| page.is_cut);
+    Ok(part)
+}
+
+/// How these are described; `None` of one that is gone, and was pushed while it was deleted.
+async fn descriptors<P: Platform>(
+    ctx: &Context<'_, P>,
+    repository: &RepositoryName,
+    subject: Digest,
+    digests: &[Digest],
+) -> Result<Vec<Option<String>>, Failure> {
+    let facts = ctx.platform.facts();
+    let texts = RefCell::new(vec![None; digests.len()]);
+    let texts_here = &texts;
+    let get = |(at, digest): (usize, &Digest)| -> Boxed<'_> {
+        let manifest = PushedFact::Manifest(repository.clone(), *digest);
+        let referrer = PushedFact::Referrer(repository.clone(), subject, *digest);
+        Box::pin(async move {
+            if facts.revision(&FactKey::Pushed(manifest)).await?.is_none() {
+                return Ok(());
+            }
+            let fact = facts.get(&FactKey::Pushed(referrer)).await?;
+            let text = fact.map(|fact| String::from_utf8(fact.bytes));
+            if let Some(place) = texts_here.borrow_mut().get_mut(at) {
+                *place = text.transpose().map_err(Failure::corrupt)?;
+            }
+            Ok(())
+        })
+    };
+    all(digests.iter().enumerate().map(get).collect()).await?;
+    Ok(texts.into_inner())
+}
+
+fn is_wanted(descriptor: &str, filter: Option<&str>) -> Result<bool, Failure> {
+    let Some(filter) = filter else {
+        return Ok(true);
+    };
+    let read: Filtered = serde_json::from_slice(descriptor.as_bytes()).map_err(Failure::corrupt)?;
+    Ok(read.artifact_type.as_deref() == Some(filter))
+}

@@ -1,0 +1,135 @@
+//! Uploads: blobs on their way in.
+
+use terrace_core::http::oci_error::{OciCode, OciError};
+use terrace_core::limits;
+use terrace_core::model::oci::RepositoryName;
+use terrace_core::model::oci::UploadId;
+use terrace_core::oci::pushed::UploadSession;
+use terrace_core::storage::key::{ChunkKey, FactKey, PushedFact, UPLOADS};
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::host::{Clock as _, Condition, Facts as _, Payload, Platform, Uploads as _};
+use crate::json;
+use crate::services::documents;
+use crate::services::oci::error::denied;
+
+/// A body as it comes.
+pub(crate) enum UploadBody<S> {
+    /// There is none.
+    Nothing,
+    /// So many bytes.
+    Sized(S, u64),
+    /// Nobody knows how many; what its range says, if it has one.
+    Unsized(S, Option<u64>),
+}
+
+impl<S> UploadBody<S> {
+    pub(crate) fn length(&self) -> Option<u64> {
+        match self {
+            Self::Nothing => Some(0),
+            Self::Sized(_, length) => Some(*length),
+            Self::Unsized(..) => None,
+        }
+    }
+}
+
+/// Stores what comes as chunks behind those that have come; tells whether there is more now.
+pub(crate) async fn store_body<P: Platform>(
+    ctx: &Context<'_, P>,
+    id: UploadId,
+    session: &mut UploadSession,
+    body: UploadBody<P::Stream>,
+) -> Result<bool, Failure> {
+    let uploads = ctx.platform.uploads();
+    let first = ChunkKey {
+        upload: id,
+        offset: session.size(),
+        writer: ctx.unique_number(),
+    };
+    match body {
+        UploadBody::Nothing => Ok(false),
+        UploadBody::Sized(stream, length) => {
+            session.add(first.writer, &[length]).map_err(denied)?;
+            uploads.store_chunk(first, Payload::Stream(stream)).await?;
+            Ok(true)
+        }
+        UploadBody::Unsized(stream, said) => {
+            let lengths = uploads.store_pieces(first, stream).await?;
+            let come: u64 = lengths.iter().sum();
+            if said.is_some_and(|said| said != come) {
+                let told = format!("Content-Range is not of the {come} bytes that have come");
+                return Err(denied(OciError::new(OciCode::SizeInvalid, told)));
+            }
+            session.add(first.writer, &lengths).map_err(denied)?;
+            Ok(!lengths.is_empty())
+        }
+    }
+}
+
+pub(crate) async fn session<P: Platform>(
+    ctx: &Context<'_, P>,
+    repository: &RepositoryName,
+    id: UploadId,
+) -> Result<(UploadSession, String), Failure> {
+    let found = find_session(ctx, repository, id).await?;
+    found.ok_or_else(|| denied(UploadId::unknown()))
+}
+
+pub(crate) async fn find_session<P: Platform>(
+    ctx: &Context<'_, P>,
+    repository: &RepositoryName,
+    id: UploadId,
+) -> Result<Option<(UploadSession, String)>, Failure> {
+    let key = FactKey::Pushed(PushedFact::Upload(id));
+    let Some(fact) = ctx.platform.facts().get(&key).await? else {
+        return Ok(None);
+    };
+    let session: UploadSession = serde_json::from_slice(&fact.bytes)
+        .map_err(|error| Failure::Corrupt(format!("{key}: {error}")))?;
+    let is_here = session.is_of(repository);
+    Ok(is_here.then_some((session, fact.etag)))
+}
+
+pub(crate) async fn put_session<P: Platform>(
+    ctx: &Context<'_, P>,
+    id: UploadId,
+    session: &UploadSession,
+    condition: Condition,
+) -> Result<bool, Failure> {
+    let key = FactKey::Pushed(PushedFact::Upload(id));
+    let document = json::text(session)?;
+    let put = documents::put(ctx, &key, &document, &[], condition);
+    Ok(put.await?.is_some())
+}
+
+pub(crate) async fn discard<P: Platform>(
+    ctx: &Context<'_, P>,
+    names: Vec<String>,
+) -> Result<(), Failure> {
+    Ok(ctx.platform.uploads().remove(names).await?)
+}
+
+/// Removes what is left of uploads that nobody will complete: some of it each time another begins.
+pub(crate) async fn sweep<P: Platform>(ctx: &Context<'_, P>) -> Result<(), Failure> {
+    let now = ctx.platform.clock().now();
+    let facts = ctx.platform.facts();
+    let oldest = facts.list(UPLOADS, None, limits::UPLOADS_SWEPT).await?;
+    let is_abandoned = |name: &String| {
+        let id = name.split('/').next().and_then(UploadId::parse);
+        id.is_some_and(|id| id.is_abandoned(now))
+    };
+    let names = oldest.facts.into_iter().map(|fact| fact.name);
+    let abandoned: Vec<String> = names.filter(is_abandoned).collect();
+    if abandoned.is_empty() {
+        return Ok(());
+    }
+    discard(ctx, abandoned).await
+}
+
+/// Everything that is stored of an upload, by what follows [`UPLOADS`] in its key.
+pub(crate) fn names(id: UploadId, session: &UploadSession) -> Vec<String> {
+    let chunks = session.chunks(id).into_iter();
+    let chunks = chunks.map(|(chunk, _)| chunk.name());
+    std::iter::once(id.to_string()).chain(chunks).collect()
+}

@@ -1,0 +1,210 @@
+//! Publishing: look at what is stored, let the core plan, take the steps.
+
+use std::collections::BTreeMap;
+
+use terrace_core::http::problem::Problem;
+use terrace_core::index::DescribedVersion;
+use terrace_core::model::package::Package;
+use terrace_core::model::version::Version;
+use terrace_core::publish::{
+    ExpectedArchive, Plan, Publication, Seen, Step, StoredRelease, release_metadata,
+};
+use terrace_core::storage::key::FactKey;
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::host::{
+    Archives as _, Clock as _, Condition, Facts as _, Payload, Platform, StoreError, Stored,
+};
+use crate::services::garbage::{GcFence, being_removed};
+use crate::services::{archives, documents, garbage, indexer, keys, refresh, releases, staging};
+
+/// How a list of steps ended.
+pub(crate) enum Executed {
+    /// All were taken.
+    All,
+    /// Another publisher wrote the release first.
+    WrittenByAnother,
+}
+
+impl Executed {
+    pub(crate) fn is_all(&self) -> bool {
+        matches!(self, Self::All)
+    }
+}
+
+/// How a publish ended.
+pub(crate) enum Published {
+    /// Everything is stored.
+    Whole {
+        /// Whether it was not before.
+        creates: bool,
+        /// What the publisher should know.
+        warnings: Vec<String>,
+    },
+    /// These archives are missing.
+    Lacks(Vec<ExpectedArchive>),
+}
+
+/// Publishes what is stored; where somebody `must_bring` archives, what was brought for this release.
+pub(crate) async fn publish<P: Platform>(
+    ctx: &Context<'_, P>,
+    publication: &Publication,
+    must_bring: bool,
+) -> Result<Published, Failure> {
+    loop {
+        let fence = garbage::fence(ctx).await?;
+        let seen = observe(ctx, publication, must_bring, &fence).await?;
+        match publication.plan(seen, ctx.platform.clock().now()) {
+            Plan::Conflict(reasons) => return Err(Problem::Conflict(reasons).into()),
+            Plan::Invalid(reasons) => return Err(Problem::Invalid(reasons).into()),
+            Plan::Upload(missing) => return Ok(Published::Lacks(missing)),
+            Plan::Execute {
+                steps,
+                creates,
+                warnings,
+            } => match execute(ctx, steps, &fence).await? {
+                Executed::All => return Ok(Published::Whole { creates, warnings }),
+                // A release is never removed and never loses anything, so this ends.
+                Executed::WrittenByAnother => {}
+            },
+        }
+    }
+}
+
+/// Everything the plan depends on. A release that exists already decides alone.
+async fn observe<P: Platform>(
+    ctx: &Context<'_, P>,
+    publication: &Publication,
+    must_bring: bool,
+    fence: &GcFence,
+) -> Result<Seen, Failure> {
+    let package = publication.package();
+    let version = publication.version();
+    let mut existing = releases::stored(ctx, &package, version).await?;
+    let mut described = None;
+    if existing.is_none() {
+        described = still_described(ctx, &package, version).await;
+    }
+    let differs = |it: &DescribedVersion| publication.repeats(it).is_err();
+    let is_lost = described.as_ref().is_some_and(differs);
+    if is_lost {
+        // Unless another publisher has committed it between the two reads.
+        existing = releases::stored(ctx, &package, version).await?;
+    }
+    let settles = |stored: &StoredRelease| publication.is_settled_by(&stored.release);
+    if existing.as_ref().map_or(is_lost, settles) {
+        return Ok(Seen {
+            existing,
+            described,
+            keys: Vec::new(),
+            statements: BTreeMap::new(),
+            archives: Vec::new(),
+        });
+    }
+    let (keys, statements) = match publication {
+        Publication::Provider(provider) => {
+            keys::verifying(ctx, &provider.address.namespace).await?
+        }
+        Publication::Mirror(_) | Publication::Module(_) => Default::default(),
+    };
+    let archives = match must_bring {
+        true => staging::promote(ctx, publication, fence).await?,
+        false => archives::states(ctx, &publication.archives(), fence).await?,
+    };
+    Ok(Seen {
+        existing,
+        described,
+        keys,
+        statements,
+        archives,
+    })
+}
+
+/// The same as [`App::described`] for a publish, which does without where KV cannot be asked.
+async fn still_described<P: Platform>(
+    ctx: &Context<'_, P>,
+    package: &Package,
+    version: &Version,
+) -> Option<DescribedVersion> {
+    match releases::described_if_listed(ctx, package, version).await {
+        Ok(described) => described,
+        Err(failure) => {
+            ctx.report(failure);
+            None
+        }
+    }
+}
+
+pub(crate) async fn execute<P: Platform>(
+    ctx: &Context<'_, P>,
+    steps: Vec<Step>,
+    fence: &GcFence,
+) -> Result<Executed, Failure> {
+    for step in steps {
+        let executed =
+            documents::retry_while_busy(ctx, async || take(ctx, &step, fence).await).await?;
+        if let Executed::WrittenByAnother = executed {
+            return Ok(executed);
+        }
+    }
+    Ok(Executed::All)
+}
+
+async fn take<P: Platform>(
+    ctx: &Context<'_, P>,
+    step: &Step,
+    fence: &GcFence,
+) -> Result<Executed, Failure> {
+    let facts = ctx.platform.facts();
+    match step {
+        Step::StoreArchive(key, bytes) => {
+            if !garbage::claim(ctx, *key, fence).await? {
+                return Err(being_removed(*key).into());
+            }
+            let archives = ctx.platform.archives();
+            let payload = Payload::Bytes(bytes.clone());
+            match archives.store((*key).into(), payload).await {
+                Ok(Stored::Yes) => {}
+                Ok(Stored::DigestMismatch) => {
+                    return Err(Failure::Corrupt(format!("{key} on its way to storage")));
+                }
+                Err(StoreError::Busy(operation)) => {
+                    // By somebody who stores the same.
+                    let head = archives.head((*key).into()).await?;
+                    if head.and_then(|head| head.sha256) != Some(key.digest) {
+                        return Err(StoreError::Busy(operation).into());
+                    }
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Step::CreateRelease(release) => {
+            garbage::ensure_fresh(ctx, fence)?;
+            let key = FactKey::Release(release.package(), release.version().clone());
+            let document = release.to_document().map_err(Failure::corrupt)?;
+            let metadata = release_metadata(release).map_err(Failure::corrupt)?;
+            let written = facts
+                .put(&key, &document, &metadata, Condition::Absent)
+                .await?;
+            if written.is_none() {
+                return Ok(Executed::WrittenByAnother);
+            }
+        }
+        Step::GrowRelease(release, etag) => {
+            garbage::ensure_fresh(ctx, fence)?;
+            let key = FactKey::Release(release.package(), release.version().clone());
+            let document = release.to_document().map_err(Failure::corrupt)?;
+            let metadata = release_metadata(release).map_err(Failure::corrupt)?;
+            let unchanged = Condition::Unchanged(etag.clone());
+            let written = facts.put(&key, &document, &metadata, unchanged).await?;
+            if written.is_none() {
+                return Ok(Executed::WrittenByAnother);
+            }
+        }
+        Step::MarkChanged(package) => refresh::mark(ctx, &FactKey::Change(package.clone())).await?,
+        Step::IndexVersion(release) => indexer::refresh_version(ctx, release).await?,
+        Step::IndexVersions(package) => indexer::refresh_lists(ctx, package).await?,
+    }
+    Ok(Executed::All)
+}

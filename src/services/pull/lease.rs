@@ -1,0 +1,150 @@
+//! Who fetches something from an origin: one at a time, and nobody for a while after a failure.
+//!
+//! A lease is a small document in R2 that is taken by compare-and-swap and ends by itself, so a
+//! Worker that is killed holds nobody up for longer than that.
+
+use std::fmt;
+
+use terrace_core::limits;
+use terrace_core::storage::key::{FactKey, Lease};
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::host::{Clock as _, Condition, Facts as _, Platform, StoreError};
+use crate::services::documents::BUSY_TRIES;
+
+/// How long a lease for documents is good for, in seconds: longer than all of them may take, and the
+/// writes after them.
+const DOCUMENTS_SECONDS: u32 = 2 * limits::PULL_SECONDS;
+
+/// How long one for bytes is, in seconds; it is renewed while they are being stored.
+const BYTES_SECONDS: u32 = 30;
+
+/// How often a lease is renewed, in seconds.
+pub(crate) const RENEWAL_SECONDS: u32 = 10;
+
+/// How long an origin that failed is left alone, in seconds.
+const PAUSE_SECONDS: u32 = 30;
+
+/// Whose turn it is to fetch something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Turn {
+    /// Ours.
+    Ours,
+    /// Somebody else's, who is at it.
+    Others,
+    /// Nobody's: it failed a moment ago.
+    Paused,
+}
+
+/// Takes the turn to fetch something, unless somebody has it. Who has fetched it need not give
+/// the turn back: nobody asks for what is there.
+pub(crate) async fn turn<P: Platform>(
+    ctx: &Context<'_, P>,
+    lease: &Lease,
+) -> Result<Turn, Failure> {
+    let key = FactKey::Lease(lease.clone());
+    let facts = ctx.platform.facts();
+    let now = ctx.platform.clock().now();
+    let condition = match facts.get(&key).await? {
+        None => Condition::Absent,
+        Some(fact) => match Held::parse(&fact.bytes) {
+            Some(Held { until, failed }) if until > now.0 => {
+                return Ok(if failed { Turn::Paused } else { Turn::Others });
+            }
+            _ => Condition::Unchanged(fact.etag),
+        },
+    };
+    let held = Held {
+        until: now.plus(seconds_of(lease)).0,
+        failed: false,
+    };
+    match facts.put(&key, &held.to_string(), &[], condition).await {
+        Ok(Some(_)) => Ok(Turn::Ours),
+        Ok(None) | Err(StoreError::Busy(_)) => Ok(Turn::Others),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Keeps a turn for longer.
+pub(crate) async fn renew<P: Platform>(ctx: &Context<'_, P>, lease: &Lease) {
+    hold(ctx, lease, seconds_of(lease), false).await;
+}
+
+/// Lets nobody have the turn for a while if what it was for has failed.
+pub(crate) async fn end_turn<P: Platform, T>(
+    ctx: &Context<'_, P>,
+    lease: &Lease,
+    result: Result<T, Failure>,
+) -> Result<T, Failure> {
+    if result.is_err() {
+        hold(ctx, lease, PAUSE_SECONDS, true).await;
+    }
+    result
+}
+
+/// Writes a lease that is ours. That it cannot be written is no harm: it ends by itself.
+async fn hold<P: Platform>(ctx: &Context<'_, P>, lease: &Lease, seconds: u32, failed: bool) {
+    let key = FactKey::Lease(lease.clone());
+    for _ in 0..BUSY_TRIES {
+        let until = ctx.platform.clock().now().plus(seconds).0;
+        let held = Held { until, failed }.to_string();
+        let written = ctx.platform.facts().put(&key, &held, &[], Condition::Any);
+        match written.await {
+            Ok(_) => return,
+            // It was taken less than a second ago.
+            Err(StoreError::Busy(_)) => ctx.platform.clock().sleep(1).await,
+            Err(error) => return ctx.platform.log(&format!("storage: {error}")),
+        }
+    }
+}
+
+fn seconds_of(lease: &Lease) -> u32 {
+    match lease {
+        Lease::Versions(_) | Lease::Release(..) => DOCUMENTS_SECONDS,
+        Lease::Package(_) => BYTES_SECONDS,
+    }
+}
+
+/// What a lease says: `{until}` in seconds since 1970, and ` failed` where what it was for has
+/// failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Held {
+    until: u64,
+    failed: bool,
+}
+
+impl Held {
+    fn parse(text: &[u8]) -> Option<Self> {
+        let text = str::from_utf8(text).ok()?;
+        let (until, failed) = match text.strip_suffix(" failed") {
+            Some(until) => (until, true),
+            None => (text, false),
+        };
+        let until = until.parse().ok()?;
+        Some(Self { until, failed })
+    }
+}
+
+impl fmt::Display for Held {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let failed = if self.failed { " failed" } else { "" };
+        write!(f, "{}{failed}", self.until)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Workers of before and after a deployment must heed each other's.
+    #[test]
+    fn a_lease_is_pinned() {
+        for (failed, text) in [(false, "1800000000"), (true, "1800000000 failed")] {
+            let until = 1_800_000_000;
+            let held = Held { until, failed };
+            assert_eq!(held.to_string(), text, "this needs a migration");
+            assert_eq!(Held::parse(text.as_bytes()), Some(held));
+        }
+    }
+}

@@ -1,0 +1,259 @@
+//! Versions and releases that another registry has, fetched when somebody asks for them.
+//!
+//! One at a time fetches; the others wait for what it stores. Nothing is committed before it was
+//! verified as a client would have: what is signed, when a version is first asked for; the bytes of
+//! a package, by their digest, while they are stored.
+
+use terrace_core::limits;
+use terrace_core::model::address::MirroredAddress;
+use terrace_core::model::package::Package;
+use terrace_core::model::platform::Platform as ProviderPlatform;
+use terrace_core::model::version::Version;
+use terrace_core::publish::Step;
+use terrace_core::storage::key::{ArchiveKey, ArchiveKind, Lease};
+use terrace_core::storage::release::Release;
+use terrace_core::upstream::origin::OriginPackage;
+use terrace_core::upstream::pull::{OriginDocument, SeenVersion};
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::host::{Clock as _, Platform};
+use crate::services::pull::lease::Turn;
+use crate::services::pull::upstream::failure;
+use crate::services::pull::{lease, upstream};
+use crate::services::{garbage, indexer, origins, publisher, releases};
+
+/// Why nothing is fetched although nothing is there.
+pub(crate) const NOT_NOW: &str = "its origin has failed a moment ago, or another request is asking it; try again in half a minute";
+
+/// Sees to it that what is known of a package's origin is not too old; false when it is.
+///
+/// # Errors
+/// As [`App::seen_at_origin`].
+pub(crate) async fn refresh_if_due<P: Platform>(
+    ctx: &Context<'_, P>,
+    package: &Package,
+) -> Result<bool, Failure> {
+    let Package::Mirrored(address) = package else {
+        return Ok(true);
+    };
+    let seen = seen(ctx, address).await?;
+    let now = ctx.platform.clock().now();
+    Ok(seen.is_none_or(|document| !document.is_due(now)))
+}
+
+/// A release that is not stored, if its origin may be asked for it.
+pub(crate) async fn fetch<P: Platform>(
+    ctx: &Context<'_, P>,
+    package: &Package,
+    version: &Version,
+) -> Result<Option<Release>, Failure> {
+    match package {
+        Package::Mirrored(address) => pull(ctx, address, version).await,
+        Package::Provider(_) | Package::Module(_) => Ok(None),
+    }
+}
+
+/// Asks the origin whether there is more than the mirror lists, and lists it.
+pub(crate) async fn refresh_list<P: Platform>(
+    ctx: &Context<'_, P>,
+    address: MirroredAddress,
+) -> Result<(), Failure> {
+    let known = origins::document(ctx, &address).await?;
+    let now = ctx.platform.clock().now();
+    let age = known.map(|(document, _)| now.0.saturating_sub(document.checked_at));
+    match age {
+        // The new list is not everywhere yet.
+        Some(age) if age < limits::PULL_LISTED_SECONDS => return Ok(()),
+        Some(age) if age < limits::PULL_CHECK_SECONDS => {}
+        _ => match refresh(ctx, &address).await {
+            Ok(Some(_)) => {}
+            Ok(None) => return Ok(()),
+            Err(failure) => return stale(ctx, &address, failure).await.map(drop),
+        },
+    }
+    indexer::refresh_lists(ctx, &Package::Mirrored(address)).await
+}
+
+/// What was seen of a pulled provider at its origin, which is asked again where that is due.
+/// `None` for one that is not pulled.
+///
+/// # Errors
+/// When nothing is known and the origin cannot be asked.
+async fn seen<P: Platform>(
+    ctx: &Context<'_, P>,
+    address: &MirroredAddress,
+) -> Result<Option<OriginDocument>, Failure> {
+    if !ctx.config.pull.pulls(address) {
+        return Ok(None);
+    }
+    loop {
+        let known = origins::document(ctx, address).await?;
+        let known = known.map(|(document, _)| document);
+        let now = ctx.platform.clock().now();
+        if let Some(document) = known.as_ref().filter(|document| !document.is_due(now)) {
+            return Ok(Some(document.clone()));
+        }
+        match refresh(ctx, address).await {
+            Ok(Some(document)) => return Ok(Some(document)),
+            // What is known is better than to wait.
+            Ok(None) if known.as_ref().is_some_and(OriginDocument::was_asked) => {
+                return Ok(known);
+            }
+            Ok(None) if upstream::seconds_left(ctx) > 0 => ctx.platform.clock().sleep(1).await,
+            Ok(None) => return Err(failure(address, NOT_NOW)),
+            Err(failure) => return stale(ctx, address, failure).await.map(Some),
+        }
+    }
+}
+
+/// What is known although the origin could not be asked.
+async fn stale<P: Platform>(
+    ctx: &Context<'_, P>,
+    address: &MirroredAddress,
+    failure: Failure,
+) -> Result<OriginDocument, Failure> {
+    match origins::document(ctx, address).await? {
+        Some((document, _)) if document.was_asked() => {
+            ctx.report(failure);
+            let now = ctx.platform.clock().now();
+            let age = now.0.saturating_sub(document.checked_at);
+            let line = format!("stale: {address} was last listed by its origin {age} s ago");
+            ctx.platform.log(&line);
+            Ok(document)
+        }
+        _ => Err(failure),
+    }
+}
+
+/// Asks the origin for its versions. `None` when somebody else is at it.
+async fn refresh<P: Platform>(
+    ctx: &Context<'_, P>,
+    address: &MirroredAddress,
+) -> Result<Option<OriginDocument>, Failure> {
+    let lease = Lease::Versions(address.clone());
+    match lease::turn(ctx, &lease).await? {
+        Turn::Ours => {}
+        Turn::Others => return Ok(None),
+        Turn::Paused => return Err(failure(address, NOT_NOW)),
+    }
+    let listed = upstream::versions(ctx, address).await;
+    let listed = lease::end_turn(ctx, &lease, listed).await?;
+    for line in &listed.skipped {
+        ctx.platform.log(&format!("pull {address}: {line}"));
+    }
+    origins::change(ctx, address, |before, now| {
+        OriginDocument::after(before.as_ref(), &listed, now)
+    })
+    .await
+    .map(Some)
+}
+
+/// The release of a version that the mirror lacks, as its origin has signed it; `None` when
+/// that is not to be had.
+///
+/// # Errors
+/// When the origin cannot be asked, or says what no client would accept.
+async fn pull<P: Platform>(
+    ctx: &Context<'_, P>,
+    address: &MirroredAddress,
+    version: &Version,
+) -> Result<Option<Release>, Failure> {
+    let Some(document) = seen(ctx, address).await? else {
+        return Ok(None);
+    };
+    let now = ctx.platform.clock().now();
+    let admits = |seen: &&SeenVersion| ctx.config.pull.admits(address, seen, now);
+    let Some(seen) = document.find(version).filter(admits) else {
+        return Ok(None);
+    };
+    let package = Package::Mirrored(address.clone());
+    let lease = Lease::Release(address.clone(), version.clone());
+    loop {
+        if let Some(stored) = releases::stored(ctx, &package, version).await? {
+            return Ok(Some(stored.release));
+        }
+        match lease::turn(ctx, &lease).await? {
+            Turn::Ours => {
+                let release = take(ctx, address, seen).await;
+                return lease::end_turn(ctx, &lease, release).await.map(Some);
+            }
+            Turn::Others if upstream::seconds_left(ctx) > 0 => ctx.platform.clock().sleep(1).await,
+            Turn::Others | Turn::Paused => {
+                return Err(failure(format_args!("{address} {version}"), NOT_NOW));
+            }
+        }
+    }
+}
+
+async fn take<P: Platform>(
+    ctx: &Context<'_, P>,
+    address: &MirroredAddress,
+    seen: &SeenVersion,
+) -> Result<Release, Failure> {
+    let version = &seen.version;
+    let look = garbage::fence(ctx).await?;
+    let package = inquire_any(ctx, address, seen).await?;
+    pin(ctx, address, version, &package).await?;
+    let now = ctx.platform.clock().now();
+    let release = package.offered(address.clone(), version.clone(), now.0);
+    let release = Release::Mirrored(release);
+    let mut steps = signed_documents(&package);
+    steps.push(Step::CreateRelease(Box::new(release.clone())));
+    // Its index is written after the answer, and lists have named it before. Where another was faster, its document counts.
+    publisher::execute(ctx, steps, &look).await?;
+    let stored = releases::stored(ctx, &release.package(), version).await?;
+    Ok(stored.map_or(release, |stored| stored.release))
+}
+
+/// Everything that is signed about a version, by one of its platforms: SHA256SUMS names them all.
+/// An origin need not say which platforms there are.
+async fn inquire_any<P: Platform>(
+    ctx: &Context<'_, P>,
+    address: &MirroredAddress,
+    seen: &SeenVersion,
+) -> Result<OriginPackage, Failure> {
+    let usual = ProviderPlatform::new("linux", "amd64").ok();
+    for platform in seen.platforms.iter().chain(&usual) {
+        if let Some(package) = upstream::package(ctx, address, &seen.version, platform).await? {
+            return Ok(package);
+        }
+    }
+    let what = format_args!("{address} {}", seen.version);
+    Err(failure(
+        what,
+        "its origin lists it, and has no package of it",
+    ))
+}
+
+/// Refuses a package that is signed by another key than earlier ones; pins the first.
+async fn pin<P: Platform>(
+    ctx: &Context<'_, P>,
+    address: &MirroredAddress,
+    version: &Version,
+    package: &OriginPackage,
+) -> Result<(), Failure> {
+    let first = package.signed.as_ref().map(|signed| &signed.key);
+    let pinned = origins::change(ctx, address, |before, _| {
+        let document = before.unwrap_or_default();
+        match first {
+            Some(key) if document.keys.is_empty() => document.with_key(key),
+            _ => document,
+        }
+    });
+    let checked = package.check_pin(&pinned.await?.keys);
+    checked.map_err(|error| failure(format_args!("{address} {version}"), error))
+}
+
+/// Stores what an origin has signed, and its signature.
+fn signed_documents(package: &OriginPackage) -> Vec<Step> {
+    let Some(signed) = &package.signed else {
+        return Vec::new();
+    };
+    let document =
+        |bytes: &[u8], kind| Step::StoreArchive(ArchiveKey::of(bytes, kind), bytes.to_vec());
+    vec![
+        document(package.shasums.as_str().as_bytes(), ArchiveKind::Shasums),
+        document(&signed.signature, ArchiveKind::Signature),
+    ]
+}

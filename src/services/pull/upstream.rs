@@ -1,0 +1,88 @@
+//! What a provider's origin says.
+
+use terrace_core::limits;
+use terrace_core::model::address::MirroredAddress;
+use terrace_core::model::platform::Platform as ProviderPlatform;
+use terrace_core::model::version::Version;
+use terrace_core::upstream::origin::{
+    Fetch, Fetched, OriginPackage, OriginVersions, PackageInquiry, Service, Step,
+};
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::host::{Clock as _, Platform, Upstream as _};
+
+/// The versions that an origin lists; none if it has no such provider.
+pub(crate) async fn versions<P: Platform>(
+    ctx: &Context<'_, P>,
+    address: &MirroredAddress,
+) -> Result<OriginVersions, Failure> {
+    let service = service(ctx, address).await?;
+    let fetch = OriginVersions::ask(&service, address);
+    let fetched = read(ctx, address, &fetch).await?;
+    if fetched.status == 404 {
+        return Ok(OriginVersions::default());
+    }
+    OriginVersions::read(&fetch, &fetched).map_err(|error| failure(address, error))
+}
+
+/// Everything that is signed about a package, verified as a client would; `None` when its origin
+/// has none for this platform.
+pub(crate) async fn package<P: Platform>(
+    ctx: &Context<'_, P>,
+    address: &MirroredAddress,
+    version: &Version,
+    platform: &ProviderPlatform,
+) -> Result<Option<OriginPackage>, Failure> {
+    let told = |error| failure(format_args!("{address} {version} {platform}"), error);
+    let service = service(ctx, address).await?;
+    let mut inquiry = PackageInquiry::new(
+        &service,
+        address.clone(),
+        version.clone(),
+        platform.clone(),
+        ctx.platform.clock().now(),
+    );
+    while let Step::Fetch(fetch) = inquiry.next() {
+        let fetched = read(ctx, address, &fetch).await?;
+        if fetched.status == 404 && fetch.what == PackageInquiry::DESCRIPTION {
+            return Ok(None);
+        }
+        inquiry.feed(&fetched).map_err(told)?;
+    }
+    inquiry.finish().map(Some).map_err(told)
+}
+
+async fn service<P: Platform>(
+    ctx: &Context<'_, P>,
+    address: &MirroredAddress,
+) -> Result<Service, Failure> {
+    let origin = ctx.config.pull.origin_of(&address.hostname);
+    let fetched = read(ctx, address, &Service::discover_at(&origin)).await?;
+    Service::read(&fetched).map_err(|error| failure(address, error))
+}
+
+async fn read<P: Platform>(
+    ctx: &Context<'_, P>,
+    address: &MirroredAddress,
+    fetch: &Fetch,
+) -> Result<Fetched, Failure> {
+    let guard = ctx.config.pull.guard(&address.hostname);
+    let seconds = seconds_left(ctx);
+    let fetched = ctx.platform.upstream().fetch(fetch, &guard, seconds).await;
+    fetched.map_err(|error| failure(format_args!("{address}: {}", fetch.what), error))
+}
+
+/// How long this request may go on to ask other registries for documents, in seconds.
+pub(crate) fn seconds_left<P: Platform>(ctx: &Context<'_, P>) -> u32 {
+    let now = ctx.platform.clock().now();
+    let since = ctx.asking_since.get().unwrap_or(now);
+    ctx.asking_since.set(Some(since));
+    let spent = u32::try_from(now.0.saturating_sub(since.0)).unwrap_or(u32::MAX);
+    limits::PULL_SECONDS.saturating_sub(spent)
+}
+
+/// A failure of the origin of something, told with what it was about.
+pub(crate) fn failure(what: impl ToString, error: impl ToString) -> Failure {
+    Failure::Origin(format!("{}: {}", what.to_string(), error.to_string()))
+}

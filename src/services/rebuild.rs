@@ -1,0 +1,79 @@
+//! Writes an index that a reader has missed, after its answer.
+
+use terrace_core::limits;
+use terrace_core::model::package::Package;
+use terrace_core::read::IndexForm;
+use terrace_core::storage::key::IndexKey;
+use terrace_core::storage::release::Release;
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::host::{Indices as _, Platform, StoreError};
+use crate::services::catalog::pick;
+use crate::services::oci::indexer as oci_indexer;
+use crate::services::refresh::Coalesced;
+use crate::services::{catalog, indexer, refresh, releases};
+
+/// Writes an index that a reader has missed, after its answer. That it cannot be written is no
+/// harm: the next read will try again.
+pub(crate) async fn index<P: Platform>(
+    ctx: &Context<'_, P>,
+    key: &IndexKey,
+) -> Result<(), Failure> {
+    match key {
+        IndexKey::Versions(package)
+        | IndexKey::MirrorVersions(package)
+        | IndexKey::Tags(package) => version_lists(ctx, package).await,
+        IndexKey::Version(package, version) | IndexKey::Tag(package, version) => {
+            match releases::find(ctx, package, version).await? {
+                Some(release) => version_indices(ctx, key, &release).await,
+                None => Ok(()),
+            }
+        }
+        IndexKey::Content(package, digest) => {
+            match catalog::release_with(ctx, package, *digest).await? {
+                Some(release) => version_indices(ctx, key, &release).await,
+                None => Ok(()),
+            }
+        }
+        IndexKey::Pushed(index) => oci_indexer::refresh(ctx, index).await,
+        IndexKey::Revocations => indexer::refresh_revocations(ctx).await,
+    }
+}
+
+async fn version_indices<P: Platform>(
+    ctx: &Context<'_, P>,
+    key: &IndexKey,
+    release: &Release,
+) -> Result<(), Failure> {
+    // The edge may remember for long that there was none: asked for with a shorter time, it
+    // looks again, and there may be nothing to write.
+    let seconds = limits::LIST_CACHE_SECONDS;
+    let found = ctx.platform.indices().get(key, IndexForm::Stream, seconds);
+    let wanted =
+        pick(key, catalog::version_indices(ctx, release).await?).map(|wanted| wanted.metadata);
+    if matches!(found.await, Ok(Some(found)) if Some(&found.metadata) == wanted.as_ref()) {
+        return Ok(());
+    }
+    indexer::refresh_version(ctx, release).await
+}
+
+/// Writes the lists once, and again only if that may have replaced newer ones.
+async fn version_lists<P: Platform>(
+    ctx: &Context<'_, P>,
+    package: &Package,
+) -> Result<(), Failure> {
+    let before = releases::revision(ctx, package).await?;
+    let shared = Coalesced::new(IndexKey::Tags(package.clone()));
+    match refresh::write(ctx, &catalog::version_lists(ctx, package).await?, &shared).await {
+        // Somebody else has just written them.
+        Err(StoreError::Busy(_)) if !shared.has_written() => return Ok(()),
+        Ok(()) | Err(StoreError::Busy(_)) => {}
+        // It may have taken effect.
+        Err(error) => ctx.platform.log(&format!("storage: {error}")),
+    }
+    if releases::revision(ctx, package).await? == before {
+        return Ok(());
+    }
+    indexer::refresh_lists(ctx, package).await
+}

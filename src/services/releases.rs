@@ -1,0 +1,107 @@
+//! Releases as they are stored, and as KV still describes them.
+
+use terrace_core::http::reply::Body;
+use terrace_core::index::{DescribedVersion, ListedRelease};
+use terrace_core::limits;
+use terrace_core::model::package::Package;
+use terrace_core::model::version::Version;
+use terrace_core::publish::StoredRelease;
+use terrace_core::read::IndexForm;
+use terrace_core::storage::key::{FactKey, IndexKey};
+use terrace_core::storage::release::Release;
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::host::{Fact, Facts as _, Indices as _, Platform, Revision, StoreError};
+
+/// The release of a version, if it was published.
+pub(crate) async fn find<P: Platform>(
+    ctx: &Context<'_, P>,
+    package: &Package,
+    version: &Version,
+) -> Result<Option<Release>, Failure> {
+    let stored = stored(ctx, package, version).await?;
+    Ok(stored.map(|stored| stored.release))
+}
+
+/// The release of a version as it is stored, if it was published.
+pub(crate) async fn stored<P: Platform>(
+    ctx: &Context<'_, P>,
+    package: &Package,
+    version: &Version,
+) -> Result<Option<StoredRelease>, Failure> {
+    let key = FactKey::Release(package.clone(), version.clone());
+    let Some(Fact { bytes, etag }) = ctx.platform.facts().get(&key).await? else {
+        return Ok(None);
+    };
+    let release = Release::from_document(&bytes)
+        .map_err(|error| Failure::Corrupt(format!("{key}: {error}")))?;
+    Ok(Some(StoredRelease { release, etag }))
+}
+
+/// What version lists say about each release. Where a copy of the bucket has lost an object's
+/// metadata, its document tells.
+pub(crate) async fn list<P: Platform>(
+    ctx: &Context<'_, P>,
+    package: &Package,
+) -> Result<Vec<ListedRelease>, Failure> {
+    let mut releases = Vec::new();
+    let mut cursor = None;
+    loop {
+        let page = ctx.platform.facts().releases(package, cursor).await?;
+        for (version, listed) in page.releases {
+            match listed {
+                Some(listed) => releases.push(listed),
+                None => {
+                    let release = find(ctx, package, &version).await?;
+                    let listed = release.as_ref().map(ListedRelease::of).transpose();
+                    releases.extend(listed.map_err(Failure::corrupt)?);
+                }
+            }
+        }
+        cursor = page.cursor;
+        if cursor.is_none() {
+            return Ok(releases);
+        }
+    }
+}
+
+pub(crate) async fn revision<P: Platform>(
+    ctx: &Context<'_, P>,
+    package: &Package,
+) -> Result<Option<Revision>, StoreError> {
+    let key = FactKey::Change(package.clone());
+    ctx.platform.facts().revision(&key).await
+}
+
+/// The same as [`App::described`], for a version whose index may not be there: KV would remember for a while that it
+/// found nothing, in front of the readers of what is about to be written. A listing is not remembered.
+pub(crate) async fn described_if_listed<P: Platform>(
+    ctx: &Context<'_, P>,
+    package: &Package,
+    version: &Version,
+) -> Result<Option<DescribedVersion>, Failure> {
+    let name = IndexKey::Version(package.clone(), version.clone()).to_string();
+    // Names that go on behind it, such as those of prereleases, come later.
+    let page = ctx.platform.indices().list_keys(&name, None).await?;
+    match page.keys.contains(&name) {
+        true => described(ctx, package, version).await,
+        false => Ok(None),
+    }
+}
+
+/// The version as its index describes it, for one whose release is not there. KV may tell nothing, or something
+/// older, but never of a release that was not committed.
+pub(crate) async fn described<P: Platform>(
+    ctx: &Context<'_, P>,
+    package: &Package,
+    version: &Version,
+) -> Result<Option<DescribedVersion>, Failure> {
+    let key = IndexKey::Version(package.clone(), version.clone());
+    let indices = ctx.platform.indices();
+    let found = indices.get(&key, IndexForm::Text, limits::LIST_CACHE_SECONDS);
+    Ok(found.await?.and_then(|found| match found.body {
+        Body::Text(text) => DescribedVersion::parse(&found.metadata, &text),
+        _ => None,
+    }))
+}

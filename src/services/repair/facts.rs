@@ -1,0 +1,294 @@
+//! From facts to indices: what each should be, and whether it is.
+
+use terrace_core::limits;
+use terrace_core::maintenance::repair::{Position, Section};
+use terrace_core::model::package::Package;
+use terrace_core::model::version::Version;
+use terrace_core::storage::index_document::IndexDocument;
+use terrace_core::storage::key::{FactKey, IndexKey, PushedFact, PushedIndex};
+use terrace_core::storage::release::Release;
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::host::{Facts as _, Indices as _, Platform};
+use crate::services::catalog::{Indexed, PackageStatus};
+use crate::services::oci::{catalog as oci_catalog, indexer as oci_indexer};
+use crate::services::repair::step;
+use crate::services::repair::step::{AT_LEAST, AT_LEAST_FOR_LISTS, Going, Step};
+use crate::services::{auth, catalog, indexer, releases};
+
+/// How many facts are listed at once; the rest of a page is listed again by the next step.
+const PAGE: u32 = 200;
+
+/// Looks at the facts of a section, one after the other.
+pub(crate) async fn repair_facts<P: Platform>(
+    ctx: &Context<'_, P>,
+    step: &mut Step,
+) -> Result<Going, Failure> {
+    let section = step.position.section;
+    // What comes before the names that are listed.
+    let within = match &step.only {
+        Some(package) => format!("{package}/"),
+        None => String::new(),
+    };
+    let prefix = format!("{}{within}", section.prefix());
+    loop {
+        let behind = step.position.behind.strip_prefix(within.as_str());
+        let behind = behind.filter(|behind| !behind.is_empty());
+        let page = ctx.platform.facts().list(&prefix, behind, PAGE).await?;
+        step.spend(1);
+        for fact in page.facts {
+            let name = format!("{within}{}", fact.name);
+            if repair_fact(ctx, step, section, name).await == Going::Pausing {
+                return Ok(Going::Pausing);
+            }
+        }
+        if !page.is_cut {
+            return Ok(Going::On);
+        }
+    }
+}
+
+async fn repair_fact<P: Platform>(
+    ctx: &Context<'_, P>,
+    step: &mut Step,
+    section: Section,
+    name: String,
+) -> Going {
+    let key = format!("{}{name}", section.prefix());
+    let Some(fact) = FactKey::parse(&key) else {
+        ctx.platform
+            .log(&format!("repair: {key} is no fact: passed over"));
+        step.position.behind = name;
+        return Going::On;
+    };
+    // A group is a package or a repository, which has lists besides.
+    let separator = match section {
+        Section::Releases | Section::Origins => '/',
+        _ => ':',
+    };
+    let group = name.strip_suffix(after(&name, separator));
+    let group = group.unwrap_or_default().to_owned();
+    if step.names() >= limits::REPAIRED_NAMES {
+        return Going::Pausing;
+    }
+    if !step.position.behind.starts_with(&group)
+        && let Some(list) = list_of(&fact)
+    {
+        if !step.affords(AT_LEAST_FOR_LISTS) {
+            return Going::Pausing;
+        }
+        repair_lists(ctx, step, list).await;
+        step.position = Position::behind(section, group);
+    }
+    if !step.affords(AT_LEAST) {
+        return Going::Pausing;
+    }
+    let repaired = match &fact {
+        FactKey::Release(package, version) => repair_version(ctx, step, package, version).await,
+        FactKey::Origin(address) => {
+            let package = Package::Mirrored(address.clone());
+            repair_versions(ctx, step, &package).await
+        }
+        FactKey::Pushed(pushed) => match index_of(pushed) {
+            Some(index) => repair_pushed(ctx, step, &index).await,
+            None => Ok(false),
+        },
+        _ => Ok(false),
+    };
+    step::note(ctx, step, key, repaired);
+    step.position = Position::behind(section, name);
+    Going::On
+}
+
+async fn repair_lists<P: Platform>(ctx: &Context<'_, P>, step: &mut Step, list: IndexKey) {
+    let name = list.to_string();
+    let repaired = match &list {
+        IndexKey::Pushed(index) => repair_pushed(ctx, step, index).await,
+        key => match key.package() {
+            Some(package) => repair_versions(ctx, step, package).await,
+            None => Ok(false),
+        },
+    };
+    step::note(ctx, step, name, repaired);
+}
+
+/// A package's lists, all together.
+async fn repair_versions<P: Platform>(
+    ctx: &Context<'_, P>,
+    step: &mut Step,
+    package: &Package,
+) -> Result<bool, Failure> {
+    let began = ctx.operations();
+    let wanted = catalog::version_lists(ctx, package).await;
+    spend_since(ctx, step, began);
+    let mut wanted = wanted?;
+    // A list that says that there is nothing is made for whoever asks, and not kept.
+    let is_empty = |it: &IndexDocument| it.metadata.pull.as_ref().is_some_and(|it| it.is_empty);
+    wanted.retain(|(_, document)| !is_empty(document));
+    if differing(ctx, step, &wanted).await.is_empty() {
+        return Ok(false);
+    }
+    let began = ctx.operations();
+    let written = indexer::refresh_lists(ctx, package).await;
+    spend_since(ctx, step, began);
+    written.map(|()| true)
+}
+
+async fn repair_version<P: Platform>(
+    ctx: &Context<'_, P>,
+    step: &mut Step,
+    package: &Package,
+    version: &Version,
+) -> Result<bool, Failure> {
+    let began = ctx.operations();
+    let wanted = version_wanted(ctx, step, package, version).await;
+    spend_since(ctx, step, began);
+    let Some((release, wanted)) = wanted? else {
+        return Ok(false);
+    };
+    if differing(ctx, step, &wanted).await.is_empty() {
+        return Ok(false);
+    }
+    let began = ctx.operations();
+    let written = indexer::refresh_version(ctx, &release).await;
+    spend_since(ctx, step, began);
+    written.map(|()| true)
+}
+
+/// Spends the operations since there were so many. How many a statement takes depends on what others are there.
+fn spend_since<P: Platform>(ctx: &Context<'_, P>, step: &mut Step, began: u32) {
+    step.spend((ctx.operations() - began) as usize);
+}
+
+/// A release, and the indices that it should have.
+async fn version_wanted<P: Platform>(
+    ctx: &Context<'_, P>,
+    step: &mut Step,
+    package: &Package,
+    version: &Version,
+) -> Result<Option<(Release, Indexed)>, Failure> {
+    let Some(release) = releases::find(ctx, package, version).await? else {
+        return Ok(None);
+    };
+    let said = package_status(ctx, step, package).await?;
+    let wanted = catalog::version_indices_by(ctx, said, &release).await?;
+    Ok(Some((release, wanted)))
+}
+
+/// What is said of a package, read once in a step: whoever says something else meanwhile writes the
+/// indices, and what is written here is read anew.
+async fn package_status<'s, P: Platform>(
+    ctx: &Context<'_, P>,
+    step: &'s mut Step,
+    package: &Package,
+) -> Result<&'s PackageStatus, Failure> {
+    let known = step.said.take().filter(|(of, _)| of == package);
+    let (_, said) = match known {
+        Some(known) => step.said.insert(known),
+        None => {
+            let said = catalog::package_status(ctx, package).await?;
+            step.said.insert((package.clone(), said))
+        }
+    };
+    Ok(said)
+}
+
+async fn repair_pushed<P: Platform>(
+    ctx: &Context<'_, P>,
+    step: &mut Step,
+    index: &PushedIndex,
+) -> Result<bool, Failure> {
+    let began = ctx.operations();
+    let wanted = oci_catalog::index(ctx, index).await?;
+    let operations = ctx.operations() - began;
+    step.spend(operations as usize);
+    // What there is no fact of is found by the walk over the indices.
+    let Some(document) = wanted else {
+        return Ok(false);
+    };
+    let wanted = vec![(IndexKey::Pushed(index.clone()), document)];
+    if differing(ctx, step, &wanted).await.is_empty() {
+        return Ok(false);
+    }
+    step.spend(3 + operations as usize);
+    oci_indexer::refresh(ctx, index).await?;
+    Ok(true)
+}
+
+pub(crate) async fn repair_revocations<P: Platform>(
+    ctx: &Context<'_, P>,
+    step: &mut Step,
+) -> Result<Going, Failure> {
+    if !step.affords(AT_LEAST_FOR_LISTS) {
+        return Ok(Going::Pausing);
+    }
+    let repaired = repair_revoked(ctx, step).await;
+    step::note(ctx, step, IndexKey::Revocations.to_string(), repaired);
+    Ok(Going::On)
+}
+
+async fn repair_revoked<P: Platform>(
+    ctx: &Context<'_, P>,
+    step: &mut Step,
+) -> Result<bool, Failure> {
+    step.spend(1);
+    let revocations = auth::revocations(ctx).await?;
+    let wanted = revocations.index();
+    let wanted = wanted.map_err(Failure::corrupt)?;
+    let wanted = vec![(IndexKey::Revocations, wanted)];
+    if differing(ctx, step, &wanted).await.is_empty() {
+        return Ok(false);
+    }
+    step.spend(4);
+    indexer::refresh_revocations(ctx).await?;
+    Ok(true)
+}
+
+/// Those indices that are not what they should be, or not there. Where KV cannot tell, all of them are
+/// in doubt.
+async fn differing<'w, P: Platform>(
+    ctx: &Context<'_, P>,
+    step: &mut Step,
+    wanted: &'w Indexed,
+) -> Vec<&'w IndexKey> {
+    let mut differing = Vec::new();
+    for some in wanted.chunks(limits::INDICES_AT_ONCE) {
+        step.spend(1);
+        let indices = ctx.platform.indices();
+        match indices.differing(some, limits::LIST_CACHE_SECONDS).await {
+            Ok(found) => differing.extend(found),
+            Err(error) => {
+                ctx.platform.log(&format!("storage: {error}"));
+                differing.extend(some.iter().map(|(key, _)| key));
+            }
+        }
+    }
+    differing
+}
+
+/// What follows the last of these characters; everything where there is none.
+fn after(name: &str, separator: char) -> &str {
+    name.rsplit(separator).next().unwrap_or(name)
+}
+
+/// A list that a fact is told in, besides its own index.
+fn list_of(fact: &FactKey) -> Option<IndexKey> {
+    match fact {
+        FactKey::Release(package, _) => Some(IndexKey::Tags(package.clone())),
+        FactKey::Pushed(PushedFact::Tag(repository, _)) => {
+            Some(IndexKey::Pushed(PushedIndex::Tags(repository.clone())))
+        }
+        _ => None,
+    }
+}
+
+/// The index that follows from a fact about what was pushed.
+fn index_of(fact: &PushedFact) -> Option<PushedIndex> {
+    match fact.clone() {
+        PushedFact::Link(repository, digest) => Some(PushedIndex::Blob(repository, digest)),
+        PushedFact::Manifest(repository, digest) => Some(PushedIndex::Manifest(repository, digest)),
+        PushedFact::Tag(repository, tag) => Some(PushedIndex::Tag(repository, tag)),
+        _ => None,
+    }
+}

@@ -1,0 +1,289 @@
+//! From indices to facts: one that follows from none is removed.
+
+use terrace_core::index::MadeIndices;
+use terrace_core::limits;
+use terrace_core::model::package::Package;
+use terrace_core::storage::key::{FactKey, IndexKey, PushedIndex};
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::host::{Facts as _, Indices as _, Platform, StoreError};
+use crate::services::oci::{catalog as oci_catalog, indexer as oci_indexer};
+use crate::services::repair::step;
+use crate::services::repair::step::{AT_LEAST, AT_LEAST_FOR_LISTS, Going, Made, Step};
+use crate::services::{catalog, rebuild, releases};
+
+/// How many indices of a package are removed before it is looked at again: each takes two operations.
+const MOST_AT_ONCE: usize = 10;
+
+/// What has become of keys of a package.
+struct Looked {
+    /// How many of them were looked at.
+    count: usize,
+    removed: Vec<String>,
+}
+
+/// Looks at the keys of all indices, a package or a single key at a time.
+pub(crate) async fn repair_indices<P: Platform>(
+    ctx: &Context<'_, P>,
+    step: &mut Step,
+) -> Result<Going, Failure> {
+    let prefix = match &step.only {
+        Some(package) => format!("{package}/"),
+        None => String::new(),
+    };
+    loop {
+        if !step.affords(AT_LEAST) {
+            return Ok(Going::Pausing);
+        }
+        step.spend(1);
+        let cursor = step.position.page.clone();
+        let indices = ctx.platform.indices();
+        let page = match indices.list_keys(&prefix, cursor).await {
+            // The cursor may be of a namespace that is not there any more: what is behind is known.
+            Err(error) if step.position.page.is_some() => {
+                ctx.platform.log(&format!("repair: {error}"));
+                step.position.page = None;
+                step.spend(1);
+                indices.list_keys(&prefix, None).await?
+            }
+            page => page?,
+        };
+        let behind = step.position.behind.clone();
+        let keys = page.keys.into_iter().filter(|key| *key > behind);
+        if repair_keys(ctx, step, keys.collect()).await == Going::Pausing {
+            return Ok(Going::Pausing);
+        }
+        match page.cursor {
+            Some(cursor) => step.position.page = Some(cursor),
+            None => return Ok(Going::On),
+        }
+    }
+}
+
+async fn repair_keys<P: Platform>(
+    ctx: &Context<'_, P>,
+    step: &mut Step,
+    names: Vec<String>,
+) -> Going {
+    let mut names = names.into_iter().peekable();
+    while let Some(name) = names.next() {
+        let Some(key) = index_key(ctx, &name) else {
+            step.position.behind = name;
+            continue;
+        };
+        let going = match key.package().cloned() {
+            Some(package) => {
+                // All that is there of a package is told by one listing.
+                let group = format!("{package}/");
+                let mut keys = vec![(name, key)];
+                while let Some(name) = names.next_if(|name| name.starts_with(&group)) {
+                    keys.extend(index_key(ctx, &name).map(|key| (name, key)));
+                }
+                repair_group(ctx, step, &package, &keys).await
+            }
+            None => repair_alone(ctx, step, name, &key).await,
+        };
+        if going == Going::Pausing {
+            return Going::Pausing;
+        }
+    }
+    Going::On
+}
+
+/// What was listed under this name, if it is an index.
+fn index_key<P: Platform>(ctx: &Context<'_, P>, name: &str) -> Option<IndexKey> {
+    let key = IndexKey::parse(name);
+    if key.is_none() {
+        ctx.platform
+            .log(&format!("repair: {name:?} is no index: passed over"));
+    }
+    key
+}
+
+/// Looks at keys of one package, and again when so many have been removed as are at once.
+async fn repair_group<P: Platform>(
+    ctx: &Context<'_, P>,
+    step: &mut Step,
+    package: &Package,
+    mut keys: &[(String, IndexKey)],
+) -> Going {
+    while let Some((first, _)) = keys.first() {
+        if step.names() >= limits::REPAIRED_NAMES || !step.affords(AT_LEAST_FOR_LISTS) {
+            return Going::Pausing;
+        }
+        let looked = remove_stale(ctx, step, package, keys).await;
+        let Looked { count, removed } = looked.unwrap_or_else(|failure| {
+            step::note_failed(ctx, step, first.clone(), failure);
+            Looked {
+                count: keys.len().min(MOST_AT_ONCE),
+                removed: Vec::new(),
+            }
+        });
+        step.report.looked_at += u32::try_from(count).unwrap_or_default();
+        step.report.removed.extend(removed);
+        let (done, rest) = keys.split_at(count);
+        if let Some((last, _)) = done.last() {
+            step.position.behind.clone_from(last);
+        }
+        keys = rest;
+    }
+    Going::On
+}
+
+/// Looks at a key that belongs to no package.
+async fn repair_alone<P: Platform>(
+    ctx: &Context<'_, P>,
+    step: &mut Step,
+    name: String,
+    key: &IndexKey,
+) -> Going {
+    if step.names() >= limits::REPAIRED_NAMES || !step.affords(AT_LEAST) {
+        return Going::Pausing;
+    }
+    let removed = match key {
+        IndexKey::Pushed(index) => remove_stale_pushed(ctx, step, index).await,
+        _ => Ok(Vec::new()),
+    };
+    step.report.looked_at += 1;
+    match removed {
+        Ok(removed) => step.report.removed.extend(removed),
+        Err(failure) => step::note_failed(ctx, step, name.clone(), failure),
+    }
+    step.position.behind = name;
+    Going::On
+}
+
+/// Removes those indices of a package that follow from none of its releases, so many at most as are at
+/// once.
+///
+/// Whoever commits one meanwhile has changed the marker before the second look, and gets its indices
+/// again; or has looked at KV after that, and writes them itself.
+async fn remove_stale<P: Platform>(
+    ctx: &Context<'_, P>,
+    step: &mut Step,
+    package: &Package,
+    keys: &[(String, IndexKey)],
+) -> Result<Looked, Failure> {
+    let made = made(ctx, step, package).await?;
+    let mut stale: Vec<(usize, &IndexKey)> = keys
+        .iter()
+        .map(|(_, key)| key)
+        .enumerate()
+        .filter(|(_, key)| !made.indices.includes(key))
+        .collect();
+    // The lists of a pulled provider may say that there is nothing.
+    if made.indices.is_empty() && matches!(package, Package::Mirrored(_)) {
+        let lists = catalog::version_lists(ctx, package).await?;
+        step.spend(2);
+        stale.retain(|(_, key)| !lists.iter().any(|(list, _)| list == *key));
+    }
+    // What comes behind those that are removed now is looked at again.
+    let next = stale.get(MOST_AT_ONCE).map(|(at, _)| *at);
+    stale.truncate(MOST_AT_ONCE);
+    let (mut removed, mut lost) = (Vec::new(), Vec::new());
+    for (_, key) in &stale {
+        if let Some(release) = lost_release(ctx, step, key).await? {
+            lost.push(release);
+            continue;
+        }
+        step.spend(1);
+        remove_index(ctx, key).await?;
+        removed.push(key.to_string());
+    }
+    if !stale.is_empty() && releases::revision(ctx, package).await? != made.change {
+        for (_, key) in &stale {
+            rebuild::index(ctx, key).await?;
+        }
+    } else {
+        for release in &lost {
+            ctx.platform.log(&format!(
+                "repair: the release {release} is LOST: KV has its index, and R2 has no release; restore it from \
+                 a copy (terrace admin import), or publish the same bytes again"
+            ));
+        }
+        step.report.lost.extend(lost);
+    }
+    step.made = Some(made);
+    Ok(Looked {
+        count: next.unwrap_or(keys.len()),
+        removed,
+    })
+}
+
+/// The release that an index is left of, as `ADDRESS@VERSION`, if it is lost and that is not accepted. Its index
+/// is kept: it shows that the version was published, and with which bytes, so that no others take its place.
+async fn lost_release<P: Platform>(
+    ctx: &Context<'_, P>,
+    step: &mut Step,
+    key: &IndexKey,
+) -> Result<Option<String>, Failure> {
+    let IndexKey::Version(package, version) = key else {
+        return Ok(None);
+    };
+    let release = FactKey::Release(package.clone(), version.clone());
+    if step.accepted.contains(&release) {
+        return Ok(None);
+    }
+    step.spend(1);
+    let described = releases::described(ctx, package, version).await?;
+    Ok(described.map(|_| format!("{}@{version}", package.address())))
+}
+
+/// What indices the releases of a package make. They are listed once in a step, as long as nobody
+/// changes the marker.
+async fn made<P: Platform>(
+    ctx: &Context<'_, P>,
+    step: &mut Step,
+    package: &Package,
+) -> Result<Made, Failure> {
+    step.spend(1);
+    let change = releases::revision(ctx, package).await?;
+    let known = step.made.take();
+    let known = known.filter(|made| made.package == *package && made.change == change);
+    if let Some(made) = known {
+        return Ok(made);
+    }
+    let releases = releases::list(ctx, package).await?;
+    step.spend(1 + releases.len() / 1_000);
+    Ok(Made {
+        package: package.clone(),
+        change,
+        indices: MadeIndices::of(releases),
+    })
+}
+
+async fn remove_stale_pushed<P: Platform>(
+    ctx: &Context<'_, P>,
+    step: &mut Step,
+    index: &PushedIndex,
+) -> Result<Vec<String>, Failure> {
+    step.spend(1);
+    let is_there = match index {
+        // Their facts outlive them: the marker the last tag, and a tag what it named.
+        PushedIndex::Tags(_) | PushedIndex::Tag(..) => {
+            step.spend(2);
+            oci_catalog::index(ctx, index).await?.is_some()
+        }
+        _ => ctx
+            .platform
+            .facts()
+            .revision(&index.fact())
+            .await?
+            .is_some(),
+    };
+    if is_there {
+        return Ok(Vec::new());
+    }
+    step.spend(4);
+    oci_indexer::refresh(ctx, index).await?;
+    Ok(vec![index.to_string()])
+}
+
+async fn remove_index<P: Platform>(ctx: &Context<'_, P>, key: &IndexKey) -> Result<(), Failure> {
+    match ctx.platform.indices().delete(key).await {
+        // Somebody else has just written it; the next walk comes by.
+        Err(StoreError::Busy(_)) | Ok(()) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}

@@ -1,0 +1,154 @@
+//! The periodic repair, which goes on where its last step has ended.
+
+use terrace_base::time::UnixTime;
+use terrace_core::api::admin::ReindexAnswer;
+use terrace_core::maintenance::repair::{CursorDocument, Position, Section};
+use terrace_core::storage::key::FactKey;
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::host::{Clock as _, Condition, Facts as _, Platform};
+use crate::json;
+use crate::services::documents;
+use crate::services::repair::step::Step;
+use crate::services::repair::walk;
+
+/// One step of the periodic repair, which goes on where the last has ended. A second one at the same
+/// time does nothing.
+pub async fn reconcile<P: Platform>(ctx: &Context<'_, P>) {
+    if ctx.config.repair_operations == 0 {
+        return;
+    }
+    if let Err(failure) = try_reconcile(ctx).await {
+        ctx.report(failure);
+    }
+}
+
+async fn try_reconcile<P: Platform>(ctx: &Context<'_, P>) -> Result<(), Failure> {
+    let now = ctx.platform.clock().now();
+    let Some((cursor, etag)) = take_cursor(ctx, now).await? else {
+        ctx.platform.log("repair: another is at it");
+        return Ok(());
+    };
+    let mut position = position(ctx, &cursor.next);
+    if cursor.begun.is_some() {
+        // Whatever it was that ended it, it must not end every one.
+        let line = format!(
+            "repair: the last step has not ended, at {position}; what follows is passed over"
+        );
+        ctx.platform.log(&line);
+        position = pass_over(ctx, position).await?;
+    }
+    let mut step = Step::new(None, position, ctx.config.repair_operations);
+    let walked = walk::walk(ctx, &mut step).await;
+    if walked.is_err() {
+        // Storage did not answer; the next step tries again.
+        step.report.next = Some(step.position.to_string());
+    }
+    ctx.platform.log(&summary(&step.report));
+    let ended = CursorDocument {
+        next: step.report.next.unwrap_or_default(),
+        begun: None,
+    };
+    put_cursor(ctx, &ended, Condition::Unchanged(etag)).await?;
+    walked
+}
+
+/// Takes the turn, and tells the document as it was before; `None` when it is somebody else's.
+async fn take_cursor<P: Platform>(
+    ctx: &Context<'_, P>,
+    now: UnixTime,
+) -> Result<Option<(CursorDocument, String)>, Failure> {
+    let key = FactKey::RepairCursor;
+    let facts = ctx.platform.facts();
+    let (before, condition) = match facts.get(&key).await? {
+        Some(fact) => {
+            let read = serde_json::from_slice(&fact.bytes);
+            // One that cannot be read is begun anew.
+            let document: CursorDocument = read.unwrap_or_default();
+            (document, Condition::Unchanged(fact.etag))
+        }
+        None => (CursorDocument::default(), Condition::Absent),
+    };
+    if before.is_taken(now) {
+        return Ok(None);
+    }
+    let taken = CursorDocument {
+        begun: Some(now.0),
+        ..before.clone()
+    };
+    if !put_cursor(ctx, &taken, condition).await? {
+        return Ok(None);
+    }
+    // Its etag is what the end of this step is written under.
+    let fact = facts.get(&key).await?;
+    let ours = fact.filter(|fact| {
+        serde_json::from_slice::<CursorDocument>(&fact.bytes).is_ok_and(|it| it == taken)
+    });
+    Ok(ours.map(|fact| (before, fact.etag)))
+}
+
+async fn put_cursor<P: Platform>(
+    ctx: &Context<'_, P>,
+    document: &CursorDocument,
+    condition: Condition,
+) -> Result<bool, Failure> {
+    let text = json::text(document)?;
+    let written = documents::put(ctx, &FactKey::RepairCursor, &text, &[], condition).await?;
+    Ok(written.is_some())
+}
+
+fn position<P: Platform>(ctx: &Context<'_, P>, text: &str) -> Position {
+    text.parse().unwrap_or_else(|error| {
+        ctx.platform.log(&format!("repair: {text:?} is {error}"));
+        Position::start(Section::Releases)
+    })
+}
+
+/// The position behind the next fact, or in the next section.
+async fn pass_over<P: Platform>(
+    ctx: &Context<'_, P>,
+    position: Position,
+) -> Result<Position, Failure> {
+    let section = position.section;
+    if !matches!(section, Section::Revocations | Section::Indices) {
+        let facts = ctx.platform.facts();
+        let behind = Some(position.behind.as_str()).filter(|behind| !behind.is_empty());
+        let page = facts.list(section.prefix(), behind, 1).await?;
+        if let Some(fact) = page.facts.into_iter().next() {
+            return Ok(Position::behind(section, fact.name));
+        }
+    }
+    let next = section.next().unwrap_or(Section::Releases);
+    Ok(Position::start(next))
+}
+
+/// One line about a step.
+fn summary(report: &ReindexAnswer) -> String {
+    let ReindexAnswer {
+        looked_at,
+        rewritten,
+        removed,
+        failed,
+        lost,
+        next,
+    } = report;
+    let named = |what: &str, names: &[String]| match names {
+        [] => String::new(),
+        names => {
+            let some: Vec<&str> = names.iter().take(20).map(String::as_str).collect();
+            format!(", {} {what} ({})", names.len(), some.join(" "))
+        }
+    };
+    format!(
+        "repair: {looked_at} looked at{}{}{}{}; {}",
+        named("rewritten", rewritten),
+        named("removed", removed),
+        named("failed", failed),
+        named("lost", lost),
+        match next {
+            Some(next) => format!("goes on behind {next}"),
+            None => "that was the last; the next begins anew".to_owned(),
+        }
+    )
+}

@@ -1,0 +1,48 @@
+//! Staged uploads that were never published.
+
+use terrace_core::limits;
+use terrace_core::storage::key::{BytesKey, INCOMING};
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::host::{Archives as _, Clock as _, Platform};
+use crate::services::repair::step;
+use crate::services::repair::step::{AT_LEAST, Going, Step};
+
+/// How many objects are listed at once.
+const PAGE: u32 = 200;
+
+/// Removes what nobody will publish any more. Nothing ever refers to it, and whoever would have
+/// published it after all is asked to bring it again.
+pub(crate) async fn sweep<P: Platform>(
+    ctx: &Context<'_, P>,
+    step: &mut Step,
+) -> Result<Going, Failure> {
+    let archives = ctx.platform.archives();
+    let now = ctx.platform.clock().now();
+    loop {
+        let behind = Some(step.position.behind.as_str()).filter(|behind| !behind.is_empty());
+        let page = archives.list_bytes(INCOMING, behind, PAGE).await?;
+        step.spend(1);
+        for object in page.objects {
+            if step.names() >= limits::REPAIRED_NAMES || !step.affords(AT_LEAST) {
+                return Ok(Going::Pausing);
+            }
+            step.report.looked_at += 1;
+            let age = now.0.saturating_sub(object.stored_at.0);
+            if age > limits::UPLOAD_ABANDONED_SECONDS
+                && let Ok(key @ BytesKey::Incoming(_)) = object.name.parse()
+            {
+                step.spend(1);
+                match archives.discard(key).await {
+                    Ok(()) => step.report.removed.push(key.to_string()),
+                    Err(error) => step::note(ctx, step, key.to_string(), Err(error.into())),
+                }
+            }
+            step.position.behind = object.name;
+        }
+        if !page.is_cut {
+            return Ok(Going::On);
+        }
+    }
+}

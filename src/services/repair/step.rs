@@ -1,0 +1,113 @@
+//! One step of a walk, and what it may still do.
+
+use terrace_core::api::admin::ReindexAnswer;
+use terrace_core::index::MadeIndices;
+use terrace_core::maintenance::repair::Position;
+use terrace_core::model::package::Package;
+use terrace_core::storage::key::FactKey;
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::host::{Platform, Revision};
+use crate::services::catalog::PackageStatus;
+
+/// How many operations are left at least when something is begun that is not the first of a step. What
+/// comes first is done whatever it takes, so that every step gets on.
+pub(crate) const AT_LEAST: u32 = 4;
+
+/// The same for a package's lists, which may take several pages and several writes.
+pub(crate) const AT_LEAST_FOR_LISTS: u32 = 20;
+
+/// One step of a walk.
+#[derive(Debug)]
+pub(crate) struct Step {
+    /// The only package to look at, if it is one.
+    pub(crate) only: Option<Package>,
+    /// Releases whose loss the operator accepts.
+    pub(crate) accepted: Vec<FactKey>,
+    /// How far it is.
+    pub(crate) position: Position,
+    /// How many storage operations it may still take.
+    pub(crate) left: u32,
+    /// Whether it has done nothing yet.
+    pub(crate) is_fresh: bool,
+    /// What is said of the last package whose versions were looked at.
+    pub(crate) said: Option<(Package, PackageStatus)>,
+    /// What the last package makes whose indices were looked at.
+    pub(crate) made: Option<Made>,
+    pub(crate) report: ReindexAnswer,
+}
+
+impl Step {
+    pub(crate) fn new(only: Option<Package>, position: Position, operations: u32) -> Self {
+        Self {
+            only,
+            accepted: Vec::new(),
+            position,
+            left: operations,
+            is_fresh: true,
+            said: None,
+            made: None,
+            report: ReindexAnswer::default(),
+        }
+    }
+
+    pub(crate) fn spend(&mut self, operations: usize) {
+        let operations = u32::try_from(operations).unwrap_or(u32::MAX);
+        self.left = self.left.saturating_sub(operations);
+    }
+
+    /// Whether something may be begun that takes so many operations.
+    pub(crate) fn affords(&mut self, operations: u32) -> bool {
+        let is_fresh = std::mem::take(&mut self.is_fresh);
+        is_fresh || self.left >= operations
+    }
+
+    pub(crate) fn names(&self) -> usize {
+        let report = &self.report;
+        report.rewritten.len() + report.removed.len() + report.failed.len() + report.lost.len()
+    }
+}
+
+/// Whether a step goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Going {
+    /// With what comes next.
+    On,
+    /// Not any more: it has no operations left.
+    Pausing,
+}
+
+/// What indices a package has, as of a state of its marker.
+#[derive(Debug)]
+pub(crate) struct Made {
+    pub(crate) package: Package,
+    pub(crate) change: Option<Revision>,
+    pub(crate) indices: MadeIndices,
+}
+
+/// Writes down how something went that concerns one index or one package. A failure ends nothing.
+pub(crate) fn note<P: Platform>(
+    ctx: &Context<'_, P>,
+    step: &mut Step,
+    name: String,
+    repaired: Result<bool, Failure>,
+) {
+    step.report.looked_at += 1;
+    match repaired {
+        Ok(false) => {}
+        Ok(true) => step.report.rewritten.push(name),
+        Err(failure) => note_failed(ctx, step, name, failure),
+    }
+}
+
+pub(crate) fn note_failed<P: Platform>(
+    ctx: &Context<'_, P>,
+    step: &mut Step,
+    name: String,
+    failure: Failure,
+) {
+    ctx.platform.log(&format!("repair: {name} failed:"));
+    ctx.report(failure);
+    step.report.failed.push(name);
+}

@@ -1,0 +1,124 @@
+//! Copies of a registry, on their way in: first bytes, then the documents that refer to them, each byte for
+//! byte and only where there is none. Indices are made by a walk when everything is there.
+
+use std::collections::BTreeMap;
+
+use terrace_core::maintenance::restore::{
+    Restored, StoredReference, check_referrer, with_revocations,
+};
+use terrace_core::storage::key::{FactKey, PushedFact};
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::host::{Condition, Facts as _, Platform};
+use crate::services::garbage::GcFence;
+use crate::services::{archives, documents, garbage};
+
+/// The metadata of an object.
+type Metadata = Vec<(&'static str, String)>;
+
+/// What became of a document.
+pub(crate) enum Outcome {
+    Created,
+    Unchanged,
+    Conflict,
+    Refused(String),
+}
+
+pub(crate) async fn document<P: Platform>(
+    ctx: &Context<'_, P>,
+    text: &str,
+    document: &str,
+    fence: &GcFence,
+    changed: &mut BTreeMap<String, FactKey>,
+) -> Result<Outcome, Failure> {
+    let Some(key) = FactKey::parse(text) else {
+        let reason = "this version of the registry knows no such key";
+        return Ok(Outcome::Refused(reason.to_owned()));
+    };
+    let restored = match Restored::parse(&key, document) {
+        Ok(restored) => restored,
+        Err(reason) => return Ok(Outcome::Refused(reason)),
+    };
+    let Restored {
+        mut metadata,
+        bytes,
+        fact,
+        change,
+    } = restored;
+    let note_change = || {
+        let change = change.map(|it| (it.to_string(), it));
+        changed.extend(change);
+    };
+    if let Some(there) = compare(ctx, &key, document).await? {
+        // Whoever has created it may have been stopped before the marker.
+        note_change();
+        return Ok(there);
+    }
+    match lacking(ctx, &key, document, (&bytes, fact), fence).await? {
+        Ok(more) => metadata.extend(more),
+        Err(reason) => return Ok(Outcome::Refused(reason)),
+    }
+    garbage::ensure_fresh(ctx, fence)?;
+    let absent = Condition::Absent;
+    let written = documents::put(ctx, &key, document, &metadata, absent).await?;
+    note_change();
+    match written {
+        Some(_) => Ok(Outcome::Created),
+        // Somebody else was faster.
+        None => Ok(compare(ctx, &key, document)
+            .await?
+            .unwrap_or(Outcome::Conflict)),
+    }
+}
+
+/// Compares a document with the one that is there, which stays as it is but for what is revoked.
+async fn compare<P: Platform>(
+    ctx: &Context<'_, P>,
+    key: &FactKey,
+    document: &str,
+) -> Result<Option<Outcome>, Failure> {
+    loop {
+        let Some(there) = ctx.platform.facts().get(key).await? else {
+            return Ok(None);
+        };
+        if there.bytes == document.as_bytes() {
+            return Ok(Some(Outcome::Unchanged));
+        }
+        let Some(merged) = with_revocations(key, &there.bytes, document) else {
+            return Ok(Some(Outcome::Conflict));
+        };
+        let unchanged = Condition::Unchanged(there.etag);
+        let written = documents::put(ctx, key, &merged, &[], unchanged);
+        if written.await?.is_some() {
+            return Ok(Some(Outcome::Conflict));
+        }
+    }
+}
+
+/// What must be there before a document and is not; or what else its object tells.
+async fn lacking<P: Platform>(
+    ctx: &Context<'_, P>,
+    key: &FactKey,
+    document: &str,
+    (bytes, needed): (&[StoredReference], Option<FactKey>),
+    fence: &GcFence,
+) -> Result<Result<Metadata, String>, Failure> {
+    for needed in bytes {
+        if !archives::is_stored(ctx, needed.key, needed.size, fence).await? {
+            return Ok(Err(format!("{} is not stored", needed.key)));
+        }
+    }
+    let Some(needed) = needed else {
+        return Ok(Ok(Metadata::new()));
+    };
+    let Some(fact) = ctx.platform.facts().get(&needed).await? else {
+        return Ok(Err(format!("{needed} is not there")));
+    };
+    Ok(match key {
+        FactKey::Pushed(PushedFact::Referrer(_, subject, digest)) => {
+            check_referrer(document, *subject, &fact.bytes, *digest)
+        }
+        _ => Ok(Metadata::new()),
+    })
+}

@@ -1,0 +1,52 @@
+//! People whom Cloudflare Access knows, which stands before the registry
+//! (<https://developers.cloudflare.com/cloudflare-one/access-controls/applications/http-apps/authorization-cookie/validating-json/>).
+
+use serde_json::Value;
+use terrace_core::auth::login::Stop;
+use terrace_core::auth::oidc::{Expected, HttpsUrl, IssuerKeys, IssuerUrl, UnverifiedToken};
+
+use crate::context::Context;
+use crate::host::{Clock as _, Platform, Request};
+use crate::services::issuer;
+use crate::services::issuer::KeysAt;
+use crate::services::sign_in::log;
+use crate::services::sign_in::person::People;
+
+/// By which header it tells who somebody is.
+const ASSERTION: &str = "cf-access-jwt-assertion";
+
+/// Where a team has its keys.
+const KEYS_PATH: &str = "/cdn-cgi/access/certs";
+
+/// Who has been let through to us.
+pub(crate) async fn person<P: Platform, R: Request>(
+    ctx: &Context<'_, P>,
+    team: &IssuerUrl,
+    audience: &str,
+    request: &R,
+) -> Result<People, Stop> {
+    let refused = |why: String| {
+        log::write(ctx, &format!("{ASSERTION}: {why}"));
+        Stop::Unprotected
+    };
+    let text = request.header(ASSERTION);
+    let text = text.ok_or_else(|| refused("it is missing".to_owned()))?;
+    let token = UnverifiedToken::parse(&text).map_err(|it| refused(it.to_string()))?;
+    let base = team.as_str().trim_end_matches('/');
+    let url: Result<HttpsUrl, _> = format!("{base}{KEYS_PATH}").parse();
+    let url = &url.map_err(|error| log::distrusted(ctx, error))?;
+    let expected = Expected {
+        audiences: &[audience],
+        now: ctx.platform.clock().now(),
+        longest_life: None,
+    };
+    let verify = |keys: &IssuerKeys| token.verify(keys, &expected);
+    let verified = issuer::verified(ctx, team, KeysAt::Url(url), verify).await;
+    let verified = verified.map_err(|failure| log::unreachable(ctx, failure))?;
+    let claims = verified.map_err(|it| refused(it.to_string()))?;
+    let mut claims = claims.members().clone();
+    // It tells only of those whose address it has from whoever it asks or has sent a code to.
+    let verified = Value::from(claims.contains_key("email"));
+    claims.entry("email_verified").or_insert(verified);
+    Ok(claims)
+}

@@ -1,0 +1,40 @@
+//! What the log says of people who sign in.
+
+use terrace_core::auth::access::SealFault;
+use terrace_core::auth::login::Stop;
+use terrace_core::limits;
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::host::Platform;
+
+pub(crate) fn unsealed<P: Platform>(ctx: &Context<'_, P>, what: &str, fault: SealFault) -> Stop {
+    write(ctx, &format!("{what}: {fault}"));
+    match fault {
+        SealFault::Foreign => Stop::Foreign,
+        SealFault::Stale(_) => Stop::Stale,
+    }
+}
+
+/// The provider has answered something of no use.
+pub(crate) fn distrusted<P: Platform>(ctx: &Context<'_, P>, why: impl ToString) -> Stop {
+    write(ctx, &why.to_string());
+    Stop::Distrusted
+}
+
+/// The provider has not answered, or not as one does.
+pub(crate) fn unreachable<P: Platform>(ctx: &Context<'_, P>, failure: Failure) -> Stop {
+    ctx.report(failure);
+    Stop::Unreachable
+}
+
+pub(crate) fn write<P: Platform>(ctx: &Context<'_, P>, what: &str) {
+    let from = &ctx.client_address;
+    ctx.platform.log(&format!("login: {what}; from {from:?}"));
+}
+
+/// What a page or a log may show of somebody's words.
+pub(crate) fn printable(text: &str) -> String {
+    let chars = text.chars().filter(|c| matches!(c, ' '..='~'));
+    chars.take(limits::ORIGIN_TEXT_CHARS).collect()
+}

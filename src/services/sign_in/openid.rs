@@ -1,0 +1,128 @@
+//! People whom a provider of OpenID Connect knows.
+
+use terrace_core::auth::login::{Client, ProviderAnswer, Stop, Verifier, Visit};
+use terrace_core::auth::oidc::{HttpsUrl, IssuerKeys, IssuerUrl, SignIn, UnverifiedToken};
+use terrace_core::http::guard::Guard;
+use terrace_core::limits;
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::host::{Clock as _, Inquiry, Platform, Upstream as _};
+use crate::services::issuer;
+use crate::services::issuer::KeysAt;
+use crate::services::sign_in::log;
+use crate::services::sign_in::log::printable;
+use crate::services::sign_in::person::{People, Return};
+
+/// How long a provider may take, in seconds.
+pub(crate) const SECONDS: u32 = 8;
+
+/// Where somebody is sent.
+pub(crate) async fn visit<P: Platform>(
+    ctx: &Context<'_, P>,
+    issuer: &IssuerUrl,
+    client: &Client,
+    callback: &str,
+    (nonce, state): (String, String),
+    verifier: Option<Verifier>,
+) -> Result<String, Stop> {
+    let discovery = issuer::provider(ctx, issuer).await;
+    let discovery = discovery.map_err(|failure| log::unreachable(ctx, failure))?;
+    let endpoint = discovery.authorization_endpoint.as_ref();
+    let none = || log::distrusted(ctx, format!("{issuer} names no authorization_endpoint"));
+    let challenge = verifier.filter(|_| client.uses_pkce(&discovery));
+    let challenge = challenge.map(|verifier| verifier.challenge());
+    Ok(client.visit(&Visit {
+        endpoint: endpoint.ok_or_else(none)?.as_str(),
+        callback,
+        state: &state,
+        nonce: Some(&nonce),
+        challenge: challenge.as_ref(),
+    }))
+}
+
+/// Who is back.
+pub(crate) async fn person<P: Platform>(
+    ctx: &Context<'_, P>,
+    issuer: &IssuerUrl,
+    client: &Client,
+    back: &Return<'_>,
+) -> Result<People, Stop> {
+    let discovery = issuer::provider(ctx, issuer).await;
+    let discovery = discovery.map_err(|failure| log::unreachable(ctx, failure))?;
+    let none = || log::distrusted(ctx, format!("{issuer} names no token_endpoint"));
+    let endpoint = discovery.token_endpoint.as_ref().ok_or_else(none)?;
+    let verifier = back.verifier.as_ref();
+    let verifier = verifier.filter(|_| client.uses_pkce(&discovery));
+    let methods = &discovery.token_endpoint_auth_methods;
+    let redemption = client.redemption(back.code, back.callback, verifier, methods);
+    let unknown = || {
+        let methods = methods.join(" ");
+        log::distrusted(
+            ctx,
+            format!(
+                "{issuer} knows neither client_secret_basic nor client_secret_post, but {}",
+                printable(&methods)
+            ),
+        )
+    };
+    let redemption = redemption.ok_or_else(unknown)?;
+    let guard = issuer.guard();
+    let answer = redeem_code(ctx, endpoint, &guard, redemption).await?;
+    let no_token = || log::distrusted(ctx, format!("{issuer} gives no id_token for a code"));
+    let text = answer.id_token.ok_or_else(no_token)?;
+    let token = UnverifiedToken::parse(&text);
+    let token = token.map_err(|refusal| log::distrusted(ctx, format!("id_token: {refusal}")))?;
+    let sign_in = SignIn {
+        client_id: &client.id,
+        nonce: &back.nonce,
+        now: ctx.platform.clock().now(),
+    };
+    let verify = |keys: &IssuerKeys| sign_in.verify(&token, keys);
+    let verified = issuer::verified(ctx, issuer, KeysAt::Discovery, verify).await;
+    let verified = verified.map_err(|failure| log::unreachable(ctx, failure))?;
+    let claims = verified.map_err(|it| log::distrusted(ctx, format!("id_token: {it}")))?;
+    Ok(claims.members().clone())
+}
+
+/// What a provider gives for a code.
+pub(crate) async fn redeem_code<P: Platform>(
+    ctx: &Context<'_, P>,
+    endpoint: &HttpsUrl,
+    guard: &Guard,
+    (form, authorization): (String, Option<String>),
+) -> Result<ProviderAnswer, Stop> {
+    let inquiry = Inquiry {
+        url: endpoint.to_string(),
+        form: Some(form),
+        authorization,
+        max_bytes: limits::PROVIDER_ANSWER_BYTES as u64,
+    };
+    let answer = ctx.platform.upstream().inquire(&inquiry, guard, SECONDS);
+    let failed = |why: String| {
+        let told = Failure::Origin(format!("{endpoint}: {why}"));
+        log::unreachable(ctx, told)
+    };
+    let answer = answer.await.map_err(|error| failed(error.to_string()))?;
+    let (status, length) = (answer.status, answer.body.len());
+    if status >= 500 {
+        return Err(failed(format!("it answers with status {status}")));
+    }
+    if length > limits::PROVIDER_ANSWER_BYTES {
+        return Err(log::distrusted(
+            ctx,
+            format!("{endpoint}: its answer is too long"),
+        ));
+    }
+    let answer = ProviderAnswer::parse(&answer.body);
+    // GitHub answers 200 to everything.
+    if status != 200 || answer.error.is_some() {
+        let error = printable(answer.error.as_deref().unwrap_or_default());
+        let words = printable(answer.error_description.as_deref().unwrap_or_default());
+        return Err(log::distrusted(
+            ctx,
+            format!("{endpoint} answers {status} to a code: {error:?}: {words:?}"),
+        ));
+    }
+    Ok(answer)
+}
