@@ -6,6 +6,8 @@
 pub mod cache;
 mod concurrent;
 pub mod context;
+mod dispatch;
+mod endpoint;
 mod failure;
 mod handlers;
 pub mod host;

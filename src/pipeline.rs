@@ -1,37 +1,30 @@
-//! What every request goes through.
-
-use std::pin::Pin;
+//! What every request goes through: it is authenticated, authorised and handled, what it changed is audited, and how it
+//! was answered is logged.
 
 use terrace_core::api::route::{ADMIN_PREFIX, Route, is_fenced};
-use terrace_core::auth::access::{BadCredentials, Caller};
-use terrace_core::http::form::Query;
+use terrace_core::auth::access::{BadCredentials, Caller, Owner};
 use terrace_core::http::method::Method;
 use terrace_core::http::problem::Problem;
 use terrace_core::http::reply::Reply;
 use terrace_core::http::request_line::{Client, RequestLine};
-use terrace_core::limits;
-use terrace_core::model::oci::{Digest, RepositoryName};
 use terrace_core::model::own_hosts::OwnHosts;
-use terrace_core::oci::pushed::{PushedPath, PushedRequest};
+use terrace_core::model::package::Package;
 use terrace_core::oci::unauthorized;
-use terrace_core::read::{Asked, Begun, CONTENT_DIGEST, begin, refused, sized};
+use terrace_core::read::{Asked, Begun, Lookup, begin, refused, sized};
 
 use crate::context::Context;
+use crate::dispatch::dispatch;
+use crate::endpoint::{Access, Body, Endpoint, Errors, endpoint};
 use crate::failure::Failure;
-use crate::handlers::body::admin_body;
-use crate::handlers::oci::{blobs, manifests, referrers, session, uploads};
-use crate::handlers::{
-    archives, exchange, facts, garbage, health, keys, login, publish, reindex, status,
-    stored_archives, tokens,
-};
+use crate::handlers::body::whole;
+use crate::handlers::login::shared::failed;
+use crate::handlers::outcome::{Call, Entry, Handled};
 use crate::host::{Clock as _, Counted, Platform, Request};
-use crate::services::audit::{Change, answered};
+use crate::services::audit::Change;
 use crate::services::auth::Permission;
-use crate::services::pull::package;
 use crate::services::{audit, auth, reader};
-use crate::{handlers, services};
 
-/// Answers a request, and writes down how.
+/// Answers a request, and logs how.
 pub async fn handle<P: Platform, R>(ctx: &Context<'_, P>, request: R) -> Reply<P::Stream>
 where
     R: Request<Stream = P::Stream>,
@@ -64,6 +57,7 @@ where
     reply
 }
 
+/// Has the read machine answer a read, and a handler everything else. Returns what the route is called, too.
 async fn reply<P: Platform, R>(
     ctx: &Context<'_, P>,
     request: R,
@@ -96,196 +90,44 @@ where
             Some(refused) => refused,
             None => reply,
         },
-        Begun::Read(mut lookup) => {
+        Begun::Read(lookup) => {
             if let Some(token) = lookup.token
                 && let Some(refused) = auth::revoked(ctx, token, &request, &asked).await
             {
                 return (route, refused);
             }
-            if lookup.leads_to_bytes() {
-                lookup.set_range(request.header("range"));
-            }
-            let reply = reader::read(ctx, &lookup, request.origin()).await;
-            if let Some((package, version)) = lookup.download(reply.status) {
-                ctx.platform.count(&Counted {
-                    package,
-                    version,
-                    route,
-                    client,
-                });
-            }
-            reply
+            read(ctx, lookup, &request, route, client).await
         }
-        Begun::Other(Route::Health, method) => sized(health::health(ctx).await, method),
-        Begun::Other(Route::Exchange, _) => Box::pin(exchange::exchange(ctx, request)).await,
-        Begun::Other(route, method) if route.is_oci() => oci(ctx, route, method, request).await,
-        // Boxed: what signs people in would make every request larger.
-        Begun::Other(route, _) if route.is_login() => {
-            Box::pin(login::login(ctx, route, request)).await
-        }
-        Begun::Other(route, method) => {
-            let answered = write(ctx, route, method, request).await;
-            answered.unwrap_or_else(|failure| ctx.report(failure).reply())
-        }
+        Begun::Other(route, method) => serve(ctx, route, method, request).await,
     };
     (route, reply)
 }
 
-async fn write<P: Platform, R>(
+/// Answers a read, and counts the download that it may be.
+async fn read<P: Platform, R: Request>(
     ctx: &Context<'_, P>,
-    route: Route,
-    method: Method,
-    mut request: R,
-) -> Result<Reply<P::Stream>, Failure>
-where
-    R: Request<Stream = P::Stream>,
-{
-    if let Route::Archive(path) = route {
-        return archives::archive(ctx, &path, method, request).await;
-    }
-    if let Route::Pull(path) = route {
-        return package::answer(ctx, &path, request.origin()).await;
-    }
-    let own = OwnHosts::new(request.origin(), &ctx.config.hostnames);
-    let need = Permission::of(&route, method, &own);
-    let caller = auth::authorize(ctx, &request, &need).await?;
-    let body = match method {
-        Method::Put | Method::Post => admin_body(&mut request, most(&route)).await?,
-        _ => Vec::new(),
-    };
-    if !changes(&route, method) {
-        return administer(ctx, route, method, &caller, &body, &request).await;
-    }
-    let change = Change::new(caller.name(), &request, &body);
-    let done = administer(ctx, route, method, &caller, &body, &request);
-    let reply = match answered(method, done.await) {
-        Ok(reply) => reply,
-        Err(failure) => {
-            // What broke off may have changed something: whoever does not come again shall not pass unseen.
-            if failure.may_have_changed_something() {
-                audit::record(ctx, change, 503).await?;
-            }
-            return Err(failure);
-        }
-    };
-    // What is described first and sent later is a change then.
-    if reply.status != 202 {
-        let change = change.making(reply.header("location"));
-        audit::record(ctx, change, reply.status).await?;
-    }
-    Ok(reply)
-}
-
-/// What the admin routes do, for whoever may.
-async fn administer<P: Platform, R>(
-    ctx: &Context<'_, P>,
-    route: Route,
-    method: Method,
-    caller: &Caller,
-    body: &[u8],
+    mut lookup: Box<Lookup>,
     request: &R,
-) -> Result<Reply<P::Stream>, Failure>
-where
-    R: Request<Stream = P::Stream>,
-{
-    let origin = request.origin();
-    match (route, method) {
-        (Route::PublishProvider(address, version), _) => {
-            publish::provider(ctx, caller, (address, version), body, origin).await
-        }
-        (Route::MirroredRelease(address, version), Method::Get) => {
-            publish::describe_mirrored(ctx, address, version).await
-        }
-        (Route::MirroredRelease(address, version), _) => {
-            publish::mirrored(ctx, caller, (address, version), body, origin).await
-        }
-        (Route::PublishModule(address, version), _) => {
-            publish::module(ctx, caller, (address, version), body, origin).await
-        }
-        (Route::SigningKeys(namespace), Method::Put) => keys::add(ctx, &namespace, body).await,
-        (Route::SigningKeys(namespace), _) => keys::list(ctx, &namespace).await,
-        (Route::SigningKey(namespace, key_id), Method::Put) => {
-            let behind = Query(request.query()).value("behind");
-            let key = (&namespace, key_id);
-            keys::change_status(ctx, caller, key, body, behind.as_deref()).await
-        }
-        (Route::SigningKey(namespace, key_id), _) => keys::remove(ctx, &namespace, key_id).await,
-        (Route::Standing(package, _), Method::Get) => status::describe(ctx, &package).await,
-        (Route::Standing(package, version), _) => {
-            status::change(ctx, caller, package, version, body).await
-        }
-        (Route::Audit, _) => handlers::audit::list(ctx, request.query()).await,
-        (Route::Tokens, Method::Post) => tokens::create(ctx, caller, body).await,
-        (Route::Tokens, _) => tokens::list(ctx, request.query()).await,
-        (Route::Token(id), _) => services::tokens::revoke_known(ctx, id).await,
-        (Route::TokenRotation(id), _) => tokens::rotate(ctx, caller, id, body).await,
-        (
-            route @ (Route::Reindex
-            | Route::Verify
-            | Route::Facts
-            | Route::StoredArchives
-            | Route::Garbage),
-            method,
-        ) => operate(ctx, &route, method, body, request.query(), origin).await,
-        // Everything else has been answered before.
-        (
-            Route::Home
-            | Route::Discovery
-            | Route::Health
-            | Route::ProviderVersions(..)
-            | Route::ProviderVersion(..)
-            | Route::ProviderDownload(..)
-            | Route::ModuleVersions(..)
-            | Route::ModuleDownload(..)
-            | Route::ModuleNewest(..)
-            | Route::MirrorHome
-            | Route::MirrorVersions(..)
-            | Route::MirrorPackages(..)
-            | Route::OriginDiscovery(..)
-            | Route::OriginVersions(..)
-            | Route::OciBase
-            | Route::OciToken
-            | Route::OciCatalog
-            | Route::Oci(..)
-            | Route::Pushed(..)
-            | Route::Exchange
-            | Route::LoginStart
-            | Route::LoginCallback
-            | Route::LoginConsent
-            | Route::LoginToken
-            | Route::Archive(..)
-            | Route::Pull(..),
-            _,
-        ) => Err(Problem::NotFound("there is nothing here".to_owned()).into()),
+    route: &'static str,
+    client: &Client,
+) -> Reply<P::Stream> {
+    if lookup.leads_to_bytes() {
+        lookup.set_range(request.header("range"));
     }
+    let reply = reader::read(ctx, &lookup, request.origin()).await;
+    if let Some((package, version)) = lookup.download(reply.status) {
+        ctx.platform.count(&Counted {
+            package,
+            version,
+            route,
+            client,
+        });
+    }
+    reply
 }
 
-/// What answers an operator: boxed, since each is large, and rare.
-type Operation<'r, S> = Pin<Box<dyn Future<Output = Result<Reply<S>, Failure>> + 'r>>;
-
-/// Answers an operator.
-fn operate<'r, P: Platform>(
-    ctx: &'r Context<'_, P>,
-    route: &Route,
-    method: Method,
-    body: &'r [u8],
-    query: &'r str,
-    origin: &'r str,
-) -> Operation<'r, P::Stream> {
-    match (route, method) {
-        (Route::Facts, Method::Get) => Box::pin(facts::list(ctx, Query(query))),
-        (Route::StoredArchives, Method::Get) => {
-            Box::pin(stored_archives::list(ctx, Query(query), origin))
-        }
-        (Route::Facts, _) => Box::pin(facts::restore(ctx, body)),
-        (Route::StoredArchives, _) => Box::pin(stored_archives::ask_for_copies(ctx, body, origin)),
-        (Route::Reindex, _) => Box::pin(reindex::reindex(ctx, body)),
-        (Route::Verify, _) => Box::pin(stored_archives::verify(ctx, body)),
-        _ => Box::pin(garbage::change(ctx, body)),
-    }
-}
-
-async fn oci<P: Platform, R>(
+/// Answers everything that is no indexed read.
+async fn serve<P: Platform, R>(
     ctx: &Context<'_, P>,
     route: Route,
     method: Method,
@@ -294,113 +136,146 @@ async fn oci<P: Platform, R>(
 where
     R: Request<Stream = P::Stream>,
 {
+    let endpoint = endpoint(&route, method);
     let origin = request.origin().to_owned();
-    let answered = match route {
-        Route::OciBase => session::base(ctx, &request).await,
-        Route::OciToken => session::token(ctx, &request).await,
-        Route::Pushed(request_of) => pushed(ctx, request_of, method, request).await,
-        _ => Err(Problem::NotFound("there is nothing here".to_owned()).into()),
-    };
-    let reply = answered.unwrap_or_else(|failure| match ctx.report(failure) {
-        // Clients go by the challenge, which names where they came to.
-        Problem::Unauthorized(told) => Problem::Oci(unauthorized(&origin, &told)).oci_reply(),
-        problem => problem.oci_reply(),
-    });
+    let served = authorised(ctx, &endpoint, route, method, request).await;
+    let reply = served.unwrap_or_else(|failure| error(ctx, endpoint.errors, &origin, failure));
     sized(reply, method)
 }
 
-async fn pushed<P: Platform, R>(
+/// Authenticates and authorises the caller, has the body read and the request handled, and writes the audit log.
+async fn authorised<P: Platform, R>(
     ctx: &Context<'_, P>,
-    PushedRequest { repository, path }: PushedRequest,
+    endpoint: &Endpoint,
+    route: Route,
     method: Method,
-    request: R,
+    mut request: R,
 ) -> Result<Reply<P::Stream>, Failure>
 where
     R: Request<Stream = P::Stream>,
 {
-    if let PushedPath::Referrers(subject) = path {
-        return referrers::list(ctx, repository, subject, &request).await;
+    let caller = authorise(ctx, endpoint, &route, &request).await?;
+    let body = match endpoint.body {
+        Body::Whole(most) => whole(&mut request, most).await?,
+        Body::Ignored | Body::Handler => Vec::new(),
+    };
+    let change = endpoint
+        .is_audited
+        .then(|| Change::new(caller.name(), &request, &body));
+    let call = Call {
+        caller,
+        origin: request.origin().to_owned(),
+        query: request.query().to_owned(),
+        body,
+    };
+    let handled = dispatch(ctx, route, method, call, request).await;
+    if let Some(change) = change {
+        record(ctx, change, method, &handled).await?;
     }
-    if !ctx.config.access.has_root() {
-        let told = "nobody can push to this registry: TERRACE_ADMIN_TOKEN is not set";
-        return Err(Problem::Forbidden(told.to_owned()).into());
-    }
-    let owner = ctx.config.oci_providers.owner(&repository);
-    let caller = auth::authorize(ctx, &request, &Permission::Publish(owner)).await?;
-    let is_change = matches!(
-        (&path, method),
-        (PushedPath::Manifest(_), _) | (PushedPath::Blob(_), Method::Delete)
-    );
-    let change = Change::new(caller.name(), &request, &[]);
-    let done = change_pushed(ctx, &caller, repository, path, method, request);
-    if is_change {
-        let reply = match answered(method, done.await) {
-            Ok(reply) => reply,
-            Err(failure) => {
-                if failure.may_have_changed_something() {
-                    audit::record(ctx, change, 503).await?;
-                }
-                return Err(failure);
+    Ok(handled?.reply)
+}
+
+/// Returns the caller of an endpoint.
+///
+/// # Errors
+/// Why it may not.
+async fn authorise<P: Platform, R: Request>(
+    ctx: &Context<'_, P>,
+    endpoint: &Endpoint,
+    route: &Route,
+    request: &R,
+) -> Result<Caller, Failure> {
+    match endpoint.access {
+        Access::Anyone => Ok(Caller::Anonymous),
+        Access::Readers if !ctx.config.access.guards_reads() => Ok(Caller::Anonymous),
+        Access::Readers | Access::Known => auth::authenticate(ctx, request).await,
+        Access::Publishers | Access::Admins => {
+            if !ctx.config.access.has_root() {
+                return Err(nobody_may(endpoint.errors).into());
             }
-        };
-        let told = reply
-            .header(CONTENT_DIGEST)
-            .and_then(|it| Digest::parse(it).ok());
-        audit::record(
-            ctx,
-            change.of_content(told, reply.header("oci-tag")),
-            reply.status,
-        )
-        .await?;
-        return Ok(reply);
-    }
-    done.await
-}
-
-/// Uploads, pushes and deletes, for whoever may.
-async fn change_pushed<P: Platform, R>(
-    ctx: &Context<'_, P>,
-    caller: &Caller,
-    repository: RepositoryName,
-    path: PushedPath,
-    method: Method,
-    request: R,
-) -> Result<Reply<P::Stream>, Failure>
-where
-    R: Request<Stream = P::Stream>,
-{
-    match (path, method) {
-        (PushedPath::Uploads, _) => uploads::begin(ctx, caller, repository, request).await,
-        (PushedPath::Upload(id), Method::Patch) => {
-            uploads::append(ctx, &repository, id, request).await
-        }
-        (PushedPath::Upload(id), Method::Put) => {
-            uploads::complete(ctx, caller, &repository, id, request).await
-        }
-        (PushedPath::Upload(id), Method::Delete) => uploads::cancel(ctx, &repository, id).await,
-        (PushedPath::Upload(id), _) => uploads::describe(ctx, &repository, id).await,
-        (PushedPath::Blob(digest), _) => blobs::delete(ctx, repository, digest).await,
-        (PushedPath::Manifest(name), Method::Delete) => {
-            manifests::delete(ctx, repository, name).await
-        }
-        (PushedPath::Manifest(name), _) => manifests::push(ctx, repository, name, request).await,
-        (PushedPath::Tags | PushedPath::Referrers(_), _) => {
-            Err(Problem::NotFound("there is nothing here".to_owned()).into())
+            let own = OwnHosts::new(request.origin(), &ctx.config.hostnames);
+            let owner = match endpoint.access {
+                Access::Publishers => owner(ctx, route, &own),
+                _ => None,
+            };
+            let permission = owner.map_or(Permission::Admin, Permission::Publish);
+            auth::authorize(ctx, request, &permission).await
         }
     }
 }
 
-/// Whether what is asked for may change what the registry is, so that it is written down. Who verifies
-/// changes nothing, and who asks how to send a copy has sent none.
-fn changes(route: &Route, method: Method) -> bool {
-    let asks = matches!(route, Route::Verify | Route::StoredArchives);
-    !asks && !matches!(method, Method::Get | Method::Head)
-}
-
-/// How long the body of an admin request may be.
-pub(crate) fn most(route: &Route) -> u64 {
+/// Returns whose the thing is that a route publishes or changes.
+fn owner<P: Platform>(ctx: &Context<'_, P>, route: &Route, own: &OwnHosts<'_>) -> Option<Owner> {
     match route {
-        Route::Facts => limits::RESTORE_BODY_BYTES,
-        _ => limits::ADMIN_BODY_BYTES,
+        Route::PublishProvider(address, _) => Some(Owner::of(&Package::Provider(address.clone()))),
+        Route::PublishModule(address, _) => Some(Owner::of(&Package::Module(address.clone()))),
+        Route::MirroredRelease(address, _) => Some(Owner::of(&own.package(address.clone()))),
+        Route::Standing(package, _) => Some(Owner::of(package)),
+        Route::SigningKeys(namespace) => Some(Owner::of_namespace(namespace.as_str())),
+        Route::Pushed(pushed) => {
+            let providers = &ctx.config.oci_providers;
+            Some(providers.owner(&pushed.repository))
+        }
+        _ => None,
+    }
+}
+
+/// Returns why nobody may change anything in a registry without an admin token.
+fn nobody_may(errors: Errors) -> Problem {
+    match errors {
+        Errors::Oci => Problem::Forbidden(
+            "nobody can push to this registry: TERRACE_ADMIN_TOKEN is not set".to_owned(),
+        ),
+        Errors::Json | Errors::OAuth => Problem::NotFound(
+            "this registry has no admin routes: TERRACE_ADMIN_TOKEN is not set".to_owned(),
+        ),
+    }
+}
+
+/// Writes the entry of a change into the audit log: also of one that broke off, since whoever does not come again shall
+/// not pass unseen, and of one that found nothing left to do, since it may have come again because the entry could not
+/// be written.
+async fn record<P: Platform>(
+    ctx: &Context<'_, P>,
+    change: Change,
+    method: Method,
+    handled: &Handled<P::Stream>,
+) -> Result<(), Failure> {
+    let (change, status) = match handled {
+        Ok(outcome) => {
+            let change = match &outcome.entry {
+                Entry::None => return Ok(()),
+                Entry::Request => change,
+                Entry::Makes(path) => change.making(path),
+                Entry::Content(digest, tags) => change.of_content(*digest, tags),
+                Entry::SignIn { by, makes } => change.by(by.clone()).making(makes),
+            };
+            (change, outcome.reply.status)
+        }
+        Err(Failure::Problem(problem)) => match (method, problem.status()) {
+            (Method::Delete, status @ 404) | (Method::Post, status @ 409) => (change, status),
+            _ => return Ok(()),
+        },
+        Err(failure) if failure.may_have_changed_something() => (change, 503),
+        Err(_) => return Ok(()),
+    };
+    audit::record(ctx, change, status).await
+}
+
+/// Returns the answer to a failure, in the form that the clients of the endpoint read.
+fn error<P: Platform>(
+    ctx: &Context<'_, P>,
+    errors: Errors,
+    origin: &str,
+    failure: Failure,
+) -> Reply<P::Stream> {
+    match errors {
+        Errors::Json => ctx.report(failure).reply(),
+        Errors::OAuth => failed(ctx, failure),
+        Errors::Oci => match ctx.report(failure) {
+            // Clients go by the challenge, which names where they came to.
+            Problem::Unauthorized(told) => Problem::Oci(unauthorized(origin, &told)).oci_reply(),
+            problem => problem.oci_reply(),
+        },
     }
 }

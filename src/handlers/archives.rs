@@ -1,6 +1,5 @@
 //! Archives behind Worker-signed URLs: streamed natively between the client and the bucket.
 
-use terrace_core::http::method::Method;
 use terrace_core::http::problem::Problem;
 use terrace_core::http::range::{self, Wanted};
 use terrace_core::http::reply::{Body, CachePolicy, Reply};
@@ -12,36 +11,35 @@ use terrace_presign::SignedMethod;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::handlers::body::content_length;
+use crate::handlers::outcome::Handled;
 use crate::host::{Archives as _, Clock as _, Payload, Platform, Request, Stored};
 
-pub(crate) async fn archive<P: Platform, R>(
+/// Tells how long an archive is.
+pub(crate) async fn describe<P: Platform>(
     ctx: &Context<'_, P>,
-    path: &SignedPath,
-    method: Method,
+    path: SignedPath,
+) -> Handled<P::Stream> {
+    check(ctx, &path, SignedMethod::Get, 0)?;
+    let head = ctx.platform.archives().head(path.object).await?;
+    let head = head.ok_or_else(gone)?;
+    Ok(described(&path, head.size).into())
+}
+
+/// Sends an archive, or the part of it that a client asks for.
+pub(crate) async fn send<P: Platform, R: Request>(
+    ctx: &Context<'_, P>,
+    path: SignedPath,
     request: R,
-) -> Result<Reply<P::Stream>, Failure>
-where
-    R: Request<Stream = P::Stream>,
-{
-    match method {
-        Method::Put => receive(ctx, path, request).await,
-        Method::Head => {
-            check(ctx, path, SignedMethod::Get, 0)?;
-            let head = ctx.platform.archives().head(path.object).await?;
-            let head = head.ok_or_else(gone)?;
-            Ok(described(path, head.size))
-        }
-        Method::Get => {
-            check(ctx, path, SignedMethod::Get, 0)?;
-            if let Some(range) = request.header("range") {
-                return part(ctx, path, &range).await;
-            }
-            let opened = ctx.platform.archives().open(path.object).await?;
-            let (size, stream) = opened.ok_or_else(gone)?;
-            Ok(described(path, size).with_body(Body::Stream(stream)))
-        }
-        Method::Delete | Method::Patch | Method::Post => Err(gone().into()),
+) -> Handled<P::Stream> {
+    check(ctx, &path, SignedMethod::Get, 0)?;
+    if let Some(range) = request.header("range") {
+        return Ok(part(ctx, &path, &range).await?.into());
     }
+    let opened = ctx.platform.archives().open(path.object).await?;
+    let (size, stream) = opened.ok_or_else(gone)?;
+    Ok(described(&path, size)
+        .with_body(Body::Stream(stream))
+        .into())
 }
 
 /// What a client asks for that goes on with a download.
@@ -74,11 +72,12 @@ async fn part<P: Platform>(
         .with_body(Body::Stream(stream)))
 }
 
-async fn receive<P: Platform, R>(
+/// Stores an archive.
+pub(crate) async fn receive<P: Platform, R>(
     ctx: &Context<'_, P>,
-    path: &SignedPath,
+    path: SignedPath,
     mut request: R,
-) -> Result<Reply<P::Stream>, Failure>
+) -> Handled<P::Stream>
 where
     R: Request<Stream = P::Stream>,
 {
@@ -86,13 +85,13 @@ where
     if size > limits::WORKER_BODY_BYTES {
         return Err(Problem::TooLarge(limits::WORKER_BODY_BYTES).into());
     }
-    check(ctx, path, SignedMethod::Put, size)?;
+    check(ctx, &path, SignedMethod::Put, size)?;
     let Some(stream) = request.stream() else {
         return Err(Problem::BadRequest("the body is missing".to_owned()).into());
     };
     let archives = ctx.platform.archives();
     match archives.store(path.object, Payload::Stream(stream)).await? {
-        Stored::Yes => Ok(Reply::new(201, CachePolicy::NoStore)),
+        Stored::Yes => Ok(Reply::new(201, CachePolicy::NoStore).into()),
         Stored::DigestMismatch => Err(Problem::Invalid(vec![format!(
             "the body does not have the digest {}",
             path.object.digest()

@@ -2,24 +2,20 @@
 
 use futures_util::future::join_all;
 use terrace_core::api::admin::AuditPage;
-use terrace_core::http::form::Query;
-use terrace_core::http::reply::Reply;
 use terrace_core::limits;
 use terrace_core::storage::key::{AUDIT, FactKey};
 
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::handlers::outcome::{Call, Handled};
 use crate::host::{Facts as _, ListedFact, Platform};
 use crate::json;
 use crate::services::audit;
 use crate::services::audit::AT;
 
 /// Entries as they are stored, ascending, behind the one with this number.
-pub(crate) async fn list<P: Platform>(
-    ctx: &Context<'_, P>,
-    query: &str,
-) -> Result<Reply<P::Stream>, Failure> {
-    let query = Query(query);
+pub(crate) async fn list<P: Platform>(ctx: &Context<'_, P>, call: Call) -> Handled<P::Stream> {
+    let query = call.query();
     let number = |name| query.value(name).and_then(|text| text.parse::<u64>().ok());
     let behind = number("behind").map(|number| format!("{number:012}"));
     let since = number("since").unwrap_or_default();
@@ -44,12 +40,13 @@ pub(crate) async fn list<P: Platform>(
     let entries = entries.collect::<Result<Vec<String>, Failure>>()?;
     let last = page.facts.last().filter(|_| page.is_cut);
     let next = last.and_then(|fact| fact.name.parse().ok());
-    json::reply(
+    Ok(json::reply(
         200,
         &AuditPage {
             entries,
             next,
             newest,
         },
-    )
+    )?
+    .into())
 }

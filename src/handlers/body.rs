@@ -17,8 +17,8 @@ pub(crate) fn content_length<R: Request>(request: &R) -> Result<u64, Problem> {
     })
 }
 
-/// The body of an admin request, which is small.
-pub(crate) async fn admin_body<R: Request>(request: &mut R, most: u64) -> Result<Vec<u8>, Failure> {
+/// The body of a request, whole: it is small.
+pub(crate) async fn whole<R: Request>(request: &mut R, most: u64) -> Result<Vec<u8>, Failure> {
     if content_length(request)? > most {
         return Err(Problem::TooLarge(most).into());
     }

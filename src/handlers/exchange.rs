@@ -7,6 +7,7 @@ use terrace_core::limits;
 
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::handlers::outcome::Handled;
 use crate::host::{Clock as _, Platform, Request};
 use crate::services::issuer::KeysAt;
 use crate::services::{auth, issuer};
@@ -31,14 +32,14 @@ impl From<Failure> for Denied {
     }
 }
 
+/// Exchanges the token that a CI has given a job for one of ours.
 pub(crate) async fn exchange<P: Platform, R: Request>(
     ctx: &Context<'_, P>,
     mut request: R,
-) -> Reply<P::Stream> {
-    match exchanged(ctx, &mut request).await {
-        Ok(reply) => reply,
-        Err(error) => error.reply(),
-    }
+) -> Handled<P::Stream> {
+    let exchanged = exchanged(ctx, &mut request).await;
+    let reply = exchanged.unwrap_or_else(|error| error.reply());
+    Ok(reply.into())
 }
 
 /// What is given is stored nowhere. Its id is in the log, by which it can be revoked.

@@ -4,15 +4,14 @@ use std::collections::BTreeMap;
 
 use futures_util::future::join_all;
 use terrace_core::api::admin::{FactBody, FactsAnswer, RefusedFact, RestoreAnswer, RestoreBody};
-use terrace_core::http::form::Query;
 use terrace_core::http::problem::Problem;
-use terrace_core::http::reply::Reply;
 use terrace_core::limits;
 use terrace_core::storage::key::{FactKey, IndexKey, PASSING};
 
 use crate::context::{Context, Task};
 use crate::failure::Failure;
 use crate::handlers::body::{BEHIND, check_count};
+use crate::handlers::outcome::{Call, Handled};
 use crate::host::{Facts as _, Platform};
 use crate::json;
 use crate::services::restore::Outcome;
@@ -34,10 +33,8 @@ enum ReadFact {
 }
 
 /// Documents as they are stored. None of them holds a secret.
-pub(crate) async fn list<P: Platform>(
-    ctx: &Context<'_, P>,
-    query: Query<'_>,
-) -> Result<Reply<P::Stream>, Failure> {
+pub(crate) async fn list<P: Platform>(ctx: &Context<'_, P>, call: Call) -> Handled<P::Stream> {
+    let query = call.query();
     let prefix = query.value("prefix").unwrap_or_default();
     let behind = query.value("behind");
     let (keys, is_cut) = fact_keys(ctx, &prefix, behind.as_deref()).await?;
@@ -65,7 +62,7 @@ pub(crate) async fn list<P: Platform>(
         }
     }
     answer.next = last.filter(|last| is_cut || Some(last) != keys.last());
-    json::reply(200, &answer)
+    Ok(json::reply(200, &answer)?.into())
 }
 
 /// The keys of some facts, and whether there are more.
@@ -130,11 +127,8 @@ async fn fact<P: Platform>(ctx: &Context<'_, P>, text: &str) -> Result<ReadFact,
 }
 
 /// `PUT /admin/v1/facts`
-pub(crate) async fn restore<P: Platform>(
-    ctx: &Context<'_, P>,
-    body: &[u8],
-) -> Result<Reply<P::Stream>, Failure> {
-    let RestoreBody { facts } = json::parse(body)?;
+pub(crate) async fn restore<P: Platform>(ctx: &Context<'_, P>, call: Call) -> Handled<P::Stream> {
+    let RestoreBody { facts } = json::parse(&call.body)?;
     check_count(facts.len(), limits::RESTORED_AT_ONCE)?;
     let look = garbage::fence(ctx).await?;
     let mut answer = RestoreAnswer::default();
@@ -155,5 +149,5 @@ pub(crate) async fn restore<P: Platform>(
         }
         refresh::mark(ctx, &key).await?;
     }
-    json::reply(200, &answer)
+    Ok(json::reply(200, &answer)?.into())
 }

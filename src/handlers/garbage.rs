@@ -2,23 +2,19 @@
 
 use terrace_core::api::admin::{GarbageAnswer, GarbageBody, MarkedBody};
 use terrace_core::http::problem::Problem;
-use terrace_core::http::reply::Reply;
 use terrace_core::limits;
 use terrace_core::storage::key::{ArchiveKey, BytesKey};
 
 use crate::context::Context;
-use crate::failure::Failure;
 use crate::handlers::body::check_count;
+use crate::handlers::outcome::{Call, Handled};
 use crate::host::Platform;
 use crate::json;
 use crate::services::garbage;
 
 /// `POST /admin/v1/garbage`: whoever asks has looked at every release.
-pub(crate) async fn change<P: Platform>(
-    ctx: &Context<'_, P>,
-    body: &[u8],
-) -> Result<Reply<P::Stream>, Failure> {
-    let GarbageBody { mark, keep, remove } = json::parse(body)?;
+pub(crate) async fn change<P: Platform>(ctx: &Context<'_, P>, call: Call) -> Handled<P::Stream> {
+    let GarbageBody { mark, keep, remove } = json::parse(&call.body)?;
     let count = mark.len() + keep.len() + remove.len();
     check_count(count, limits::GARBAGE_AT_ONCE)?;
     // All of them first: what is refused changes nothing.
@@ -56,7 +52,7 @@ pub(crate) async fn change<P: Platform>(
         };
         list.push(text);
     }
-    json::reply(200, &answer)
+    Ok(json::reply(200, &answer)?.into())
 }
 
 pub(crate) fn archive(text: &str) -> Result<ArchiveKey, Problem> {

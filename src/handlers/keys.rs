@@ -1,7 +1,6 @@
 //! Signing keys, managed.
 
 use terrace_core::api::admin::{KeyChangeAnswer, SigningKeysDocument, StandingBody};
-use terrace_core::auth::access::Caller;
 use terrace_core::http::problem::Problem;
 use terrace_core::http::reply::{CachePolicy, Reply};
 use terrace_core::limits;
@@ -11,7 +10,7 @@ use terrace_core::storage::release::SigningKeyDocument;
 use terrace_openpgp::{KeyId, parse_signing_keys};
 
 use crate::context::Context;
-use crate::failure::Failure;
+use crate::handlers::outcome::{Call, Handled};
 use crate::handlers::status::ACTIVE;
 use crate::host::{Clock as _, Platform};
 use crate::json;
@@ -19,18 +18,18 @@ use crate::services::{indexer, keys};
 
 pub(crate) async fn list<P: Platform>(
     ctx: &Context<'_, P>,
-    namespace: &Namespace,
-) -> Result<Reply<P::Stream>, Failure> {
-    let (document, _) = keys::document(ctx, namespace).await?;
-    Ok(answer(200, &document))
+    namespace: Namespace,
+) -> Handled<P::Stream> {
+    let (document, _) = keys::document(ctx, &namespace).await?;
+    Ok(answer(200, &document).into())
 }
 
 pub(crate) async fn add<P: Platform>(
     ctx: &Context<'_, P>,
-    namespace: &Namespace,
-    body: &[u8],
-) -> Result<Reply<P::Stream>, Failure> {
-    let text = std::str::from_utf8(body).map_err(|_| {
+    call: Call,
+    namespace: Namespace,
+) -> Handled<P::Stream> {
+    let text = std::str::from_utf8(&call.body).map_err(|_| {
         Problem::BadRequest("the body is not text: send the key in ASCII armour".to_owned())
     })?;
     let added: Vec<SigningKeyDocument> = parse_signing_keys(text)
@@ -38,17 +37,17 @@ pub(crate) async fn add<P: Platform>(
         .iter()
         .map(SigningKeyDocument::from)
         .collect();
-    let changed = keys::change(ctx, namespace, &|document| add_to(document, &added)).await?;
-    Ok(answer(200, &changed))
+    let changed = keys::change(ctx, &namespace, &|document| add_to(document, &added)).await?;
+    Ok(answer(200, &changed).into())
 }
 
 pub(crate) async fn remove<P: Platform>(
     ctx: &Context<'_, P>,
-    namespace: &Namespace,
+    namespace: Namespace,
     key_id: KeyId,
-) -> Result<Reply<P::Stream>, Failure> {
+) -> Handled<P::Stream> {
     let key_id = key_id.to_string();
-    let changed = keys::change(ctx, namespace, &|document| {
+    let changed = keys::change(ctx, &namespace, &|document| {
         let before = document.keys.len();
         document.keys.retain(|key| key.key_id != key_id);
         if document.keys.len() == before {
@@ -58,19 +57,19 @@ pub(crate) async fn remove<P: Platform>(
         Ok(true)
     })
     .await?;
-    Ok(answer(200, &changed))
+    Ok(answer(200, &changed).into())
 }
 
 /// Says that a key is retired or revoked, or takes that back, and makes the indices of what it has
 /// signed what follows: some of them, and the answer tells where to go on.
 pub(crate) async fn change_status<P: Platform>(
     ctx: &Context<'_, P>,
-    caller: &Caller,
-    (namespace, key_id): (&Namespace, KeyId),
-    body: &[u8],
-    behind: Option<&str>,
-) -> Result<Reply<P::Stream>, Failure> {
-    let StandingBody { state, reason } = json::parse(body)?;
+    call: Call,
+    namespace: Namespace,
+    key_id: KeyId,
+) -> Handled<P::Stream> {
+    let behind = call.query().value("behind");
+    let StandingBody { state, reason } = json::parse(&call.body)?;
     let invalid = |error: &dyn ToString| Problem::Invalid(vec![error.to_string()]);
     let reason: Reason = reason.parse().map_err(|error| invalid(&error))?;
     let state: Option<KeyState> = match state.as_str() {
@@ -82,9 +81,9 @@ pub(crate) async fn change_status<P: Platform>(
         state,
         reason,
         at: ctx.platform.clock().now().0,
-        by: caller.name(),
+        by: call.caller.name(),
     });
-    keys::change(ctx, namespace, &|document| {
+    keys::change(ctx, &namespace, &|document| {
         let is_known = document.keys.iter().any(|key| key.key_id == key_id);
         let before = document.statements.get(&key_id);
         if !is_known && before.is_none() {
@@ -106,9 +105,9 @@ pub(crate) async fn change_status<P: Platform>(
         Ok(changes)
     })
     .await?;
-    let next = indexer::refresh_signed_by(ctx, namespace, &key_id, behind).await?;
-    let (keys, _) = keys::document(ctx, namespace).await?;
-    json::reply(200, &KeyChangeAnswer { keys, next })
+    let next = indexer::refresh_signed_by(ctx, &namespace, &key_id, behind.as_deref()).await?;
+    let (keys, _) = keys::document(ctx, &namespace).await?;
+    Ok(json::reply(200, &KeyChangeAnswer { keys, next })?.into())
 }
 
 /// Adds keys; one that is there is replaced, since its owner may have prolonged it.

@@ -4,7 +4,6 @@ use terrace_core::api::admin::MirroredBody;
 use terrace_core::api::admin::{
     MirrorBody, ModuleBody, ProviderBody, PublishAnswer, Published as PublishedBody,
 };
-use terrace_core::auth::access::Caller;
 use terrace_core::http::problem::Problem;
 use terrace_core::http::reply::{CachePolicy, Reply};
 use terrace_core::model::address::{MirroredAddress, ModuleAddress, ProviderAddress};
@@ -20,6 +19,7 @@ use terrace_core::storage::release::Release;
 
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::handlers::outcome::{Call, Entry, Handled, Outcome};
 use crate::host::{Clock as _, Platform};
 use crate::json;
 use crate::services::publisher::Published;
@@ -28,42 +28,40 @@ use crate::services::{archives, origins, publisher, releases, staging};
 
 pub(crate) async fn provider<P: Platform>(
     ctx: &Context<'_, P>,
-    caller: &Caller,
-    (address, version): (ProviderAddress, Version),
-    body: &[u8],
-    origin: &str,
-) -> Result<Reply<P::Stream>, Failure> {
-    let body: ProviderBody = json::parse_described(body)?;
+    call: Call,
+    address: ProviderAddress,
+    version: Version,
+) -> Handled<P::Stream> {
+    let body: ProviderBody = json::parse_described(&call.body)?;
     let publication =
         ProviderPublication::parse(address, version, &body).map_err(Problem::Invalid)?;
-    publish(ctx, caller, &Publication::Provider(publication), origin).await
+    publish(ctx, &call, &Publication::Provider(publication)).await
 }
 
 pub(crate) async fn mirrored<P: Platform>(
     ctx: &Context<'_, P>,
-    caller: &Caller,
-    (address, version): (MirroredAddress, Version),
-    body: &[u8],
-    origin: &str,
-) -> Result<Reply<P::Stream>, Failure> {
-    if OwnHosts::new(origin, &ctx.config.hostnames).include(&address.hostname) {
+    call: Call,
+    address: MirroredAddress,
+    version: Version,
+) -> Handled<P::Stream> {
+    if OwnHosts::new(&call.origin, &ctx.config.hostnames).include(&address.hostname) {
         let MirroredAddress { hostname, provider } = address;
         return Err(Problem::BadRequest(format!(
             "{hostname} is this registry itself: publish {provider} here, and its mirror has it"
         ))
         .into());
     }
-    let body: MirrorBody = json::parse_described(body)?;
+    let body: MirrorBody = json::parse_described(&call.body)?;
     let now = ctx.platform.clock().now();
     let publication =
         MirrorPublication::parse(address, version, &body, now).map_err(Problem::Invalid)?;
     let key = publication.signing_key().cloned();
     let address = publication.address.clone();
-    let reply = publish(ctx, caller, &Publication::Mirror(publication), origin).await?;
-    if let Some(key) = key.filter(|_| reply.status != 202) {
+    let outcome = publish(ctx, &call, &Publication::Mirror(publication)).await?;
+    if let Some(key) = key.filter(|_| outcome.reply.status != 202) {
         origins::trust_key(ctx, &address, &key).await?;
     }
-    Ok(reply)
+    Ok(outcome)
 }
 
 /// What is mirrored of a version, so that nobody sends it again.
@@ -71,14 +69,14 @@ pub(crate) async fn describe_mirrored<P: Platform>(
     ctx: &Context<'_, P>,
     address: MirroredAddress,
     version: Version,
-) -> Result<Reply<P::Stream>, Failure> {
+) -> Handled<P::Stream> {
     let missing = Problem::NotFound(format!("{address} {version} is not mirrored"));
     let package = Package::Mirrored(address);
     let stored = releases::stored(ctx, &package, &version).await?;
     match stored.map(|stored| stored.release) {
         Some(Release::Mirrored(release)) => {
             let text = json::text(&MirroredBody::from(&release))?;
-            Ok(Reply::json(200, CachePolicy::NoStore, text))
+            Ok(Reply::json(200, CachePolicy::NoStore, text).into())
         }
         _ => Err(missing.into()),
     }
@@ -86,37 +84,37 @@ pub(crate) async fn describe_mirrored<P: Platform>(
 
 pub(crate) async fn module<P: Platform>(
     ctx: &Context<'_, P>,
-    caller: &Caller,
-    (address, version): (ModuleAddress, Version),
-    body: &[u8],
-    origin: &str,
-) -> Result<Reply<P::Stream>, Failure> {
-    let body: ModuleBody = json::parse_described(body)?;
+    call: Call,
+    address: ModuleAddress,
+    version: Version,
+) -> Handled<P::Stream> {
+    let body: ModuleBody = json::parse_described(&call.body)?;
     let publication =
         ModulePublication::parse(address, version, &body).map_err(Problem::Invalid)?;
-    publish(ctx, caller, &Publication::Module(publication), origin).await
+    publish(ctx, &call, &Publication::Module(publication)).await
 }
 
 async fn publish<P: Platform>(
     ctx: &Context<'_, P>,
-    caller: &Caller,
+    call: &Call,
     publication: &Publication,
-    origin: &str,
-) -> Result<Reply<P::Stream>, Failure> {
-    let must_bring = staging::requires_upload(ctx, caller);
+) -> Handled<P::Stream> {
+    let must_bring = staging::requires_upload(ctx, &call.caller);
     match publisher::publish(ctx, publication, must_bring).await? {
         Published::Whole { creates, warnings } => {
             if must_bring {
                 staging::discard_later(ctx, publication);
             }
-            Ok(published(publication, creates, warnings))
+            Ok(published(publication, creates, warnings).into())
         }
         Published::Lacks(missing) => {
             let object = |archive: &ExpectedArchive| match must_bring {
                 true => key(publication, archive).into(),
                 false => archive.key.into(),
             };
-            ask_for(ctx, &missing, &object, origin)
+            let reply = ask_for(ctx, &missing, &object, &call.origin)?;
+            // It is a change when it is sent.
+            Ok(Outcome::new(reply, Entry::None))
         }
     }
 }

@@ -2,30 +2,26 @@
 
 use terrace_core::api::admin::ReindexBody;
 use terrace_core::http::problem::Problem;
-use terrace_core::http::reply::Reply;
 use terrace_core::limits;
 use terrace_core::maintenance::repair::{Position, Section};
 use terrace_core::model::package::Package;
 use terrace_core::storage::key::FactKey;
 
 use crate::context::Context;
-use crate::failure::Failure;
 use crate::handlers::body::check_count;
+use crate::handlers::outcome::{Call, Handled};
 use crate::host::Platform;
 use crate::json;
 use crate::services::repair::step::Step;
 use crate::services::repair::walk;
 
 /// `POST /admin/v1/reindex`
-pub(crate) async fn reindex<P: Platform>(
-    ctx: &Context<'_, P>,
-    body: &[u8],
-) -> Result<Reply<P::Stream>, Failure> {
+pub(crate) async fn reindex<P: Platform>(ctx: &Context<'_, P>, call: Call) -> Handled<P::Stream> {
     let ReindexBody {
         behind,
         package,
         accept_loss,
-    } = json::parse(body)?;
+    } = json::parse(&call.body)?;
     let only = match &package {
         None => None,
         Some(text) => Some(Package::parse_address(text).ok_or_else(|| {
@@ -57,5 +53,5 @@ pub(crate) async fn reindex<P: Platform>(
     let mut step = Step::new(only, position, operations);
     step.accepted = accepted;
     walk::walk(ctx, &mut step).await?;
-    json::reply(200, &step.report)
+    Ok(json::reply(200, &step.report)?.into())
 }

@@ -1,16 +1,14 @@
 //! The status of releases and packages, described and changed.
 
 use terrace_core::api::admin::StandingBody;
-use terrace_core::auth::access::Caller;
 use terrace_core::http::problem::Problem;
-use terrace_core::http::reply::Reply;
 use terrace_core::model::package::Package;
 use terrace_core::model::status::{Reason, State, Statement};
 use terrace_core::model::version::Version;
 use terrace_core::storage::key::FactKey;
 
 use crate::context::Context;
-use crate::failure::Failure;
+use crate::handlers::outcome::{Call, Handled};
 use crate::host::{Clock as _, Facts as _, Platform};
 use crate::json;
 use crate::services::oci::indexer as oci_indexer;
@@ -21,21 +19,20 @@ pub(crate) const ACTIVE: &str = "active";
 
 pub(crate) async fn describe<P: Platform>(
     ctx: &Context<'_, P>,
-    package: &Package,
-) -> Result<Reply<P::Stream>, Failure> {
-    json::reply(200, &status::of_package(ctx, package).await?)
+    package: Package,
+) -> Handled<P::Stream> {
+    Ok(json::reply(200, &status::of_package(ctx, &package).await?)?.into())
 }
 
 /// Says something of a package, or of one of its versions. The fact comes first; what follows from it
 /// is made again by the same request.
 pub(crate) async fn change<P: Platform>(
     ctx: &Context<'_, P>,
-    caller: &Caller,
+    call: Call,
     package: Package,
     version: Option<Version>,
-    body: &[u8],
-) -> Result<Reply<P::Stream>, Failure> {
-    let StandingBody { state, reason } = json::parse(body)?;
+) -> Handled<P::Stream> {
+    let StandingBody { state, reason } = json::parse(&call.body)?;
     let invalid = |error: &dyn ToString| Problem::Invalid(vec![error.to_string()]);
     let reason: Reason = reason.parse().map_err(|error| invalid(&error))?;
     let state: Option<State> = match state.as_str() {
@@ -67,10 +64,10 @@ pub(crate) async fn change<P: Platform>(
         state,
         reason,
         at: ctx.platform.clock().now().0,
-        by: caller.name(),
+        by: call.caller.name(),
     });
     let said = (version.as_ref(), statement);
-    let standings = status::put(ctx, caller, &package, said).await?;
+    let standings = status::put(ctx, &call.caller, &package, said).await?;
     let change = FactKey::Change(package.clone());
     refresh::mark(ctx, &change).await?;
     if let Some(release) = &release {
@@ -80,5 +77,5 @@ pub(crate) async fn change<P: Platform>(
     if let (Package::Mirrored(address), Some(version)) = (&package, &version) {
         oci_indexer::refresh_versions(ctx, address, version).await?;
     }
-    json::reply(200, &standings)
+    Ok(json::reply(200, &standings)?.into())
 }

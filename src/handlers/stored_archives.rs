@@ -4,25 +4,21 @@ use terrace_core::api::admin::{
     StoredAnswer, StoredArchive, UploadBody, UploadsAnswer, UploadsBody, VerifyAnswer, VerifyBody,
     WrongBytes,
 };
-use terrace_core::http::form::Query;
 use terrace_core::http::problem::Problem;
-use terrace_core::http::reply::Reply;
 use terrace_core::limits;
 use terrace_core::storage::key::{ARCHIVES, BLOBS, BytesKey};
 
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::handlers::body::{BEHIND, check_count};
+use crate::handlers::outcome::{Call, Handled};
 use crate::host::{Archives as _, BytesPage, Clock as _, Platform};
 use crate::json;
 use crate::services::{archives, garbage};
 
 /// Stored bytes, with where to fetch them from if that is asked for.
-pub(crate) async fn list<P: Platform>(
-    ctx: &Context<'_, P>,
-    query: Query<'_>,
-    origin: &str,
-) -> Result<Reply<P::Stream>, Failure> {
+pub(crate) async fn list<P: Platform>(ctx: &Context<'_, P>, call: Call) -> Handled<P::Stream> {
+    let query = call.query();
     let with_urls = match query.value("urls").as_deref() {
         None | Some("false") => false,
         Some("true") => true,
@@ -59,18 +55,15 @@ pub(crate) async fn list<P: Platform>(
             key,
             size: object.size,
             stored_at: object.stored_at.0,
-            url: urls.map(|urls| urls.download(origin, bytes, now)),
+            url: urls.map(|urls| urls.download(&call.origin, bytes, now)),
         });
     }
-    json::reply(200, &answer)
+    Ok(json::reply(200, &answer)?.into())
 }
 
 /// Hashes stored bytes again, natively: they do not enter wasm.
-pub(crate) async fn verify<P: Platform>(
-    ctx: &Context<'_, P>,
-    body: &[u8],
-) -> Result<Reply<P::Stream>, Failure> {
-    let VerifyBody { behind } = json::parse(body)?;
+pub(crate) async fn verify<P: Platform>(ctx: &Context<'_, P>, call: Call) -> Handled<P::Stream> {
+    let VerifyBody { behind } = json::parse(&call.body)?;
     let most = limits::VERIFIED_AT_ONCE;
     let listed = list_stored(ctx, behind.as_deref(), most).await?;
     let mut answer = VerifyAnswer {
@@ -97,16 +90,15 @@ pub(crate) async fn verify<P: Platform>(
             answer.wrong.push(WrongBytes { key: text, digest });
         }
     }
-    json::reply(200, &answer)
+    Ok(json::reply(200, &answer)?.into())
 }
 
 /// Tells how to send those bytes of a copy that are not stored.
 pub(crate) async fn ask_for_copies<P: Platform>(
     ctx: &Context<'_, P>,
-    body: &[u8],
-    origin: &str,
-) -> Result<Reply<P::Stream>, Failure> {
-    let UploadsBody { archives } = json::parse(body)?;
+    call: Call,
+) -> Handled<P::Stream> {
+    let UploadsBody { archives } = json::parse(&call.body)?;
     check_count(archives.len(), limits::UPLOADS_AT_ONCE)?;
     let Some(urls) = &ctx.config.archive_urls else {
         return Err(no_signer().into());
@@ -130,9 +122,9 @@ pub(crate) async fn ask_for_copies<P: Platform>(
         }
         answer
             .missing
-            .push(archives::missing(ctx, text, key, size, urls, origin));
+            .push(archives::missing(ctx, text, key, size, urls, &call.origin));
     }
-    json::reply(200, &answer)
+    Ok(json::reply(200, &answer)?.into())
 }
 
 /// A page of archives, and behind the last of them one of blobs.

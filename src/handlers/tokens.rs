@@ -1,31 +1,26 @@
 //! API tokens: made, listed, revoked and rotated.
 
 use futures_util::future::join_all;
-use terrace_core::api::admin::{RotationBody, TokenAnswer, TokenBody, TokenPage};
-use terrace_core::auth::access::{Caller, RevocationDocument, Scopes, TokenDocument, TokenName};
-use terrace_core::http::form::Query;
+use terrace_core::api::admin::{RevokedToken, RotationBody, TokenAnswer, TokenBody, TokenPage};
+use terrace_core::auth::access::{RevocationDocument, Scopes, TokenDocument, TokenName};
 use terrace_core::http::problem::Problem;
-use terrace_core::http::reply::Reply;
 use terrace_core::limits;
 use terrace_core::model::token_id::TokenId;
 use terrace_core::storage::key::{FactKey, TOKENS};
 
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::host::{Clock as _, Facts as _, Platform};
+use crate::handlers::outcome::{Call, Entry, Handled, Outcome};
+use crate::host::{Clock as _, Facts as _, Platform, StoreError};
 use crate::json;
 use crate::services::{documents, tokens};
 
-pub(crate) async fn create<P: Platform>(
-    ctx: &Context<'_, P>,
-    caller: &Caller,
-    body: &[u8],
-) -> Result<Reply<P::Stream>, Failure> {
+pub(crate) async fn create<P: Platform>(ctx: &Context<'_, P>, call: Call) -> Handled<P::Stream> {
     let TokenBody {
         name,
         scopes,
         expires_in,
-    } = json::parse(body)?;
+    } = json::parse(&call.body)?;
     let invalid = |error: String| Problem::Invalid(vec![error]);
     let name: TokenName = name.parse().map_err(|e| invalid(format!("{e}")))?;
     let scopes: Result<_, _> = scopes.iter().map(|scope| scope.parse()).collect();
@@ -46,19 +41,16 @@ pub(crate) async fn create<P: Platform>(
         name,
         scopes,
         created: now.0,
-        by: caller.name(),
+        by: call.caller.name(),
         expires,
         revoked: None,
     };
-    tokens::issue(ctx, document).await
+    issue(ctx, document).await
 }
 
 /// The tokens that were made here, by their ids.
-pub(crate) async fn list<P: Platform>(
-    ctx: &Context<'_, P>,
-    query: &str,
-) -> Result<Reply<P::Stream>, Failure> {
-    let behind = Query(query).value("behind");
+pub(crate) async fn list<P: Platform>(ctx: &Context<'_, P>, call: Call) -> Handled<P::Stream> {
+    let behind = call.query().value("behind");
     let facts = ctx.platform.facts();
     let page = facts
         .list(TOKENS, behind.as_deref(), limits::TOKENS_AT_ONCE)
@@ -72,17 +64,16 @@ pub(crate) async fn list<P: Platform>(
     }
     let last = page.facts.into_iter().next_back().map(|fact| fact.name);
     let next = last.filter(|_| page.is_cut);
-    json::reply(200, &TokenPage { tokens, next })
+    Ok(json::reply(200, &TokenPage { tokens, next })?.into())
 }
 
 /// Makes a token of the same name, rights and lifetime, and revokes the old one after a while.
 pub(crate) async fn rotate<P: Platform>(
     ctx: &Context<'_, P>,
-    caller: &Caller,
+    call: Call,
     id: TokenId,
-    body: &[u8],
-) -> Result<Reply<P::Stream>, Failure> {
-    let RotationBody { overlap } = json::parse(body)?;
+) -> Handled<P::Stream> {
+    let RotationBody { overlap } = json::parse(&call.body)?;
     let unknown = || Problem::NotFound(format!("there is no token {id}"));
     let old = tokens::document(ctx, id).await?.ok_or_else(unknown)?;
     let now = ctx.platform.clock().now().0;
@@ -101,11 +92,11 @@ pub(crate) async fn rotate<P: Platform>(
     let lifetime = old
         .expires
         .map(|expires| expires.saturating_sub(old.created));
-    let made = tokens::issue(
+    let made = issue(
         ctx,
         TokenDocument {
             created: now,
-            by: caller.name(),
+            by: call.caller.name(),
             expires: lifetime.map(|lifetime| now + lifetime),
             revoked: None,
             ..old.clone()
@@ -114,4 +105,23 @@ pub(crate) async fn rotate<P: Platform>(
     .await?;
     tokens::revoke(ctx, id, old.expires, now.saturating_add(overlap)).await?;
     Ok(made)
+}
+
+/// Revokes a token, which need not be one that was made here.
+pub(crate) async fn revoke<P: Platform>(ctx: &Context<'_, P>, id: TokenId) -> Handled<P::Stream> {
+    let known = tokens::revoke_known(ctx, id).await?;
+    Ok(json::reply(200, &RevokedToken { known })?.into())
+}
+
+async fn issue<P: Platform>(ctx: &Context<'_, P>, document: TokenDocument) -> Handled<P::Stream> {
+    let id = TokenId::new(ctx.platform.random());
+    let text = tokens::make(ctx, id, &document).await?;
+    // Nobody else has had the same 64 random bits.
+    let text = text.ok_or_else(|| StoreError::Busy(FactKey::Token(id).to_string()))?;
+    let reply = json::reply(201, &TokenAnswer::new(id, &document, Some(text)))?;
+    let path = tokens::path(id);
+    Ok(Outcome::new(
+        reply.with("location", path.clone()),
+        Entry::Makes(path),
+    ))
 }

@@ -1,11 +1,9 @@
 //! Writes down every change that was let through.
 
 use terrace_base::digest::Sha256;
-use terrace_core::http::method::Method;
-use terrace_core::http::reply::Reply;
 use terrace_core::limits;
 use terrace_core::maintenance::audit::{AuditEntry, AuditHead};
-use terrace_core::model::oci::Digest;
+use terrace_core::model::oci::{Digest, Tag};
 use terrace_core::storage::key::{AUDIT, FactKey};
 
 use crate::context::Context;
@@ -40,46 +38,30 @@ impl Change {
             sent: (!body.is_empty()).then(|| Sha256::of(body)),
         }
     }
-}
 
-impl Change {
-    /// The same of a change that makes something of this path.
-    pub(crate) fn making(mut self, path: Option<&str>) -> Self {
-        if let Some(path) = path {
-            self.what.push_str(" makes ");
-            self.what.push_str(path);
-        }
+    /// Returns the change of a person who has just said who they are.
+    pub(crate) fn by(mut self, by: String) -> Self {
+        self.by = by;
         self
     }
 
-    /// The same of what has a digest of its own, with the tags that name it now.
-    pub(crate) fn of_content(mut self, digest: Option<Digest>, tags: Option<&str>) -> Self {
-        if let Some(tags) = tags {
-            self.what.push_str(" tags ");
-            self.what.push_str(tags);
+    /// Returns the change that makes something of this path.
+    pub(crate) fn making(mut self, path: &str) -> Self {
+        self.what.push_str(" makes ");
+        self.what.push_str(path);
+        self
+    }
+
+    /// Returns the change of content with a digest of its own, with the tags that name it now.
+    pub(crate) fn of_content(mut self, digest: Digest, tags: &[Tag]) -> Self {
+        for (at, tag) in tags.iter().enumerate() {
+            self.what.push_str(if at == 0 { " tags " } else { ", " });
+            self.what.push_str(tag.as_str());
         }
-        if let Some(Digest::Sha256(digest)) = digest {
+        if let Digest::Sha256(digest) = digest {
             self.sent = Some(digest);
         }
         self
-    }
-}
-
-/// What is answered to a change, and written down then. Also that there is nothing to delete or to rotate:
-/// whoever sends the same again, because the entry could not be written, finds nothing left.
-pub(crate) fn answered<S>(
-    method: Method,
-    done: Result<Reply<S>, Failure>,
-) -> Result<Reply<S>, Failure> {
-    let is_left = |status| {
-        !matches!(
-            (method, status),
-            (Method::Delete, 404) | (Method::Post, 409)
-        )
-    };
-    match done {
-        Err(Failure::Problem(problem)) if !is_left(problem.status()) => Ok(problem.reply()),
-        done => done,
     }
 }
 

@@ -1,15 +1,11 @@
 //! Who is asking, and whether they may.
 
-use terrace_core::api::route::Route;
 use terrace_core::auth::access::{
     BadCredentials, Caller, Owner, RevocationDocument, Revocations, network,
 };
-use terrace_core::http::method::Method;
 use terrace_core::http::problem::Problem;
 use terrace_core::http::reply::{Body, Reply};
 use terrace_core::limits;
-use terrace_core::model::own_hosts::OwnHosts;
-use terrace_core::model::package::Package;
 use terrace_core::model::token_id::TokenId;
 use terrace_core::read::{Asked, IndexForm, refusal, refused};
 use terrace_core::storage::key::{FactKey, IndexKey, REVOCATIONS};
@@ -29,23 +25,6 @@ pub(crate) enum Permission {
     Publish(Owner),
 }
 
-impl Permission {
-    /// What an admin route needs.
-    pub(crate) fn of(route: &Route, method: Method, own: &OwnHosts<'_>) -> Self {
-        let publish = |package| Self::Publish(Owner::of(&package));
-        match route {
-            Route::PublishProvider(address, _) => publish(Package::Provider(address.clone())),
-            Route::PublishModule(address, _) => publish(Package::Module(address.clone())),
-            Route::MirroredRelease(address, _) => publish(own.package(address.clone())),
-            Route::Standing(package, _) => Self::Publish(Owner::of(package)),
-            Route::SigningKeys(namespace) if method == Method::Get => {
-                Self::Publish(Owner::of_namespace(namespace.as_str()))
-            }
-            _ => Self::Admin,
-        }
-    }
-}
-
 /// The caller of a request that changes something.
 ///
 /// # Errors
@@ -55,10 +34,6 @@ pub(crate) async fn authorize<P: Platform, R: Request>(
     request: &R,
     need: &Permission,
 ) -> Result<Caller, Failure> {
-    if !ctx.config.access.has_root() {
-        let told = "this registry has no admin routes: TERRACE_ADMIN_TOKEN is not set";
-        return Err(Problem::NotFound(told.to_owned()).into());
-    }
     let caller = authenticate(ctx, request).await?;
     let is_allowed = match need {
         Permission::Admin => caller.is_admin(),

@@ -1,31 +1,17 @@
 //! API tokens: made and revoked. What is stored of one cannot be used as one.
 
 use terrace_base::time::UnixTime;
-use terrace_core::api::admin::{RevokedToken, TokenAnswer};
 use terrace_core::auth::access::{RevocationDocument, Token, TokenDocument};
 use terrace_core::auth::login::Allowed;
 use terrace_core::http::problem::Problem;
-use terrace_core::http::reply::Reply;
 use terrace_core::model::token_id::TokenId;
 use terrace_core::storage::key::FactKey;
 
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::host::{Clock as _, Condition, Platform, StoreError};
+use crate::host::{Clock as _, Condition, Platform};
 use crate::json;
 use crate::services::{documents, indexer};
-
-pub(crate) async fn issue<P: Platform>(
-    ctx: &Context<'_, P>,
-    document: TokenDocument,
-) -> Result<Reply<P::Stream>, Failure> {
-    let id = TokenId::new(ctx.platform.random());
-    let text = make(ctx, id, &document).await?;
-    // Nobody else has had the same 64 random bits.
-    let text = text.ok_or_else(|| StoreError::Busy(FactKey::Token(id).to_string()))?;
-    let reply = json::reply(201, &TokenAnswer::new(id, &document, Some(text)))?;
-    Ok(reply.with("location", format!("/admin/v1/tokens/{id}")))
-}
 
 /// Makes the token that a person has allowed, unless that was done before: then whoever has it may not
 /// be who it was allowed to, so it is revoked, and there is none (RFC 6749, section 4.1.2).
@@ -53,7 +39,7 @@ pub(crate) async fn make_for_login<P: Platform>(
 
 /// Stores what is known of a token before anybody has it, so that each can be revoked; `None` if there
 /// is one of this id.
-async fn make<P: Platform>(
+pub(crate) async fn make<P: Platform>(
     ctx: &Context<'_, P>,
     id: TokenId,
     document: &TokenDocument,
@@ -76,20 +62,16 @@ async fn make<P: Platform>(
     Ok(Some(keys.write(&token)))
 }
 
+/// Revokes a token, and returns whether it is known here.
 pub(crate) async fn revoke_known<P: Platform>(
     ctx: &Context<'_, P>,
     id: TokenId,
-) -> Result<Reply<P::Stream>, Failure> {
+) -> Result<bool, Failure> {
     let document = document(ctx, id).await?;
     let now = ctx.platform.clock().now();
     let expires = document.as_ref().and_then(|document| document.expires);
     revoke(ctx, id, expires, now.0).await?;
-    json::reply(
-        200,
-        &RevokedToken {
-            known: document.is_some(),
-        },
-    )
+    Ok(document.is_some())
 }
 
 /// Revokes a token, whether it was made here or given to somebody for an hour. The fact comes first;
@@ -146,4 +128,9 @@ pub(crate) async fn document<P: Platform>(
     id: TokenId,
 ) -> Result<Option<TokenDocument>, Failure> {
     documents::read(ctx, &FactKey::Token(id)).await
+}
+
+/// Returns the path of a token in the admin API.
+pub(crate) fn path(id: TokenId) -> String {
+    format!("/admin/v1/tokens/{id}")
 }

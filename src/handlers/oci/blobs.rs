@@ -6,7 +6,7 @@ use terrace_core::model::oci::{Digest, RepositoryName};
 use terrace_core::storage::key::PushedIndex;
 
 use crate::context::Context;
-use crate::failure::Failure;
+use crate::handlers::outcome::Handled;
 use crate::host::{Facts as _, Platform};
 use crate::services::oci::error::denied;
 use crate::services::oci::{catalog as oci_catalog, indexer as oci_indexer};
@@ -15,7 +15,7 @@ pub(crate) async fn delete<P: Platform>(
     ctx: &Context<'_, P>,
     repository: RepositoryName,
     digest: Digest,
-) -> Result<Reply<P::Stream>, Failure> {
+) -> Handled<P::Stream> {
     let was_there = oci_catalog::link(ctx, &repository, digest).await?.is_some();
     let index = PushedIndex::Blob(repository, digest);
     // Also where it is gone: what was broken off after the fact has left its index.
@@ -25,5 +25,5 @@ pub(crate) async fn delete<P: Platform>(
         let told = format!("{} has no blob {digest}", index.repository());
         return Err(denied(OciError::new(OciCode::BlobUnknown, told)));
     }
-    Ok(Reply::new(202, CachePolicy::NoStore))
+    Ok(Reply::new(202, CachePolicy::NoStore).into())
 }

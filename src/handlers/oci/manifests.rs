@@ -13,6 +13,7 @@ use terrace_core::read::CONTENT_DIGEST;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::handlers::body::content_length;
+use crate::handlers::outcome::{Call, Entry, Handled, Outcome};
 use crate::host::{BodyError, Platform, Request};
 use crate::services::oci::error::denied;
 use crate::services::oci::manifests::PushedDocument;
@@ -20,28 +21,22 @@ use crate::services::oci::{manifests, providers};
 
 pub(crate) async fn push<P: Platform, R>(
     ctx: &Context<'_, P>,
+    call: Call,
     repository: RepositoryName,
     name: ManifestName,
     mut request: R,
-) -> Result<Reply<P::Stream>, Failure>
+) -> Handled<P::Stream>
 where
     R: Request<Stream = P::Stream>,
 {
-    let sent = read_manifest(name, &mut request).await?;
+    let sent = read_manifest(name, &call, &mut request).await?;
     // What is to be installed must be whole. Elsewhere parts may be missing: of an index, say, the platforms
     // that nobody here needs, without which it would have another digest.
     if ctx.config.oci_providers.address(&repository).is_some() {
         manifests::check_references(ctx, &repository, sent.manifest.references()).await?;
     }
     // What contradicts a mirrored release is not tagged.
-    providers::mirror(
-        ctx,
-        &repository,
-        &sent.tags,
-        &sent.manifest,
-        request.origin(),
-    )
-    .await?;
+    providers::mirror(ctx, &repository, &sent.tags, &sent.manifest, &call.origin).await?;
     manifests::store(ctx, &repository, &sent).await?;
     let by_digest = PushedPath::Manifest(ManifestName::Digest(sent.digest));
     let mut reply = Reply::new(201, CachePolicy::NoStore)
@@ -54,33 +49,34 @@ where
         let tags: Vec<&str> = sent.tags.iter().map(Tag::as_str).collect();
         reply = reply.with("oci-tag", tags.join(", "));
     }
-    Ok(reply)
+    Ok(Outcome::new(reply, Entry::Content(sent.digest, sent.tags)))
 }
 
 pub(crate) async fn delete<P: Platform>(
     ctx: &Context<'_, P>,
     repository: RepositoryName,
     name: ManifestName,
-) -> Result<Reply<P::Stream>, Failure> {
+) -> Handled<P::Stream> {
     match name {
         ManifestName::Tag(tag) => manifests::delete_tag(ctx, &repository, tag).await?,
         ManifestName::Digest(digest) => {
             manifests::delete_by_digest(ctx, &repository, digest).await?
         }
     }
-    Ok(Reply::new(202, CachePolicy::NoStore))
+    Ok(Reply::new(202, CachePolicy::NoStore).into())
 }
 
 /// What is pushed, understood as far as that goes without storage.
 async fn read_manifest<R: Request>(
     name: ManifestName,
+    call: &Call,
     request: &mut R,
 ) -> Result<PushedDocument, Failure> {
     let bytes = manifest_body(request).await?;
     let (digest, tags) = match name {
         ManifestName::Tag(tag) => (Digest::Sha256(Sha256::of(&bytes)), vec![tag]),
         ManifestName::Digest(digest) => {
-            let tags = tags_in(Query(request.query())).map_err(denied)?;
+            let tags = tags_in(call.query()).map_err(denied)?;
             if digest.of_same_kind(&bytes) != digest {
                 let told = format!("what was sent does not have the digest {digest}");
                 return Err(denied(OciError::new(OciCode::DigestInvalid, told)));

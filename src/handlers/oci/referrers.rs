@@ -1,7 +1,7 @@
 //! What refers to a manifest, listed.
 
 use terrace_base::percent::encode;
-use terrace_core::auth::access::{Caller, Sight};
+use terrace_core::auth::access::Sight;
 use terrace_core::http::form::Query;
 use terrace_core::http::problem::Problem;
 use terrace_core::http::reply::Reply;
@@ -11,34 +11,27 @@ use terrace_core::read;
 
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::host::{Platform, Request};
-use crate::services::auth;
+use crate::handlers::outcome::{Call, Handled};
+use crate::host::Platform;
 use crate::services::oci::{catalog as oci_catalog, referrers};
 
-/// Those of what the caller may read; of anything else, as if it were not there.
-pub(crate) async fn list<P: Platform, R: Request>(
+/// Lists the referrers of what the caller may read; of anything else, as if it were not there.
+pub(crate) async fn list<P: Platform>(
     ctx: &Context<'_, P>,
+    call: Call,
     repository: RepositoryName,
     subject: Digest,
-    request: &R,
-) -> Result<Reply<P::Stream>, Failure> {
-    let caller = match ctx.config.access.guards_reads() {
-        true => auth::authenticate(ctx, request).await?,
-        false => Caller::Anonymous,
+) -> Handled<P::Stream> {
+    let query = call.query();
+    let reply = match oci_catalog::sight(ctx, &call.caller, &repository) {
+        Sight::Closed => return Err(Problem::no_token().into()),
+        Sight::Public => reply(ctx, &repository, subject, query).await?,
+        Sight::Private => reply(ctx, &repository, subject, query)
+            .await?
+            .made_private(),
+        Sight::Hidden => reply(ctx, &RepositoryName::hidden(), subject, query).await?,
     };
-    let query = Query(request.query());
-    match oci_catalog::sight(ctx, &caller, &repository) {
-        Sight::Closed => Err(Problem::no_token().into()),
-        Sight::Public => reply(ctx, &repository, subject, query).await,
-        Sight::Private => {
-            let reply = reply(ctx, &repository, subject, query).await?;
-            Ok(reply.made_private())
-        }
-        Sight::Hidden => {
-            let nowhere = RepositoryName::hidden();
-            reply(ctx, &nowhere, subject, query).await
-        }
-    }
+    Ok(reply.into())
 }
 
 async fn reply<P: Platform>(

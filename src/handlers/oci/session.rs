@@ -8,37 +8,36 @@ use terrace_core::oci::{TokenAnswer, challenge};
 use terrace_core::read::oci_base;
 
 use crate::context::Context;
-use crate::failure::Failure;
+use crate::handlers::outcome::{Call, Handled};
 use crate::host::{Clock as _, Platform, Request};
 use crate::json;
-use crate::services::auth;
 
 /// Where reading is free, anybody may ask whether this is a registry; but who says who they are wants
 /// to know whether that is right. Some clients look here for the challenge and nowhere else.
 pub(crate) async fn base<P: Platform, R: Request>(
     ctx: &Context<'_, P>,
-    request: &R,
-) -> Result<Reply<P::Stream>, Failure> {
+    call: Call,
+    request: R,
+) -> Handled<P::Stream> {
     let access = &ctx.config.access;
-    let caller = auth::authenticate(ctx, request).await?;
+    let caller = call.caller;
     let is_bare = request.header("authorization").is_none();
     if caller == Caller::Anonymous && (access.is_closed() || access.is_private() && is_bare) {
         return Err(Problem::no_token().into());
     }
-    let challenge = challenge(request.origin());
+    let challenge = challenge(&call.origin);
     let reply = oci_base().with("www-authenticate", challenge);
-    Ok(match access.is_private() {
+    let reply = match access.is_private() {
         true => reply.made_private(),
         false => reply,
-    })
+    };
+    Ok(reply.into())
 }
 
-pub(crate) async fn token<P: Platform, R: Request>(
-    ctx: &Context<'_, P>,
-    request: &R,
-) -> Result<Reply<P::Stream>, Failure> {
+/// Gives a caller a token for a while.
+pub(crate) async fn token<P: Platform>(ctx: &Context<'_, P>, call: Call) -> Handled<P::Stream> {
     let access = &ctx.config.access;
-    let caller = auth::authenticate(ctx, request).await?;
+    let caller = call.caller;
     if caller == Caller::Anonymous && access.is_closed() {
         return Err(Problem::no_token().into());
     }
@@ -52,5 +51,5 @@ pub(crate) async fn token<P: Platform, R: Request>(
         ctx.platform.log(&line);
     }
     let text = json::text(&answer)?;
-    Ok(Reply::json(200, CachePolicy::NoStore, text))
+    Ok(Reply::json(200, CachePolicy::NoStore, text).into())
 }

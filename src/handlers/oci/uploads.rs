@@ -1,7 +1,5 @@
 //! Uploads: begun, gone on with, completed, described and cancelled.
 
-use terrace_core::auth::access::Caller;
-use terrace_core::http::form::Query;
 use terrace_core::http::oci_error::{OciCode, OciError};
 use terrace_core::http::problem::Problem;
 use terrace_core::http::reply::{CachePolicy, Reply};
@@ -13,6 +11,7 @@ use terrace_core::oci::pushed::{PushedPath, UploadSession};
 use crate::context::{Context, Task};
 use crate::failure::Failure;
 use crate::handlers::body::content_length;
+use crate::handlers::outcome::{Call, Handled};
 use crate::host::{Clock as _, Condition, Platform, Request};
 use crate::services::oci::error::denied;
 use crate::services::oci::uploads::{UploadBody, names};
@@ -20,28 +19,30 @@ use crate::services::oci::{blobs, mounts, uploads};
 
 pub(crate) async fn begin<P: Platform, R>(
     ctx: &Context<'_, P>,
-    caller: &Caller,
+    call: Call,
     repository: RepositoryName,
     mut request: R,
-) -> Result<Reply<P::Stream>, Failure>
+) -> Handled<P::Stream>
 where
     R: Request<Stream = P::Stream>,
 {
-    let query = Query(request.query());
+    let query = call.query();
     // What cannot be mounted, whatever it is called, the client may send.
     let mount = query.value("mount");
     if let Some(digest) = mount.and_then(|mount| Digest::parse(&mount).ok()) {
         let from = query.value("from");
         let mountable = mounts::mountable(
             ctx,
-            caller,
+            &call.caller,
             &repository,
             from.as_deref(),
             digest,
-            request.origin(),
+            &call.origin,
         );
         if let Some(link) = mountable.await? {
-            return blobs::link(ctx, &repository, digest, link.size).await;
+            return Ok(blobs::link(ctx, &repository, digest, link.size)
+                .await?
+                .into());
         }
     }
     let digest = match query.value("digest") {
@@ -60,24 +61,26 @@ where
     if let Some(digest) = digest {
         let body = body_of(&mut request)?;
         let upload = (id, session);
-        return blobs::receive(ctx, caller, &repository, upload, digest, body).await;
+        let received = blobs::receive(ctx, &call.caller, &repository, upload, digest, body).await?;
+        return Ok(received.into());
     }
     uploads::put_session(ctx, id, &session, Condition::Absent).await?;
     let least = limits::UPLOAD_CHUNK_BYTES.to_string();
-    Ok(progress(202, &repository, id, &session).with("oci-chunk-min-length", least))
+    let reply = progress(202, &repository, id, &session).with("oci-chunk-min-length", least);
+    Ok(reply.into())
 }
 
 pub(crate) async fn append<P: Platform, R>(
     ctx: &Context<'_, P>,
-    repository: &RepositoryName,
+    repository: RepositoryName,
     id: UploadId,
     mut request: R,
-) -> Result<Reply<P::Stream>, Failure>
+) -> Handled<P::Stream>
 where
     R: Request<Stream = P::Stream>,
 {
-    let (mut session, etag) = uploads::session(ctx, repository, id).await?;
-    let body = chunk_of(repository, id, &session, &mut request)?;
+    let (mut session, etag) = uploads::session(ctx, &repository, id).await?;
+    let body = chunk_of(&repository, id, &session, &mut request)?;
     if uploads::store_body(ctx, id, &mut session, body).await? {
         let unchanged = Condition::Unchanged(etag);
         if !uploads::put_session(ctx, id, &session, unchanged).await? {
@@ -86,27 +89,29 @@ where
             return Err(denied(error));
         }
     }
-    Ok(progress(202, repository, id, &session))
+    Ok(progress(202, &repository, id, &session).into())
 }
 
 pub(crate) async fn complete<P: Platform, R>(
     ctx: &Context<'_, P>,
-    caller: &Caller,
-    repository: &RepositoryName,
+    call: Call,
+    repository: RepositoryName,
     id: UploadId,
     mut request: R,
-) -> Result<Reply<P::Stream>, Failure>
+) -> Handled<P::Stream>
 where
     R: Request<Stream = P::Stream>,
 {
-    let digest = Query(request.query()).value("digest").unwrap_or_default();
+    let digest = call.query().value("digest").unwrap_or_default();
     let digest = Digest::parse(&digest).map_err(denied)?;
-    let Some((session, _)) = uploads::find_session(ctx, repository, id).await? else {
-        return blobs::linked_before(ctx, repository, digest, UploadId::unknown()).await;
+    let Some((session, _)) = uploads::find_session(ctx, &repository, id).await? else {
+        let known = blobs::linked_before(ctx, &repository, digest, UploadId::unknown()).await?;
+        return Ok(known.into());
     };
-    let body = chunk_of(repository, id, &session, &mut request)?;
+    let body = chunk_of(&repository, id, &session, &mut request)?;
     let upload = (id, session);
-    blobs::receive(ctx, caller, repository, upload, digest, body).await
+    let received = blobs::receive(ctx, &call.caller, &repository, upload, digest, body).await?;
+    Ok(received.into())
 }
 
 /// The body of a request, if it goes on where the upload is.
@@ -132,21 +137,21 @@ fn chunk_of<R: Request>(
 
 pub(crate) async fn describe<P: Platform>(
     ctx: &Context<'_, P>,
-    repository: &RepositoryName,
+    repository: RepositoryName,
     id: UploadId,
-) -> Result<Reply<P::Stream>, Failure> {
-    let (session, _) = uploads::session(ctx, repository, id).await?;
-    Ok(progress(204, repository, id, &session))
+) -> Handled<P::Stream> {
+    let (session, _) = uploads::session(ctx, &repository, id).await?;
+    Ok(progress(204, &repository, id, &session).into())
 }
 
 pub(crate) async fn cancel<P: Platform>(
     ctx: &Context<'_, P>,
-    repository: &RepositoryName,
+    repository: RepositoryName,
     id: UploadId,
-) -> Result<Reply<P::Stream>, Failure> {
-    let (session, _) = uploads::session(ctx, repository, id).await?;
+) -> Handled<P::Stream> {
+    let (session, _) = uploads::session(ctx, &repository, id).await?;
     uploads::discard(ctx, names(id, &session)).await?;
-    Ok(Reply::new(204, CachePolicy::NoStore))
+    Ok(Reply::new(204, CachePolicy::NoStore).into())
 }
 
 fn body_of<R: Request>(request: &mut R) -> Result<UploadBody<R::Stream>, Failure> {

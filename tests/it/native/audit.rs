@@ -4,6 +4,7 @@ use terrace_core::maintenance::audit::{AuditChain, AuditEntry, AuditFault};
 
 use crate::support::breaks::When;
 use crate::support::memory::Memory;
+use crate::support::people::{People, exchanged};
 use crate::support::pushed::{MANIFEST, Pushed};
 use crate::support::registry::{Sent, TOKEN};
 use crate::support::tokens::{create, revoke};
@@ -277,6 +278,27 @@ fn an_oci_change_that_breaks_off_after_it_changed_something_is_an_entry() {
         let what = format!("{method} /v2/acme/tools/manifests/latest");
         assert_eq!(entries[before].what, what);
     }
+}
+
+#[test]
+fn a_sign_in_that_breaks_off_after_it_stored_a_token_is_an_entry() {
+    let people = People::new();
+    let code = people.allow();
+    // The token is stored, and storage does not say so.
+    people.memory.fail_write(0, When::After);
+    people.exchange(&exchanged(&code)).expect(503);
+    assert!(people.memory.take_fault());
+    let entries = walk(&texts(&people.registry)).unwrap();
+    assert_eq!(entries.len(), 1);
+    assert_eq!(entries[0].status, 503);
+    assert_eq!(entries[0].by, "login as 248289761001");
+    let tokens = people.memory.keys();
+    let token = tokens.iter().find_map(|key| key.strip_prefix("tokens/"));
+    let what = format!(
+        "POST /oauth/token makes /admin/v1/tokens/{}",
+        token.unwrap()
+    );
+    assert_eq!(entries[0].what, what);
 }
 
 #[test]

@@ -1,0 +1,175 @@
+//! From a route to its handler.
+
+use std::future::ready;
+use std::pin::Pin;
+
+use terrace_core::api::route::Route;
+use terrace_core::http::method::Method;
+use terrace_core::http::problem::Problem;
+use terrace_core::oci::pushed::{PushedPath, PushedRequest};
+
+use crate::context::Context;
+use crate::handlers::login::{callback, consent, start, token};
+use crate::handlers::oci::{blobs, manifests, referrers, session, uploads};
+use crate::handlers::outcome::{Call, Handled};
+use crate::handlers::{
+    archives, audit, exchange, facts, garbage, health, keys, publish, pull, reindex, status,
+    stored_archives, tokens,
+};
+use crate::host::{Platform, Request};
+
+/// A handler at work. Each is boxed: V8 compiles a function when it is first called, and unboxed all of them would be
+/// one.
+type Handling<'c, S> = Pin<Box<dyn Future<Output = Handled<S>> + 'c>>;
+
+/// Calls the handler of a route.
+pub(crate) fn dispatch<'c, P, R>(
+    ctx: &'c Context<'_, P>,
+    route: Route,
+    method: Method,
+    call: Call,
+    request: R,
+) -> Handling<'c, P::Stream>
+where
+    P: Platform,
+    R: Request<Stream = P::Stream> + 'c,
+{
+    match route {
+        Route::Health => Box::pin(health::health(ctx)),
+        Route::Archive(path) => match method {
+            Method::Get => Box::pin(archives::send(ctx, path, request)),
+            Method::Head => Box::pin(archives::describe(ctx, path)),
+            Method::Put => Box::pin(archives::receive(ctx, path, request)),
+            Method::Delete | Method::Patch | Method::Post => nowhere(),
+        },
+        Route::Pull(path) => Box::pin(pull::send(ctx, call, path)),
+        Route::Exchange => Box::pin(exchange::exchange(ctx, request)),
+        Route::LoginStart => Box::pin(start::start(ctx, request)),
+        Route::LoginCallback => Box::pin(callback::callback(ctx, request)),
+        Route::LoginConsent => Box::pin(consent::consent(ctx, request)),
+        Route::LoginToken => Box::pin(token::token(ctx, request)),
+        Route::OciBase => Box::pin(session::base(ctx, call, request)),
+        Route::OciToken => Box::pin(session::token(ctx, call)),
+        Route::Pushed(pushed) => dispatch_pushed(ctx, pushed, method, call, request),
+        Route::PublishProvider(address, version) => {
+            Box::pin(publish::provider(ctx, call, address, version))
+        }
+        Route::PublishModule(address, version) => {
+            Box::pin(publish::module(ctx, call, address, version))
+        }
+        Route::MirroredRelease(address, version) => match method {
+            Method::Get => Box::pin(publish::describe_mirrored(ctx, address, version)),
+            Method::Put => Box::pin(publish::mirrored(ctx, call, address, version)),
+            _ => nowhere(),
+        },
+        Route::SigningKeys(namespace) => match method {
+            Method::Get => Box::pin(keys::list(ctx, namespace)),
+            Method::Put => Box::pin(keys::add(ctx, call, namespace)),
+            _ => nowhere(),
+        },
+        Route::SigningKey(namespace, key_id) => match method {
+            Method::Put => Box::pin(keys::change_status(ctx, call, namespace, key_id)),
+            Method::Delete => Box::pin(keys::remove(ctx, namespace, key_id)),
+            _ => nowhere(),
+        },
+        Route::Standing(package, version) => match method {
+            Method::Get => Box::pin(status::describe(ctx, package)),
+            Method::Put => Box::pin(status::change(ctx, call, package, version)),
+            _ => nowhere(),
+        },
+        Route::Audit => Box::pin(audit::list(ctx, call)),
+        Route::Tokens => match method {
+            Method::Get => Box::pin(tokens::list(ctx, call)),
+            Method::Post => Box::pin(tokens::create(ctx, call)),
+            _ => nowhere(),
+        },
+        Route::Token(id) => Box::pin(tokens::revoke(ctx, id)),
+        Route::TokenRotation(id) => Box::pin(tokens::rotate(ctx, call, id)),
+        Route::Reindex => Box::pin(reindex::reindex(ctx, call)),
+        Route::Verify => Box::pin(stored_archives::verify(ctx, call)),
+        Route::Facts => match method {
+            Method::Get => Box::pin(facts::list(ctx, call)),
+            Method::Put => Box::pin(facts::restore(ctx, call)),
+            _ => nowhere(),
+        },
+        Route::StoredArchives => match method {
+            Method::Get => Box::pin(stored_archives::list(ctx, call)),
+            Method::Post => Box::pin(stored_archives::ask_for_copies(ctx, call)),
+            _ => nowhere(),
+        },
+        Route::Garbage => Box::pin(garbage::change(ctx, call)),
+        // The read machine has answered these.
+        Route::Home
+        | Route::Discovery
+        | Route::ProviderVersions(..)
+        | Route::ProviderVersion(..)
+        | Route::ProviderDownload(..)
+        | Route::ModuleVersions(..)
+        | Route::ModuleDownload(..)
+        | Route::ModuleNewest(..)
+        | Route::MirrorHome
+        | Route::MirrorVersions(..)
+        | Route::MirrorPackages(..)
+        | Route::OriginDiscovery(..)
+        | Route::OriginVersions(..)
+        | Route::OciCatalog
+        | Route::Oci(..) => nowhere(),
+    }
+}
+
+/// Calls the handler of a route below a repository that clients push to.
+fn dispatch_pushed<'c, P, R>(
+    ctx: &'c Context<'_, P>,
+    PushedRequest { repository, path }: PushedRequest,
+    method: Method,
+    call: Call,
+    request: R,
+) -> Handling<'c, P::Stream>
+where
+    P: Platform,
+    R: Request<Stream = P::Stream> + 'c,
+{
+    match (path, method) {
+        (PushedPath::Referrers(subject), Method::Get | Method::Head) => {
+            Box::pin(referrers::list(ctx, call, repository, subject))
+        }
+        (PushedPath::Uploads, Method::Post) => {
+            Box::pin(uploads::begin(ctx, call, repository, request))
+        }
+        (PushedPath::Upload(id), Method::Get | Method::Head) => {
+            Box::pin(uploads::describe(ctx, repository, id))
+        }
+        (PushedPath::Upload(id), Method::Patch) => {
+            Box::pin(uploads::append(ctx, repository, id, request))
+        }
+        (PushedPath::Upload(id), Method::Put) => {
+            Box::pin(uploads::complete(ctx, call, repository, id, request))
+        }
+        (PushedPath::Upload(id), Method::Delete) => Box::pin(uploads::cancel(ctx, repository, id)),
+        (PushedPath::Blob(digest), Method::Delete) => {
+            Box::pin(blobs::delete(ctx, repository, digest))
+        }
+        (PushedPath::Manifest(name), Method::Put) => {
+            Box::pin(manifests::push(ctx, call, repository, name, request))
+        }
+        (PushedPath::Manifest(name), Method::Delete) => {
+            Box::pin(manifests::delete(ctx, repository, name))
+        }
+        // The read machine has answered reads, and refused other methods.
+        (
+            PushedPath::Tags
+            | PushedPath::Referrers(_)
+            | PushedPath::Uploads
+            | PushedPath::Upload(_)
+            | PushedPath::Blob(_)
+            | PushedPath::Manifest(_),
+            _,
+        ) => nowhere(),
+    }
+}
+
+/// Answers what has no handler.
+fn nowhere<'c, S: 'c>() -> Handling<'c, S> {
+    let problem = Problem::NotFound("there is nothing here".to_owned());
+    Box::pin(ready(Err(problem.into())))
+}

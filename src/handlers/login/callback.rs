@@ -1,0 +1,89 @@
+//! `/oauth/callback`: where the provider sends a browser back.
+
+use terrace_core::auth::login::{Form, Login, Provider, SignInState, Stop, Verifier};
+use terrace_core::http::reply::Reply;
+use terrace_core::limits;
+
+use crate::context::Context;
+use crate::handlers::login::shared::{
+    ask_consent, callback_of, check_browser, configured, host_of, or_page,
+};
+use crate::handlers::outcome::Handled;
+use crate::host::{Clock as _, Platform, Request};
+use crate::services::sign_in::log::printable;
+use crate::services::sign_in::person::{People, Return};
+use crate::services::sign_in::{github, log, openid};
+
+/// Answers a browser that is back from the provider.
+pub(crate) async fn callback<P: Platform, R: Request>(
+    ctx: &Context<'_, P>,
+    request: R,
+) -> Handled<P::Stream> {
+    let login = configured(ctx)?;
+    let answered = end_sign_in(ctx, login, &request).await;
+    let reply = answered.unwrap_or_else(|stop| stop.page(host_of(request.origin()), None));
+    Ok(reply.into())
+}
+
+/// Somebody is back from the provider: who is it, and shall their terminal have a token?
+async fn end_sign_in<P: Platform, R: Request>(
+    ctx: &Context<'_, P>,
+    login: &Login,
+    request: &R,
+) -> Result<Reply<P::Stream>, Stop> {
+    let form = Form(request.query());
+    let sealed = form.value("state").ok().flatten().unwrap_or_default();
+    let opened = login.seals.open(&sealed, ctx.platform.clock().now());
+    let (SignInState { terminal, browser }, key) =
+        opened.map_err(|fault| log::unsealed(ctx, "state", fault))?;
+    let sender = check_browser(ctx, request, &browser)?;
+    let derived = (sender.nonce(key), sender.verifier(key));
+    // Whatever comes back is asked of the provider, under the name of this registry.
+    let (address, now) = (ctx.client_address.as_str(), ctx.platform.clock().now());
+    let sign_ins = ctx.platform.isolate().sign_ins();
+    let most = ctx.config.failures_a_minute;
+    // Counted before it is known, or many at once would all be asked.
+    if !address.is_empty() && sign_ins.borrow_mut().count(address, now) > most {
+        return Ok(or_page(Err(Stop::TooOften), request, &terminal));
+    }
+    let known = person_back(ctx, login, request, derived).await;
+    if !matches!(known, Err(Stop::Distrusted)) {
+        sign_ins.borrow_mut().forgive(address);
+    }
+    let asked = known.and_then(|claims| {
+        let waiting = (terminal.clone(), browser);
+        ask_consent(ctx, login, request, waiting, &claims)
+    });
+    Ok(or_page(asked, request, &terminal))
+}
+
+/// Whom the provider has sent back.
+async fn person_back<P: Platform, R: Request>(
+    ctx: &Context<'_, P>,
+    login: &Login,
+    request: &R,
+    (nonce, verifier): (String, Option<Verifier>),
+) -> Result<People, Stop> {
+    let form = Form(request.query());
+    if let Ok(Some(error)) = form.value("error") {
+        let words = form.value("error_description").ok().flatten();
+        let (error, words) = (printable(&error), printable(&words.unwrap_or_default()));
+        log::write(ctx, &format!("the provider answers {error:?}: {words:?}"));
+        return Err(Stop::RefusedThere(error));
+    }
+    let code = form.value("code").ok().flatten();
+    let code = code.filter(|code| code.len() <= limits::PROVIDER_CODE_BYTES);
+    let no_code = || log::distrusted(ctx, "somebody came back without a code");
+    let back = Return {
+        code: &code.ok_or_else(no_code)?,
+        callback: &callback_of(request),
+        nonce,
+        verifier,
+    };
+    match &login.provider {
+        Provider::OpenId(issuer, client) => openid::person(ctx, issuer, client, &back).await,
+        Provider::GitHub(client) => github::person(ctx, client, &back).await,
+        // Nobody is sent away who could come back.
+        Provider::CloudflareAccess { .. } => Err(Stop::Foreign),
+    }
+}

@@ -1,0 +1,57 @@
+//! `/oauth/consent`: what a person allows or refuses.
+
+use terrace_core::auth::login::{Consent, Form, Login, ParameterFault, Stop};
+use terrace_core::http::reply::Reply;
+use terrace_core::limits;
+
+use crate::context::Context;
+use crate::handlers::login::shared::{check_browser, configured, form_body, host_of, or_page};
+use crate::handlers::outcome::Handled;
+use crate::host::{Clock as _, Platform, Request};
+use crate::services::sign_in::log;
+
+/// Answers a person who was asked for consent.
+pub(crate) async fn consent<P: Platform, R: Request>(
+    ctx: &Context<'_, P>,
+    mut request: R,
+) -> Handled<P::Stream> {
+    let login = configured(ctx)?;
+    let answered = take_consent(ctx, login, &mut request).await;
+    let reply = answered.unwrap_or_else(|stop| stop.page(host_of(request.origin()), None));
+    Ok(reply.into())
+}
+
+/// What a person answers goes to their terminal, or nowhere.
+async fn take_consent<P: Platform, R: Request>(
+    ctx: &Context<'_, P>,
+    login: &Login,
+    request: &mut R,
+) -> Result<Reply<P::Stream>, Stop> {
+    let body = form_body(request).await;
+    let wrong = |parameter, rule: &str| {
+        let rule = rule.to_owned();
+        Stop::Parameter(ParameterFault { parameter, rule })
+    };
+    let body = body.ok_or_else(|| wrong("consent", "is too long"))?;
+    let form = Form(&body);
+    let sealed = form.value("consent").ok().flatten().unwrap_or_default();
+    let now = ctx.platform.clock().now();
+    let opened = login.seals.open::<Consent>(&sealed, now);
+    let (consent, _) = opened.map_err(|fault| log::unsealed(ctx, "consent", fault))?;
+    check_browser(ctx, request, &consent.browser)?;
+    let allow = |consent: Consent| {
+        let (terminal, code) = consent.into_code();
+        let expires = now.plus(limits::LOGIN_CODE_SECONDS);
+        let code = login.seals.seal(&code, expires);
+        Ok(Reply::redirect(terminal.redirect_to(&code)))
+    };
+    match form.value("answer").ok().flatten().as_deref() {
+        Some("allow") => allow(consent),
+        Some("read") => allow(consent.to_read()),
+        Some("refuse") => {
+            let refused = Err(Stop::RefusedHere);
+            Ok(or_page(refused, request, &consent.terminal))
+        }
+        _ => Err(wrong("answer", "must be allow, read or refuse")),
+    }
+}

@@ -1,0 +1,69 @@
+//! `/oauth/authorize`: where a terminal sends a browser to sign in.
+
+use terrace_core::auth::login::{Browser, Login, Provider, SignInState, Stop, Terminal};
+use terrace_core::http::reply::Reply;
+use terrace_core::limits;
+
+use crate::context::Context;
+use crate::handlers::login::shared::{ask_consent, callback_of, configured, host_of, or_page};
+use crate::handlers::outcome::Handled;
+use crate::host::{Clock as _, Platform, Request};
+use crate::services::sign_in::{cloudflare, github, openid};
+
+/// Answers a browser that a terminal has sent.
+pub(crate) async fn start<P: Platform, R: Request>(
+    ctx: &Context<'_, P>,
+    request: R,
+) -> Handled<P::Stream> {
+    let login = configured(ctx)?;
+    let answered = begin_sign_in(ctx, login, &request).await;
+    let reply = answered.unwrap_or_else(|stop| stop.page(host_of(request.origin()), None));
+    Ok(reply.into())
+}
+
+/// Sends a browser to the provider. What has to be known when it is back goes along, and is bound to
+/// the browser by a cookie.
+async fn begin_sign_in<P: Platform, R: Request>(
+    ctx: &Context<'_, P>,
+    login: &Login,
+    request: &R,
+) -> Result<Reply<P::Stream>, Stop> {
+    let terminal = Terminal::parse(request.query()).map_err(Stop::Parameter)?;
+    let begun = send_to_provider(ctx, login, request, terminal.clone());
+    Ok(or_page(begun.await, request, &terminal))
+}
+
+async fn send_to_provider<P: Platform, R: Request>(
+    ctx: &Context<'_, P>,
+    login: &Login,
+    request: &R,
+    terminal: Terminal,
+) -> Result<Reply<P::Stream>, Stop> {
+    let browser = Browser::new(ctx.platform.random());
+    let expires = ctx.platform.clock().now().plus(limits::SIGN_IN_SECONDS);
+    let mark = browser.mark();
+    let state = |terminal| {
+        let browser = mark.clone();
+        let state = SignInState { terminal, browser };
+        login.seals.seal(&state, expires)
+    };
+    let callback = callback_of(request);
+    let reply = match &login.provider {
+        Provider::OpenId(issuer, client) => {
+            let begun = (browser.nonce(login.seals.newest()), state(terminal));
+            let verifier = browser.verifier(login.seals.newest());
+            let url = openid::visit(ctx, issuer, client, &callback, begun, verifier);
+            Reply::redirect(url.await?)
+        }
+        Provider::GitHub(client) => {
+            let verifier = browser.verifier(login.seals.newest());
+            let url = github::visit(client, &callback, &state(terminal), verifier);
+            Reply::redirect(url)
+        }
+        Provider::CloudflareAccess { team, audience } => {
+            let claims = cloudflare::person(ctx, team, audience, request).await?;
+            ask_consent(ctx, login, request, (terminal, mark), &claims)?
+        }
+    };
+    Ok(reply.with("set-cookie", browser.cookie()))
+}

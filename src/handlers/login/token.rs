@@ -1,0 +1,99 @@
+//! `/oauth/token`: where a terminal brings its code.
+
+use terrace_core::auth::login::{Allowed, Code, ExchangeFault, Login, LoginToken, TokenRequest};
+use terrace_core::http::problem::Problem;
+use terrace_core::http::reply::Reply;
+use terrace_core::limits;
+
+use crate::context::Context;
+use crate::handlers::login::shared::{configured, form_body};
+use crate::handlers::outcome::{Entry, Handled, Outcome};
+use crate::host::{Clock as _, Platform, Request};
+use crate::services::sign_in::log;
+use crate::services::{auth, tokens};
+
+/// Gives a terminal a token for its code.
+pub(crate) async fn token<P: Platform, R: Request>(
+    ctx: &Context<'_, P>,
+    mut request: R,
+) -> Handled<P::Stream> {
+    let login = configured(ctx)?;
+    let Some(body) = form_body(&mut request).await else {
+        return Err(Problem::TooLarge(limits::LOGIN_FORM_BYTES).into());
+    };
+    match redeem(ctx, login, body.as_bytes()).await {
+        Redeemed::Token(token, entry) => Ok(Outcome::new(token.reply(), entry)),
+        Redeemed::Refused(fault, entry) => {
+            let reply = refuse(ctx, fault).await;
+            Ok(Outcome::new(reply, entry))
+        }
+    }
+}
+
+/// What a code is good for.
+enum Redeemed {
+    /// A token, and what the audit log says of it.
+    Token(LoginToken, Entry),
+    /// Nothing, and what the audit log says of that.
+    Refused(ExchangeFault, Entry),
+}
+
+impl From<ExchangeFault> for Redeemed {
+    fn from(fault: ExchangeFault) -> Self {
+        Self::Refused(fault, Entry::None)
+    }
+}
+
+async fn redeem<P: Platform>(ctx: &Context<'_, P>, login: &Login, body: &[u8]) -> Redeemed {
+    let token = match allowed(ctx, login, body) {
+        Ok(token) => token,
+        Err(fault) => return fault.into(),
+    };
+    let id = token.id;
+    // What was sent opens something, also as a hash.
+    let entry = Entry::SignIn {
+        by: format!("login as {}", token.person.account),
+        makes: tokens::path(id),
+    };
+    let made = format!(
+        "token {id} for {} (account {}): {}",
+        token.person.name, token.person.account, token.scopes
+    );
+    let text = match tokens::make_for_login(ctx, token, login.lifetime).await {
+        Ok(text) => text,
+        Err(failure) => {
+            let may_be_made = failure.may_have_changed_something();
+            ctx.report(failure);
+            let entry = if may_be_made { entry } else { Entry::None };
+            return Redeemed::Refused(ExchangeFault::Unavailable, entry);
+        }
+    };
+    let Some(text) = text else {
+        let line = format!("token {id} is revoked: its code was used twice");
+        log::write(ctx, &line);
+        return Redeemed::Refused(ExchangeFault::Used, entry);
+    };
+    log::write(ctx, &made);
+    let token = LoginToken::new(text, login.lifetime);
+    Redeemed::Token(token, entry)
+}
+
+/// Returns the token that a person has allowed the bearer of a code.
+fn allowed<P: Platform>(
+    ctx: &Context<'_, P>,
+    login: &Login,
+    body: &[u8],
+) -> Result<Allowed, ExchangeFault> {
+    let asked = TokenRequest::parse(body)?;
+    let now = ctx.platform.clock().now();
+    let (code, _) = login.seals.open::<Code>(&asked.code, now)?;
+    code.redeem(&asked)
+}
+
+async fn refuse<P: Platform>(ctx: &Context<'_, P>, fault: ExchangeFault) -> Reply<P::Stream> {
+    if fault.may_be_a_guess() && auth::is_one_guess_too_many(ctx).await {
+        return ExchangeFault::TooMany.reply();
+    }
+    log::write(ctx, &format!("no token: {fault}"));
+    fault.reply()
+}

@@ -1,0 +1,17 @@
+//! Packages of other registries, behind URLs that the Worker has signed.
+
+use terrace_core::storage::signed_path::PullPath;
+
+use crate::context::Context;
+use crate::handlers::outcome::{Call, Handled};
+use crate::host::Platform;
+use crate::services::pull::package;
+
+/// Sends a package, from storage or from its origin.
+pub(crate) async fn send<P: Platform>(
+    ctx: &Context<'_, P>,
+    call: Call,
+    path: PullPath,
+) -> Handled<P::Stream> {
+    Ok(package::answer(ctx, &path, &call.origin).await?.into())
+}
