@@ -11,7 +11,7 @@ use terrace_core::model::token_id::TokenId;
 
 /// The memory of one isolate, or of one test.
 #[derive(Debug, Default)]
-pub struct Isolate {
+pub struct Cache {
     revocations: RefCell<Option<Revocations>>,
     /// When they were read.
     read: Cell<UnixTime>,
@@ -22,37 +22,37 @@ pub struct Isolate {
     /// The keys of each issuer, and when they were read.
     issuers: RefCell<Vec<(IssuerKeys, UnixTime)>>,
     /// The issuers that could not be asked, when that was, and why.
-    silent_issuers: RefCell<Vec<(IssuerUrl, UnixTime, String)>>,
+    failed_issuers: RefCell<Vec<(IssuerUrl, UnixTime, String)>>,
     /// The issuers that somebody is asking, and since when.
-    asked_issuers: RefCell<Vec<(IssuerUrl, UnixTime)>>,
+    flights: RefCell<Vec<(IssuerUrl, UnixTime)>>,
     /// What the provider of people says about itself, and when it was read.
     provider: RefCell<Option<(IssuerUrl, Discovery, UnixTime)>>,
 }
 
 /// For how long an issuer that could not be asked is left alone, in seconds: each try may wait for it, and
 /// anybody can cause one. It is also when those who were sent away come again.
-const SILENCE_SECONDS: u64 = 5;
+const FAILURE_SECONDS: u64 = 5;
 
 /// For how long one who asks an issuer is waited for, in seconds: longer than it may take.
-const ASKED_SECONDS: u64 = 20;
+const FLIGHT_SECONDS: u64 = 20;
 
 /// What is remembered of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Remembered {
     /// Whether it is revoked.
-    Revoked(bool),
+    Fresh(bool),
     /// The same, and that it is time to look for news after the answer.
-    Aging(bool),
+    Stale(bool),
     /// Nothing that may be gone by.
-    Nothing,
+    Miss,
 }
 
-impl Isolate {
+impl Cache {
     /// Whether a token is revoked, as far as is remembered. Whoever learns that it is time to look for news
     /// has to.
     pub fn recall(&self, token: TokenId, now: UnixTime) -> Remembered {
         let remembered = self.remembered(token, now);
-        if matches!(remembered, Remembered::Aging(_)) {
+        if matches!(remembered, Remembered::Stale(_)) {
             self.asked.set(now);
         }
         remembered
@@ -60,25 +60,25 @@ impl Isolate {
 
     /// Whether a token is known not to be revoked, and it is not yet time to look for news.
     pub fn knows_good(&self, token: TokenId, now: UnixTime) -> bool {
-        self.remembered(token, now) == Remembered::Revoked(false)
+        self.remembered(token, now) == Remembered::Fresh(false)
     }
 
     fn remembered(&self, token: TokenId, now: UnixTime) -> Remembered {
         let revocations = self.revocations.borrow();
         let Some(revocations) = revocations.as_ref() else {
-            return Remembered::Nothing;
+            return Remembered::Miss;
         };
         let is_revoked = revocations.include(token, now);
         let since = |then: &Cell<UnixTime>| now.0.saturating_sub(then.get().0);
         match since(&self.read) {
-            age if age < limits::REVOCATIONS_FRESH_SECONDS => Remembered::Revoked(is_revoked),
+            age if age < limits::REVOCATIONS_FRESH_SECONDS => Remembered::Fresh(is_revoked),
             age if age < limits::REVOCATIONS_SECONDS => {
                 if since(&self.asked) < limits::REVOCATIONS_FRESH_SECONDS {
-                    return Remembered::Revoked(is_revoked);
+                    return Remembered::Fresh(is_revoked);
                 }
-                Remembered::Aging(is_revoked)
+                Remembered::Stale(is_revoked)
             }
-            _ => Remembered::Nothing,
+            _ => Remembered::Miss,
         }
     }
 
@@ -98,26 +98,26 @@ impl Isolate {
     }
 
     /// Remembers the keys of an issuer. Only issuers of the configuration come here, which are few.
-    pub fn remember_issuer(&self, keys: IssuerKeys, read: UnixTime) {
-        self.hear_issuer(keys.issuer());
+    pub fn remember_issuer_keys(&self, keys: IssuerKeys, read: UnixTime) {
+        self.forget_failure(keys.issuer());
         let mut known = self.issuers.borrow_mut();
         known.retain(|(other, _)| other.issuer() != keys.issuer());
         known.push((keys, read));
     }
 
     /// Why an issuer could not be asked a moment ago.
-    pub fn silence_of(&self, issuer: &IssuerUrl, now: UnixTime) -> Option<String> {
-        let silent = self.silent_issuers.borrow();
+    pub fn recent_failure(&self, issuer: &IssuerUrl, now: UnixTime) -> Option<String> {
+        let silent = self.failed_issuers.borrow();
         let known = silent.iter().find(|(other, ..)| other == issuer);
-        let recent = known.filter(|(_, since, _)| now.0.saturating_sub(since.0) < SILENCE_SECONDS);
+        let recent = known.filter(|(_, since, _)| now.0.saturating_sub(since.0) < FAILURE_SECONDS);
         recent.map(|(.., why)| why.clone())
     }
 
     /// Whether this request is to ask an issuer, since nobody else is: then it says so when it has. Who was
     /// broken off meanwhile is not waited for.
-    pub fn begins_asking(&self, issuer: &IssuerUrl, now: UnixTime) -> bool {
-        let mut asked = self.asked_issuers.borrow_mut();
-        asked.retain(|(_, since)| now.0.saturating_sub(since.0) < ASKED_SECONDS);
+    pub fn begin_flight(&self, issuer: &IssuerUrl, now: UnixTime) -> bool {
+        let mut asked = self.flights.borrow_mut();
+        asked.retain(|(_, since)| now.0.saturating_sub(since.0) < FLIGHT_SECONDS);
         if asked.iter().any(|(other, _)| other == issuer) {
             return false;
         }
@@ -126,20 +126,20 @@ impl Isolate {
     }
 
     /// Says that nobody is asking an issuer any more.
-    pub fn ends_asking(&self, issuer: &IssuerUrl) {
-        let mut asked = self.asked_issuers.borrow_mut();
+    pub fn end_flight(&self, issuer: &IssuerUrl) {
+        let mut asked = self.flights.borrow_mut();
         asked.retain(|(other, _)| other != issuer);
     }
 
     /// Remembers that an issuer could not be asked.
-    pub fn remember_silence(&self, issuer: &IssuerUrl, since: UnixTime, why: &str) {
-        self.hear_issuer(issuer);
+    pub fn remember_failure(&self, issuer: &IssuerUrl, since: UnixTime, why: &str) {
+        self.forget_failure(issuer);
         let silence = (issuer.clone(), since, why.to_owned());
-        self.silent_issuers.borrow_mut().push(silence);
+        self.failed_issuers.borrow_mut().push(silence);
     }
 
-    fn hear_issuer(&self, issuer: &IssuerUrl) {
-        let mut silent = self.silent_issuers.borrow_mut();
+    fn forget_failure(&self, issuer: &IssuerUrl) {
+        let mut silent = self.failed_issuers.borrow_mut();
         silent.retain(|(other, ..)| other != issuer);
     }
 
@@ -175,15 +175,15 @@ mod tests {
 
     #[test]
     fn what_is_remembered_is_gone_by_for_25_seconds_and_looked_after_from_the_tenth_on() {
-        let isolate = Isolate::default();
+        let cache = Cache::default();
         let id = "0000000000000001".parse().unwrap();
-        assert_eq!(isolate.recall(id, NOW), Remembered::Nothing);
-        isolate.remember(Revocations::default(), NOW);
-        assert_eq!(isolate.recall(id, NOW.plus(9)), Remembered::Revoked(false));
-        assert_eq!(isolate.recall(id, NOW.plus(10)), Remembered::Aging(false));
+        assert_eq!(cache.recall(id, NOW), Remembered::Miss);
+        cache.remember(Revocations::default(), NOW);
+        assert_eq!(cache.recall(id, NOW.plus(9)), Remembered::Fresh(false));
+        assert_eq!(cache.recall(id, NOW.plus(10)), Remembered::Stale(false));
         // One looks for all.
-        assert_eq!(isolate.recall(id, NOW.plus(11)), Remembered::Revoked(false));
-        assert_eq!(isolate.recall(id, NOW.plus(20)), Remembered::Aging(false));
-        assert_eq!(isolate.recall(id, NOW.plus(25)), Remembered::Nothing);
+        assert_eq!(cache.recall(id, NOW.plus(11)), Remembered::Fresh(false));
+        assert_eq!(cache.recall(id, NOW.plus(20)), Remembered::Stale(false));
+        assert_eq!(cache.recall(id, NOW.plus(25)), Remembered::Miss);
     }
 }

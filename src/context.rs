@@ -1,4 +1,4 @@
-//! What one request has at hand: the configuration, the platform, and the tasks it leaves behind.
+//! What one request has at hand: the configuration, the host, and the tasks it leaves behind.
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};
@@ -13,13 +13,13 @@ use terrace_core::storage::key::{IncomingKey, IndexKey};
 use terrace_core::storage::release::OfferedPackage;
 
 use crate::failure::Failure;
-use crate::host::Platform;
+use crate::host::Host;
 
 /// The context of one request, or of one step of the periodic repair.
 #[derive(Debug)]
-pub struct Context<'a, P: Platform> {
+pub struct Context<'a, P: Host> {
     pub(crate) config: &'a Config,
-    pub(crate) platform: P,
+    pub(crate) host: P,
     /// The address of the client, as the platform knows it; empty where it does not.
     pub(crate) client_address: String,
     tasks: RefCell<Vec<Task<P::Stream>>>,
@@ -55,12 +55,12 @@ pub struct Pulled<S> {
     pub(crate) stream: S,
 }
 
-impl<'a, P: Platform> Context<'a, P> {
+impl<'a, P: Host> Context<'a, P> {
     /// Returns the context of a request from this address.
-    pub fn new(config: &'a Config, platform: P, client_address: String) -> Self {
+    pub fn new(config: &'a Config, host: P, client_address: String) -> Self {
         Self {
             config,
-            platform,
+            host,
             client_address,
             tasks: RefCell::default(),
             asking_since: Cell::default(),
@@ -94,13 +94,13 @@ impl<'a, P: Platform> Context<'a, P> {
 
     /// Returns a number that no other request has.
     pub(crate) fn unique_number(&self) -> u64 {
-        let [.., a, b, c, d, e, f, g, h] = self.platform.random();
+        let [.., a, b, c, d, e, f, g, h] = self.host.random();
         u64::from_be_bytes([a, b, c, d, e, f, g, h])
     }
 
     /// Returns how many storage operations this request has taken.
     pub(crate) fn operations(&self) -> u32 {
-        let usage = self.platform.tally().usage();
+        let usage = self.host.meter().usage();
         usage.kv.operations + usage.r2.operations
     }
 
@@ -109,14 +109,14 @@ impl<'a, P: Platform> Context<'a, P> {
         match failure {
             Failure::Problem(problem) => problem,
             Failure::Store(error) => {
-                self.platform.log(&format!("storage: {error}"));
+                self.host.log(&format!("storage: {error}"));
                 Problem::Unavailable(
                     "storage did not answer; nothing is lost: send the same request again"
                         .to_owned(),
                 )
             }
             Failure::Outrun(package) => {
-                self.platform.log(&format!("outrun: {package}"));
+                self.host.log(&format!("outrun: {package}"));
                 Problem::Unavailable(
                     "published, but others publish so fast that the version list is behind: \
                      send the same request again"
@@ -124,11 +124,11 @@ impl<'a, P: Platform> Context<'a, P> {
                 )
             }
             Failure::Origin(what) => {
-                self.platform.log(&format!("origin: {what}"));
+                self.host.log(&format!("origin: {what}"));
                 Problem::Origin(what)
             }
             Failure::Corrupt(what) => {
-                self.platform.log(&format!("corrupt: {what}"));
+                self.host.log(&format!("corrupt: {what}"));
                 Problem::Corrupt("a stored document cannot be read; the log says which".to_owned())
             }
         }

@@ -16,7 +16,7 @@ use crate::handlers::{
     archives, audit, exchange, facts, garbage, health, keys, publish, pull, reindex, status,
     stored_archives, tokens,
 };
-use crate::host::{Platform, Request};
+use crate::host::{Host, Request};
 
 /// A handler at work. Each is boxed: V8 compiles a function when it is first called, and unboxed all of them would be
 /// one.
@@ -31,7 +31,7 @@ pub(crate) fn dispatch<'c, P, R>(
     request: R,
 ) -> Handling<'c, P::Stream>
 where
-    P: Platform,
+    P: Host,
     R: Request<Stream = P::Stream> + 'c,
 {
     match route {
@@ -126,7 +126,7 @@ fn dispatch_pushed<'c, P, R>(
     request: R,
 ) -> Handling<'c, P::Stream>
 where
-    P: Platform,
+    P: Host,
     R: Request<Stream = P::Stream> + 'c,
 {
     match (path, method) {

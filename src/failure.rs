@@ -27,7 +27,7 @@ impl Failure {
     }
 
     /// Whether it ended something that had begun.
-    pub(crate) fn may_have_changed_something(&self) -> bool {
+    pub(crate) fn may_have_changed_state(&self) -> bool {
         match self {
             Self::Store(_) | Self::Corrupt(_) | Self::Outrun(_) => true,
             Self::Problem(_) | Self::Origin(_) => false,

@@ -15,8 +15,8 @@ use terrace_core::storage::index_document::IndexDocument;
 use terrace_core::storage::key::{ArchiveKey, BytesKey, ChunkKey, FactKey, IndexKey};
 use terrace_core::upstream::origin::{Fetch, Fetched};
 
-use crate::cache::Isolate;
-use crate::usage::Tally;
+use crate::cache::Cache;
+use crate::usage::UsageMeter;
 
 /// Why storage did not do what it was asked to. Whether the operation took effect is unknown.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -486,7 +486,7 @@ const MOST_OF_INDEX: usize = 96;
     async_fn_in_trait,
     reason = "a Worker has one thread, and so have the tests"
 )]
-pub trait Platform {
+pub trait Host {
     /// The platform's own stream of bytes.
     type Stream;
     /// Where facts are kept.
@@ -515,11 +515,11 @@ pub trait Platform {
     /// The clock.
     fn clock(&self) -> &Self::Clock;
     /// What is remembered from one request to the next.
-    fn isolate(&self) -> &Isolate;
+    fn cache(&self) -> &Cache;
     /// Bytes that nobody can foretell.
     fn random(&self) -> [u8; 16];
     /// What was taken of it, by this request or by others, too.
-    fn tally(&self) -> &Tally;
+    fn meter(&self) -> &UsageMeter;
     /// Writes a line for the operator. Never a secret.
     fn log(&self, line: &str);
     /// Writes the line of a request.

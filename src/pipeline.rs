@@ -19,18 +19,18 @@ use crate::failure::Failure;
 use crate::handlers::body::whole;
 use crate::handlers::login::shared::failed;
 use crate::handlers::outcome::{Call, Entry, Handled};
-use crate::host::{Clock as _, Counted, Platform, Request};
+use crate::host::{Clock as _, Counted, Host, Request};
 use crate::services::audit::Change;
 use crate::services::auth::Permission;
 use crate::services::{audit, auth, reader};
 
 /// Answers a request, and logs how.
-pub async fn handle<P: Platform, R>(ctx: &Context<'_, P>, request: R) -> Reply<P::Stream>
+pub async fn handle<P: Host, R>(ctx: &Context<'_, P>, request: R) -> Reply<P::Stream>
 where
     R: Request<Stream = P::Stream>,
 {
-    let began = ctx.platform.clock().millis();
-    let before = ctx.platform.tally().usage();
+    let began = ctx.host.clock().millis();
+    let before = ctx.host.meter().usage();
     let method = Method::parse(request.method());
     let is_admin = request.path().starts_with(ADMIN_PREFIX);
     let is_fenced = is_fenced(request.path());
@@ -41,14 +41,13 @@ where
         route,
         method,
         status: reply.status,
-        millis: ctx.platform.clock().millis().saturating_sub(began)
-            + ctx.platform.tally().take_earlier(),
-        usage: ctx.platform.tally().usage().since(before),
-        index: ctx.platform.tally().take_index(),
+        millis: ctx.host.clock().millis().saturating_sub(began) + ctx.host.meter().take_earlier(),
+        usage: ctx.host.meter().usage().since(before),
+        index: ctx.host.meter().take_index(),
         client: &client,
     };
     if let Some(line) = line.logged(ctx.config.logged_requests) {
-        ctx.platform.log_request(&line);
+        ctx.host.log_request(&line);
     }
     let reply = if is_fenced { reply.fenced() } else { reply };
     if is_admin {
@@ -58,7 +57,7 @@ where
 }
 
 /// Has the read machine answer a read, and a handler everything else. Returns what the route is called, too.
-async fn reply<P: Platform, R>(
+async fn reply<P: Host, R>(
     ctx: &Context<'_, P>,
     request: R,
     user_agent: Option<&str>,
@@ -79,7 +78,7 @@ where
         authorization: authorization.as_deref(),
         user_agent,
     };
-    let (route, begun) = begin(&asked, ctx.config, || ctx.platform.clock().now());
+    let (route, begun) = begin(&asked, ctx.config, || ctx.host.clock().now());
     let reply = match begun {
         Begun::Answer(reply) => reply,
         Begun::Refused(bad, reply) => match auth::refuse(ctx, &request, bad).await {
@@ -104,7 +103,7 @@ where
 }
 
 /// Answers a read, and counts the download that it may be.
-async fn read<P: Platform, R: Request>(
+async fn read<P: Host, R: Request>(
     ctx: &Context<'_, P>,
     mut lookup: Box<Lookup>,
     request: &R,
@@ -116,7 +115,7 @@ async fn read<P: Platform, R: Request>(
     }
     let reply = reader::read(ctx, &lookup, request.origin()).await;
     if let Some((package, version)) = lookup.download(reply.status) {
-        ctx.platform.count(&Counted {
+        ctx.host.count(&Counted {
             package,
             version,
             route,
@@ -127,7 +126,7 @@ async fn read<P: Platform, R: Request>(
 }
 
 /// Answers everything that is no indexed read.
-async fn serve<P: Platform, R>(
+async fn serve<P: Host, R>(
     ctx: &Context<'_, P>,
     route: Route,
     method: Method,
@@ -144,7 +143,7 @@ where
 }
 
 /// Authenticates and authorises the caller, has the body read and the request handled, and writes the audit log.
-async fn authorised<P: Platform, R>(
+async fn authorised<P: Host, R>(
     ctx: &Context<'_, P>,
     endpoint: &Endpoint,
     route: Route,
@@ -179,7 +178,7 @@ where
 ///
 /// # Errors
 /// Why it may not.
-async fn authorise<P: Platform, R: Request>(
+async fn authorise<P: Host, R: Request>(
     ctx: &Context<'_, P>,
     endpoint: &Endpoint,
     route: &Route,
@@ -205,7 +204,7 @@ async fn authorise<P: Platform, R: Request>(
 }
 
 /// Returns whose the thing is that a route publishes or changes.
-fn owner<P: Platform>(ctx: &Context<'_, P>, route: &Route, own: &OwnHosts<'_>) -> Option<Owner> {
+fn owner<P: Host>(ctx: &Context<'_, P>, route: &Route, own: &OwnHosts<'_>) -> Option<Owner> {
     match route {
         Route::PublishProvider(address, _) => Some(Owner::of(&Package::Provider(address.clone()))),
         Route::PublishModule(address, _) => Some(Owner::of(&Package::Module(address.clone()))),
@@ -235,7 +234,7 @@ fn nobody_may(errors: Errors) -> Problem {
 /// Writes the entry of a change into the audit log: also of one that broke off, since whoever does not come again shall
 /// not pass unseen, and of one that found nothing left to do, since it may have come again because the entry could not
 /// be written.
-async fn record<P: Platform>(
+async fn record<P: Host>(
     ctx: &Context<'_, P>,
     change: Change,
     method: Method,
@@ -256,14 +255,14 @@ async fn record<P: Platform>(
             (Method::Delete, status @ 404) | (Method::Post, status @ 409) => (change, status),
             _ => return Ok(()),
         },
-        Err(failure) if failure.may_have_changed_something() => (change, 503),
+        Err(failure) if failure.may_have_changed_state() => (change, 503),
         Err(_) => return Ok(()),
     };
     audit::record(ctx, change, status).await
 }
 
 /// Returns the answer to a failure, in the form that the clients of the endpoint read.
-fn error<P: Platform>(
+fn error<P: Host>(
     ctx: &Context<'_, P>,
     errors: Errors,
     origin: &str,

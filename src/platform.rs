@@ -22,10 +22,10 @@ use worker::wasm_bindgen::{JsCast as _, JsValue, throw_str};
 use worker::wasm_bindgen_futures::{JsFuture, future_to_promise};
 use worker::{Context, Env, console_error, console_log, console_warn, js_sys, web_sys};
 
-use crate::cache::Isolate;
+use crate::cache::Cache;
 use crate::context;
-use crate::host::{Counted, Platform, Request as _};
-use crate::usage::Tally;
+use crate::host::{Counted, Host, Request as _};
+use crate::usage::UsageMeter;
 use crate::{perform, pipeline};
 
 /// The binding of the KV namespace that holds the indices; `entry.js` names it, too.
@@ -37,7 +37,7 @@ thread_local! {
     /// Variables and secrets are constant for the life of an isolate, so they are read once.
     static CONFIG: OnceCell<Result<&'static Config, Misconfigured>> = const { OnceCell::new() };
     /// One for each isolate, and as long as it lives.
-    static ISOLATE: &'static Isolate = Box::leak(Box::default());
+    static CACHE: &'static Cache = Box::leak(Box::default());
 }
 
 /// Answers one request. What writes is carried through even when its client has gone, a publish as
@@ -187,7 +187,7 @@ struct Cloudflare {
     indices: kv::Namespace,
     internet: upstream::Internet,
     clock: clock::SystemClock,
-    tally: Rc<Tally>,
+    meter: Rc<UsageMeter>,
 }
 
 impl Cloudflare {
@@ -196,22 +196,22 @@ impl Cloudflare {
         let missing = |name| format!("the binding {name} is missing");
         let bucket = env.bucket(FACTS);
         let bucket = bucket.map_err(|error| format!("{}: {error}", missing(FACTS)))?;
-        let tally = Rc::<Tally>::default();
-        let counted = || Rc::clone(&tally);
+        let meter = Rc::<UsageMeter>::default();
+        let counted = || Rc::clone(&meter);
         let indices = kv::Namespace::new(&env, INDICES, counted());
         let indices = indices.ok_or_else(|| missing(INDICES))?;
         Ok(Self {
             env,
             bucket: r2::Bucket::new(bucket, counted()),
             indices,
-            internet: upstream::Internet { tally: counted() },
+            internet: upstream::Internet { meter: counted() },
             clock: clock::SystemClock,
-            tally,
+            meter,
         })
     }
 }
 
-impl Platform for Cloudflare {
+impl Host for Cloudflare {
     type Stream = web_sys::ReadableStream;
     type Facts = r2::Bucket;
     type Archives = r2::Bucket;
@@ -244,8 +244,8 @@ impl Platform for Cloudflare {
         &self.clock
     }
 
-    fn isolate(&self) -> &Isolate {
-        ISOLATE.with(|isolate| *isolate)
+    fn cache(&self) -> &Cache {
+        CACHE.with(|cache| *cache)
     }
 
     fn random(&self) -> [u8; 16] {
@@ -261,8 +261,8 @@ impl Platform for Cloudflare {
         bytes
     }
 
-    fn tally(&self) -> &Tally {
-        &self.tally
+    fn meter(&self) -> &UsageMeter {
+        &self.meter
     }
 
     fn log(&self, line: &str) {

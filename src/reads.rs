@@ -13,14 +13,14 @@ use terrace_core::http::request_line::{Client, IndexState, RequestLine, Took, Us
 use terrace_core::model::token_id::TokenId;
 use terrace_core::read::{Answered, Asked, Begun, Found, IndexForm, Lookup, begin};
 
-use crate::cache::Isolate;
+use crate::cache::Cache;
 use crate::host::Counted;
 
 /// The reads of one isolate that wait for their index.
 #[derive(Debug)]
 pub struct Reads<'a> {
     config: &'a Config,
-    isolate: &'a Isolate,
+    cache: &'a Cache,
     /// Each is at its ticket's remainder. What a client that has gone leaves behind is replaced by and by.
     /// In a box, so that all places together take 4 KiB.
     waiting: RefCell<Vec<Option<Box<Waiting>>>>,
@@ -90,10 +90,10 @@ pub struct Answer {
 impl<'a> Reads<'a> {
     /// None yet. The first `ticket` is any number: those of two instances in one isolate, of which the
     /// older has failed, shall not be the same.
-    pub fn new(config: &'a Config, isolate: &'a Isolate, ticket: u32) -> Self {
+    pub fn new(config: &'a Config, cache: &'a Cache, ticket: u32) -> Self {
         Self {
             config,
-            isolate,
+            cache,
             waiting: RefCell::default(),
             next: Cell::new(ticket),
         }
@@ -136,7 +136,7 @@ impl<'a> Reads<'a> {
 
     /// Whether a token is known not to be revoked, and nobody has to look again yet.
     fn is_good(&self, token: TokenId, now: UnixTime) -> bool {
-        self.isolate.knows_good(token, now)
+        self.cache.knows_good(token, now)
     }
 
     fn wait(&self, lookup: Box<Lookup>, origin: &str, about: About) -> Option<Wanted> {

@@ -1,13 +1,13 @@
 //! What is done once the client has its answer.
 
 use crate::context::{Context, Task};
-use crate::host::Platform;
+use crate::host::Host;
 use crate::services::oci::uploads;
 use crate::services::pull::{package, puller};
 use crate::services::{auth, rebuild, staging};
 
 /// Does it. Nobody waits for it, so what goes wrong is only logged.
-pub async fn perform<P: Platform>(ctx: &Context<'_, P>, task: Task<P::Stream>) {
+pub async fn perform<P: Host>(ctx: &Context<'_, P>, task: Task<P::Stream>) {
     let performed = match task {
         Task::Rebuild(key) => rebuild::index(ctx, &key).await,
         Task::Refresh(address) => puller::refresh_list(ctx, address).await,

@@ -6,7 +6,7 @@ use terrace_core::http::request_line::{IndexState, Took, Usage};
 
 /// Counts. A platform has one for each request, or for several that nobody tells apart.
 #[derive(Debug, Default)]
-pub struct Tally {
+pub struct UsageMeter {
     kv: Cell<Took>,
     r2: Cell<Took>,
     origin: Cell<Took>,
@@ -34,7 +34,7 @@ pub struct Timed<'t> {
     began: u64,
 }
 
-impl Tally {
+impl UsageMeter {
     /// Counts an operation, and takes its time by a clock in milliseconds.
     pub fn time(&self, part: Part, now: fn() -> u64) -> Timed<'_> {
         let took = self.part(part);
@@ -105,11 +105,11 @@ mod tests {
 
     #[test]
     fn what_was_waited_for_before_is_time_and_no_operation() {
-        let tally = Tally::default();
-        tally.waited_before(Part::Kv, 7);
-        let Took { operations, millis } = tally.usage().kv;
+        let meter = UsageMeter::default();
+        meter.waited_before(Part::Kv, 7);
+        let Took { operations, millis } = meter.usage().kv;
         assert_eq!((operations, millis), (0, 7));
-        assert_eq!([tally.take_earlier(), tally.take_earlier()], [7, 0]);
+        assert_eq!([meter.take_earlier(), meter.take_earlier()], [7, 0]);
     }
 
     #[test]
@@ -117,14 +117,14 @@ mod tests {
         thread_local! {
             static NOW: Cell<u64> = const { Cell::new(5) };
         }
-        let tally = Tally::default();
-        let timed = tally.time(Part::R2, || NOW.get());
+        let meter = UsageMeter::default();
+        let timed = meter.time(Part::R2, || NOW.get());
         NOW.set(12);
-        assert_eq!(tally.usage(), Usage::default());
+        assert_eq!(meter.usage(), Usage::default());
         drop(timed);
-        drop(tally.time(Part::R2, || NOW.get()));
-        drop(tally.time(Part::Kv, || NOW.get()));
-        let Usage { kv, r2, origin } = tally.usage();
+        drop(meter.time(Part::R2, || NOW.get()));
+        drop(meter.time(Part::Kv, || NOW.get()));
+        let Usage { kv, r2, origin } = meter.usage();
         let counted = |took: Took| (took.operations, took.millis);
         assert_eq!([kv, r2, origin].map(counted), [(1, 0), (2, 7), (0, 0)]);
     }

@@ -12,21 +12,21 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::handlers::body::content_length;
 use crate::handlers::outcome::Handled;
-use crate::host::{Archives as _, Clock as _, Payload, Platform, Request, Stored};
+use crate::host::{Archives as _, Clock as _, Host, Payload, Request, Stored};
 
 /// Tells how long an archive is.
-pub(crate) async fn describe<P: Platform>(
+pub(crate) async fn describe<P: Host>(
     ctx: &Context<'_, P>,
     path: SignedPath,
 ) -> Handled<P::Stream> {
     check(ctx, &path, SignedMethod::Get, 0)?;
-    let head = ctx.platform.archives().head(path.object).await?;
+    let head = ctx.host.archives().head(path.object).await?;
     let head = head.ok_or_else(gone)?;
     Ok(described(&path, head.size).into())
 }
 
 /// Sends an archive, or the part of it that a client asks for.
-pub(crate) async fn send<P: Platform, R: Request>(
+pub(crate) async fn send<P: Host, R: Request>(
     ctx: &Context<'_, P>,
     path: SignedPath,
     request: R,
@@ -35,7 +35,7 @@ pub(crate) async fn send<P: Platform, R: Request>(
     if let Some(range) = request.header("range") {
         return Ok(part(ctx, &path, &range).await?.into());
     }
-    let opened = ctx.platform.archives().open(path.object).await?;
+    let opened = ctx.host.archives().open(path.object).await?;
     let (size, stream) = opened.ok_or_else(gone)?;
     Ok(described(&path, size)
         .with_body(Body::Stream(stream))
@@ -43,12 +43,12 @@ pub(crate) async fn send<P: Platform, R: Request>(
 }
 
 /// What a client asks for that goes on with a download.
-async fn part<P: Platform>(
+async fn part<P: Host>(
     ctx: &Context<'_, P>,
     path: &SignedPath,
     range: &str,
 ) -> Result<Reply<P::Stream>, Failure> {
-    let archives = ctx.platform.archives();
+    let archives = ctx.host.archives();
     let size = archives.head(path.object).await?.ok_or_else(gone)?.size;
     let (first, last) = match range::wanted(range, size) {
         Wanted::Nothing => {
@@ -73,7 +73,7 @@ async fn part<P: Platform>(
 }
 
 /// Stores an archive.
-pub(crate) async fn receive<P: Platform, R>(
+pub(crate) async fn receive<P: Host, R>(
     ctx: &Context<'_, P>,
     path: SignedPath,
     mut request: R,
@@ -89,7 +89,7 @@ where
     let Some(stream) = request.stream() else {
         return Err(Problem::BadRequest("the body is missing".to_owned()).into());
     };
-    let archives = ctx.platform.archives();
+    let archives = ctx.host.archives();
     match archives.store(path.object, Payload::Stream(stream)).await? {
         Stored::Yes => Ok(Reply::new(201, CachePolicy::NoStore).into()),
         Stored::DigestMismatch => Err(Problem::Invalid(vec![format!(
@@ -100,7 +100,7 @@ where
     }
 }
 
-fn check<P: Platform>(
+fn check<P: Host>(
     ctx: &Context<'_, P>,
     path: &SignedPath,
     method: SignedMethod,
@@ -109,7 +109,7 @@ fn check<P: Platform>(
     let urls = ctx.config.archive_urls.as_ref();
     let signer = urls.and_then(|urls| urls.path_signer()).ok_or_else(gone)?;
     signer
-        .check(path, method, size, ctx.platform.clock().now())
+        .check(path, method, size, ctx.host.clock().now())
         .map_err(|error| Problem::Forbidden(error.to_string()))
 }
 

@@ -8,18 +8,18 @@ use terrace_core::storage::key::{AUDIT, FactKey};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::handlers::outcome::{Call, Handled};
-use crate::host::{Facts as _, ListedFact, Platform};
+use crate::host::{Facts as _, Host, ListedFact};
 use crate::json;
 use crate::services::audit;
 use crate::services::audit::AT;
 
 /// Entries as they are stored, ascending, behind the one with this number.
-pub(crate) async fn list<P: Platform>(ctx: &Context<'_, P>, call: Call) -> Handled<P::Stream> {
+pub(crate) async fn list<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled<P::Stream> {
     let query = call.query();
     let number = |name| query.value(name).and_then(|text| text.parse::<u64>().ok());
     let behind = number("behind").map(|number| format!("{number:012}"));
     let since = number("since").unwrap_or_default();
-    let facts = ctx.platform.facts();
+    let facts = ctx.host.facts();
     // Before the entries: one that is written meanwhile would seem to be missing.
     let newest = audit::newest_known(ctx).await?;
     let most = limits::AUDIT_AT_ONCE;

@@ -8,7 +8,7 @@ use terrace_core::limits;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::handlers::outcome::Handled;
-use crate::host::{Clock as _, Platform, Request};
+use crate::host::{Clock as _, Host, Request};
 use crate::services::issuer::KeysAt;
 use crate::services::{auth, issuer};
 
@@ -33,7 +33,7 @@ impl From<Failure> for Denied {
 }
 
 /// Exchanges the token that a CI has given a job for one of ours.
-pub(crate) async fn exchange<P: Platform, R: Request>(
+pub(crate) async fn exchange<P: Host, R: Request>(
     ctx: &Context<'_, P>,
     mut request: R,
 ) -> Handled<P::Stream> {
@@ -43,7 +43,7 @@ pub(crate) async fn exchange<P: Platform, R: Request>(
 }
 
 /// What is given is stored nowhere. Its id is in the log, by which it can be revoked.
-async fn exchanged<P: Platform, R: Request>(
+async fn exchanged<P: Host, R: Request>(
     ctx: &Context<'_, P>,
     request: &mut R,
 ) -> Result<Reply<P::Stream>, ExchangeError> {
@@ -67,17 +67,17 @@ async fn exchanged<P: Platform, R: Request>(
     let job = Quoted::text(claims.subject());
     let scopes = asked.narrow(&scopes).inspect_err(|_| {
         let line = format!("access: {job} of {issuer} asks for more than {scopes}");
-        ctx.platform.log(&line);
+        ctx.host.log(&line);
     })?;
-    let now = ctx.platform.clock().now();
-    let token = token_for(&claims, scopes, ctx.platform.random(), now);
+    let now = ctx.host.clock().now();
+    let token = token_for(&claims, scopes, ctx.host.random(), now);
     let token = match token {
         Ok(token) => token,
         Err(refusal) => return Err(deny(ctx, refusal.into(), &issuer, request).await),
     };
     let (id, scopes) = (token.id, &token.scopes);
     let line = format!("access: token {id} given to {job} of {issuer} for {scopes}");
-    ctx.platform.log(&line);
+    ctx.host.log(&line);
     Ok(answer(&token, &keys.write(&token), now))
 }
 
@@ -93,7 +93,7 @@ async fn asked<R: Request>(request: &mut R) -> Result<ExchangeRequest, ExchangeE
 
 /// What the rules open for a token. Nobody is asked for keys whom they do not name, and those who
 /// are named are asked again only for a key that is not known yet, and not often.
-async fn granted<P: Platform>(
+async fn granted<P: Host>(
     ctx: &Context<'_, P>,
     token: &UnverifiedToken<'_>,
     origin: &str,
@@ -101,7 +101,7 @@ async fn granted<P: Platform>(
     let publishers = &ctx.config.trusted_publishers;
     let issuer = publishers.issuer_of(token)?;
     let grant = |keys: &IssuerKeys| {
-        let now = ctx.platform.clock().now();
+        let now = ctx.host.clock().now();
         publishers.grant(token, keys, origin, now)
     };
     Ok(issuer::verified(ctx, issuer, KeysAt::Discovery, grant).await??)
@@ -109,7 +109,7 @@ async fn granted<P: Platform>(
 
 /// Writes down why a job gets nothing, which the job is not told: whoever tries out what is let
 /// through shall not learn how near they are.
-async fn deny<P: Platform, R: Request>(
+async fn deny<P: Host, R: Request>(
     ctx: &Context<'_, P>,
     denied: Denied,
     issuer: &Quoted,
@@ -123,11 +123,11 @@ async fn deny<P: Platform, R: Request>(
             if auth::is_one_guess_too_many(ctx).await {
                 return ExchangeError::TooMany;
             }
-            ctx.platform.log(&format!("{asked} is refused: {refusal}"));
+            ctx.host.log(&format!("{asked} is refused: {refusal}"));
             ExchangeError::Untrusted
         }
         Denied::Unknown(Failure::Origin(what)) => {
-            ctx.platform.log(&format!("{asked} has to wait: {what}"));
+            ctx.host.log(&format!("{asked} has to wait: {what}"));
             ExchangeError::Unavailable
         }
         Denied::Unknown(failure) => {

@@ -12,7 +12,7 @@ use crate::context::{Context, Task};
 use crate::failure::Failure;
 use crate::handlers::body::{BEHIND, check_count};
 use crate::handlers::outcome::{Call, Handled};
-use crate::host::{Facts as _, Platform};
+use crate::host::{Facts as _, Host};
 use crate::json;
 use crate::services::restore::Outcome;
 use crate::services::{garbage, refresh, restore};
@@ -33,7 +33,7 @@ enum ReadFact {
 }
 
 /// Documents as they are stored. None of them holds a secret.
-pub(crate) async fn list<P: Platform>(ctx: &Context<'_, P>, call: Call) -> Handled<P::Stream> {
+pub(crate) async fn list<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled<P::Stream> {
     let query = call.query();
     let prefix = query.value("prefix").unwrap_or_default();
     let behind = query.value("behind");
@@ -66,7 +66,7 @@ pub(crate) async fn list<P: Platform>(ctx: &Context<'_, P>, call: Call) -> Handl
 }
 
 /// The keys of some facts, and whether there are more.
-async fn fact_keys<P: Platform>(
+async fn fact_keys<P: Host>(
     ctx: &Context<'_, P>,
     prefix: &str,
     behind: Option<&str>,
@@ -91,7 +91,7 @@ async fn fact_keys<P: Platform>(
     let most = limits::FACTS_AT_ONCE;
     let mut keys = Vec::new();
     'pages: loop {
-        let facts = ctx.platform.facts();
+        let facts = ctx.host.facts();
         let page = facts.list(prefix, behind.as_deref(), most).await?;
         for fact in page.facts {
             let key = format!("{prefix}{}", fact.name);
@@ -113,11 +113,11 @@ async fn fact_keys<P: Platform>(
     }
 }
 
-async fn fact<P: Platform>(ctx: &Context<'_, P>, text: &str) -> Result<ReadFact, Failure> {
+async fn fact<P: Host>(ctx: &Context<'_, P>, text: &str) -> Result<ReadFact, Failure> {
     let Some(key) = FactKey::parse(text) else {
         return Ok(ReadFact::Unknown);
     };
-    let fact = ctx.platform.facts().get(&key).await?;
+    let fact = ctx.host.facts().get(&key).await?;
     let document = fact.map(|fact| String::from_utf8(fact.bytes));
     Ok(match document {
         Some(Ok(document)) => ReadFact::Document(document),
@@ -127,7 +127,7 @@ async fn fact<P: Platform>(ctx: &Context<'_, P>, text: &str) -> Result<ReadFact,
 }
 
 /// `PUT /admin/v1/facts`
-pub(crate) async fn restore<P: Platform>(ctx: &Context<'_, P>, call: Call) -> Handled<P::Stream> {
+pub(crate) async fn restore<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled<P::Stream> {
     let RestoreBody { facts } = json::parse(&call.body)?;
     check_count(facts.len(), limits::RESTORED_AT_ONCE)?;
     let look = garbage::fence(ctx).await?;

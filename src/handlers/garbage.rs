@@ -8,12 +8,12 @@ use terrace_core::storage::key::{ArchiveKey, BytesKey};
 use crate::context::Context;
 use crate::handlers::body::check_count;
 use crate::handlers::outcome::{Call, Handled};
-use crate::host::Platform;
+use crate::host::Host;
 use crate::json;
 use crate::services::garbage;
 
 /// `POST /admin/v1/garbage`: whoever asks has looked at every release.
-pub(crate) async fn change<P: Platform>(ctx: &Context<'_, P>, call: Call) -> Handled<P::Stream> {
+pub(crate) async fn change<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled<P::Stream> {
     let GarbageBody { mark, keep, remove } = json::parse(&call.body)?;
     let count = mark.len() + keep.len() + remove.len();
     check_count(count, limits::GARBAGE_AT_ONCE)?;

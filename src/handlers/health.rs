@@ -8,14 +8,14 @@ use terrace_core::storage::key::{FactKey, IndexKey};
 
 use crate::context::Context;
 use crate::handlers::outcome::Handled;
-use crate::host::{Facts as _, Indices as _, Platform, StoreError};
+use crate::host::{Facts as _, Host, Indices as _, StoreError};
 
 /// Reads from KV and from R2, and tells which of them does not answer; the log tells why. What is read
 /// does not matter, nor whether it is there.
-pub(crate) async fn health<P: Platform>(ctx: &Context<'_, P>) -> Handled<P::Stream> {
+pub(crate) async fn health<P: Host>(ctx: &Context<'_, P>) -> Handled<P::Stream> {
     let (index, seconds) = (IndexKey::Revocations, limits::LIST_CACHE_SECONDS);
-    let kv = ctx.platform.indices().get(&index, IndexForm::Text, seconds);
-    let r2 = ctx.platform.facts().revision(&FactKey::AuditHead);
+    let kv = ctx.host.indices().get(&index, IndexForm::Text, seconds);
+    let r2 = ctx.host.facts().revision(&FactKey::AuditHead);
     let (kv, r2) = join(kv, r2).await;
     let (kv, r2) = (state_of(ctx, kv.err()), state_of(ctx, r2.err()));
     let status = if [kv, r2] == [WORKS; 2] { 200 } else { 503 };
@@ -23,11 +23,11 @@ pub(crate) async fn health<P: Platform>(ctx: &Context<'_, P>) -> Handled<P::Stre
     Ok(Reply::json(status, CachePolicy::NoStore, text).into())
 }
 
-fn state_of<P: Platform>(ctx: &Context<'_, P>, error: Option<StoreError>) -> &'static str {
+fn state_of<P: Host>(ctx: &Context<'_, P>, error: Option<StoreError>) -> &'static str {
     match error {
         None => WORKS,
         Some(error) => {
-            ctx.platform.log(&format!("storage: {error}"));
+            ctx.host.log(&format!("storage: {error}"));
             FAILS
         }
     }

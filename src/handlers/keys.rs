@@ -12,11 +12,11 @@ use terrace_openpgp::{KeyId, parse_signing_keys};
 use crate::context::Context;
 use crate::handlers::outcome::{Call, Handled};
 use crate::handlers::status::ACTIVE;
-use crate::host::{Clock as _, Platform};
+use crate::host::{Clock as _, Host};
 use crate::json;
 use crate::services::{indexer, keys};
 
-pub(crate) async fn list<P: Platform>(
+pub(crate) async fn list<P: Host>(
     ctx: &Context<'_, P>,
     namespace: Namespace,
 ) -> Handled<P::Stream> {
@@ -24,7 +24,7 @@ pub(crate) async fn list<P: Platform>(
     Ok(answer(200, &document).into())
 }
 
-pub(crate) async fn add<P: Platform>(
+pub(crate) async fn add<P: Host>(
     ctx: &Context<'_, P>,
     call: Call,
     namespace: Namespace,
@@ -41,7 +41,7 @@ pub(crate) async fn add<P: Platform>(
     Ok(answer(200, &changed).into())
 }
 
-pub(crate) async fn remove<P: Platform>(
+pub(crate) async fn remove<P: Host>(
     ctx: &Context<'_, P>,
     namespace: Namespace,
     key_id: KeyId,
@@ -62,7 +62,7 @@ pub(crate) async fn remove<P: Platform>(
 
 /// Says that a key is retired or revoked, or takes that back, and makes the indices of what it has
 /// signed what follows: some of them, and the answer tells where to go on.
-pub(crate) async fn change_status<P: Platform>(
+pub(crate) async fn change_status<P: Host>(
     ctx: &Context<'_, P>,
     call: Call,
     namespace: Namespace,
@@ -80,7 +80,7 @@ pub(crate) async fn change_status<P: Platform>(
     let statement = state.map(|state| KeyStatement {
         state,
         reason,
-        at: ctx.platform.clock().now().0,
+        at: ctx.host.clock().now().0,
         by: call.caller.name(),
     });
     keys::change(ctx, &namespace, &|document| {

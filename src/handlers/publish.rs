@@ -20,13 +20,13 @@ use terrace_core::storage::release::Release;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::handlers::outcome::{Call, Entry, Handled, Outcome};
-use crate::host::{Clock as _, Platform};
+use crate::host::{Clock as _, Host};
 use crate::json;
 use crate::services::publisher::Published;
 use crate::services::staging::key;
 use crate::services::{archives, origins, publisher, releases, staging};
 
-pub(crate) async fn provider<P: Platform>(
+pub(crate) async fn provider<P: Host>(
     ctx: &Context<'_, P>,
     call: Call,
     address: ProviderAddress,
@@ -38,7 +38,7 @@ pub(crate) async fn provider<P: Platform>(
     publish(ctx, &call, &Publication::Provider(publication)).await
 }
 
-pub(crate) async fn mirrored<P: Platform>(
+pub(crate) async fn mirrored<P: Host>(
     ctx: &Context<'_, P>,
     call: Call,
     address: MirroredAddress,
@@ -52,7 +52,7 @@ pub(crate) async fn mirrored<P: Platform>(
         .into());
     }
     let body: MirrorBody = json::parse_described(&call.body)?;
-    let now = ctx.platform.clock().now();
+    let now = ctx.host.clock().now();
     let publication =
         MirrorPublication::parse(address, version, &body, now).map_err(Problem::Invalid)?;
     let key = publication.signing_key().cloned();
@@ -65,7 +65,7 @@ pub(crate) async fn mirrored<P: Platform>(
 }
 
 /// What is mirrored of a version, so that nobody sends it again.
-pub(crate) async fn describe_mirrored<P: Platform>(
+pub(crate) async fn describe_mirrored<P: Host>(
     ctx: &Context<'_, P>,
     address: MirroredAddress,
     version: Version,
@@ -82,7 +82,7 @@ pub(crate) async fn describe_mirrored<P: Platform>(
     }
 }
 
-pub(crate) async fn module<P: Platform>(
+pub(crate) async fn module<P: Host>(
     ctx: &Context<'_, P>,
     call: Call,
     address: ModuleAddress,
@@ -94,7 +94,7 @@ pub(crate) async fn module<P: Platform>(
     publish(ctx, &call, &Publication::Module(publication)).await
 }
 
-async fn publish<P: Platform>(
+async fn publish<P: Host>(
     ctx: &Context<'_, P>,
     call: &Call,
     publication: &Publication,
@@ -119,7 +119,7 @@ async fn publish<P: Platform>(
     }
 }
 
-fn ask_for<P: Platform>(
+fn ask_for<P: Host>(
     ctx: &Context<'_, P>,
     missing: &[ExpectedArchive],
     object: &dyn Fn(&ExpectedArchive) -> BytesKey,

@@ -4,11 +4,11 @@ use terrace_core::storage::signed_path::PullPath;
 
 use crate::context::Context;
 use crate::handlers::outcome::{Call, Handled};
-use crate::host::Platform;
+use crate::host::Host;
 use crate::services::pull::package;
 
 /// Sends a package, from storage or from its origin.
-pub(crate) async fn send<P: Platform>(
+pub(crate) async fn send<P: Host>(
     ctx: &Context<'_, P>,
     call: Call,
     path: PullPath,

@@ -10,13 +10,13 @@ use terrace_core::storage::key::FactKey;
 use crate::context::Context;
 use crate::handlers::body::check_count;
 use crate::handlers::outcome::{Call, Handled};
-use crate::host::Platform;
+use crate::host::Host;
 use crate::json;
 use crate::services::repair::step::Step;
 use crate::services::repair::walk;
 
 /// `POST /admin/v1/reindex`
-pub(crate) async fn reindex<P: Platform>(ctx: &Context<'_, P>, call: Call) -> Handled<P::Stream> {
+pub(crate) async fn reindex<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled<P::Stream> {
     let ReindexBody {
         behind,
         package,

@@ -9,7 +9,7 @@ use terrace_core::storage::key::FactKey;
 
 use crate::context::Context;
 use crate::handlers::outcome::{Call, Handled};
-use crate::host::{Clock as _, Facts as _, Platform};
+use crate::host::{Clock as _, Facts as _, Host};
 use crate::json;
 use crate::services::oci::indexer as oci_indexer;
 use crate::services::{indexer, refresh, releases, status};
@@ -17,7 +17,7 @@ use crate::services::{indexer, refresh, releases, status};
 /// What restores a version, a package or a key.
 pub(crate) const ACTIVE: &str = "active";
 
-pub(crate) async fn describe<P: Platform>(
+pub(crate) async fn describe<P: Host>(
     ctx: &Context<'_, P>,
     package: Package,
 ) -> Handled<P::Stream> {
@@ -26,7 +26,7 @@ pub(crate) async fn describe<P: Platform>(
 
 /// Says something of a package, or of one of its versions. The fact comes first; what follows from it
 /// is made again by the same request.
-pub(crate) async fn change<P: Platform>(
+pub(crate) async fn change<P: Host>(
     ctx: &Context<'_, P>,
     call: Call,
     package: Package,
@@ -45,7 +45,7 @@ pub(crate) async fn change<P: Platform>(
     }
     let release = match &version {
         None => {
-            let page = ctx.platform.facts().releases(&package, None).await?;
+            let page = ctx.host.facts().releases(&package, None).await?;
             if page.releases.is_empty() {
                 let told = format!("there is no {}", package.address());
                 return Err(Problem::NotFound(told).into());
@@ -63,7 +63,7 @@ pub(crate) async fn change<P: Platform>(
     let statement = state.map(|state| Statement {
         state,
         reason,
-        at: ctx.platform.clock().now().0,
+        at: ctx.host.clock().now().0,
         by: call.caller.name(),
     });
     let said = (version.as_ref(), statement);

@@ -12,12 +12,12 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::handlers::body::{BEHIND, check_count};
 use crate::handlers::outcome::{Call, Handled};
-use crate::host::{Archives as _, BytesPage, Clock as _, Platform};
+use crate::host::{Archives as _, BytesPage, Clock as _, Host};
 use crate::json;
 use crate::services::{archives, garbage};
 
 /// Stored bytes, with where to fetch them from if that is asked for.
-pub(crate) async fn list<P: Platform>(ctx: &Context<'_, P>, call: Call) -> Handled<P::Stream> {
+pub(crate) async fn list<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled<P::Stream> {
     let query = call.query();
     let with_urls = match query.value("urls").as_deref() {
         None | Some("false") => false,
@@ -38,7 +38,7 @@ pub(crate) async fn list<P: Platform>(ctx: &Context<'_, P>, call: Call) -> Handl
     };
     let behind = query.value("behind");
     let listed = list_stored(ctx, behind.as_deref(), most).await?;
-    let now = ctx.platform.clock().now();
+    let now = ctx.host.clock().now();
     let mut answer = StoredAnswer {
         now: now.0,
         next: listed.next(),
@@ -62,7 +62,7 @@ pub(crate) async fn list<P: Platform>(ctx: &Context<'_, P>, call: Call) -> Handl
 }
 
 /// Hashes stored bytes again, natively: they do not enter wasm.
-pub(crate) async fn verify<P: Platform>(ctx: &Context<'_, P>, call: Call) -> Handled<P::Stream> {
+pub(crate) async fn verify<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled<P::Stream> {
     let VerifyBody { behind } = json::parse(&call.body)?;
     let most = limits::VERIFIED_AT_ONCE;
     let listed = list_stored(ctx, behind.as_deref(), most).await?;
@@ -82,7 +82,7 @@ pub(crate) async fn verify<P: Platform>(ctx: &Context<'_, P>, call: Call) -> Han
         let Some(key) = BytesKey::parse_key(&text) else {
             continue;
         };
-        let digest = ctx.platform.archives().digest(key).await?;
+        let digest = ctx.host.archives().digest(key).await?;
         answer.looked_at += 1;
         answer.bytes += object.size;
         if digest != Some(key.digest()) {
@@ -94,7 +94,7 @@ pub(crate) async fn verify<P: Platform>(ctx: &Context<'_, P>, call: Call) -> Han
 }
 
 /// Tells how to send those bytes of a copy that are not stored.
-pub(crate) async fn ask_for_copies<P: Platform>(
+pub(crate) async fn ask_for_copies<P: Host>(
     ctx: &Context<'_, P>,
     call: Call,
 ) -> Handled<P::Stream> {
@@ -128,7 +128,7 @@ pub(crate) async fn ask_for_copies<P: Platform>(
 }
 
 /// A page of archives, and behind the last of them one of blobs.
-async fn list_stored<P: Platform>(
+async fn list_stored<P: Host>(
     ctx: &Context<'_, P>,
     behind: Option<&str>,
     most: u32,
@@ -143,7 +143,7 @@ async fn list_stored<P: Platform>(
             .ok_or_else(|| Problem::BadRequest(format!("behind is {behind:?}: {BEHIND}")))?,
     };
     let behind = behind.filter(|behind| !behind.is_empty());
-    let archives = ctx.platform.archives();
+    let archives = ctx.host.archives();
     let page = archives.list_bytes(prefix, behind, most).await?;
     Ok(Listed { prefix, page })
 }

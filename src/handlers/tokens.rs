@@ -11,11 +11,11 @@ use terrace_core::storage::key::{FactKey, TOKENS};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::handlers::outcome::{Call, Entry, Handled, Outcome};
-use crate::host::{Clock as _, Facts as _, Platform, StoreError};
+use crate::host::{Clock as _, Facts as _, Host, StoreError};
 use crate::json;
 use crate::services::{documents, tokens};
 
-pub(crate) async fn create<P: Platform>(ctx: &Context<'_, P>, call: Call) -> Handled<P::Stream> {
+pub(crate) async fn create<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled<P::Stream> {
     let TokenBody {
         name,
         scopes,
@@ -26,7 +26,7 @@ pub(crate) async fn create<P: Platform>(ctx: &Context<'_, P>, call: Call) -> Han
     let scopes: Result<_, _> = scopes.iter().map(|scope| scope.parse()).collect();
     let scopes = scopes.and_then(Scopes::new);
     let scopes = scopes.map_err(|e| invalid(format!("{e}")))?;
-    let now = ctx.platform.clock().now();
+    let now = ctx.host.clock().now();
     let expires = match expires_in {
         None => None,
         Some(seconds) if limits::TOKEN_LIFETIME_SECONDS.contains(&seconds) => Some(now.0 + seconds),
@@ -49,9 +49,9 @@ pub(crate) async fn create<P: Platform>(ctx: &Context<'_, P>, call: Call) -> Han
 }
 
 /// The tokens that were made here, by their ids.
-pub(crate) async fn list<P: Platform>(ctx: &Context<'_, P>, call: Call) -> Handled<P::Stream> {
+pub(crate) async fn list<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled<P::Stream> {
     let behind = call.query().value("behind");
-    let facts = ctx.platform.facts();
+    let facts = ctx.host.facts();
     let page = facts
         .list(TOKENS, behind.as_deref(), limits::TOKENS_AT_ONCE)
         .await?;
@@ -68,7 +68,7 @@ pub(crate) async fn list<P: Platform>(ctx: &Context<'_, P>, call: Call) -> Handl
 }
 
 /// Makes a token of the same name, rights and lifetime, and revokes the old one after a while.
-pub(crate) async fn rotate<P: Platform>(
+pub(crate) async fn rotate<P: Host>(
     ctx: &Context<'_, P>,
     call: Call,
     id: TokenId,
@@ -76,7 +76,7 @@ pub(crate) async fn rotate<P: Platform>(
     let RotationBody { overlap } = json::parse(&call.body)?;
     let unknown = || Problem::NotFound(format!("there is no token {id}"));
     let old = tokens::document(ctx, id).await?.ok_or_else(unknown)?;
-    let now = ctx.platform.clock().now().0;
+    let now = ctx.host.clock().now().0;
     let is_dead = |time: Option<u64>| time.is_some_and(|time| time <= now);
     let revocation: Option<RevocationDocument> =
         documents::read(ctx, &FactKey::Revocation(id)).await?;
@@ -108,13 +108,13 @@ pub(crate) async fn rotate<P: Platform>(
 }
 
 /// Revokes a token, which need not be one that was made here.
-pub(crate) async fn revoke<P: Platform>(ctx: &Context<'_, P>, id: TokenId) -> Handled<P::Stream> {
+pub(crate) async fn revoke<P: Host>(ctx: &Context<'_, P>, id: TokenId) -> Handled<P::Stream> {
     let known = tokens::revoke_known(ctx, id).await?;
     Ok(json::reply(200, &RevokedToken { known })?.into())
 }
 
-async fn issue<P: Platform>(ctx: &Context<'_, P>, document: TokenDocument) -> Handled<P::Stream> {
-    let id = TokenId::new(ctx.platform.random());
+async fn issue<P: Host>(ctx: &Context<'_, P>, document: TokenDocument) -> Handled<P::Stream> {
+    let id = TokenId::new(ctx.host.random());
     let text = tokens::make(ctx, id, &document).await?;
     // Nobody else has had the same 64 random bits.
     let text = text.ok_or_else(|| StoreError::Busy(FactKey::Token(id).to_string()))?;

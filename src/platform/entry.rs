@@ -11,7 +11,7 @@ use worker::{Env, js_sys};
 
 use super::clock::whole;
 use super::http::Url;
-use super::{Cloudflare, ISOLATE, config, figures, kv};
+use super::{CACHE, Cloudflare, config, figures, kv};
 use crate::reads::{Answer, Reads, Step, Wanted};
 
 thread_local! {
@@ -29,9 +29,9 @@ impl Driven {
         let config = config(env).ok()?;
         // Whether all bindings are there.
         Cloudflare::new(env.clone()).ok()?;
-        let isolate = ISOLATE.with(|isolate| *isolate);
+        let cache = CACHE.with(|cache| *cache);
         Some(Self {
-            reads: Reads::new(config, isolate, ticket()),
+            reads: Reads::new(config, cache, ticket()),
             counts_downloads: figures::counts(env),
         })
     }

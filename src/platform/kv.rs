@@ -15,7 +15,7 @@ use worker::{Env, web_sys};
 
 use super::clock::{self, millis};
 use crate::host::{IndexPage, Indices, StoreError};
-use crate::usage::{Part, Tally};
+use crate::usage::{Part, UsageMeter};
 
 /// What the runtime says when a key is written more than once a second
 /// (<https://developers.cloudflare.com/kv/api/write-key-value-pairs/#limits-to-kv-writes-to-the-same-key>).
@@ -46,15 +46,15 @@ extern "C" {
 /// A KV namespace.
 pub(super) struct Namespace {
     binding: Binding,
-    tally: Rc<Tally>,
+    meter: Rc<UsageMeter>,
 }
 
 impl Namespace {
     /// The one that is bound to this name, if there is one.
-    pub(super) fn new(env: &Env, name: &str, tally: Rc<Tally>) -> Option<Self> {
+    pub(super) fn new(env: &Env, name: &str, meter: Rc<UsageMeter>) -> Option<Self> {
         let binding = Reflect::get(env, &name.into()).ok()?;
         let binding = binding.is_object().then(|| binding.unchecked_into())?;
-        Some(Self { binding, tally })
+        Some(Self { binding, meter })
     }
 }
 
@@ -67,7 +67,7 @@ impl Indices for Namespace {
         form: IndexForm,
         cache_seconds: u32,
     ) -> Result<Option<Found<Self::Stream>>, StoreError> {
-        let _timed = self.tally.time(Part::Kv, millis);
+        let _timed = self.meter.time(Part::Kv, millis);
         let failed = |error| failure("get", key, error);
         let options = object(&[
             ("type", kind(form).into()),
@@ -78,7 +78,7 @@ impl Indices for Namespace {
         let part = |name: &str| Reflect::get(&found, &name.into()).map_err(failed);
         let (value, metadata) = (part("value")?, part("metadata")?);
         if let Some(waited) = part(WAITED)?.as_f64() {
-            self.tally.waited_before(Part::Kv, clock::whole(waited));
+            self.meter.waited_before(Part::Kv, clock::whole(waited));
         }
         if value.is_null() || metadata.is_null() {
             return Ok(None);
@@ -102,7 +102,7 @@ impl Indices for Namespace {
         wanted: &'w [(IndexKey, IndexDocument)],
         cache_seconds: u32,
     ) -> Result<Vec<&'w IndexKey>, StoreError> {
-        let _timed = self.tally.time(Part::Kv, millis);
+        let _timed = self.meter.time(Part::Kv, millis);
         let failed = |error: JsValue| failure("get", "several", error);
         let names: Vec<JsValue> = wanted
             .iter()
@@ -127,7 +127,7 @@ impl Indices for Namespace {
         prefix: &str,
         cursor: Option<String>,
     ) -> Result<IndexPage, StoreError> {
-        let _timed = self.tally.time(Part::Kv, millis);
+        let _timed = self.meter.time(Part::Kv, millis);
         let failed = |error: JsValue| failure("list", prefix, error);
         let options = object(&[("prefix", prefix.into()), ("cursor", cursor.into())]);
         let page = settled(self.binding.list(&options)).await.map_err(failed)?;
@@ -148,7 +148,7 @@ impl Indices for Namespace {
     }
 
     async fn put(&self, key: &IndexKey, document: &IndexDocument) -> Result<(), StoreError> {
-        let _timed = self.tally.time(Part::Kv, millis);
+        let _timed = self.meter.time(Part::Kv, millis);
         let failed = |error| failure("put", key, error);
         let unknown = |error: serde_json::Error| failed(error.to_string().into());
         let metadata = serde_json::to_string(&document.metadata).map_err(unknown)?;
@@ -159,7 +159,7 @@ impl Indices for Namespace {
     }
 
     async fn delete(&self, key: &IndexKey) -> Result<(), StoreError> {
-        let _timed = self.tally.time(Part::Kv, millis);
+        let _timed = self.meter.time(Part::Kv, millis);
         let deleted = settled(self.binding.delete(&key.to_string())).await;
         let failed = |error| failure("delete", key, error);
         deleted.map(drop).map_err(failed)

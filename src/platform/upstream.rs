@@ -18,7 +18,7 @@ use worker::{Delay, js_sys, web_sys};
 use super::clock::millis;
 use super::fork;
 use crate::host::{Download, Inquiry, Upstream, UpstreamError};
-use crate::usage::{Part, Tally};
+use crate::usage::{Part, UsageMeter};
 
 /// How long a long answer may take to begin, redirects included, in seconds.
 const OPEN_SECONDS: u32 = 15;
@@ -28,7 +28,7 @@ const USER_AGENT: &str = concat!("terrace/", env!("CARGO_PKG_VERSION"));
 
 /// The internet.
 pub(super) struct Internet {
-    pub(super) tally: Rc<Tally>,
+    pub(super) meter: Rc<UsageMeter>,
 }
 
 impl Upstream for Internet {
@@ -40,7 +40,7 @@ impl Upstream for Internet {
         guard: &Guard,
         seconds: u32,
     ) -> Result<Fetched, UpstreamError> {
-        let _timed = self.tally.time(Part::Origin, millis);
+        let _timed = self.meter.time(Part::Origin, millis);
         in_time(seconds, async |signal| {
             let (response, final_url) = follow(fetch, guard, signal).await?;
             let status = response.status();
@@ -67,7 +67,7 @@ impl Upstream for Internet {
         guard: &Guard,
         seconds: u32,
     ) -> Result<Fetched, UpstreamError> {
-        let _timed = self.tally.time(Part::Origin, millis);
+        let _timed = self.meter.time(Part::Origin, millis);
         in_time(seconds, async |signal| {
             let url = resolve(&inquiry.url, None)?;
             check(&url, guard)?;
@@ -92,7 +92,7 @@ impl Upstream for Internet {
         fetch: &Fetch,
         guard: &Guard,
     ) -> Result<Download<Self::Stream>, UpstreamError> {
-        let _timed = self.tally.time(Part::Origin, millis);
+        let _timed = self.meter.time(Part::Origin, millis);
         let opened = in_time(OPEN_SECONDS, async |signal| {
             follow(fetch, guard, signal).await
         });

@@ -12,7 +12,7 @@ use terrace_core::storage::key::BytesKey;
 
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::host::{Archives as _, Clock as _, Payload, Platform, StoreError, Stored};
+use crate::host::{Archives as _, Clock as _, Host, Payload, StoreError, Stored};
 use crate::services::garbage;
 use crate::services::garbage::GcFence;
 
@@ -20,7 +20,7 @@ use crate::services::garbage::GcFence;
 /// (<https://developers.cloudflare.com/workers/platform/limits/#simultaneous-open-connections>).
 const ARCHIVES_AT_ONCE: usize = 6;
 
-pub(crate) async fn states<P: Platform>(
+pub(crate) async fn states<P: Host>(
     ctx: &Context<'_, P>,
     expected: &[ExpectedArchive],
     fence: &GcFence,
@@ -34,7 +34,7 @@ pub(crate) async fn states<P: Platform>(
 }
 
 /// What is really stored for an archive. One that is being removed counts as missing.
-pub(crate) async fn state<P: Platform>(
+pub(crate) async fn state<P: Host>(
     ctx: &Context<'_, P>,
     expected: &ExpectedArchive,
     fence: &GcFence,
@@ -58,11 +58,8 @@ pub(crate) async fn state<P: Platform>(
 
 /// How many bytes are really stored under a key; `None` when there are none. Bytes that are not what
 /// their key says are removed, so that the right ones can take their place.
-async fn stored_size<P: Platform>(
-    ctx: &Context<'_, P>,
-    key: BytesKey,
-) -> Result<Option<u64>, Failure> {
-    let archives = ctx.platform.archives();
+async fn stored_size<P: Host>(ctx: &Context<'_, P>, key: BytesKey) -> Result<Option<u64>, Failure> {
+    let archives = ctx.host.archives();
     let Some(head) = archives.head(key).await? else {
         return Ok(None);
     };
@@ -73,8 +70,7 @@ async fn stored_size<P: Platform>(
     if digest == Some(key.digest()) {
         return Ok(Some(head.size));
     }
-    ctx.platform
-        .log(&format!("{key} holds other bytes: discarded"));
+    ctx.host.log(&format!("{key} holds other bytes: discarded"));
     // Unless somebody has sent the right ones while these were being hashed.
     let now = archives.head(key).await?;
     if now.is_some_and(|now| now.revision == head.revision) {
@@ -84,12 +80,12 @@ async fn stored_size<P: Platform>(
 }
 
 /// The entries of an archive, by ranged reads; the inner error is the archive's own fault.
-async fn entries<P: Platform>(
+async fn entries<P: Host>(
     ctx: &Context<'_, P>,
     expected: &ExpectedArchive,
     size: u64,
 ) -> Result<Result<Vec<Entry>, String>, StoreError> {
-    let archives = ctx.platform.archives();
+    let archives = ctx.host.archives();
     let key = expected.key;
     match expected.format() {
         ArchiveFormat::Zip => {
@@ -118,7 +114,7 @@ async fn entries<P: Platform>(
     }
 }
 
-pub(crate) async fn is_stored<P: Platform>(
+pub(crate) async fn is_stored<P: Host>(
     ctx: &Context<'_, P>,
     key: BytesKey,
     size: Option<u64>,
@@ -134,7 +130,7 @@ pub(crate) async fn is_stored<P: Platform>(
 }
 
 /// How to send bytes that are not stored, under the name that they are asked for by.
-pub(crate) fn missing<P: Platform>(
+pub(crate) fn missing<P: Host>(
     ctx: &Context<'_, P>,
     filename: String,
     key: BytesKey,
@@ -142,7 +138,7 @@ pub(crate) fn missing<P: Platform>(
     urls: &ArchiveUrls,
     origin: &str,
 ) -> MissingArchive {
-    let now = ctx.platform.clock().now();
+    let now = ctx.host.clock().now();
     let upload = urls.upload(origin, key, size, now);
     let headers = upload.headers.into_iter();
     MissingArchive {
@@ -159,12 +155,12 @@ pub(crate) fn missing<P: Platform>(
 
 /// Copies bytes to another key, unless they are there. They do not enter wasm. Returns whether they are there now:
 /// they are not if there are none to be copied.
-pub(crate) async fn copy<P: Platform>(
+pub(crate) async fn copy<P: Host>(
     ctx: &Context<'_, P>,
     from: BytesKey,
     to: BytesKey,
 ) -> Result<bool, Failure> {
-    let archives = ctx.platform.archives();
+    let archives = ctx.host.archives();
     // Where something is private, the time that this takes must not tell what others have stored.
     if !ctx.config.access.guards_reads() && archives.head(to).await?.is_some() {
         return Ok(true);

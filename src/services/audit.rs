@@ -8,7 +8,7 @@ use terrace_core::storage::key::{AUDIT, FactKey};
 
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::host::{Clock as _, Condition, Facts as _, Platform, Request, StoreError};
+use crate::host::{Clock as _, Condition, Facts as _, Host, Request, StoreError};
 use crate::json;
 use crate::services::documents;
 use crate::services::documents::BUSY_TRIES;
@@ -67,16 +67,16 @@ impl Change {
 
 /// Appends an entry for a change that was made. Whoever is answered 503 because this fails sends the
 /// same again, and then it is written.
-pub(crate) async fn record<P: Platform>(
+pub(crate) async fn record<P: Host>(
     ctx: &Context<'_, P>,
     change: Change,
     status: u16,
 ) -> Result<(), Failure> {
-    let facts = ctx.platform.facts();
+    let facts = ctx.host.facts();
     let mut number = newest_known(ctx).await?;
     let mut entry = AuditEntry {
         number,
-        at: ctx.platform.clock().now().0,
+        at: ctx.host.clock().now().0,
         by: change.by,
         from: change.from,
         what: change.what,
@@ -107,7 +107,7 @@ pub(crate) async fn record<P: Platform>(
                     return Err(StoreError::Busy(what).into());
                 } else {
                     tries += 1;
-                    ctx.platform.clock().sleep(1).await;
+                    ctx.host.clock().sleep(1).await;
                 }
             }
             Err(error) => return Err(error.into()),
@@ -128,7 +128,7 @@ pub(crate) async fn record<P: Platform>(
 }
 
 /// The number of an entry that is about the newest: one that cannot be read tells nothing.
-pub(crate) async fn newest_known<P: Platform>(ctx: &Context<'_, P>) -> Result<u64, Failure> {
+pub(crate) async fn newest_known<P: Host>(ctx: &Context<'_, P>) -> Result<u64, Failure> {
     match documents::read::<_, AuditHead>(ctx, &FactKey::AuditHead).await {
         Ok(head) => {
             let number = head.unwrap_or_default().number;
@@ -140,7 +140,7 @@ pub(crate) async fn newest_known<P: Platform>(ctx: &Context<'_, P>) -> Result<u6
             })
         }
         Err(Failure::Corrupt(what)) => {
-            ctx.platform.log(&format!("corrupt: {what}"));
+            ctx.host.log(&format!("corrupt: {what}"));
             Ok(0)
         }
         Err(failure) => Err(failure),
@@ -148,11 +148,11 @@ pub(crate) async fn newest_known<P: Platform>(ctx: &Context<'_, P>) -> Result<u6
 }
 
 /// The number of the newest entry, of which there are some behind this one.
-async fn newest_behind<P: Platform>(ctx: &Context<'_, P>, number: u64) -> Result<u64, Failure> {
+async fn newest_behind<P: Host>(ctx: &Context<'_, P>, number: u64) -> Result<u64, Failure> {
     let mut newest = number + 1;
     loop {
         let behind = format!("{newest:012}");
-        let facts = ctx.platform.facts();
+        let facts = ctx.host.facts();
         let page = facts.list(AUDIT, Some(&behind), AT_ONCE).await?;
         let last = page.facts.last().and_then(|fact| fact.name.parse().ok());
         match last {

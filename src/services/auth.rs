@@ -13,7 +13,7 @@ use terrace_core::storage::key::{FactKey, IndexKey, REVOCATIONS};
 use crate::cache::Remembered;
 use crate::context::{Context, Task};
 use crate::failure::Failure;
-use crate::host::{Clock as _, Indices as _, Platform, Request};
+use crate::host::{Clock as _, Host, Indices as _, Request};
 use crate::services::documents;
 
 /// What a request needs.
@@ -29,7 +29,7 @@ pub(crate) enum Permission {
 ///
 /// # Errors
 /// Why it may not.
-pub(crate) async fn authorize<P: Platform, R: Request>(
+pub(crate) async fn authorize<P: Host, R: Request>(
     ctx: &Context<'_, P>,
     request: &R,
     need: &Permission,
@@ -50,12 +50,12 @@ pub(crate) async fn authorize<P: Platform, R: Request>(
 ///
 /// # Errors
 /// That its credentials are of no use.
-pub(crate) async fn authenticate<P: Platform, R: Request>(
+pub(crate) async fn authenticate<P: Host, R: Request>(
     ctx: &Context<'_, P>,
     request: &R,
 ) -> Result<Caller, Failure> {
     let header = request.header("authorization");
-    let now = || ctx.platform.clock().now();
+    let now = || ctx.host.clock().now();
     let caller = ctx.config.access.caller(header.as_deref(), now);
     let bad = match caller {
         Err(bad) => bad,
@@ -70,7 +70,7 @@ pub(crate) async fn authenticate<P: Platform, R: Request>(
 /// Writes down that credentials were of no use: to the log why, never what they were. Tells what to
 /// answer, which is something else where too many come from one address. Right ones always pass:
 /// nobody shall lock out their neighbours.
-pub(crate) async fn refuse<P: Platform, R: Request>(
+pub(crate) async fn refuse<P: Host, R: Request>(
     ctx: &Context<'_, P>,
     request: &R,
     bad: BadCredentials,
@@ -82,31 +82,31 @@ pub(crate) async fn refuse<P: Platform, R: Request>(
     }
     let (method, path) = (request.method(), request.path());
     let line = format!("access: {method} {path:?} from {address:?}: {bad}");
-    ctx.platform.log(&line);
+    ctx.host.log(&line);
     bad
 }
 
 /// Counts a guess, and tells whether too many came from its address; the log tells that once. Whoever
 /// floods the registry shall not flood the log.
-pub(crate) async fn is_one_guess_too_many<P: Platform>(ctx: &Context<'_, P>) -> bool {
+pub(crate) async fn is_one_guess_too_many<P: Host>(ctx: &Context<'_, P>) -> bool {
     let address = ctx.client_address.as_str();
     if address.is_empty() {
         return false;
     }
     let most = ctx.config.failures_a_minute;
-    let now = ctx.platform.clock().now();
-    let throttle = ctx.platform.isolate().throttle();
+    let now = ctx.host.clock().now();
+    let throttle = ctx.host.cache().throttle();
     let count = throttle.borrow_mut().count(address, now);
     let network = network(address);
     if count == most.saturating_add(1) {
         let line = format!("access: too many wrong credentials from {network}; no more is told");
-        ctx.platform.log(&line);
+        ctx.host.log(&line);
     }
-    count > most || ctx.platform.is_one_failure_too_many(&network).await
+    count > most || ctx.host.is_one_failure_too_many(&network).await
 }
 
 /// The answer to whoever reads with a token that is revoked, or may be.
-pub(crate) async fn revoked<P: Platform, R: Request>(
+pub(crate) async fn revoked<P: Host, R: Request>(
     ctx: &Context<'_, P>,
     token: TokenId,
     request: &R,
@@ -123,26 +123,26 @@ pub(crate) async fn revoked<P: Platform, R: Request>(
 }
 
 /// Whether a token is revoked. As long as the isolate remembers, nothing is read.
-async fn is_revoked<P: Platform>(ctx: &Context<'_, P>, token: TokenId) -> Result<bool, Failure> {
-    let now = ctx.platform.clock().now();
-    match ctx.platform.isolate().recall(token, now) {
-        Remembered::Revoked(is_revoked) => Ok(is_revoked),
-        Remembered::Aging(is_revoked) => {
+async fn is_revoked<P: Host>(ctx: &Context<'_, P>, token: TokenId) -> Result<bool, Failure> {
+    let now = ctx.host.clock().now();
+    match ctx.host.cache().recall(token, now) {
+        Remembered::Fresh(is_revoked) => Ok(is_revoked),
+        Remembered::Stale(is_revoked) => {
             ctx.defer(Task::Revocations);
             Ok(is_revoked)
         }
-        Remembered::Nothing => Ok(read_revocations(ctx).await?.include(token, now)),
+        Remembered::Miss => Ok(read_revocations(ctx).await?.include(token, now)),
     }
 }
 
 /// Reads which tokens are revoked, for all requests that follow.
-pub(crate) async fn read_revocations<P: Platform>(
+pub(crate) async fn read_revocations<P: Host>(
     ctx: &Context<'_, P>,
 ) -> Result<Revocations, Failure> {
-    let began = ctx.platform.clock().now();
+    let began = ctx.host.clock().now();
     let key = IndexKey::Revocations;
     let seconds = limits::LIST_CACHE_SECONDS;
-    let found = ctx.platform.indices().get(&key, IndexForm::Text, seconds);
+    let found = ctx.host.indices().get(&key, IndexForm::Text, seconds);
     let read = match found.await {
         Ok(Some(found)) => match found.body {
             Body::Text(text) => serde_json::from_slice(text.as_bytes()).ok(),
@@ -150,7 +150,7 @@ pub(crate) async fn read_revocations<P: Platform>(
         },
         Ok(None) => None,
         Err(error) => {
-            ctx.platform.log(&format!("storage: {error}"));
+            ctx.host.log(&format!("storage: {error}"));
             None
         }
     };
@@ -161,13 +161,13 @@ pub(crate) async fn read_revocations<P: Platform>(
             revocations(ctx).await?
         }
     };
-    let isolate = ctx.platform.isolate();
-    isolate.remember(Revocations::clone(&revocations), began);
+    let cache = ctx.host.cache();
+    cache.remember(Revocations::clone(&revocations), began);
     Ok(revocations)
 }
 
 /// Which tokens are revoked, by the facts.
-pub(crate) async fn revocations<P: Platform>(ctx: &Context<'_, P>) -> Result<Revocations, Failure> {
+pub(crate) async fn revocations<P: Host>(ctx: &Context<'_, P>) -> Result<Revocations, Failure> {
     let mut all = Vec::new();
     for fact in documents::list(ctx, REVOCATIONS).await? {
         let Ok(id) = fact.name.parse() else { continue };
@@ -177,7 +177,7 @@ pub(crate) async fn revocations<P: Platform>(ctx: &Context<'_, P>) -> Result<Rev
         };
         all.extend(document.map(|document| (id, document)));
     }
-    Ok(Revocations::of(all, ctx.platform.clock().now()))
+    Ok(Revocations::of(all, ctx.host.clock().now()))
 }
 
 fn lacking(caller: &Caller, need: &Permission) -> String {

@@ -16,7 +16,7 @@ use terrace_core::storage::release::Release;
 
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::host::{Platform, Revision};
+use crate::host::{Host, Revision};
 use crate::services::{origins, releases, status};
 
 /// Indices, each with the key it is written to.
@@ -64,7 +64,7 @@ struct ReleaseListing {
     releases: Rc<[ListedRelease]>,
 }
 
-pub(crate) async fn version_lists<P: Platform>(
+pub(crate) async fn version_lists<P: Host>(
     ctx: &Context<'_, P>,
     package: &Package,
 ) -> Result<Indexed, Failure> {
@@ -81,7 +81,7 @@ pub(crate) async fn version_lists<P: Platform>(
 }
 
 /// The mirror's list of a provider, under the rules of this deployment.
-async fn mirrored_lists<P: Platform>(
+async fn mirrored_lists<P: Host>(
     ctx: &Context<'_, P>,
     address: &MirroredAddress,
     stored: Vec<ListedRelease>,
@@ -109,7 +109,7 @@ async fn mirrored_lists<P: Platform>(
 }
 
 /// Returns every index of one version.
-pub(crate) async fn version_indices<P: Platform>(
+pub(crate) async fn version_indices<P: Host>(
     ctx: &Context<'_, P>,
     release: &Release,
 ) -> Result<Indexed, Failure> {
@@ -118,7 +118,7 @@ pub(crate) async fn version_indices<P: Platform>(
 }
 
 /// Returns the same by statements that were read before.
-pub(crate) async fn version_indices_by<P: Platform>(
+pub(crate) async fn version_indices_by<P: Host>(
     ctx: &Context<'_, P>,
     said: &PackageStatus,
     release: &Release,
@@ -138,7 +138,7 @@ pub(crate) async fn version_indices_by<P: Platform>(
 
 /// Finds another release for each content of a revoked one that others have, too: the lowest that can be
 /// installed, if there is one.
-async fn sharing<P: Platform>(
+async fn sharing<P: Host>(
     ctx: &Context<'_, P>,
     said: &PackageStatus,
     release: &Release,
@@ -165,7 +165,7 @@ async fn sharing<P: Platform>(
 }
 
 /// Something with a digest in a package's repository.
-pub(crate) async fn content<P: Platform>(
+pub(crate) async fn content<P: Host>(
     ctx: &Context<'_, P>,
     package: &Package,
     digest: Sha256,
@@ -178,7 +178,7 @@ pub(crate) async fn content<P: Platform>(
 }
 
 /// Returns the index of the first of these digests that only revoked versions of a package have.
-pub(crate) async fn revoked_content<P: Platform>(
+pub(crate) async fn revoked_content<P: Host>(
     ctx: &Context<'_, P>,
     package: &Package,
     digests: impl IntoIterator<Item = Sha256>,
@@ -201,7 +201,7 @@ pub(crate) async fn revoked_content<P: Platform>(
 }
 
 /// The release whose artifact has something with this digest.
-pub(crate) async fn release_with<P: Platform>(
+pub(crate) async fn release_with<P: Host>(
     ctx: &Context<'_, P>,
     package: &Package,
     digest: Sha256,
@@ -211,7 +211,7 @@ pub(crate) async fn release_with<P: Platform>(
 }
 
 /// Finds the same among those of its package that are listed.
-async fn release_among<P: Platform>(
+async fn release_among<P: Host>(
     ctx: &Context<'_, P>,
     listed: &[ListedRelease],
     package: &Package,
@@ -233,7 +233,7 @@ async fn release_among<P: Platform>(
 
 /// Reads what is said of a package and of the keys that have signed it, and where a version may be revoked by that,
 /// its releases.
-pub(crate) async fn package_status<P: Platform>(
+pub(crate) async fn package_status<P: Host>(
     ctx: &Context<'_, P>,
     package: &Package,
 ) -> Result<PackageStatus, Failure> {
@@ -252,7 +252,7 @@ pub(crate) async fn package_status<P: Platform>(
 }
 
 /// Lists the releases of a package, lowest version first, unless this request has done so since the last change.
-async fn listed_releases<P: Platform>(
+async fn listed_releases<P: Host>(
     ctx: &Context<'_, P>,
     package: &Package,
 ) -> Result<Rc<[ListedRelease]>, Failure> {

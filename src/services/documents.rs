@@ -6,7 +6,7 @@ use terrace_core::storage::key::FactKey;
 
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::host::{Clock as _, Condition, Facts as _, ListedFact, Platform, Revision, StoreError};
+use crate::host::{Clock as _, Condition, Facts as _, Host, ListedFact, Revision, StoreError};
 use crate::json;
 
 /// How often a write is tried while its key is written too often, a second apart.
@@ -16,7 +16,7 @@ pub(crate) const BUSY_TRIES: u32 = 10;
 const PAGE: u32 = 1_000;
 
 /// What a document says, if it is there.
-pub(crate) async fn read<P: Platform, T: DeserializeOwned>(
+pub(crate) async fn read<P: Host, T: DeserializeOwned>(
     ctx: &Context<'_, P>,
     key: &FactKey,
 ) -> Result<Option<T>, Failure> {
@@ -25,11 +25,11 @@ pub(crate) async fn read<P: Platform, T: DeserializeOwned>(
 }
 
 /// The same, with the condition under which nobody has changed it meanwhile.
-pub(crate) async fn read_for_change<P: Platform, T: DeserializeOwned>(
+pub(crate) async fn read_for_change<P: Host, T: DeserializeOwned>(
     ctx: &Context<'_, P>,
     key: &FactKey,
 ) -> Result<(Option<T>, Condition), Failure> {
-    let Some(fact) = ctx.platform.facts().get(key).await? else {
+    let Some(fact) = ctx.host.facts().get(key).await? else {
         return Ok((None, Condition::Absent));
     };
     let read = serde_json::from_slice(&fact.bytes);
@@ -38,14 +38,14 @@ pub(crate) async fn read_for_change<P: Platform, T: DeserializeOwned>(
 }
 
 /// All documents whose keys begin with `prefix`, page by page.
-pub(crate) async fn list<P: Platform>(
+pub(crate) async fn list<P: Host>(
     ctx: &Context<'_, P>,
     prefix: &str,
 ) -> Result<Vec<ListedFact>, Failure> {
     let mut all: Vec<ListedFact> = Vec::new();
     loop {
         let behind = all.last().map(|fact| fact.name.as_str());
-        let page = ctx.platform.facts().list(prefix, behind, PAGE).await?;
+        let page = ctx.host.facts().list(prefix, behind, PAGE).await?;
         if page.is_cut && page.facts.is_empty() {
             return Err(Failure::Store(StoreError::Failed {
                 operation: format!("list {prefix}"),
@@ -59,7 +59,7 @@ pub(crate) async fn list<P: Platform>(
     }
 }
 
-pub(crate) async fn put_json<P: Platform, T: Serialize>(
+pub(crate) async fn put_json<P: Host, T: Serialize>(
     ctx: &Context<'_, P>,
     key: &FactKey,
     document: &T,
@@ -72,14 +72,14 @@ pub(crate) async fn put_json<P: Platform, T: Serialize>(
 }
 
 /// Writes a document; `None` when the condition does not hold.
-pub(crate) async fn put<P: Platform>(
+pub(crate) async fn put<P: Host>(
     ctx: &Context<'_, P>,
     key: &FactKey,
     document: &str,
     metadata: &[(&str, String)],
     condition: Condition,
 ) -> Result<Option<Revision>, Failure> {
-    let facts = ctx.platform.facts();
+    let facts = ctx.host.facts();
     let put = async || {
         let written = facts.put(key, document, metadata, condition.clone());
         Ok(written.await?)
@@ -88,13 +88,13 @@ pub(crate) async fn put<P: Platform>(
 }
 
 /// Tries again a second later what writes a key that is written too often.
-pub(crate) async fn retry_while_busy<P: Platform, T>(
+pub(crate) async fn retry_while_busy<P: Host, T>(
     ctx: &Context<'_, P>,
     attempt: impl AsyncFn() -> Result<T, Failure>,
 ) -> Result<T, Failure> {
     for _ in 1..BUSY_TRIES {
         match attempt().await {
-            Err(Failure::Store(StoreError::Busy(_))) => ctx.platform.clock().sleep(1).await,
+            Err(Failure::Store(StoreError::Busy(_))) => ctx.host.clock().sleep(1).await,
             done => return done,
         }
     }

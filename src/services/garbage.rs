@@ -9,7 +9,7 @@ use terrace_core::storage::key::{ArchiveKey, BytesKey, FactKey, GARBAGE};
 
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::host::{Archives as _, Clock as _, Condition, Facts as _, Platform};
+use crate::host::{Archives as _, Clock as _, Condition, Facts as _, Host};
 use crate::json;
 use crate::services::documents;
 
@@ -29,8 +29,8 @@ pub(crate) fn being_removed(key: ArchiveKey) -> Problem {
 }
 
 /// Looks which archives are marked. There are hardly ever any, so this is one listing.
-pub(crate) async fn fence<P: Platform>(ctx: &Context<'_, P>) -> Result<GcFence, Failure> {
-    let at = ctx.platform.clock().now();
+pub(crate) async fn fence<P: Host>(ctx: &Context<'_, P>) -> Result<GcFence, Failure> {
+    let at = ctx.host.clock().now();
     let marks = documents::list(ctx, GARBAGE).await?;
     let marks = marks.iter().filter_map(|fact| fact.name.parse().ok());
     let marks = marks.collect();
@@ -38,11 +38,8 @@ pub(crate) async fn fence<P: Platform>(ctx: &Context<'_, P>) -> Result<GcFence, 
 }
 
 /// Refuses to commit by what was seen too long ago.
-pub(crate) fn ensure_fresh<P: Platform>(
-    ctx: &Context<'_, P>,
-    fence: &GcFence,
-) -> Result<(), Problem> {
-    let age = ctx.platform.clock().now().0.saturating_sub(fence.at.0);
+pub(crate) fn ensure_fresh<P: Host>(ctx: &Context<'_, P>, fence: &GcFence) -> Result<(), Problem> {
+    let age = ctx.host.clock().now().0.saturating_sub(fence.at.0);
     if age <= limits::LOOK_SECONDS {
         return Ok(());
     }
@@ -53,7 +50,7 @@ pub(crate) fn ensure_fresh<P: Platform>(
 
 /// Sees to it that an archive stays if it is there; false when it must not be referred to, because it
 /// is being removed.
-pub(crate) async fn claim<P: Platform>(
+pub(crate) async fn claim<P: Host>(
     ctx: &Context<'_, P>,
     archive: ArchiveKey,
     fence: &GcFence,
@@ -66,7 +63,7 @@ pub(crate) async fn claim<P: Platform>(
             // Kept by somebody else; or it is gone, which is what is looked at next.
             return Ok(true);
         };
-        let now = ctx.platform.clock().now();
+        let now = ctx.host.clock().now();
         match document.state {
             GarbageState::Kept => return Ok(true),
             GarbageState::Marked => {
@@ -91,7 +88,7 @@ pub(crate) async fn claim<P: Platform>(
 
 /// Marks an archive. One that was kept, and that nothing refers to still, is marked again: its hour
 /// begins anew.
-pub(crate) async fn mark<P: Platform>(
+pub(crate) async fn mark<P: Host>(
     ctx: &Context<'_, P>,
     archive: ArchiveKey,
 ) -> Result<bool, Failure> {
@@ -103,12 +100,12 @@ pub(crate) async fn mark<P: Platform>(
             GarbageState::Removing => return Ok(false),
         },
     };
-    let marked = GarbageDocument::marked(ctx.platform.clock().now());
+    let marked = GarbageDocument::marked(ctx.host.clock().now());
     put_mark(ctx, archive, marked, condition).await
 }
 
 /// Takes a mark away. What is being removed stays so: nothing can refer to it.
-pub(crate) async fn unmark<P: Platform>(
+pub(crate) async fn unmark<P: Host>(
     ctx: &Context<'_, P>,
     archive: ArchiveKey,
 ) -> Result<bool, Failure> {
@@ -123,7 +120,7 @@ pub(crate) async fn unmark<P: Platform>(
 }
 
 /// The second phase. The mark must be the one that was there before the second look.
-pub(crate) async fn remove_marked<P: Platform>(
+pub(crate) async fn remove_marked<P: Host>(
     ctx: &Context<'_, P>,
     archive: ArchiveKey,
     marked_at: u64,
@@ -131,7 +128,7 @@ pub(crate) async fn remove_marked<P: Platform>(
     let Some((document, etag)) = mark_of(ctx, archive).await? else {
         return Ok(false);
     };
-    let now = ctx.platform.clock().now();
+    let now = ctx.host.clock().now();
     if document.since != marked_at || !document.is_settled(now) {
         return Ok(false);
     }
@@ -147,42 +144,36 @@ pub(crate) async fn remove_marked<P: Platform>(
 }
 
 /// Says that an archive is being removed, unless somebody else has changed its mark; tells whether it did.
-async fn begin_removal<P: Platform>(
+async fn begin_removal<P: Host>(
     ctx: &Context<'_, P>,
     archive: ArchiveKey,
     etag: String,
 ) -> Result<bool, Failure> {
-    let now = ctx.platform.clock().now();
+    let now = ctx.host.clock().now();
     let removing = GarbageDocument::becomes(GarbageState::Removing, now);
     put_mark(ctx, archive, removing, Condition::Unchanged(etag)).await
 }
 
 /// The archive first, and then its mark: as long as that is there nothing refers to the archive.
-async fn finish_removal<P: Platform>(
-    ctx: &Context<'_, P>,
-    archive: ArchiveKey,
-) -> Result<(), Failure> {
+async fn finish_removal<P: Host>(ctx: &Context<'_, P>, archive: ArchiveKey) -> Result<(), Failure> {
     let key = BytesKey::Archive(archive);
-    ctx.platform.archives().discard(key).await?;
+    ctx.host.archives().discard(key).await?;
     remove_mark(ctx, archive).await
 }
 
 /// Takes a mark away that may have been written within the same second.
-async fn remove_mark<P: Platform>(
-    ctx: &Context<'_, P>,
-    archive: ArchiveKey,
-) -> Result<(), Failure> {
+async fn remove_mark<P: Host>(ctx: &Context<'_, P>, archive: ArchiveKey) -> Result<(), Failure> {
     let key = FactKey::Garbage(archive);
-    let remove = async || Ok(ctx.platform.facts().delete(&key).await?);
+    let remove = async || Ok(ctx.host.facts().delete(&key).await?);
     documents::retry_while_busy(ctx, remove).await
 }
 
-async fn mark_of<P: Platform>(
+async fn mark_of<P: Host>(
     ctx: &Context<'_, P>,
     archive: ArchiveKey,
 ) -> Result<Option<(GarbageDocument, String)>, Failure> {
     let key = FactKey::Garbage(archive);
-    let Some(fact) = ctx.platform.facts().get(&key).await? else {
+    let Some(fact) = ctx.host.facts().get(&key).await? else {
         return Ok(None);
     };
     let document = serde_json::from_slice(&fact.bytes)
@@ -190,7 +181,7 @@ async fn mark_of<P: Platform>(
     Ok(Some((document, fact.etag)))
 }
 
-async fn put_mark<P: Platform>(
+async fn put_mark<P: Host>(
     ctx: &Context<'_, P>,
     archive: ArchiveKey,
     document: GarbageDocument,

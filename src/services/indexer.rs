@@ -11,7 +11,7 @@ use terrace_core::storage::release::Release;
 use crate::concurrent::Boxed;
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::host::{Facts as _, Indices as _, Platform, StoreError};
+use crate::host::{Facts as _, Host, Indices as _, StoreError};
 use crate::services::catalog::Indexed;
 use crate::services::refresh::Coalesced;
 use crate::services::{auth, catalog, refresh, releases};
@@ -21,7 +21,7 @@ use crate::services::{auth, catalog, refresh, releases};
 ///
 /// # Errors
 /// When a list may not be the newest one: the same request again will see to it.
-pub(crate) async fn refresh_lists<P: Platform>(
+pub(crate) async fn refresh_lists<P: Host>(
     ctx: &Context<'_, P>,
     package: &Package,
 ) -> Result<(), Failure> {
@@ -39,7 +39,7 @@ pub(crate) async fn refresh_lists<P: Platform>(
 ///
 /// # Errors
 /// As [`App::index_versions`].
-pub(crate) async fn refresh_version<P: Platform>(
+pub(crate) async fn refresh_version<P: Host>(
     ctx: &Context<'_, P>,
     release: &Release,
 ) -> Result<(), Failure> {
@@ -66,7 +66,7 @@ pub(crate) async fn refresh_version<P: Platform>(
     catch_up(ctx, &package, &shared, &write).await
 }
 
-async fn catch_up<'w, P: Platform>(
+async fn catch_up<'w, P: Host>(
     ctx: &Context<'_, P>,
     package: &Package,
     shared: &Coalesced,
@@ -81,7 +81,7 @@ async fn catch_up<'w, P: Platform>(
 
 /// Makes the indices of what a key has signed anew; the name of the last release looked at, if there
 /// are more.
-pub(crate) async fn refresh_signed_by<P: Platform>(
+pub(crate) async fn refresh_signed_by<P: Host>(
     ctx: &Context<'_, P>,
     namespace: &Namespace,
     key_id: &str,
@@ -89,7 +89,7 @@ pub(crate) async fn refresh_signed_by<P: Platform>(
 ) -> Result<Option<String>, Failure> {
     let prefix = FactKey::releases_in(namespace);
     let most = limits::SIGNED_RELEASES_AT_ONCE;
-    let page = ctx.platform.facts().list(&prefix, behind, most).await?;
+    let page = ctx.host.facts().list(&prefix, behind, most).await?;
     let mut packages: Vec<Package> = Vec::new();
     let began = ctx.operations();
     let (mut last, mut is_cut) = (None, page.is_cut);
@@ -126,14 +126,14 @@ pub(crate) async fn refresh_signed_by<P: Platform>(
     Ok(last.filter(|_| is_cut))
 }
 
-pub(crate) async fn refresh_revocations<P: Platform>(ctx: &Context<'_, P>) -> Result<(), Failure> {
+pub(crate) async fn refresh_revocations<P: Host>(ctx: &Context<'_, P>) -> Result<(), Failure> {
     let write = || -> Boxed<'_> {
         Box::pin(async {
             let revocations = auth::revocations(ctx).await?;
             let index = revocations.index();
             let index = index.map_err(Failure::corrupt)?;
             let key = IndexKey::Revocations;
-            Ok(ctx.platform.indices().put(&key, &index).await?)
+            Ok(ctx.host.indices().put(&key, &index).await?)
         })
     };
     match refresh::until_current(ctx, &FactKey::RevocationChange, &write).await? {

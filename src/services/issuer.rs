@@ -5,7 +5,7 @@ use terrace_core::auth::oidc::{Discovery, HttpsUrl, IssuerKeys, IssuerUrl, Refus
 
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::host::{Clock as _, Inquiry, Platform, Upstream as _};
+use crate::host::{Clock as _, Host, Inquiry, Upstream as _};
 
 /// How long an answer may take, in seconds.
 const SECONDS: u32 = 8;
@@ -34,7 +34,7 @@ pub(crate) enum KeysAt<'k> {
 ///
 /// # Errors
 /// That the issuer cannot be asked; the inner one is what is wrong with the token.
-pub(crate) async fn verified<P: Platform, T>(
+pub(crate) async fn verified<P: Host, T>(
     ctx: &Context<'_, P>,
     issuer: &IssuerUrl,
     keys_at: KeysAt<'_>,
@@ -50,7 +50,7 @@ pub(crate) async fn verified<P: Platform, T>(
     }
 }
 
-async fn issuer_keys<P: Platform>(
+async fn issuer_keys<P: Host>(
     ctx: &Context<'_, P>,
     issuer: &IssuerUrl,
     keys_at: KeysAt<'_>,
@@ -68,32 +68,32 @@ async fn issuer_keys<P: Platform>(
 }
 
 /// What the provider of people says about itself.
-pub(crate) async fn provider<P: Platform>(
+pub(crate) async fn provider<P: Host>(
     ctx: &Context<'_, P>,
     issuer: &IssuerUrl,
 ) -> Result<Discovery, Failure> {
-    let isolate = ctx.platform.isolate();
+    let cache = ctx.host.cache();
     let known = || {
-        let (discovery, read) = isolate.provider(issuer)?;
-        let age = ctx.platform.clock().now().0.saturating_sub(read.0);
+        let (discovery, read) = cache.provider(issuer)?;
+        let age = ctx.host.clock().now().0.saturating_sub(read.0);
         (age < KEYS_SECONDS).then_some(discovery)
     };
     let read = async || {
-        let now = ctx.platform.clock().now();
+        let now = ctx.host.clock().now();
         let discovery = discovery(ctx, issuer).await?;
-        isolate.remember_provider(issuer.clone(), discovery.clone(), now);
+        cache.remember_provider(issuer.clone(), discovery.clone(), now);
         Ok(discovery)
     };
     once(ctx, issuer, known, read).await
 }
 
-fn known_keys<P: Platform>(
+fn known_keys<P: Host>(
     ctx: &Context<'_, P>,
     issuer: &IssuerUrl,
     newer_than: Option<UnixTime>,
 ) -> Option<(IssuerKeys, UnixTime)> {
-    let (keys, read) = ctx.platform.isolate().issuer_keys(issuer)?;
-    let age = ctx.platform.clock().now().0.saturating_sub(read.0);
+    let (keys, read) = ctx.host.cache().issuer_keys(issuer)?;
+    let age = ctx.host.clock().now().0.saturating_sub(read.0);
     let is_wanted = match newer_than {
         Some(known) => read > known || age < RENEWAL_SECONDS,
         None => age < KEYS_SECONDS,
@@ -101,46 +101,46 @@ fn known_keys<P: Platform>(
     is_wanted.then_some((keys, read))
 }
 
-async fn read_keys<P: Platform>(
+async fn read_keys<P: Host>(
     ctx: &Context<'_, P>,
     issuer: &IssuerUrl,
     url: &HttpsUrl,
 ) -> Result<(IssuerKeys, UnixTime), Failure> {
-    let now = ctx.platform.clock().now();
+    let now = ctx.host.clock().now();
     let body = read_from(ctx, issuer, url, limits::KEYS_BYTES).await?;
     let keys = IssuerKeys::parse(issuer, &body).map_err(|error| failed(issuer, error))?;
-    let isolate = ctx.platform.isolate();
-    isolate.remember_issuer(keys.clone(), now);
+    let cache = ctx.host.cache();
+    cache.remember_issuer_keys(keys.clone(), now);
     Ok((keys, now))
 }
 
 /// What is `known` of an issuer, or else what it answers. One asks it for all who come meanwhile, and
 /// nobody asks one that has just not answered: whoever presents tokens of an issuer, good ones or not,
 /// decides nothing about how often it is asked.
-async fn once<P: Platform, T>(
+async fn once<P: Host, T>(
     ctx: &Context<'_, P>,
     issuer: &IssuerUrl,
     known: impl Fn() -> Option<T>,
     ask: impl AsyncFnOnce() -> Result<T, Failure>,
 ) -> Result<T, Failure> {
-    let isolate = ctx.platform.isolate();
+    let cache = ctx.host.cache();
     for _ in 0..WAIT_SECONDS {
         if let Some(known) = known() {
             return Ok(known);
         }
-        let now = ctx.platform.clock().now();
-        if let Some(why) = isolate.silence_of(issuer, now) {
+        let now = ctx.host.clock().now();
+        if let Some(why) = cache.recent_failure(issuer, now) {
             return Err(Failure::Origin(why));
         }
-        if isolate.begins_asking(issuer, now) {
+        if cache.begin_flight(issuer, now) {
             let answered = ask().await;
-            isolate.ends_asking(issuer);
+            cache.end_flight(issuer);
             if let Err(Failure::Origin(why)) = &answered {
-                isolate.remember_silence(issuer, now, why);
+                cache.remember_failure(issuer, now, why);
             }
             return answered;
         }
-        ctx.platform.clock().sleep(1).await;
+        ctx.host.clock().sleep(1).await;
     }
     Err(failed(
         issuer,
@@ -149,7 +149,7 @@ async fn once<P: Platform, T>(
 }
 
 /// What an issuer says about itself.
-async fn discovery<P: Platform>(
+async fn discovery<P: Host>(
     ctx: &Context<'_, P>,
     issuer: &IssuerUrl,
 ) -> Result<Discovery, Failure> {
@@ -159,7 +159,7 @@ async fn discovery<P: Platform>(
     Discovery::parse(issuer, &body).map_err(|error| failed(issuer, error))
 }
 
-async fn read_from<P: Platform>(
+async fn read_from<P: Host>(
     ctx: &Context<'_, P>,
     issuer: &IssuerUrl,
     url: &HttpsUrl,
@@ -171,7 +171,7 @@ async fn read_from<P: Platform>(
         authorization: None,
         max_bytes: most as u64,
     };
-    let upstream = ctx.platform.upstream();
+    let upstream = ctx.host.upstream();
     let answer = upstream.inquire(&inquiry, &issuer.guard(), SECONDS).await;
     let answer = answer.map_err(|error| failed(issuer, error))?;
     match answer.status {

@@ -11,7 +11,7 @@ use terrace_openpgp::{SigningKey, parse_signing_keys};
 
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::host::{Condition, Facts as _, Platform};
+use crate::host::{Condition, Facts as _, Host};
 use crate::json;
 use crate::services::documents;
 
@@ -19,7 +19,7 @@ use crate::services::documents;
 type Change<'a> = &'a dyn Fn(&mut SigningKeysDocument) -> Result<bool, Problem>;
 
 /// The namespace's keys, ready to verify with, and what is said of them.
-pub(crate) async fn verifying<P: Platform>(
+pub(crate) async fn verifying<P: Host>(
     ctx: &Context<'_, P>,
     namespace: &Namespace,
 ) -> Result<(Vec<SigningKey>, BTreeMap<String, KeyStatement>), Failure> {
@@ -34,7 +34,7 @@ pub(crate) async fn verifying<P: Platform>(
 }
 
 /// Reads, changes and writes until nobody else wrote in between.
-pub(crate) async fn change<P: Platform>(
+pub(crate) async fn change<P: Host>(
     ctx: &Context<'_, P>,
     namespace: &Namespace,
     change: Change<'_>,
@@ -53,12 +53,12 @@ pub(crate) async fn change<P: Platform>(
     }
 }
 
-pub(crate) async fn document<P: Platform>(
+pub(crate) async fn document<P: Host>(
     ctx: &Context<'_, P>,
     namespace: &Namespace,
 ) -> Result<(SigningKeysDocument, Condition), Failure> {
     let key = FactKey::SigningKeys(namespace.clone());
-    let Some(fact) = ctx.platform.facts().get(&key).await? else {
+    let Some(fact) = ctx.host.facts().get(&key).await? else {
         return Ok((SigningKeysDocument::default(), Condition::Absent));
     };
     let document = serde_json::from_slice(&fact.bytes)

@@ -8,14 +8,14 @@ use terrace_core::upstream::pull::OriginDocument;
 
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::host::{Clock as _, Condition, Facts as _, Platform, StoreError};
+use crate::host::{Clock as _, Condition, Facts as _, Host, StoreError};
 use crate::json;
 use crate::services::documents;
 use crate::services::documents::BUSY_TRIES;
 
 /// Lets a key sign versions of a pulled provider, since an administrator has mirrored one that
 /// it has signed.
-pub(crate) async fn trust_key<P: Platform>(
+pub(crate) async fn trust_key<P: Host>(
     ctx: &Context<'_, P>,
     address: &MirroredAddress,
     key: &SigningKeyDocument,
@@ -28,12 +28,12 @@ pub(crate) async fn trust_key<P: Platform>(
 }
 
 /// What was last seen of a provider, and its etag.
-pub(crate) async fn document<P: Platform>(
+pub(crate) async fn document<P: Host>(
     ctx: &Context<'_, P>,
     address: &MirroredAddress,
 ) -> Result<Option<(OriginDocument, String)>, Failure> {
     let key = FactKey::Origin(address.clone());
-    let Some(fact) = ctx.platform.facts().get(&key).await? else {
+    let Some(fact) = ctx.host.facts().get(&key).await? else {
         return Ok(None);
     };
     let document = OriginDocument::from_document(&fact.bytes)
@@ -42,7 +42,7 @@ pub(crate) async fn document<P: Platform>(
 }
 
 /// Reads, changes and writes until nobody else wrote in between.
-pub(crate) async fn change<P: Platform>(
+pub(crate) async fn change<P: Host>(
     ctx: &Context<'_, P>,
     address: &MirroredAddress,
     change: impl Fn(Option<OriginDocument>, UnixTime) -> OriginDocument,
@@ -50,7 +50,7 @@ pub(crate) async fn change<P: Platform>(
     let key = FactKey::Origin(address.clone());
     for _ in 0..BUSY_TRIES {
         let (before, etag) = document(ctx, address).await?.unzip();
-        let after = change(before.clone(), ctx.platform.clock().now());
+        let after = change(before.clone(), ctx.host.clock().now());
         if before.as_ref() == Some(&after) {
             return Ok(after);
         }

@@ -14,7 +14,7 @@ use terrace_core::storage::key::FactKey;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::host::{
-    Archives as _, Clock as _, Condition, Facts as _, Payload, Platform, StoreError, Stored,
+    Archives as _, Clock as _, Condition, Facts as _, Host, Payload, StoreError, Stored,
 };
 use crate::services::garbage::{GcFence, being_removed};
 use crate::services::{archives, documents, garbage, indexer, keys, refresh, releases, staging};
@@ -47,7 +47,7 @@ pub(crate) enum Published {
 }
 
 /// Publishes what is stored; where somebody `must_bring` archives, what was brought for this release.
-pub(crate) async fn publish<P: Platform>(
+pub(crate) async fn publish<P: Host>(
     ctx: &Context<'_, P>,
     publication: &Publication,
     must_bring: bool,
@@ -55,7 +55,7 @@ pub(crate) async fn publish<P: Platform>(
     loop {
         let fence = garbage::fence(ctx).await?;
         let seen = observe(ctx, publication, must_bring, &fence).await?;
-        match publication.plan(seen, ctx.platform.clock().now()) {
+        match publication.plan(seen, ctx.host.clock().now()) {
             Plan::Conflict(reasons) => return Err(Problem::Conflict(reasons).into()),
             Plan::Invalid(reasons) => return Err(Problem::Invalid(reasons).into()),
             Plan::Upload(missing) => return Ok(Published::Lacks(missing)),
@@ -73,7 +73,7 @@ pub(crate) async fn publish<P: Platform>(
 }
 
 /// Everything the plan depends on. A release that exists already decides alone.
-async fn observe<P: Platform>(
+async fn observe<P: Host>(
     ctx: &Context<'_, P>,
     publication: &Publication,
     must_bring: bool,
@@ -122,7 +122,7 @@ async fn observe<P: Platform>(
 }
 
 /// The same as [`App::described`] for a publish, which does without where KV cannot be asked.
-async fn still_described<P: Platform>(
+async fn still_described<P: Host>(
     ctx: &Context<'_, P>,
     package: &Package,
     version: &Version,
@@ -136,7 +136,7 @@ async fn still_described<P: Platform>(
     }
 }
 
-pub(crate) async fn execute<P: Platform>(
+pub(crate) async fn execute<P: Host>(
     ctx: &Context<'_, P>,
     steps: Vec<Step>,
     fence: &GcFence,
@@ -151,18 +151,18 @@ pub(crate) async fn execute<P: Platform>(
     Ok(Executed::All)
 }
 
-async fn take<P: Platform>(
+async fn take<P: Host>(
     ctx: &Context<'_, P>,
     step: &Step,
     fence: &GcFence,
 ) -> Result<Executed, Failure> {
-    let facts = ctx.platform.facts();
+    let facts = ctx.host.facts();
     match step {
         Step::StoreArchive(key, bytes) => {
             if !garbage::claim(ctx, *key, fence).await? {
                 return Err(being_removed(*key).into());
             }
-            let archives = ctx.platform.archives();
+            let archives = ctx.host.archives();
             let payload = Payload::Bytes(bytes.clone());
             match archives.store((*key).into(), payload).await {
                 Ok(Stored::Yes) => {}

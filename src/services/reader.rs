@@ -8,13 +8,13 @@ use terrace_core::storage::key::IndexKey;
 
 use crate::context::{Context, Task};
 use crate::failure::Failure;
-use crate::host::{Clock as _, Indices as _, Platform};
+use crate::host::{Clock as _, Host, Indices as _};
 use crate::services::catalog::pick;
 use crate::services::oci::catalog as oci_catalog;
 use crate::services::pull::puller;
 use crate::services::{catalog, releases};
 
-pub(crate) async fn read<P: Platform>(
+pub(crate) async fn read<P: Host>(
     ctx: &Context<'_, P>,
     lookup: &Lookup,
     origin: &str,
@@ -23,41 +23,41 @@ pub(crate) async fn read<P: Platform>(
         return reply;
     }
     let found = ctx
-        .platform
+        .host
         .indices()
         .get(&lookup.key, lookup.form, lookup.cache_seconds)
         .await;
-    let tally = ctx.platform.tally();
+    let meter = ctx.host.meter();
     let mut is_replaced = false;
     match found {
         Ok(Some(found)) => {
-            let now = ctx.platform.clock().now();
+            let now = ctx.host.clock().now();
             match lookup.answer(found, ctx.config, origin, now) {
                 Answered::Fresh(reply) => {
-                    tally.saw_index(IndexState::Hit);
+                    meter.saw_index(IndexState::Hit);
                     return reply;
                 }
                 Answered::Stale(reply, address) => {
-                    tally.saw_index(IndexState::Hit);
+                    meter.saw_index(IndexState::Hit);
                     ctx.defer(Task::Refresh(address));
                     return reply;
                 }
                 Answered::Unfit => {
-                    tally.saw_index(IndexState::Unfit);
+                    meter.saw_index(IndexState::Unfit);
                     is_replaced = true;
                 }
                 Answered::Corrupt => {
-                    tally.saw_index(IndexState::Corrupt);
+                    meter.saw_index(IndexState::Corrupt);
                     let told = format!("index {} is corrupt", lookup.key);
-                    ctx.platform.log(&told);
+                    ctx.host.log(&told);
                 }
             }
         }
-        Ok(None) => tally.saw_index(IndexState::Miss),
+        Ok(None) => meter.saw_index(IndexState::Miss),
         // R2 can answer when KV cannot.
         Err(error) => {
-            tally.saw_index(IndexState::Miss);
-            ctx.platform.log(&format!("storage: {error}"));
+            meter.saw_index(IndexState::Miss);
+            ctx.host.log(&format!("storage: {error}"));
         }
     }
     match read_facts(ctx, lookup, origin, is_replaced).await {
@@ -67,7 +67,7 @@ pub(crate) async fn read<P: Platform>(
 }
 
 /// The slow way: KV has nothing, or what `is_replaced`, and R2 decides whether there is nothing.
-async fn read_facts<P: Platform>(
+async fn read_facts<P: Host>(
     ctx: &Context<'_, P>,
     lookup: &Lookup,
     origin: &str,
@@ -127,7 +127,7 @@ async fn read_facts<P: Platform>(
     answer(ctx, lookup, document, origin)
 }
 
-fn answer<P: Platform>(
+fn answer<P: Host>(
     ctx: &Context<'_, P>,
     lookup: &Lookup,
     document: IndexDocument,
@@ -145,13 +145,13 @@ fn answer<P: Platform>(
     }
 }
 
-fn finish<P: Platform>(
+fn finish<P: Host>(
     ctx: &Context<'_, P>,
     lookup: &Lookup,
     found: Found<P::Stream>,
     origin: &str,
 ) -> Result<Reply<P::Stream>, FinishError> {
     let urls = ctx.config.archive_urls.as_ref();
-    let now = ctx.platform.clock().now();
+    let now = ctx.host.clock().now();
     lookup.finish(found, urls, origin, &ctx.config.pull, now)
 }

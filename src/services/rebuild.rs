@@ -8,7 +8,7 @@ use terrace_core::storage::release::Release;
 
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::host::{Indices as _, Platform, StoreError};
+use crate::host::{Host, Indices as _, StoreError};
 use crate::services::catalog::pick;
 use crate::services::oci::indexer as oci_indexer;
 use crate::services::refresh::Coalesced;
@@ -16,10 +16,7 @@ use crate::services::{catalog, indexer, refresh, releases};
 
 /// Writes an index that a reader has missed, after its answer. That it cannot be written is no
 /// harm: the next read will try again.
-pub(crate) async fn index<P: Platform>(
-    ctx: &Context<'_, P>,
-    key: &IndexKey,
-) -> Result<(), Failure> {
+pub(crate) async fn index<P: Host>(ctx: &Context<'_, P>, key: &IndexKey) -> Result<(), Failure> {
     match key {
         IndexKey::Versions(package)
         | IndexKey::MirrorVersions(package)
@@ -41,7 +38,7 @@ pub(crate) async fn index<P: Platform>(
     }
 }
 
-async fn version_indices<P: Platform>(
+async fn version_indices<P: Host>(
     ctx: &Context<'_, P>,
     key: &IndexKey,
     release: &Release,
@@ -49,7 +46,7 @@ async fn version_indices<P: Platform>(
     // The edge may remember for long that there was none: asked for with a shorter time, it
     // looks again, and there may be nothing to write.
     let seconds = limits::LIST_CACHE_SECONDS;
-    let found = ctx.platform.indices().get(key, IndexForm::Stream, seconds);
+    let found = ctx.host.indices().get(key, IndexForm::Stream, seconds);
     let wanted =
         pick(key, catalog::version_indices(ctx, release).await?).map(|wanted| wanted.metadata);
     if matches!(found.await, Ok(Some(found)) if Some(&found.metadata) == wanted.as_ref()) {
@@ -59,10 +56,7 @@ async fn version_indices<P: Platform>(
 }
 
 /// Writes the lists once, and again only if that may have replaced newer ones.
-async fn version_lists<P: Platform>(
-    ctx: &Context<'_, P>,
-    package: &Package,
-) -> Result<(), Failure> {
+async fn version_lists<P: Host>(ctx: &Context<'_, P>, package: &Package) -> Result<(), Failure> {
     let before = releases::revision(ctx, package).await?;
     let shared = Coalesced::new(IndexKey::Tags(package.clone()));
     match refresh::write(ctx, &catalog::version_lists(ctx, package).await?, &shared).await {
@@ -70,7 +64,7 @@ async fn version_lists<P: Platform>(
         Err(StoreError::Busy(_)) if !shared.has_written() => return Ok(()),
         Ok(()) | Err(StoreError::Busy(_)) => {}
         // It may have taken effect.
-        Err(error) => ctx.platform.log(&format!("storage: {error}")),
+        Err(error) => ctx.host.log(&format!("storage: {error}")),
     }
     if releases::revision(ctx, package).await? == before {
         return Ok(());

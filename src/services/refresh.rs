@@ -10,9 +10,7 @@ use terrace_core::storage::key::{FactKey, IndexKey};
 use crate::concurrent::Boxed;
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::host::{
-    Clock as _, Condition, Facts as _, Indices as _, Platform, Revision, StoreError,
-};
+use crate::host::{Clock as _, Condition, Facts as _, Host, Indices as _, Revision, StoreError};
 use crate::services::catalog::Indexed;
 use crate::services::documents::BUSY_TRIES;
 
@@ -39,7 +37,7 @@ impl Coalesced {
 
 /// Writes what follows a fact, and again as long as that changes meanwhile; why this ends with the
 /// newest is told in [`terrace_core::index`]. Tells whether it did.
-pub(crate) async fn until_current<'w, P: Platform>(
+pub(crate) async fn until_current<'w, P: Host>(
     ctx: &Context<'_, P>,
     fact: &FactKey,
     write: &dyn Fn() -> Boxed<'w>,
@@ -49,13 +47,13 @@ pub(crate) async fn until_current<'w, P: Platform>(
 
 /// The same for what many may wait to write, since it takes one write a second: who had to wait tells
 /// the others by which state of the fact it is written, so that one of them writes for all.
-pub(crate) async fn coalesced<'w, P: Platform>(
+pub(crate) async fn coalesced<'w, P: Host>(
     ctx: &Context<'_, P>,
     fact: &FactKey,
     shared: Option<&Coalesced>,
     write: &dyn Fn() -> Boxed<'w>,
 ) -> Result<bool, Failure> {
-    let facts = ctx.platform.facts();
+    let facts = ctx.host.facts();
     let mut has_waited = false;
     for _ in 0..limits::REFRESH_ROUNDS {
         let before = facts.revision(fact).await?;
@@ -66,7 +64,7 @@ pub(crate) async fn coalesced<'w, P: Platform>(
             // What others commit meanwhile is in the next one.
             Err(Failure::Store(StoreError::Busy(_))) => {
                 has_waited = true;
-                ctx.platform.clock().sleep(1).await;
+                ctx.host.clock().sleep(1).await;
             }
             Err(failure) => return Err(failure),
             Ok(()) => {
@@ -84,7 +82,7 @@ pub(crate) async fn coalesced<'w, P: Platform>(
 
 /// Whether somebody else has written indices by this state of what they follow, and nothing was
 /// written here that may have replaced them.
-async fn is_written<P: Platform>(
+async fn is_written<P: Host>(
     ctx: &Context<'_, P>,
     shared: Option<&Coalesced>,
     state: Option<&Revision>,
@@ -96,34 +94,34 @@ async fn is_written<P: Platform>(
         return Ok(false);
     }
     let key = FactKey::Written(shared.name.clone());
-    let told = ctx.platform.facts().get(&key).await?;
+    let told = ctx.host.facts().get(&key).await?;
     Ok(told.is_some_and(|told| told.bytes == state.0.as_bytes()))
 }
 
 /// Tells whoever waits. If that fails, they write it themselves.
-async fn tell_written<P: Platform>(
+async fn tell_written<P: Host>(
     ctx: &Context<'_, P>,
     shared: Option<&Coalesced>,
     state: Option<&Revision>,
 ) {
     if let (Some(shared), Some(state)) = (shared, state) {
         let key = FactKey::Written(shared.name.clone());
-        let facts = ctx.platform.facts();
+        let facts = ctx.host.facts();
         if let Err(error) = facts.put(&key, &state.0, &[], Condition::Any).await {
-            ctx.platform.log(&format!("storage: {error}"));
+            ctx.host.log(&format!("storage: {error}"));
         }
     }
 }
 
 /// Writes indices that follow one fact: whoever is the first at the first of them, writes the others. If
 /// all were written at once, of many each could be the first at another one, and nobody at all.
-pub(crate) async fn write<P: Platform>(
+pub(crate) async fn write<P: Host>(
     ctx: &Context<'_, P>,
     indices: &Indexed,
     shared: &Coalesced,
 ) -> Result<(), StoreError> {
     let put = async |(key, document): &(IndexKey, IndexDocument)| {
-        let written = ctx.platform.indices().put(key, document).await;
+        let written = ctx.host.indices().put(key, document).await;
         // What fails may take effect.
         if !matches!(written, Err(StoreError::Busy(_))) {
             shared.has_written.set(true);
@@ -139,11 +137,8 @@ pub(crate) async fn write<P: Platform>(
 
 /// Changes the fact that tells of changes. It takes one write a second, and whose it is does not
 /// matter: if somebody else's comes while this one waits, it is told.
-pub(crate) async fn mark<P: Platform>(
-    ctx: &Context<'_, P>,
-    fact: &FactKey,
-) -> Result<(), StoreError> {
-    let facts = ctx.platform.facts();
+pub(crate) async fn mark<P: Host>(ctx: &Context<'_, P>, fact: &FactKey) -> Result<(), StoreError> {
+    let facts = ctx.host.facts();
     let mut waiting_since = None;
     for _ in 1..BUSY_TRIES {
         match facts.put(fact, "", &[], Condition::Any).await {
@@ -155,7 +150,7 @@ pub(crate) async fn mark<P: Platform>(
             return Ok(());
         }
         waiting_since = Some(now);
-        ctx.platform.clock().sleep(1).await;
+        ctx.host.clock().sleep(1).await;
     }
     facts.put(fact, "", &[], Condition::Any).await.map(drop)
 }

@@ -12,10 +12,10 @@ use terrace_core::storage::release::Release;
 
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::host::{Fact, Facts as _, Indices as _, Platform, Revision, StoreError};
+use crate::host::{Fact, Facts as _, Host, Indices as _, Revision, StoreError};
 
 /// The release of a version, if it was published.
-pub(crate) async fn find<P: Platform>(
+pub(crate) async fn find<P: Host>(
     ctx: &Context<'_, P>,
     package: &Package,
     version: &Version,
@@ -25,13 +25,13 @@ pub(crate) async fn find<P: Platform>(
 }
 
 /// The release of a version as it is stored, if it was published.
-pub(crate) async fn stored<P: Platform>(
+pub(crate) async fn stored<P: Host>(
     ctx: &Context<'_, P>,
     package: &Package,
     version: &Version,
 ) -> Result<Option<StoredRelease>, Failure> {
     let key = FactKey::Release(package.clone(), version.clone());
-    let Some(Fact { bytes, etag }) = ctx.platform.facts().get(&key).await? else {
+    let Some(Fact { bytes, etag }) = ctx.host.facts().get(&key).await? else {
         return Ok(None);
     };
     let release = Release::from_document(&bytes)
@@ -41,14 +41,14 @@ pub(crate) async fn stored<P: Platform>(
 
 /// What version lists say about each release. Where a copy of the bucket has lost an object's
 /// metadata, its document tells.
-pub(crate) async fn list<P: Platform>(
+pub(crate) async fn list<P: Host>(
     ctx: &Context<'_, P>,
     package: &Package,
 ) -> Result<Vec<ListedRelease>, Failure> {
     let mut releases = Vec::new();
     let mut cursor = None;
     loop {
-        let page = ctx.platform.facts().releases(package, cursor).await?;
+        let page = ctx.host.facts().releases(package, cursor).await?;
         for (version, listed) in page.releases {
             match listed {
                 Some(listed) => releases.push(listed),
@@ -66,24 +66,24 @@ pub(crate) async fn list<P: Platform>(
     }
 }
 
-pub(crate) async fn revision<P: Platform>(
+pub(crate) async fn revision<P: Host>(
     ctx: &Context<'_, P>,
     package: &Package,
 ) -> Result<Option<Revision>, StoreError> {
     let key = FactKey::Change(package.clone());
-    ctx.platform.facts().revision(&key).await
+    ctx.host.facts().revision(&key).await
 }
 
 /// The same as [`App::described`], for a version whose index may not be there: KV would remember for a while that it
 /// found nothing, in front of the readers of what is about to be written. A listing is not remembered.
-pub(crate) async fn described_if_listed<P: Platform>(
+pub(crate) async fn described_if_listed<P: Host>(
     ctx: &Context<'_, P>,
     package: &Package,
     version: &Version,
 ) -> Result<Option<DescribedVersion>, Failure> {
     let name = IndexKey::Version(package.clone(), version.clone()).to_string();
     // Names that go on behind it, such as those of prereleases, come later.
-    let page = ctx.platform.indices().list_keys(&name, None).await?;
+    let page = ctx.host.indices().list_keys(&name, None).await?;
     match page.keys.contains(&name) {
         true => described(ctx, package, version).await,
         false => Ok(None),
@@ -92,13 +92,13 @@ pub(crate) async fn described_if_listed<P: Platform>(
 
 /// The version as its index describes it, for one whose release is not there. KV may tell nothing, or something
 /// older, but never of a release that was not committed.
-pub(crate) async fn described<P: Platform>(
+pub(crate) async fn described<P: Host>(
     ctx: &Context<'_, P>,
     package: &Package,
     version: &Version,
 ) -> Result<Option<DescribedVersion>, Failure> {
     let key = IndexKey::Version(package.clone(), version.clone());
-    let indices = ctx.platform.indices();
+    let indices = ctx.host.indices();
     let found = indices.get(&key, IndexForm::Text, limits::LIST_CACHE_SECONDS);
     Ok(found.await?.and_then(|found| match found.body {
         Body::Text(text) => DescribedVersion::parse(&found.metadata, &text),

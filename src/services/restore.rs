@@ -10,7 +10,7 @@ use terrace_core::storage::key::{FactKey, PushedFact};
 
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::host::{Condition, Facts as _, Platform};
+use crate::host::{Condition, Facts as _, Host};
 use crate::services::garbage::GcFence;
 use crate::services::{archives, documents, garbage};
 
@@ -25,7 +25,7 @@ pub(crate) enum Outcome {
     Refused(String),
 }
 
-pub(crate) async fn document<P: Platform>(
+pub(crate) async fn document<P: Host>(
     ctx: &Context<'_, P>,
     text: &str,
     document: &str,
@@ -73,13 +73,13 @@ pub(crate) async fn document<P: Platform>(
 }
 
 /// Compares a document with the one that is there, which stays as it is but for what is revoked.
-async fn compare<P: Platform>(
+async fn compare<P: Host>(
     ctx: &Context<'_, P>,
     key: &FactKey,
     document: &str,
 ) -> Result<Option<Outcome>, Failure> {
     loop {
-        let Some(there) = ctx.platform.facts().get(key).await? else {
+        let Some(there) = ctx.host.facts().get(key).await? else {
             return Ok(None);
         };
         if there.bytes == document.as_bytes() {
@@ -97,7 +97,7 @@ async fn compare<P: Platform>(
 }
 
 /// What must be there before a document and is not; or what else its object tells.
-async fn lacking<P: Platform>(
+async fn lacking<P: Host>(
     ctx: &Context<'_, P>,
     key: &FactKey,
     document: &str,
@@ -112,7 +112,7 @@ async fn lacking<P: Platform>(
     let Some(needed) = needed else {
         return Ok(Ok(Metadata::new()));
     };
-    let Some(fact) = ctx.platform.facts().get(&needed).await? else {
+    let Some(fact) = ctx.host.facts().get(&needed).await? else {
         return Ok(Err(format!("{needed} is not there")));
     };
     Ok(match key {

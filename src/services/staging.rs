@@ -10,22 +10,22 @@ use terrace_core::storage::key::IncomingKey;
 
 use crate::context::{Context, Task};
 use crate::failure::Failure;
-use crate::host::{Archives as _, Payload, Platform, Stored};
+use crate::host::{Archives as _, Host, Payload, Stored};
 use crate::services::archives;
 use crate::services::garbage::GcFence;
 
 /// Whether this caller has to bring what it publishes.
-pub(crate) fn requires_upload<P: Platform>(ctx: &Context<'_, P>, caller: &Caller) -> bool {
+pub(crate) fn requires_upload<P: Host>(ctx: &Context<'_, P>, caller: &Caller) -> bool {
     !ctx.config.access.lets_read_all(caller)
 }
 
 /// What has been brought of the archives of a release. They are taken in when all of them are there.
-pub(crate) async fn promote<P: Platform>(
+pub(crate) async fn promote<P: Host>(
     ctx: &Context<'_, P>,
     publication: &Publication,
     fence: &GcFence,
 ) -> Result<Vec<ArchiveState>, Failure> {
-    let archives = ctx.platform.archives();
+    let archives = ctx.host.archives();
     let expected = publication.archives();
     let mut states = Vec::new();
     for archive in &expected {
@@ -52,11 +52,11 @@ pub(crate) async fn promote<P: Platform>(
 
 /// Copies what was brought to where archives are kept, also where it is kept already: the time that
 /// this takes tells nothing. Its bytes do not enter wasm. Tells whether it is what its key says.
-async fn promote_archive<P: Platform>(
+async fn promote_archive<P: Host>(
     ctx: &Context<'_, P>,
     incoming: IncomingKey,
 ) -> Result<bool, Failure> {
-    let archives = ctx.platform.archives();
+    let archives = ctx.host.archives();
     let Some((_, stream)) = archives.open(incoming.into()).await? else {
         return Ok(false);
     };
@@ -71,18 +71,18 @@ async fn promote_archive<P: Platform>(
 }
 
 /// Has what was brought removed: it is published.
-pub(crate) fn discard_later<P: Platform>(ctx: &Context<'_, P>, publication: &Publication) {
+pub(crate) fn discard_later<P: Host>(ctx: &Context<'_, P>, publication: &Publication) {
     let archives = publication.archives();
     let keys = archives.iter().map(|archive| key(publication, archive));
     ctx.defer(Task::DiscardStaged(keys.collect()));
 }
 
-pub(crate) async fn discard<P: Platform>(
+pub(crate) async fn discard<P: Host>(
     ctx: &Context<'_, P>,
     incoming: Vec<IncomingKey>,
 ) -> Result<(), Failure> {
     for key in incoming {
-        ctx.platform.archives().discard(key.into()).await?;
+        ctx.host.archives().discard(key.into()).await?;
     }
     Ok(())
 }

@@ -14,12 +14,12 @@ use terrace_core::storage::release::Release;
 
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::host::Platform;
+use crate::host::Host;
 use crate::json;
 use crate::services::{documents, keys, releases};
 
 /// Reads, changes and writes until nobody else wrote in between.
-pub(crate) async fn put<P: Platform>(
+pub(crate) async fn put<P: Host>(
     ctx: &Context<'_, P>,
     caller: &Caller,
     package: &Package,
@@ -51,7 +51,7 @@ pub(crate) async fn put<P: Platform>(
 }
 
 /// What is said of a package.
-pub(crate) async fn of_package<P: Platform>(
+pub(crate) async fn of_package<P: Host>(
     ctx: &Context<'_, P>,
     package: &Package,
 ) -> Result<Standings, Failure> {
@@ -61,7 +61,7 @@ pub(crate) async fn of_package<P: Platform>(
 }
 
 /// What is said of a hosted provider's versions because of the keys that signed them.
-pub(crate) async fn apply_keys<P: Platform>(
+pub(crate) async fn apply_keys<P: Host>(
     ctx: &Context<'_, P>,
     package: &Package,
     releases: &[ListedRelease],
@@ -72,7 +72,7 @@ pub(crate) async fn apply_keys<P: Platform>(
 }
 
 /// Does the same by statements about keys that were read before.
-pub(crate) async fn apply_key_statements<P: Platform>(
+pub(crate) async fn apply_key_statements<P: Host>(
     ctx: &Context<'_, P>,
     statements: &BTreeMap<String, KeyStatement>,
     package: &Package,
@@ -100,7 +100,7 @@ pub(crate) async fn apply_key_statements<P: Platform>(
 }
 
 /// What is said of the keys of a hosted provider's namespace; nothing where none of them is revoked.
-pub(crate) async fn key_statements<P: Platform>(
+pub(crate) async fn key_statements<P: Host>(
     ctx: &Context<'_, P>,
     package: &Package,
 ) -> Result<BTreeMap<String, KeyStatement>, Failure> {

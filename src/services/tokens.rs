@@ -9,19 +9,19 @@ use terrace_core::storage::key::FactKey;
 
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::host::{Clock as _, Condition, Platform};
+use crate::host::{Clock as _, Condition, Host};
 use crate::json;
 use crate::services::{documents, indexer};
 
 /// Makes the token that a person has allowed, unless that was done before: then whoever has it may not
 /// be who it was allowed to, so it is revoked, and there is none (RFC 6749, section 4.1.2).
-pub(crate) async fn make_for_login<P: Platform>(
+pub(crate) async fn make_for_login<P: Host>(
     ctx: &Context<'_, P>,
     token: Allowed,
     lifetime: u64,
 ) -> Result<Option<String>, Failure> {
     let Allowed { id, person, scopes } = token;
-    let now = ctx.platform.clock().now().0;
+    let now = ctx.host.clock().now().0;
     let document = TokenDocument {
         name: person.name,
         scopes,
@@ -39,7 +39,7 @@ pub(crate) async fn make_for_login<P: Platform>(
 
 /// Stores what is known of a token before anybody has it, so that each can be revoked; `None` if there
 /// is one of this id.
-pub(crate) async fn make<P: Platform>(
+pub(crate) async fn make<P: Host>(
     ctx: &Context<'_, P>,
     id: TokenId,
     document: &TokenDocument,
@@ -63,12 +63,12 @@ pub(crate) async fn make<P: Platform>(
 }
 
 /// Revokes a token, and returns whether it is known here.
-pub(crate) async fn revoke_known<P: Platform>(
+pub(crate) async fn revoke_known<P: Host>(
     ctx: &Context<'_, P>,
     id: TokenId,
 ) -> Result<bool, Failure> {
     let document = document(ctx, id).await?;
-    let now = ctx.platform.clock().now();
+    let now = ctx.host.clock().now();
     let expires = document.as_ref().and_then(|document| document.expires);
     revoke(ctx, id, expires, now.0).await?;
     Ok(document.is_some())
@@ -76,7 +76,7 @@ pub(crate) async fn revoke_known<P: Platform>(
 
 /// Revokes a token, whether it was made here or given to somebody for an hour. The fact comes first;
 /// what follows from it can be made again by the same request.
-pub(crate) async fn revoke<P: Platform>(
+pub(crate) async fn revoke<P: Host>(
     ctx: &Context<'_, P>,
     id: TokenId,
     expires: Option<u64>,
@@ -101,7 +101,7 @@ pub(crate) async fn revoke<P: Platform>(
 }
 
 /// Writes into what is known of a token that it is revoked.
-async fn write_revoked<P: Platform>(
+async fn write_revoked<P: Host>(
     ctx: &Context<'_, P>,
     id: TokenId,
     from: u64,
@@ -123,7 +123,7 @@ async fn write_revoked<P: Platform>(
     }
 }
 
-pub(crate) async fn document<P: Platform>(
+pub(crate) async fn document<P: Host>(
     ctx: &Context<'_, P>,
     id: TokenId,
 ) -> Result<Option<TokenDocument>, Failure> {

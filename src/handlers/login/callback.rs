@@ -9,13 +9,13 @@ use crate::handlers::login::shared::{
     ask_consent, callback_of, check_browser, configured, host_of, or_page,
 };
 use crate::handlers::outcome::Handled;
-use crate::host::{Clock as _, Platform, Request};
+use crate::host::{Clock as _, Host, Request};
 use crate::services::sign_in::log::printable;
 use crate::services::sign_in::person::{People, Return};
 use crate::services::sign_in::{github, log, openid};
 
 /// Answers a browser that is back from the provider.
-pub(crate) async fn callback<P: Platform, R: Request>(
+pub(crate) async fn callback<P: Host, R: Request>(
     ctx: &Context<'_, P>,
     request: R,
 ) -> Handled<P::Stream> {
@@ -26,21 +26,21 @@ pub(crate) async fn callback<P: Platform, R: Request>(
 }
 
 /// Somebody is back from the provider: who is it, and shall their terminal have a token?
-async fn end_sign_in<P: Platform, R: Request>(
+async fn end_sign_in<P: Host, R: Request>(
     ctx: &Context<'_, P>,
     login: &Login,
     request: &R,
 ) -> Result<Reply<P::Stream>, Stop> {
     let form = Form(request.query());
     let sealed = form.value("state").ok().flatten().unwrap_or_default();
-    let opened = login.seals.open(&sealed, ctx.platform.clock().now());
+    let opened = login.seals.open(&sealed, ctx.host.clock().now());
     let (SignInState { terminal, browser }, key) =
         opened.map_err(|fault| log::unsealed(ctx, "state", fault))?;
     let sender = check_browser(ctx, request, &browser)?;
     let derived = (sender.nonce(key), sender.verifier(key));
     // Whatever comes back is asked of the provider, under the name of this registry.
-    let (address, now) = (ctx.client_address.as_str(), ctx.platform.clock().now());
-    let sign_ins = ctx.platform.isolate().sign_ins();
+    let (address, now) = (ctx.client_address.as_str(), ctx.host.clock().now());
+    let sign_ins = ctx.host.cache().sign_ins();
     let most = ctx.config.failures_a_minute;
     // Counted before it is known, or many at once would all be asked.
     if !address.is_empty() && sign_ins.borrow_mut().count(address, now) > most {
@@ -58,7 +58,7 @@ async fn end_sign_in<P: Platform, R: Request>(
 }
 
 /// Whom the provider has sent back.
-async fn person_back<P: Platform, R: Request>(
+async fn person_back<P: Host, R: Request>(
     ctx: &Context<'_, P>,
     login: &Login,
     request: &R,

@@ -7,11 +7,11 @@ use terrace_core::limits;
 use crate::context::Context;
 use crate::handlers::login::shared::{check_browser, configured, form_body, host_of, or_page};
 use crate::handlers::outcome::Handled;
-use crate::host::{Clock as _, Platform, Request};
+use crate::host::{Clock as _, Host, Request};
 use crate::services::sign_in::log;
 
 /// Answers a person who was asked for consent.
-pub(crate) async fn consent<P: Platform, R: Request>(
+pub(crate) async fn consent<P: Host, R: Request>(
     ctx: &Context<'_, P>,
     mut request: R,
 ) -> Handled<P::Stream> {
@@ -22,7 +22,7 @@ pub(crate) async fn consent<P: Platform, R: Request>(
 }
 
 /// What a person answers goes to their terminal, or nowhere.
-async fn take_consent<P: Platform, R: Request>(
+async fn take_consent<P: Host, R: Request>(
     ctx: &Context<'_, P>,
     login: &Login,
     request: &mut R,
@@ -35,7 +35,7 @@ async fn take_consent<P: Platform, R: Request>(
     let body = body.ok_or_else(|| wrong("consent", "is too long"))?;
     let form = Form(&body);
     let sealed = form.value("consent").ok().flatten().unwrap_or_default();
-    let now = ctx.platform.clock().now();
+    let now = ctx.host.clock().now();
     let opened = login.seals.open::<Consent>(&sealed, now);
     let (consent, _) = opened.map_err(|fault| log::unsealed(ctx, "consent", fault))?;
     check_browser(ctx, request, &consent.browser)?;

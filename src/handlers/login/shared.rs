@@ -11,19 +11,19 @@ use terrace_core::model::token_id::TokenId;
 
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::host::{Clock as _, Platform, Request};
+use crate::host::{Clock as _, Host, Request};
 use crate::services::sign_in::log;
 use crate::services::sign_in::person::People;
 
 /// Returns how people sign in to this registry.
-pub(crate) fn configured<'a, P: Platform>(ctx: &Context<'a, P>) -> Result<&'a Login, Problem> {
+pub(crate) fn configured<'a, P: Host>(ctx: &Context<'a, P>) -> Result<&'a Login, Problem> {
     let told = "nobody can sign in to this registry: TERRACE_LOGIN_ISSUER is not set";
     let login = ctx.config.login.as_deref();
     login.ok_or_else(|| Problem::NotFound(told.to_owned()))
 }
 
 /// Returns the answer to a failure inside, which only a terminal can be told of.
-pub(crate) fn failed<P: Platform>(ctx: &Context<'_, P>, failure: Failure) -> Reply<P::Stream> {
+pub(crate) fn failed<P: Host>(ctx: &Context<'_, P>, failure: Failure) -> Reply<P::Stream> {
     match failure {
         Failure::Problem(problem) => problem.reply(),
         failure => {
@@ -45,7 +45,7 @@ pub(crate) fn or_page<S, R: Request>(
     answered.unwrap_or_else(|stop| stop.page(host, Some(terminal)))
 }
 
-pub(crate) fn ask_consent<P: Platform, R: Request>(
+pub(crate) fn ask_consent<P: Host, R: Request>(
     ctx: &Context<'_, P>,
     login: &Login,
     request: &R,
@@ -61,14 +61,14 @@ pub(crate) fn ask_consent<P: Platform, R: Request>(
         );
         Stop::NothingGranted(Box::new(person.clone()))
     })?;
-    let id = TokenId::new(ctx.platform.random());
+    let id = TokenId::new(ctx.host.random());
     let token = Allowed { id, person, scopes };
     let consent = Consent {
         terminal,
         browser,
         token,
     };
-    let now = ctx.platform.clock().now();
+    let now = ctx.host.clock().now();
     let sealed = login
         .seals
         .seal(&consent, now.plus(limits::SIGN_IN_SECONDS));
@@ -78,7 +78,7 @@ pub(crate) fn ask_consent<P: Platform, R: Request>(
 }
 
 /// The browser in which a sign-in was begun, if it is the one that goes on with it.
-pub(crate) fn check_browser<P: Platform, R: Request>(
+pub(crate) fn check_browser<P: Host, R: Request>(
     ctx: &Context<'_, P>,
     request: &R,
     begun_in: &BrowserMark,

@@ -7,11 +7,11 @@ use terrace_core::limits;
 use crate::context::Context;
 use crate::handlers::login::shared::{ask_consent, callback_of, configured, host_of, or_page};
 use crate::handlers::outcome::Handled;
-use crate::host::{Clock as _, Platform, Request};
+use crate::host::{Clock as _, Host, Request};
 use crate::services::sign_in::{cloudflare, github, openid};
 
 /// Answers a browser that a terminal has sent.
-pub(crate) async fn start<P: Platform, R: Request>(
+pub(crate) async fn start<P: Host, R: Request>(
     ctx: &Context<'_, P>,
     request: R,
 ) -> Handled<P::Stream> {
@@ -23,7 +23,7 @@ pub(crate) async fn start<P: Platform, R: Request>(
 
 /// Sends a browser to the provider. What has to be known when it is back goes along, and is bound to
 /// the browser by a cookie.
-async fn begin_sign_in<P: Platform, R: Request>(
+async fn begin_sign_in<P: Host, R: Request>(
     ctx: &Context<'_, P>,
     login: &Login,
     request: &R,
@@ -33,14 +33,14 @@ async fn begin_sign_in<P: Platform, R: Request>(
     Ok(or_page(begun.await, request, &terminal))
 }
 
-async fn send_to_provider<P: Platform, R: Request>(
+async fn send_to_provider<P: Host, R: Request>(
     ctx: &Context<'_, P>,
     login: &Login,
     request: &R,
     terminal: Terminal,
 ) -> Result<Reply<P::Stream>, Stop> {
-    let browser = Browser::new(ctx.platform.random());
-    let expires = ctx.platform.clock().now().plus(limits::SIGN_IN_SECONDS);
+    let browser = Browser::new(ctx.host.random());
+    let expires = ctx.host.clock().now().plus(limits::SIGN_IN_SECONDS);
     let mark = browser.mark();
     let state = |terminal| {
         let browser = mark.clone();

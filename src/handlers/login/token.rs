@@ -8,12 +8,12 @@ use terrace_core::limits;
 use crate::context::Context;
 use crate::handlers::login::shared::{configured, form_body};
 use crate::handlers::outcome::{Entry, Handled, Outcome};
-use crate::host::{Clock as _, Platform, Request};
+use crate::host::{Clock as _, Host, Request};
 use crate::services::sign_in::log;
 use crate::services::{auth, tokens};
 
 /// Gives a terminal a token for its code.
-pub(crate) async fn token<P: Platform, R: Request>(
+pub(crate) async fn token<P: Host, R: Request>(
     ctx: &Context<'_, P>,
     mut request: R,
 ) -> Handled<P::Stream> {
@@ -44,7 +44,7 @@ impl From<ExchangeFault> for Redeemed {
     }
 }
 
-async fn redeem<P: Platform>(ctx: &Context<'_, P>, login: &Login, body: &[u8]) -> Redeemed {
+async fn redeem<P: Host>(ctx: &Context<'_, P>, login: &Login, body: &[u8]) -> Redeemed {
     let token = match allowed(ctx, login, body) {
         Ok(token) => token,
         Err(fault) => return fault.into(),
@@ -62,7 +62,7 @@ async fn redeem<P: Platform>(ctx: &Context<'_, P>, login: &Login, body: &[u8]) -
     let text = match tokens::make_for_login(ctx, token, login.lifetime).await {
         Ok(text) => text,
         Err(failure) => {
-            let may_be_made = failure.may_have_changed_something();
+            let may_be_made = failure.may_have_changed_state();
             ctx.report(failure);
             let entry = if may_be_made { entry } else { Entry::None };
             return Redeemed::Refused(ExchangeFault::Unavailable, entry);
@@ -79,18 +79,18 @@ async fn redeem<P: Platform>(ctx: &Context<'_, P>, login: &Login, body: &[u8]) -
 }
 
 /// Returns the token that a person has allowed the bearer of a code.
-fn allowed<P: Platform>(
+fn allowed<P: Host>(
     ctx: &Context<'_, P>,
     login: &Login,
     body: &[u8],
 ) -> Result<Allowed, ExchangeFault> {
     let asked = TokenRequest::parse(body)?;
-    let now = ctx.platform.clock().now();
+    let now = ctx.host.clock().now();
     let (code, _) = login.seals.open::<Code>(&asked.code, now)?;
     code.redeem(&asked)
 }
 
-async fn refuse<P: Platform>(ctx: &Context<'_, P>, fault: ExchangeFault) -> Reply<P::Stream> {
+async fn refuse<P: Host>(ctx: &Context<'_, P>, fault: ExchangeFault) -> Reply<P::Stream> {
     if fault.may_be_a_guess() && auth::is_one_guess_too_many(ctx).await {
         return ExchangeFault::TooMany.reply();
     }

@@ -7,11 +7,11 @@ use terrace_core::storage::key::PushedIndex;
 
 use crate::context::Context;
 use crate::handlers::outcome::Handled;
-use crate::host::{Facts as _, Platform};
+use crate::host::{Facts as _, Host};
 use crate::services::oci::error::denied;
 use crate::services::oci::{catalog as oci_catalog, indexer as oci_indexer};
 
-pub(crate) async fn delete<P: Platform>(
+pub(crate) async fn delete<P: Host>(
     ctx: &Context<'_, P>,
     repository: RepositoryName,
     digest: Digest,
@@ -19,7 +19,7 @@ pub(crate) async fn delete<P: Platform>(
     let was_there = oci_catalog::link(ctx, &repository, digest).await?.is_some();
     let index = PushedIndex::Blob(repository, digest);
     // Also where it is gone: what was broken off after the fact has left its index.
-    ctx.platform.facts().delete(&index.fact()).await?;
+    ctx.host.facts().delete(&index.fact()).await?;
     oci_indexer::refresh(ctx, &index).await?;
     if !was_there {
         let told = format!("{} has no blob {digest}", index.repository());

@@ -14,12 +14,12 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::handlers::body::content_length;
 use crate::handlers::outcome::{Call, Entry, Handled, Outcome};
-use crate::host::{BodyError, Platform, Request};
+use crate::host::{BodyError, Host, Request};
 use crate::services::oci::error::denied;
 use crate::services::oci::manifests::PushedDocument;
 use crate::services::oci::{manifests, providers};
 
-pub(crate) async fn push<P: Platform, R>(
+pub(crate) async fn push<P: Host, R>(
     ctx: &Context<'_, P>,
     call: Call,
     repository: RepositoryName,
@@ -52,7 +52,7 @@ where
     Ok(Outcome::new(reply, Entry::Content(sent.digest, sent.tags)))
 }
 
-pub(crate) async fn delete<P: Platform>(
+pub(crate) async fn delete<P: Host>(
     ctx: &Context<'_, P>,
     repository: RepositoryName,
     name: ManifestName,

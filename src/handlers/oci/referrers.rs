@@ -12,11 +12,11 @@ use terrace_core::read;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::handlers::outcome::{Call, Handled};
-use crate::host::Platform;
+use crate::host::Host;
 use crate::services::oci::{catalog as oci_catalog, referrers};
 
 /// Lists the referrers of what the caller may read; of anything else, as if it were not there.
-pub(crate) async fn list<P: Platform>(
+pub(crate) async fn list<P: Host>(
     ctx: &Context<'_, P>,
     call: Call,
     repository: RepositoryName,
@@ -34,7 +34,7 @@ pub(crate) async fn list<P: Platform>(
     Ok(reply.into())
 }
 
-async fn reply<P: Platform>(
+async fn reply<P: Host>(
     ctx: &Context<'_, P>,
     repository: &RepositoryName,
     subject: Digest,

@@ -9,12 +9,12 @@ use terrace_core::read::oci_base;
 
 use crate::context::Context;
 use crate::handlers::outcome::{Call, Handled};
-use crate::host::{Clock as _, Platform, Request};
+use crate::host::{Clock as _, Host, Request};
 use crate::json;
 
 /// Where reading is free, anybody may ask whether this is a registry; but who says who they are wants
 /// to know whether that is right. Some clients look here for the challenge and nowhere else.
-pub(crate) async fn base<P: Platform, R: Request>(
+pub(crate) async fn base<P: Host, R: Request>(
     ctx: &Context<'_, P>,
     call: Call,
     request: R,
@@ -35,20 +35,20 @@ pub(crate) async fn base<P: Platform, R: Request>(
 }
 
 /// Gives a caller a token for a while.
-pub(crate) async fn token<P: Platform>(ctx: &Context<'_, P>, call: Call) -> Handled<P::Stream> {
+pub(crate) async fn token<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled<P::Stream> {
     let access = &ctx.config.access;
     let caller = call.caller;
     if caller == Caller::Anonymous && access.is_closed() {
         return Err(Problem::no_token().into());
     }
-    let now = ctx.platform.clock().now();
-    let random = ctx.platform.random();
+    let now = ctx.host.clock().now();
+    let random = ctx.host.random();
     let answer = TokenAnswer::new(&caller, access.keys(), random, now);
     let answer = answer.ok_or_else(Problem::no_token)?;
     if caller == Caller::Root {
         let id = TokenId::new(random);
         let line = format!("access: token {id} given to root for a while, by OCI");
-        ctx.platform.log(&line);
+        ctx.host.log(&line);
     }
     let text = json::text(&answer)?;
     Ok(Reply::json(200, CachePolicy::NoStore, text).into())

@@ -12,12 +12,12 @@ use crate::context::{Context, Task};
 use crate::failure::Failure;
 use crate::handlers::body::content_length;
 use crate::handlers::outcome::{Call, Handled};
-use crate::host::{Clock as _, Condition, Platform, Request};
+use crate::host::{Clock as _, Condition, Host, Request};
 use crate::services::oci::error::denied;
 use crate::services::oci::uploads::{UploadBody, names};
 use crate::services::oci::{blobs, mounts, uploads};
 
-pub(crate) async fn begin<P: Platform, R>(
+pub(crate) async fn begin<P: Host, R>(
     ctx: &Context<'_, P>,
     call: Call,
     repository: RepositoryName,
@@ -54,8 +54,8 @@ where
         let told = "digest-algorithm is neither sha256 nor sha512";
         return Err(denied(OciError::new(OciCode::DigestInvalid, told)));
     }
-    let now = ctx.platform.clock().now();
-    let id = UploadId::new(now, ctx.platform.random());
+    let now = ctx.host.clock().now();
+    let id = UploadId::new(now, ctx.host.random());
     let session = UploadSession::new(&repository);
     ctx.defer(Task::Sweep);
     if let Some(digest) = digest {
@@ -70,7 +70,7 @@ where
     Ok(reply.into())
 }
 
-pub(crate) async fn append<P: Platform, R>(
+pub(crate) async fn append<P: Host, R>(
     ctx: &Context<'_, P>,
     repository: RepositoryName,
     id: UploadId,
@@ -92,7 +92,7 @@ where
     Ok(progress(202, &repository, id, &session).into())
 }
 
-pub(crate) async fn complete<P: Platform, R>(
+pub(crate) async fn complete<P: Host, R>(
     ctx: &Context<'_, P>,
     call: Call,
     repository: RepositoryName,
@@ -135,7 +135,7 @@ fn chunk_of<R: Request>(
     })
 }
 
-pub(crate) async fn describe<P: Platform>(
+pub(crate) async fn describe<P: Host>(
     ctx: &Context<'_, P>,
     repository: RepositoryName,
     id: UploadId,
@@ -144,7 +144,7 @@ pub(crate) async fn describe<P: Platform>(
     Ok(progress(204, &repository, id, &session).into())
 }
 
-pub(crate) async fn cancel<P: Platform>(
+pub(crate) async fn cancel<P: Host>(
     ctx: &Context<'_, P>,
     repository: RepositoryName,
     id: UploadId,

@@ -12,14 +12,14 @@ use terrace_core::storage::key::{BytesKey, IndexKey, PushedFact, PushedIndex};
 
 use crate::context::{Context, Task};
 use crate::failure::Failure;
-use crate::host::{Archives as _, Payload, Platform, StoreError, Stored, Uploads as _};
+use crate::host::{Archives as _, Host, Payload, StoreError, Stored, Uploads as _};
 use crate::json;
 use crate::services::oci::error::denied;
 use crate::services::oci::uploads::{UploadBody, names};
 use crate::services::oci::{catalog as oci_catalog, uploads};
 
 /// Makes a blob of what has come of an upload and the rest of it.
-pub(crate) async fn receive<P: Platform>(
+pub(crate) async fn receive<P: Host>(
     ctx: &Context<'_, P>,
     caller: &Caller,
     repository: &RepositoryName,
@@ -30,7 +30,7 @@ pub(crate) async fn receive<P: Platform>(
     let (stored, size) = match body {
         UploadBody::Sized(stream, length) if session.is_empty() => {
             let key = BytesKey::Blob(digest);
-            let stored = ctx.platform.archives().store(key, Payload::Stream(stream));
+            let stored = ctx.host.archives().store(key, Payload::Stream(stream));
             (stored.await.map(Some), length)
         }
         body => {
@@ -60,7 +60,7 @@ pub(crate) async fn receive<P: Platform>(
     answer
 }
 
-async fn assemble<P: Platform>(
+async fn assemble<P: Host>(
     ctx: &Context<'_, P>,
     id: UploadId,
     session: &UploadSession,
@@ -69,32 +69,29 @@ async fn assemble<P: Platform>(
     let chunks = session.chunks(id);
     if chunks.is_empty() {
         let nothing = Payload::Bytes(Vec::new());
-        let stored = ctx
-            .platform
-            .archives()
-            .store(BytesKey::Blob(digest), nothing);
+        let stored = ctx.host.archives().store(BytesKey::Blob(digest), nothing);
         return stored.await.map(Some);
     }
-    ctx.platform.uploads().assemble(&chunks, digest).await
+    ctx.host.uploads().assemble(&chunks, digest).await
 }
 
 /// Whether the bytes of a blob are there that this caller may read anyhow. All repositories share
 /// them, and storage takes one write of a key a second: ORAS brings the same empty config with each
 /// push. Of what was sent nobody knows the digest then, so it proves no right to read.
-async fn has_bytes<P: Platform>(
+async fn has_bytes<P: Host>(
     ctx: &Context<'_, P>,
     caller: &Caller,
     digest: Digest,
 ) -> Result<bool, Failure> {
     let is_open =
         ctx.config.access.lets_read_all(caller) || digest == Digest::Sha256(empty_config());
-    let archives = ctx.platform.archives();
+    let archives = ctx.host.archives();
     Ok(is_open && archives.head(BytesKey::Blob(digest)).await?.is_some())
 }
 
 /// **The commit** of a blob: from here on it is in the repository. Clients have looked for it
 /// before, and edges remember that there was none; so its index does not wait for a reader.
-pub(crate) async fn link<P: Platform>(
+pub(crate) async fn link<P: Host>(
     ctx: &Context<'_, P>,
     repository: &RepositoryName,
     digest: Digest,
@@ -113,7 +110,7 @@ pub(crate) async fn link<P: Platform>(
 
 /// The answer to who completes an upload that is not whole any more: the request that did may have
 /// been this one, whose answer was lost.
-pub(crate) async fn linked_before<P: Platform>(
+pub(crate) async fn linked_before<P: Host>(
     ctx: &Context<'_, P>,
     repository: &RepositoryName,
     digest: Digest,

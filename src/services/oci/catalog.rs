@@ -13,7 +13,7 @@ use terrace_core::storage::key::{FactKey, PushedFact, PushedIndex};
 
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::host::{Condition, Facts as _, Platform};
+use crate::host::{Condition, Facts as _, Host};
 use crate::services::{catalog, documents, status};
 
 /// The digests that a manifest refers to.
@@ -39,7 +39,7 @@ impl References {
 }
 
 /// What a caller gets to read of a repository.
-pub(crate) fn sight<P: Platform>(
+pub(crate) fn sight<P: Host>(
     ctx: &Context<'_, P>,
     caller: &Caller,
     repository: &RepositoryName,
@@ -49,7 +49,7 @@ pub(crate) fn sight<P: Platform>(
 }
 
 /// What an index should be; `None` when there is nothing of this name.
-pub(crate) async fn index<P: Platform>(
+pub(crate) async fn index<P: Host>(
     ctx: &Context<'_, P>,
     index: &PushedIndex,
 ) -> Result<Option<IndexDocument>, Failure> {
@@ -109,7 +109,7 @@ pub(crate) async fn index<P: Platform>(
 
 /// Returns the index of the first of these blobs that are zips of revoked versions only, of the provider that a
 /// repository holds.
-pub(crate) async fn revoked_blob<P: Platform>(
+pub(crate) async fn revoked_blob<P: Host>(
     ctx: &Context<'_, P>,
     repository: &RepositoryName,
     blobs: &[Digest],
@@ -125,7 +125,7 @@ pub(crate) async fn revoked_blob<P: Platform>(
 }
 
 /// Reads what a manifest refers to; nothing where it is not there.
-pub(crate) async fn references_of<P: Platform>(
+pub(crate) async fn references_of<P: Host>(
     ctx: &Context<'_, P>,
     repository: &RepositoryName,
     digest: Digest,
@@ -137,7 +137,7 @@ pub(crate) async fn references_of<P: Platform>(
 }
 
 /// What is said of the provider that a repository holds.
-async fn status_of<P: Platform>(
+async fn status_of<P: Host>(
     ctx: &Context<'_, P>,
     repository: &RepositoryName,
 ) -> Result<Standings, Failure> {
@@ -147,7 +147,7 @@ async fn status_of<P: Platform>(
     }
 }
 
-async fn stored_manifest_index<P: Platform>(
+async fn stored_manifest_index<P: Host>(
     ctx: &Context<'_, P>,
     repository: &RepositoryName,
     digest: Digest,
@@ -162,20 +162,20 @@ async fn stored_manifest_index<P: Platform>(
 }
 
 /// A manifest as it was pushed.
-pub(crate) async fn manifest<P: Platform>(
+pub(crate) async fn manifest<P: Host>(
     ctx: &Context<'_, P>,
     repository: &RepositoryName,
     digest: Digest,
 ) -> Result<Option<String>, Failure> {
     let key = FactKey::Pushed(PushedFact::Manifest(repository.clone(), digest));
-    let fact = ctx.platform.facts().get(&key).await?;
+    let fact = ctx.host.facts().get(&key).await?;
     let text = fact.map(|fact| String::from_utf8(fact.bytes));
     text.transpose()
         .map_err(|error| Failure::Corrupt(format!("{key}: {error}")))
 }
 
 /// What a tag names, unless it is gone.
-pub(crate) async fn tag<P: Platform>(
+pub(crate) async fn tag<P: Host>(
     ctx: &Context<'_, P>,
     repository: &RepositoryName,
     tag: &Tag,
@@ -185,7 +185,7 @@ pub(crate) async fn tag<P: Platform>(
     Ok(document.filter(|document| !document.is_gone))
 }
 
-pub(crate) async fn link<P: Platform>(
+pub(crate) async fn link<P: Host>(
     ctx: &Context<'_, P>,
     repository: &RepositoryName,
     digest: Digest,
@@ -196,7 +196,7 @@ pub(crate) async fn link<P: Platform>(
 
 /// All tags of a repository, with those that are gone. Where a copy of the bucket has lost an object's
 /// metadata, its document tells.
-pub(crate) async fn list_tags<P: Platform>(
+pub(crate) async fn list_tags<P: Host>(
     ctx: &Context<'_, P>,
     repository: &RepositoryName,
 ) -> Result<Vec<ListedTag>, Failure> {
@@ -204,7 +204,7 @@ pub(crate) async fn list_tags<P: Platform>(
     let mut tags = Vec::new();
     for fact in documents::list(ctx, &prefix).await? {
         let Some(tag) = Tag::parse(&fact.name) else {
-            ctx.platform
+            ctx.host
                 .log(&format!("{prefix}{} is no tag: passed over", fact.name));
             continue;
         };
@@ -224,7 +224,7 @@ pub(crate) async fn list_tags<P: Platform>(
     Ok(tags)
 }
 
-pub(crate) async fn put<P: Platform>(
+pub(crate) async fn put<P: Host>(
     ctx: &Context<'_, P>,
     fact: PushedFact,
     document: &str,

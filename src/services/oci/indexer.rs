@@ -12,12 +12,12 @@ use terrace_core::storage::key::{IndexKey, PushedFact, PushedIndex};
 use crate::concurrent::{Boxed, all};
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::host::{Indices as _, Platform, StoreError};
+use crate::host::{Host, Indices as _, StoreError};
 use crate::services::oci::catalog as oci_catalog;
 use crate::services::refresh;
 
 /// Makes an index what its fact says.
-pub(crate) async fn refresh<P: Platform>(
+pub(crate) async fn refresh<P: Host>(
     ctx: &Context<'_, P>,
     index: &PushedIndex,
 ) -> Result<(), Failure> {
@@ -33,20 +33,20 @@ pub(crate) async fn refresh<P: Platform>(
     }
 }
 
-async fn write<P: Platform>(
+async fn write<P: Host>(
     ctx: &Context<'_, P>,
     index: &PushedIndex,
     document: Option<&IndexDocument>,
 ) -> Result<(), StoreError> {
     let key = IndexKey::Pushed(index.clone());
     match document {
-        Some(document) => ctx.platform.indices().put(&key, document).await,
-        None => ctx.platform.indices().delete(&key).await,
+        Some(document) => ctx.host.indices().put(&key, document).await,
+        None => ctx.host.indices().delete(&key).await,
     }
 }
 
 /// Makes the indices of repositories that hold a version of a mirrored provider what is said of it.
-pub(crate) async fn refresh_versions<P: Platform>(
+pub(crate) async fn refresh_versions<P: Host>(
     ctx: &Context<'_, P>,
     address: &MirroredAddress,
     version: &Version,
@@ -87,7 +87,7 @@ pub(crate) async fn refresh_versions<P: Platform>(
 }
 
 /// Makes the indices of a manifest and of tags what the facts say; if there are tags, their list, too.
-pub(crate) async fn refresh_manifest<P: Platform>(
+pub(crate) async fn refresh_manifest<P: Host>(
     ctx: &Context<'_, P>,
     repository: &RepositoryName,
     digest: Digest,
@@ -98,7 +98,7 @@ pub(crate) async fn refresh_manifest<P: Platform>(
     refresh_tags(ctx, repository, tags).await
 }
 
-pub(crate) async fn refresh_tags<P: Platform>(
+pub(crate) async fn refresh_tags<P: Host>(
     ctx: &Context<'_, P>,
     repository: &RepositoryName,
     tags: &[Tag],
@@ -111,7 +111,7 @@ pub(crate) async fn refresh_tags<P: Platform>(
 }
 
 /// Tells whoever is writing the list of tags that it has changed.
-pub(crate) async fn mark_tags<P: Platform>(
+pub(crate) async fn mark_tags<P: Host>(
     ctx: &Context<'_, P>,
     repository: &RepositoryName,
 ) -> Result<(), Failure> {

@@ -12,7 +12,7 @@ use terrace_core::storage::key::{FactKey, PushedFact};
 use crate::concurrent::{Boxed, all};
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::host::{Condition, Facts as _, Platform, StoreError};
+use crate::host::{Condition, Facts as _, Host, StoreError};
 use crate::json;
 use crate::services::documents;
 use crate::services::oci::error::denied;
@@ -36,7 +36,7 @@ pub(crate) struct PushedDocument {
 }
 
 /// Everything that a manifest refers to must be in its repository.
-pub(crate) async fn check_references<P: Platform>(
+pub(crate) async fn check_references<P: Host>(
     ctx: &Context<'_, P>,
     repository: &RepositoryName,
     references: &[ManifestReference],
@@ -53,7 +53,7 @@ pub(crate) async fn check_references<P: Platform>(
             }
         };
         Box::pin(async move {
-            let facts = ctx.platform.facts();
+            let facts = ctx.host.facts();
             if facts.revision(&FactKey::Pushed(fact)).await?.is_none() {
                 missing_here.borrow_mut().push(digest.to_string());
             }
@@ -74,7 +74,7 @@ pub(crate) async fn check_references<P: Platform>(
 
 /// Writes the facts, until those that name the manifest are known to have come before whoever deletes
 /// it would look for them; and then the indices.
-pub(crate) async fn store<P: Platform>(
+pub(crate) async fn store<P: Host>(
     ctx: &Context<'_, P>,
     repository: &RepositoryName,
     sent: &PushedDocument,
@@ -83,7 +83,7 @@ pub(crate) async fn store<P: Platform>(
     let key = FactKey::Pushed(fact);
     for _ in 0..WRITES {
         write(ctx, repository, sent).await?;
-        if ctx.platform.facts().revision(&key).await?.is_some() {
+        if ctx.host.facts().revision(&key).await?.is_some() {
             if !sent.tags.is_empty() {
                 oci_indexer::mark_tags(ctx, repository).await?;
             }
@@ -94,7 +94,7 @@ pub(crate) async fn store<P: Platform>(
 }
 
 /// The manifest before what names it. The same again does no harm.
-async fn write<P: Platform>(
+async fn write<P: Host>(
     ctx: &Context<'_, P>,
     repository: &RepositoryName,
     sent: &PushedDocument,
@@ -116,7 +116,7 @@ async fn write<P: Platform>(
     Ok(())
 }
 
-pub(crate) async fn delete_tag<P: Platform>(
+pub(crate) async fn delete_tag<P: Host>(
     ctx: &Context<'_, P>,
     repository: &RepositoryName,
     tag: Tag,
@@ -124,7 +124,7 @@ pub(crate) async fn delete_tag<P: Platform>(
     let was_there = oci_catalog::tag(ctx, repository, &tag).await?.is_some();
     let fact = PushedFact::Tag(repository.clone(), tag.clone());
     // Also where it is gone: what was broken off after the fact has left its index.
-    ctx.platform.facts().delete(&FactKey::Pushed(fact)).await?;
+    ctx.host.facts().delete(&FactKey::Pushed(fact)).await?;
     oci_indexer::mark_tags(ctx, repository).await?;
     let tags = [tag];
     oci_indexer::refresh_tags(ctx, repository, &tags).await?;
@@ -137,7 +137,7 @@ pub(crate) async fn delete_tag<P: Platform>(
 
 /// The manifest goes before the tags that name it. Who pushes it at the same time either finds that
 /// it is gone, and writes everything again, or has written its tags before they are listed here.
-pub(crate) async fn delete_by_digest<P: Platform>(
+pub(crate) async fn delete_by_digest<P: Host>(
     ctx: &Context<'_, P>,
     repository: &RepositoryName,
     digest: Digest,
@@ -164,12 +164,12 @@ pub(crate) async fn delete_by_digest<P: Platform>(
 }
 
 /// Removes a manifest, and first that it refers to another; tells whether it was there.
-async fn remove<P: Platform>(
+async fn remove<P: Host>(
     ctx: &Context<'_, P>,
     repository: &RepositoryName,
     digest: Digest,
 ) -> Result<bool, Failure> {
-    let facts = ctx.platform.facts();
+    let facts = ctx.host.facts();
     let text = oci_catalog::manifest(ctx, repository, digest).await?;
     let manifest = text
         .as_ref()
@@ -186,13 +186,13 @@ async fn remove<P: Platform>(
 }
 
 /// Says of a tag that it is gone with its manifest, unless one of them is there again meanwhile.
-async fn bury_tag<P: Platform>(
+async fn bury_tag<P: Host>(
     ctx: &Context<'_, P>,
     repository: &RepositoryName,
     tag: &Tag,
     digest: Digest,
 ) -> Result<(), Failure> {
-    let facts = ctx.platform.facts();
+    let facts = ctx.host.facts();
     let key = FactKey::Pushed(PushedFact::Tag(repository.clone(), tag.clone()));
     let manifest = FactKey::Pushed(PushedFact::Manifest(repository.clone(), digest));
     // Each time somebody else has written it, so this ends.

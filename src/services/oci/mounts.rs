@@ -12,13 +12,13 @@ use terrace_core::storage::key::{ArchiveKey, ArchiveKind, BytesKey};
 
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::host::{Archives as _, Payload, Platform, StoreError, Stored};
+use crate::host::{Archives as _, Host, Payload, StoreError, Stored};
 use crate::services::oci::catalog as oci_catalog;
 use crate::services::{archives, catalog};
 
 /// Returns the link to a blob that the caller may mount into a repository, which is a blob that it may read. Its
 /// bytes are among the blobs then. `origin` is the registry's own, as the client reached it.
-pub(crate) async fn mountable<P: Platform>(
+pub(crate) async fn mountable<P: Host>(
     ctx: &Context<'_, P>,
     caller: &Caller,
     repository: &RepositoryName,
@@ -30,7 +30,7 @@ pub(crate) async fn mountable<P: Platform>(
         if !ctx.config.access.lets_read_all(caller) {
             return mountable_pushed(ctx, caller, repository, digest).await;
         }
-        let head = ctx.platform.archives().head(BytesKey::Blob(digest));
+        let head = ctx.host.archives().head(BytesKey::Blob(digest));
         return Ok(head.await?.map(|head| LinkDocument { size: head.size }));
     };
     if let Ok(from) = RepositoryName::parse(from) {
@@ -47,7 +47,7 @@ pub(crate) async fn mountable<P: Platform>(
 }
 
 /// Looks for a blob in a repository that clients push to.
-async fn mountable_pushed<P: Platform>(
+async fn mountable_pushed<P: Host>(
     ctx: &Context<'_, P>,
     caller: &Caller,
     from: &RepositoryName,
@@ -69,7 +69,7 @@ async fn mountable_pushed<P: Platform>(
 }
 
 /// Looks for a blob in a repository that is made of published releases, and copies it to the blobs.
-async fn mountable_published<P: Platform>(
+async fn mountable_published<P: Host>(
     ctx: &Context<'_, P>,
     caller: &Caller,
     package: Package,
@@ -103,7 +103,7 @@ async fn mountable_published<P: Platform>(
 }
 
 /// Whether the operator wants the version to be served that a content is of.
-fn serves<P: Platform>(ctx: &Context<'_, P>, package: &Package, content: &ContentMetadata) -> bool {
+fn serves<P: Host>(ctx: &Context<'_, P>, package: &Package, content: &ContentMetadata) -> bool {
     match (package, &content.version) {
         (Package::Mirrored(address), Some(version)) => !ctx.config.pull.blocks(address, version),
         _ => true,
@@ -111,8 +111,8 @@ fn serves<P: Platform>(ctx: &Context<'_, P>, package: &Package, content: &Conten
 }
 
 /// Stores the config that every manifest of a published release has: no archive holds it.
-async fn mount_empty_config<P: Platform>(ctx: &Context<'_, P>) -> Result<LinkDocument, Failure> {
-    let archives = ctx.platform.archives();
+async fn mount_empty_config<P: Host>(ctx: &Context<'_, P>) -> Result<LinkDocument, Failure> {
+    let archives = ctx.host.archives();
     let key = BytesKey::Blob(Digest::Sha256(empty_config()));
     if archives.head(key).await?.is_none() {
         let bytes = Payload::Bytes(EMPTY_CONFIG.as_bytes().to_vec());

@@ -14,7 +14,7 @@ use terrace_core::storage::key::BytesKey;
 use crate::concurrent::{Boxed, all};
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::host::Platform;
+use crate::host::Host;
 use crate::services::oci::catalog as oci_catalog;
 use crate::services::oci::error::denied;
 use crate::services::publisher::Published;
@@ -22,7 +22,7 @@ use crate::services::pull::puller;
 use crate::services::{archives, publisher, releases, status};
 
 /// Mirrors what is pushed with these tags, if one of them is a version of a provider.
-pub(crate) async fn mirror<P: Platform>(
+pub(crate) async fn mirror<P: Host>(
     ctx: &Context<'_, P>,
     repository: &RepositoryName,
     tags: &[Tag],
@@ -80,7 +80,7 @@ pub(crate) async fn mirror<P: Platform>(
 }
 
 /// What the manifests of an index make together.
-async fn publication<P: Platform>(
+async fn publication<P: Host>(
     ctx: &Context<'_, P>,
     repository: &RepositoryName,
     address: MirroredAddress,
@@ -103,7 +103,7 @@ async fn publication<P: Platform>(
 
 /// Copies a zip of this repository to where archives are, unless it is there. Its bytes do not enter
 /// wasm. What another repository has is nothing to be got by its digest.
-async fn copy_blob<P: Platform>(
+async fn copy_blob<P: Host>(
     ctx: &Context<'_, P>,
     repository: &RepositoryName,
     archive: &ExpectedArchive,

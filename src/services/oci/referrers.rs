@@ -11,7 +11,7 @@ use terrace_core::storage::key::{FactKey, PushedFact};
 use crate::concurrent::{AT_ONCE, Boxed, all};
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::host::{Facts as _, Platform};
+use crate::host::{Facts as _, Host};
 
 /// A part of a list.
 #[derive(Default)]
@@ -45,7 +45,7 @@ struct Filtered {
     artifact_type: Option<String>,
 }
 
-pub(crate) async fn part<P: Platform>(
+pub(crate) async fn part<P: Host>(
     ctx: &Context<'_, P>,
     repository: &RepositoryName,
     subject: Digest,
@@ -55,7 +55,7 @@ pub(crate) async fn part<P: Platform>(
     let prefix = PushedFact::referrers_of(repository, &subject);
     let last = last.map(|digest| digest.to_string());
     let most = limits::REFERRERS_AT_ONCE;
-    let facts = ctx.platform.facts();
+    let facts = ctx.host.facts();
     let page = facts.list(&prefix, last.as_deref(), most).await?;
     let (mut wanted, mut listed) = (Vec::new(), None);
     for fact in page.facts {
@@ -82,13 +82,13 @@ pub(crate) async fn part<P: Platform>(
 }
 
 /// How these are described; `None` of one that is gone, and was pushed while it was deleted.
-async fn descriptors<P: Platform>(
+async fn descriptors<P: Host>(
     ctx: &Context<'_, P>,
     repository: &RepositoryName,
     subject: Digest,
     digests: &[Digest],
 ) -> Result<Vec<Option<String>>, Failure> {
-    let facts = ctx.platform.facts();
+    let facts = ctx.host.facts();
     let texts = RefCell::new(vec![None; digests.len()]);
     let texts_here = &texts;
     let get = |(at, digest): (usize, &Digest)| -> Boxed<'_> {

@@ -9,7 +9,7 @@ use terrace_core::storage::key::{ChunkKey, FactKey, PushedFact, UPLOADS};
 
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::host::{Clock as _, Condition, Facts as _, Payload, Platform, Uploads as _};
+use crate::host::{Clock as _, Condition, Facts as _, Host, Payload, Uploads as _};
 use crate::json;
 use crate::services::documents;
 use crate::services::oci::error::denied;
@@ -35,13 +35,13 @@ impl<S> UploadBody<S> {
 }
 
 /// Stores what comes as chunks behind those that have come; tells whether there is more now.
-pub(crate) async fn store_body<P: Platform>(
+pub(crate) async fn store_body<P: Host>(
     ctx: &Context<'_, P>,
     id: UploadId,
     session: &mut UploadSession,
     body: UploadBody<P::Stream>,
 ) -> Result<bool, Failure> {
-    let uploads = ctx.platform.uploads();
+    let uploads = ctx.host.uploads();
     let first = ChunkKey {
         upload: id,
         offset: session.size(),
@@ -67,7 +67,7 @@ pub(crate) async fn store_body<P: Platform>(
     }
 }
 
-pub(crate) async fn session<P: Platform>(
+pub(crate) async fn session<P: Host>(
     ctx: &Context<'_, P>,
     repository: &RepositoryName,
     id: UploadId,
@@ -76,13 +76,13 @@ pub(crate) async fn session<P: Platform>(
     found.ok_or_else(|| denied(UploadId::unknown()))
 }
 
-pub(crate) async fn find_session<P: Platform>(
+pub(crate) async fn find_session<P: Host>(
     ctx: &Context<'_, P>,
     repository: &RepositoryName,
     id: UploadId,
 ) -> Result<Option<(UploadSession, String)>, Failure> {
     let key = FactKey::Pushed(PushedFact::Upload(id));
-    let Some(fact) = ctx.platform.facts().get(&key).await? else {
+    let Some(fact) = ctx.host.facts().get(&key).await? else {
         return Ok(None);
     };
     let session: UploadSession = serde_json::from_slice(&fact.bytes)
@@ -91,7 +91,7 @@ pub(crate) async fn find_session<P: Platform>(
     Ok(is_here.then_some((session, fact.etag)))
 }
 
-pub(crate) async fn put_session<P: Platform>(
+pub(crate) async fn put_session<P: Host>(
     ctx: &Context<'_, P>,
     id: UploadId,
     session: &UploadSession,
@@ -103,17 +103,17 @@ pub(crate) async fn put_session<P: Platform>(
     Ok(put.await?.is_some())
 }
 
-pub(crate) async fn discard<P: Platform>(
+pub(crate) async fn discard<P: Host>(
     ctx: &Context<'_, P>,
     names: Vec<String>,
 ) -> Result<(), Failure> {
-    Ok(ctx.platform.uploads().remove(names).await?)
+    Ok(ctx.host.uploads().remove(names).await?)
 }
 
 /// Removes what is left of uploads that nobody will complete: some of it each time another begins.
-pub(crate) async fn sweep<P: Platform>(ctx: &Context<'_, P>) -> Result<(), Failure> {
-    let now = ctx.platform.clock().now();
-    let facts = ctx.platform.facts();
+pub(crate) async fn sweep<P: Host>(ctx: &Context<'_, P>) -> Result<(), Failure> {
+    let now = ctx.host.clock().now();
+    let facts = ctx.host.facts();
     let oldest = facts.list(UPLOADS, None, limits::UPLOADS_SWEPT).await?;
     let is_abandoned = |name: &String| {
         let id = name.split('/').next().and_then(UploadId::parse);

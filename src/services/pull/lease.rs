@@ -10,7 +10,7 @@ use terrace_core::storage::key::{FactKey, Lease};
 
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::host::{Clock as _, Condition, Facts as _, Platform, StoreError};
+use crate::host::{Clock as _, Condition, Facts as _, Host, StoreError};
 use crate::services::documents::BUSY_TRIES;
 
 /// How long a lease for documents is good for, in seconds: longer than all of them may take, and the
@@ -39,13 +39,10 @@ pub(crate) enum Turn {
 
 /// Takes the turn to fetch something, unless somebody has it. Who has fetched it need not give
 /// the turn back: nobody asks for what is there.
-pub(crate) async fn turn<P: Platform>(
-    ctx: &Context<'_, P>,
-    lease: &Lease,
-) -> Result<Turn, Failure> {
+pub(crate) async fn turn<P: Host>(ctx: &Context<'_, P>, lease: &Lease) -> Result<Turn, Failure> {
     let key = FactKey::Lease(lease.clone());
-    let facts = ctx.platform.facts();
-    let now = ctx.platform.clock().now();
+    let facts = ctx.host.facts();
+    let now = ctx.host.clock().now();
     let condition = match facts.get(&key).await? {
         None => Condition::Absent,
         Some(fact) => match Held::parse(&fact.bytes) {
@@ -67,12 +64,12 @@ pub(crate) async fn turn<P: Platform>(
 }
 
 /// Keeps a turn for longer.
-pub(crate) async fn renew<P: Platform>(ctx: &Context<'_, P>, lease: &Lease) {
+pub(crate) async fn renew<P: Host>(ctx: &Context<'_, P>, lease: &Lease) {
     hold(ctx, lease, seconds_of(lease), false).await;
 }
 
 /// Lets nobody have the turn for a while if what it was for has failed.
-pub(crate) async fn end_turn<P: Platform, T>(
+pub(crate) async fn end_turn<P: Host, T>(
     ctx: &Context<'_, P>,
     lease: &Lease,
     result: Result<T, Failure>,
@@ -84,17 +81,17 @@ pub(crate) async fn end_turn<P: Platform, T>(
 }
 
 /// Writes a lease that is ours. That it cannot be written is no harm: it ends by itself.
-async fn hold<P: Platform>(ctx: &Context<'_, P>, lease: &Lease, seconds: u32, failed: bool) {
+async fn hold<P: Host>(ctx: &Context<'_, P>, lease: &Lease, seconds: u32, failed: bool) {
     let key = FactKey::Lease(lease.clone());
     for _ in 0..BUSY_TRIES {
-        let until = ctx.platform.clock().now().plus(seconds).0;
+        let until = ctx.host.clock().now().plus(seconds).0;
         let held = Held { until, failed }.to_string();
-        let written = ctx.platform.facts().put(&key, &held, &[], Condition::Any);
+        let written = ctx.host.facts().put(&key, &held, &[], Condition::Any);
         match written.await {
             Ok(_) => return,
             // It was taken less than a second ago.
-            Err(StoreError::Busy(_)) => ctx.platform.clock().sleep(1).await,
-            Err(error) => return ctx.platform.log(&format!("storage: {error}")),
+            Err(StoreError::Busy(_)) => ctx.host.clock().sleep(1).await,
+            Err(error) => return ctx.host.log(&format!("storage: {error}")),
         }
     }
 }

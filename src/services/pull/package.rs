@@ -19,7 +19,7 @@ use terrace_core::upstream::pull::blocked;
 
 use crate::context::{Context, Pulled, Task};
 use crate::failure::Failure;
-use crate::host::{Archives as _, Clock as _, Download, Payload, Platform, Stored, Upstream as _};
+use crate::host::{Archives as _, Clock as _, Download, Host, Payload, Stored, Upstream as _};
 use crate::services::pull::lease::{RENEWAL_SECONDS, Turn};
 use crate::services::pull::puller::NOT_NOW;
 use crate::services::pull::upstream::failure;
@@ -31,7 +31,7 @@ use crate::services::{archives, garbage, publisher, releases};
 const WAIT_SECONDS: u32 = 30;
 
 /// The bytes of a package: from storage, or from its origin, while they are stored.
-pub(crate) async fn answer<P: Platform>(
+pub(crate) async fn answer<P: Host>(
     ctx: &Context<'_, P>,
     path: &PullPath,
     origin: &str,
@@ -59,7 +59,7 @@ pub(crate) async fn answer<P: Platform>(
                 let reply = take(ctx, package, &offer, origin).await;
                 return lease::end_turn(ctx, &lease, reply).await;
             }
-            Turn::Others if second < WAIT_SECONDS => ctx.platform.clock().sleep(1).await,
+            Turn::Others if second < WAIT_SECONDS => ctx.host.clock().sleep(1).await,
             Turn::Others => {
                 let (length, stream) = open_offer(ctx, package, &offer).await?;
                 return Ok(zip(length, stream));
@@ -70,12 +70,12 @@ pub(crate) async fn answer<P: Platform>(
     Err(failure(package, NOT_NOW))
 }
 
-fn check<P: Platform>(ctx: &Context<'_, P>, path: &PullPath) -> Result<(), Problem> {
+fn check<P: Host>(ctx: &Context<'_, P>, path: &PullPath) -> Result<(), Problem> {
     let urls = ctx.config.archive_urls.as_ref();
     let signer = urls.and_then(|urls| urls.pull_signer());
     let signer = signer.ok_or_else(|| nothing(&path.package))?;
     signer
-        .check_pull(path, ctx.platform.clock().now())
+        .check_pull(path, ctx.host.clock().now())
         .map_err(|error| Problem::Forbidden(error.to_string()))?;
     let PulledPackage {
         address, version, ..
@@ -86,7 +86,7 @@ fn check<P: Platform>(ctx: &Context<'_, P>, path: &PullPath) -> Result<(), Probl
     Ok(())
 }
 
-async fn find<P: Platform>(
+async fn find<P: Host>(
     ctx: &Context<'_, P>,
     package: &PulledPackage,
 ) -> Result<FoundPackage, Failure> {
@@ -102,7 +102,7 @@ async fn find<P: Platform>(
     }
 }
 
-async fn mirrored<P: Platform>(
+async fn mirrored<P: Host>(
     ctx: &Context<'_, P>,
     package: &PulledPackage,
 ) -> Result<Option<(MirroredRelease, String)>, Failure> {
@@ -114,7 +114,7 @@ async fn mirrored<P: Platform>(
     }))
 }
 
-fn redirect<P: Platform>(
+fn redirect<P: Host>(
     ctx: &Context<'_, P>,
     key: ArchiveKey,
     origin: &str,
@@ -123,11 +123,11 @@ fn redirect<P: Platform>(
         let message = "no secret is set that could sign download URLs".to_owned();
         return Err(Problem::Misconfigured(message).into());
     };
-    let url = urls.download(origin, key, ctx.platform.clock().now());
+    let url = urls.download(origin, key, ctx.host.clock().now());
     Ok(Reply::new(302, CachePolicy::NoStore).with("location", url))
 }
 
-async fn take<P: Platform>(
+async fn take<P: Host>(
     ctx: &Context<'_, P>,
     package: &PulledPackage,
     offer: &OfferedPackage,
@@ -147,7 +147,7 @@ async fn take<P: Platform>(
         }
     }
     let (length, stream) = open_offer(ctx, package, offer).await?;
-    let fork = ctx.platform.upstream().fork(stream, length);
+    let fork = ctx.host.upstream().fork(stream, length);
     let (to_client, to_storage) = fork.map_err(|error| failure(package, error))?;
     ctx.defer(Task::Store(Box::new(Pulled {
         package: package.clone(),
@@ -158,7 +158,7 @@ async fn take<P: Platform>(
 }
 
 /// The zip at its origin, and its length.
-async fn open_offer<P: Platform>(
+async fn open_offer<P: Host>(
     ctx: &Context<'_, P>,
     package: &PulledPackage,
     offer: &OfferedPackage,
@@ -178,13 +178,13 @@ async fn open_offer<P: Platform>(
     open(ctx, package, &found.download).await
 }
 
-async fn open<P: Platform>(
+async fn open<P: Host>(
     ctx: &Context<'_, P>,
     package: &PulledPackage,
     fetch: &Fetch,
 ) -> Result<(u64, P::Stream), Failure> {
     let guard = ctx.config.pull.guard(&package.address.hostname);
-    let opened = ctx.platform.upstream().open(fetch, &guard).await;
+    let opened = ctx.host.upstream().open(fetch, &guard).await;
     let Download {
         status,
         length,
@@ -208,7 +208,7 @@ async fn open<P: Platform>(
 }
 
 /// Stores what a client is being sent, and commits it if it is what its origin has signed.
-pub(crate) async fn store<P: Platform>(
+pub(crate) async fn store<P: Host>(
     ctx: &Context<'_, P>,
     pulled: Pulled<P::Stream>,
 ) -> Result<(), Failure> {
@@ -219,10 +219,10 @@ pub(crate) async fn store<P: Platform>(
     } = pulled;
     let lease = Lease::Package(Box::new(package.clone()));
     lease::renew(ctx, &lease).await;
-    let archives = ctx.platform.archives();
+    let archives = ctx.host.archives();
     let mut storing = pin!(archives.store(zip_key(offer.sha256).into(), Payload::Stream(stream)));
     let stored = loop {
-        let pause = pin!(ctx.platform.clock().sleep(RENEWAL_SECONDS));
+        let pause = pin!(ctx.host.clock().sleep(RENEWAL_SECONDS));
         match select(storing.as_mut(), pause).await {
             Either::Left((stored, _)) => break stored,
             Either::Right(_) => lease::renew(ctx, &lease).await,
@@ -232,7 +232,7 @@ pub(crate) async fn store<P: Platform>(
         Ok(Stored::Yes) => match commit_stored(ctx, &package, &offer).await {
             Ok(Committed::Refused(reasons)) => {
                 let line = format!("pull {package}: passed on, and not kept: {reasons}");
-                ctx.platform.log(&line);
+                ctx.host.log(&line);
                 Ok(())
             }
             committed => committed.map(drop),
@@ -247,14 +247,14 @@ pub(crate) async fn store<P: Platform>(
 }
 
 /// Commits a package whose bytes are stored.
-async fn commit_stored<P: Platform>(
+async fn commit_stored<P: Host>(
     ctx: &Context<'_, P>,
     package: &PulledPackage,
     offer: &OfferedPackage,
 ) -> Result<Committed, Failure> {
     let key = zip_key(offer.sha256);
     let look = garbage::fence(ctx).await?;
-    let Some(head) = ctx.platform.archives().head(key.into()).await? else {
+    let Some(head) = ctx.host.archives().head(key.into()).await? else {
         return Ok(Committed::NotStored);
     };
     let PulledPackage {

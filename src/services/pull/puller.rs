@@ -17,7 +17,7 @@ use terrace_core::upstream::pull::{OriginDocument, SeenVersion};
 
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::host::{Clock as _, Platform};
+use crate::host::{Clock as _, Host};
 use crate::services::pull::lease::Turn;
 use crate::services::pull::upstream::failure;
 use crate::services::pull::{lease, upstream};
@@ -30,7 +30,7 @@ pub(crate) const NOT_NOW: &str = "its origin has failed a moment ago, or another
 ///
 /// # Errors
 /// As [`App::seen_at_origin`].
-pub(crate) async fn refresh_if_due<P: Platform>(
+pub(crate) async fn refresh_if_due<P: Host>(
     ctx: &Context<'_, P>,
     package: &Package,
 ) -> Result<bool, Failure> {
@@ -38,12 +38,12 @@ pub(crate) async fn refresh_if_due<P: Platform>(
         return Ok(true);
     };
     let seen = seen(ctx, address).await?;
-    let now = ctx.platform.clock().now();
+    let now = ctx.host.clock().now();
     Ok(seen.is_none_or(|document| !document.is_due(now)))
 }
 
 /// A release that is not stored, if its origin may be asked for it.
-pub(crate) async fn fetch<P: Platform>(
+pub(crate) async fn fetch<P: Host>(
     ctx: &Context<'_, P>,
     package: &Package,
     version: &Version,
@@ -55,12 +55,12 @@ pub(crate) async fn fetch<P: Platform>(
 }
 
 /// Asks the origin whether there is more than the mirror lists, and lists it.
-pub(crate) async fn refresh_list<P: Platform>(
+pub(crate) async fn refresh_list<P: Host>(
     ctx: &Context<'_, P>,
     address: MirroredAddress,
 ) -> Result<(), Failure> {
     let known = origins::document(ctx, &address).await?;
-    let now = ctx.platform.clock().now();
+    let now = ctx.host.clock().now();
     let age = known.map(|(document, _)| now.0.saturating_sub(document.checked_at));
     match age {
         // The new list is not everywhere yet.
@@ -80,7 +80,7 @@ pub(crate) async fn refresh_list<P: Platform>(
 ///
 /// # Errors
 /// When nothing is known and the origin cannot be asked.
-async fn seen<P: Platform>(
+async fn seen<P: Host>(
     ctx: &Context<'_, P>,
     address: &MirroredAddress,
 ) -> Result<Option<OriginDocument>, Failure> {
@@ -90,7 +90,7 @@ async fn seen<P: Platform>(
     loop {
         let known = origins::document(ctx, address).await?;
         let known = known.map(|(document, _)| document);
-        let now = ctx.platform.clock().now();
+        let now = ctx.host.clock().now();
         if let Some(document) = known.as_ref().filter(|document| !document.is_due(now)) {
             return Ok(Some(document.clone()));
         }
@@ -100,7 +100,7 @@ async fn seen<P: Platform>(
             Ok(None) if known.as_ref().is_some_and(OriginDocument::was_asked) => {
                 return Ok(known);
             }
-            Ok(None) if upstream::seconds_left(ctx) > 0 => ctx.platform.clock().sleep(1).await,
+            Ok(None) if upstream::seconds_left(ctx) > 0 => ctx.host.clock().sleep(1).await,
             Ok(None) => return Err(failure(address, NOT_NOW)),
             Err(failure) => return stale(ctx, address, failure).await.map(Some),
         }
@@ -108,7 +108,7 @@ async fn seen<P: Platform>(
 }
 
 /// What is known although the origin could not be asked.
-async fn stale<P: Platform>(
+async fn stale<P: Host>(
     ctx: &Context<'_, P>,
     address: &MirroredAddress,
     failure: Failure,
@@ -116,10 +116,10 @@ async fn stale<P: Platform>(
     match origins::document(ctx, address).await? {
         Some((document, _)) if document.was_asked() => {
             ctx.report(failure);
-            let now = ctx.platform.clock().now();
+            let now = ctx.host.clock().now();
             let age = now.0.saturating_sub(document.checked_at);
             let line = format!("stale: {address} was last listed by its origin {age} s ago");
-            ctx.platform.log(&line);
+            ctx.host.log(&line);
             Ok(document)
         }
         _ => Err(failure),
@@ -127,7 +127,7 @@ async fn stale<P: Platform>(
 }
 
 /// Asks the origin for its versions. `None` when somebody else is at it.
-async fn refresh<P: Platform>(
+async fn refresh<P: Host>(
     ctx: &Context<'_, P>,
     address: &MirroredAddress,
 ) -> Result<Option<OriginDocument>, Failure> {
@@ -140,7 +140,7 @@ async fn refresh<P: Platform>(
     let listed = upstream::versions(ctx, address).await;
     let listed = lease::end_turn(ctx, &lease, listed).await?;
     for line in &listed.skipped {
-        ctx.platform.log(&format!("pull {address}: {line}"));
+        ctx.host.log(&format!("pull {address}: {line}"));
     }
     origins::change(ctx, address, |before, now| {
         OriginDocument::after(before.as_ref(), &listed, now)
@@ -154,7 +154,7 @@ async fn refresh<P: Platform>(
 ///
 /// # Errors
 /// When the origin cannot be asked, or says what no client would accept.
-async fn pull<P: Platform>(
+async fn pull<P: Host>(
     ctx: &Context<'_, P>,
     address: &MirroredAddress,
     version: &Version,
@@ -162,7 +162,7 @@ async fn pull<P: Platform>(
     let Some(document) = seen(ctx, address).await? else {
         return Ok(None);
     };
-    let now = ctx.platform.clock().now();
+    let now = ctx.host.clock().now();
     let admits = |seen: &&SeenVersion| ctx.config.pull.admits(address, seen, now);
     let Some(seen) = document.find(version).filter(admits) else {
         return Ok(None);
@@ -178,7 +178,7 @@ async fn pull<P: Platform>(
                 let release = take(ctx, address, seen).await;
                 return lease::end_turn(ctx, &lease, release).await.map(Some);
             }
-            Turn::Others if upstream::seconds_left(ctx) > 0 => ctx.platform.clock().sleep(1).await,
+            Turn::Others if upstream::seconds_left(ctx) > 0 => ctx.host.clock().sleep(1).await,
             Turn::Others | Turn::Paused => {
                 return Err(failure(format_args!("{address} {version}"), NOT_NOW));
             }
@@ -186,7 +186,7 @@ async fn pull<P: Platform>(
     }
 }
 
-async fn take<P: Platform>(
+async fn take<P: Host>(
     ctx: &Context<'_, P>,
     address: &MirroredAddress,
     seen: &SeenVersion,
@@ -195,7 +195,7 @@ async fn take<P: Platform>(
     let look = garbage::fence(ctx).await?;
     let package = inquire_any(ctx, address, seen).await?;
     pin(ctx, address, version, &package).await?;
-    let now = ctx.platform.clock().now();
+    let now = ctx.host.clock().now();
     let release = package.offered(address.clone(), version.clone(), now.0);
     let release = Release::Mirrored(release);
     let mut steps = signed_documents(&package);
@@ -208,7 +208,7 @@ async fn take<P: Platform>(
 
 /// Everything that is signed about a version, by one of its platforms: SHA256SUMS names them all.
 /// An origin need not say which platforms there are.
-async fn inquire_any<P: Platform>(
+async fn inquire_any<P: Host>(
     ctx: &Context<'_, P>,
     address: &MirroredAddress,
     seen: &SeenVersion,
@@ -227,7 +227,7 @@ async fn inquire_any<P: Platform>(
 }
 
 /// Refuses a package that is signed by another key than earlier ones; pins the first.
-async fn pin<P: Platform>(
+async fn pin<P: Host>(
     ctx: &Context<'_, P>,
     address: &MirroredAddress,
     version: &Version,

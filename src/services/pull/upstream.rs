@@ -10,10 +10,10 @@ use terrace_core::upstream::origin::{
 
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::host::{Clock as _, Platform, Upstream as _};
+use crate::host::{Clock as _, Host, Upstream as _};
 
 /// The versions that an origin lists; none if it has no such provider.
-pub(crate) async fn versions<P: Platform>(
+pub(crate) async fn versions<P: Host>(
     ctx: &Context<'_, P>,
     address: &MirroredAddress,
 ) -> Result<OriginVersions, Failure> {
@@ -28,7 +28,7 @@ pub(crate) async fn versions<P: Platform>(
 
 /// Everything that is signed about a package, verified as a client would; `None` when its origin
 /// has none for this platform.
-pub(crate) async fn package<P: Platform>(
+pub(crate) async fn package<P: Host>(
     ctx: &Context<'_, P>,
     address: &MirroredAddress,
     version: &Version,
@@ -41,7 +41,7 @@ pub(crate) async fn package<P: Platform>(
         address.clone(),
         version.clone(),
         platform.clone(),
-        ctx.platform.clock().now(),
+        ctx.host.clock().now(),
     );
     while let Step::Fetch(fetch) = inquiry.next() {
         let fetched = read(ctx, address, &fetch).await?;
@@ -53,7 +53,7 @@ pub(crate) async fn package<P: Platform>(
     inquiry.finish().map(Some).map_err(told)
 }
 
-async fn service<P: Platform>(
+async fn service<P: Host>(
     ctx: &Context<'_, P>,
     address: &MirroredAddress,
 ) -> Result<Service, Failure> {
@@ -62,20 +62,20 @@ async fn service<P: Platform>(
     Service::read(&fetched).map_err(|error| failure(address, error))
 }
 
-async fn read<P: Platform>(
+async fn read<P: Host>(
     ctx: &Context<'_, P>,
     address: &MirroredAddress,
     fetch: &Fetch,
 ) -> Result<Fetched, Failure> {
     let guard = ctx.config.pull.guard(&address.hostname);
     let seconds = seconds_left(ctx);
-    let fetched = ctx.platform.upstream().fetch(fetch, &guard, seconds).await;
+    let fetched = ctx.host.upstream().fetch(fetch, &guard, seconds).await;
     fetched.map_err(|error| failure(format_args!("{address}: {}", fetch.what), error))
 }
 
 /// How long this request may go on to ask other registries for documents, in seconds.
-pub(crate) fn seconds_left<P: Platform>(ctx: &Context<'_, P>) -> u32 {
-    let now = ctx.platform.clock().now();
+pub(crate) fn seconds_left<P: Host>(ctx: &Context<'_, P>) -> u32 {
+    let now = ctx.host.clock().now();
     let since = ctx.asking_since.get().unwrap_or(now);
     ctx.asking_since.set(Some(since));
     let spent = u32::try_from(now.0.saturating_sub(since.0)).unwrap_or(u32::MAX);

@@ -10,7 +10,7 @@ use terrace_core::storage::release::Release;
 
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::host::{Facts as _, Indices as _, Platform};
+use crate::host::{Facts as _, Host, Indices as _};
 use crate::services::catalog::{Indexed, PackageStatus};
 use crate::services::oci::{catalog as oci_catalog, indexer as oci_indexer};
 use crate::services::repair::step;
@@ -21,7 +21,7 @@ use crate::services::{auth, catalog, indexer, releases};
 const PAGE: u32 = 200;
 
 /// Looks at the facts of a section, one after the other.
-pub(crate) async fn repair_facts<P: Platform>(
+pub(crate) async fn repair_facts<P: Host>(
     ctx: &Context<'_, P>,
     step: &mut Step,
 ) -> Result<Going, Failure> {
@@ -35,7 +35,7 @@ pub(crate) async fn repair_facts<P: Platform>(
     loop {
         let behind = step.position.behind.strip_prefix(within.as_str());
         let behind = behind.filter(|behind| !behind.is_empty());
-        let page = ctx.platform.facts().list(&prefix, behind, PAGE).await?;
+        let page = ctx.host.facts().list(&prefix, behind, PAGE).await?;
         step.spend(1);
         for fact in page.facts {
             let name = format!("{within}{}", fact.name);
@@ -49,7 +49,7 @@ pub(crate) async fn repair_facts<P: Platform>(
     }
 }
 
-async fn repair_fact<P: Platform>(
+async fn repair_fact<P: Host>(
     ctx: &Context<'_, P>,
     step: &mut Step,
     section: Section,
@@ -57,7 +57,7 @@ async fn repair_fact<P: Platform>(
 ) -> Going {
     let key = format!("{}{name}", section.prefix());
     let Some(fact) = FactKey::parse(&key) else {
-        ctx.platform
+        ctx.host
             .log(&format!("repair: {key} is no fact: passed over"));
         step.position.behind = name;
         return Going::On;
@@ -101,7 +101,7 @@ async fn repair_fact<P: Platform>(
     Going::On
 }
 
-async fn repair_lists<P: Platform>(ctx: &Context<'_, P>, step: &mut Step, list: IndexKey) {
+async fn repair_lists<P: Host>(ctx: &Context<'_, P>, step: &mut Step, list: IndexKey) {
     let name = list.to_string();
     let repaired = match &list {
         IndexKey::Pushed(index) => repair_pushed(ctx, step, index).await,
@@ -114,7 +114,7 @@ async fn repair_lists<P: Platform>(ctx: &Context<'_, P>, step: &mut Step, list: 
 }
 
 /// A package's lists, all together.
-async fn repair_versions<P: Platform>(
+async fn repair_versions<P: Host>(
     ctx: &Context<'_, P>,
     step: &mut Step,
     package: &Package,
@@ -135,7 +135,7 @@ async fn repair_versions<P: Platform>(
     written.map(|()| true)
 }
 
-async fn repair_version<P: Platform>(
+async fn repair_version<P: Host>(
     ctx: &Context<'_, P>,
     step: &mut Step,
     package: &Package,
@@ -157,12 +157,12 @@ async fn repair_version<P: Platform>(
 }
 
 /// Spends the operations since there were so many. How many a statement takes depends on what others are there.
-fn spend_since<P: Platform>(ctx: &Context<'_, P>, step: &mut Step, began: u32) {
+fn spend_since<P: Host>(ctx: &Context<'_, P>, step: &mut Step, began: u32) {
     step.spend((ctx.operations() - began) as usize);
 }
 
 /// A release, and the indices that it should have.
-async fn version_wanted<P: Platform>(
+async fn version_wanted<P: Host>(
     ctx: &Context<'_, P>,
     step: &mut Step,
     package: &Package,
@@ -178,7 +178,7 @@ async fn version_wanted<P: Platform>(
 
 /// What is said of a package, read once in a step: whoever says something else meanwhile writes the
 /// indices, and what is written here is read anew.
-async fn package_status<'s, P: Platform>(
+async fn package_status<'s, P: Host>(
     ctx: &Context<'_, P>,
     step: &'s mut Step,
     package: &Package,
@@ -194,7 +194,7 @@ async fn package_status<'s, P: Platform>(
     Ok(said)
 }
 
-async fn repair_pushed<P: Platform>(
+async fn repair_pushed<P: Host>(
     ctx: &Context<'_, P>,
     step: &mut Step,
     index: &PushedIndex,
@@ -216,7 +216,7 @@ async fn repair_pushed<P: Platform>(
     Ok(true)
 }
 
-pub(crate) async fn repair_revocations<P: Platform>(
+pub(crate) async fn repair_revocations<P: Host>(
     ctx: &Context<'_, P>,
     step: &mut Step,
 ) -> Result<Going, Failure> {
@@ -228,10 +228,7 @@ pub(crate) async fn repair_revocations<P: Platform>(
     Ok(Going::On)
 }
 
-async fn repair_revoked<P: Platform>(
-    ctx: &Context<'_, P>,
-    step: &mut Step,
-) -> Result<bool, Failure> {
+async fn repair_revoked<P: Host>(ctx: &Context<'_, P>, step: &mut Step) -> Result<bool, Failure> {
     step.spend(1);
     let revocations = auth::revocations(ctx).await?;
     let wanted = revocations.index();
@@ -247,7 +244,7 @@ async fn repair_revoked<P: Platform>(
 
 /// Those indices that are not what they should be, or not there. Where KV cannot tell, all of them are
 /// in doubt.
-async fn differing<'w, P: Platform>(
+async fn differing<'w, P: Host>(
     ctx: &Context<'_, P>,
     step: &mut Step,
     wanted: &'w Indexed,
@@ -255,11 +252,11 @@ async fn differing<'w, P: Platform>(
     let mut differing = Vec::new();
     for some in wanted.chunks(limits::INDICES_AT_ONCE) {
         step.spend(1);
-        let indices = ctx.platform.indices();
+        let indices = ctx.host.indices();
         match indices.differing(some, limits::LIST_CACHE_SECONDS).await {
             Ok(found) => differing.extend(found),
             Err(error) => {
-                ctx.platform.log(&format!("storage: {error}"));
+                ctx.host.log(&format!("storage: {error}"));
                 differing.extend(some.iter().map(|(key, _)| key));
             }
         }

@@ -7,7 +7,7 @@ use terrace_core::storage::key::{FactKey, IndexKey, PushedIndex};
 
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::host::{Facts as _, Indices as _, Platform, StoreError};
+use crate::host::{Facts as _, Host, Indices as _, StoreError};
 use crate::services::oci::{catalog as oci_catalog, indexer as oci_indexer};
 use crate::services::repair::step;
 use crate::services::repair::step::{AT_LEAST, AT_LEAST_FOR_LISTS, Going, Made, Step};
@@ -24,7 +24,7 @@ struct Looked {
 }
 
 /// Looks at the keys of all indices, a package or a single key at a time.
-pub(crate) async fn repair_indices<P: Platform>(
+pub(crate) async fn repair_indices<P: Host>(
     ctx: &Context<'_, P>,
     step: &mut Step,
 ) -> Result<Going, Failure> {
@@ -38,11 +38,11 @@ pub(crate) async fn repair_indices<P: Platform>(
         }
         step.spend(1);
         let cursor = step.position.page.clone();
-        let indices = ctx.platform.indices();
+        let indices = ctx.host.indices();
         let page = match indices.list_keys(&prefix, cursor).await {
             // The cursor may be of a namespace that is not there any more: what is behind is known.
             Err(error) if step.position.page.is_some() => {
-                ctx.platform.log(&format!("repair: {error}"));
+                ctx.host.log(&format!("repair: {error}"));
                 step.position.page = None;
                 step.spend(1);
                 indices.list_keys(&prefix, None).await?
@@ -61,11 +61,7 @@ pub(crate) async fn repair_indices<P: Platform>(
     }
 }
 
-async fn repair_keys<P: Platform>(
-    ctx: &Context<'_, P>,
-    step: &mut Step,
-    names: Vec<String>,
-) -> Going {
+async fn repair_keys<P: Host>(ctx: &Context<'_, P>, step: &mut Step, names: Vec<String>) -> Going {
     let mut names = names.into_iter().peekable();
     while let Some(name) = names.next() {
         let Some(key) = index_key(ctx, &name) else {
@@ -92,17 +88,17 @@ async fn repair_keys<P: Platform>(
 }
 
 /// What was listed under this name, if it is an index.
-fn index_key<P: Platform>(ctx: &Context<'_, P>, name: &str) -> Option<IndexKey> {
+fn index_key<P: Host>(ctx: &Context<'_, P>, name: &str) -> Option<IndexKey> {
     let key = IndexKey::parse(name);
     if key.is_none() {
-        ctx.platform
+        ctx.host
             .log(&format!("repair: {name:?} is no index: passed over"));
     }
     key
 }
 
 /// Looks at keys of one package, and again when so many have been removed as are at once.
-async fn repair_group<P: Platform>(
+async fn repair_group<P: Host>(
     ctx: &Context<'_, P>,
     step: &mut Step,
     package: &Package,
@@ -132,7 +128,7 @@ async fn repair_group<P: Platform>(
 }
 
 /// Looks at a key that belongs to no package.
-async fn repair_alone<P: Platform>(
+async fn repair_alone<P: Host>(
     ctx: &Context<'_, P>,
     step: &mut Step,
     name: String,
@@ -159,7 +155,7 @@ async fn repair_alone<P: Platform>(
 ///
 /// Whoever commits one meanwhile has changed the marker before the second look, and gets its indices
 /// again; or has looked at KV after that, and writes them itself.
-async fn remove_stale<P: Platform>(
+async fn remove_stale<P: Host>(
     ctx: &Context<'_, P>,
     step: &mut Step,
     package: &Package,
@@ -197,7 +193,7 @@ async fn remove_stale<P: Platform>(
         }
     } else {
         for release in &lost {
-            ctx.platform.log(&format!(
+            ctx.host.log(&format!(
                 "repair: the release {release} is LOST: KV has its index, and R2 has no release; restore it from \
                  a copy (terrace admin import), or publish the same bytes again"
             ));
@@ -213,7 +209,7 @@ async fn remove_stale<P: Platform>(
 
 /// The release that an index is left of, as `ADDRESS@VERSION`, if it is lost and that is not accepted. Its index
 /// is kept: it shows that the version was published, and with which bytes, so that no others take its place.
-async fn lost_release<P: Platform>(
+async fn lost_release<P: Host>(
     ctx: &Context<'_, P>,
     step: &mut Step,
     key: &IndexKey,
@@ -232,7 +228,7 @@ async fn lost_release<P: Platform>(
 
 /// What indices the releases of a package make. They are listed once in a step, as long as nobody
 /// changes the marker.
-async fn made<P: Platform>(
+async fn made<P: Host>(
     ctx: &Context<'_, P>,
     step: &mut Step,
     package: &Package,
@@ -253,7 +249,7 @@ async fn made<P: Platform>(
     })
 }
 
-async fn remove_stale_pushed<P: Platform>(
+async fn remove_stale_pushed<P: Host>(
     ctx: &Context<'_, P>,
     step: &mut Step,
     index: &PushedIndex,
@@ -265,12 +261,7 @@ async fn remove_stale_pushed<P: Platform>(
             step.spend(2);
             oci_catalog::index(ctx, index).await?.is_some()
         }
-        _ => ctx
-            .platform
-            .facts()
-            .revision(&index.fact())
-            .await?
-            .is_some(),
+        _ => ctx.host.facts().revision(&index.fact()).await?.is_some(),
     };
     if is_there {
         return Ok(Vec::new());
@@ -280,8 +271,8 @@ async fn remove_stale_pushed<P: Platform>(
     Ok(vec![index.to_string()])
 }
 
-async fn remove_index<P: Platform>(ctx: &Context<'_, P>, key: &IndexKey) -> Result<(), Failure> {
-    match ctx.platform.indices().delete(key).await {
+async fn remove_index<P: Host>(ctx: &Context<'_, P>, key: &IndexKey) -> Result<(), Failure> {
+    match ctx.host.indices().delete(key).await {
         // Somebody else has just written it; the next walk comes by.
         Err(StoreError::Busy(_)) | Ok(()) => Ok(()),
         Err(error) => Err(error.into()),

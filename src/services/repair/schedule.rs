@@ -7,7 +7,7 @@ use terrace_core::storage::key::FactKey;
 
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::host::{Clock as _, Condition, Facts as _, Platform};
+use crate::host::{Clock as _, Condition, Facts as _, Host};
 use crate::json;
 use crate::services::documents;
 use crate::services::repair::step::Step;
@@ -15,7 +15,7 @@ use crate::services::repair::walk;
 
 /// One step of the periodic repair, which goes on where the last has ended. A second one at the same
 /// time does nothing.
-pub async fn reconcile<P: Platform>(ctx: &Context<'_, P>) {
+pub async fn reconcile<P: Host>(ctx: &Context<'_, P>) {
     if ctx.config.repair_operations == 0 {
         return;
     }
@@ -24,10 +24,10 @@ pub async fn reconcile<P: Platform>(ctx: &Context<'_, P>) {
     }
 }
 
-async fn try_reconcile<P: Platform>(ctx: &Context<'_, P>) -> Result<(), Failure> {
-    let now = ctx.platform.clock().now();
+async fn try_reconcile<P: Host>(ctx: &Context<'_, P>) -> Result<(), Failure> {
+    let now = ctx.host.clock().now();
     let Some((cursor, etag)) = take_cursor(ctx, now).await? else {
-        ctx.platform.log("repair: another is at it");
+        ctx.host.log("repair: another is at it");
         return Ok(());
     };
     let mut position = position(ctx, &cursor.next);
@@ -36,7 +36,7 @@ async fn try_reconcile<P: Platform>(ctx: &Context<'_, P>) -> Result<(), Failure>
         let line = format!(
             "repair: the last step has not ended, at {position}; what follows is passed over"
         );
-        ctx.platform.log(&line);
+        ctx.host.log(&line);
         position = pass_over(ctx, position).await?;
     }
     let mut step = Step::new(None, position, ctx.config.repair_operations);
@@ -45,7 +45,7 @@ async fn try_reconcile<P: Platform>(ctx: &Context<'_, P>) -> Result<(), Failure>
         // Storage did not answer; the next step tries again.
         step.report.next = Some(step.position.to_string());
     }
-    ctx.platform.log(&summary(&step.report));
+    ctx.host.log(&summary(&step.report));
     let ended = CursorDocument {
         next: step.report.next.unwrap_or_default(),
         begun: None,
@@ -55,12 +55,12 @@ async fn try_reconcile<P: Platform>(ctx: &Context<'_, P>) -> Result<(), Failure>
 }
 
 /// Takes the turn, and tells the document as it was before; `None` when it is somebody else's.
-async fn take_cursor<P: Platform>(
+async fn take_cursor<P: Host>(
     ctx: &Context<'_, P>,
     now: UnixTime,
 ) -> Result<Option<(CursorDocument, String)>, Failure> {
     let key = FactKey::RepairCursor;
-    let facts = ctx.platform.facts();
+    let facts = ctx.host.facts();
     let (before, condition) = match facts.get(&key).await? {
         Some(fact) => {
             let read = serde_json::from_slice(&fact.bytes);
@@ -88,7 +88,7 @@ async fn take_cursor<P: Platform>(
     Ok(ours.map(|fact| (before, fact.etag)))
 }
 
-async fn put_cursor<P: Platform>(
+async fn put_cursor<P: Host>(
     ctx: &Context<'_, P>,
     document: &CursorDocument,
     condition: Condition,
@@ -98,21 +98,18 @@ async fn put_cursor<P: Platform>(
     Ok(written.is_some())
 }
 
-fn position<P: Platform>(ctx: &Context<'_, P>, text: &str) -> Position {
+fn position<P: Host>(ctx: &Context<'_, P>, text: &str) -> Position {
     text.parse().unwrap_or_else(|error| {
-        ctx.platform.log(&format!("repair: {text:?} is {error}"));
+        ctx.host.log(&format!("repair: {text:?} is {error}"));
         Position::start(Section::Releases)
     })
 }
 
 /// The position behind the next fact, or in the next section.
-async fn pass_over<P: Platform>(
-    ctx: &Context<'_, P>,
-    position: Position,
-) -> Result<Position, Failure> {
+async fn pass_over<P: Host>(ctx: &Context<'_, P>, position: Position) -> Result<Position, Failure> {
     let section = position.section;
     if !matches!(section, Section::Revocations | Section::Indices) {
-        let facts = ctx.platform.facts();
+        let facts = ctx.host.facts();
         let behind = Some(position.behind.as_str()).filter(|behind| !behind.is_empty());
         let page = facts.list(section.prefix(), behind, 1).await?;
         if let Some(fact) = page.facts.into_iter().next() {

@@ -5,7 +5,7 @@ use terrace_core::storage::key::{BytesKey, INCOMING};
 
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::host::{Archives as _, Clock as _, Platform};
+use crate::host::{Archives as _, Clock as _, Host};
 use crate::services::repair::step;
 use crate::services::repair::step::{AT_LEAST, Going, Step};
 
@@ -14,12 +14,12 @@ const PAGE: u32 = 200;
 
 /// Removes what nobody will publish any more. Nothing ever refers to it, and whoever would have
 /// published it after all is asked to bring it again.
-pub(crate) async fn sweep<P: Platform>(
+pub(crate) async fn sweep<P: Host>(
     ctx: &Context<'_, P>,
     step: &mut Step,
 ) -> Result<Going, Failure> {
-    let archives = ctx.platform.archives();
-    let now = ctx.platform.clock().now();
+    let archives = ctx.host.archives();
+    let now = ctx.host.clock().now();
     loop {
         let behind = Some(step.position.behind.as_str()).filter(|behind| !behind.is_empty());
         let page = archives.list_bytes(INCOMING, behind, PAGE).await?;

@@ -8,7 +8,7 @@ use terrace_core::storage::key::FactKey;
 
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::host::{Platform, Revision};
+use crate::host::{Host, Revision};
 use crate::services::catalog::PackageStatus;
 
 /// How many operations are left at least when something is begun that is not the first of a step. What
@@ -87,7 +87,7 @@ pub(crate) struct Made {
 }
 
 /// Writes down how something went that concerns one index or one package. A failure ends nothing.
-pub(crate) fn note<P: Platform>(
+pub(crate) fn note<P: Host>(
     ctx: &Context<'_, P>,
     step: &mut Step,
     name: String,
@@ -101,13 +101,13 @@ pub(crate) fn note<P: Platform>(
     }
 }
 
-pub(crate) fn note_failed<P: Platform>(
+pub(crate) fn note_failed<P: Host>(
     ctx: &Context<'_, P>,
     step: &mut Step,
     name: String,
     failure: Failure,
 ) {
-    ctx.platform.log(&format!("repair: {name} failed:"));
+    ctx.host.log(&format!("repair: {name} failed:"));
     ctx.report(failure);
     step.report.failed.push(name);
 }

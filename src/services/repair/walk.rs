@@ -5,15 +5,12 @@ use terrace_core::maintenance::repair::{Position, Section};
 
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::host::Platform;
+use crate::host::Host;
 use crate::services::repair::step::{Going, Step};
 use crate::services::repair::{facts, indices, staging};
 
 /// Goes on until there is nothing left to look at, or to do it with.
-pub(crate) async fn walk<P: Platform>(
-    ctx: &Context<'_, P>,
-    step: &mut Step,
-) -> Result<(), Failure> {
+pub(crate) async fn walk<P: Host>(ctx: &Context<'_, P>, step: &mut Step) -> Result<(), Failure> {
     loop {
         let going = match step.position.section {
             Section::Revocations => facts::repair_revocations(ctx, step).await?,

@@ -6,7 +6,7 @@ use terrace_core::auth::login::Stop;
 use terrace_core::auth::oidc::{Expected, HttpsUrl, IssuerKeys, IssuerUrl, UnverifiedToken};
 
 use crate::context::Context;
-use crate::host::{Clock as _, Platform, Request};
+use crate::host::{Clock as _, Host, Request};
 use crate::services::issuer;
 use crate::services::issuer::KeysAt;
 use crate::services::sign_in::log;
@@ -19,7 +19,7 @@ const ASSERTION: &str = "cf-access-jwt-assertion";
 const KEYS_PATH: &str = "/cdn-cgi/access/certs";
 
 /// Who has been let through to us.
-pub(crate) async fn person<P: Platform, R: Request>(
+pub(crate) async fn person<P: Host, R: Request>(
     ctx: &Context<'_, P>,
     team: &IssuerUrl,
     audience: &str,
@@ -37,7 +37,7 @@ pub(crate) async fn person<P: Platform, R: Request>(
     let url = &url.map_err(|error| log::distrusted(ctx, error))?;
     let expected = Expected {
         audiences: &[audience],
-        now: ctx.platform.clock().now(),
+        now: ctx.host.clock().now(),
         longest_life: None,
     };
     let verify = |keys: &IssuerKeys| token.verify(keys, &expected);

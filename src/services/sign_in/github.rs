@@ -6,7 +6,7 @@ use terrace_core::limits;
 
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::host::{Inquiry, Platform, Upstream as _};
+use crate::host::{Host, Inquiry, Upstream as _};
 use crate::services::sign_in::openid::SECONDS;
 use crate::services::sign_in::person::{People, Return};
 use crate::services::sign_in::{log, openid};
@@ -29,7 +29,7 @@ pub(crate) fn visit(
 }
 
 /// Who is back, with their organisations and teams.
-pub(crate) async fn person<P: Platform>(
+pub(crate) async fn person<P: Host>(
     ctx: &Context<'_, P>,
     client: &Client,
     back: &Return<'_>,
@@ -61,14 +61,14 @@ pub(crate) async fn person<P: Platform>(
     Ok(members.into_claims())
 }
 
-async fn ask<P: Platform>(ctx: &Context<'_, P>, token: &str, url: String) -> Result<Vec<u8>, Stop> {
+async fn ask<P: Host>(ctx: &Context<'_, P>, token: &str, url: String) -> Result<Vec<u8>, Stop> {
     let inquiry = Inquiry {
         url,
         form: None,
         authorization: Some(format!("Bearer {token}")),
         max_bytes: limits::GITHUB_PAGE_BYTES as u64,
     };
-    let upstream = ctx.platform.upstream();
+    let upstream = ctx.host.upstream();
     let answer = upstream.inquire(&inquiry, &Guard::public(), SECONDS).await;
     let url = &inquiry.url;
     let answer = answer.map_err(|error| {

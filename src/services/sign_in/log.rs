@@ -6,9 +6,9 @@ use terrace_core::limits;
 
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::host::Platform;
+use crate::host::Host;
 
-pub(crate) fn unsealed<P: Platform>(ctx: &Context<'_, P>, what: &str, fault: SealFault) -> Stop {
+pub(crate) fn unsealed<P: Host>(ctx: &Context<'_, P>, what: &str, fault: SealFault) -> Stop {
     write(ctx, &format!("{what}: {fault}"));
     match fault {
         SealFault::Foreign => Stop::Foreign,
@@ -17,20 +17,20 @@ pub(crate) fn unsealed<P: Platform>(ctx: &Context<'_, P>, what: &str, fault: Sea
 }
 
 /// The provider has answered something of no use.
-pub(crate) fn distrusted<P: Platform>(ctx: &Context<'_, P>, why: impl ToString) -> Stop {
+pub(crate) fn distrusted<P: Host>(ctx: &Context<'_, P>, why: impl ToString) -> Stop {
     write(ctx, &why.to_string());
     Stop::Distrusted
 }
 
 /// The provider has not answered, or not as one does.
-pub(crate) fn unreachable<P: Platform>(ctx: &Context<'_, P>, failure: Failure) -> Stop {
+pub(crate) fn unreachable<P: Host>(ctx: &Context<'_, P>, failure: Failure) -> Stop {
     ctx.report(failure);
     Stop::Unreachable
 }
 
-pub(crate) fn write<P: Platform>(ctx: &Context<'_, P>, what: &str) {
+pub(crate) fn write<P: Host>(ctx: &Context<'_, P>, what: &str) {
     let from = &ctx.client_address;
-    ctx.platform.log(&format!("login: {what}; from {from:?}"));
+    ctx.host.log(&format!("login: {what}; from {from:?}"));
 }
 
 /// What a page or a log may show of somebody's words.

@@ -7,7 +7,7 @@ use terrace_core::limits;
 
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::host::{Clock as _, Inquiry, Platform, Upstream as _};
+use crate::host::{Clock as _, Host, Inquiry, Upstream as _};
 use crate::services::issuer;
 use crate::services::issuer::KeysAt;
 use crate::services::sign_in::log;
@@ -18,7 +18,7 @@ use crate::services::sign_in::person::{People, Return};
 pub(crate) const SECONDS: u32 = 8;
 
 /// Where somebody is sent.
-pub(crate) async fn visit<P: Platform>(
+pub(crate) async fn visit<P: Host>(
     ctx: &Context<'_, P>,
     issuer: &IssuerUrl,
     client: &Client,
@@ -42,7 +42,7 @@ pub(crate) async fn visit<P: Platform>(
 }
 
 /// Who is back.
-pub(crate) async fn person<P: Platform>(
+pub(crate) async fn person<P: Host>(
     ctx: &Context<'_, P>,
     issuer: &IssuerUrl,
     client: &Client,
@@ -76,7 +76,7 @@ pub(crate) async fn person<P: Platform>(
     let sign_in = SignIn {
         client_id: &client.id,
         nonce: &back.nonce,
-        now: ctx.platform.clock().now(),
+        now: ctx.host.clock().now(),
     };
     let verify = |keys: &IssuerKeys| sign_in.verify(&token, keys);
     let verified = issuer::verified(ctx, issuer, KeysAt::Discovery, verify).await;
@@ -86,7 +86,7 @@ pub(crate) async fn person<P: Platform>(
 }
 
 /// What a provider gives for a code.
-pub(crate) async fn redeem_code<P: Platform>(
+pub(crate) async fn redeem_code<P: Host>(
     ctx: &Context<'_, P>,
     endpoint: &HttpsUrl,
     guard: &Guard,
@@ -98,7 +98,7 @@ pub(crate) async fn redeem_code<P: Platform>(
         authorization,
         max_bytes: limits::PROVIDER_ANSWER_BYTES as u64,
     };
-    let answer = ctx.platform.upstream().inquire(&inquiry, guard, SECONDS);
+    let answer = ctx.host.upstream().inquire(&inquiry, guard, SECONDS);
     let failed = |why: String| {
         let told = Failure::Origin(format!("{endpoint}: {why}"));
         log::unreachable(ctx, told)

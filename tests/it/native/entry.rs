@@ -2,7 +2,7 @@
 //! the same point in the dataset; and it is every read that finds its index.
 
 use serde_json::Value;
-use terrace::host::Platform as _;
+use terrace::host::Host as _;
 use terrace::reads::{Reads, Step, Wanted};
 use terrace_core::http::reply::Body;
 use terrace_core::read::{Asked, Found};
@@ -253,7 +253,7 @@ fn reads<'r>(registry: &'r Registry, memory: &'r Memory) -> Reads<'r> {
     let Registry::Memory { config, .. } = registry else {
         panic!("it is in memory")
     };
-    Reads::new(config, memory.isolate(), 0)
+    Reads::new(config, memory.cache(), 0)
 }
 
 fn begun(reads: &Reads<'_>, target: &str, if_none_match: Option<&str>) -> Option<Wanted> {

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use terrace::host::{Clock as _, Platform as _};
+use terrace::host::{Clock as _, Host as _};
 use terrace::reads::{Answer, Reads, Step};
 use terrace_core::config::Config;
 use terrace_core::http::reply::Body;
@@ -35,7 +35,7 @@ pub fn by_entry(memory: &Memory, config: &Config, sent: &Sent) -> Option<ByEntry
         authorization: header("authorization"),
         user_agent: header("user-agent"),
     };
-    let reads = Reads::new(config, memory.isolate(), u32::MAX);
+    let reads = Reads::new(config, memory.cache(), u32::MAX);
     let wanted = match reads.begin(&asked, memory.millis())? {
         Step::Answer(answer) => return Some(made(answer, Vec::new())),
         Step::Read(wanted) => wanted,

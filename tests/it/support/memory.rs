@@ -9,13 +9,13 @@ use std::pin::pin;
 use std::rc::Rc;
 use std::task::Poll;
 
-use terrace::cache::Isolate;
+use terrace::cache::Cache;
 use terrace::host::{
     ArchiveHead, Archives, BytesPage, Clock, Condition, Counted, Download, Fact, FactPage, Facts,
-    IndexPage, Indices, Inquiry, ListedBytes, ListedFact, Payload, Platform, ReleasePage, Revision,
+    Host, IndexPage, Indices, Inquiry, ListedBytes, ListedFact, Payload, ReleasePage, Revision,
     StoreError, Stored, Uploads, Upstream, UpstreamError,
 };
-use terrace::usage::{Part, Tally};
+use terrace::usage::{Part, UsageMeter};
 use terrace_base::digest::Sha256;
 use terrace_base::time::UnixTime;
 use terrace_core::http::guard::{Guard, UrlParts};
@@ -110,7 +110,7 @@ pub struct State {
     busy_index_writes: Cell<usize>,
     busy_fact_writes: Cell<usize>,
     busy_blob_writes: Cell<usize>,
-    tally: Tally,
+    meter: UsageMeter,
     request_lines: RefCell<Vec<String>>,
     downloads: RefCell<Vec<String>>,
     /// How many failures of one network are let pass.
@@ -138,7 +138,7 @@ impl Object {
 
 /// The platform in memory, as an isolate at a location sees it. Clones share their state.
 #[derive(Clone, Default)]
-pub struct Memory(Rc<State>, Rc<Isolate>, Place);
+pub struct Memory(Rc<State>, Rc<Cache>, Place);
 
 /// Where an isolate is, and whether what it does may break.
 #[derive(Clone, Copy, Default)]
@@ -589,7 +589,7 @@ impl Memory {
             Some("R2") => Part::R2,
             _ => Part::Origin,
         };
-        drop(self.0.tally.time(part, || 0));
+        drop(self.0.meter.time(part, || 0));
         self.0.operations.borrow_mut().push(noted);
     }
 
@@ -1211,7 +1211,7 @@ impl Clock for Memory {
     }
 }
 
-impl Platform for Memory {
+impl Host for Memory {
     type Stream = Vec<u8>;
     type Facts = Self;
     type Archives = Self;
@@ -1244,7 +1244,7 @@ impl Platform for Memory {
         self
     }
 
-    fn isolate(&self) -> &Isolate {
+    fn cache(&self) -> &Cache {
         &self.1
     }
 
@@ -1254,8 +1254,8 @@ impl Platform for Memory {
         u128::from(count).to_be_bytes()
     }
 
-    fn tally(&self) -> &Tally {
-        &self.0.tally
+    fn meter(&self) -> &UsageMeter {
+        &self.0.meter
     }
 
     fn log(&self, line: &str) {
