@@ -502,6 +502,9 @@ pub trait Host {
     /// Who tells the time.
     type Clock: Clock;
 
+    /// Whether the registry is served at this origin, `https://host[:port]`. A host that clients reach by any name
+    /// says so only of its own: hosted and mirrored providers are told apart by it.
+    fn serves(&self, origin: &str) -> bool;
     /// The facts.
     fn facts(&self) -> &Self::Facts;
     /// The archives.

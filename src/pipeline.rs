@@ -1,6 +1,7 @@
 //! What every request goes through: it is authenticated, authorised and handled, what it changed is audited, and how it
 //! was answered is logged.
 
+use terrace_base::untrusted::{QUOTED_CHARS, line};
 use terrace_core::api::route::{ADMIN_PREFIX, Route, is_fenced};
 use terrace_core::auth::access::{BadCredentials, Caller, Owner};
 use terrace_core::http::method::Method;
@@ -10,7 +11,7 @@ use terrace_core::http::request_line::{Client, RequestLine};
 use terrace_core::model::own_hosts::OwnHosts;
 use terrace_core::model::package::Package;
 use terrace_core::oci::unauthorized;
-use terrace_core::read::{Asked, Begun, Lookup, begin, refused, sized};
+use terrace_core::read::{Asked, Begun, Lookup, NO_ROUTE, begin, refused, sized};
 
 use crate::context::Context;
 use crate::dispatch::dispatch;
@@ -78,6 +79,9 @@ where
         authorization: authorization.as_deref(),
         user_agent,
     };
+    if !ctx.host.serves(asked.origin) {
+        return (NO_ROUTE, misdirected(asked.origin).reply());
+    }
     let (route, begun) = begin(&asked, ctx.config, || ctx.host.clock().now());
     let reply = match begun {
         Begun::Answer(reply) => reply,
@@ -100,6 +104,13 @@ where
         Begun::Other(route, method) => serve(ctx, route, method, request).await,
     };
     (route, reply)
+}
+
+fn misdirected(origin: &str) -> Problem {
+    Problem::BadRequest(format!(
+        "this registry is not served at {}: use one of its hostnames",
+        line(origin).at_most(QUOTED_CHARS)
+    ))
 }
 
 /// Answers a read, and counts the download that it may be.

@@ -754,3 +754,18 @@ fn whatever_a_browser_may_be_led_to_runs_nothing_and_is_shown_in_no_frame() {
         }
     }
 }
+
+#[test]
+fn a_request_for_another_origin_is_refused_before_anything_is_read() {
+    let memory = Memory::new();
+    let registry = Registry::in_memory(&memory, &[]);
+    memory.serve_only("https://registry.test");
+    registry.get("/.well-known/terraform.json").expect(200);
+    memory.serve_only("https://other.test");
+    memory.forget_operations();
+    for path in paths() {
+        let refused = registry.get(&path).expect(400);
+        assert!(refused.text().contains("https://registry.test"), "{path}");
+    }
+    assert_eq!(memory.operations(), Vec::<String>::new());
+}

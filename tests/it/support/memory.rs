@@ -111,6 +111,8 @@ pub struct State {
     busy_fact_writes: Cell<usize>,
     busy_blob_writes: Cell<usize>,
     meter: UsageMeter,
+    /// The only origin, if there is only one.
+    origin: RefCell<Option<String>>,
     request_lines: RefCell<Vec<String>>,
     downloads: RefCell<Vec<String>>,
     /// How many failures of one network are let pass.
@@ -375,6 +377,11 @@ impl Memory {
 
     pub fn log(&self) -> Vec<String> {
         self.0.log.borrow().clone()
+    }
+
+    /// From now on the registry is served at this origin only.
+    pub fn serve_only(&self, origin: &str) {
+        self.0.origin.replace(Some(origin.to_owned()));
     }
 
     pub fn advance(&self, seconds: u64) {
@@ -1219,6 +1226,11 @@ impl Host for Memory {
     type Indices = Self;
     type Upstream = Self;
     type Clock = Self;
+
+    fn serves(&self, origin: &str) -> bool {
+        let only = self.0.origin.borrow();
+        only.as_ref().is_none_or(|only| only == origin)
+    }
 
     fn facts(&self) -> &Self {
         self
