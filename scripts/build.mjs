@@ -30,7 +30,7 @@ export async function buildWorker() {
   await unlessCurrent(
     "worker",
     {
-      inputs: [...workspace, "src", "package-lock.json", "scripts/build.mjs", "scripts/lib/wasm.mjs", "scripts/lib/wasm-names.mjs"],
+      inputs: [...workspace, "crates/terrace-app", "src", "package-lock.json", "scripts/build.mjs", "scripts/lib/wasm.mjs", "scripts/lib/wasm-names.mjs"],
       outputs: ["build/index.js", "build/wasm.js", WASM],
       also: `${await ask("rustc", ["--version"], { env })} ${env.WORKER_BUILD_BIN} ${env.WASM_BINDGEN_BIN}`,
     },

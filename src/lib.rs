@@ -1,26 +1,9 @@
 //! Terrace, a serverless registry for Terraform and OpenTofu: the Worker.
 //!
-//! [`pipeline`] answers requests over the seams of [`host`]; `platform` implements those seams on
-//! Cloudflare Workers. Only this file and `platform` name the platform's crate.
+//! [`terrace_app`] answers requests over the seams of its [`host`](terrace_app::host); `platform` implements those
+//! seams on Cloudflare Workers. Only this crate names the platform's.
 
-pub mod cache;
-mod concurrent;
-pub mod context;
-mod dispatch;
-mod endpoint;
-mod failure;
-mod handlers;
-pub mod host;
-mod json;
-pub mod pipeline;
 mod platform;
-pub mod reads;
-mod services;
-mod tasks;
-pub mod usage;
-
-pub use services::repair::schedule::reconcile;
-pub use tasks::perform;
 
 use worker::{Context, Env, ScheduleContext, ScheduledEvent, event, web_sys};
 

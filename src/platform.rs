@@ -22,11 +22,11 @@ use worker::wasm_bindgen::{JsCast as _, JsValue, throw_str};
 use worker::wasm_bindgen_futures::{JsFuture, future_to_promise};
 use worker::{Context, Env, console_error, console_log, console_warn, js_sys, web_sys};
 
-use crate::cache::Cache;
-use crate::context;
-use crate::host::{Counted, Host, Request as _};
-use crate::usage::UsageMeter;
-use crate::{perform, pipeline};
+use terrace_app::cache::Cache;
+use terrace_app::context;
+use terrace_app::host::{Counted, Host, Request as _};
+use terrace_app::usage::UsageMeter;
+use terrace_app::{perform, pipeline};
 
 /// The binding of the KV namespace that holds the indices; `entry.js` names it, too.
 const INDICES: &str = "INDICES";
@@ -97,7 +97,7 @@ async fn answer(
 pub(crate) async fn reconcile(env: Env) {
     match config(&env).and_then(|config| Ok((config, Cloudflare::new(env)?))) {
         Ok((config, cloudflare)) => {
-            crate::reconcile(&context::Context::new(config, cloudflare, String::new())).await;
+            terrace_app::reconcile(&context::Context::new(config, cloudflare, String::new())).await;
         }
         Err(Misconfigured { cause, .. }) => console_error!("configuration: {cause}"),
     }

@@ -8,7 +8,7 @@ import { readFile } from "node:fs/promises";
 import { CODE, CUSTOM, DATA, IMPORTS, sections, text, unsigned } from "../lib/wasm.mjs";
 
 /** Of these one wants to know more: their code is told by module. */
-const OWN = ["terrace", "terrace_core"];
+const OWN = ["terrace", "terrace_app", "terrace_core"];
 
 /** Of the section of names, the part with those of functions. */
 const FUNCTION_NAMES = 1;
@@ -80,7 +80,7 @@ function importedFunctions(module, { body }) {
   return functions;
 }
 
-/** `terrace::app` of `<terrace::app::App<P> as …>::…`; rustc writes some crates as `core[12f89f2d8a73214f]`. */
+/** `terrace_app::context` of `<terrace_app::context::Context<P> as …>::…`; rustc writes some crates as `core[12f89f2d8a73214f]`. */
 export function origin(name) {
   const path = name.replaceAll(/\[[0-9a-f]{16}\]/g, "").match(PATH)?.[0];
   if (!path) return "exports and glue";

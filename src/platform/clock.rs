@@ -5,7 +5,7 @@ use std::time::Duration;
 use terrace_base::time::UnixTime;
 use worker::{Delay, js_sys};
 
-use crate::host::Clock;
+use terrace_app::host::Clock;
 
 /// The time as the platform tells it; it stands still between one IO and the next.
 #[derive(Debug, Clone, Copy)]

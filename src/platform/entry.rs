@@ -12,7 +12,7 @@ use worker::{Env, js_sys};
 use super::clock::whole;
 use super::http::Url;
 use super::{CACHE, Cloudflare, config, figures, kv};
-use crate::reads::{Answer, Reads, Step, Wanted};
+use terrace_app::reads::{Answer, Reads, Step, Wanted};
 
 thread_local! {
     static DRIVEN: OnceCell<Driven> = const { OnceCell::new() };

@@ -5,7 +5,7 @@ use worker::js_sys::{JSON, Reflect};
 use worker::wasm_bindgen::{JsCast as _, JsValue};
 use worker::{Env, console_warn};
 
-use crate::host::Counted;
+use terrace_app::host::Counted;
 
 /// The binding of an Analytics Engine dataset; `entry.js` names it, too
 /// (<https://developers.cloudflare.com/analytics/analytics-engine/get-started/>).

@@ -4,7 +4,7 @@ use terrace_core::http::reply::Body;
 use worker::{js_sys, web_sys};
 
 use super::{PlatformReply, upstream};
-use crate::host::{BodyError, Request};
+use terrace_app::host::{BodyError, Request};
 
 /// By which header Cloudflare tells where a request comes from; it replaces one that a client sends
 /// (<https://developers.cloudflare.com/fundamentals/reference/http-headers/>).

@@ -14,8 +14,8 @@ use worker::wasm_bindgen_futures::JsFuture;
 use worker::{Env, web_sys};
 
 use super::clock::{self, millis};
-use crate::host::{IndexPage, Indices, StoreError};
-use crate::usage::{Part, UsageMeter};
+use terrace_app::host::{IndexPage, Indices, StoreError};
+use terrace_app::usage::{Part, UsageMeter};
 
 /// What the runtime says when a key is written more than once a second
 /// (<https://developers.cloudflare.com/kv/api/write-key-value-pairs/#limits-to-kv-writes-to-the-same-key>).

@@ -16,11 +16,11 @@ use worker::{
 };
 
 use super::clock::millis;
-use crate::host::{
+use terrace_app::host::{
     ArchiveHead, Archives, BytesPage, Condition, Fact, FactPage, Facts, ListedBytes, ListedFact,
     Payload, ReleasePage, Revision, StoreError, Stored,
 };
-use crate::usage::{Part, UsageMeter};
+use terrace_app::usage::{Part, UsageMeter};
 
 /// What R2 says when the bytes do not have the digest that was promised
 /// (<https://developers.cloudflare.com/r2/api/error-codes/>).

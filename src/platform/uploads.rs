@@ -17,8 +17,8 @@ use worker::{Object, ResponseBody, web_sys};
 
 use super::clock::millis;
 use super::r2::{Bucket, failure};
-use crate::host::{Archives as _, Payload, StoreError, Stored, Uploads};
-use crate::usage::Part;
+use terrace_app::host::{Archives as _, Payload, StoreError, Stored, Uploads};
+use terrace_app::usage::Part;
 
 impl Uploads for Bucket {
     type Stream = web_sys::ReadableStream;

@@ -17,8 +17,8 @@ use worker::{Delay, js_sys, web_sys};
 
 use super::clock::millis;
 use super::fork;
-use crate::host::{Download, Inquiry, Upstream, UpstreamError};
-use crate::usage::{Part, UsageMeter};
+use terrace_app::host::{Download, Inquiry, Upstream, UpstreamError};
+use terrace_app::usage::{Part, UsageMeter};
 
 /// How long a long answer may take to begin, redirects included, in seconds.
 const OPEN_SECONDS: u32 = 15;

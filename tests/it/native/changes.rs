@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use futures_util::FutureExt as _;
 use serde_json::{Value, json};
-use terrace::host::Clock as _;
+use terrace_app::host::Clock as _;
 
 use crate::support::breaks::{Break, ways};
 use crate::support::chain;

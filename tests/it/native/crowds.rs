@@ -10,7 +10,7 @@ use proptest::test_runner::{Config, TestRunner};
 use rand::rngs::StdRng;
 use rand::{Rng as _, SeedableRng as _};
 use serde_json::{Value, json};
-use terrace::host::Clock as _;
+use terrace_app::host::Clock as _;
 use terrace_core::index::{self, ListedRelease};
 use terrace_core::model::package::Package;
 use terrace_core::model::status::Standings;

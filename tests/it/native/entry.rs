@@ -2,8 +2,8 @@
 //! the same point in the dataset; and it is every read that finds its index.
 
 use serde_json::Value;
-use terrace::host::Host as _;
-use terrace::reads::{Reads, Step, Wanted};
+use terrace_app::host::Host as _;
+use terrace_app::reads::{Reads, Step, Wanted};
 use terrace_core::http::reply::Body;
 use terrace_core::read::{Asked, Found};
 

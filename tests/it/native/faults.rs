@@ -7,7 +7,7 @@ use futures_util::FutureExt as _;
 use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::test_runner::{Config, TestRunner};
-use terrace::host::Clock as _;
+use terrace_app::host::Clock as _;
 use terrace_core::storage::index_document::IndexDocument;
 
 use crate::support::breaks::{Break, When, ways};
@@ -361,7 +361,10 @@ fn a_publish_broken_several_times_in_a_row_heals() {
 fn every_operation_of_storage_is_one_that_can_be_broken() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let read = |path: &str| std::fs::read_to_string(root.join(path)).unwrap();
-    let (seams, memory) = (read("src/host.rs"), read("tests/it/support/memory.rs"));
+    let (seams, memory) = (
+        read("crates/terrace-app/src/host.rs"),
+        read("tests/it/support/memory.rs"),
+    );
     let mut methods = 0;
     for seam in ["Facts", "Archives", "Uploads", "Indices"] {
         let contract = section(&seams, &format!("pub trait {seam} {{"));

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use terrace::host::Clock as _;
+use terrace_app::host::Clock as _;
 
 use crate::support::breaks::When;
 use crate::support::fixtures::{Signer, zip_of};

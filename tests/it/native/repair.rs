@@ -291,7 +291,7 @@ fn the_cron_goes_on_where_it_stopped_and_says_what_it_did() {
 #[test]
 fn of_two_at_once_one_does_nothing() {
     let (memory, registry) = filled(&[]);
-    let now = terrace::host::Clock::now(&memory).0;
+    let now = terrace_app::host::Clock::now(&memory).0;
     memory.put_object(
         "repair/cursor",
         format!(r#"{{"next":"","begun":{now}}}"#).as_bytes(),

@@ -1,5 +1,6 @@
 //! The rings: who may name whom.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -197,4 +198,224 @@ fn imported(code: &str) -> Vec<(String, &str)> {
         }
     }
     found
+}
+
+/// The layers of the application, lowest first. A file belongs to the longest name that its own begins with, and may
+/// import from the layers before its own, and from its own.
+const LAYERS: [&[&str]; 21] = [
+    &["cache", "usage"],
+    &["host"],
+    &["failure"],
+    &["concurrent", "context", "endpoint", "json"],
+    &["services::documents", "services::oci::error"],
+    &["services::releases", "services::keys", "services::origins"],
+    &["services::auth", "services::audit", "services::issuer"],
+    &[
+        "services::garbage",
+        "services::archives",
+        "services::staging",
+    ],
+    &["services::status"],
+    &["services::catalog"],
+    &["services::oci::catalog"],
+    &["services::refresh"],
+    &["services::indexer", "services::oci::indexer"],
+    &[
+        "services::rebuild",
+        "services::tokens",
+        "services::publisher",
+    ],
+    &["services::pull"],
+    &[
+        "services::reader",
+        "services::oci",
+        "services::sign_in",
+        "services::restore",
+    ],
+    &["services::repair"],
+    &["handlers"],
+    &["dispatch", "tasks"],
+    &["pipeline", "reads"],
+    &["lib"],
+];
+
+/// The folders of layers, whose files declare modules and nothing else.
+const FOLDERS: [&str; 1] = ["services"];
+
+/// The code of a file before its tests.
+fn product(code: &str) -> &str {
+    code.split("#[cfg(test)]").next().unwrap()
+}
+
+/// The paths that a file imports, each in full.
+fn imports(code: &str) -> Vec<String> {
+    let code = format!("\n{}", product(code));
+    let statements = code.split("\nuse ").skip(1);
+    let public = code.split("\npub use ").skip(1);
+    let statements = statements.chain(public);
+    let statements = statements.map(|rest| rest.split(';').next().unwrap());
+    statements.flat_map(|it| spelled_out("", it)).collect()
+}
+
+/// The paths of `a::{b, c::{d, e}}`.
+fn spelled_out(before: &str, path: &str) -> Vec<String> {
+    let Some((prefix, list)) = path.split_once('{') else {
+        let path = path.split(" as ").next().unwrap();
+        return vec![format!("{before}{}", path.trim())];
+    };
+    let before = format!("{before}{}", prefix.trim());
+    let list = list.rsplit_once('}').unwrap().0;
+    let (mut depth, mut start, mut paths) = (0, 0, Vec::new());
+    for (at, c) in list.char_indices() {
+        match c {
+            '{' => depth += 1,
+            '}' => depth -= 1,
+            ',' if depth == 0 => {
+                paths.push(list.get(start..at).unwrap());
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    paths.push(list.get(start..).unwrap());
+    let paths = paths.into_iter().filter(|path| !path.trim().is_empty());
+    paths.flat_map(|it| spelled_out(&before, it)).collect()
+}
+
+/// The files of the application, as modules, with the modules that each imports from.
+fn application() -> BTreeMap<String, BTreeSet<String>> {
+    let source = root().join("crates/terrace-app/src");
+    let files = rust_files(&source).into_iter().map(|file| {
+        let code = fs::read_to_string(&file).unwrap();
+        let file = file.strip_prefix(&source).unwrap().with_extension("");
+        let names: Vec<_> = file.iter().map(|it| it.to_str().unwrap()).collect();
+        (names.join("::"), code)
+    });
+    let files: BTreeMap<String, String> = files.collect();
+    assert!(
+        files.len() > 60,
+        "the search finds the files: {}",
+        files.len()
+    );
+    let of = |path: &str| {
+        let mut path = path;
+        loop {
+            if files.contains_key(path) {
+                return path.to_owned();
+            }
+            path = path
+                .rsplit_once("::")
+                .unwrap_or_else(|| panic!("no file has {path}"))
+                .0;
+        }
+    };
+    let imported = |(file, code): (&String, &String)| {
+        for line in product(code).lines().map(str::trim_start) {
+            let is_inline = !line.starts_with("//")
+                && !line.contains("use crate::")
+                && (line.contains("crate::") || line.contains("super::"));
+            assert!(
+                !is_inline,
+                "{file} names another file without an import: {line}"
+            );
+        }
+        let mut own = imports(code).into_iter();
+        let mut paths = BTreeSet::new();
+        own.by_ref().for_each(|path| {
+            let path = match file.as_str() {
+                // It names its modules as they are.
+                "lib" => Some(path.as_str()),
+                _ => path.strip_prefix("crate::"),
+            };
+            paths.extend(path.map(of));
+        });
+        (file.clone(), paths)
+    };
+    files.iter().map(imported).collect()
+}
+
+/// The layer of a module.
+fn layer(module: &str) -> usize {
+    let is_in = |name: &&str| module == *name || module.starts_with(&format!("{name}::"));
+    let of = |at: usize| {
+        LAYERS[at]
+            .iter()
+            .filter(|name| is_in(name))
+            .map(|name| name.len())
+            .max()
+    };
+    let layers = (0..LAYERS.len()).filter_map(|at| Some((of(at)?, at)));
+    let (_, at) = layers
+        .max()
+        .unwrap_or_else(|| panic!("{module} is in no layer"));
+    at
+}
+
+#[test]
+fn the_application_imports_from_lower_layers_only() {
+    for (file, imported) in application() {
+        if FOLDERS.contains(&file.as_str()) {
+            assert_eq!(
+                imported,
+                BTreeSet::new(),
+                "{file} has modules and nothing else"
+            );
+            continue;
+        }
+        for other in imported {
+            assert!(
+                layer(&other) <= layer(&file),
+                "{file} imports from {other}, which is above it"
+            );
+        }
+    }
+}
+
+#[test]
+fn no_files_of_the_application_import_each_other_in_a_circle() {
+    let mut left = application();
+    // A file that imports none of those that are left is in no circle.
+    while let Some(free) = left
+        .iter()
+        .find(|(_, imported)| imported.iter().all(|it| !left.contains_key(it)))
+        .map(|(file, _)| file.clone())
+    {
+        left.remove(&free);
+    }
+    let Some(mut file) = left.keys().next() else {
+        return;
+    };
+    // Every file that is left imports another one, so this comes by one of them again.
+    let mut path = Vec::new();
+    while !path.contains(&file) {
+        path.push(file);
+        file = left[file].iter().find(|it| left.contains_key(*it)).unwrap();
+    }
+    path.push(file);
+    let circle = path.iter().skip_while(|it| **it != file);
+    let circle: Vec<&str> = circle.map(|it| it.as_str()).collect();
+    panic!("in a circle: {}", circle.join(" -> "));
+}
+
+#[test]
+fn the_application_names_no_platform() {
+    let app = root().join("crates/terrace-app");
+    let manifest = fs::read_to_string(app.join("Cargo.toml")).unwrap();
+    for forbidden in ["worker", "wasm-bindgen", "js-sys", "web-sys", "tokio"] {
+        let has = manifest.lines().any(|line| line.starts_with(forbidden));
+        assert!(!has, "{forbidden}");
+    }
+    for file in rust_files(&app.join("src")) {
+        let code = fs::read_to_string(&file).unwrap();
+        let lines = code
+            .lines()
+            .filter(|line| !line.trim_start().starts_with("//"));
+        // Cloudflare Access may stand before any host: it is a provider of identities there.
+        let is_access = file.ends_with("services/sign_in/cloudflare.rs");
+        for line in lines {
+            let is_header = line.contains("\"cf-") && !is_access;
+            let is_bound = line.contains(": Send") || line.contains("+ Send");
+            assert!(!is_header && !is_bound, "{}: {line}", file.display());
+        }
+    }
 }

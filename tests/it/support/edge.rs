@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use rand::rngs::StdRng;
 use rand::{Rng as _, SeedableRng as _};
-use terrace::host::StoreError;
+use terrace_app::host::StoreError;
 use terrace_core::storage::index_document::IndexDocument;
 
 use super::breaks::Break;

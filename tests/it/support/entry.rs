@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use terrace::host::{Clock as _, Host as _};
-use terrace::reads::{Answer, Reads, Step};
+use terrace_app::host::{Clock as _, Host as _};
+use terrace_app::reads::{Answer, Reads, Step};
 use terrace_core::config::Config;
 use terrace_core::http::reply::Body;
 use terrace_core::read::{Asked, Found, IndexForm};

@@ -9,13 +9,13 @@ use std::pin::pin;
 use std::rc::Rc;
 use std::task::Poll;
 
-use terrace::cache::Cache;
-use terrace::host::{
+use terrace_app::cache::Cache;
+use terrace_app::host::{
     ArchiveHead, Archives, BytesPage, Clock, Condition, Counted, Download, Fact, FactPage, Facts,
     Host, IndexPage, Indices, Inquiry, ListedBytes, ListedFact, Payload, ReleasePage, Revision,
     StoreError, Stored, Uploads, Upstream, UpstreamError,
 };
-use terrace::usage::{Part, UsageMeter};
+use terrace_app::usage::{Part, UsageMeter};
 use terrace_base::digest::Sha256;
 use terrace_base::time::UnixTime;
 use terrace_core::http::guard::{Guard, UrlParts};

@@ -11,8 +11,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use futures_util::FutureExt as _;
 use futures_util::future::join_all;
 use serde_json::Value;
-use terrace::context::Context as AppContext;
-use terrace::host::{BodyError, Request as RequestSeam};
+use terrace_app::context::Context as AppContext;
+use terrace_app::host::{BodyError, Request as RequestSeam};
 use terrace_core::config::Config;
 use terrace_core::http::reply::Body;
 
@@ -235,7 +235,7 @@ impl Registry {
             panic!("only memory has a cron");
         };
         let context = AppContext::new(config, memory.clone(), String::new());
-        let done = terrace::reconcile(&context).now_or_never();
+        let done = terrace_app::reconcile(&context).now_or_never();
         done.expect("memory never waits");
     }
 
@@ -326,9 +326,9 @@ async fn in_memory(memory: &Memory, config: &Config, sent: &Sent) -> Response {
         body: sent.body.clone(),
     };
     let context = AppContext::new(config, memory.clone(), request.client_address());
-    let reply = terrace::pipeline::handle(&context, request).await;
+    let reply = terrace_app::pipeline::handle(&context, request).await;
     for task in context.take_tasks() {
-        terrace::perform(&context, task).await;
+        terrace_app::perform(&context, task).await;
     }
     Response {
         status: reply.status,

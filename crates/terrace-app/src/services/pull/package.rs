@@ -1,30 +1,25 @@
 //! The bytes of a package that its origin offers: streamed to who asks first, while they are stored.
 
-use std::pin::pin;
-
-use futures_util::future::{Either, select};
-use terrace_archive::ArchiveFormat;
 use terrace_core::http::problem::Problem;
 use terrace_core::http::reply::{Body, CachePolicy, Reply};
 use terrace_core::limits;
 use terrace_core::model::own_hosts::OwnHosts;
 use terrace_core::model::package::Package;
 use terrace_core::model::package::PulledPackage;
-use terrace_core::publish::{ArchiveState, ExpectedArchive, ExpectedContents, Step};
-use terrace_core::storage::key::{ArchiveKey, ArchiveKind, IndexKey, Lease};
-use terrace_core::storage::release::{MirroredRelease, OfferedPackage, Release};
+use terrace_core::storage::key::{ArchiveKey, IndexKey, Lease};
+use terrace_core::storage::release::OfferedPackage;
 use terrace_core::storage::signed_path::PullPath;
 use terrace_core::upstream::origin::Fetch;
 use terrace_core::upstream::pull::blocked;
 
 use crate::context::{Context, Pulled, Task};
 use crate::failure::Failure;
-use crate::host::{Archives as _, Clock as _, Download, Host, Payload, Stored, Upstream as _};
-use crate::services::pull::lease::{RENEWAL_SECONDS, Turn};
+use crate::host::{Clock as _, Download, Host, Upstream as _};
+use crate::services::pull::commit::{Committed, commit_stored, mirrored, zip_key};
+use crate::services::pull::lease::Turn;
 use crate::services::pull::puller::NOT_NOW;
 use crate::services::pull::upstream::failure;
 use crate::services::pull::{lease, upstream};
-use crate::services::{archives, garbage, publisher, releases};
 
 /// How long a client waits for another one's fetch of bytes, in seconds. Then it gets them from the
 /// origin itself: the other one may be slow.
@@ -100,18 +95,6 @@ async fn find<P: Host>(
         Some(offer) => Ok(FoundPackage::Offered(offer.clone())),
         None => Err(nothing(package).into()),
     }
-}
-
-async fn mirrored<P: Host>(
-    ctx: &Context<'_, P>,
-    package: &PulledPackage,
-) -> Result<Option<(MirroredRelease, String)>, Failure> {
-    let owner = Package::Mirrored(package.address.clone());
-    let stored = releases::stored(ctx, &owner, &package.version).await?;
-    Ok(stored.and_then(|stored| match stored.release {
-        Release::Mirrored(release) => Some((release, stored.etag)),
-        Release::Provider(_) | Release::Module(_) => None,
-    }))
 }
 
 fn redirect<P: Host>(
@@ -207,119 +190,10 @@ async fn open<P: Host>(
     }
 }
 
-/// Stores what a client is being sent, and commits it if it is what its origin has signed.
-pub(crate) async fn store<P: Host>(
-    ctx: &Context<'_, P>,
-    pulled: Pulled<P::Stream>,
-) -> Result<(), Failure> {
-    let Pulled {
-        package,
-        offer,
-        stream,
-    } = pulled;
-    let lease = Lease::Package(Box::new(package.clone()));
-    lease::renew(ctx, &lease).await;
-    let archives = ctx.host.archives();
-    let mut storing = pin!(archives.store(zip_key(offer.sha256).into(), Payload::Stream(stream)));
-    let stored = loop {
-        let pause = pin!(ctx.host.clock().sleep(RENEWAL_SECONDS));
-        match select(storing.as_mut(), pause).await {
-            Either::Left((stored, _)) => break stored,
-            Either::Right(_) => lease::renew(ctx, &lease).await,
-        }
-    };
-    let committed = match stored {
-        Ok(Stored::Yes) => match commit_stored(ctx, &package, &offer).await {
-            Ok(Committed::Refused(reasons)) => {
-                let line = format!("pull {package}: passed on, and not kept: {reasons}");
-                ctx.host.log(&line);
-                Ok(())
-            }
-            committed => committed.map(drop),
-        },
-        Ok(Stored::DigestMismatch) => Err(failure(
-            &package,
-            "its origin sent other bytes than it has signed; nothing was stored",
-        )),
-        Err(error) => Err(error.into()),
-    };
-    lease::end_turn(ctx, &lease, committed).await
-}
-
-/// Commits a package whose bytes are stored.
-async fn commit_stored<P: Host>(
-    ctx: &Context<'_, P>,
-    package: &PulledPackage,
-    offer: &OfferedPackage,
-) -> Result<Committed, Failure> {
-    let key = zip_key(offer.sha256);
-    let look = garbage::fence(ctx).await?;
-    let Some(head) = ctx.host.archives().head(key.into()).await? else {
-        return Ok(Committed::NotStored);
-    };
-    let PulledPackage {
-        address, platform, ..
-    } = package;
-    let provider_type = address.provider.provider_type.clone();
-    let expected = ExpectedArchive {
-        key,
-        size: head.size,
-        filename: offer.filename.clone(),
-        contents: ExpectedContents::Provider(provider_type, platform.clone()),
-    };
-    let size = match archives::state(ctx, &expected, &look).await? {
-        ArchiveState::Missing => return Ok(Committed::NotStored),
-        ArchiveState::Stored { size, reasons, .. } if reasons.is_empty() => size,
-        ArchiveState::Stored { reasons, .. } => {
-            return Ok(Committed::Refused(reasons.join("; ")));
-        }
-    };
-    while let Some((release, etag)) = mirrored(ctx, package).await? {
-        let grown = match release.with_stored(&package.platform, size) {
-            Ok(Some(grown)) => grown,
-            Ok(None) => return Ok(Committed::Yes),
-            Err(reason) => return Ok(Committed::Refused(reason)),
-        };
-        let is_first = release.packages.is_empty();
-        let grown = Box::new(Release::Mirrored(grown));
-        let mut steps = vec![
-            Step::GrowRelease(grown.clone(), etag),
-            Step::MarkChanged(grown.package()),
-            Step::IndexVersion(grown.clone()),
-        ];
-        if is_first {
-            // A version without a package has no tag.
-            steps.push(Step::IndexVersions(grown.package()));
-        }
-        // A release never loses anything, so this ends.
-        if publisher::execute(ctx, steps, &look).await?.is_all() {
-            return Ok(Committed::Yes);
-        }
-    }
-    Ok(Committed::NotStored)
-}
-
-/// What became of bytes that may be stored.
-enum Committed {
-    /// They are a package of the release.
-    Yes,
-    /// There are none.
-    NotStored,
-    /// They are nothing to keep, for these reasons.
-    Refused(String),
-}
-
 /// Where a package is.
 enum FoundPackage {
     Stored(ArchiveKey),
     Offered(OfferedPackage),
-}
-
-fn zip_key(digest: terrace_base::digest::Sha256) -> ArchiveKey {
-    ArchiveKey {
-        digest,
-        kind: ArchiveKind::Archive(ArchiveFormat::Zip),
-    }
 }
 
 fn zip<S>(length: u64, stream: S) -> Reply<S> {

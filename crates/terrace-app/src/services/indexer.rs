@@ -38,7 +38,7 @@ pub(crate) async fn refresh_lists<P: Host>(
 /// Writes the indices of a version: the release may grow, and more may be said of it.
 ///
 /// # Errors
-/// As [`App::index_versions`].
+/// As [`refresh_lists`].
 pub(crate) async fn refresh_version<P: Host>(
     ctx: &Context<'_, P>,
     release: &Release,

@@ -74,7 +74,7 @@ pub(crate) async fn revision<P: Host>(
     ctx.host.facts().revision(&key).await
 }
 
-/// The same as [`App::described`], for a version whose index may not be there: KV would remember for a while that it
+/// The same as [`described`], for a version whose index may not be there: KV would remember for a while that it
 /// found nothing, in front of the readers of what is about to be written. A listing is not remembered.
 pub(crate) async fn described_if_listed<P: Host>(
     ctx: &Context<'_, P>,

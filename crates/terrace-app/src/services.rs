@@ -1,4 +1,4 @@
-//! What the registry does, in layers: each service uses those above it in this list, and none below.
+//! What the registry does, in layers of which each uses those below it: `tests/it/native/rings.rs` lists them.
 
 pub(crate) mod archives;
 pub(crate) mod audit;

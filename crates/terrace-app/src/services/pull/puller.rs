@@ -29,7 +29,7 @@ pub(crate) const NOT_NOW: &str = "its origin has failed a moment ago, or another
 /// Sees to it that what is known of a package's origin is not too old; false when it is.
 ///
 /// # Errors
-/// As [`App::seen_at_origin`].
+/// As [`seen`].
 pub(crate) async fn refresh_if_due<P: Host>(
     ctx: &Context<'_, P>,
     package: &Package,

@@ -3,7 +3,7 @@
 use crate::context::{Context, Task};
 use crate::host::Host;
 use crate::services::oci::uploads;
-use crate::services::pull::{package, puller};
+use crate::services::pull::{commit, puller};
 use crate::services::{auth, rebuild, staging};
 
 /// Does it. Nobody waits for it, so what goes wrong is only logged.
@@ -11,7 +11,7 @@ pub async fn perform<P: Host>(ctx: &Context<'_, P>, task: Task<P::Stream>) {
     let performed = match task {
         Task::Rebuild(key) => rebuild::index(ctx, &key).await,
         Task::Refresh(address) => puller::refresh_list(ctx, address).await,
-        Task::Store(pulled) => package::store(ctx, *pulled).await,
+        Task::Store(pulled) => commit::store(ctx, *pulled).await,
         Task::Revocations => auth::read_revocations(ctx).await.map(drop),
         Task::Discard(names) => uploads::discard(ctx, names).await,
         Task::Sweep => uploads::sweep(ctx).await,

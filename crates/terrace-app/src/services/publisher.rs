@@ -121,7 +121,7 @@ async fn observe<P: Host>(
     })
 }
 
-/// The same as [`App::described`] for a publish, which does without where KV cannot be asked.
+/// The same as [`releases::described`] for a publish, which does without where KV cannot be asked.
 async fn still_described<P: Host>(
     ctx: &Context<'_, P>,
     package: &Package,
