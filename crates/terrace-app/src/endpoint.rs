@@ -67,6 +67,13 @@ const OPEN: Endpoint = Endpoint {
     errors: Errors::Json,
 };
 
+/// Reads, which the read machine answers by an index.
+const READ: Endpoint = Endpoint {
+    access: Access::Readers,
+    body: Body::Ignored,
+    ..OPEN
+};
+
 /// The admin API, read.
 const ADMIN: Endpoint = Endpoint {
     access: Access::Admins,
@@ -101,6 +108,12 @@ const OCI: Endpoint = Endpoint {
     errors: Errors::Oci,
 };
 
+/// What OCI clients read.
+const OCI_READ: Endpoint = Endpoint {
+    access: Access::Readers,
+    ..OCI
+};
+
 /// What OCI clients push.
 const OCI_PUSH: Endpoint = Endpoint {
     access: Access::Publishers,
@@ -119,19 +132,19 @@ pub(crate) fn endpoint(route: &Route, method: Method) -> Endpoint {
         Route::Home
         | Route::Discovery
         | Route::Health
-        | Route::ProviderVersions(..)
+        | Route::MirrorHome
+        | Route::OriginDiscovery(..)
+        | Route::Archive(..)
+        | Route::Pull(..) => OPEN,
+        Route::ProviderVersions(..)
         | Route::ProviderVersion(..)
         | Route::ProviderDownload(..)
         | Route::ModuleVersions(..)
         | Route::ModuleDownload(..)
         | Route::ModuleNewest(..)
-        | Route::MirrorHome
         | Route::MirrorVersions(..)
         | Route::MirrorPackages(..)
-        | Route::OriginDiscovery(..)
-        | Route::OriginVersions(..)
-        | Route::Archive(..)
-        | Route::Pull(..) => OPEN,
+        | Route::OriginVersions(..) => READ,
         Route::Exchange | Route::LoginStart | Route::LoginCallback | Route::LoginConsent => {
             Endpoint {
                 errors: Errors::OAuth,
@@ -144,21 +157,16 @@ pub(crate) fn endpoint(route: &Route, method: Method) -> Endpoint {
             ..OPEN
         },
         Route::OciBase | Route::OciToken => OCI,
-        Route::OciCatalog | Route::Oci(..) => Endpoint {
-            access: Access::Readers,
+        Route::OciCatalog => Endpoint {
+            access: Access::Anyone,
             ..OCI
         },
+        Route::Oci(..) => OCI_READ,
         Route::Pushed(request) => match request.path {
-            PushedPath::Tags | PushedPath::Referrers(_) => Endpoint {
-                access: Access::Readers,
-                ..OCI
-            },
-            PushedPath::Manifest(_) => Endpoint {
+            PushedPath::Tags | PushedPath::Referrers(_) => OCI_READ,
+            PushedPath::Manifest(_) | PushedPath::Blob(_) if reads => OCI_READ,
+            PushedPath::Manifest(_) | PushedPath::Blob(_) => Endpoint {
                 is_audited: true,
-                ..OCI_PUSH
-            },
-            PushedPath::Blob(_) => Endpoint {
-                is_audited: method == Method::Delete,
                 ..OCI_PUSH
             },
             PushedPath::Uploads | PushedPath::Upload(_) => OCI_PUSH,

@@ -20,7 +20,7 @@ pub(crate) fn text<T: Serialize>(document: &T) -> Result<String, Failure> {
     text.map_err(Failure::corrupt)
 }
 
-pub(crate) fn parse_described<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
+pub(crate) fn parse_publication<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
     serde_json::from_slice(body).map_err(|error| {
         Problem::BadRequest(format!("the body is not the JSON wanted here: {error}"))
     })

@@ -1,4 +1,4 @@
-//! What every request goes through: it is authenticated, authorised and handled, what it changed is audited, and how it
+//! What every request goes through: it is authenticated, authorized and handled, what it changed is audited, and how it
 //! was answered is logged.
 
 use terrace_base::untrusted::{QUOTED_CHARS, line};
@@ -148,13 +148,13 @@ where
 {
     let endpoint = endpoint(&route, method);
     let origin = request.origin().to_owned();
-    let served = authorised(ctx, &endpoint, route, method, request).await;
+    let served = run(ctx, &endpoint, route, method, request).await;
     let reply = served.unwrap_or_else(|failure| error(ctx, endpoint.errors, &origin, failure));
     sized(reply, method)
 }
 
-/// Authenticates and authorises the caller, has the body read and the request handled, and writes the audit log.
-async fn authorised<P: Host, R>(
+/// Authenticates and authorizes the caller, has the body read and the request handled, and writes the audit log.
+async fn run<P: Host, R>(
     ctx: &Context<'_, P>,
     endpoint: &Endpoint,
     route: Route,
@@ -164,14 +164,14 @@ async fn authorised<P: Host, R>(
 where
     R: Request<Stream = P::Stream>,
 {
-    let caller = authorise(ctx, endpoint, &route, &request).await?;
+    let caller = authorize(ctx, endpoint, &route, &request).await?;
     let body = match endpoint.body {
         Body::Whole(most) => whole(&mut request, most).await?,
         Body::Ignored | Body::Handler => Vec::new(),
     };
     let change = endpoint
         .is_audited
-        .then(|| Change::new(caller.name(), &request, &body));
+        .then(|| Change::new(ctx, caller.name(), &request, &body));
     let call = Call {
         caller,
         origin: request.origin().to_owned(),
@@ -189,7 +189,7 @@ where
 ///
 /// # Errors
 /// Why it may not.
-async fn authorise<P: Host, R: Request>(
+async fn authorize<P: Host, R: Request>(
     ctx: &Context<'_, P>,
     endpoint: &Endpoint,
     route: &Route,

@@ -32,7 +32,7 @@ pub(crate) async fn provider<P: Host>(
     address: ProviderAddress,
     version: Version,
 ) -> Handled<P::Stream> {
-    let body: ProviderBody = json::parse_described(&call.body)?;
+    let body: ProviderBody = json::parse_publication(&call.body)?;
     let publication =
         ProviderPublication::parse(address, version, &body).map_err(Problem::Invalid)?;
     publish(ctx, &call, &Publication::Provider(publication)).await
@@ -51,7 +51,7 @@ pub(crate) async fn mirrored<P: Host>(
         ))
         .into());
     }
-    let body: MirrorBody = json::parse_described(&call.body)?;
+    let body: MirrorBody = json::parse_publication(&call.body)?;
     let now = ctx.host.clock().now();
     let publication =
         MirrorPublication::parse(address, version, &body, now).map_err(Problem::Invalid)?;
@@ -88,7 +88,7 @@ pub(crate) async fn module<P: Host>(
     address: ModuleAddress,
     version: Version,
 ) -> Handled<P::Stream> {
-    let body: ModuleBody = json::parse_described(&call.body)?;
+    let body: ModuleBody = json::parse_publication(&call.body)?;
     let publication =
         ModulePublication::parse(address, version, &body).map_err(Problem::Invalid)?;
     publish(ctx, &call, &Publication::Module(publication)).await

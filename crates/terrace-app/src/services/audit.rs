@@ -30,10 +30,15 @@ pub(crate) struct Change {
 
 impl Change {
     /// The one that a request makes with this body.
-    pub(crate) fn new<R: Request>(by: String, request: &R, body: &[u8]) -> Self {
+    pub(crate) fn new<P: Host, R: Request>(
+        ctx: &Context<'_, P>,
+        by: String,
+        request: &R,
+        body: &[u8],
+    ) -> Self {
         Self {
             by,
-            from: request.client_address(),
+            from: ctx.client_address.clone(),
             what: format!("{} {}", request.method(), request.path()),
             sent: (!body.is_empty()).then(|| Sha256::of(body)),
         }
