@@ -4,8 +4,7 @@ use terrace_core::api::route::Route;
 use terrace_core::auth::access::PREFIX;
 use terrace_core::http::method::Method;
 
-use crate::support::breaks::Break;
-use crate::support::breaks::When;
+use crate::support::faults::{Break, Failure, Operations, When};
 use crate::support::memory::Memory;
 use crate::support::people::LOGIN;
 use crate::support::pushed::Pushed;
@@ -481,22 +480,22 @@ fn where_nobody_can_tell_whether_a_token_is_revoked_it_opens_nothing() {
     ] {
         let elsewhere = memory.elsewhere();
         let registry = Registry::in_memory(&elsewhere, &vars);
-        elsewhere.break_at(0, Break::Outage);
+        let fault = elsewhere.break_at(0, Break::Outage);
         if vars[0].1 == "private" {
             registry.get_as(&token, path).expect(503);
         }
         registry
             .get_as(&token, "/admin/v1/namespaces/acme/keys")
             .expect(503);
-        assert!(elsewhere.repair());
+        assert!(fault.lift());
         // KV alone is not enough to stop anybody.
         let elsewhere = memory.elsewhere();
         let registry = Registry::in_memory(&elsewhere, &vars);
-        elsewhere.break_at(0, Break::Before);
+        let fault = elsewhere.break_at(0, Break::Before);
         registry
             .get_as(&token, "/admin/v1/namespaces/acme/keys")
             .expect(200);
-        assert!(elsewhere.repair());
+        assert!(fault.lift());
     }
 }
 
@@ -561,7 +560,7 @@ fn a_revocation_between_the_steps_of_a_rotation_counts() {
     let (memory, registry) = filled();
     let (id, token) = create(&registry, &["read"], None);
     let (other, other_id) = (memory.clone(), id.clone());
-    memory.before_operation(&format!("R2 put revocations/{id}"), move || {
+    memory.before(format!("R2 put revocations/{id}").as_str(), move || {
         revoke(&Registry::in_memory(&other, &[]), &other_id).expect(200);
     });
     let path = format!("/admin/v1/tokens/{id}/rotation");
@@ -660,9 +659,9 @@ fn a_revocation_that_is_broken_off_anywhere_is_finished_by_the_same_request() {
         for at in 0.. {
             let (memory, registry) = filled();
             let (id, token) = create(&registry, &["read"], None);
-            memory.fail_write(at, when);
+            let fault = memory.fail(Operations::Writes, at, when, Failure::Error);
             let first = revoke(&registry, &id).status;
-            let was_hit = memory.take_fault();
+            let was_hit = fault.lift();
             revoke(&registry, &id).expect(200);
             let private = [("TERRACE_ACCESS", "private")];
             let elsewhere = Registry::in_memory(&memory.elsewhere(), &private);
@@ -700,7 +699,7 @@ fn two_who_revoke_at_once_revoke_both() {
     let (memory, registry) = filled();
     let [first, second] = [(); 2].map(|()| create(&registry, &["read"], None));
     let (other, id) = (memory.clone(), second.0.clone());
-    memory.before_index_write(move || {
+    memory.before("KV put", move || {
         let registry = Registry::in_memory(&other, &[]);
         revoke(&registry, &id).expect(200);
     });
@@ -718,13 +717,13 @@ fn a_token_that_is_revoked_while_it_is_rotated_is_dead_at_once() {
     let (memory, registry) = filled();
     let (id, token) = create(&registry, &["admin"], None);
     let (other, revoked) = (memory.clone(), id.clone());
-    memory.before_operation("R2 put revocations/", move || {
+    let fault = memory.before("R2 put revocations/", move || {
         let registry = Registry::in_memory(&other, &[]);
         revoke(&registry, &revoked).expect(200);
     });
     let path = format!("/admin/v1/tokens/{id}/rotation");
     post(&registry, &path, &serde_json::json!({ "overlap": 600 })).expect(201);
-    assert!(!memory.is_uninterrupted());
+    assert!(fault.is_reached());
     let elsewhere = Registry::in_memory(&memory.elsewhere(), &[]);
     elsewhere.get_as(&token, "/admin/v1/tokens").expect(401);
 }

@@ -2,7 +2,7 @@
 
 use terrace_core::maintenance::audit::{AuditChain, AuditEntry, AuditFault};
 
-use crate::support::breaks::When;
+use crate::support::faults::{Failure, Operations, When};
 use crate::support::memory::Memory;
 use crate::support::people::{People, exchanged};
 use crate::support::pushed::{MANIFEST, Pushed};
@@ -161,9 +161,9 @@ fn an_entry_that_cannot_be_written_is_written_when_the_same_is_sent_again() {
         for at in 0.. {
             let (memory, registry) = start();
             let (id, _) = create(&registry, &["read"], None);
-            memory.fail_write(at, when);
+            let fault = memory.fail(Operations::Writes, at, when, Failure::Error);
             let first = revoke(&registry, &id).status;
-            let was_hit = memory.take_fault();
+            let was_hit = fault.lift();
             revoke(&registry, &id).expect(200);
             let entries = walk(&texts(&registry)).unwrap();
             assert!(entries.len() >= 2, "{when:?} {at}");
@@ -190,9 +190,9 @@ fn a_delete_of_what_is_gone_is_an_entry_so_that_none_is_lost() {
     pushed.artifact("latest", b"a layer", serde_json::json!({}));
     let before = texts(&registry).len();
     // The second write of a delete is that of its entry.
-    memory.fail_write(1, When::Before);
+    let fault = memory.fail(Operations::Writes, 1, When::Before, Failure::Error);
     registry.admin("DELETE", &key, None).expect(503);
-    assert!(memory.take_fault());
+    assert!(fault.lift());
     registry.admin("DELETE", &key, None).expect(404);
     for status in [202, 404] {
         pushed.send("DELETE", "manifests/latest").expect(status);
@@ -230,7 +230,7 @@ fn an_entry_that_is_written_while_others_are_listed_is_not_missed() {
         let (memory, registry) = start();
         create(&registry, &["read"], None);
         let other = Registry::in_memory(&memory, &[]);
-        memory.before_operation(operation, move || {
+        memory.before(operation, move || {
             create(&other, &["read"], None);
         });
         let page = registry.admin("GET", "/admin/v1/audit", None);
@@ -247,9 +247,9 @@ fn what_breaks_off_after_it_changed_something_is_an_entry() {
     module.upload(&registry);
     let before = texts(&registry).len();
     // The release is there, and what follows from it fails.
-    memory.fail_write(1, When::Before);
+    let fault = memory.fail(Operations::Writes, 1, When::Before, Failure::Error);
     module.put(&registry).expect(503);
-    assert!(memory.take_fault());
+    assert!(fault.lift());
     assert!(memory.keys().iter().any(|key| key.starts_with("releases/")));
     let entries = walk(&texts(&registry)).unwrap();
     assert_eq!(entries.len(), before + 1);
@@ -269,9 +269,9 @@ fn an_oci_change_that_breaks_off_after_it_changed_something_is_an_entry() {
             sent = sent.header("content-type", MANIFEST).body(manifest);
         }
         // The tag or the manifest has been written, and the next write fails.
-        memory.fail_write(1, When::Before);
+        let fault = memory.fail(Operations::Writes, 1, When::Before, Failure::Error);
         registry.send(&sent).expect(503);
-        assert!(memory.take_fault());
+        assert!(fault.lift());
         let entries = walk(&texts(&registry)).unwrap();
         assert_eq!(entries.len(), before + 1, "{method}");
         assert_eq!(entries[before].status, 503);
@@ -285,9 +285,11 @@ fn a_sign_in_that_breaks_off_after_it_stored_a_token_is_an_entry() {
     let people = People::new();
     let code = people.allow();
     // The token is stored, and storage does not say so.
-    people.memory.fail_write(0, When::After);
+    let fault = people
+        .memory
+        .fail(Operations::Writes, 0, When::After, Failure::Error);
     people.exchange(&exchanged(&code)).expect(503);
-    assert!(people.memory.take_fault());
+    assert!(fault.lift());
     let entries = walk(&texts(&people.registry)).unwrap();
     assert_eq!(entries.len(), 1);
     assert_eq!(entries[0].status, 503);
@@ -305,7 +307,7 @@ fn a_sign_in_that_breaks_off_after_it_stored_a_token_is_an_entry() {
 fn of_two_changes_at_once_each_has_an_entry() {
     let (memory, registry) = start();
     let other = memory.clone();
-    memory.before_commit(move || {
+    memory.before(Operations::Commits, move || {
         create(&Registry::in_memory(&other, &[]), &["read"], None);
     });
     create(&registry, &["read"], None);

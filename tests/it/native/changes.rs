@@ -6,8 +6,8 @@ use futures_util::FutureExt as _;
 use serde_json::{Value, json};
 use terrace_app::host::Clock as _;
 
-use crate::support::breaks::{Break, ways};
 use crate::support::chain;
+use crate::support::faults::Break;
 use crate::support::fixtures::{Signer, add_key, sha256};
 use crate::support::memory::Memory;
 use crate::support::pushed::{Pushed, PushedProvider};
@@ -134,9 +134,9 @@ impl Whole {
     fn breaks_well(&self, scene: &Scene, at: usize, how: Break) {
         let what = format!("{}: {} ({at}), {how:?}", scene.name, self.operations[at]);
         let memory = scene.memory.copy();
-        memory.break_at(at, how);
+        let fault = memory.break_at(at, how);
         let status = scene.run(&memory);
-        assert!(memory.repair(), "{what} was not reached");
+        assert!(fault.lift(), "{what} was not reached");
         let is = |operation| self.operations[at].starts_with(operation);
         match how {
             Break::KilledBefore | Break::KilledAfter => assert_eq!(status, None, "{what}"),
@@ -449,7 +449,7 @@ fn break_all(scenes: &[Scene]) {
         let whole = Whole::of(scene);
         assert!(!whole.operations.is_empty(), "{}", scene.name);
         for (at, operation) in whole.operations.iter().enumerate() {
-            for how in ways(operation) {
+            for how in Break::of(operation) {
                 whole.breaks_well(scene, at, *how);
                 broken += 1;
             }

@@ -20,8 +20,8 @@ use terrace_core::storage::key::FactKey;
 use terrace_core::storage::release::Release;
 
 use crate::support::chain;
-use crate::support::edge::ARRIVAL_MS;
 use crate::support::fixtures::{Signer, zip_of};
+use crate::support::memory::ARRIVAL_MS;
 use crate::support::memory::Memory;
 use crate::support::registry::{S3, Sent, TOKEN};
 use crate::support::released::Released;

@@ -10,8 +10,8 @@ use proptest::test_runner::{Config, TestRunner};
 use terrace_app::host::Clock as _;
 use terrace_core::storage::index_document::IndexDocument;
 
-use crate::support::breaks::{Break, When, ways};
 use crate::support::chain;
+use crate::support::faults::{Break, Failure, Operations, When};
 use crate::support::fixtures::{Signer, add_key};
 use crate::support::memory::Memory;
 use crate::support::registry::{S3, Sent};
@@ -122,10 +122,12 @@ impl Publish {
         Registry::in_memory(memory, self.vars)
     }
 
-    /// Does it on `memory`, broken there. The status that ends it; `None` if it is killed.
-    fn broken(&self, memory: &Memory, at: usize, how: Break) -> Option<u16> {
-        memory.break_at(at, how);
-        self.released.publish(&self.registry(memory)).now_or_never()
+    /// Does it on `memory`, broken there. Returns the status that ends it, or `None` if it is killed, and
+    /// whether it was broken.
+    fn broken(&self, memory: &Memory, at: usize, how: Break) -> (Option<u16>, bool) {
+        let fault = memory.break_at(at, how);
+        let status = self.released.publish(&self.registry(memory)).now_or_never();
+        (status, fault.lift())
     }
 
     /// Every read answers, and each of them tells the old truth or the new one: nothing is half there,
@@ -215,8 +217,8 @@ impl Publish {
     fn breaks_well(&self, at: usize, how: Break) {
         let what = format!("{} ({at}), {how:?}", self.operations[at]);
         let memory = self.memory.copy();
-        let status = self.broken(&memory, at, how);
-        assert!(memory.repair(), "{what} was not reached");
+        let (status, is_broken) = self.broken(&memory, at, how);
+        assert!(is_broken, "{what} was not reached");
         match how {
             Break::KilledBefore | Break::KilledAfter => assert_eq!(status, None, "{what}"),
             // What streams cannot be tried again but by who has the bytes.
@@ -254,15 +256,15 @@ fn a_publish_broken_at_each_operation_in_each_way_heals() {
             "a publish asks storage for something"
         );
         for (at, operation) in publish.operations.iter().enumerate() {
-            for how in ways(operation) {
+            for how in Break::of(operation) {
                 publish.breaks_well(at, *how);
                 broken += 1;
             }
         }
         // There is no operation behind the last one.
         let (memory, behind) = (publish.memory.copy(), publish.operations.len());
-        assert_eq!(publish.broken(&memory, behind, Break::Before), Some(201));
-        assert!(!memory.repair());
+        let unbroken = publish.broken(&memory, behind, Break::Before);
+        assert_eq!(unbroken, (Some(201), false));
         steps += behind;
     }
     println!("{steps} operations of publishes, broken in {broken} ways");
@@ -281,19 +283,19 @@ fn a_read_that_misses_its_index_broken_at_each_operation_tells_the_truth_or_noth
                 let memory = whole.copy();
                 memory.lose_indices();
                 memory.set_time(publish.memory.now());
-                memory.break_at(at, how);
+                let fault = memory.break_at(at, how);
                 let sent = Sent::new("GET", path);
                 let answer = publish.registry(&memory).answer(&sent).now_or_never();
-                (memory, answer)
+                (memory, answer, fault.lift())
             };
-            let (memory, _) = missing(usize::MAX, Break::Before);
+            let (memory, ..) = missing(usize::MAX, Break::Before);
             let operations = memory.operations();
             assert!(!operations.is_empty());
             for (at, operation) in operations.iter().enumerate() {
-                for how in ways(operation) {
+                for how in Break::of(operation) {
                     let what = format!("{path}: {operation} ({at}), {how:?}");
-                    let (memory, answer) = missing(at, *how);
-                    assert!(memory.repair(), "{what} was not reached");
+                    let (memory, answer, is_broken) = missing(at, *how);
+                    assert!(is_broken, "{what} was not reached");
                     if let Some(answer) = answer {
                         let is_true =
                             (answer.status, answer.text()) == (truth.status, truth.body.clone());
@@ -334,17 +336,16 @@ fn a_publish_broken_several_times_in_a_row_heals() {
             let at = usize::from(*at) % publish.operations.len();
             memory.set_time(publish.memory.now());
             publish.broken(&memory, at, *how);
-            memory.repair();
             publish.tells_the_truth(&memory.copy(), &format!("{blows:?}"));
             if *loses_indices {
                 memory.lose_indices();
                 // These mend them, as far as they get.
-                memory.break_at(at, *how);
+                let fault = memory.break_at(at, *how);
                 for path in publish.new.keys() {
                     let sent = Sent::new("GET", path);
                     publish.registry(&memory).answer(&sent).now_or_never();
                 }
-                memory.repair();
+                fault.lift();
                 publish.tells_the_truth(&memory.copy(), &format!("{blows:?}, read"));
             }
         }
@@ -361,12 +362,15 @@ fn a_publish_broken_several_times_in_a_row_heals() {
 fn every_operation_of_storage_is_one_that_can_be_broken() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let read = |path: &str| std::fs::read_to_string(root.join(path)).unwrap();
-    let (seams, memory) = (
-        read("crates/terrace-app/src/host.rs"),
-        read("tests/it/support/memory.rs"),
-    );
+    let seams = read("crates/terrace-app/src/host.rs");
     let mut methods = 0;
-    for seam in ["Facts", "Archives", "Uploads", "Indices"] {
+    for (seam, file) in [
+        ("Facts", "facts"),
+        ("Archives", "archives"),
+        ("Uploads", "uploads"),
+        ("Indices", "kv"),
+    ] {
+        let memory = read(&format!("tests/it/support/memory/{file}.rs"));
         let contract = section(&seams, &format!("pub trait {seam} {{"));
         let double = section(&memory, &format!("impl {seam} for Memory {{"));
         for method in contract.split("async fn ").skip(1) {
@@ -440,7 +444,7 @@ fn a_fact_that_cannot_be_read_is_500_and_stays_what_it_is() {
 fn keys_that_are_changed_too_often_are_changed_a_little_later() {
     let memory = Memory::new();
     let registry = Registry::in_memory(&memory, &[]);
-    memory.busy_fact_writes(3);
+    memory.fail("R2 put", 0..3, When::Before, Failure::Busy);
     add_key(&registry, "acme", Signer::usual());
     let keys = registry.admin("GET", "/admin/v1/namespaces/acme/keys", None);
     assert_eq!(keys.json()["keys"].as_array().map(Vec::len), Some(1));
@@ -455,7 +459,7 @@ fn a_read_answers_even_when_the_index_cannot_be_written() {
     let path = fixture.path();
     for path in [format!("{path}/versions"), format!("{path}/1.0.0/download")] {
         memory.lose_indices();
-        memory.fail_write(0, When::Before);
+        memory.fail(Operations::Writes, 0, When::Before, Failure::Error);
         registry.get(&path).expect(200);
     }
 }
@@ -483,7 +487,7 @@ fn a_reader_does_not_wait_for_a_list_that_is_written_too_often() {
     let fixture = ModuleFixture::of("acme", "1.0.0");
     fixture.publish(&registry);
     memory.lose_indices();
-    memory.busy_index_writes(100);
+    memory.fail("KV put", 0..100, When::Before, Failure::Busy);
     let before = memory.now();
     registry
         .get(&format!("{}/versions", fixture.path()))

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use terrace_core::limits::{GARBAGE_SECONDS, LOOK_SECONDS};
 
-use crate::support::breaks::When;
+use crate::support::faults::{Failure, Operations, When};
 use crate::support::fixtures::sha256;
 use crate::support::memory::Memory;
 use crate::support::registry::{Registry, Sent};
@@ -89,7 +89,7 @@ fn signed_documents_are_kept_too() {
     fixture.add_key(&registry);
     fixture.upload(&registry);
     // A publish that was broken off after its documents, before its commit.
-    memory.fail_write(2, When::Before);
+    memory.fail(Operations::Writes, 2, When::Before, Failure::Error);
     fixture.put(&registry).expect(503);
     let key = format!("archives/{}.SHA256SUMS", sha256(fixture.shasums.as_bytes()));
     mark(&registry, &key);
@@ -106,7 +106,7 @@ fn nothing_is_committed_to_what_is_being_removed() {
     memory.advance(GARBAGE_SECONDS);
     let body = removal(&memory, &key);
     // The removal breaks off when the mark says so and the archive is still there.
-    memory.fail_write(1, When::Before);
+    memory.fail(Operations::Writes, 1, When::Before, Failure::Error);
     post(&registry, "/admin/v1/garbage", &body).expect(503);
     assert!(memory.keys().contains(&key));
     fixture.put(&registry).expect(202);
@@ -127,9 +127,9 @@ fn a_removal_that_was_broken_off_is_taken_up_again() {
         let (memory, registry, fixture, key) = orphan();
         mark(&registry, &key);
         memory.advance(GARBAGE_SECONDS);
-        memory.fail_write(at, when);
+        let fault = memory.fail(Operations::Writes, at, when, Failure::Error);
         post(&registry, "/admin/v1/garbage", &removal(&memory, &key)).expect(503);
-        assert!(memory.take_fault());
+        assert!(fault.lift());
         memory.advance(GARBAGE_SECONDS);
         if memory.keys().iter().any(|key| key.starts_with("garbage/")) {
             let removed = garbage(&registry, &removal(&memory, &key));
@@ -149,7 +149,7 @@ fn a_publish_does_not_commit_by_what_it_has_seen_long_ago() {
     fixture.upload(&registry);
     let late = memory.clone();
     // Between the look and the commit the documents are stored.
-    memory.before_operation("R2 put archives/", move || late.advance(LOOK_SECONDS + 1));
+    memory.before("R2 put archives/", move || late.advance(LOOK_SECONDS + 1));
     let refused = fixture.put(&registry).expect(503);
     assert!(refused.errors().contains("send the same request again"));
     assert!(!memory.keys().iter().any(|key| key.starts_with("releases/")));
@@ -215,12 +215,12 @@ fn a_removal_is_taken_up_by_one_alone() {
     mark(&registry, &key);
     memory.advance(GARBAGE_SECONDS);
     let body = removal(&memory, &key);
-    memory.fail_write(1, When::Before);
+    let fault = memory.fail(Operations::Writes, 1, When::Before, Failure::Error);
     post(&registry, "/admin/v1/garbage", &body).expect(503);
-    assert!(memory.take_fault());
+    assert!(fault.lift());
     memory.advance(GARBAGE_SECONDS);
     let (other, late) = (Registry::in_memory(&memory, &[]), fixture.clone());
-    memory.before_operation("R2 delete archives/", move || {
+    memory.before("R2 delete archives/", move || {
         late.put(&other);
         late.put(&other);
     });
@@ -236,9 +236,9 @@ fn what_was_marked_anew_since_it_was_looked_at_is_not_removed() {
     memory.advance(GARBAGE_SECONDS);
     let seen = removal(&memory, &key);
     // It is kept for a publish that did not come to its end, and marked again.
-    memory.fail_write(1, When::Before);
+    let fault = memory.fail(Operations::Writes, 1, When::Before, Failure::Error);
     fixture.put(&registry);
-    memory.take_fault();
+    fault.lift();
     memory.advance(GARBAGE_SECONDS);
     mark(&registry, &key);
     memory.advance(GARBAGE_SECONDS);

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use terrace_core::limits::{LOGIN_CODE_SECONDS, SIGN_IN_SECONDS};
 
 use crate::support::Registry;
-use crate::support::breaks::When;
+use crate::support::faults::{Failure, Operations, When};
 use crate::support::memory::Memory;
 use crate::support::people::{
     CLIENT, ISSUER, LOGIN, People, answer, encoded, exchanged, hidden, opened, opened_with,
@@ -747,7 +747,9 @@ fn storage_that_fails_gives_no_token_and_says_so() {
     for when in [When::Before, When::After] {
         let people = People::new();
         let code = people.allow();
-        people.memory.fail_write(0, when);
+        people
+            .memory
+            .fail(Operations::Writes, 0, when, Failure::Error);
         let response = people.exchange(&exchanged(&code)).expect(503);
         assert_eq!(response.json()["error"], "temporarily_unavailable");
         // What cannot be known to be unused is not given out.

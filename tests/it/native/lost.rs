@@ -151,11 +151,11 @@ fn a_version_that_is_published_meanwhile_is_not_taken_for_lost() {
     let (first, second) = (module("first"), module("second"));
     first.upload(&registry);
     let other = Registry::in_memory(&memory, &[]);
-    memory.before_operation(&format!("KV list {MODULE_INDEX}"), move || {
+    let fault = memory.before(format!("KV list {MODULE_INDEX}").as_str(), move || {
         first.put(&other).expect(201);
     });
     let told = second.put(&registry).expect(409).errors();
-    assert!(!memory.is_uninterrupted(), "somebody was in between");
+    assert!(fault.is_reached(), "somebody was in between");
     assert!(
         told.contains("already published") && !told.contains(LOST),
         "{told}"

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::support::breaks::Break;
+use crate::support::faults::Break;
 use crate::support::memory::Memory;
 use crate::support::registry::{Response, Sent};
 use crate::support::{MirrorFixture, ModuleFixture, ProviderFixture, Registry, tokens};
@@ -180,9 +180,9 @@ fn health_tells_which_does_not_answer() {
         (1, Break::Before, "ok", "does not answer"),
         (0, Break::Outage, "does not answer", "does not answer"),
     ] {
-        memory.break_at(at, how);
+        let fault = memory.break_at(at, how);
         let told = registry.get("/healthz").expect(503).json();
         assert_eq!((&told["kv"], &told["r2"]), (&kv.into(), &r2.into()));
-        assert!(memory.repair());
+        assert!(fault.lift());
     }
 }

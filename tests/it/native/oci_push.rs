@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::support::Registry;
-use crate::support::breaks::When;
+use crate::support::faults::{Failure, Operations, When};
 use crate::support::memory::Memory;
 use crate::support::pushed::{MANIFEST, Pushed, PushedProvider, code, digest};
 use crate::support::registry::{Sent, TOKEN};
@@ -42,9 +42,9 @@ pub(super) fn break_everywhere<T>(
         for at in 0.. {
             let (memory, registry) = in_memory();
             let prepared = prepare(&registry);
-            memory.fail_write(at, when);
+            let fault = memory.fail(Operations::Writes, at, when, Failure::Error);
             let status = act(&registry, &prepared);
-            if !memory.take_fault() {
+            if !fault.lift() {
                 assert!(at >= at_least, "only {at} writes were broken");
                 break;
             }
@@ -324,15 +324,15 @@ fn a_blob_whose_key_is_busy_is_there_already() {
     };
     let (_, publisher) = tokens::create(&registry, &["publish:team"], None);
     for bytes in [&b"{}"[..], b"bytes"] {
-        memory.busy_blob_writes(1);
+        memory.fail("R2 put oci/blobs/", 0, When::Before, Failure::Busy);
         assert_eq!(send(bytes, TOKEN), 503, "nobody has stored it yet");
         pushed.blob(bytes);
     }
-    memory.busy_blob_writes(1);
+    memory.fail("R2 put oci/blobs/", 0, When::Before, Failure::Busy);
     assert_eq!(send(b"{}", &publisher), 201, "it is no secret");
-    memory.busy_blob_writes(1);
+    memory.fail("R2 put oci/blobs/", 0, When::Before, Failure::Busy);
     assert_eq!(send(b"bytes", &publisher), 503, "it may be one");
-    memory.busy_blob_writes(1);
+    memory.fail("R2 put oci/blobs/", 0, When::Before, Failure::Busy);
     assert_eq!(send(b"bytes", TOKEN), 201);
 }
 
@@ -470,8 +470,8 @@ fn too_many_writes_to_one_key_are_waited_for() {
     let (memory, registry) = in_memory();
     let pushed = Pushed::of(&registry, NAME);
     let text = pushed.artifact("latest", b"layer", json!({}));
-    memory.busy_fact_writes(3);
-    memory.busy_index_writes(3);
+    memory.fail("R2 put", 0..3, When::Before, Failure::Busy);
+    memory.fail("KV put", 0..3, When::Before, Failure::Busy);
     pushed.put_manifest("other", MANIFEST, &text).expect(201);
     assert_eq!(pushed.tags(), ["latest", "other"]);
 }
@@ -544,11 +544,11 @@ fn zips_that_others_store_at_the_same_time_are_there() {
         memory.remove_object(key);
     }
     let other = memory.clone();
-    memory.before_operation("R2 open oci/blobs/", move || {
+    memory.before("R2 open oci/blobs/", move || {
         for (key, bytes) in archives.iter().zip(&bytes) {
             other.put_object(key, bytes);
         }
-        other.busy_blob_writes(1);
+        other.fail("R2 put archives/", 0, When::Before, Failure::Busy);
     });
     provider.tag(&registry, "1.0.1", &index).expect(201);
 }

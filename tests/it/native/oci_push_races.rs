@@ -4,16 +4,17 @@ use serde_json::json;
 
 use super::oci_push::{NAME, in_memory, paths};
 use crate::support::Registry;
+use crate::support::faults::Fault;
 use crate::support::memory::Memory;
 use crate::support::pushed::{MANIFEST, Pushed, code, digest};
 
 /// Lets somebody else do something before the next operation that begins like this.
-fn meanwhile(memory: &Memory, operation: &str, act: impl FnOnce(&Pushed<'_>) + 'static) {
+fn meanwhile(memory: &Memory, operation: &str, act: impl FnOnce(&Pushed<'_>) + 'static) -> Fault {
     let other = memory.clone();
-    memory.before_operation(operation, move || {
+    memory.before(operation, move || {
         let registry = Registry::in_memory(&other, &[]);
         act(&Pushed::of(&registry, NAME));
-    });
+    })
 }
 
 fn manifest_path(text: &str) -> String {
@@ -31,7 +32,7 @@ fn of_two_who_push_one_tag_at_once_the_later_fact_is_read() {
     );
     for (mine, other) in [(&first, &second), (&second, &first)] {
         let (memory_of_other, other_text) = (memory.clone(), other.clone());
-        memory.before_index_write(move || {
+        memory.before("KV put", move || {
             let registry = Registry::in_memory(&memory_of_other, &[]);
             let pushed = Pushed::of(&registry, NAME);
             pushed
@@ -52,7 +53,7 @@ fn of_two_who_push_two_tags_at_once_both_are_listed() {
     let pushed = Pushed::of(&registry, NAME);
     let text = pushed.artifact("first", b"layer", json!({}));
     let (memory_of_other, other_text) = (memory.clone(), text.clone());
-    memory.before_index_write(move || {
+    memory.before("KV put", move || {
         let registry = Registry::in_memory(&memory_of_other, &[]);
         let pushed = Pushed::of(&registry, NAME);
         pushed
@@ -80,7 +81,7 @@ fn what_is_deleted_while_a_reader_mends_stays_deleted() {
         pushed.artifact("latest", b"layer", json!({}));
         memory.lose_indices();
         let (memory_of_other, path) = (memory.clone(), deleted.clone());
-        memory.before_index_write(move || {
+        memory.before("KV put", move || {
             let registry = Registry::in_memory(&memory_of_other, &[]);
             Pushed::of(&registry, NAME)
                 .send("DELETE", &path)
@@ -134,7 +135,7 @@ fn an_upload_that_is_completed_twice_at_once_is_complete() {
     registry.send(&patch).expect(202);
     let put = format!("{location}?digest={}", digest(b"bytes"));
     let (memory_of_other, path) = (memory.clone(), put.clone());
-    memory.before_operation("R2 open oci/uploads/", move || {
+    memory.before("R2 open oci/uploads/", move || {
         let registry = Registry::in_memory(&memory_of_other, &[]);
         let put = Pushed::of(&registry, NAME).request("PUT", &path).body(b"");
         registry.send(&put).expect(201);
@@ -150,11 +151,11 @@ fn a_tag_that_goes_with_its_manifest_while_another_is_pushed_is_not_listed() {
     let pushed = Pushed::of(&registry, NAME);
     let gone = pushed.artifact("gone", b"gone", json!({}));
     let text = pushed.artifact("first", b"layer", json!({}));
-    meanwhile(&memory, "KV put oci/team/app:tags", move |pushed| {
+    let fault = meanwhile(&memory, "KV put oci/team/app:tags", move |pushed| {
         pushed.send("DELETE", &manifest_path(&gone)).expect(202);
     });
     pushed.put_manifest("second", MANIFEST, &text).expect(201);
-    assert!(!memory.is_uninterrupted());
+    assert!(fault.is_reached());
     assert_eq!(pushed.tags(), ["first", "second"]);
 }
 
@@ -166,11 +167,11 @@ fn a_tag_that_moves_while_its_old_manifest_is_deleted_is_kept() {
         let old = pushed.artifact("latest", b"old", json!({}));
         let new = pushed.artifact("other", b"new", json!({}));
         let text = new.clone();
-        meanwhile(&memory, at, move |pushed| {
+        let fault = meanwhile(&memory, at, move |pushed| {
             pushed.put_manifest("latest", MANIFEST, &text).expect(201);
         });
         pushed.send("DELETE", &manifest_path(&old)).expect(202);
-        assert!(!memory.is_uninterrupted(), "{at}");
+        assert!(fault.is_reached(), "{at}");
         pushed.get(&manifest_path(&old)).expect(404);
         let latest = || pushed.get("manifests/latest").expect(200).text();
         assert_eq!(latest(), new);
@@ -210,19 +211,21 @@ fn a_manifest_that_is_deleted_while_it_is_pushed_is_there_or_is_not() {
         });
         let text = pushed.artifact("latest", b"other", json!({ "subject": subject }));
         let own = manifest_path(&text);
-        if interrupts_push {
+        let fault = if interrupts_push {
             let path = own.clone();
-            meanwhile(&memory, at, move |pushed| {
+            let fault = meanwhile(&memory, at, move |pushed| {
                 pushed.send("DELETE", &path).expect(202);
             });
             pushed.put_manifest("latest", MANIFEST, &text).expect(201);
+            fault
         } else {
             let text = text.clone();
-            meanwhile(&memory, at, move |pushed| {
+            let fault = meanwhile(&memory, at, move |pushed| {
                 pushed.put_manifest("latest", MANIFEST, &text).expect(201);
             });
             pushed.send("DELETE", &own).expect(202);
-        }
+            fault
+        };
         let seen = || {
             let referrers = format!("referrers/{}", subject["digest"].as_str().unwrap());
             [
@@ -235,7 +238,7 @@ fn a_manifest_that_is_deleted_while_it_is_pushed_is_there_or_is_not() {
                     .contains(&digest(text.as_bytes())),
             ]
         };
-        assert!(!memory.is_uninterrupted(), "{at}");
+        assert!(fault.is_reached(), "{at}");
         let found = seen();
         assert_eq!(found, [found[0]; 4], "{at}");
         memory.lose_indices();

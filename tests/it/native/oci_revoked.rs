@@ -143,7 +143,7 @@ fn bytes_of_two_versions_that_are_revoked_at_once_are_gone() {
     let (memory, registry) = in_memory();
     let blob = with_same_bytes(&registry, &["1.0.0", "1.1.0"]);
     let other = memory.clone();
-    memory.before_index_write(move || {
+    memory.before("KV put", move || {
         let registry = Registry::in_memory(&other, &[]);
         say_of_module(&registry, "1.1.0", "revoked");
     });

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use serde_json::Value;
 use terrace_core::limits::{PULL_ABSENCE_SECONDS, PULL_CHECK_SECONDS, PULL_STALE_SECONDS};
 
-use crate::support::breaks::When;
+use crate::support::faults::{Failure, Operations, When};
 use crate::support::fixtures::{Signer, add_key, sha256, zip_of};
 use crate::support::memory::Memory;
 use crate::support::pushed::{Pushed, PushedProvider};
@@ -412,7 +412,7 @@ fn an_origin_that_fails_at_once_is_left_alone_too() {
     let fixture = pulling.publish(&ProviderFixture::new("1.0.0"));
     let memory = pulling.memory.clone();
     pulling.memory.connect(move |_| {
-        memory.busy_fact_writes(1);
+        memory.fail("R2 put", 0, When::Before, Failure::Busy);
         None
     });
     pulling.registry.get(&fixture.index()).expect(502);
@@ -696,7 +696,9 @@ fn a_pull_that_is_broken_at_any_write_is_finished_by_the_next() {
         for when in [When::Before, When::After] {
             let pulling = Pulling::new();
             let fixture = pulling.publish(&ProviderFixture::new("1.0.0"));
-            pulling.memory.fail_write(at, when);
+            let fault = pulling
+                .memory
+                .fail(Operations::Writes, at, when, Failure::Error);
             let pull = || -> Option<()> {
                 let ok = |response: Response| (response.status < 400).then_some(response);
                 ok(pulling.registry.get(&fixture.index()))?;
@@ -707,7 +709,7 @@ fn a_pull_that_is_broken_at_any_write_is_finished_by_the_next() {
                 Some(())
             };
             let broken = pull();
-            if !pulling.memory.take_fault() {
+            if !fault.lift() {
                 assert!(broken.is_some());
                 assert!(at > 10, "only {at} writes?");
                 return;
@@ -812,7 +814,9 @@ fn a_provider_that_fails_stands_in_no_other_ones_way() {
 fn the_answer_waits_for_no_index() {
     let pulling = Pulling::new();
     let fixture = pulling.publish(&ProviderFixture::new("1.0.0"));
-    pulling.memory.busy_index_writes(35);
+    pulling
+        .memory
+        .fail("KV put", 0..35, When::Before, Failure::Busy);
     pulling.archives(&fixture);
 }
 
@@ -1001,7 +1005,7 @@ fn what_was_seen_is_written_when_its_key_is_written_too_often() {
     let memory = pulling.memory.clone();
     let busy = move |url: &str, response: Response| {
         if url.ends_with("/versions") {
-            memory.busy_fact_writes(1);
+            memory.fail("R2 put", 0, When::Before, Failure::Busy);
         }
         response
     };

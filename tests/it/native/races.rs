@@ -1,13 +1,17 @@
 //! Two publishers at once, at the moments where it matters.
 
+use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
 
 use terrace_app::host::Clock as _;
 
-use crate::support::breaks::When;
+use crate::support::faults::{Failure, Fault, Operations, When};
 use crate::support::fixtures::{Signer, zip_of};
 use crate::support::memory::Memory;
 use crate::support::{MirrorFixture, ModuleFixture, ProviderFixture, Registry};
+
+/// How the operations that list the releases of a module begin.
+const LIST: &str = "R2 list releases/modules/acme/";
 
 fn versions(registry: &Registry, fixture: &ModuleFixture) -> Vec<String> {
     let json = registry
@@ -23,9 +27,8 @@ fn versions(registry: &Registry, fixture: &ModuleFixture) -> Vec<String> {
 
 /// Runs `action` when a reader's answer has been given and its list is being made anew: the first
 /// listing is for the answer.
-fn while_mending(memory: &Memory, action: impl FnOnce() + 'static) {
-    let again = memory.clone();
-    memory.after_list(move || again.after_list(action));
+fn while_mending(memory: &Memory, action: impl FnOnce() + 'static) -> Fault {
+    memory.run(LIST, 1, When::After, action)
 }
 
 /// The other publisher commits, lists and writes its list between this one's listing and writing,
@@ -42,7 +45,7 @@ fn a_version_committed_while_another_is_being_listed_is_not_lost() {
     theirs.upload(&registry);
     let other = Registry::in_memory(&memory, &[]);
     let late = theirs.clone();
-    memory.after_list(move || {
+    memory.run(LIST, 0, When::After, move || {
         late.put(&other).expect(201);
     });
     ours.put(&registry).expect(201);
@@ -67,12 +70,15 @@ fn a_reader_whose_write_seems_to_have_failed_does_not_unlist_what_was_published_
         second.clone(),
         memory.clone(),
     );
+    let fault = Rc::new(OnceCell::new());
+    let added = Rc::clone(&fault);
     while_mending(&memory, move || {
         late.put(&other).expect(201);
-        faults.fail_write(0, When::After);
+        let fault = faults.fail(Operations::Writes, 0, When::After, Failure::Error);
+        added.set(fault).unwrap();
     });
     versions(&registry, &first);
-    assert!(memory.take_fault());
+    assert!(fault.get().unwrap().is_reached());
     assert_eq!(versions(&registry, &first), ["1.0.0", "1.1.0"]);
 }
 
@@ -92,13 +98,16 @@ fn a_reader_has_its_answer_whatever_becomes_of_the_list() {
         second.clone(),
         memory.clone(),
     );
+    let fault = Rc::new(OnceCell::new());
+    let added = Rc::clone(&fault);
     while_mending(&memory, move || {
         late.put(&other).expect(201);
         // The reader's first write works, the one that would mend it does not.
-        faults.fail_write(1, When::Before);
+        let fault = faults.fail(Operations::Writes, 1, When::Before, Failure::Error);
+        added.set(fault).unwrap();
     });
     versions(&registry, &first);
-    assert!(memory.take_fault());
+    assert!(fault.get().unwrap().is_reached());
 }
 
 #[test]
@@ -107,7 +116,7 @@ fn a_list_that_can_never_be_written_is_given_up_within_half_a_minute() {
     let registry = Registry::in_memory(&memory, &[]);
     let fixture = ModuleFixture::of("acme", "1.0.0");
     fixture.upload(&registry);
-    memory.busy_index_writes(usize::MAX);
+    memory.fail("KV put", 0.., When::Before, Failure::Busy);
     let before = memory.now().0;
     fixture.put(&registry).expect(503);
     assert!(memory.now().0 - before <= 45, "{}", memory.now().0 - before);
@@ -153,13 +162,7 @@ fn a_reader_who_writes_some_of_the_lists_only_looks_again_too() {
     );
     while_mending(&memory, move || {
         late.put(&other).expect(201);
-        let again = busy.clone();
-        busy.before_index_write(move || {
-            again.before_index_write({
-                let busy = again.clone();
-                move || busy.busy_index_writes(1)
-            })
-        });
+        busy.fail("KV put", 1, When::Before, Failure::Busy);
     });
     versions(&registry, &first);
     assert_eq!(versions(&registry, &first), ["1.0.0", "1.1.0"]);
@@ -171,13 +174,15 @@ fn two_publishers_of_one_version_with_the_same_bytes_are_both_right() {
     let registry = Registry::in_memory(&memory, &[]);
     let fixture = ModuleFixture::of("acme", "1.0.0");
     fixture.upload(&registry);
-    let statuses = Rc::new(std::cell::RefCell::new(Vec::new()));
+    let statuses = Rc::new(RefCell::new(Vec::new()));
     let (other, same, seen) = (
         Registry::in_memory(&memory, &[]),
         fixture.clone(),
         Rc::clone(&statuses),
     );
-    memory.before_commit(move || seen.borrow_mut().push(same.put(&other).status));
+    memory.before(Operations::Commits, move || {
+        seen.borrow_mut().push(same.put(&other).status)
+    });
     let ours = fixture.put(&registry).status;
     assert_eq!(
         (statuses.borrow().as_slice(), ours),
@@ -197,7 +202,7 @@ fn of_two_publishers_of_one_version_with_other_bytes_one_wins() {
     ours.upload(&registry);
     theirs.upload(&registry);
     let (other, late) = (Registry::in_memory(&memory, &[]), theirs.clone());
-    memory.before_commit(move || {
+    memory.before(Operations::Commits, move || {
         late.put(&other).expect(201);
     });
     ours.put(&registry).expect(409);
@@ -210,7 +215,7 @@ fn a_list_that_is_written_too_often_is_written_a_second_later() {
     let registry = Registry::in_memory(&memory, &[]);
     let fixture = ModuleFixture::of("acme", "1.0.0");
     fixture.upload(&registry);
-    memory.busy_index_writes(5);
+    memory.fail("KV put", 0..5, When::Before, Failure::Busy);
     fixture.put(&registry).expect(201);
     assert_eq!(versions(&registry, &fixture), ["1.0.0"]);
 }
@@ -274,7 +279,9 @@ fn platforms_that_two_add_at_once_are_both_there() {
     for signed in [true, false] {
         let growers = Growers::new(signed);
         let theirs = growers.fixture.clone().only("arm64");
-        growers.memory.before_commit(growers.other(theirs));
+        growers
+            .memory
+            .before(Operations::Commits, growers.other(theirs));
         let ours = growers.fixture.clone().only("amd64");
         ours.put(&growers.registry).expect(201);
         let all = ["linux_386", "linux_amd64", "linux_arm64"];
@@ -288,7 +295,7 @@ fn platforms_that_two_add_at_once_are_both_there() {
 fn a_platform_that_is_added_while_another_is_being_indexed_is_not_unlisted() {
     let growers = Growers::new(true);
     let theirs = growers.fixture.clone().only("arm64");
-    growers.memory.before_index_write(growers.other(theirs));
+    growers.memory.before("KV put", growers.other(theirs));
     let ours = growers.fixture.clone().only("amd64");
     ours.put(&growers.registry).expect(201);
     let all = ["linux_386", "linux_amd64", "linux_arm64"];
@@ -301,7 +308,9 @@ fn an_unsigned_platform_that_comes_while_a_signature_is_being_added_is_409() {
     let growers = Growers::new(false);
     let mut theirs = growers.fixture.clone().only("arm64");
     theirs.signed = true;
-    growers.memory.before_commit(growers.other(theirs));
+    growers
+        .memory
+        .before(Operations::Commits, growers.other(theirs));
     let ours = growers.fixture.clone().only("amd64");
     let refused = ours.put(&growers.registry).expect(409).errors();
     assert!(refused.contains("terrace mirror add"), "{refused}");

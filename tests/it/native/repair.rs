@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 use terrace_core::storage::index_document::IndexDocument;
 
-use crate::support::breaks::{Break, When};
 use crate::support::everything::fill;
+use crate::support::faults::{Break, Failure, Operations, When};
 use crate::support::fixtures::Signer;
 use crate::support::memory::Memory;
 use crate::support::pushed::Pushed;
@@ -244,9 +244,9 @@ fn a_write_that_fails_is_told_and_made_up_for() {
     for when in [When::Before, When::After] {
         for at in 0..whole.len() {
             memory.lose_indices();
-            memory.fail_write(at, when);
+            let fault = memory.fail(Operations::Writes, at, when, Failure::Error);
             let (told, _) = reindex(&registry, None);
-            assert!(memory.take_fault(), "{at}");
+            assert!(fault.lift(), "{at}");
             assert_eq!(told["failed"].len(), 1, "{at} {told:?}");
             reindex(&registry, None);
             assert_eq!(documents(&memory), whole, "{at} {when:?}");
@@ -303,7 +303,7 @@ fn of_two_at_once_one_does_nothing() {
     // Somebody else takes the turn between the look and the write.
     memory.remove_object("repair/cursor");
     let other = Registry::in_memory(&memory, &[]);
-    memory.before_commit(move || other.reconcile());
+    memory.before(Operations::Commits, move || other.reconcile());
     registry.reconcile();
     assert!(memory.log().last().unwrap().contains("another is at it"));
     assert!(!memory.indices().is_empty());
@@ -350,14 +350,15 @@ fn what_is_committed_meanwhile_is_listed() {
     memory.lose_indices();
     let other = Registry::in_memory(&memory, &[]);
     let late = second.clone();
-    let again = memory.clone();
     // The first listing finds out that something is wrong; the second is for what is written.
-    memory.after_list(move || {
-        again.after_list(move || {
-            late.put(&other).expect(201);
-        });
-    });
+    let fault = memory.run(
+        "R2 list releases/modules/acme/",
+        1,
+        When::After,
+        move || drop(late.put(&other).expect(201)),
+    );
     registry.reconcile();
+    assert!(fault.is_reached());
     let list = &memory.indices()["modules/acme/vpc/aws/versions"];
     assert!(list.contains("1.1.0"), "{list}");
 }
@@ -382,13 +383,14 @@ fn an_index_is_not_removed_whose_fact_has_come_meanwhile() {
     let other = Registry::in_memory(&memory, &[]);
     let late = second.clone();
     // Of the listings of releases the walk over the facts makes one, which finds nothing wrong.
-    let again = memory.clone();
-    memory.after_list(move || {
-        again.after_list(move || {
-            late.put(&other).expect(201);
-        });
-    });
+    let fault = memory.run(
+        "R2 list releases/providers/hosted/acme/",
+        1,
+        When::After,
+        move || drop(late.put(&other).expect(201)),
+    );
     reindex(&registry, None);
+    assert!(fault.is_reached());
     let documents = memory.indices();
     assert!(documents[key].contains("sha256"), "{}", documents[key]);
 }
@@ -401,14 +403,12 @@ fn an_index_is_not_removed_whose_fact_has_come_since_the_releases_were_listed() 
     let other = Registry::in_memory(&memory, &[]);
     let again = memory.clone();
     // The first page of keys is that of the walk over indices.
-    memory.before_operation("KV list", move || {
-        again.clone().before_operation("KV list", move || {
-            second.put(&other).expect(201);
-            again.forget_operations();
-        });
+    let fault = memory.run("KV list", 1, When::Before, move || {
+        second.put(&other).expect(201);
+        again.forget_operations();
     });
     let (told, _) = reindex(&registry, None);
-    assert!(!memory.is_uninterrupted());
+    assert!(fault.is_reached());
     assert_eq!(told["removed"], [""; 0]);
     let listings = memory.operations();
     let releases = "R2 list releases/providers/hosted/acme/widget/";
@@ -494,7 +494,7 @@ fn what_was_said_and_broken_off_before_its_indices_is_made_up_for() {
             reindex(&registry, None);
             let before = documents(&memory);
             // The fact is written, and nothing else.
-            memory.fail_write(0, When::After);
+            memory.fail(Operations::Writes, 0, When::After, Failure::Error);
             say(&registry, path, state).expect(503);
             assert_eq!(documents(&memory), before, "{path}");
             reindex(&registry, None);
@@ -514,7 +514,7 @@ fn what_is_revoked_meanwhile_is_not_brought_back() {
     ModuleFixture::of("acme", "1.0.0").publish(&registry);
     memory.lose_indices();
     let other = Registry::in_memory(&memory, &[]);
-    memory.before_index_write(move || {
+    memory.before("KV put", move || {
         say(
             &other,
             "/admin/v1/modules/acme/vpc/aws/1.0.0/standing",
@@ -569,12 +569,9 @@ fn what_cannot_be_removed_does_not_stop_the_cron() {
     memory.advance(200_000);
     let told = || memory.log().join("\n");
     for _ in 0..40 {
-        let failing = memory.clone();
-        memory.before_operation("R2 delete incoming/", move || {
-            failing.fail_write(0, When::Before);
-        });
+        let fault = memory.fail("R2 delete incoming/", 0, When::Before, Failure::Error);
         registry.reconcile();
-        memory.take_fault();
+        fault.lift();
         if told().contains(&name) {
             break;
         }
@@ -614,9 +611,9 @@ fn a_walk_that_breaks_at_any_operation_ends_with_the_same_indices() {
     for (at, how) in (0..operations).step_by(2).zip(ways.into_iter().cycle()) {
         let memory = memory.copy();
         let registry = Registry::in_memory(&memory, &vars);
-        memory.break_at(at, how);
+        let fault = memory.break_at(at, how);
         registry.reconcile();
-        broken += usize::from(memory.repair());
+        broken += usize::from(fault.lift());
         let ended = || {
             memory
                 .log()

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::support::breaks::When;
+use crate::support::faults::{Failure, Operations, When};
 use crate::support::fixtures::{Signer, sha256, zip_of};
 use crate::support::memory::Memory;
 use crate::support::pushed::{Pushed, PushedProvider};
@@ -47,9 +47,9 @@ fn a_statement_that_is_broken_off_anywhere_is_finished_by_the_same_request() {
             for at in 0.. {
                 let (memory, registry, fixture) = published();
                 say(&registry, &fixture, "1.0.0", from).expect(200);
-                memory.fail_write(at, when);
+                let fault = memory.fail(Operations::Writes, at, when, Failure::Error);
                 let first = say(&registry, &fixture, "1.0.0", to).status;
-                let was_hit = memory.take_fault();
+                let was_hit = fault.lift();
                 assert_eq!(first, if was_hit { 503 } else { 200 }, "{to} {when:?} {at}");
                 say(&registry, &fixture, "1.0.0", to).expect(200);
                 assert_eq!(seen(&registry, &fixture), wanted, "{to} {when:?} {at}");
@@ -69,7 +69,7 @@ fn a_reader_that_mends_an_index_does_not_bring_back_what_is_revoked_meanwhile() 
     let (memory, registry, fixture) = published();
     memory.lose_indices();
     let (other, address) = (memory.clone(), fixture.address.clone());
-    memory.before_index_write(move || {
+    memory.before("KV put", move || {
         let registry = Registry::in_memory(&other, &[]);
         let body = json!({ "state": "revoked", "reason": "a test" }).to_string();
         let path = format!("/admin/v1/modules/{address}/1.0.0/standing");
@@ -88,7 +88,7 @@ fn a_reader_that_mends_an_index_does_not_bring_back_what_is_revoked_meanwhile() 
 fn of_two_who_say_something_at_once_both_are_heard() {
     let (memory, registry, fixture) = published();
     let (other, address) = (memory.clone(), fixture.address.clone());
-    memory.before_commit(move || {
+    memory.before(Operations::Commits, move || {
         let registry = Registry::in_memory(&other, &[]);
         let body = json!({ "state": "revoked", "reason": "a test" }).to_string();
         let path = format!("/admin/v1/modules/{address}/1.1.0/standing");

@@ -1,8 +1,7 @@
-pub mod breaks;
 pub mod chain;
-pub mod edge;
 pub mod entry;
 pub mod everything;
+pub mod faults;
 pub mod fixtures;
 pub mod issuer;
 pub mod memory;

@@ -1,6 +1,6 @@
-//! Indices by KV's own rules (<https://developers.cloudflare.com/kv/concepts/how-kv-works/>): a key takes
-//! one write a second, each location keeps what it has read, that there was nothing included, and what
-//! is written arrives elsewhere within a minute, in any order.
+//! KV as its locations see it (<https://developers.cloudflare.com/kv/concepts/how-kv-works/>): a key takes
+//! one write a second, each location keeps what it has read, a missing value included, and a write
+//! arrives elsewhere within a minute, in any order.
 
 use std::collections::BTreeMap;
 
@@ -9,9 +9,9 @@ use rand::{Rng as _, SeedableRng as _};
 use terrace_app::host::StoreError;
 use terrace_core::storage::index_document::IndexDocument;
 
-use super::breaks::Break;
+use crate::support::faults::Break;
 
-/// How long a write may take until it is seen wherever nothing is kept.
+/// How long a write may take to arrive at a location that keeps no value of its key.
 pub const ARRIVAL_MS: u64 = 60_000;
 
 /// How often a key may be written.
@@ -20,7 +20,9 @@ const INTERVAL_MS: u64 = 1_000;
 /// KV as its locations see it.
 #[derive(Debug)]
 pub struct Edge {
-    rng: StdRng,
+    /// Decides which writes have arrived and which operations break. Without it every write arrives at
+    /// once, and only what was read is kept.
+    rng: Option<StdRng>,
     /// Every write of each key, in the order in which they count: the last one wins in the end.
     writes: BTreeMap<String, Vec<Write>>,
     kept: BTreeMap<(usize, String), Kept>,
@@ -33,7 +35,7 @@ struct Write {
     document: Option<IndexDocument>,
 }
 
-/// What a location has read.
+/// A value that a location has read.
 #[derive(Debug)]
 struct Kept {
     at_ms: u64,
@@ -41,7 +43,7 @@ struct Kept {
     document: Option<IndexDocument>,
 }
 
-/// Who reads.
+/// A location that reads, and how fresh the value must be.
 #[derive(Debug, Clone, Copy)]
 pub struct Reader {
     pub location: usize,
@@ -49,16 +51,25 @@ pub struct Reader {
 }
 
 impl Edge {
-    pub fn new(seed: u64) -> Self {
+    /// All rules, where the seed decides what may be seen.
+    pub fn with_rules(seed: u64) -> Self {
         Self {
-            rng: StdRng::seed_from_u64(seed),
+            rng: Some(StdRng::seed_from_u64(seed)),
+            ..Self::keeping()
+        }
+    }
+
+    /// Only the rule that a location keeps what it has read.
+    pub fn keeping() -> Self {
+        Self {
+            rng: None,
             writes: BTreeMap::new(),
             kept: BTreeMap::new(),
             refused: 0,
         }
     }
 
-    /// What becomes of an operation of which so many in a thousand break.
+    /// Draws whether an operation breaks, of which so many in a thousand do, and how.
     pub fn accident(&mut self, per_mille: u32, is_write: bool) -> Option<Break> {
         // No key is written too often but by the rules.
         let ways: &[Break] = match is_write {
@@ -70,16 +81,18 @@ impl Edge {
             ],
             false => &[Break::Before, Break::KilledBefore],
         };
-        let is_broken = self.rng.gen_ratio(per_mille, 1_000);
-        is_broken.then(|| ways[self.rng.gen_range(0..ways.len())])
+        let rng = self.rng.as_mut()?;
+        let is_broken = rng.gen_ratio(per_mille, 1_000);
+        is_broken.then(|| ways[rng.gen_range(0..ways.len())])
     }
 
-    /// How many turns an operation takes.
+    /// Draws how many turns an operation takes.
     pub fn turns(&mut self) -> u32 {
-        self.rng.gen_range(1..=3)
+        let turns = |rng: &mut StdRng| rng.gen_range(1..=3);
+        self.rng.as_mut().map_or(1, turns)
     }
 
-    /// How many writes were refused.
+    /// Returns how many writes were refused.
     pub fn refused(&self) -> usize {
         self.refused
     }
@@ -91,7 +104,8 @@ impl Edge {
         written_ms: Option<u64>,
         now_ms: u64,
     ) -> Result<(), StoreError> {
-        if written_ms.is_some_and(|written_ms| now_ms < written_ms + INTERVAL_MS) {
+        let is_too_early = |written_ms| now_ms < written_ms + INTERVAL_MS;
+        if self.rng.is_some() && written_ms.is_some_and(is_too_early) {
             self.refused += 1;
             return Err(StoreError::Busy(key.to_owned()));
         }
@@ -113,17 +127,27 @@ impl Edge {
         Ok(())
     }
 
-    pub fn read(&mut self, key: &str, reader: Reader, now_ms: u64) -> Option<IndexDocument> {
+    /// Reads `key`, whose last write left `last`.
+    pub fn read(
+        &mut self,
+        key: &str,
+        reader: Reader,
+        last: Option<IndexDocument>,
+        now_ms: u64,
+    ) -> Option<IndexDocument> {
         let place = (reader.location, key.to_owned());
         let wanted = 1_000 * u64::from(reader.cache_seconds);
         if let Some(kept) = self.kept.get_mut(&place) {
-            // Who wants it fresher shortens the life of what is kept.
+            // A reader who wants it fresher shortens the life of the kept value.
             kept.milliseconds = kept.milliseconds.min(wanted);
             if now_ms < kept.at_ms + kept.milliseconds {
                 return kept.document.clone();
             }
         }
-        let document = self.arrived(key, now_ms);
+        let document = match self.rng {
+            Some(_) => self.arrived(key, now_ms),
+            None => last,
+        };
         let kept = Kept {
             at_ms: now_ms,
             milliseconds: wanted,
@@ -133,7 +157,7 @@ impl Edge {
         document
     }
 
-    /// Any write that may be seen: what was written a minute ago is, and each later one may be, or not.
+    /// Draws one of the writes that may be seen: the last one of a minute ago, or any later one.
     fn arrived(&mut self, key: &str, now_ms: u64) -> Option<IndexDocument> {
         let writes = self.writes.get(key)?;
         let sure = writes
@@ -141,9 +165,10 @@ impl Edge {
             .filter(|write| write.at_ms + ARRIVAL_MS <= now_ms)
             .count();
         // 0 is that there is nothing yet.
-        let seen = match self.rng.gen_bool(0.5) {
+        let rng = self.rng.as_mut()?;
+        let seen = match rng.gen_bool(0.5) {
             true => writes.len(),
-            false => self.rng.gen_range(sure..=writes.len()),
+            false => rng.gen_range(sure..=writes.len()),
         };
         writes[..seen].last()?.document.clone()
     }

@@ -1,0 +1,423 @@
+//! The one mechanism by which a test breaks or interrupts operations of storage: a rule says which
+//! operations it is about, which of them in their order, and what happens before or after.
+
+use std::cell::{Cell, RefCell};
+use std::ops::{Range, RangeFrom};
+use std::rc::Rc;
+
+/// The operations that a rule is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Operations {
+    /// All of them.
+    All,
+    /// Those that change something.
+    Writes,
+    /// Conditional writes to the bucket.
+    Commits,
+    /// Those whose text begins like this, such as `R2 put oci/tags/`.
+    StartingWith(String),
+}
+
+impl Operations {
+    fn include(&self, operation: &Operation) -> bool {
+        match self {
+            Self::All => true,
+            Self::Writes => is_write(&operation.text),
+            Self::Commits => operation.is_conditional,
+            Self::StartingWith(start) => operation.text.starts_with(start),
+        }
+    }
+}
+
+impl From<&str> for Operations {
+    fn from(start: &str) -> Self {
+        Self::StartingWith(start.to_owned())
+    }
+}
+
+/// Returns whether an operation changes something.
+pub fn is_write(operation: &str) -> bool {
+    ["R2 put", "R2 delete", "KV put", "KV delete"]
+        .iter()
+        .any(|write| operation.starts_with(write))
+}
+
+/// An operation of storage.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Operation {
+    /// Its kind and its key, such as `KV get …`.
+    pub text: String,
+    pub key: String,
+    /// Whether it is a write that depends on the state of its key.
+    pub is_conditional: bool,
+}
+
+impl Operation {
+    /// An unconditional operation.
+    pub fn new(kind: &str, key: &str) -> Self {
+        Self {
+            text: format!("{kind} {key}"),
+            key: key.to_owned(),
+            is_conditional: false,
+        }
+    }
+
+    /// A write that depends on the state of its key, if `is_conditional`.
+    pub fn conditional(self, is_conditional: bool) -> Self {
+        Self {
+            is_conditional,
+            ..self
+        }
+    }
+}
+
+/// The operations that a rule affects among those that it is about, counted from 0 when the rule is
+/// added: one of them, or a range.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Nth(Range<usize>);
+
+impl From<usize> for Nth {
+    fn from(at: usize) -> Self {
+        Self(at..at.saturating_add(1))
+    }
+}
+
+impl From<Range<usize>> for Nth {
+    fn from(range: Range<usize>) -> Self {
+        Self(range)
+    }
+}
+
+impl From<RangeFrom<usize>> for Nth {
+    fn from(range: RangeFrom<usize>) -> Self {
+        Self(range.start..usize::MAX)
+    }
+}
+
+/// Whether something happens before an operation takes effect, or after.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum When {
+    /// A broken operation does nothing.
+    Before,
+    /// A broken operation takes effect, and its answer is lost.
+    After,
+}
+
+/// How an operation fails.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Failure {
+    /// Storage answers with an error.
+    Error,
+    /// Storage refuses the write because its key is written too often.
+    Busy,
+    /// The caller is killed.
+    Kill,
+}
+
+/// A way to break an operation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Break {
+    /// It fails and does nothing.
+    Before,
+    /// It takes effect, and its answer is lost.
+    After,
+    /// Its key is written too often; the next attempt works.
+    Busy,
+    /// The caller is killed before it takes effect.
+    KilledBefore,
+    /// The caller is killed after it took effect.
+    KilledAfter,
+    /// It fails, and so does every later one.
+    Outage,
+}
+
+impl Break {
+    /// The ways to break a read: whether it took effect makes no difference.
+    pub const OF_READS: [Self; 3] = [Self::Before, Self::KilledBefore, Self::Outage];
+
+    /// The ways to break a write.
+    pub const OF_WRITES: [Self; 6] = [
+        Self::Before,
+        Self::After,
+        Self::Busy,
+        Self::KilledBefore,
+        Self::KilledAfter,
+        Self::Outage,
+    ];
+
+    /// Returns the ways to break an operation.
+    pub fn of(operation: &str) -> &'static [Self] {
+        if is_write(operation) {
+            &Self::OF_WRITES
+        } else {
+            &Self::OF_READS
+        }
+    }
+
+    /// Returns the operations that are broken if the first of them is `at`.
+    pub fn nth(self, at: usize) -> Nth {
+        match self {
+            Self::Outage => (at..).into(),
+            _ => at.into(),
+        }
+    }
+
+    /// Returns when and how the operation fails.
+    pub fn failure(self) -> (When, Failure) {
+        match self {
+            Self::Before | Self::Outage => (When::Before, Failure::Error),
+            Self::After => (When::After, Failure::Error),
+            Self::Busy => (When::Before, Failure::Busy),
+            Self::KilledBefore => (When::Before, Failure::Kill),
+            Self::KilledAfter => (When::After, Failure::Kill),
+        }
+    }
+}
+
+/// A rule that was added.
+#[derive(Debug, Clone)]
+pub struct Fault(Rc<Progress>);
+
+#[derive(Debug, Default)]
+struct Progress {
+    /// The number of operations so far that the rule is about.
+    seen: Cell<usize>,
+    is_reached: Cell<bool>,
+    is_lifted: Cell<bool>,
+}
+
+impl Fault {
+    /// Returns whether an operation was affected.
+    pub fn is_reached(&self) -> bool {
+        self.0.is_reached.get()
+    }
+
+    /// Removes the rule. Returns whether an operation was affected.
+    pub fn lift(&self) -> bool {
+        self.0.is_lifted.set(true);
+        self.is_reached()
+    }
+}
+
+/// The rules of a test.
+#[derive(Default)]
+pub struct Faults {
+    rules: RefCell<Vec<Rule>>,
+}
+
+struct Rule {
+    operations: Operations,
+    nth: Nth,
+    when: When,
+    action: Action,
+    progress: Rc<Progress>,
+}
+
+enum Action {
+    Fail(Failure),
+    Run(Box<dyn FnOnce()>),
+}
+
+impl Faults {
+    /// Lets operations fail.
+    pub fn fail(
+        &self,
+        operations: Operations,
+        nth: Nth,
+        (when, failure): (When, Failure),
+    ) -> Fault {
+        self.add(operations, nth, when, Action::Fail(failure))
+    }
+
+    /// Runs `action` at an operation, once.
+    pub fn run(
+        &self,
+        operations: Operations,
+        nth: usize,
+        when: When,
+        action: impl FnOnce() + 'static,
+    ) -> Fault {
+        self.add(operations, nth.into(), when, Action::Run(Box::new(action)))
+    }
+
+    fn add(&self, operations: Operations, nth: Nth, when: When, action: Action) -> Fault {
+        let progress = Rc::new(Progress::default());
+        self.rules.borrow_mut().push(Rule {
+            operations,
+            nth,
+            when,
+            action,
+            progress: Rc::clone(&progress),
+        });
+        Fault(progress)
+    }
+
+    /// Runs the actions that are due at `operation`. They may add rules, which are not due yet.
+    pub fn interrupt(&self, now: When, operation: &Operation) {
+        let mut due = Vec::new();
+        self.rules.borrow_mut().retain_mut(|rule| {
+            let is_about_it = matches!(rule.action, Action::Run(_)) && rule.when == now;
+            if is_about_it && rule.meets(operation) {
+                due.push(std::mem::replace(
+                    &mut rule.action,
+                    Action::Run(Box::new(|| {})),
+                ));
+            }
+            !rule.is_over()
+        });
+        for action in due {
+            if let Action::Run(action) = action {
+                action();
+            }
+        }
+    }
+
+    /// Returns when and how `operation` fails, if it does: the oldest rule decides.
+    pub fn failure(&self, operation: &Operation) -> Option<(When, Failure)> {
+        let mut found = None;
+        self.rules.borrow_mut().retain(|rule| {
+            if let Action::Fail(failure) = rule.action
+                && rule.meets(operation)
+            {
+                found = found.or(Some((rule.when, failure)));
+            }
+            !rule.is_over()
+        });
+        found
+    }
+}
+
+impl Rule {
+    /// Counts `operation`. Returns whether it is affected.
+    fn meets(&self, operation: &Operation) -> bool {
+        if self.progress.is_lifted.get() || !self.operations.include(operation) {
+            return false;
+        }
+        let number = self.progress.seen.get();
+        self.progress.seen.set(number + 1);
+        let is_met = self.nth.0.contains(&number);
+        if is_met {
+            self.progress.is_reached.set(true);
+        }
+        is_met
+    }
+
+    fn is_over(&self) -> bool {
+        self.progress.is_lifted.get() || self.progress.seen.get() >= self.nth.0.end
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ERROR: (When, Failure) = (When::Before, Failure::Error);
+
+    /// The numbers of the writes, out of five, that fail.
+    fn failing(faults: &Faults) -> Vec<usize> {
+        let write = Operation::new("R2 put", "keys/acme");
+        let fails = |_: &usize| faults.failure(&write).is_some();
+        (0..5).filter(fails).collect()
+    }
+
+    #[test]
+    fn a_rule_affects_the_operations_it_counts() {
+        for (nth, wanted) in [
+            (Nth::from(2), vec![2]),
+            (Nth::from(1..3), vec![1, 2]),
+            (Nth::from(3..), vec![3, 4]),
+            (Nth::from(usize::MAX), vec![]),
+        ] {
+            let faults = Faults::default();
+            let fault = faults.fail(Operations::Writes, nth.clone(), ERROR);
+            assert_eq!(failing(&faults), wanted, "{nth:?}");
+            assert_eq!(fault.is_reached(), !wanted.is_empty(), "{nth:?}");
+        }
+    }
+
+    #[test]
+    fn a_rule_affects_no_operation_it_is_not_about() {
+        let [read, write, commit] = [
+            Operation::new("KV get", "a"),
+            Operation::new("R2 put", "a/b"),
+            Operation::new("R2 put", "b").conditional(true),
+        ];
+        for (operations, wanted) in [
+            (Operations::All, [true, true, true]),
+            (Operations::Writes, [false, true, true]),
+            (Operations::Commits, [false, false, true]),
+            (Operations::from("R2 put a/"), [false, true, false]),
+        ] {
+            let faults = Faults::default();
+            faults.fail(operations.clone(), (0..).into(), ERROR);
+            let fails = [&read, &write, &commit].map(|it| faults.failure(it).is_some());
+            assert_eq!(fails, wanted, "{operations:?}");
+        }
+    }
+
+    #[test]
+    fn a_lifted_rule_affects_nothing() {
+        let faults = Faults::default();
+        let fault = faults.fail(Operations::All, 0.into(), ERROR);
+        assert!(!fault.lift());
+        assert_eq!(failing(&faults), [0; 0]);
+        assert!(!fault.is_reached());
+        let fault = faults.fail(Operations::All, (1..).into(), ERROR);
+        assert_eq!(failing(&faults), [1, 2, 3, 4]);
+        assert!(fault.lift());
+        assert_eq!(failing(&faults), [0; 0]);
+    }
+
+    #[test]
+    fn the_oldest_of_two_rules_decides_and_both_are_reached() {
+        let faults = Faults::default();
+        let busy = (When::Before, Failure::Busy);
+        let first = faults.fail(Operations::All, 0.into(), busy);
+        let second = faults.fail(Operations::Writes, 0.into(), ERROR);
+        let write = Operation::new("KV put", "a");
+        assert_eq!(faults.failure(&write), Some(busy));
+        assert_eq!(faults.failure(&write), None);
+        assert!(first.is_reached() && second.is_reached());
+    }
+
+    #[test]
+    fn an_action_runs_once_at_its_time() {
+        let faults = Faults::default();
+        let count = Rc::new(Cell::new(0));
+        let counted = Rc::clone(&count);
+        let fault = faults.run("KV put".into(), 1, When::After, move || {
+            counted.set(counted.get() + 1);
+        });
+        let write = Operation::new("KV put", "a");
+        for (now, wanted) in [
+            (When::After, 0),
+            (When::Before, 0),
+            (When::After, 1),
+            (When::After, 1),
+        ] {
+            assert_eq!(fault.is_reached(), count.get() == 1);
+            faults.interrupt(now, &write);
+            assert_eq!(count.get(), wanted);
+        }
+        // An action breaks nothing.
+        assert_eq!(faults.failure(&write), None);
+    }
+
+    #[test]
+    fn an_action_may_add_a_rule_about_the_operation_it_interrupts() {
+        let faults = Rc::new(Faults::default());
+        let own = Rc::clone(&faults);
+        faults.run(Operations::All, 0, When::Before, move || {
+            own.fail(Operations::All, 0.into(), ERROR);
+            let again = Rc::clone(&own);
+            own.run(Operations::All, 0, When::Before, move || {
+                again.fail(Operations::All, 0.into(), (When::After, Failure::Error));
+            });
+        });
+        let write = Operation::new("KV put", "a");
+        for when in [When::Before, When::After] {
+            faults.interrupt(When::Before, &write);
+            assert_eq!(faults.failure(&write), Some((when, Failure::Error)));
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! The time, and whose turn it is.
+
+use std::cell::Cell;
+use std::future::poll_fn;
+use std::task::Poll;
+
+use terrace_app::host::Clock;
+use terrace_base::time::UnixTime;
+
+use super::Memory;
+use super::edge::Edge;
+
+/// The time that a test sets, and how requests share it.
+#[derive(Default)]
+pub struct Time {
+    now_ms: Cell<u64>,
+    turns: Cell<Turns>,
+}
+
+/// What happens elsewhere while an operation is under way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Turns {
+    /// Nothing: each request is alone.
+    #[default]
+    Alone,
+    /// All requests that are waiting go on, in turns.
+    Alternating,
+    /// The same, and time passes as a [`Schedule`](crate::support::schedule::Schedule) says.
+    Scheduled,
+}
+
+impl Time {
+    pub fn set_ms(&self, now_ms: u64) {
+        self.now_ms.set(now_ms);
+    }
+}
+
+impl Memory {
+    pub fn now_ms(&self) -> u64 {
+        self.world.time.now_ms.get()
+    }
+
+    pub fn advance(&self, seconds: u64) {
+        self.advance_ms(1_000 * seconds);
+    }
+
+    pub fn advance_ms(&self, milliseconds: u64) {
+        self.world.time.set_ms(self.now_ms() + milliseconds);
+    }
+
+    /// Sets the time, for instance to an earlier one: URLs signed at the same time are equal.
+    pub fn set_time(&self, now: UnixTime) {
+        self.world.time.set_ms(1_000 * now.0);
+    }
+
+    /// Lets other requests go on at each operation, so that requests at once are at once.
+    pub fn interleave(&self) {
+        self.world.time.turns.set(Turns::Alternating);
+    }
+
+    /// The same, where the caller of the requests lets time pass.
+    pub fn schedule(&self) {
+        self.world.time.turns.set(Turns::Scheduled);
+    }
+
+    /// One request after the other again.
+    pub fn in_peace(&self) {
+        self.world.time.turns.set(Turns::Alone);
+    }
+
+    /// Lets other requests go on, if there are any.
+    pub async fn pause(&self) {
+        let mut pauses = match self.world.time.turns.get() {
+            Turns::Alone => 0,
+            Turns::Alternating => 1,
+            // Of several operations at once, any may come first.
+            Turns::Scheduled => self.world.kv.behind_edge(Edge::turns).unwrap_or(1),
+        };
+        poll_fn(|context| {
+            if pauses == 0 {
+                return Poll::Ready(());
+            }
+            pauses -= 1;
+            context.waker().wake_by_ref();
+            Poll::Pending
+        })
+        .await;
+    }
+}
+
+impl Clock for Memory {
+    fn now(&self) -> UnixTime {
+        UnixTime(self.now_ms() / 1_000)
+    }
+
+    fn millis(&self) -> u64 {
+        self.now_ms()
+    }
+
+    async fn sleep(&self, seconds: u32) {
+        match self.world.time.turns.get() {
+            Turns::Alone => self.advance(seconds.into()),
+            Turns::Alternating => {
+                // A second is long for all other requests.
+                for _ in 0..100 * seconds {
+                    self.pause().await;
+                }
+            }
+            Turns::Scheduled => {
+                let until = self.now_ms() + 1_000 * u64::from(seconds);
+                while self.now_ms() < until {
+                    self.pause().await;
+                }
+            }
+        }
+    }
+}

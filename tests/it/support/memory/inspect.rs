@@ -1,0 +1,93 @@
+//! What a test can see of the platform.
+
+use std::collections::BTreeMap;
+
+use terrace_core::storage::index_document::IndexDocument;
+
+use super::Memory;
+use super::edge::Edge;
+use super::objects::Object;
+
+impl Memory {
+    /// Returns every operation since the last [`Memory::forget_operations`], such as `KV get …`.
+    pub fn operations(&self) -> Vec<String> {
+        self.world.journal.operations.borrow().clone()
+    }
+
+    pub fn forget_operations(&self) {
+        self.world.journal.operations.borrow_mut().clear();
+    }
+
+    /// Returns the log line of each request.
+    pub fn request_lines(&self) -> Vec<String> {
+        self.world.journal.request_lines.borrow().clone()
+    }
+
+    /// Returns the downloads that were counted.
+    pub fn downloads(&self) -> Vec<String> {
+        self.world.journal.downloads.borrow().clone()
+    }
+
+    pub fn log(&self) -> Vec<String> {
+        self.world.journal.log.borrow().clone()
+    }
+
+    /// Returns the contents of the bucket.
+    pub fn objects(&self) -> BTreeMap<String, Vec<u8>> {
+        let entry = |key: &str, object: &Object| (key.to_owned(), object.bytes.clone());
+        self.world.bucket.all(entry).into_iter().collect()
+    }
+
+    /// Returns all keys in the bucket.
+    pub fn keys(&self) -> Vec<String> {
+        self.world.bucket.all(|key, _| key.to_owned())
+    }
+
+    /// Returns the objects below `prefix` in the order of their creation, with its time.
+    pub fn created(&self, prefix: &str) -> Vec<(String, u64)> {
+        let entry = |key: &str, object: &Object| (object.created, key.to_owned());
+        let mut below = self.world.bucket.all(entry);
+        below.retain(|(_, key)| key.starts_with(prefix));
+        below.sort();
+        let created = |((_, created_ms), key)| (key, created_ms);
+        below.into_iter().map(created).collect()
+    }
+
+    /// Returns the metadata of an object that exists.
+    pub fn metadata(&self, key: &str) -> Vec<(String, String)> {
+        self.world.bucket.get(key).expect("an object").metadata
+    }
+
+    /// Returns the bytes of an object that exists.
+    pub fn object_bytes(&self, key: &str) -> Vec<u8> {
+        self.world.bucket.get(key).expect("an object").bytes
+    }
+
+    /// Returns everything in KV, with its metadata.
+    pub fn documents(&self) -> BTreeMap<String, IndexDocument> {
+        self.world.kv.documents.borrow().clone()
+    }
+
+    /// Returns everything in KV, as text.
+    pub fn indices(&self) -> BTreeMap<String, String> {
+        let text = |(key, document): (String, IndexDocument)| (key, document.text);
+        self.documents().into_iter().map(text).collect()
+    }
+
+    /// Returns an index that exists.
+    pub fn index(&self, key: &str) -> IndexDocument {
+        let documents = self.world.kv.documents.borrow();
+        documents.get(key).expect("an index").clone()
+    }
+
+    /// Returns how long the edge may keep the last index that was read.
+    pub fn cache_seconds(&self) -> u32 {
+        self.world.kv.cache_seconds.get()
+    }
+
+    /// Returns how many writes were refused because their keys were written too often.
+    pub fn refused_writes(&self) -> usize {
+        let refused = |edge: &mut Edge| edge.refused();
+        self.world.kv.behind_edge(refused).unwrap_or_default()
+    }
+}

@@ -1,0 +1,159 @@
+//! The bucket as R2 keeps it.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::ops::Bound;
+
+use terrace_app::host::Revision;
+use terrace_base::digest::Sha256;
+use terrace_core::index::ListedRelease;
+use terrace_core::model::package::Package;
+use terrace_core::storage::key::FactKey;
+
+use terrace_app::host::ReleasePage;
+
+/// The most that a page of a listing holds.
+pub const PAGE: usize = 1_000;
+
+/// The objects of a bucket.
+#[derive(Default)]
+pub struct Bucket {
+    objects: RefCell<BTreeMap<String, Object>>,
+    revision: Cell<u64>,
+    /// Whether the next page of documents is empty, and says that there are more.
+    is_next_page_empty: Cell<bool>,
+}
+
+/// An object.
+#[derive(Debug, Clone)]
+pub struct Object {
+    pub bytes: Vec<u8>,
+    pub metadata: Vec<(String, String)>,
+    pub revision: u64,
+    pub written_ms: u64,
+    /// The revision and the time of its first write.
+    pub created: (u64, u64),
+    /// R2 keeps a checksum of objects written through the binding, and not always of other uploads.
+    pub checksum: Option<Sha256>,
+}
+
+impl Object {
+    /// Its ETag: as in R2 it depends on the bytes alone, so writing them again does not change it.
+    pub fn etag(&self) -> String {
+        Sha256::of(&self.bytes).to_string()
+    }
+}
+
+impl Bucket {
+    pub fn copy_from(&self, other: &Self) {
+        self.objects.replace(other.objects.borrow().clone());
+        self.revision.set(other.revision.get());
+    }
+
+    pub fn insert(
+        &self,
+        key: &str,
+        bytes: &[u8],
+        metadata: &[(&str, String)],
+        checksum: Option<Sha256>,
+        now_ms: u64,
+    ) -> Revision {
+        let revision = self.revision.get() + 1;
+        self.revision.set(revision);
+        let metadata = metadata
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), value.clone()))
+            .collect();
+        let first = self.get(key).map(|object| object.created);
+        let object = Object {
+            bytes: bytes.to_vec(),
+            metadata,
+            revision,
+            written_ms: now_ms,
+            created: first.unwrap_or((revision, now_ms)),
+            checksum,
+        };
+        self.objects.borrow_mut().insert(key.to_owned(), object);
+        Revision(revision.to_string())
+    }
+
+    pub fn get(&self, key: &str) -> Option<Object> {
+        self.objects.borrow().get(key).cloned()
+    }
+
+    pub fn remove(&self, key: &str) -> Option<Object> {
+        self.objects.borrow_mut().remove(key)
+    }
+
+    /// Returns a view of each object, in the order of their keys.
+    pub fn all<T>(&self, mut view: impl FnMut(&str, &Object) -> T) -> Vec<T> {
+        let objects = self.objects.borrow();
+        objects
+            .iter()
+            .map(|(key, object)| view(key, object))
+            .collect()
+    }
+
+    /// Changes every object.
+    pub fn change_all(&self, change: impl FnMut(&mut Object)) {
+        self.objects.borrow_mut().values_mut().for_each(change);
+    }
+
+    /// Lets the next page of documents be empty, and say that there are more.
+    pub fn empty_next_page(&self) {
+        self.is_next_page_empty.set(true);
+    }
+
+    /// Returns whether this page is to be empty, and say that there are more.
+    pub fn is_page_empty(&self) -> bool {
+        self.is_next_page_empty.take()
+    }
+
+    /// Returns a view of at most `most` objects whose keys continue `prefix`, from behind the name
+    /// `after` on, and whether there are more.
+    pub fn page<T>(
+        &self,
+        prefix: &str,
+        after: Option<&str>,
+        most: u32,
+        view: impl Fn(String, &Object) -> T,
+    ) -> (Vec<T>, bool) {
+        let objects = self.objects.borrow();
+        let most = usize::try_from(most).unwrap();
+        let from = match after {
+            Some(after) => Bound::Excluded(format!("{prefix}{after}")),
+            None => Bound::Included(prefix.to_owned()),
+        };
+        let mut below = objects
+            .range((from, Bound::Unbounded))
+            .map_while(|(key, object)| Some((key.strip_prefix(prefix)?.to_owned(), object)));
+        let page = below.by_ref().take(most);
+        let page = page.map(|(name, object)| view(name, object)).collect();
+        (page, below.next().is_some())
+    }
+
+    /// Returns the releases of `package`, from the key `cursor` on.
+    pub fn releases(&self, package: &Package, cursor: Option<String>) -> ReleasePage {
+        let objects = self.objects.borrow();
+        let prefix = FactKey::releases_of(package);
+        let mut page = ReleasePage::default();
+        let from = cursor.unwrap_or_else(|| prefix.clone());
+        let rest = objects
+            .range(from..)
+            .take_while(|(key, _)| key.starts_with(&prefix));
+        for (key, object) in rest {
+            if page.releases.len() == PAGE {
+                page.cursor = Some(key.clone());
+                break;
+            }
+            let version = FactKey::version_in(key).expect("a release's key");
+            let metadata = |name: &str| {
+                let found = object.metadata.iter().find(|(known, _)| known == name);
+                found.map(|(_, value)| value.as_str())
+            };
+            let listed = ListedRelease::from_metadata(package, version.clone(), metadata);
+            page.releases.push((version, listed));
+        }
+        page
+    }
+}

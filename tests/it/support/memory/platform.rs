@@ -1,0 +1,117 @@
+//! The rest of the platform: its services as one, and a journal of what was done.
+
+use std::cell::RefCell;
+
+use terrace_app::cache::Cache;
+use terrace_app::host::{Counted, Host};
+use terrace_app::usage::{Part, UsageMeter};
+
+use super::Memory;
+use crate::support::faults::Operation;
+
+/// Everything that was done, in its order.
+#[derive(Default)]
+pub struct Journal {
+    /// The operations of storage and the requests to other hosts.
+    pub operations: RefCell<Vec<String>>,
+    pub log: RefCell<Vec<String>>,
+    pub request_lines: RefCell<Vec<String>>,
+    pub downloads: RefCell<Vec<String>>,
+    meter: UsageMeter,
+}
+
+impl Journal {
+    pub fn note(&self, operation: &Operation) {
+        let part = match operation.text.split(' ').next() {
+            Some("KV") => Part::Kv,
+            Some("R2") => Part::R2,
+            _ => Part::Origin,
+        };
+        drop(self.meter.time(part, || 0));
+        self.operations.borrow_mut().push(operation.text.clone());
+    }
+}
+
+impl Host for Memory {
+    type Stream = Vec<u8>;
+    type Facts = Self;
+    type Archives = Self;
+    type Uploads = Self;
+    type Indices = Self;
+    type Upstream = Self;
+    type Clock = Self;
+
+    fn facts(&self) -> &Self {
+        self
+    }
+
+    fn archives(&self) -> &Self {
+        self
+    }
+
+    fn uploads(&self) -> &Self {
+        self
+    }
+
+    fn indices(&self) -> &Self {
+        self
+    }
+
+    fn upstream(&self) -> &Self {
+        self
+    }
+
+    fn clock(&self) -> &Self {
+        self
+    }
+
+    fn cache(&self) -> &Cache {
+        &self.isolate
+    }
+
+    fn serves(&self, origin: &str) -> bool {
+        let only = self.world.origin.borrow();
+        only.as_ref().is_none_or(|only| only == origin)
+    }
+
+    fn random(&self) -> [u8; 16] {
+        let count = self.world.random.get() + 1;
+        self.world.random.set(count);
+        u128::from(count).to_be_bytes()
+    }
+
+    fn meter(&self) -> &UsageMeter {
+        &self.world.journal.meter
+    }
+
+    fn log(&self, line: &str) {
+        let log = &self.world.journal.log;
+        log.borrow_mut().push(line.to_owned());
+    }
+
+    fn log_request(&self, line: &str) {
+        let lines = &self.world.journal.request_lines;
+        lines.borrow_mut().push(line.to_owned());
+    }
+
+    fn count(&self, download: &Counted<'_>) {
+        let Counted {
+            package,
+            version,
+            route,
+            client,
+        } = download;
+        let (package, product) = (package.address(), client.product());
+        let counted = format!("{package} {version} {route} {product}");
+        self.world.journal.downloads.borrow_mut().push(counted);
+    }
+
+    async fn is_one_failure_too_many(&self, _: &str) -> bool {
+        let left = self.world.failures_let_pass.get();
+        let left = left.map(|left| left.checked_sub(1));
+        self.world
+            .failures_let_pass
+            .set(left.map(Option::unwrap_or_default));
+        left == Some(None)
+    }
+}

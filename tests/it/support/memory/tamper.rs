@@ -1,0 +1,104 @@
+//! Changes behind the registry's back, and odd answers of the platform.
+
+use terrace_app::host::{Revision, StoreError};
+use terrace_base::digest::Sha256;
+use terrace_core::storage::index_document::{IndexDocument, IndexMetadata};
+
+use super::Memory;
+use super::edge::Edge;
+
+impl Memory {
+    /// Stores an object as an S3 upload does: without a checksum.
+    pub fn put_object(&self, key: &str, bytes: &[u8]) {
+        self.insert(key, bytes, &[], None);
+    }
+
+    /// Stores a release that only listings will ask for.
+    pub fn put_release(&self, key: &str, metadata: &[(&str, &str)]) {
+        let metadata: Vec<(&str, String)> = metadata
+            .iter()
+            .map(|(name, value)| (*name, (*value).to_owned()))
+            .collect();
+        self.insert(key, b"{}", &metadata, None);
+    }
+
+    /// Removes an object that exists.
+    pub fn remove_object(&self, key: &str) {
+        self.world.bucket.remove(key).expect("an object");
+    }
+
+    /// Removes the metadata of every object, as a careless copy of the bucket does.
+    pub fn lose_metadata(&self) {
+        self.world
+            .bucket
+            .change_all(|object| object.metadata.clear());
+    }
+
+    /// Lets the next page of a listing of documents be empty, and say that there are more.
+    pub fn list_nothing(&self) {
+        self.world.bucket.empty_next_page();
+    }
+
+    /// Empties KV, as a new namespace would be.
+    pub fn lose_indices(&self) {
+        self.world.kv.documents.borrow_mut().clear();
+    }
+
+    /// Removes an index.
+    pub fn lose_index(&self, key: &str) {
+        self.world.kv.documents.borrow_mut().remove(key);
+    }
+
+    /// Writes an index.
+    pub fn put_index(&self, key: &str, text: &str) {
+        let metadata = IndexMetadata {
+            gone: None,
+            etag: "\"x\"".to_owned(),
+            content: None,
+            pull: None,
+        };
+        let text = text.to_owned();
+        self.restore_index(key, IndexDocument { text, metadata });
+    }
+
+    /// Brings an older index back, as an edge that has not seen the newer one.
+    pub fn restore_index(&self, key: &str, document: IndexDocument) {
+        let mut documents = self.world.kv.documents.borrow_mut();
+        documents.insert(key.to_owned(), document);
+    }
+
+    /// Gives an index an ETag that no header can hold.
+    pub fn damage_etag(&self, key: &str) {
+        let mut documents = self.world.kv.documents.borrow_mut();
+        let index = documents.get_mut(key).expect("an index");
+        index.metadata.etag = "\"a\nb\"".to_owned();
+    }
+
+    /// Lists indices in pages of so many keys.
+    pub fn index_page(&self, keys: usize) {
+        self.world.kv.keys_per_page.set(Some(keys));
+    }
+
+    /// Lets the platform say after so many failed authentications that there were too many.
+    pub fn let_failures_pass(&self, count: usize) {
+        self.world.failures_let_pass.set(Some(count));
+    }
+
+    pub(super) fn insert(
+        &self,
+        key: &str,
+        bytes: &[u8],
+        metadata: &[(&str, String)],
+        checksum: Option<Sha256>,
+    ) -> Revision {
+        let bucket = &self.world.bucket;
+        bucket.insert(key, bytes, metadata, checksum, self.now_ms())
+    }
+
+    /// Refuses a write of an object that was just written, if the platform's rules are kept.
+    pub(super) fn refuse_frequent_object(&self, key: &str) -> Result<(), StoreError> {
+        let written_ms = self.world.bucket.get(key).map(|object| object.written_ms);
+        let refuse = |edge: &mut Edge| edge.refuse_frequent(key, written_ms, self.now_ms());
+        self.world.kv.behind_edge(refuse).unwrap_or(Ok(()))
+    }
+}
