@@ -1,5 +1,5 @@
 // 64 publishers at once, and readers meanwhile, on workerd. Its simulators know no limit to how often a key is written: those
-// are kept in tests/it/native/crowds.rs.
+// are kept in tests/it/native/storage/crowds.rs.
 import assert from "node:assert/strict";
 
 import { sha256, zip } from "./support/archives.mjs";

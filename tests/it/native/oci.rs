@@ -1,141 +1,76 @@
-//! Artifacts behind the scenes: how they heal, grow and are blocked.
+//! OCI repositories behind the scenes: what breaks, what heals, and what is left behind.
 
-use crate::support::fixtures::sha256;
+mod artifacts;
+mod faults;
+mod indices;
+mod mounts;
+mod providers;
+mod races;
+mod referrers;
+mod revoked;
+mod uploads;
+
+use serde_json::Value;
+
+use crate::support::Registry;
+use crate::support::faults::{Failure, Operations, When};
 use crate::support::memory::Memory;
-use crate::support::{MirrorFixture, ModuleFixture, ProviderFixture, Registry};
+use crate::support::pushed::digest;
 
-/// Everything that can be read of a version in a repository: its tag, its manifests, its zips.
-fn paths(registry: &Registry, repository: &str, version: &str) -> Vec<String> {
-    let at = |digest: &serde_json::Value| digest.as_str().unwrap().to_owned();
-    let tag = format!("/v2/{repository}/manifests/{version}");
-    let index = registry.get(&tag).expect(200).json();
-    let mut paths = vec![format!("/v2/{repository}/tags/list"), tag];
-    for descriptor in index["manifests"].as_array().unwrap() {
-        let path = format!("/v2/{repository}/manifests/{}", at(&descriptor["digest"]));
-        let manifest = registry.get(&path).expect(200).json();
-        paths.push(path);
-        let layer = at(&manifest["layers"][0]["digest"]);
-        paths.push(format!("/v2/{repository}/blobs/{layer}"));
-    }
-    paths
-}
+const NAME: &str = "team/app";
 
-fn published() -> (Memory, Registry, Vec<String>) {
+fn in_memory() -> (Memory, Registry) {
     let memory = Memory::new();
     let registry = Registry::in_memory(&memory, &[]);
-    let provider = ProviderFixture::new("1.0.0");
-    provider.publish(&registry);
-    let repository = format!("providers/{}/widget", provider.namespace);
-    let paths = paths(&registry, &repository, "1.0.0");
-    (memory, registry, paths)
+    (memory, registry)
 }
 
-#[test]
-fn whatever_index_is_lost_is_made_anew_by_the_next_read() {
-    let (memory, registry, paths) = published();
-    for path in paths {
-        let before = registry.get(&path);
-        memory.lose_indices();
-        let found = registry.get(&path).expect(before.status);
-        assert_eq!(
-            (found.body, found.headers),
-            (before.body, before.headers),
-            "{path}"
-        );
-        memory.forget_operations();
-        registry.get(&path).expect(before.status);
-        assert_eq!(memory.operations().len(), 1, "{path}");
+/// Everything that can be read of an artifact.
+fn paths(text: &str, tag: &str) -> Vec<String> {
+    let json: Value = serde_json::from_str(text).unwrap();
+    let layer = json["layers"][0]["digest"].as_str().unwrap();
+    vec![
+        "tags/list".to_owned(),
+        format!("manifests/{tag}"),
+        format!("manifests/{}", digest(text.as_bytes())),
+        format!("blobs/{layer}"),
+    ]
+}
+
+/// Breaks what `act` does at each of its writes, before the write takes effect and after it. Whatever
+/// breaks, nothing answers with a failure, and the same again finishes it: `holds` in the end.
+#[track_caller]
+fn break_everywhere<T>(
+    at_least: usize,
+    prepare: impl Fn(&Registry) -> T,
+    act: impl Fn(&Registry, &T) -> u16,
+    holds: impl Fn(&Registry, &T),
+) {
+    for when in [When::Before, When::After] {
+        for at in 0.. {
+            let (memory, registry) = in_memory();
+            let prepared = prepare(&registry);
+            let fault = memory.fail(Operations::Writes, at, when, Failure::Error);
+            let status = act(&registry, &prepared);
+            if !fault.lift() {
+                assert!(at >= at_least, "only {at} writes were broken");
+                break;
+            }
+            // What is done after the answer may fail without being told.
+            assert!(
+                status == 503 || status < 300,
+                "{status} (write {at}, {when:?})"
+            );
+            let tags = registry.get(&format!("/v2/{NAME}/tags/list"));
+            assert!(matches!(tags.status, 200 | 404));
+            let again = act(&registry, &prepared);
+            assert!(
+                again < 300 || again == 404,
+                "{again} (write {at}, {when:?})"
+            );
+            holds(&registry, &prepared);
+            memory.lose_indices();
+            holds(&registry, &prepared);
+        }
     }
-}
-
-#[test]
-fn a_bucket_that_has_lost_its_metadata_has_the_same_artifacts() {
-    let (memory, registry, paths) = published();
-    for path in paths {
-        let before = registry.get(&path);
-        memory.lose_indices();
-        memory.lose_metadata();
-        let found = registry.get(&path).expect(before.status);
-        assert_eq!(
-            (found.body, found.headers),
-            (before.body, before.headers),
-            "{path}"
-        );
-    }
-}
-
-#[test]
-fn a_request_for_the_catalog_is_a_route_of_its_own_that_reads_nothing() {
-    let (memory, registry, _) = published();
-    memory.forget_operations();
-    registry.get("/v2/_catalog").expect(404);
-    assert_eq!(memory.operations(), [""; 0]);
-    let line = memory.request_lines().pop().unwrap();
-    assert!(line.contains(r#""route":"oci_catalog""#), "{line}");
-}
-
-/// A tag follows what is mirrored; what a client has resolved stays.
-#[test]
-fn a_platform_more_is_a_manifest_more() {
-    let memory = Memory::new();
-    let registry = Registry::in_memory(&memory, &[]);
-    let fixture = MirrorFixture::new("1.0.0");
-    fixture.clone().only("amd64").publish(&registry);
-    let repository = format!("providers/{}", fixture.address());
-    let before = paths(&registry, &repository, "1.0.0");
-    let tag = format!("/v2/{repository}/manifests/1.0.0");
-    let old = registry
-        .head(&tag)
-        .header("docker-content-digest")
-        .unwrap()
-        .to_owned();
-    fixture.clone().only("arm64").publish(&registry);
-    let after = paths(&registry, &repository, "1.0.0");
-    assert_eq!((before.len(), after.len()), (4, 6));
-    assert!(before.iter().all(|path| after.contains(path)));
-    registry
-        .get(&format!("/v2/{repository}/manifests/{old}"))
-        .expect(200);
-}
-
-#[test]
-fn what_is_blocked_is_no_artifact() {
-    let memory = Memory::new();
-    let registry = Registry::in_memory(&memory, &[]);
-    let fixture = MirrorFixture::new("1.0.0");
-    fixture.publish(&registry);
-    let repository = format!("providers/{}", fixture.address());
-    let paths = paths(&registry, &repository, "1.0.0");
-    let blocked = format!("{}@1.0.0", fixture.address());
-    let blocking = Registry::in_memory(&memory, &[("TERRACE_PULL_BLOCK", &blocked)]);
-    for path in paths {
-        let refused = blocking.get(&path).expect(404);
-        assert_eq!(
-            refused.json()["errors"][0]["code"],
-            "NAME_UNKNOWN",
-            "{path}"
-        );
-    }
-}
-
-/// The same bytes as another version's, and a digest that begins like another one's.
-#[test]
-fn a_digest_is_found_whichever_version_it_is_of() {
-    let memory = Memory::new();
-    let registry = Registry::in_memory(&memory, &[]);
-    let first = ModuleFixture::new("1.0.0");
-    first.publish(&registry);
-    let second = ModuleFixture::of(first.address.split('/').next().unwrap(), "1.1.0");
-    second.publish(&registry);
-    let digest = sha256(&first.archive);
-    let path = |digest: &str| format!("/v2/modules/{}/blobs/sha256:{digest}", first.address);
-    memory.lose_indices();
-    registry.get(&path(&digest)).expect(307);
-    memory.lose_indices();
-    let alike: String = digest
-        .chars()
-        .take(10)
-        .chain("0".repeat(54).chars())
-        .collect();
-    registry.get(&path(&alike)).expect(404);
 }

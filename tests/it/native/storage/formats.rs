@@ -112,7 +112,7 @@ const MARK: &str = "=== ";
 
 #[test]
 fn what_is_stored_is_pinned() {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/native/formats.txt");
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/native/storage/formats.txt");
     let stored = stored(&registry());
     if std::env::var("TERRACE_PIN").is_ok() {
         let mut text = String::new();

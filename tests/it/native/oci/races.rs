@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::oci_push::{NAME, in_memory, paths};
+use super::{NAME, in_memory, paths};
 use crate::support::Registry;
 use crate::support::faults::Fault;
 use crate::support::memory::Memory;

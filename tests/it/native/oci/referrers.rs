@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use super::oci_push::{NAME, in_memory};
+use super::{NAME, in_memory};
 use crate::support::Registry;
 use crate::support::pushed::{MANIFEST, Pushed, code, digest};
 

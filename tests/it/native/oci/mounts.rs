@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::oci_push::{NAME, break_everywhere, in_memory};
+use super::{NAME, break_everywhere, in_memory};
 use crate::support::fixtures::sha256;
 use crate::support::memory::Memory;
 use crate::support::pushed::{Pushed, PushedProvider, digest};

@@ -1,0 +1,297 @@
+//! Blobs that clients push, mount and download.
+
+use serde_json::json;
+
+use super::{NOTHING, pull};
+use crate::support::pushed::{MANIFEST, Pushed, code, digest};
+use crate::support::registry::{Sent, unique};
+use crate::support::{ModuleFixture, Registry};
+
+fn sha512(bytes: &[u8]) -> String {
+    use sha2::Digest as _;
+    let digest = sha2::Sha512::digest(bytes);
+    let digits: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("sha512:{digits}")
+}
+
+fn has_blob(pushed: &Pushed<'_>, bytes: &[u8]) {
+    let digest = digest(bytes);
+    let head = pushed.head(&format!("blobs/{digest}")).expect(200);
+    let length = bytes.len().to_string();
+    assert_eq!(head.header("content-length"), Some(length.as_str()));
+    assert_eq!(head.header("docker-content-digest"), Some(digest.as_str()));
+    assert_eq!(pull(pushed, &digest), bytes);
+}
+
+#[test]
+fn a_blob_is_pushed_by_post_and_put_11_1_11_2() {
+    let registry = Registry::start();
+    let pushed = Pushed::new(&registry);
+    let bytes = unique("a blob").into_bytes();
+    let missing = pushed.head(&format!("blobs/{}", digest(&bytes)));
+    assert_eq!(missing.status, 404);
+    let location = pushed.begin();
+    assert!(
+        location.starts_with(&pushed.path("blobs/uploads/")),
+        "{location}"
+    );
+    let put = pushed
+        .request("PUT", &format!("{location}?digest={}", digest(&bytes)))
+        .header("content-type", "application/octet-stream");
+    let created = registry.send(&put.body(bytes.clone())).expect(201);
+    let at = pushed.path(&format!("blobs/{}", digest(&bytes)));
+    assert_eq!(created.header("location"), Some(at.as_str()));
+    has_blob(&pushed, &bytes);
+    // The upload is over.
+    assert_eq!(
+        code(&pushed.send("GET", &location).expect(404)),
+        "BLOB_UPLOAD_UNKNOWN"
+    );
+}
+
+#[test]
+fn a_blob_is_pushed_by_one_post() {
+    let registry = Registry::start();
+    let pushed = Pushed::new(&registry);
+    let bytes = unique("a blob").into_bytes();
+    let post = format!("blobs/uploads/?digest={}", digest(&bytes));
+    let sent = pushed.request("POST", &post).body(bytes.clone());
+    registry.send(&sent).expect(201);
+    has_blob(&pushed, &bytes);
+    let other = unique("another").into_bytes();
+    let post = format!("blobs/uploads/?digest={}", digest(&other));
+    let sent = pushed.request("POST", &post).unsized_body(other.clone());
+    registry.send(&sent).expect(201);
+    has_blob(&pushed, &other);
+}
+
+#[test]
+fn a_blob_is_pushed_in_chunks_whose_length_may_be_unknown() {
+    let registry = Registry::start();
+    let pushed = Pushed::new(&registry);
+    let bytes = unique(&"0123456789".repeat(1_000)).into_bytes();
+    for last_by_put in [false, true] {
+        let begun = pushed.request("POST", "blobs/uploads/").body(b"");
+        let begun = registry.send(&begun).expect(202);
+        assert_eq!(begun.header("oci-chunk-min-length"), Some("5242880"));
+        let location = begun.header("location").unwrap().to_owned();
+        let status = pushed.send("GET", &location).expect(204);
+        assert_eq!(status.header("range"), Some("0-0"));
+        let chunk = |method: &str, from: usize, to: usize, is_unsized: bool| {
+            let to_where = match method {
+                "PUT" => format!("{location}?digest={}", digest(&bytes)),
+                _ => location.clone(),
+            };
+            let sent = pushed
+                .request(method, &to_where)
+                .header("content-range", &format!("{from}-{}", to - 1));
+            registry.send(&if is_unsized {
+                sent.unsized_body(&bytes[from..to])
+            } else {
+                sent.body(&bytes[from..to])
+            })
+        };
+        let first = chunk("PATCH", 0, 4_000, false).expect(202);
+        assert_eq!(first.header("range"), Some("0-3999"));
+        assert_eq!(first.header("location"), Some(location.as_str()));
+        // Twice, and further on.
+        for (from, to) in [(0, 4_000), (8_000, 9_000)] {
+            let refused = chunk("PATCH", from, to, false).expect(416);
+            assert_eq!(refused.header("range"), Some("0-3999"));
+            assert_eq!(refused.header("location"), Some(location.as_str()));
+            assert_eq!(code(&refused), "BLOB_UPLOAD_INVALID");
+            chunk("PUT", from, to, false).expect(416);
+        }
+        let second = chunk("PATCH", 4_000, 8_000, true).expect(202);
+        assert_eq!(second.header("range"), Some("0-7999"));
+        // Of another length than its range.
+        let sent = pushed.request("PATCH", &location);
+        let sent = sent.header("content-range", "8000-8999");
+        for sent in [sent.clone().unsized_body(b"short"), sent.body(b"short")] {
+            assert_eq!(code(&registry.send(&sent).expect(400)), "SIZE_INVALID");
+        }
+        let status = pushed.send("GET", &location).expect(204);
+        assert_eq!(status.header("range"), Some("0-7999"));
+        if last_by_put {
+            chunk("PUT", 8_000, bytes.len(), false).expect(201);
+        } else {
+            chunk("PATCH", 8_000, bytes.len(), true).expect(202);
+            let done = format!("{location}?digest={}", digest(&bytes));
+            registry
+                .send(&pushed.request("PUT", &done).body(b""))
+                .expect(201);
+        }
+        has_blob(&pushed, &bytes);
+        pushed.send("GET", &location).expect(404);
+        pushed
+            .send("DELETE", &format!("blobs/{}", digest(&bytes)))
+            .expect(202);
+    }
+}
+
+#[test]
+fn a_blob_of_nothing_is_a_blob() {
+    let registry = Registry::start();
+    let pushed = Pushed::new(&registry);
+    assert_eq!(pushed.blob(b""), digest(b""));
+    has_blob(&pushed, b"");
+}
+
+#[test]
+fn a_digest_that_is_another_stores_nothing() {
+    let registry = Registry::start();
+    let pushed = Pushed::new(&registry);
+    let bytes = unique("a blob").into_bytes();
+    let wrong = digest(&unique("another").into_bytes());
+    let location = pushed.begin();
+    let sent = pushed.request("PUT", &format!("{location}?digest={wrong}"));
+    let refused = registry.send(&sent.body(bytes.clone())).expect(400);
+    assert_eq!(code(&refused), "DIGEST_INVALID");
+    pushed.head(&format!("blobs/{wrong}")).expect(404);
+    for query in [
+        "",
+        "?digest=",
+        "?digest=sha256:00",
+        "?digest=md5:00",
+        "?digest=%zz",
+    ] {
+        let location = pushed.begin();
+        let sent = pushed.request("PUT", &format!("{location}{query}"));
+        let refused = registry.send(&sent.body(bytes.clone())).expect(400);
+        assert_eq!(code(&refused), "DIGEST_INVALID", "{query}");
+    }
+    let algorithm = pushed.request("POST", "blobs/uploads/?digest-algorithm=md5");
+    registry.send(&algorithm.body(b"")).expect(400);
+}
+
+#[test]
+fn a_sha512_is_a_digest_too() {
+    let registry = Registry::start();
+    let pushed = Pushed::new(&registry);
+    let bytes = unique("a blob").into_bytes();
+    let digest = sha512(&bytes);
+    let post = pushed.request("POST", "blobs/uploads/?digest-algorithm=sha512");
+    let begun = registry.send(&post.body(b"")).expect(202);
+    let location = begun.header("location").unwrap();
+    let put = pushed.request("PUT", &format!("{location}?digest={digest}"));
+    registry.send(&put.body(bytes.clone())).expect(201);
+    assert_eq!(pull(&pushed, &digest), bytes);
+    let text = json!({
+        "schemaVersion": 2,
+        "mediaType": MANIFEST,
+        "config": { "mediaType": "a/b", "digest": digest, "size": bytes.len() },
+        "layers": [],
+    })
+    .to_string();
+    let named = sha512(text.as_bytes());
+    pushed.put_manifest(&named, MANIFEST, &text).expect(201);
+    let found = pushed.get(&format!("manifests/{named}")).expect(200);
+    assert_eq!(found.text(), text);
+    assert_eq!(found.header("docker-content-digest"), Some(named.as_str()));
+    let wrong = sha512(b"another");
+    let refused = pushed.put_manifest(&wrong, MANIFEST, &text).expect(400);
+    assert_eq!(code(&refused), "DIGEST_INVALID");
+}
+
+#[test]
+fn a_blob_is_mounted_where_it_is_and_else_sent_11_5() {
+    let registry = Registry::start();
+    let (from, to) = (Pushed::new(&registry), Pushed::new(&registry));
+    let bytes = unique("a blob").into_bytes();
+    let digest = from.blob(&bytes);
+    let mount = |query: String| {
+        let sent = to.request("POST", &format!("blobs/uploads/?mount={query}"));
+        registry.send(&sent.body(b""))
+    };
+    let source = from.name.replace('/', "%2F");
+    for query in [
+        format!("{NOTHING}&from={source}"),
+        format!("{digest}&from=nobody/nothing"),
+        format!("{digest}&from=providers/acme/widget"),
+        NOTHING.to_owned(),
+        // No blob that could be here.
+        String::new(),
+        format!("sha256:00&from={source}"),
+        format!("sha384:{}&from={source}", "0".repeat(96)),
+    ] {
+        let begun = mount(query).expect(202);
+        assert!(begun.header("location").unwrap().contains("/uploads/"));
+    }
+    to.head(&format!("blobs/{digest}")).expect(404);
+    mount(format!("{digest}&from={source}")).expect(201);
+    has_blob(&to, &bytes);
+    to.send("DELETE", &format!("blobs/{digest}")).expect(202);
+    to.head(&format!("blobs/{digest}")).expect(404);
+    mount(digest).expect(201);
+    has_blob(&to, &bytes);
+}
+
+#[test]
+fn a_blob_of_a_published_release_is_mounted_11_5() {
+    let registry = Registry::start();
+    let pushed = Pushed::new(&registry);
+    let module = ModuleFixture::new("1.0.0");
+    module.publish(&registry);
+    let mount = |bytes: &[u8]| {
+        let query = format!("mount={}&from=modules/{}", digest(bytes), module.address);
+        let sent = pushed.request("POST", &format!("blobs/uploads/?{query}"));
+        registry.send(&sent.body(b""))
+    };
+    for bytes in [&module.archive[..], b"{}"] {
+        mount(bytes).expect(201);
+        has_blob(&pushed, bytes);
+    }
+    let begun = mount(unique("another").as_bytes()).expect(202);
+    assert!(begun.header("location").unwrap().contains("/uploads/"));
+}
+
+#[test]
+fn an_upload_can_be_cancelled() {
+    let registry = Registry::start();
+    let pushed = Pushed::new(&registry);
+    let location = pushed.begin();
+    registry
+        .send(&pushed.request("PATCH", &location).body(b"bytes"))
+        .expect(202);
+    pushed.send("DELETE", &location).expect(204);
+    for method in ["GET", "DELETE", "PATCH", "PUT"] {
+        let target = format!("{location}?digest={}", digest(b"bytes"));
+        let gone = registry.send(&pushed.request(method, &target).body(b""));
+        assert_eq!(code(&gone.expect(404)), "BLOB_UPLOAD_UNKNOWN", "{method}");
+    }
+    // And is of one repository.
+    let location = pushed.begin();
+    let other = Pushed::new(&registry);
+    let elsewhere = location.replace(&pushed.name, &other.name);
+    pushed.send("GET", &elsewhere).expect(404);
+}
+
+#[test]
+fn a_download_goes_on_where_it_was_broken_off() {
+    let registry = Registry::start();
+    let pushed = Pushed::new(&registry);
+    let bytes = unique("0123456789").into_bytes();
+    let digest = pushed.blob(&bytes);
+    let led = pushed.get(&format!("blobs/{digest}")).expect(307);
+    let location = led.header("location").unwrap();
+    let part = |range: &str| registry.send(&Sent::new("GET", location).header("range", range));
+    let size = bytes.len();
+    for (range, from, to) in [
+        ("bytes=2-4", 2, 5),
+        ("bytes=3-", 3, size),
+        ("bytes=-4", size - 4, size),
+        ("bytes=5-999", 5, size),
+    ] {
+        let found = part(range).expect(206);
+        assert_eq!(found.body, bytes[from..to], "{range}");
+        let told = format!("bytes {from}-{}/{size}", to - 1);
+        assert_eq!(found.header("content-range"), Some(told.as_str()));
+    }
+    part("bytes=999-").expect(416);
+    let sent = Sent::new("GET", &pushed.path(&format!("blobs/{digest}")));
+    let refused = registry
+        .send(&sent.header("range", "bytes=5-0"))
+        .expect(416);
+    let told = format!("bytes */{size}");
+    assert_eq!(refused.header("content-range"), Some(told.as_str()));
+}

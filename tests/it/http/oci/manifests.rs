@@ -1,0 +1,217 @@
+//! Manifests and tags that clients push and delete.
+
+use serde_json::json;
+
+use super::{NOTHING, index_of, referring_to};
+use crate::support::pushed::{INDEX, MANIFEST, Pushed, code, digest};
+use crate::support::registry::unique;
+use crate::support::{MirrorFixture, ModuleFixture, Registry};
+
+#[test]
+fn a_manifest_is_stored_byte_for_byte_and_read_by_tag_and_digest_11_6() {
+    let registry = Registry::start();
+    let pushed = Pushed::new(&registry);
+    let config = pushed.blob(b"{}");
+    let text = format!(
+        "\n{{ \"schemaVersion\" : 2,\n \"unknown\": [1.50, \"\\u00e4ä\"], \"layers\":[], \
+         \"config\":{{\"mediaType\":\"a/b\",\"digest\":\"{config}\",\"size\":2}}}} \n"
+    );
+    let own = digest(text.as_bytes());
+    for reference in ["latest", own.as_str()] {
+        let created = pushed.put_manifest(reference, MANIFEST, &text).expect(201);
+        assert_eq!(created.header("docker-content-digest"), Some(own.as_str()));
+        let location = created.header("location").unwrap();
+        assert_eq!(registry.get(location).expect(200).text(), text);
+        let path = format!("manifests/{reference}");
+        let head = pushed.head(&path).expect(200);
+        assert_eq!(head.header("content-type"), Some(MANIFEST));
+        assert_eq!(head.header("docker-content-digest"), Some(own.as_str()));
+        let length = text.len().to_string();
+        assert_eq!(head.header("content-length"), Some(length.as_str()));
+        assert_eq!(pushed.get(&path).expect(200).text(), text);
+    }
+    // A body whose length is not told.
+    let sent = pushed
+        .request("PUT", "manifests/other")
+        .unsized_body(text.clone());
+    registry.send(&sent).expect(201);
+    assert_eq!(pushed.tags(), ["latest", "other"]);
+}
+
+#[test]
+fn a_tag_names_what_was_pushed_last() {
+    let registry = Registry::start();
+    let pushed = Pushed::new(&registry);
+    let first = pushed.artifact("latest", b"first", json!({}));
+    assert_eq!(pushed.get("manifests/latest").text(), first);
+    let second = pushed.artifact("latest", b"second", json!({}));
+    assert_eq!(pushed.get("manifests/latest").text(), second);
+    let old = pushed.get(&format!("manifests/{}", digest(first.as_bytes())));
+    assert_eq!(old.expect(200).text(), first);
+}
+
+#[test]
+fn tags_can_be_pushed_with_a_digest() {
+    let registry = Registry::start();
+    let pushed = Pushed::new(&registry);
+    let text = pushed.artifact("first", b"layer", json!({}));
+    let own = digest(text.as_bytes());
+    let created = pushed
+        .put_manifest(&format!("{own}?tag=1.0&tag=1&tag=1"), MANIFEST, &text)
+        .expect(201);
+    assert_eq!(created.header("oci-tag"), Some("1.0, 1"));
+    assert_eq!(pushed.tags(), ["1", "1.0", "first"]);
+    let many: String = (0..20).map(|number| format!("&tag=t{number}")).collect();
+    let refused = pushed.put_manifest(&format!("{own}?x{many}"), MANIFEST, &text);
+    assert_eq!(refused.status, 414);
+    let refused = pushed.put_manifest(&format!("{own}?tag=-x"), MANIFEST, &text);
+    assert_eq!(refused.status, 400);
+}
+
+#[test]
+fn tags_come_in_parts_where_that_is_asked_for() {
+    let registry = Registry::start();
+    let pushed = Pushed::new(&registry);
+    let text = pushed.artifact("b", b"layer", json!({}));
+    for tag in ["C", "a", "1.0"] {
+        pushed.put_manifest(tag, MANIFEST, &text).expect(201);
+    }
+    assert_eq!(pushed.tags(), ["1.0", "C", "a", "b"]);
+    let page = pushed.get("tags/list?n=2").expect(200);
+    assert_eq!(page.json()["tags"], json!(["1.0", "C"]));
+    let link = page.header("link").unwrap();
+    let next = link.split(['<', '>']).nth(1).unwrap();
+    let rest = registry.get(next).expect(200);
+    assert_eq!(rest.json()["tags"], json!(["a", "b"]));
+    assert_eq!(rest.header("link"), None);
+    let none = pushed.get("tags/list?n=0").expect(200);
+    assert_eq!(none.json()["tags"], json!([]));
+}
+
+#[test]
+fn elsewhere_parts_of_a_manifest_may_be_missing_or_come_later() {
+    let registry = Registry::start();
+    let pushed = Pushed::new(&registry);
+    let layer = unique("later").into_bytes();
+    let manifest = referring_to(&digest(&layer));
+    for (tag, media_type, text) in [("a", MANIFEST, &manifest), ("b", INDEX, &index_of(NOTHING))] {
+        pushed.put_manifest(tag, media_type, text).expect(201);
+        assert_eq!(
+            &pushed.get(&format!("manifests/{tag}")).expect(200).text(),
+            text
+        );
+    }
+    assert_eq!(pushed.tags(), ["a", "b"]);
+    let blob = format!("blobs/{}", digest(&layer));
+    pushed.get(&blob).expect(404);
+    pushed.blob(&layer);
+    pushed.head(&blob).expect(200);
+    pushed.get(&format!("manifests/{NOTHING}")).expect(404);
+}
+
+#[test]
+fn what_is_no_manifest_is_refused() {
+    let registry = Registry::start();
+    let pushed = Pushed::new(&registry);
+    let text = pushed.artifact("good", b"layer", json!({}));
+    for (media_type, text) in [
+        (MANIFEST, ""),
+        (MANIFEST, "{}"),
+        (MANIFEST, "not json"),
+        (MANIFEST, &"[".repeat(100_000)),
+        (MANIFEST, r#"{"schemaVersion":2,"config":1,"layers":[]}"#),
+        (INDEX, &text),
+        ("application/json", &text),
+    ] {
+        let refused = pushed.put_manifest("bad", media_type, text).expect(400);
+        assert_eq!(code(&refused), "MANIFEST_INVALID", "{media_type}");
+    }
+    let no_text = pushed
+        .request("PUT", "manifests/bad")
+        .body(b"{\"a\":\"\xff\"}");
+    assert_eq!(
+        code(&registry.send(&no_text).expect(400)),
+        "MANIFEST_INVALID"
+    );
+    let large = format!("{}{}", text, " ".repeat(4 * 1024 * 1024));
+    let refused = pushed.put_manifest("bad", MANIFEST, &large).expect(413);
+    assert_eq!(code(&refused), "SIZE_INVALID");
+    let refused = pushed.request("PUT", "manifests/bad").unsized_body(large);
+    registry.send(&refused).expect(413);
+    for reference in [NOTHING, "sha256:baddigeststring"] {
+        let refused = pushed.put_manifest(reference, MANIFEST, &text).expect(400);
+        assert_eq!(code(&refused), "DIGEST_INVALID");
+    }
+    pushed.put_manifest("-bad", MANIFEST, &text).expect(404);
+    assert_eq!(pushed.tags(), ["good"]);
+}
+
+#[test]
+fn what_is_deleted_is_gone_and_with_a_manifest_its_tags() {
+    let registry = Registry::start();
+    let pushed = Pushed::new(&registry);
+    let text = pushed.artifact("a", b"layer", json!({}));
+    for tag in ["b", "c"] {
+        pushed.put_manifest(tag, MANIFEST, &text).expect(201);
+    }
+    let other = pushed.artifact("other", b"another", json!({}));
+    pushed.send("DELETE", "manifests/a").expect(202);
+    pushed.get("manifests/a").expect(404);
+    assert_eq!(pushed.tags(), ["b", "c", "other"]);
+    let own = format!("manifests/{}", digest(text.as_bytes()));
+    pushed.get(&own).expect(200);
+    pushed.send("DELETE", &own).expect(202);
+    for path in [own.as_str(), "manifests/b", "manifests/c"] {
+        let gone = pushed.get(path).expect(404);
+        assert_eq!(code(&gone), "MANIFEST_UNKNOWN", "{path}");
+        pushed.send("DELETE", path).expect(404);
+    }
+    assert_eq!(pushed.tags(), ["other"]);
+    let layer = format!("blobs/{}", digest(b"layer"));
+    pushed.get(&layer).expect(307);
+    pushed.send("DELETE", &layer).expect(202);
+    assert_eq!(code(&pushed.get(&layer).expect(404)), "BLOB_UNKNOWN");
+    pushed.send("DELETE", &layer).expect(404);
+    let own = format!("manifests/{}", digest(other.as_bytes()));
+    pushed.send("DELETE", &own).expect(202);
+    assert_eq!(code(&pushed.get("tags/list").expect(404)), "NAME_UNKNOWN");
+    // It can be pushed again.
+    pushed.artifact("a", b"layer", json!({}));
+    assert_eq!(pushed.get("manifests/a").expect(200).text(), text);
+}
+
+#[test]
+fn an_unknown_repository_and_a_name_that_cannot_be_are_404_6_4() {
+    let registry = Registry::start();
+    for repository in ["nobody/nothing", "a"] {
+        let missing = registry.get(&format!("/v2/{repository}{}/tags/list", unique("x")));
+        assert_eq!(code(&missing.expect(404)), "NAME_UNKNOWN");
+    }
+    let long = "a".repeat(256);
+    for repository in ["Team/app", "team//app", "-a", "a/", &long] {
+        let missing = registry.get(&format!("/v2/{repository}/tags/list"));
+        assert_eq!(code(&missing.expect(404)), "NAME_INVALID", "{repository}");
+    }
+    for method in ["POST", "PUT", "PATCH"] {
+        let target = format!("/v2/team/app/blobs/{NOTHING}");
+        let refused = registry.admin(method, &target, Some(b"")).expect(405);
+        assert_eq!(code(&refused), "UNSUPPORTED");
+    }
+}
+
+/// What is published keeps its repositories.
+#[test]
+fn what_is_published_cannot_be_pushed_over() {
+    let registry = Registry::start();
+    let (module, mirrored) = (ModuleFixture::new("1.0.0"), MirrorFixture::new("1.0.0"));
+    module.publish(&registry);
+    mirrored.publish(&registry);
+    for repository in [
+        format!("modules/{}", module.address),
+        format!("providers/{}", mirrored.address()),
+    ] {
+        let target = format!("/v2/{repository}/blobs/uploads/");
+        let refused = registry.admin("POST", &target, Some(b"")).expect(405);
+        assert_eq!(code(&refused), "UNSUPPORTED");
+    }
+}

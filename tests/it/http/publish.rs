@@ -1,0 +1,5 @@
+//! Publishing through the admin API.
+
+mod mirrored;
+mod module;
+mod provider;

@@ -1,0 +1,5 @@
+//! The admin API behind the scenes.
+
+mod audit;
+mod observed;
+mod standing;

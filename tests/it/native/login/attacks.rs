@@ -1,0 +1,217 @@
+//! Requests and answers that somebody forged, replayed or guessed.
+
+use serde_json::{Value, json};
+use terrace_core::limits::SIGN_IN_SECONDS;
+
+use super::{claim, logged, page, stopped};
+use crate::support::people::{
+    People, answer, encoded, exchanged, hidden, opened, opened_with, parameter,
+};
+use crate::support::registry::Sent;
+
+#[test]
+fn whatever_a_terminal_would_not_open_is_a_page_and_never_a_redirect_7_5() {
+    let people = People::new();
+    let uri = "http://localhost:10003/login";
+    let mut wrong = vec![
+        ("client_id", "terraform", "must be terraform-cli"),
+        ("response_type", "token", "must be code"),
+        ("code_challenge", "short", "43 characters"),
+        ("code_challenge", "", "is missing"),
+        ("code_challenge_method", "plain", "must be S256"),
+        ("code_challenge_method", "", "must be S256"),
+        ("state", "", "is missing"),
+        ("state", "a\r\nset-cookie: x=y", "printable"),
+    ];
+    let uris = [
+        uri.replace("localhost", "127.0.0.1"),
+        uri.replace("http:", "https:"),
+        uri.replace("/login", "/other"),
+        uri.replace("10003", "9999"),
+        uri.replace("10003", "10011"),
+        uri.replace("localhost", "me@localhost"),
+        uri.replace("localhost", "localhost.evil.example"),
+        uri.replace("10003", "10003@evil.example"),
+        format!("{uri}/"),
+        format!("{uri}?x=y"),
+        encoded(&[("", uri)]).replace('=', ""),
+        "https://evil.example/login".to_owned(),
+        String::new(),
+    ];
+    wrong.extend(uris.iter().map(|uri| ("redirect_uri", uri.as_str(), "")));
+    for (name, value, rule) in wrong {
+        let response = people.open(&opened_with(name, value));
+        assert!(response.header("set-cookie").is_none(), "{name}={value}");
+        let text = stopped(response, 400, &format!("<code>{name}</code>"));
+        assert!(text.contains(rule), "{text}");
+    }
+    let twice = format!("/oauth/authorize?{}&state=x", encoded(&opened()));
+    stopped(people.registry.get(&twice), 400, "more than once");
+    assert_eq!(people.memory.operations(), Vec::<String>::new());
+}
+
+#[test]
+fn a_state_is_good_in_its_browser_for_ten_minutes() {
+    let people = People::new();
+    let (cookie, state) = people.begin();
+    let back =
+        |cookie: &str, state: &str| people.come_back(cookie, &[("code", "c"), ("state", state)]);
+    let (other_cookie, other_state) = people.begin();
+    for (cookie, state) in [
+        ("", state.as_str()),
+        ("a=b", &state),
+        ("__Host-terrace-sign-in=", &state),
+        (&other_cookie, &state),
+        (&cookie, &other_state),
+        (&cookie, ""),
+        (&cookie, "x"),
+        (&cookie, &state.replace('a', "b")),
+        (&cookie, &format!("x{state}")),
+    ] {
+        stopped(back(cookie, state), 400, "in this browser");
+    }
+    let elsewhere = [("TERRACE_ADMIN_TOKEN", "another-admin-token")];
+    let elsewhere = People::with(&elsewhere);
+    let (foreign_cookie, foreign) = elsewhere.begin();
+    stopped(back(&foreign_cookie, &foreign), 400, "in this browser");
+    assert_eq!(people.provider.forms.borrow().len(), 0, "nobody was asked");
+
+    people.memory.advance(u64::from(SIGN_IN_SECONDS) + 1);
+    stopped(back(&cookie, &state), 400, "ten minutes");
+    logged(&people, "login: state: it was good until");
+}
+
+#[test]
+fn whoever_comes_back_with_nothing_too_often_is_not_asked_about_any_more() {
+    let people = People::with(&[("TERRACE_FAILURES_A_MINUTE", "3")]);
+    let (cookie, state) = people.begin();
+    *people.provider.answer.borrow_mut() = Some(answer(400, &json!({ "error": "invalid_grant" })));
+    let back = |address: &str| {
+        let query = encoded(&[("code", "a guess"), ("state", &state)]);
+        let sent = Sent::new("GET", &format!("/oauth/callback?{query}"));
+        let sent = sent.header("cookie", &cookie);
+        people
+            .registry
+            .send(&sent.header("cf-connecting-ip", address))
+    };
+    for _ in 0..3 {
+        assert_ne!(back("192.0.2.1").status, 429);
+    }
+    people.memory.forget_operations();
+    stopped(back("192.0.2.1"), 429, "Wait a minute");
+    assert_eq!(people.memory.operations(), Vec::<String>::new());
+    assert_ne!(back("192.0.2.2").status, 429);
+}
+
+#[test]
+fn a_wrong_token_of_somebody_keeps_nobody_from_signing_in() {
+    let people = People::new();
+    for _ in 0..30 {
+        let sent = Sent::new("GET", "/admin/v1/tokens").bearing("wrong");
+        let sent = sent.header("cf-connecting-ip", "192.0.2.1");
+        people.registry.send(&sent);
+    }
+    let (cookie, state) = people.begin();
+    let target = format!(
+        "/oauth/callback?{}",
+        encoded(&[("code", "c"), ("state", &state)])
+    );
+    let sent = Sent::new("GET", &target).header("cookie", &cookie);
+    let sent = sent.header("cf-connecting-ip", "192.0.2.1");
+    people.registry.send(&sent).expect(200);
+}
+
+#[test]
+fn a_long_code_of_a_provider_is_not_passed_on() {
+    let people = People::new();
+    let (cookie, state) = people.begin();
+    let long = "c".repeat(terrace_core::limits::PROVIDER_CODE_BYTES + 1);
+    let back = people.come_back(&cookie, &[("code", &long), ("state", &state)]);
+    stopped(back, 502, "cannot be believed");
+    assert!(people.provider.forms.borrow().is_empty());
+}
+
+#[test]
+fn what_a_provider_answers_must_be_its_token_for_this_sign_in() {
+    let people = People::new();
+    let now = 1_800_000_000_u64;
+    for (name, value, reason) in [
+        ("nonce", json!("another"), "nonce"),
+        ("aud", json!("another"), "audience"),
+        ("iss", json!("https://evil.example"), "issuer"),
+        ("exp", json!(now - 100), "expired"),
+        ("iat", json!(now + 100), "issued at"),
+        ("azp", json!("another"), "issued to"),
+        ("sub", json!(""), "sub"),
+    ] {
+        let before = people.provider.claims.borrow().clone();
+        claim(&people, name, value);
+        stopped(people.sign_in().1, 502, "cannot be believed");
+        logged(&people, reason);
+        people.provider.claims.replace(before);
+    }
+    for (body, reason) in [
+        (
+            answer(400, &json!({"error": "invalid_grant"})),
+            "invalid_grant",
+        ),
+        (
+            answer(401, &json!({"error": "invalid_client"})),
+            "invalid_client",
+        ),
+        (answer(200, &json!({"access_token": "x"})), "no id_token"),
+        (answer(200, &json!({"id_token": "a.b"})), "id_token"),
+        (answer(302, &json!({})), "302"),
+    ] {
+        *people.provider.answer.borrow_mut() = Some(body);
+        stopped(people.sign_in().1, 502, "cannot be believed");
+        logged(&people, reason);
+    }
+}
+
+#[test]
+fn a_token_is_good_for_the_sign_in_that_it_answers_and_no_other() {
+    let people = People::new();
+    people.sign_in().1.expect(200);
+    // The provider is made to answer the next one with the token of this one.
+    let mut claims = people.provider.claims.borrow().clone();
+    let asked = people.provider.asked.borrow().clone();
+    let nonce = asked.into_iter().find(|(name, _)| name == "nonce").unwrap();
+    claims.insert("nonce".to_owned(), nonce.1.into());
+    let token = people.provider.sign(&claims);
+    *people.provider.answer.borrow_mut() = Some(answer(200, &json!({ "id_token": token })));
+    stopped(people.sign_in().1, 502, "cannot be believed");
+    logged(&people, "its nonce is not that of this sign-in");
+}
+
+#[test]
+fn an_address_that_is_not_verified_opens_nothing_and_names_nobody() {
+    let people = People::new();
+    claim(&people, "groups", Value::Null);
+    for verified in [json!(false), Value::Null] {
+        claim(&people, "email_verified", verified);
+        let text = stopped(people.sign_in().1, 403, "ann@acme.example (248289761001)");
+        assert!(
+            !text.contains("<strong>ann@acme.example</strong>"),
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn names_are_shown_and_not_obeyed() {
+    let people = People::new();
+    claim(&people, "email_verified", json!(false));
+    let name = "<img src=x onerror=alert(1)>\"'\u{202e}\r\n&";
+    claim(&people, "preferred_username", json!(name));
+    let (cookie, question) = people.sign_in();
+    let text = page(question.clone(), 200);
+    assert!(
+        text.contains("&lt;img src=x onerror=alert(1)&gt;&quot;&#39;\u{fffd}"),
+        "{text}"
+    );
+    assert!(!text.contains("<img"), "{text}");
+    let allowed = people.consent(&cookie, &hidden(&question), "allow");
+    let code = parameter(allowed.header("location").unwrap(), "code").unwrap();
+    people.exchange(&exchanged(&code)).expect(200);
+}

@@ -1,0 +1,354 @@
+//! Signing in with an OpenID provider, from discovery to the token.
+
+use serde_json::{Value, json};
+use terrace_core::limits::SIGN_IN_SECONDS;
+
+use super::{claim, logged, page, refused, stopped};
+use crate::support::Registry;
+use crate::support::memory::Memory;
+use crate::support::people::{
+    CLIENT, ISSUER, LOGIN, People, answer, exchanged, hidden, opened, parameter,
+};
+use crate::support::registry::Sent;
+use crate::support::tokens::revoke;
+
+#[test]
+fn whoever_signs_in_and_allows_it_gets_a_token_for_their_terminal_7_6_7_7() {
+    let people = People::new();
+    let (cookie, question) = people.sign_in();
+    let question = question.expect(200);
+    let text = page(question.clone(), 200);
+    assert!(text.contains("<strong>ann@acme.example</strong>"), "{text}");
+    assert!(text.contains("<code>read</code>"), "{text}");
+    assert!(text.contains("<code>publish:acme</code>"), "{text}");
+    assert!(text.contains("until 2027-04-15"), "{text}");
+    assert!(text.contains("port 10003"), "{text}");
+    let policy = question.header("content-security-policy").unwrap();
+    let lets = "form-action 'self' http://localhost:10003;";
+    assert!(policy.contains(lets), "{policy}");
+    let allowed = people.consent(&cookie, &hidden(&question), "allow");
+    let allowed = allowed.expect(303);
+    let location = allowed.header("location").unwrap();
+    assert!(location.starts_with("http://localhost:10003/login?code="));
+    let code = parameter(location, "code").unwrap();
+
+    let answer = people.exchange(&exchanged(&code)).expect(200);
+    assert_eq!(answer.header("content-type"), Some("application/json"));
+    assert_eq!(answer.header("cache-control"), Some("no-store"));
+    let json = answer.json();
+    let token = json["access_token"].as_str().unwrap();
+    assert_eq!(json["token_type"], "bearer");
+    assert_eq!(json["expires_in"], 90 * 86_400);
+    let private = Registry::in_memory(&people.memory, &[("TERRACE_ACCESS", "private")]);
+    private
+        .get_as(token, "/v1/providers/a/b/versions")
+        .expect(404);
+    private.get("/v1/providers/a/b/versions").expect(401);
+
+    let listed = people
+        .registry
+        .admin("GET", "/admin/v1/tokens", None)
+        .json();
+    let listed = &listed["tokens"][0];
+    assert_eq!(listed["name"], "ann@acme.example");
+    assert_eq!(listed["created_by"], "login as 248289761001");
+    assert_eq!(listed["scopes"], json!(["read", "publish:acme"]));
+    revoke(&people.registry, listed["id"].as_str().unwrap()).expect(200);
+    let elsewhere = [("TERRACE_ACCESS", "private")];
+    let elsewhere = Registry::in_memory(&people.memory.elsewhere(), &elsewhere);
+    elsewhere
+        .get_as(token, "/v1/providers/a/b/versions")
+        .expect(401);
+    logged(&people, "for ann@acme.example (account 248289761001)");
+    let log = people.memory.log().join("\n");
+    assert!(!log.contains(token) && !log.contains(&code), "{log}");
+}
+
+#[test]
+fn discovery_tells_how_to_sign_in_only_where_one_can_and_reads_nothing_7_1() {
+    let people = People::new();
+    let path = "/.well-known/terraform.json";
+    let json = people.registry.get(path).expect(200).json();
+    assert_eq!(
+        json["login.v1"],
+        json!({"client": "terraform-cli", "grant_types": ["authz_code"], "authz": "/oauth/authorize",
+            "token": "/oauth/token", "ports": [10_000, 10_010]})
+    );
+    assert_eq!(people.memory.operations(), Vec::<String>::new());
+    let memory = Memory::new();
+    let registry = Registry::in_memory(&memory, &[]);
+    assert_eq!(registry.get(path).json().get("login.v1"), None);
+    for path in ["/oauth/authorize", "/oauth/callback"] {
+        let told = registry.get(path).expect(404).errors();
+        assert!(told.contains("TERRACE_LOGIN_ISSUER"), "{told}");
+    }
+    for path in ["/oauth/consent", "/oauth/token"] {
+        registry.send(&Sent::new("POST", path).body("")).expect(404);
+    }
+}
+
+#[test]
+fn nothing_is_stored_before_there_is_a_token() {
+    let people = People::new();
+    let code = people.allow();
+    assert_eq!(people.memory.keys(), Vec::<String>::new());
+    people.exchange(&exchanged(&code)).expect(200);
+    let kinds = people.memory.keys();
+    let kinds: Vec<_> = kinds
+        .iter()
+        .map(|key| key.split('/').next().unwrap())
+        .collect();
+    assert_eq!(
+        kinds,
+        ["audit-head", "audit", "tokens"],
+        "the token, and that it was made"
+    );
+    let audit = people.registry.admin("GET", "/admin/v1/audit", None).json();
+    let entry = audit["entries"][0].as_str().unwrap();
+    assert!(
+        entry.contains("\"by\":\"login as 248289761001\""),
+        "{entry}"
+    );
+    assert!(entry.contains("POST /oauth/token"), "{entry}");
+}
+
+#[test]
+fn the_provider_is_asked_for_one_person_by_a_browser_that_it_can_be_known_by() {
+    let people = People::new();
+    let response = people.open(&opened()).expect(303);
+    let cookie = response.header("set-cookie").unwrap();
+    for part in [
+        "__Host-",
+        "; Path=/;",
+        "Secure",
+        "HttpOnly",
+        "SameSite=Lax",
+        "Max-Age=1200",
+    ] {
+        assert!(cookie.contains(part), "{cookie}");
+    }
+    assert_eq!(response.header("cache-control"), Some("no-store"));
+    let location = response.header("location").unwrap();
+    assert!(
+        location.starts_with(&format!("{ISSUER}/auth?")),
+        "{location}"
+    );
+    for (name, value) in [
+        ("client_id", CLIENT),
+        ("response_type", "code"),
+        ("redirect_uri", "https://registry.test/oauth/callback"),
+        ("scope", "openid email profile"),
+        ("code_challenge_method", "S256"),
+    ] {
+        assert_eq!(parameter(location, name).as_deref(), Some(value));
+    }
+    let again = people.open(&opened()).expect(303);
+    for name in ["state", "nonce", "code_challenge"] {
+        let other = parameter(again.header("location").unwrap(), name);
+        assert_ne!(parameter(location, name), other, "{name}");
+    }
+    let told = people.memory.operations();
+    let asked = told.iter().filter(|it| it.contains("openid-configuration"));
+    assert_eq!(asked.count(), 1, "it is remembered: {told:?}");
+}
+
+#[test]
+fn an_admin_token_that_is_rotated_meanwhile_breaks_nothing_off() {
+    let people = People::new();
+    let (cookie, state) = people.begin();
+    let rotated = [
+        &[
+            ("TERRACE_ADMIN_TOKEN", "another-admin-token"),
+            (
+                "TERRACE_ADMIN_TOKEN_PREVIOUS",
+                crate::support::registry::TOKEN,
+            ),
+        ][..],
+        &LOGIN,
+    ]
+    .concat();
+    let asked = people.provider.asked.take();
+    let after = People {
+        registry: Registry::in_memory(&people.memory, &rotated),
+        ..people
+    };
+    *after.provider.asked.borrow_mut() = asked;
+    let response = after.come_back(&cookie, &[("code", "c"), ("state", &state)]);
+    page(response, 200);
+}
+
+#[test]
+fn a_provider_that_refuses_ends_with_a_page_7_5() {
+    let people = People::new();
+    let (cookie, state) = people.begin();
+    let error = "access_denied<b>";
+    let parts = [
+        ("error", error),
+        ("error_description", "she\nsaid no"),
+        ("state", &state),
+    ];
+    let text = stopped(
+        people.come_back(&cookie, &parts),
+        403,
+        "access_denied&lt;b&gt;",
+    );
+    assert!(text.contains("Ctrl"), "{text}");
+    assert!(!text.contains("said no"), "{text}");
+    logged(&people, "\"shesaid no\"");
+    stopped(people.come_back("", &parts), 400, "in this browser");
+    // One click, and the terminal stops waiting.
+    let link = "<a href=\"http://localhost:10003/login?code=refused&amp;state=74d3bbc5-7fc6\">";
+    assert!(text.contains(link), "{text}");
+    let told = refused(people.exchange(&exchanged("refused")), "invalid_grant");
+    assert!(told.contains("sign-in was refused"), "{told}");
+}
+
+#[test]
+fn what_a_provider_says_about_itself_is_gone_by_for_an_hour() {
+    let people = People::new();
+    let asked = || {
+        let operations = people.memory.operations();
+        let is_discovery = |it: &&String| it.contains("/.well-known/openid-configuration");
+        operations.iter().filter(is_discovery).count()
+    };
+    for (seconds, count) in [(0, 1), (3_599, 1), (1, 2)] {
+        people.memory.advance(seconds);
+        people.begin();
+        assert_eq!(asked(), count, "{seconds}");
+    }
+    // One that fails is left alone for a while.
+    people.memory.advance(3_600);
+    people.memory.disconnect();
+    for (seconds, count) in [(0, 3), (4, 3), (1, 4)] {
+        people.memory.advance(seconds);
+        people.open(&opened()).expect(503);
+        assert_eq!(asked(), count, "{seconds}");
+    }
+}
+
+#[test]
+fn a_provider_that_does_not_answer_is_told_apart() {
+    let people = People::new();
+    people.memory.disconnect();
+    let response = people.open(&opened());
+    assert_eq!(response.header("retry-after"), Some("10"));
+    stopped(response, 503, "does not answer");
+    let people = People::new();
+    let (cookie, state) = people.begin();
+    let back = || people.come_back(&cookie, &[("code", "c"), ("state", &state)]);
+    let broken = answer(502, &json!({}));
+    *people.provider.answer.borrow_mut() = Some(broken);
+    stopped(back(), 503, "does not answer");
+    people.memory.disconnect();
+    stopped(back(), 503, "does not answer");
+    logged(&people, "origin: https://login.example.com/token");
+}
+
+#[test]
+fn a_key_that_the_provider_has_just_changed_is_found() {
+    let people = People::new();
+    people.sign_in().1.expect(200);
+    people.memory.advance(61);
+    let key = ed25519_dalek::SigningKey::from_bytes(&[8; 32]);
+    people.provider.key.replace(("k2".to_owned(), key));
+    people.sign_in().1.expect(200);
+    // And one that it has not is not looked for each time.
+    let asked = || {
+        let told = people.memory.operations();
+        told.iter().filter(|it| it.contains("/jwks")).count()
+    };
+    assert_eq!(asked(), 2);
+}
+
+#[test]
+fn whom_no_rule_is_for_is_told_who_they_are_and_the_reason_is_in_the_log() {
+    let people = People::new();
+    claim(&people, "groups", json!(["guests"]));
+    claim(&people, "email", json!("bob@acme.example"));
+    let text = stopped(people.sign_in().1, 403, "<strong>bob@acme.example</strong>");
+    assert!(text.contains("Ask whoever operates it"), "{text}");
+    assert!(!text.contains("staff"), "{text}");
+    logged(&people, "no rule is for it");
+}
+
+#[test]
+fn a_question_is_answered_in_its_browser_within_ten_minutes() {
+    let people = People::new();
+    let (cookie, question) = people.sign_in();
+    let consent = hidden(&question);
+    let (other_cookie, other_question) = people.sign_in();
+    let (_, state) = people.begin();
+    for (cookie, consent) in [
+        ("", consent.as_str()),
+        (&other_cookie, &consent),
+        (&cookie, &hidden(&other_question)),
+        (&cookie, ""),
+        (&cookie, &consent.replace('a', "b")),
+        (&cookie, &state),
+    ] {
+        let response = people.consent(cookie, consent, "allow");
+        stopped(response, 400, "in this browser");
+    }
+    for answer in ["", "yes", "Allow"] {
+        let response = people.consent(&cookie, &consent, answer);
+        stopped(response, 400, "<code>answer</code>");
+    }
+    let long = "x".repeat(30_000);
+    stopped(people.consent(&cookie, &long, "allow"), 400, "is too long");
+    let by_get = people.registry.get("/oauth/consent?answer=allow");
+    by_get.expect(405);
+    stopped(
+        people.consent(&cookie, &consent, "refuse"),
+        200,
+        "You have refused",
+    );
+    people.memory.advance(u64::from(SIGN_IN_SECONDS) + 1);
+    let late = people.consent(&cookie, &consent, "allow");
+    stopped(late, 400, "ten minutes");
+    assert_eq!(people.memory.keys(), Vec::<String>::new());
+}
+
+#[test]
+fn a_public_client_proves_itself_by_pkce_and_one_with_a_secret_as_the_provider_knows() {
+    let people = People::new();
+    people.sign_in().1.expect(200);
+    let form = people.provider.forms.borrow().join("\n");
+    assert!(
+        !form.contains("client_secret") && !form.contains("client_id"),
+        "{form}"
+    );
+
+    let people = People::new();
+    people.provider.discovery.borrow_mut()["token_endpoint_auth_methods_supported"] =
+        json!(["client_secret_post"]);
+    people.provider.discovery.borrow_mut()["code_challenge_methods_supported"] = Value::Null;
+    people
+        .provider
+        .discovery
+        .borrow_mut()
+        .as_object_mut()
+        .unwrap()
+        .remove("code_challenge_methods_supported");
+    people.sign_in().1.expect(200);
+    let form = people.provider.forms.borrow().join("\n");
+    assert!(
+        form.contains("client_secret=the%20client%27s%20secret"),
+        "{form}"
+    );
+    assert!(!form.contains("code_verifier"), "{form}");
+
+    let people = People::with(&[("TERRACE_LOGIN_CLIENT_SECRET", "")]);
+    people
+        .provider
+        .discovery
+        .borrow_mut()
+        .as_object_mut()
+        .unwrap()
+        .remove("code_challenge_methods_supported");
+    people.sign_in().1.expect(200);
+    let form = people.provider.forms.borrow().join("\n");
+    assert!(
+        form.contains("client_id=terrace") && form.contains("code_verifier="),
+        "{form}"
+    );
+}

@@ -1,0 +1,198 @@
+//! Codes, and the tokens that terminals redeem them for.
+
+use serde_json::{Value, json};
+use terrace_core::limits::LOGIN_CODE_SECONDS;
+
+use super::{logged, page, refused};
+use crate::support::Registry;
+use crate::support::faults::{Failure, Operations, When};
+use crate::support::people::{People, exchanged, hidden, parameter};
+
+#[test]
+fn a_code_is_for_its_terminal_alone_7_6() {
+    let people = People::new();
+    let code = people.allow();
+    let other_verifier = "e".repeat(43);
+    let (_, question) = people.sign_in();
+    let (consent, (_, state)) = (hidden(&question), people.begin());
+    let tampered = code.replace('a', "b");
+    for (name, value, error, words) in [
+        (
+            "client_id",
+            "other",
+            "invalid_client",
+            "must be terraform-cli",
+        ),
+        ("client_id", "", "invalid_client", "must be terraform-cli"),
+        (
+            "grant_type",
+            "password",
+            "unsupported_grant_type",
+            "grant_type",
+        ),
+        (
+            "grant_type",
+            "refresh_token",
+            "unsupported_grant_type",
+            "grant_type",
+        ),
+        ("code", "", "invalid_request", "code is missing"),
+        ("code", "x", "invalid_grant", "no code of this registry"),
+        (
+            "code",
+            &tampered,
+            "invalid_grant",
+            "no code of this registry",
+        ),
+        (
+            "code",
+            &consent,
+            "invalid_grant",
+            "no code of this registry",
+        ),
+        ("code", &state, "invalid_grant", "no code of this registry"),
+        ("code_verifier", "", "invalid_request", "is missing"),
+        ("code_verifier", "short", "invalid_request", "43 to 128"),
+        (
+            "code_verifier",
+            &other_verifier,
+            "invalid_grant",
+            "code_verifier is not that",
+        ),
+        (
+            "redirect_uri",
+            "http://localhost:10004/login",
+            "invalid_grant",
+            "redirect_uri is not the one",
+        ),
+        (
+            "redirect_uri",
+            "http://127.0.0.1:10003/login",
+            "invalid_request",
+            "redirect_uri must be",
+        ),
+    ] {
+        let mut parts = exchanged(&code);
+        for part in &mut parts {
+            if part.0 == name {
+                part.1 = value;
+            }
+        }
+        let told = refused(people.exchange(&parts), error);
+        assert!(told.contains(words), "{told}");
+    }
+    let elsewhere = People::with(&[("TERRACE_ADMIN_TOKEN", "another-admin-token")]);
+    let foreign = elsewhere.allow();
+    refused(people.exchange(&exchanged(&foreign)), "invalid_grant");
+    let long = "x".repeat(30_000);
+    people.exchange(&exchanged(&long)).expect(413);
+    assert_eq!(people.memory.keys(), Vec::<String>::new());
+    // None of this has used it up.
+    people.exchange(&exchanged(&code)).expect(200);
+}
+
+#[test]
+fn a_code_is_good_for_a_minute() {
+    let people = People::new();
+    let (code, late) = (people.allow(), people.allow());
+    people.memory.advance(u64::from(LOGIN_CODE_SECONDS));
+    people.exchange(&exchanged(&code)).expect(200);
+    people.memory.advance(1);
+    let told = refused(people.exchange(&exchanged(&late)), "invalid_grant");
+    assert!(told.contains("expired after 60 seconds"), "{told}");
+}
+
+#[test]
+fn a_code_that_is_used_twice_takes_back_what_it_gave() {
+    let people = People::new();
+    let code = people.allow();
+    let json = people.exchange(&exchanged(&code)).expect(200).json();
+    let token = json["access_token"].as_str().unwrap();
+    let private = [("TERRACE_ACCESS", "private")];
+    let elsewhere = || Registry::in_memory(&people.memory.elsewhere(), &private);
+    elsewhere()
+        .get_as(token, "/v1/providers/a/b/versions")
+        .expect(404);
+    // With a wrong verifier it is not a use.
+    let mut wrong = exchanged(&code);
+    let other = "e".repeat(43);
+    wrong[2].1 = &other;
+    refused(people.exchange(&wrong), "invalid_grant");
+    elsewhere()
+        .get_as(token, "/v1/providers/a/b/versions")
+        .expect(404);
+    let told = refused(people.exchange(&exchanged(&code)), "invalid_grant");
+    assert!(told.contains("used before"), "{told}");
+    elsewhere()
+        .get_as(token, "/v1/providers/a/b/versions")
+        .expect(401);
+    refused(people.exchange(&exchanged(&code)), "invalid_grant");
+    let log = people.registry.admin("GET", "/admin/v1/audit", None).json();
+    let entries = log["entries"].as_array().unwrap();
+    let entries: Vec<Value> = entries
+        .iter()
+        .map(|text| serde_json::from_str(text.as_str().unwrap()).unwrap())
+        .collect();
+    let told: Vec<_> = entries
+        .iter()
+        .map(|entry| entry["status"].clone())
+        .collect();
+    assert_eq!(told, [200, 400, 400]);
+    assert_eq!(entries[1]["by"], "login as 248289761001");
+    logged(&people, "is revoked: its code was used twice; from ");
+}
+
+#[test]
+fn whoever_wants_to_read_only_gets_a_token_that_does() {
+    let people = People::new();
+    let (cookie, question) = people.sign_in();
+    let question = question.expect(200);
+    let text = page(question.clone(), 200);
+    assert!(
+        text.contains("value=\"read\">Allow reading only<"),
+        "{text}"
+    );
+    let allowed = people.consent(&cookie, &hidden(&question), "read");
+    let location = allowed.expect(303).header("location").unwrap().to_owned();
+    let code = parameter(&location, "code").unwrap();
+    people.exchange(&exchanged(&code)).expect(200);
+    let tokens = people
+        .registry
+        .admin("GET", "/admin/v1/tokens", None)
+        .json();
+    let scopes = &tokens["tokens"][0]["scopes"];
+    assert_eq!(*scopes, json!(["read"]));
+}
+
+#[test]
+fn one_question_gives_one_token_however_often_it_is_answered() {
+    let people = People::new();
+    let (cookie, question) = people.sign_in();
+    let codes = [(); 2].map(|()| {
+        let allowed = people
+            .consent(&cookie, &hidden(&question), "allow")
+            .expect(303);
+        parameter(allowed.header("location").unwrap(), "code").unwrap()
+    });
+    people.exchange(&exchanged(&codes[0])).expect(200);
+    refused(people.exchange(&exchanged(&codes[1])), "invalid_grant");
+}
+
+#[test]
+fn storage_that_fails_gives_no_token_and_says_so() {
+    for when in [When::Before, When::After] {
+        let people = People::new();
+        let code = people.allow();
+        people
+            .memory
+            .fail(Operations::Writes, 0, when, Failure::Error);
+        let response = people.exchange(&exchanged(&code)).expect(503);
+        assert_eq!(response.json()["error"], "temporarily_unavailable");
+        // What cannot be known to be unused is not given out.
+        let again = people.exchange(&exchanged(&code));
+        match when {
+            When::Before => drop(again.expect(200)),
+            When::After => drop(refused(again, "invalid_grant")),
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! Artifacts behind the scenes: how they heal, grow and are blocked.
+
+use crate::support::fixtures::sha256;
+use crate::support::memory::Memory;
+use crate::support::{MirrorFixture, ModuleFixture, ProviderFixture, Registry};
+
+/// Everything that can be read of a version in a repository: its tag, its manifests, its zips.
+fn paths(registry: &Registry, repository: &str, version: &str) -> Vec<String> {
+    let at = |digest: &serde_json::Value| digest.as_str().unwrap().to_owned();
+    let tag = format!("/v2/{repository}/manifests/{version}");
+    let index = registry.get(&tag).expect(200).json();
+    let mut paths = vec![format!("/v2/{repository}/tags/list"), tag];
+    for descriptor in index["manifests"].as_array().unwrap() {
+        let path = format!("/v2/{repository}/manifests/{}", at(&descriptor["digest"]));
+        let manifest = registry.get(&path).expect(200).json();
+        paths.push(path);
+        let layer = at(&manifest["layers"][0]["digest"]);
+        paths.push(format!("/v2/{repository}/blobs/{layer}"));
+    }
+    paths
+}
+
+fn published() -> (Memory, Registry, Vec<String>) {
+    let memory = Memory::new();
+    let registry = Registry::in_memory(&memory, &[]);
+    let provider = ProviderFixture::new("1.0.0");
+    provider.publish(&registry);
+    let repository = format!("providers/{}/widget", provider.namespace);
+    let paths = paths(&registry, &repository, "1.0.0");
+    (memory, registry, paths)
+}
+
+#[test]
+fn whatever_index_is_lost_is_made_anew_by_the_next_read() {
+    let (memory, registry, paths) = published();
+    for path in paths {
+        let before = registry.get(&path);
+        memory.lose_indices();
+        let found = registry.get(&path).expect(before.status);
+        assert_eq!(
+            (found.body, found.headers),
+            (before.body, before.headers),
+            "{path}"
+        );
+        memory.forget_operations();
+        registry.get(&path).expect(before.status);
+        assert_eq!(memory.operations().len(), 1, "{path}");
+    }
+}
+
+#[test]
+fn a_bucket_that_has_lost_its_metadata_has_the_same_artifacts() {
+    let (memory, registry, paths) = published();
+    for path in paths {
+        let before = registry.get(&path);
+        memory.lose_indices();
+        memory.lose_metadata();
+        let found = registry.get(&path).expect(before.status);
+        assert_eq!(
+            (found.body, found.headers),
+            (before.body, before.headers),
+            "{path}"
+        );
+    }
+}
+
+#[test]
+fn a_request_for_the_catalog_is_a_route_of_its_own_that_reads_nothing() {
+    let (memory, registry, _) = published();
+    memory.forget_operations();
+    registry.get("/v2/_catalog").expect(404);
+    assert_eq!(memory.operations(), [""; 0]);
+    let line = memory.request_lines().pop().unwrap();
+    assert!(line.contains(r#""route":"oci_catalog""#), "{line}");
+}
+
+/// A tag follows what is mirrored; what a client has resolved stays.
+#[test]
+fn a_platform_more_is_a_manifest_more() {
+    let memory = Memory::new();
+    let registry = Registry::in_memory(&memory, &[]);
+    let fixture = MirrorFixture::new("1.0.0");
+    fixture.clone().only("amd64").publish(&registry);
+    let repository = format!("providers/{}", fixture.address());
+    let before = paths(&registry, &repository, "1.0.0");
+    let tag = format!("/v2/{repository}/manifests/1.0.0");
+    let old = registry
+        .head(&tag)
+        .header("docker-content-digest")
+        .unwrap()
+        .to_owned();
+    fixture.clone().only("arm64").publish(&registry);
+    let after = paths(&registry, &repository, "1.0.0");
+    assert_eq!((before.len(), after.len()), (4, 6));
+    assert!(before.iter().all(|path| after.contains(path)));
+    registry
+        .get(&format!("/v2/{repository}/manifests/{old}"))
+        .expect(200);
+}
+
+#[test]
+fn what_is_blocked_is_no_artifact() {
+    let memory = Memory::new();
+    let registry = Registry::in_memory(&memory, &[]);
+    let fixture = MirrorFixture::new("1.0.0");
+    fixture.publish(&registry);
+    let repository = format!("providers/{}", fixture.address());
+    let paths = paths(&registry, &repository, "1.0.0");
+    let blocked = format!("{}@1.0.0", fixture.address());
+    let blocking = Registry::in_memory(&memory, &[("TERRACE_PULL_BLOCK", &blocked)]);
+    for path in paths {
+        let refused = blocking.get(&path).expect(404);
+        assert_eq!(
+            refused.json()["errors"][0]["code"],
+            "NAME_UNKNOWN",
+            "{path}"
+        );
+    }
+}
+
+/// The same bytes as another version's, and a digest that begins like another one's.
+#[test]
+fn a_digest_is_found_whichever_version_it_is_of() {
+    let memory = Memory::new();
+    let registry = Registry::in_memory(&memory, &[]);
+    let first = ModuleFixture::new("1.0.0");
+    first.publish(&registry);
+    let second = ModuleFixture::of(first.address.split('/').next().unwrap(), "1.1.0");
+    second.publish(&registry);
+    let digest = sha256(&first.archive);
+    let path = |digest: &str| format!("/v2/modules/{}/blobs/sha256:{digest}", first.address);
+    memory.lose_indices();
+    registry.get(&path(&digest)).expect(307);
+    memory.lose_indices();
+    let alike: String = digest
+        .chars()
+        .take(10)
+        .chain("0".repeat(54).chars())
+        .collect();
+    registry.get(&path(&alike)).expect(404);
+}

@@ -1,0 +1,191 @@
+//! Pushes and deletes that are broken at each of their writes.
+
+use serde_json::json;
+
+use super::{NAME, break_everywhere, paths};
+use crate::support::pushed::{MANIFEST, Pushed, PushedProvider, digest};
+
+#[test]
+fn a_blob_that_is_broken_at_each_write_can_be_sent_again() {
+    let bytes = b"the bytes of a blob";
+    break_everywhere(
+        2,
+        |_| (),
+        |registry, ()| {
+            let pushed = Pushed::of(registry, NAME);
+            let post = format!("blobs/uploads/?digest={}", digest(bytes));
+            let sent = pushed.request("POST", &post).body(bytes);
+            registry.send(&sent).status
+        },
+        |registry, ()| {
+            let pushed = Pushed::of(registry, NAME);
+            let path = format!("blobs/{}", digest(bytes));
+            assert_eq!(pushed.head(&path).status, 200);
+        },
+    );
+}
+
+/// The upload is what a client has to go on with, until it knows that its blob is there.
+#[test]
+fn an_upload_that_is_broken_at_each_write_can_be_completed_again() {
+    let bytes = b"the bytes of a blob";
+    for sent_before in [0, 4] {
+        break_everywhere(
+            4,
+            |registry| {
+                let pushed = Pushed::of(registry, NAME);
+                let location = pushed.begin();
+                if sent_before > 0 {
+                    let patch = pushed.request("PATCH", &location);
+                    let patch = patch.body(&bytes[..sent_before]);
+                    registry.send(&patch).expect(202);
+                }
+                location
+            },
+            |registry, location| {
+                let pushed = Pushed::of(registry, NAME);
+                let put = format!("{location}?digest={}", digest(bytes));
+                let put = pushed.request("PUT", &put).body(&bytes[sent_before..]);
+                let status = registry.send(&put).status;
+                assert_ne!(status, 404);
+                status
+            },
+            |registry, _| {
+                let pushed = Pushed::of(registry, NAME);
+                let path = format!("blobs/{}", digest(bytes));
+                assert_eq!(pushed.head(&path).status, 200);
+            },
+        );
+    }
+}
+
+#[test]
+fn a_chunk_that_is_broken_at_each_write_can_be_sent_again() {
+    break_everywhere(
+        2,
+        |registry| Pushed::of(registry, NAME).begin(),
+        |registry, location| {
+            let pushed = Pushed::of(registry, NAME);
+            let state = pushed.send("GET", location);
+            if state.header("range") == Some("0-4") {
+                return 202;
+            }
+            let sent = pushed.request("PATCH", location).body(b"bytes");
+            let sent = sent.header("content-range", "0-4");
+            registry.send(&sent).status
+        },
+        |registry, location| {
+            let pushed = Pushed::of(registry, NAME);
+            let state = pushed.send("GET", location).expect(204);
+            assert_eq!(state.header("range"), Some("0-4"));
+        },
+    );
+}
+
+#[test]
+fn a_manifest_that_is_broken_at_each_write_can_be_pushed_again() {
+    break_everywhere(
+        7,
+        |registry| {
+            let pushed = Pushed::of(registry, NAME);
+            let subject = pushed.artifact("subject", b"layer", json!({}));
+            let subject = json!({
+                "mediaType": MANIFEST,
+                "digest": digest(subject.as_bytes()),
+                "size": subject.len(),
+            });
+            pushed.artifact("other", b"layer", json!({ "subject": subject }))
+        },
+        |registry, text| {
+            let pushed = Pushed::of(registry, NAME);
+            pushed.put_manifest("latest", MANIFEST, text).status
+        },
+        |registry, text| {
+            let pushed = Pushed::of(registry, NAME);
+            assert_eq!(pushed.tags(), ["latest", "other", "subject"]);
+            for path in paths(text, "latest").iter().skip(1).take(2) {
+                assert_eq!(pushed.get(path).expect(200).text(), *text);
+            }
+        },
+    );
+}
+
+#[test]
+fn a_delete_that_is_broken_at_each_write_can_be_sent_again() {
+    break_everywhere(
+        5,
+        |registry| {
+            let pushed = Pushed::of(registry, NAME);
+            let text = pushed.artifact("a", b"layer", json!({}));
+            pushed.put_manifest("b", MANIFEST, &text).expect(201);
+            pushed.artifact("other", b"another", json!({}));
+            format!("manifests/{}", digest(text.as_bytes()))
+        },
+        |registry, path| {
+            let pushed = Pushed::of(registry, NAME);
+            pushed.send("DELETE", path).status
+        },
+        |registry, path| {
+            let pushed = Pushed::of(registry, NAME);
+            assert_eq!(pushed.tags(), ["other"]);
+            for path in [path.as_str(), "manifests/a", "manifests/b"] {
+                assert_eq!(pushed.get(path).status, 404, "{path}");
+            }
+        },
+    );
+    break_everywhere(
+        4,
+        |registry| {
+            let pushed = Pushed::of(registry, NAME);
+            let text = pushed.artifact("a", b"layer", json!({}));
+            pushed.put_manifest("b", MANIFEST, &text).expect(201);
+        },
+        |registry, ()| {
+            Pushed::of(registry, NAME)
+                .send("DELETE", "manifests/a")
+                .status
+        },
+        |registry, ()| {
+            let pushed = Pushed::of(registry, NAME);
+            assert_eq!(pushed.tags(), ["b"]);
+            assert_eq!(pushed.get("manifests/a").status, 404);
+        },
+    );
+    let layer = format!("blobs/{}", digest(b"layer"));
+    break_everywhere(
+        2,
+        |registry| {
+            let pushed = Pushed::of(registry, NAME);
+            pushed.blob(b"layer");
+            pushed.get(&layer).expect(307);
+        },
+        |registry, ()| Pushed::of(registry, NAME).send("DELETE", &layer).status,
+        |registry, ()| {
+            let pushed = Pushed::of(registry, NAME);
+            assert_eq!(pushed.get(&layer).status, 404);
+        },
+    );
+}
+
+#[test]
+fn a_pushed_provider_that_is_broken_at_each_write_can_be_pushed_again() {
+    break_everywhere(
+        10,
+        |registry| {
+            let provider = PushedProvider::of("acme", "1");
+            let index = provider.prepare(registry);
+            (provider, index)
+        },
+        |registry, (provider, index)| provider.tag(registry, "1.0.0", index).status,
+        |registry, (provider, index)| {
+            let pushed = Pushed::of(registry, &provider.repository());
+            assert_eq!(pushed.tags(), ["1.0.0"]);
+            assert_eq!(pushed.get("manifests/1.0.0").expect(200).json(), *index);
+            let packages = registry.get(&provider.mirror("1.0.0.json")).expect(200);
+            for archive in packages.json()["archives"].as_object().unwrap().values() {
+                registry.get(archive["url"].as_str().unwrap()).expect(200);
+            }
+            registry.get(&provider.mirror("index.json")).expect(200);
+        },
+    );
+}

@@ -1,0 +1,118 @@
+//! Indices of pushed repositories: lost, late, or written too often.
+
+use serde_json::json;
+
+use super::{NAME, in_memory, paths};
+use crate::support::faults::{Failure, When};
+use crate::support::pushed::{MANIFEST, Pushed, PushedProvider, digest};
+
+#[test]
+fn whatever_index_is_lost_is_made_anew_and_costs_one_read_again() {
+    let (memory, registry) = in_memory();
+    let pushed = Pushed::of(&registry, NAME);
+    let text = pushed.artifact("latest", b"layer", json!({}));
+    for path in paths(&text, "latest") {
+        let before = pushed.get(&path);
+        memory.lose_indices();
+        let found = pushed.get(&path).expect(before.status);
+        assert_eq!(
+            (found.body, found.headers),
+            (before.body, before.headers),
+            "{path}"
+        );
+        for method in ["GET", "HEAD"] {
+            memory.forget_operations();
+            pushed.send(method, &path);
+            let operations = memory.operations();
+            assert_eq!(operations.len(), 1, "{method} {path}: {operations:?}");
+            assert!(operations[0].starts_with("KV get oci/"), "{operations:?}");
+        }
+    }
+}
+
+#[test]
+fn a_bucket_that_has_lost_its_metadata_has_the_same_tags() {
+    let (memory, registry) = in_memory();
+    let provider = PushedProvider::of("acme", "1");
+    let index = provider.prepare(&registry);
+    for tag in ["1.0.0", "latest"] {
+        provider.tag(&registry, tag, &index).expect(201);
+    }
+    let pushed = Pushed::of(&registry, &provider.repository());
+    memory.lose_indices();
+    memory.lose_metadata();
+    assert_eq!(pushed.tags(), ["1.0.0"]);
+}
+
+/// Clients ask for each blob before they push it, and the edge remembers that there was none.
+#[test]
+fn a_blob_that_was_asked_for_before_it_was_pushed_is_indexed_once() {
+    let (memory, registry) = in_memory();
+    memory.at_an_edge();
+    let pushed = Pushed::of(&registry, NAME);
+    let text = pushed.artifact("latest", b"layer", json!({}));
+    let own = digest(text.as_bytes());
+    let layer = digest(b"layer");
+    let paths = [format!("blobs/{layer}"), format!("manifests/{own}")];
+    let all = |status: u16| {
+        for path in &paths {
+            assert_eq!(pushed.head(path).status, status, "{path}");
+        }
+    };
+    for path in &paths {
+        pushed.send("DELETE", path).expect(202);
+    }
+    all(404);
+    pushed.artifact("latest", b"layer", json!({}));
+    memory.advance(30);
+    memory.forget_operations();
+    for _ in 0..3 {
+        all(200);
+    }
+    let operations = memory.operations();
+    assert!(
+        operations.iter().all(|it| it.starts_with("KV get ")),
+        "{operations:?}"
+    );
+}
+
+#[test]
+fn what_is_deleted_is_read_for_half_a_minute_at_most() {
+    let (memory, registry) = in_memory();
+    memory.at_an_edge();
+    let pushed = Pushed::of(&registry, NAME);
+    let text = pushed.artifact("latest", b"layer", json!({}));
+    let all = paths(&text, "latest");
+    for path in &all {
+        pushed.head(path).expect(200);
+    }
+    for path in &all[2..] {
+        pushed.send("DELETE", path).expect(202);
+    }
+    memory.advance(30);
+    for path in &all {
+        assert_eq!(pushed.head(path).status, 404, "{path}");
+    }
+}
+
+#[test]
+fn a_listing_that_does_not_go_on_is_a_failure() {
+    let (memory, registry) = in_memory();
+    let pushed = Pushed::of(&registry, NAME);
+    pushed.artifact("latest", b"layer", json!({}));
+    memory.lose_indices();
+    memory.list_nothing();
+    pushed.get("tags/list").expect(503);
+    assert_eq!(pushed.tags(), ["latest"]);
+}
+
+#[test]
+fn too_many_writes_to_one_key_are_waited_for() {
+    let (memory, registry) = in_memory();
+    let pushed = Pushed::of(&registry, NAME);
+    let text = pushed.artifact("latest", b"layer", json!({}));
+    memory.fail("R2 put", 0..3, When::Before, Failure::Busy);
+    memory.fail("KV put", 0..3, When::Before, Failure::Busy);
+    pushed.put_manifest("other", MANIFEST, &text).expect(201);
+    assert_eq!(pushed.tags(), ["latest", "other"]);
+}

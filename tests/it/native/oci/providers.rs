@@ -1,0 +1,93 @@
+//! Providers that are pushed: what storage sees, and what the configuration allows.
+
+use serde_json::{Value, json};
+
+use super::in_memory;
+use crate::support::Registry;
+use crate::support::faults::{Failure, When};
+use crate::support::memory::Memory;
+use crate::support::pushed::{PushedProvider, code, digest};
+
+/// Of two versions one could contradict what is mirrored when the other is there already.
+#[test]
+fn with_its_digest_a_provider_is_pushed_as_one_version_at_most() {
+    let (memory, registry) = in_memory();
+    let provider = PushedProvider::of("acme", "1");
+    let index = provider.prepare(&registry);
+    let own = digest(index.to_string().as_bytes());
+    let before = memory.keys();
+    let refused = provider.tag(&registry, &format!("{own}?tag=1.0.0&tag=1.0.1"), &index);
+    assert_eq!(code(&refused.expect(400)), "MANIFEST_INVALID");
+    assert_eq!(memory.keys(), before);
+    let tagged = provider.tag(&registry, &format!("{own}?tag=latest&tag=1.0.0"), &index);
+    tagged.expect(201);
+    registry.get(&provider.mirror("1.0.0.json")).expect(200);
+}
+
+/// Each manifest may have 4 MiB.
+#[test]
+fn too_many_platforms_are_refused_before_they_are_read() {
+    let (memory, registry) = in_memory();
+    let provider = PushedProvider::of("acme", "1");
+    let index = provider.prepare(&registry);
+    let reads = |manifests: Vec<Value>| {
+        let mut index = index.clone();
+        index["manifests"] = json!(manifests);
+        memory.forget_operations();
+        provider.tag(&registry, "1.0.0", &index).expect(400);
+        let operations = memory.operations().into_iter();
+        operations
+            .filter(|it| it.starts_with("R2 get oci/manifests"))
+            .count()
+    };
+    let of = |number: usize| {
+        let mut target = index["manifests"][0].clone();
+        target["platform"]["architecture"] = json!(format!("a{number}"));
+        target
+    };
+    assert_eq!(reads(vec![of(0); 2]), 0, "one platform twice");
+    assert_eq!(reads((0..500).map(of).collect()), 0);
+}
+
+#[test]
+fn zips_that_others_store_at_the_same_time_are_there() {
+    let (memory, registry) = in_memory();
+    let provider = PushedProvider::of("acme", "1");
+    let index = provider.prepare(&registry);
+    provider.tag(&registry, "1.0.0", &index).expect(201);
+    let before = memory.keys().into_iter();
+    let archives: Vec<String> = before.filter(|key| key.starts_with("archives/")).collect();
+    let bytes: Vec<Vec<u8>> = archives
+        .iter()
+        .map(|key| memory.object_bytes(key))
+        .collect();
+    for key in &archives {
+        memory.remove_object(key);
+    }
+    let other = memory.clone();
+    memory.before("R2 open oci/blobs/", move || {
+        for (key, bytes) in archives.iter().zip(&bytes) {
+            other.put_object(key, bytes);
+        }
+        other.fail("R2 put archives/", 0, When::Before, Failure::Busy);
+    });
+    provider.tag(&registry, "1.0.1", &index).expect(201);
+}
+
+#[test]
+fn repositories_hold_the_providers_that_the_configuration_says() {
+    let memory = Memory::new();
+    let provider = PushedProvider::of("acme", "1");
+    let tag = |providers: &str| {
+        let registry = Registry::in_memory(&memory, &[("TERRACE_OCI_PROVIDERS", providers)]);
+        let index = provider.prepare(&registry);
+        let tagged = provider.tag(&registry, "1.0.0", &index);
+        let list = registry.get("/mirror/registry.example.com/acme/widget/index.json");
+        (tagged.status, list.status)
+    };
+    assert_eq!(tag("none"), (201, 404));
+    assert_eq!(tag("elsewhere=registry.example.com"), (201, 404));
+    let own = "opentofu-providers=registry.test";
+    assert_eq!(tag(own), (403, 404));
+    assert_eq!(tag("opentofu-providers=registry.example.com"), (201, 200));
+}

@@ -1,0 +1,132 @@
+//! Blobs and their uploads: busy, abandoned, too large.
+
+use super::{NAME, in_memory};
+use crate::support::faults::{Failure, When};
+use crate::support::memory::Memory;
+use crate::support::pushed::{Pushed, code, digest};
+use crate::support::registry::{Sent, TOKEN};
+use crate::support::{Registry, tokens};
+
+#[test]
+fn an_upload_that_has_lost_a_chunk_is_over() {
+    let (memory, registry) = in_memory();
+    let pushed = Pushed::of(&registry, NAME);
+    let location = pushed.begin();
+    let patch = pushed.request("PATCH", &location).body(b"bytes");
+    registry.send(&patch).expect(202);
+    let id = location.rsplit('/').next().unwrap();
+    let chunk = format!("oci/uploads/{id}/");
+    let keys = memory.keys().into_iter();
+    let chunks: Vec<String> = keys.filter(|key| key.starts_with(&chunk)).collect();
+    memory.put_object(&chunks[0], b"other bytes");
+    let put = format!("{location}?digest={}", digest(b"bytes"));
+    let put = pushed.request("PUT", &put).body(b"");
+    let refused = registry.send(&put).expect(400);
+    assert_eq!(code(&refused), "BLOB_UPLOAD_INVALID");
+    pushed.send("GET", &location).expect(404);
+}
+
+/// All repositories share the empty config, and storage takes one write of a key a second.
+#[test]
+fn a_blob_whose_key_is_busy_is_there_already() {
+    let memory = Memory::new();
+    let private = [("TERRACE_ACCESS", "private")];
+    let registry = Registry::in_memory(&memory, &private);
+    let pushed = Pushed::of(&registry, NAME);
+    let other = Pushed::of(&registry, "team/other");
+    let send = |bytes: &[u8], token: &str| {
+        let post = format!("blobs/uploads/?digest={}", digest(bytes));
+        let post = Sent::new("POST", &other.path(&post)).body(bytes);
+        registry.send(&post.bearing(token)).status
+    };
+    let (_, publisher) = tokens::create(&registry, &["publish:team"], None);
+    for bytes in [&b"{}"[..], b"bytes"] {
+        memory.fail("R2 put oci/blobs/", 0, When::Before, Failure::Busy);
+        assert_eq!(send(bytes, TOKEN), 503, "nobody has stored it yet");
+        pushed.blob(bytes);
+    }
+    memory.fail("R2 put oci/blobs/", 0, When::Before, Failure::Busy);
+    assert_eq!(send(b"{}", &publisher), 201, "it is no secret");
+    memory.fail("R2 put oci/blobs/", 0, When::Before, Failure::Busy);
+    assert_eq!(send(b"bytes", &publisher), 503, "it may be one");
+    memory.fail("R2 put oci/blobs/", 0, When::Before, Failure::Busy);
+    assert_eq!(send(b"bytes", TOKEN), 201);
+}
+
+/// Cloudflare would refuse it before it comes here, in words that help nobody.
+#[test]
+fn a_body_that_cloudflare_does_not_take_is_refused_with_a_way_out() {
+    let (_, registry) = in_memory();
+    let pushed = Pushed::of(&registry, NAME);
+    let send = |length: u64| {
+        let location = pushed.begin();
+        let put = format!("{location}?digest={}", digest(b"bytes"));
+        let put = pushed.request("PUT", &put).body(b"bytes");
+        registry.send(&put.header("content-length", &length.to_string()))
+    };
+    let refused = send(100_000_001).expect(413);
+    assert_eq!(code(&refused), "SIZE_INVALID");
+    for told in ["100000000 bytes", "chunks", "`terrace publish`"] {
+        assert!(refused.text().contains(told), "{}", refused.text());
+    }
+    send(100_000_000).expect(201);
+}
+
+#[test]
+fn what_nobody_completes_is_removed_by_those_who_push_later() {
+    let (memory, registry) = in_memory();
+    let pushed = Pushed::of(&registry, NAME);
+    let uploads = || {
+        let keys = memory.keys().into_iter();
+        keys.filter(|key| key.starts_with("oci/uploads/")).count()
+    };
+    let location = pushed.begin();
+    let chunk = || pushed.request("PATCH", &location).body(b"bytes");
+    registry.send(&chunk()).expect(202);
+    registry.send(&chunk()).expect(202);
+    assert_eq!(uploads(), 3);
+    memory.advance(86_400);
+    pushed.blob(b"another");
+    assert_eq!(uploads(), 3, "a day is not over");
+    memory.advance(1);
+    pushed.blob(b"another");
+    assert_eq!(uploads(), 0);
+    pushed.send("GET", &location).expect(404);
+}
+
+#[test]
+fn what_is_complete_leaves_its_blob_behind_and_nothing_else() {
+    let (memory, registry) = in_memory();
+    let pushed = Pushed::of(&registry, NAME);
+    let location = pushed.begin();
+    for chunk in [&b"some "[..], b"bytes"] {
+        let sent = pushed.request("PATCH", &location).body(chunk);
+        registry.send(&sent).expect(202);
+    }
+    let own = digest(b"some bytes");
+    let put = pushed.request("PUT", &format!("{location}?digest={own}"));
+    registry.send(&put.body(b"")).expect(201);
+    let hex = own.trim_start_matches("sha256:");
+    assert_eq!(
+        memory.keys(),
+        [
+            format!("oci/blobs/sha256/{hex}"),
+            format!("oci/links/{NAME}:{own}"),
+        ]
+    );
+    let wrong = pushed.begin();
+    let put = pushed.request("PUT", &format!("{wrong}?digest={own}"));
+    registry.send(&put.body(b"other bytes")).expect(400);
+    assert_eq!(memory.keys().len(), 2);
+}
+
+#[test]
+fn where_there_is_no_admin_token_nobody_can_push() {
+    let memory = Memory::new();
+    let vars = [("TERRACE_ADMIN_TOKEN", ""), ("TERRACE_URL_SECRET", TOKEN)];
+    let registry = Registry::in_memory(&memory, &vars);
+    let pushed = Pushed::of(&registry, NAME);
+    let refused = pushed.send("POST", "blobs/uploads/").expect(403);
+    assert!(refused.text().contains("TERRACE_ADMIN_TOKEN"));
+    registry.get("/v2/").expect(200);
+}

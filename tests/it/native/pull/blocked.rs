@@ -1,0 +1,116 @@
+//! Providers that are never fetched: blocked, not configured, or of this registry itself.
+
+use super::{PATTERN, Pulling, another};
+use crate::support::memory::Memory;
+use crate::support::{MirrorFixture, ProviderFixture, Registry};
+
+#[test]
+fn nothing_is_asked_for_what_is_not_named() {
+    let memory = Memory::new();
+    let one = "registry.example.com/acme/widget";
+    let registry = Registry::in_memory(&memory, &[("TERRACE_PULL_THROUGH", one)]);
+    for path in [
+        "/mirror/registry.example.com/acme/other/index.json",
+        "/mirror/registry.example.com/acme/other/1.0.0.json",
+        "/mirror/registry.example.com/other/widget/index.json",
+        "/mirror/other.example.com/acme/widget/index.json",
+    ] {
+        registry.get(path).expect(404);
+    }
+    let operations = memory.operations();
+    let is_fetch = |operation: &String| operation.starts_with("fetch");
+    assert!(!operations.iter().any(is_fetch), "{operations:?}");
+}
+
+/// Dependency confusion: a name of this registry's own is asked of nobody else, whatever the patterns
+/// say, and whether there is such a provider or not.
+#[test]
+fn the_registrys_own_hostnames_are_asked_of_nobody() {
+    let memory = Memory::new();
+    let vars = [
+        (
+            "TERRACE_PULL_THROUGH",
+            "registry.test/*/* own.example.com/*/*",
+        ),
+        ("TERRACE_HOSTNAMES", "own.example.com"),
+    ];
+    let registry = Registry::in_memory(&memory, &vars);
+    memory.connect(|url| panic!("asked for {url}"));
+    for host in ["registry.test", "own.example.com"] {
+        for file in ["index", "1.0.0"] {
+            let path = format!("/mirror/{host}/acme/widget/{file}.json");
+            registry.get(&path).expect(404);
+            registry.head(&path).expect(404);
+        }
+    }
+}
+
+#[test]
+fn what_is_blocked_is_neither_listed_nor_described_nor_sent() {
+    let pulling = Pulling::new();
+    let first = ProviderFixture::new("1.0.0");
+    let fixture = pulling.publish(&first);
+    let bad = pulling.publish(&another(&first, "1.1.0"));
+    let url = pulling.url(&bad);
+    let mirrored = MirrorFixture::of(another(&first, "1.2.0"));
+    mirrored.publish(&pulling.registry);
+    assert_eq!(pulling.versions(&fixture), ["1.0.0", "1.1.0", "1.2.0"]);
+    let address = fixture.address();
+    let blocked = format!("{address}@1.1.0, {address}@1.2.0");
+    let blocking = super::pulling(&pulling.memory, &[("TERRACE_PULL_BLOCK", &blocked)]);
+    let json = blocking.get(&fixture.index()).expect(200).json();
+    assert_eq!(json["versions"], serde_json::json!({ "1.0.0": {} }));
+    for path in [&bad.packages(), &mirrored.packages(), &url] {
+        let refused = blocking.get(path).expect(404).errors();
+        assert!(refused.contains("blocked"), "{refused}");
+    }
+    // And back again.
+    assert_eq!(pulling.versions(&fixture), ["1.0.0", "1.1.0", "1.2.0"]);
+}
+
+#[test]
+fn a_block_list_needs_no_pull_through() {
+    let memory = Memory::new();
+    let fixture = MirrorFixture::new("1.0.0");
+    let blocked = fixture.address();
+    let registry = Registry::in_memory(&memory, &[("TERRACE_PULL_BLOCK", &blocked)]);
+    fixture.publish(&registry);
+    registry.get(&fixture.index()).expect(404);
+    registry.get(&fixture.packages()).expect(404);
+    let unblocked = Registry::in_memory(&memory, &[]);
+    unblocked.get(&fixture.index()).expect(200);
+    unblocked.get(&fixture.packages()).expect(200);
+}
+
+#[test]
+fn what_is_not_allowed_any_more_is_not_fetched() {
+    let pulling = Pulling::new();
+    let fixture = pulling.publish(&ProviderFixture::new("1.0.0"));
+    let stored = pulling.publish(&ProviderFixture::new("1.0.0"));
+    pulling.versions(&fixture);
+    let url = pulling.url(&fixture);
+    pulling.versions(&stored);
+    let stored_url = pulling.url(&stored);
+    pulling.registry.get(&stored_url).expect(200);
+    pulling.memory.forget_operations();
+    let own = [
+        ("TERRACE_PULL_THROUGH", PATTERN),
+        ("TERRACE_HOSTNAMES", "registry.example.com"),
+    ];
+    for registry in [
+        Registry::in_memory(&pulling.memory, &[]),
+        Registry::in_memory(&pulling.memory, &[("TERRACE_PULL_BLOCK", "a.test/b/*")]),
+        Registry::in_memory(&pulling.memory, &own),
+    ] {
+        registry.get(&url).expect(404);
+        registry.get(&fixture.packages()).expect(404);
+        registry.get(&fixture.index()).expect(404);
+        // What is stored is ours.
+        registry.get(&stored_url).expect(302);
+    }
+    let left = Registry::in_memory(&pulling.memory, &[]);
+    let json = left.get(&stored.packages()).expect(200).json();
+    assert_eq!(json["archives"].as_object().unwrap().len(), 1);
+    left.get(&stored.index()).expect(200);
+    assert_eq!(pulling.asked(""), 0);
+}

@@ -1,0 +1,103 @@
+//! Leases: one client fetches for all, and a failing origin is left alone.
+
+use super::{Pulling, amd64};
+use crate::support::ProviderFixture;
+use crate::support::faults::{Failure, When};
+
+#[test]
+fn many_clients_at_once_cause_one_fetch() {
+    let pulling = Pulling::new();
+    let fixture = pulling.publish(&ProviderFixture::new("1.0.0"));
+    pulling.memory.interleave();
+    let (lists, packages) = (fixture.index(), fixture.packages());
+    for answer in pulling.registry.get_at_once(&lists, 32) {
+        answer.expect(200);
+    }
+    assert_eq!(pulling.asked("/versions"), 1);
+    let answers = pulling.registry.get_at_once(&packages, 32);
+    let urls: Vec<String> = answers
+        .into_iter()
+        .map(|answer| {
+            let json = answer.expect(200).json();
+            json["archives"]["linux_amd64"]["url"]
+                .as_str()
+                .unwrap()
+                .to_owned()
+        })
+        .collect();
+    assert_eq!(pulling.asked("/download/"), 1);
+    let answers = pulling.registry.get_at_once(&urls[0], 32);
+    assert_eq!(pulling.asked(".zip"), 1);
+    let streamed = answers.iter().filter(|answer| answer.status == 200);
+    assert_eq!(streamed.count(), 1);
+    for answer in answers {
+        if answer.status != 200 {
+            let to = answer.expect(302).header("location").unwrap().to_owned();
+            let answers = pulling.registry.get_at_once(&to, 1);
+            assert_eq!(answers[0].body, amd64(&fixture));
+        }
+    }
+}
+
+/// R2 takes one write a second for each key, and a lease that fails at once was just written.
+#[test]
+fn an_origin_that_fails_at_once_is_left_alone_too() {
+    let pulling = Pulling::new();
+    let fixture = pulling.publish(&ProviderFixture::new("1.0.0"));
+    let memory = pulling.memory.clone();
+    pulling.memory.connect(move |_| {
+        memory.fail("R2 put", 0, When::Before, Failure::Busy);
+        None
+    });
+    pulling.registry.get(&fixture.index()).expect(502);
+    pulling.connect();
+    pulling.registry.get(&fixture.index()).expect(502);
+    pulling.advance(30);
+    assert_eq!(pulling.versions(&fixture), ["1.0.0"]);
+}
+
+#[test]
+fn an_origin_that_fails_is_told_apart_from_one_that_has_nothing_and_left_alone_for_a_while() {
+    let pulling = Pulling::new();
+    let fixture = pulling.publish(&ProviderFixture::new("1.0.0"));
+    pulling.memory.disconnect();
+    for _ in 0..3 {
+        let refused = pulling.registry.get(&fixture.index()).expect(502).errors();
+        assert!(refused.contains("registry.example.com"), "{refused}");
+    }
+    assert_eq!(pulling.asked("terraform.json"), 1);
+    pulling.connect();
+    pulling.advance(30);
+    assert_eq!(pulling.versions(&fixture), ["1.0.0"]);
+}
+
+#[test]
+fn a_fetch_that_was_cut_off_holds_nobody_up_for_long() {
+    let pulling = Pulling::new();
+    let fixture = pulling.publish(&ProviderFixture::new("1.0.0"));
+    for lease in [
+        format!("leases/versions/{}", fixture.address()),
+        format!("leases/releases/{}/1.0.0", fixture.address()),
+    ] {
+        let until = 1_800_000_060;
+        pulling
+            .memory
+            .put_object(&lease, until.to_string().as_bytes());
+    }
+    pulling.registry.get(&fixture.packages()).expect(502);
+    pulling.advance(60);
+    pulling.registry.get(&fixture.packages()).expect(200);
+}
+
+#[test]
+fn when_a_lease_has_ended_one_takes_it() {
+    let pulling = Pulling::new();
+    let fixture = pulling.publish(&ProviderFixture::new("1.0.0"));
+    let lease = format!("leases/versions/{}", fixture.address());
+    pulling.memory.put_object(&lease, b"1799999999");
+    pulling.memory.interleave();
+    for answer in pulling.registry.get_at_once(&fixture.index(), 32) {
+        answer.expect(200);
+    }
+    assert_eq!(pulling.asked("/versions"), 1);
+}

@@ -1,0 +1,264 @@
+//! Lists of versions: how they are fetched, how long they are kept, and what clients get when the origin is down.
+
+use std::rc::Rc;
+
+use terrace_core::limits::{PULL_ABSENCE_SECONDS, PULL_CHECK_SECONDS, PULL_STALE_SECONDS};
+
+use super::{Pulling, amd64, another};
+use crate::support::faults::{Failure, When};
+use crate::support::fixtures::sha256;
+use crate::support::registry::Sent;
+use crate::support::{MirrorFixture, ProviderFixture, Response};
+
+#[test]
+fn what_is_listed_and_installed_is_what_the_origin_has() {
+    let pulling = Pulling::new();
+    let first = ProviderFixture::new("1.0.0");
+    let fixture = pulling.publish(&first);
+    pulling.publish(&another(&first, "1.1.0-beta1"));
+    assert_eq!(pulling.versions(&fixture), ["1.0.0", "1.1.0-beta1"]);
+    let archives = pulling.archives(&fixture);
+    for (place, platform) in ["linux_amd64", "linux_arm64"].into_iter().enumerate() {
+        let zip = &fixture.origin.packages[place].3;
+        let hash = format!("zh:{}", sha256(zip));
+        assert_eq!(archives[platform]["hashes"], serde_json::json!([hash]));
+        let url = archives[platform]["url"].as_str().unwrap();
+        assert!(url.starts_with("https://registry.test/pull/"), "{url}");
+        let response = pulling.registry.get(url).expect(200);
+        assert_eq!(response.body, *zip);
+        assert_eq!(response.header("content-type"), Some("application/zip"));
+        assert_eq!(response.header("cache-control"), Some("no-store"));
+    }
+}
+
+#[test]
+fn a_read_of_what_is_known_makes_one_kv_read_and_asks_nobody() {
+    let pulling = Pulling::new();
+    let fixture = pulling.publish(&ProviderFixture::new("1.0.0"));
+    pulling.versions(&fixture);
+    pulling.archives(&fixture);
+    for path in [fixture.index(), fixture.packages()] {
+        pulling.memory.forget_operations();
+        pulling.registry.get(&path).expect(200);
+        let operations = pulling.memory.operations();
+        assert_eq!(operations.len(), 1, "{operations:?}");
+        assert!(operations[0].starts_with("KV get "), "{operations:?}");
+    }
+}
+
+#[test]
+fn what_the_origin_lacks_is_remembered_for_a_while() {
+    let pulling = Pulling::new();
+    let fixture = MirrorFixture::new("1.0.0");
+    for _ in 0..3 {
+        pulling.registry.get(&fixture.index()).expect(404);
+        pulling.registry.get(&fixture.packages()).expect(404);
+    }
+    assert_eq!(pulling.asked("/versions"), 1);
+    fixture.origin.publish(&pulling.origin);
+    pulling.registry.get(&fixture.index()).expect(404);
+    pulling.advance(PULL_ABSENCE_SECONDS);
+    assert_eq!(pulling.versions(&fixture), ["1.0.0"]);
+}
+
+#[test]
+fn a_list_whose_origin_should_be_asked_is_not_answered_by_the_entry() {
+    let pulling = Pulling::new();
+    let fixture = pulling.publish(&ProviderFixture::new("1.0.0"));
+    let list = Sent::new("GET", &fixture.index());
+    let is_by_entry = || pulling.registry.by_entry(&list).is_some();
+    pulling.registry.send(&list).expect(200);
+    pulling.advance(PULL_CHECK_SECONDS - 1);
+    assert!(is_by_entry());
+    pulling.advance(1);
+    assert!(!is_by_entry());
+    pulling.registry.send(&list).expect(200);
+    assert!(is_by_entry());
+}
+
+#[test]
+fn a_new_version_is_listed_when_the_origin_is_asked_again() {
+    let pulling = Pulling::new();
+    let first = ProviderFixture::new("1.0.0");
+    let fixture = pulling.publish(&first);
+    assert_eq!(pulling.versions(&fixture), ["1.0.0"]);
+    let second = pulling.publish(&another(&first, "1.1.0"));
+    pulling.advance(PULL_CHECK_SECONDS - 1);
+    assert_eq!(pulling.versions(&fixture), ["1.0.0"]);
+    pulling.registry.get(&second.packages()).expect(404);
+    pulling.advance(1);
+    // The first one to see an old list is not kept waiting.
+    assert_eq!(pulling.versions(&fixture), ["1.0.0"]);
+    assert_eq!(pulling.versions(&fixture), ["1.0.0", "1.1.0"]);
+    pulling.registry.get(&second.packages()).expect(200);
+    // Unless it is very old.
+    pulling.publish(&another(&first, "1.2.0"));
+    pulling.advance(PULL_STALE_SECONDS);
+    assert_eq!(pulling.versions(&fixture), ["1.0.0", "1.1.0", "1.2.0"]);
+}
+
+#[test]
+fn when_the_origin_is_down_what_is_stored_keeps_being_served() {
+    let pulling = Pulling::new();
+    let fixture = pulling.publish(&ProviderFixture::new("1.0.0"));
+    pulling.versions(&fixture);
+    pulling.registry.get(&pulling.url(&fixture)).expect(200);
+    pulling.memory.disconnect();
+    for (age, is_told) in [
+        (0, false),
+        (PULL_CHECK_SECONDS, true),
+        (PULL_STALE_SECONDS, true),
+    ] {
+        pulling.advance(age);
+        assert_eq!(pulling.versions(&fixture), ["1.0.0"], "{age}");
+        let url = pulling.url(&fixture);
+        assert_eq!(pulling.registry.get(&url).expect(200).body, amd64(&fixture));
+        let told = format!("was last listed by its origin {age} s ago");
+        let log = pulling.memory.log();
+        let told = log
+            .iter()
+            .any(|line| line.starts_with("stale: ") && line.contains(&told));
+        assert_eq!(told || age == PULL_STALE_SECONDS, is_told, "{age}: {log:?}");
+    }
+    // Whatever is mirrored is served, even when the origin has never answered.
+    let mirrored = MirrorFixture::new("1.0.0");
+    mirrored.publish(&pulling.registry);
+    pulling.memory.lose_indices();
+    assert_eq!(pulling.versions(&mirrored), ["1.0.0"]);
+}
+
+/// Lists of an origin that has been down for days are made of R2 at each read: KV takes one write a
+/// second, and each is paid.
+#[test]
+fn a_list_that_is_too_old_already_is_not_written_again() {
+    let pulling = Pulling::new();
+    let fixture = pulling.publish(&ProviderFixture::new("1.0.0"));
+    pulling.versions(&fixture);
+    pulling.memory.disconnect();
+    pulling.advance(PULL_STALE_SECONDS);
+    pulling.memory.forget_operations();
+    assert_eq!(pulling.versions(&fixture), ["1.0.0"]);
+    let operations = pulling.memory.operations();
+    let is_put = |operation: &String| operation.starts_with("KV put");
+    assert!(!operations.iter().any(is_put), "{operations:?}");
+}
+
+#[test]
+fn a_list_that_was_just_made_is_not_made_again_where_it_is_not_seen_yet() {
+    let pulling = Pulling::new();
+    let fixture = pulling.publish(&ProviderFixture::new("1.0.0"));
+    pulling.versions(&fixture);
+    let key = format!("providers/{}/mirror", fixture.address());
+    let old = pulling.memory.index(&key);
+    pulling.advance(PULL_CHECK_SECONDS);
+    pulling.versions(&fixture);
+    pulling.memory.restore_index(&key, old);
+    pulling.memory.forget_operations();
+    pulling.versions(&fixture);
+    let operations = pulling.memory.operations();
+    assert_eq!(operations.len(), 2, "{operations:?}");
+    assert!(
+        operations[1].starts_with("R2 get origins/"),
+        "{operations:?}"
+    );
+}
+
+#[test]
+fn a_new_version_is_kept_back_until_it_is_old_enough() {
+    let day = 86_400;
+    let pulling = Pulling::with(&[("TERRACE_PULL_MINIMUM_AGE", &day.to_string())]);
+    let first = ProviderFixture::new("1.0.0");
+    let fixture = pulling.publish(&first);
+    // What was there at the first look is no news.
+    assert_eq!(pulling.versions(&fixture), ["1.0.0"]);
+    let second = pulling.publish(&another(&first, "1.1.0"));
+    pulling.advance(PULL_CHECK_SECONDS);
+    pulling.versions(&fixture);
+    for _ in 0..2 {
+        assert_eq!(pulling.versions(&fixture), ["1.0.0"]);
+        pulling.registry.get(&second.packages()).expect(404);
+    }
+    pulling.advance(day);
+    assert_eq!(pulling.versions(&fixture), ["1.0.0", "1.1.0"]);
+    pulling.registry.get(&second.packages()).expect(200);
+}
+
+#[test]
+fn a_provider_that_is_gone_is_gone_from_the_list() {
+    let pulling = Pulling::new();
+    let fixture = pulling.publish(&ProviderFixture::new("1.0.0"));
+    pulling.versions(&fixture);
+    pulling.tamper(Rc::new(|url: &str, mut response: Response| {
+        if url.ends_with("/versions") {
+            response.status = 404;
+        }
+        response
+    }));
+    pulling.advance(PULL_CHECK_SECONDS);
+    pulling.versions(&fixture);
+    pulling.registry.get(&fixture.index()).expect(404);
+    pulling.memory.forget_operations();
+    pulling.registry.get(&fixture.index()).expect(404);
+    assert_eq!(pulling.memory.operations().len(), 1);
+    // Until it is back.
+    pulling.connect();
+    pulling.advance(PULL_CHECK_SECONDS);
+    pulling.registry.get(&fixture.index()).expect(404);
+    assert_eq!(pulling.versions(&fixture), ["1.0.0"]);
+}
+
+#[test]
+fn what_was_seen_is_written_when_its_key_is_written_too_often() {
+    let pulling = Pulling::new();
+    let fixture = pulling.publish(&ProviderFixture::new("1.0.0"));
+    let memory = pulling.memory.clone();
+    let busy = move |url: &str, response: Response| {
+        if url.ends_with("/versions") {
+            memory.fail("R2 put", 0, When::Before, Failure::Busy);
+        }
+        response
+    };
+    pulling.tamper(Rc::new(busy));
+    assert_eq!(pulling.versions(&fixture), ["1.0.0"]);
+}
+
+#[test]
+fn a_list_that_is_behind_what_was_seen_is_made_anew() {
+    let pulling = Pulling::new();
+    let first = ProviderFixture::new("1.0.0");
+    let fixture = pulling.publish(&first);
+    pulling.versions(&fixture);
+    let second = pulling.publish(&another(&first, "1.1.0"));
+    pulling.advance(PULL_CHECK_SECONDS);
+    // By its version, without a look at the list.
+    pulling.archives(&second);
+    assert_eq!(pulling.asked("/versions"), 2);
+    pulling.advance(200);
+    pulling.versions(&fixture);
+    assert_eq!(pulling.versions(&fixture), ["1.0.0", "1.1.0"]);
+    assert_eq!(pulling.asked("/versions"), 2);
+}
+
+#[test]
+fn the_lists_of_what_is_pulled_are_repaired_though_nothing_is_stored() {
+    let pulling = Pulling::new();
+    let first = ProviderFixture::new("1.0.0");
+    let fixture = pulling.publish(&first);
+    pulling.versions(&fixture);
+    // Of another there is nothing, which is not kept.
+    let nothing = MirrorFixture::new("1.0.0");
+    pulling.registry.get(&nothing.index()).expect(404);
+    let whole = pulling.memory.documents();
+    assert!(!whole.is_empty());
+    pulling.memory.lose_indices();
+    let asked = pulling.asked("");
+    pulling.registry.reconcile();
+    let mut repaired = pulling.memory.documents();
+    repaired.remove("revocations");
+    assert_eq!(repaired, whole);
+    assert_eq!(pulling.asked(""), asked, "nobody was asked for it");
+    pulling.registry.reconcile();
+    repaired = pulling.memory.documents();
+    repaired.remove("revocations");
+    assert_eq!(repaired, whole);
+}

@@ -1,0 +1,196 @@
+//! Versions: their platforms and signed documents, and how a broken pull is finished.
+
+use std::rc::Rc;
+
+use terrace_core::limits::PULL_CHECK_SECONDS;
+
+use super::{Pulling, amd64, path_of};
+use crate::support::faults::{Failure, Operations, When};
+use crate::support::fixtures::sha256;
+use crate::support::memory::Memory;
+use crate::support::{ProviderFixture, Registry, Response};
+
+#[test]
+fn an_origin_that_takes_back_what_it_has_signed_is_refused() {
+    let pulling = Pulling::new();
+    let fixture = pulling.publish(&ProviderFixture::new("1.0.0"));
+    let url = pulling.url(&fixture);
+    // The origin starts anew, and publishes other bytes as the same version.
+    let mut other = fixture.origin.clone();
+    other.packages.reverse();
+    let zips = (other.packages[0].3.clone(), other.packages[1].3.clone());
+    (other.packages[1].3, other.packages[0].3) = zips;
+    let memory = Memory::new();
+    let anew = Rc::new(Registry::in_memory(&memory, &[]));
+    let changed = ProviderFixture::of(&fixture.origin.namespace, "widget", "1.0.0")
+        .with_files(&[("terraform-provider-widget_v1.0.0", b"other")]);
+    changed.publish(&anew);
+    pulling
+        .memory
+        .connect(move |url| Some(anew.get(&path_of(url))));
+    let refused = pulling.registry.get(&url).expect(502).errors();
+    assert!(refused.contains("has signed"), "{refused}");
+}
+
+#[test]
+fn what_a_mirrored_version_has_at_its_origin_is_not_replaced() {
+    let pulling = Pulling::new();
+    let fixture = pulling.publish(&ProviderFixture::new("1.0.0"));
+    pulling.archives(&fixture);
+    let mut other = fixture.clone().only("amd64").unsigned();
+    other.origin = other
+        .origin
+        .with_files(&[("terraform-provider-widget_v1.0.0", b"other")]);
+    let refused = other.put(&pulling.registry).expect(409).errors();
+    assert!(refused.contains("at its origin"), "{refused}");
+    // The right bytes are taken, and are served from here then.
+    fixture.clone().only("amd64").publish(&pulling.registry);
+    assert!(pulling.url(&fixture).contains("/archives/"));
+    let archives = pulling.archives(&fixture);
+    let arm64 = archives["linux_arm64"]["url"].as_str().unwrap();
+    assert!(arm64.contains("/pull/"), "{arm64}");
+}
+
+/// At each write of a pull, before and after it takes effect: every later read answers, and the same
+/// requests again end with everything stored.
+#[test]
+fn a_pull_that_is_broken_at_any_write_is_finished_by_the_next() {
+    for at in 0..40 {
+        for when in [When::Before, When::After] {
+            let pulling = Pulling::new();
+            let fixture = pulling.publish(&ProviderFixture::new("1.0.0"));
+            let fault = pulling
+                .memory
+                .fail(Operations::Writes, at, when, Failure::Error);
+            let pull = || -> Option<()> {
+                let ok = |response: Response| (response.status < 400).then_some(response);
+                ok(pulling.registry.get(&fixture.index()))?;
+                let json = ok(pulling.registry.get(&fixture.packages()))?.json();
+                let url = json["archives"]["linux_amd64"]["url"].as_str()?.to_owned();
+                let body = ok(pulling.registry.get(&url))?;
+                assert!(body.status == 302 || body.body == amd64(&fixture));
+                Some(())
+            };
+            let broken = pull();
+            if !fault.lift() {
+                assert!(broken.is_some());
+                assert!(at > 10, "only {at} writes?");
+                return;
+            }
+            pulling.advance(60);
+            pull().unwrap_or_else(|| panic!("write {at}, {when:?}"));
+            pulling.advance(60);
+            assert_eq!(pulling.versions(&fixture), ["1.0.0"]);
+            pull();
+            let url = pulling.url(&fixture);
+            assert!(url.contains("/archives/"), "write {at}, {when:?}: {url}");
+        }
+    }
+    panic!("more writes than 40");
+}
+
+/// What a pull writes and lists, since that is what costs (README, "Limits and prices").
+#[test]
+fn a_pull_costs_a_few_writes() {
+    let pulling = Pulling::new();
+    let fixture = pulling.publish(&ProviderFixture::new("1.0.0"));
+    let spent = || {
+        let operations = pulling.memory.operations();
+        pulling.memory.forget_operations();
+        ["fetch ", "R2 put ", "R2 list ", "KV put "].map(|kind| {
+            let of_kind = operations.iter().filter(|line| line.starts_with(kind));
+            of_kind.count()
+        })
+    };
+    pulling.versions(&fixture);
+    assert_eq!(spent(), [2, 2, 2, 2], "the first list");
+    pulling.advance(PULL_CHECK_SECONDS);
+    pulling.versions(&fixture);
+    assert_eq!(spent(), [2, 2, 1, 2], "a list made anew");
+    let url = pulling.url(&fixture);
+    assert_eq!(spent(), [4, 5, 1, 1], "a version");
+    pulling.registry.get(&url).expect(200);
+    assert_eq!(spent(), [5, 5, 3, 7], "the first zip");
+}
+
+#[test]
+fn the_answer_waits_for_no_index() {
+    let pulling = Pulling::new();
+    let fixture = pulling.publish(&ProviderFixture::new("1.0.0"));
+    pulling
+        .memory
+        .fail("KV put", 0..35, When::Before, Failure::Busy);
+    pulling.archives(&fixture);
+}
+
+#[test]
+fn an_origin_need_not_say_which_platforms_there_are() {
+    for platforms in [
+        "[]",
+        r#"[{"os":"aix","arch":"ppc64"},{"os":"linux","arch":"arm64"}]"#,
+    ] {
+        let pulling = Pulling::new();
+        let fixture = pulling.publish(&ProviderFixture::new("1.0.0"));
+        pulling.tamper(Rc::new(move |url: &str, mut response: Response| {
+            if url.ends_with("/versions") {
+                let mut json = response.json();
+                json["versions"][0]["platforms"] = serde_json::from_str(platforms).unwrap();
+                response.body = json.to_string().into_bytes();
+            }
+            response
+        }));
+        let archives = pulling.archives(&fixture);
+        assert_eq!(archives.as_object().unwrap().len(), 2, "{platforms}");
+    }
+}
+
+#[test]
+fn what_an_origin_has_signed_is_kept() {
+    let pulling = Pulling::new();
+    let fixture = pulling.publish(&ProviderFixture::new("1.0.0"));
+    pulling.archives(&fixture);
+    let shasums = sha256(fixture.origin.shasums.as_bytes());
+    let signature = sha256(&fixture.origin.signature);
+    for key in [
+        format!("archives/{shasums}.SHA256SUMS"),
+        format!("archives/{signature}.sig"),
+    ] {
+        assert!(pulling.memory.keys().contains(&key), "{key}");
+    }
+}
+
+#[test]
+fn a_version_that_was_refused_is_left_alone_for_a_while() {
+    let pulling = Pulling::new();
+    let fixture = pulling.publish(&ProviderFixture::new("1.0.0"));
+    pulling.tamper(Rc::new(|url: &str, mut response: Response| {
+        if url.ends_with(".sig") {
+            response.status = 500;
+        }
+        response
+    }));
+    pulling.registry.get(&fixture.packages()).expect(502);
+    pulling.memory.forget_operations();
+    pulling.registry.get(&fixture.packages()).expect(502);
+    assert_eq!(pulling.asked(""), 0);
+    pulling.connect();
+    pulling.advance(30);
+    pulling.archives(&fixture);
+}
+
+#[test]
+fn a_version_that_is_mirrored_while_it_is_pulled_is_the_mirrored_one() {
+    let pulling = Pulling::new();
+    let fixture = pulling.publish(&ProviderFixture::new("1.0.0"));
+    let other = super::pulling(&pulling.memory, &[]);
+    let mirrored = fixture.clone();
+    let meanwhile = move |url: &str, response: Response| {
+        if url.ends_with(".sig") {
+            mirrored.publish(&other);
+        }
+        response
+    };
+    pulling.tamper(Rc::new(meanwhile));
+    let url = pulling.url(&fixture);
+    assert!(url.contains("/archives/"), "{url}");
+}

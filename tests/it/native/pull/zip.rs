@@ -1,0 +1,195 @@
+//! Zips: streamed from the origin, kept, and served from storage.
+
+use std::rc::Rc;
+
+use super::{Pulling, amd64};
+use crate::support::fixtures::{Signer, sha256, zip_of};
+use crate::support::{MirrorFixture, ProviderFixture, Response};
+
+#[test]
+fn what_was_pulled_is_served_from_here() {
+    let pulling = Pulling::new();
+    let fixture = pulling.publish(&ProviderFixture::new("1.0.0"));
+    pulling.versions(&fixture);
+    let pulled_by = pulling.url(&fixture);
+    pulling.registry.get(&pulled_by).expect(200);
+    pulling.memory.disconnect();
+    pulling.memory.forget_operations();
+    assert_eq!(pulling.versions(&fixture), ["1.0.0"]);
+    let url = pulling.url(&fixture);
+    assert!(url.starts_with("https://registry.test/archives/"), "{url}");
+    assert_eq!(pulling.registry.get(&url).expect(200).body, amd64(&fixture));
+    // Who was given the other URL before is led there.
+    let led = pulling.registry.get(&pulled_by).expect(302);
+    let to = led.header("location").unwrap();
+    assert_eq!(pulling.registry.get(to).expect(200).body, amd64(&fixture));
+    assert_eq!(pulling.asked(""), 0);
+}
+
+#[test]
+fn an_origin_that_names_the_digest_of_a_private_archive_does_not_get_at_it() {
+    let only_mirrored_is_public = [
+        ("TERRACE_ACCESS", "private"),
+        ("TERRACE_ACCESS_EXCEPT", "registry.example.com"),
+    ];
+    for (vars, status) in [(&only_mirrored_is_public[..], 502), (&[], 302)] {
+        let pulling = Pulling::with(vars);
+        let mut secret = ProviderFixture::of("acme", "widget", "1.0.0");
+        secret.publish(&pulling.registry);
+        secret.namespace = "evil".to_owned();
+        let fixture = pulling.publish(&secret);
+        pulling.versions(&fixture);
+        let url = pulling.url(&fixture);
+        pulling.tamper(Rc::new(|url: &str, response| match url.contains(".zip") {
+            true => Response {
+                status: 404,
+                ..response
+            },
+            false => response,
+        }));
+        pulling.registry.get(&url).expect(status);
+    }
+}
+
+#[test]
+fn bytes_that_the_origin_did_not_sign_are_not_stored() {
+    let pulling = Pulling::new();
+    let fixture = pulling.publish(&ProviderFixture::new("1.0.0"));
+    let url = pulling.url(&fixture);
+    let spoiled = |url: &str, mut response: Response| {
+        if url.ends_with(".zip") {
+            response.body[0] ^= 1;
+        }
+        response
+    };
+    pulling.tamper(Rc::new(spoiled));
+    pulling.registry.get(&url).expect(200);
+    assert!(pulling.logs("other bytes than it has signed"));
+    let stored = pulling.memory.keys();
+    assert!(
+        !stored.iter().any(|key| key.ends_with(".zip")),
+        "{stored:?}"
+    );
+    assert!(pulling.url(&fixture).contains("/pull/"));
+    pulling.registry.get(&url).expect(502);
+    pulling.connect();
+    pulling.advance(30);
+    assert_eq!(pulling.registry.get(&url).expect(200).body, amd64(&fixture));
+    pulling.registry.get(&url).expect(302);
+}
+
+#[test]
+fn a_url_to_pull_by_is_good_for_one_package_and_a_while() {
+    let pulling = Pulling::new();
+    let fixture = pulling.publish(&ProviderFixture::new("1.0.0"));
+    let url = pulling.url(&fixture);
+    pulling.registry.head(&url).expect(405);
+    let other = url.replace("linux_amd64", "linux_arm64");
+    pulling.registry.get(&other).expect(403);
+    for nothing in [
+        url.replace(".zip", ".tar.gz"),
+        url.replace("/pull/", "/pull/0"),
+        url.replace("1.0.0", "1"),
+    ] {
+        pulling.registry.get(&nothing).expect(404);
+    }
+    pulling.advance(901);
+    pulling.registry.get(&url).expect(403);
+    assert_eq!(pulling.asked(".zip"), 0);
+}
+
+/// The origin has signed it, so clients get it; but it is nothing to keep.
+#[test]
+fn a_zip_without_the_providers_executable_is_not_kept() {
+    let pulling = Pulling::new();
+    let mut provider = ProviderFixture::new("1.0.0");
+    provider.packages.truncate(1);
+    provider.sign(Signer::usual());
+    let fixture = pulling.publish(&provider);
+    let zip = zip_of(&[("README.md", b"hello")]);
+    let bad = provider.clone().with_zip(zip.clone());
+    pulling.tamper(Rc::new(move |url: &str, mut response: Response| {
+        if url.ends_with(".sig") {
+            response.body.clone_from(&bad.signature);
+        } else if response.body == provider.shasums.as_bytes() {
+            response.body = bad.shasums.clone().into_bytes();
+        } else if url.ends_with(".zip") {
+            response.status = 200;
+            response.body.clone_from(&zip);
+        } else {
+            let text = String::from_utf8(response.body).unwrap();
+            let digests = [&provider, &bad].map(|p| sha256(&p.packages[0].3));
+            response.body = text.replace(&digests[0], &digests[1]).into_bytes();
+        }
+        response
+    }));
+    let url = pulling.url(&fixture);
+    for _ in 0..2 {
+        pulling.registry.get(&url).expect(200);
+        assert!(pulling.logs("not kept: "), "{:?}", pulling.memory.log());
+        assert!(pulling.url(&fixture).contains("/pull/"));
+    }
+}
+
+/// A provider may list another one's zip as its own, and fail to send it.
+#[test]
+fn a_provider_that_fails_stands_in_no_other_ones_way() {
+    let pulling = Pulling::new();
+    let good = ProviderFixture::new("1.0.0");
+    let mut evil = ProviderFixture::new("1.0.0");
+    evil.packages.clone_from(&good.packages);
+    evil.sign(Signer::usual());
+    let evil_namespace = evil.namespace.clone();
+    let good = pulling.publish(&good);
+    evil.add_key(&pulling.origin);
+    evil.put(&pulling.origin).expect(201);
+    let evil = MirrorFixture::of(evil);
+    let (good_url, evil_url) = (pulling.url(&good), pulling.url(&evil));
+    pulling.tamper(Rc::new(move |url: &str, mut response: Response| {
+        if url.contains(&evil_namespace) {
+            response.status = 500;
+        }
+        response
+    }));
+    pulling.registry.get(&evil_url).expect(502);
+    assert_eq!(
+        pulling.registry.get(&good_url).expect(200).body,
+        amd64(&good)
+    );
+}
+
+#[test]
+fn who_has_waited_for_long_gets_the_zip_from_its_origin() {
+    let pulling = Pulling::new();
+    let fixture = pulling.publish(&ProviderFixture::new("1.0.0"));
+    let url = pulling.url(&fixture);
+    let lease = format!("leases/packages/{}/1.0.0/linux_amd64", fixture.address());
+    pulling.memory.put_object(&lease, b"1900000000");
+    assert_eq!(pulling.registry.get(&url).expect(200).body, amd64(&fixture));
+    let stored = pulling.memory.keys();
+    assert!(
+        !stored.iter().any(|key| key.ends_with(".zip")),
+        "{stored:?}"
+    );
+}
+
+#[test]
+fn a_zip_is_as_long_as_a_zip_may_be() {
+    for length in ["0", "5363390201984", "long"] {
+        let pulling = Pulling::new();
+        let fixture = pulling.publish(&ProviderFixture::new("1.0.0"));
+        let url = pulling.url(&fixture);
+        pulling.tamper(Rc::new(move |url: &str, mut response: Response| {
+            if url.ends_with(".zip") {
+                let told = ("told-length".to_owned(), length.to_owned());
+                response.headers.push(told);
+            }
+            response
+        }));
+        pulling.registry.get(&url).expect(502);
+        // And the origin is left alone.
+        pulling.memory.forget_operations();
+        pulling.registry.get(&url).expect(502);
+        assert_eq!(pulling.asked(""), 0, "{length}");
+    }
+}
