@@ -1,3 +1,3 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| terrace_fuzz::shasums(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| terrace_fuzz_targets::shasums(data));

@@ -1,3 +1,3 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| terrace_fuzz::zip(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| terrace_fuzz_targets::zip(data));

@@ -6,9 +6,7 @@ use std::path::{Path, PathBuf};
 
 use rand::rngs::StdRng;
 use rand::{Rng as _, SeedableRng as _};
-
-#[path = "../../../fuzz/src/lib.rs"]
-mod targets;
+use terrace_fuzz_targets::TARGETS;
 
 /// How many changes are tried of a target's inputs, unless `TERRACE_MUTATIONS` says it.
 const MUTATIONS: usize = 1_000;
@@ -31,7 +29,7 @@ fn corpus(target: &str) -> Vec<Vec<u8>> {
 
 #[test]
 fn every_target_has_a_program_and_a_corpus() {
-    let known: BTreeSet<String> = targets::TARGETS.iter().map(|it| it.0.to_owned()).collect();
+    let known: BTreeSet<String> = TARGETS.iter().map(|it| it.0.to_owned()).collect();
     let files = fs::read_dir(directory("fuzz_targets")).unwrap();
     let programs: BTreeSet<String> = files
         .map(|file| {
@@ -51,7 +49,7 @@ fn every_target_has_a_program_and_a_corpus() {
 
 #[test]
 fn the_corpus_is_small() {
-    let all = targets::TARGETS.iter().flat_map(|(name, _)| corpus(name));
+    let all = TARGETS.iter().flat_map(|(name, _)| corpus(name));
     let bytes: usize = all.map(|input| input.len()).sum();
     assert!(
         bytes < 300_000,
@@ -61,7 +59,7 @@ fn the_corpus_is_small() {
 
 #[test]
 fn what_is_kept_of_fuzzing_breaks_nothing() {
-    for (name, target) in targets::TARGETS {
+    for (name, target) in TARGETS {
         for input in corpus(name) {
             target(&input);
         }
@@ -72,7 +70,7 @@ fn what_is_kept_of_fuzzing_breaks_nothing() {
 fn changes_of_what_is_kept_break_nothing() {
     let count = std::env::var("TERRACE_MUTATIONS");
     let count = count.map_or(MUTATIONS, |count| count.parse().unwrap());
-    for (name, target) in targets::TARGETS {
+    for (name, target) in TARGETS {
         let corpus = corpus(name);
         let mut rng = StdRng::seed_from_u64(count as u64);
         for _ in 0..count {

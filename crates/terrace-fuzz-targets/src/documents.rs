@@ -1,0 +1,152 @@
+//! Stored documents.
+
+use terrace_core::api::admin::SigningKeysDocument;
+use terrace_core::auth::access::{RevocationDocument, Revocations, TokenDocument};
+use terrace_core::index::{self, DescribedVersion, ListedRelease};
+use terrace_core::maintenance::audit::{AuditChain, AuditEntry, AuditHead};
+use terrace_core::maintenance::repair::{CursorDocument, GarbageDocument};
+use terrace_core::maintenance::restore::{Restored, check_referrer};
+use terrace_core::model::oci::UploadId;
+use terrace_core::model::status::{KeyStatement, Standings, State, Statement};
+use terrace_core::oci::pushed::{LinkDocument, TagDocument, UploadSession};
+use terrace_core::storage::index_document::IndexMetadata;
+use terrace_core::storage::key::{FactKey, PushedFact};
+use terrace_core::storage::release::Release;
+use terrace_core::upstream::pull::OriginDocument;
+use terrace_openpgp::parse_signing_keys;
+
+use crate::{NOW, document, text};
+
+/// The document of a release.
+pub fn release(data: &[u8]) {
+    let Ok(release) = Release::from_document(data) else {
+        return;
+    };
+    let written = release.to_document().expect("a release");
+    let again = Release::from_document(written.as_bytes()).expect("what was written");
+    assert_eq!(again, release);
+    assert_eq!(again.to_document().expect("a release"), written);
+    let package = release.package();
+    let listed = ListedRelease::of(&release).expect("a release");
+    let metadata = listed.to_metadata(&package);
+    let told = |name: &str| {
+        let found = metadata.iter().find(|(known, _)| *known == name);
+        found.map(|(_, value)| value.as_str())
+    };
+    // Without any protocol or platform there is nothing to list, and its document tells.
+    let read = ListedRelease::from_metadata(&package, listed.version.clone(), told);
+    assert!(read.is_none_or(|read| read.contents == listed.contents));
+    let version = release.version().to_string();
+    let said = Standings {
+        package: None,
+        versions: [(version, revoked())].into(),
+    };
+    let standings = Standings::default();
+    index::of_version(&release, &[], &standings).expect("a release");
+    index::of_version(&release, &[], &said).expect("a release");
+    index::versions(&package, vec![listed], &standings).expect("a release");
+}
+
+fn revoked() -> Statement {
+    Statement {
+        state: State::Revoked,
+        reason: "stolen".parse().expect("a reason"),
+        at: NOW.0,
+        by: "root".to_owned(),
+    }
+}
+
+/// Every other document that is stored; the first byte says which.
+pub fn documents(data: &[u8]) {
+    let Some((kind, data)) = data.split_first() else {
+        return;
+    };
+    match kind {
+        b'v' => {
+            let metadata = IndexMetadata {
+                etag: "\"etag\"".to_owned(),
+                gone: None,
+                content: None,
+                pull: None,
+            };
+            let text = std::str::from_utf8(data).ok();
+            let described = text.and_then(|text| DescribedVersion::parse(&metadata, text));
+            // No digest is ever read from a text that names none.
+            assert!(described.is_none() || data.contains(&b':'));
+        }
+        b'a' => {
+            if let Ok(keys) = serde_json::from_slice::<SigningKeysDocument>(data) {
+                for key in &keys.keys {
+                    let _ = parse_signing_keys(&key.ascii_armor);
+                }
+            }
+            document::<SigningKeysDocument>(data);
+        }
+        b'b' => document::<TokenDocument>(data),
+        b'c' => document::<RevocationDocument>(data),
+        b'd' => document::<Revocations>(data),
+        b'e' => document::<LinkDocument>(data),
+        b'f' => document::<TagDocument>(data),
+        b'g' => {
+            if let Ok(mut session) = serde_json::from_slice::<UploadSession>(data) {
+                let id = UploadId::new(NOW, [7; 16]);
+                assert!(
+                    session.size() >= session.chunks(id).iter().map(|it| it.1).max().unwrap_or(0)
+                );
+                let _ = session.add(7, &[1, u64::MAX]);
+                let _ = (session.range(), session.is_empty());
+            }
+            document::<UploadSession>(data);
+        }
+        b'h' => {
+            if let Ok(seen) = OriginDocument::from_document(data) {
+                assert!(!format!("{seen:?}").is_empty());
+            }
+        }
+        b'i' => {
+            if let Ok(standings) = serde_json::from_slice::<Standings>(data) {
+                for line in standings.warnings("acme/widget") {
+                    assert!(!line.chars().any(char::is_control), "{line:?}");
+                }
+            }
+            document::<Standings>(data);
+        }
+        b'j' => document::<KeyStatement>(data),
+        b'k' => {
+            let entries = text(data).into_iter().flat_map(|text| text.split('\n'));
+            let mut chain = AuditChain::default();
+            let mut walked = 0;
+            for entry in entries {
+                match chain.follow(entry) {
+                    Ok(_) => walked += 1,
+                    Err(fault) => assert!(!fault.to_string().is_empty()),
+                }
+            }
+            assert_eq!(chain.length(), walked);
+            document::<AuditEntry>(data);
+        }
+        b'l' => document::<AuditHead>(data),
+        b'r' => document::<CursorDocument>(data),
+        b's' => document::<GarbageDocument>(data),
+        b't' => restored(data),
+        _ => document::<IndexMetadata>(data),
+    }
+}
+
+/// A key, and behind its line a document of a copy.
+pub(crate) fn restored(data: &[u8]) {
+    let Some((key, document)) = text(data).and_then(|text| text.split_once('\n')) else {
+        return;
+    };
+    let Some(key) = FactKey::parse(key) else {
+        return;
+    };
+    match Restored::parse(&key, document) {
+        Ok(restored) => assert!(restored.change.is_none_or(|change| !change.lasts())),
+        Err(reason) => assert!(!reason.is_empty()),
+    }
+    if let FactKey::Pushed(PushedFact::Referrer(_, subject, digest)) = key {
+        let manifest = document.as_bytes();
+        let _ = check_referrer(document, subject, manifest, digest);
+    }
+}

@@ -1,0 +1,67 @@
+//! Sign-in by terminals and browsers.
+
+use serde_json::{Map, Value};
+use terrace_base::secret::Secret;
+use terrace_core::auth::access::{Sealable, Seals};
+use terrace_core::auth::login::{
+    Allowed, Browser, Code, Consent, Form, GitHubList, GitHubMembers, Person, ProviderAnswer,
+    Terminal, TokenRequest,
+};
+
+use crate::{NOW, split, text};
+
+/// What terminals and browsers send, a query, a form or cookies, in a line; and what a provider says of somebody.
+pub fn login(data: &[u8]) {
+    let (sent, said) = split(data, b'\n');
+    let _ = ProviderAnswer::parse(said);
+    if let Some(mut members) = GitHubMembers::of_user(said) {
+        let _ = members.add(GitHubList::Organisations, said);
+        let _ = members.add(GitHubList::Teams, said);
+        let _ = Person::of(&members.into_claims());
+    }
+    let claims: Map<String, Value> = serde_json::from_slice(said).unwrap_or_default();
+    let person = Person::of(&claims);
+    for name in [&person.name, &person.account] {
+        assert_eq!(name.to_string().parse().as_ref(), Ok(name));
+    }
+    let seals = Seals::new(&Secret::new("0123456789abcdef"), None);
+    let token = Allowed {
+        id: "0123456789abcdef".parse().expect("an id"),
+        person,
+        scopes: "read publish:acme".parse().expect("scopes"),
+    };
+    if let Ok(request) = TokenRequest::parse(sent) {
+        assert!(seals.open::<Code>(&request.code, NOW).is_err());
+        let code = Code {
+            port: request.port,
+            challenge: request.verifier.challenge(),
+            token: token.clone(),
+        };
+        assert_eq!(again(&seals, &code), code);
+        assert_eq!(code.redeem(&request).as_ref(), Ok(&token));
+    }
+    let Some(sent) = text(sent) else { return };
+    for name in ["state", "code", "error", "answer"] {
+        let _ = Form(sent).value(name);
+    }
+    if let Some(browser) = Browser::of_cookies(sent) {
+        assert!(browser.mark().is_of(&browser));
+    }
+    if let Ok(terminal) = Terminal::parse(sent) {
+        let url = terminal.redirect_to("a.b");
+        assert!(url.starts_with(&format!("{}/login?", terminal.port.origin())));
+        assert!(!url.chars().any(|c| c.is_control() || c == ' '), "{url:?}");
+        let browser = Browser::new([7; 16]).mark();
+        let consent = Consent {
+            terminal,
+            browser,
+            token,
+        };
+        assert_eq!(again(&seals, &consent), consent);
+    }
+}
+
+/// Seals a value and opens it again.
+fn again<T: Sealable>(seals: &Seals, what: &T) -> T {
+    seals.open(&seals.seal(what, NOW), NOW).expect("ours").0
+}

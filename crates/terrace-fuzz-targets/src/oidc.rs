@@ -1,0 +1,62 @@
+//! Tokens of other issuers, and their exchange.
+
+use terrace_core::auth::access::Scopes;
+use terrace_core::auth::exchange::{self, ExchangeRequest};
+use terrace_core::auth::oidc::{
+    Discovery, Expected, IssuerKeys, IssuerUrl, LoginRules, TrustedPublishers, UnverifiedToken,
+};
+
+use crate::{NOW, split, text};
+
+/// A token of another party, and what its issuer says, in a line behind it; rules.
+pub fn oidc(data: &[u8]) {
+    let (first, rest) = split(data, b'\n');
+    let issuer: IssuerUrl = "https://issuer.example.com".parse().expect("a URL");
+    let keys = IssuerKeys::parse(&issuer, rest);
+    let _ = Discovery::parse(&issuer, rest);
+    if let Some(token) = text(first)
+        && let Ok(token) = UnverifiedToken::parse(token)
+    {
+        let _ = token.claimed_issuer();
+        if let Ok(keys) = &keys {
+            let expected = Expected {
+                audiences: &["terrace"],
+                now: NOW,
+                longest_life: None,
+            };
+            let _ = token.verify(keys, &expected);
+        }
+    }
+    if let Some(text) = text(data) {
+        let _ = (
+            text.parse::<TrustedPublishers>(),
+            text.parse::<LoginRules>(),
+        );
+        let _ = text.parse::<IssuerUrl>();
+    }
+}
+
+/// The type of a form, a line, and the form with which a job asks for a token.
+pub fn exchange(data: &[u8]) {
+    let (content_type, body) = split(data, b'\n');
+    let origin = "https://registry.example.com";
+    let asked = ExchangeRequest::parse(text(content_type), body, origin);
+    let granted: Scopes = "publish:acme read:globex".parse().expect("scopes");
+    match asked {
+        Ok(request) => {
+            assert!(!request.subject_token().is_empty());
+            if let Ok(scopes) = request.narrow(&granted) {
+                assert!(scopes.iter().all(|scope| granted.cover(scope)), "{scopes}");
+            }
+        }
+        Err(error) => assert!(error.reply::<()>().status >= 400),
+    }
+    if let Some(token) = text(body) {
+        let form = exchange::request_body(token);
+        let form_type = Some("application/x-www-form-urlencoded");
+        let read = ExchangeRequest::parse(form_type, form.as_bytes(), origin);
+        let same = read.as_ref().is_ok_and(|it| it.subject_token() == token);
+        let is_long = form.len() as u64 > terrace_core::limits::EXCHANGE_BYTES;
+        assert!(same || token.is_empty() || is_long, "{read:?}");
+    }
+}

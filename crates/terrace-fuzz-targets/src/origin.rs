@@ -1,0 +1,24 @@
+//! Answers of other registries.
+
+use terrace_core::upstream::origin::{Fetched, OriginVersions, Service};
+
+/// What other registries answer.
+pub fn origin(data: &[u8]) {
+    let fetched = Fetched {
+        status: 200,
+        final_url: "https://registry.example.com/v1/".to_owned(),
+        content_type: Some("application/json".to_owned()),
+        body: data.to_vec(),
+    };
+    let _ = Service::read(&fetched);
+    let discovered = Fetched {
+        body: br#"{"providers.v1":"/v1/providers/"}"#.to_vec(),
+        ..fetched.clone()
+    };
+    let service = Service::read(&discovered).expect("a service");
+    let address = "registry.example.com/acme/widget"
+        .parse()
+        .expect("an address");
+    let fetch = OriginVersions::ask(&service, &address);
+    let _ = OriginVersions::read(&fetch, &fetched);
+}

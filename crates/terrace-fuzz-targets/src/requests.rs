@@ -1,0 +1,70 @@
+//! Requests: their routes, and reads with a document of KV.
+
+use terrace_core::api::route::Route;
+use terrace_core::http::reply::Body;
+use terrace_core::read::{Answered, Asked, Begun, Found, IndexForm, begin};
+use terrace_core::storage::index_document::IndexMetadata;
+
+use crate::{NOW, OPEN, configured, text};
+
+/// A path.
+pub fn route(data: &[u8]) {
+    let path = text(data).filter(|path| path.starts_with('/'));
+    if let Some(Ok(route)) = path.map(Route::parse) {
+        assert!(!format!("{route:?}").is_empty());
+    }
+}
+
+/// A method, a path, a query and headers, a line each; then what KV has for it.
+pub fn read(data: &[u8]) {
+    let Some(all) = text(data) else { return };
+    let mut lines = all.splitn(7, '\n');
+    let mut next = || lines.next().unwrap_or_default();
+    let (method, path, query, condition) = (next(), next(), next(), next());
+    let (authorization, range, index) = (next(), next(), next());
+    for vars in [OPEN.as_slice(), &CLOSED] {
+        let config = configured(vars).expect("these are right");
+        let asked = Asked {
+            method,
+            origin: "https://registry.example.com",
+            path,
+            query,
+            if_none_match: Some(condition),
+            authorization: Some(authorization),
+            user_agent: None,
+        };
+        let (name, begun) = begin::<Vec<u8>>(&asked, &config, || NOW);
+        assert!(!name.contains('/'), "{name:?}");
+        let Begun::Read(mut lookup) = begun else {
+            continue;
+        };
+        if lookup.leads_to_bytes() {
+            lookup.set_range(Some(range.to_owned()));
+        }
+        let (metadata, body) = index.split_once('\n').unwrap_or((index, ""));
+        let metadata = serde_json::from_str::<IndexMetadata>(metadata);
+        let metadata = metadata.unwrap_or_else(|_| IndexMetadata {
+            etag: "\"etag\"".to_owned(),
+            gone: None,
+            content: None,
+            pull: None,
+        });
+        let body = match lookup.form {
+            IndexForm::Stream => Body::Stream(body.as_bytes().to_vec()),
+            IndexForm::Text => Body::Text(body.to_owned()),
+        };
+        let found = Found { metadata, body };
+        let answered = lookup.answer(found, &config, asked.origin, NOW);
+        if let Answered::Fresh(reply) | Answered::Stale(reply, _) = answered {
+            for (name, value) in &reply.headers {
+                assert!(!value.contains(['\r', '\n', '\0']), "{name}: {value:?}");
+            }
+        }
+    }
+}
+
+const CLOSED: [(&str, &str); 3] = [
+    ("TERRACE_ADMIN_TOKEN", "0123456789abcdef"),
+    ("TERRACE_ACCESS", "private"),
+    ("TERRACE_PULL_THROUGH", "registry.opentofu.org/*/*"),
+];

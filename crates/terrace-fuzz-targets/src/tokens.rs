@@ -1,0 +1,46 @@
+//! The registry's own tokens.
+
+use terrace_base::secret::Secret;
+use terrace_base::time::UnixTime;
+use terrace_core::auth::access::{Scopes, Token, TokenKeys, TokenName};
+use terrace_core::model::token_id::TokenId;
+
+use crate::{NOW, OPEN, configured, round_trip, text};
+
+/// A token; or its parts, a line each.
+pub fn token(data: &[u8]) {
+    let Some(text) = text(data) else { return };
+    let keys = TokenKeys::new(&Secret::new("0123456789abcdef"), None);
+    // Nobody guesses one.
+    assert!(keys.read(text, || NOW).is_err() || text.len() > 80);
+    let mut lines = text.split('\n');
+    let mut next = || lines.next().unwrap_or_default();
+    let (id, name, scopes, expires) = (next(), next(), next(), next());
+    round_trip::<Scopes>(scopes);
+    round_trip::<TokenId>(id);
+    if let (Ok(id), Ok(name), Ok(scopes)) = (
+        id.parse::<TokenId>(),
+        name.parse::<TokenName>(),
+        scopes.parse::<Scopes>(),
+    ) {
+        let expires = expires.parse().ok().map(UnixTime);
+        let token = Token {
+            id,
+            name,
+            scopes,
+            expires,
+            is_of_previous: false,
+        };
+        let written = keys.write(&token);
+        if written.len() <= terrace_core::limits::TOKEN_BYTES {
+            let read = keys.read(&written, || UnixTime(0));
+            assert_eq!(read.as_ref(), Ok(&token), "{written}");
+        }
+        let config = configured(&OPEN).expect("these are right");
+        let _ = config
+            .access
+            .caller(Some(&format!("Bearer {written}")), || NOW);
+    }
+    let config = configured(&OPEN).expect("these are right");
+    let _ = config.access.caller(Some(text), || NOW);
+}
