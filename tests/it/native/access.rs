@@ -20,7 +20,7 @@ const ZERO: &str = "sha256:00000000000000000000000000000000000000000000000000000
 
 /// Who is let through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Rule {
+pub(super) enum Rule {
     /// Everybody, whatever they show.
     Everybody,
     /// Who has a signed URL.
@@ -38,7 +38,7 @@ enum Rule {
 }
 
 /// Every route has a rule: one without does not compile.
-fn rule(route: &Route, method: Method) -> Rule {
+pub(super) fn rule(route: &Route, method: Method) -> Rule {
     let is_read = matches!(method, Method::Get | Method::Head);
     match route {
         Route::Home
@@ -95,7 +95,7 @@ fn rule(route: &Route, method: Method) -> Rule {
 }
 
 /// A path of every route, of things that are there.
-fn paths() -> Vec<String> {
+pub(super) fn paths() -> Vec<String> {
     let [provider, module] = ["/v1/providers/acme/widget", "/v1/modules/acme/vpc/aws"];
     let mirror = format!("/mirror/{MIRRORED}/widget");
     let admin = "/admin/v1";

@@ -7,6 +7,7 @@ mod entry;
 mod fuzzed;
 mod login;
 mod oci;
+mod openapi;
 mod pull;
 mod rings;
 mod storage;

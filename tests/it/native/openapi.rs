@@ -1,0 +1,262 @@
+//! `docs/openapi.yaml` describes the routes of the code: all of them, and no others.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use saphyr::{LoadableYamlNode as _, Scalar, Yaml};
+use serde_json::{Map, Value};
+use terrace_core::api::route::Route;
+use terrace_core::http::method::Method;
+use terrace_core::http::problem::Problem;
+
+use super::access::{Rule, paths, rule};
+
+/// The operations of a path, as OpenAPI names them.
+const METHODS: [Method; 6] = [
+    Method::Delete,
+    Method::Get,
+    Method::Head,
+    Method::Patch,
+    Method::Post,
+    Method::Put,
+];
+
+/// The path of no route: it is described because its answer explains itself.
+const NO_ROUTE: &str = "/{hostname}/{namespace}/{type}/{file}.json";
+
+/// The document, as JSON.
+fn document() -> Value {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/openapi.yaml");
+    let text = fs::read_to_string(path).unwrap();
+    let documents = Yaml::load_from_str(&text).unwrap();
+    assert_eq!(documents.len(), 1);
+    json(&documents[0])
+}
+
+fn json(yaml: &Yaml<'_>) -> Value {
+    match yaml {
+        Yaml::Value(Scalar::Null) => Value::Null,
+        Yaml::Value(Scalar::Boolean(value)) => (*value).into(),
+        Yaml::Value(Scalar::Integer(value)) => (*value).into(),
+        Yaml::Value(Scalar::FloatingPoint(value)) => value.into_inner().into(),
+        Yaml::Value(Scalar::String(value)) => value.as_ref().into(),
+        Yaml::Sequence(values) => values.iter().map(json).collect(),
+        Yaml::Mapping(entries) => {
+            let entry = |(key, value): (&Yaml<'_>, &Yaml<'_>)| {
+                let key = key.as_str().unwrap_or_else(|| panic!("{key:?} is no text"));
+                (key.to_owned(), json(value))
+            };
+            Value::Object(entries.iter().map(entry).collect())
+        }
+        other => panic!("{other:?} has no place in this document"),
+    }
+}
+
+/// The described paths, with their operations.
+fn described(document: &Value) -> &Map<String, Value> {
+    document["paths"].as_object().unwrap()
+}
+
+/// The methods that are described for a path.
+fn methods(path: &Value) -> Vec<Method> {
+    let is_described = |method: &Method| path.get(method.as_str().to_lowercase()).is_some();
+    METHODS.into_iter().filter(is_described).collect()
+}
+
+/// The names in braces in a template of paths.
+fn names(template: &str) -> Vec<&str> {
+    let braces = template.split('{').skip(1);
+    braces.map(|rest| rest.split_once('}').unwrap().0).collect()
+}
+
+/// Fills a template with names that can exist.
+fn filled(template: &str) -> String {
+    let zeros = "0".repeat(64);
+    let digest = format!("sha256:{zeros}");
+    let mut path = template.to_owned();
+    for name in names(template) {
+        let value = match name {
+            "arch" => "amd64",
+            "digest" => &digest,
+            "expires" => "1",
+            "extension" => "zip",
+            "file" => "index",
+            "hmac" | "sha256" => &zeros,
+            "hostname" => "registry.example.com",
+            "id" if template.starts_with("/v2/") => "01a3185c-5000-7fff-bfff-ffffffffffff",
+            "id" => "0123456789abcdef",
+            "key_id" => "0123456789ABCDEF",
+            "name" => "vpc",
+            "namespace" => "acme",
+            "os" => "linux",
+            "reference" => "latest",
+            // Clients can push to it, which more methods are for.
+            "repository" => "acme/tools",
+            "system" => "aws",
+            "type" => "widget",
+            "version" => "1.0.0",
+            _ => panic!("{template}: give {{{name}}} a value here"),
+        };
+        path = path.replace(&format!("{{{name}}}"), value);
+    }
+    path
+}
+
+/// Returns whether a template describes a path.
+fn matches(template: &str, path: &str) -> bool {
+    let Some((start, rest)) = template.split_once('{') else {
+        return template == path;
+    };
+    let (name, rest) = rest.split_once('}').unwrap();
+    let Some(path) = path.strip_prefix(start) else {
+        return false;
+    };
+    let longest = match name {
+        "repository" => path.len(),
+        _ => path.find('/').unwrap_or(path.len()),
+    };
+    (1..=longest).any(|end| path.get(end..).is_some_and(|path| matches(rest, path)))
+}
+
+#[test]
+fn every_route_is_described_with_its_methods() {
+    let document = document();
+    for path in paths() {
+        let path = path.split('?').next().unwrap();
+        let route = Route::parse(path).unwrap();
+        // Templates overlap; the right one is of the same route.
+        let is_it = |template: &&String| {
+            let same = Route::parse(&filled(template));
+            matches(template, path) && same.is_ok_and(|same| kind(&same) == kind(&route))
+        };
+        let template = described(&document).keys().find(is_it);
+        let template = template.unwrap_or_else(|| panic!("docs/openapi.yaml lacks {path}"));
+        let methods = methods(&described(&document)[template]);
+        for method in route.methods() {
+            assert!(
+                methods.contains(method),
+                "docs/openapi.yaml lacks {method:?} of {path}"
+            );
+        }
+    }
+}
+
+/// The name of a route, where published repositories and pushed ones are the same.
+fn kind(route: &Route) -> &'static str {
+    let name = route.name();
+    match route {
+        Route::Oci(_) | Route::Pushed(_) => name.split_once('_').unwrap().1,
+        _ => name,
+    }
+}
+
+#[test]
+fn every_described_path_is_that_of_a_route_with_its_methods() {
+    let document = document();
+    for (template, operations) in described(&document) {
+        let parsed = Route::parse(&filled(template));
+        if template == NO_ROUTE {
+            assert!(matches!(parsed, Err(Problem::BadRequest(_))), "{template}");
+            continue;
+        }
+        let route = parsed.unwrap_or_else(|error| panic!("{template}: {error:?}"));
+        let (described, real) = (methods(operations), route.methods());
+        assert!(
+            described.len() == real.len() && real.iter().all(|it| described.contains(it)),
+            "{template} is described with {described:?} and answers {real:?}"
+        );
+    }
+}
+
+#[test]
+fn an_operation_needs_a_token_where_its_route_does() {
+    let document = document();
+    for (template, operations) in described(&document) {
+        let Ok(route) = Route::parse(&filled(template)) else {
+            continue;
+        };
+        for method in methods(operations) {
+            let operation = &operations[method.as_str().to_lowercase()];
+            let security = operation.get("security").unwrap_or(&document["security"]);
+            let schemes = security.as_array().unwrap();
+            let is_open = schemes.is_empty() || schemes.contains(&Value::Object(Map::new()));
+            let needs_token = match rule(&route, method) {
+                Rule::Publishers | Rule::Admins => true,
+                Rule::Everybody
+                | Rule::Signed
+                | Rule::Readers
+                | Rule::ReadersOfLists
+                | Rule::Known => false,
+            };
+            assert_eq!(is_open, !needs_token, "{method:?} {template}: {security}");
+        }
+    }
+}
+
+#[test]
+fn every_name_in_a_path_is_a_parameter_and_every_operation_has_a_name_of_its_own() {
+    let document = document();
+    let mut operation_ids = BTreeSet::new();
+    for (template, operations) in described(&document) {
+        let parameters = operations.get("parameters").and_then(Value::as_array);
+        let parameters = parameters.into_iter().flatten().map(|parameter| {
+            let pointer = parameter["$ref"].as_str();
+            pointer.map_or(parameter, |pointer| target(&document, pointer))
+        });
+        let parameters: BTreeSet<&str> = parameters
+            .filter(|parameter| parameter["in"] == "path")
+            .map(|parameter| parameter["name"].as_str().unwrap())
+            .collect();
+        let named: BTreeSet<&str> = names(template).into_iter().collect();
+        assert_eq!(parameters, named, "{template}");
+        for method in methods(operations) {
+            let operation = &operations[method.as_str().to_lowercase()];
+            let id = operation["operationId"].as_str();
+            let id = id.unwrap_or_else(|| panic!("{method:?} {template} has no operationId"));
+            assert!(operation_ids.insert(id), "two operations are named {id}");
+        }
+    }
+}
+
+#[test]
+fn every_reference_leads_to_a_part_of_the_document_and_no_part_is_unused() {
+    let document = document();
+    let mut references = BTreeSet::new();
+    collect_references(&document, &mut references);
+    for reference in &references {
+        target(&document, reference);
+    }
+    for kind in ["parameters", "headers", "responses", "schemas"] {
+        for name in document["components"][kind].as_object().unwrap().keys() {
+            let reference = format!("#/components/{kind}/{name}");
+            assert!(references.contains(&reference), "{reference} is not used");
+        }
+    }
+}
+
+fn collect_references(value: &Value, references: &mut BTreeSet<String>) {
+    match value {
+        Value::Object(entries) => {
+            if let Some(Value::String(reference)) = entries.get("$ref") {
+                references.insert(reference.clone());
+            }
+            for value in entries.values() {
+                collect_references(value, references);
+            }
+        }
+        Value::Array(values) => {
+            for value in values {
+                collect_references(value, references);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Returns the part of the document that a reference leads to.
+fn target<'a>(document: &'a Value, reference: &str) -> &'a Value {
+    let pointer = reference.strip_prefix('#');
+    let found = pointer.and_then(|pointer| document.pointer(pointer));
+    found.unwrap_or_else(|| panic!("{reference} leads nowhere"))
+}
