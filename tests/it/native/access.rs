@@ -412,7 +412,7 @@ fn a_private_thing_is_answered_as_a_missing_one_by_the_same_operations() {
 }
 
 #[test]
-fn what_is_private_is_kept_by_no_shared_cache() {
+fn a_private_answer_is_kept_by_no_shared_cache() {
     let (memory, registry) = filled();
     let reader = create(&registry, &["read"], None).1;
     let private = Registry::in_memory(&memory, &[("TERRACE_ACCESS", "private")]);
@@ -470,7 +470,7 @@ fn no_answer_but_the_pages_of_signing_in_is_a_document_to_a_browser() {
 }
 
 #[test]
-fn where_nobody_can_tell_whether_a_token_is_revoked_it_opens_nothing() {
+fn a_token_opens_nothing_while_its_revocation_cannot_be_read() {
     let (memory, registry) = filled();
     let (_, token) = create(&registry, &["read", "publish:acme"], None);
     let path = "/v1/providers/acme/widget/versions";
@@ -514,7 +514,7 @@ fn a_token_that_has_expired_is_no_guess() {
 }
 
 #[test]
-fn whoever_guesses_on_is_told_so_and_the_log_is_not_flooded() {
+fn a_client_that_keeps_guessing_does_not_flood_the_log() {
     let (memory, registry) = filled();
     let guess = || {
         let sent = Sent::new("GET", "/admin/v1/tokens").bearing("wrong");
@@ -531,7 +531,7 @@ fn whoever_guesses_on_is_told_so_and_the_log_is_not_flooded() {
 }
 
 #[test]
-fn what_is_dead_already_is_not_rotated_and_dies_no_later() {
+fn a_dead_token_is_not_rotated_and_keeps_its_time_of_death() {
     let (memory, registry) = filled();
     let rotate = |id: &str| {
         let path = format!("/admin/v1/tokens/{id}/rotation");
@@ -632,7 +632,7 @@ fn credentials_that_are_of_no_use_are_logged_with_the_reason_and_never_shown() {
 }
 
 #[test]
-fn whoever_guesses_often_is_told_to_wait_and_locks_nobody_out() {
+fn a_client_that_guesses_often_has_to_wait_and_locks_nobody_out() {
     let (memory, registry) = filled();
     let reader = create(&registry, &["read"], None).1;
     let private = Registry::in_memory(&memory, &[("TERRACE_ACCESS", "private")]);
@@ -695,7 +695,7 @@ fn lost_indices_revive_no_token() {
 }
 
 #[test]
-fn two_who_revoke_at_once_revoke_both() {
+fn two_revocations_at_once_are_both_kept() {
     let (memory, registry) = filled();
     let [first, second] = [(); 2].map(|()| create(&registry, &["read"], None));
     let (other, id) = (memory.clone(), second.0.clone());
@@ -729,7 +729,7 @@ fn a_token_that_is_revoked_while_it_is_rotated_is_dead_at_once() {
 }
 
 #[test]
-fn whatever_a_browser_may_be_led_to_runs_nothing_and_is_shown_in_no_frame() {
+fn a_page_opened_by_a_browser_runs_no_script_and_is_shown_in_no_frame() {
     let (_, registry) = filled();
     for path in [
         "/admin/v1/tokens",

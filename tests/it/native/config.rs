@@ -17,7 +17,7 @@ fn without_secrets(memory: &Memory) -> Registry {
 }
 
 #[test]
-fn without_a_secret_there_are_no_admin_routes() {
+fn a_registry_without_a_secret_has_no_admin_routes() {
     let registry = without_secrets(&Memory::new());
     for authorization in ["Bearer ", "Bearer x", ""] {
         let sent = Sent::new("GET", "/admin/v1/namespaces/acme/keys")
@@ -28,7 +28,7 @@ fn without_a_secret_there_are_no_admin_routes() {
 }
 
 #[test]
-fn without_any_secret_lists_are_served_and_a_download_names_what_to_set() {
+fn a_registry_without_any_secret_serves_lists_and_names_the_settings_for_downloads() {
     let memory = Memory::new();
     let fixture = ProviderFixture::new("1.0.0");
     fixture.publish(&Registry::in_memory(&memory, &[]));

@@ -83,7 +83,7 @@ fn assert_same(memory: &Memory, registry: &Registry, sent: &Sent) -> Response {
 }
 
 #[test]
-fn what_needs_at_most_one_index_is_answered_as_the_registry_answers_it() {
+fn a_read_of_at_most_one_index_is_answered_as_the_registry_answers_it() {
     for vars in [&[][..], &S3] {
         let (memory, registry) = filled(vars);
         for path in FOUND.iter().chain(&NEEDS_NONE) {
@@ -110,7 +110,7 @@ fn the_reads_of_this_file_find_their_index() {
 }
 
 #[test]
-fn what_takes_more_is_left_to_the_registry() {
+fn a_request_that_takes_more_is_left_to_the_registry() {
     let (_, registry) = filled(&[]);
     for path in OTHER {
         assert!(registry.by_entry(&asked("GET", path)).is_none(), "{path}");
@@ -198,7 +198,7 @@ fn downloads_are_no_points_where_nobody_counts_them() {
 }
 
 #[test]
-fn lines_are_written_of_what_the_configuration_says() {
+fn lines_are_written_as_the_configuration_says() {
     let (_, registry) = filled(&[("TERRACE_LOG_REQUESTS", "failures")]);
     let line = |path| registry.by_entry(&asked("GET", path)).unwrap().line;
     assert_eq!(line(FOUND[0]), None);
@@ -226,7 +226,7 @@ fn a_read_that_was_given_up_for_another_is_left_to_the_registry() {
 
 /// A client that goes, or finds nothing, leaves behind what waits with it.
 #[test]
-fn what_would_take_much_memory_while_it_waits_is_left_to_the_registry() {
+fn a_read_that_would_hold_much_memory_is_left_to_the_registry() {
     let (memory, registry) = filled(&[]);
     let reads = reads(&registry, &memory);
     let long = "x".repeat(2_000);
@@ -241,7 +241,7 @@ fn what_would_take_much_memory_while_it_waits_is_left_to_the_registry() {
 }
 
 #[test]
-fn an_index_that_cannot_stand_in_headers_is_made_anew() {
+fn an_index_that_no_header_can_hold_is_rebuilt() {
     let (memory, registry) = filled(&[]);
     memory.damage_etag("providers/hosted/acme/widget/versions");
     assert!(registry.by_entry(&asked("GET", FOUND[0])).is_none());

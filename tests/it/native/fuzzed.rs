@@ -58,7 +58,7 @@ fn the_corpus_is_small() {
 }
 
 #[test]
-fn what_is_kept_of_fuzzing_breaks_nothing() {
+fn the_corpus_breaks_no_target() {
     for (name, target) in TARGETS {
         for input in corpus(name) {
             target(&input);
@@ -67,7 +67,7 @@ fn what_is_kept_of_fuzzing_breaks_nothing() {
 }
 
 #[test]
-fn changes_of_what_is_kept_break_nothing() {
+fn changes_of_the_corpus_break_no_target() {
     let count = std::env::var("TERRACE_MUTATIONS");
     let count = count.map_or(MUTATIONS, |count| count.parse().unwrap());
     for (name, target) in TARGETS {

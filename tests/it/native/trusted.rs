@@ -82,7 +82,7 @@ fn error(response: &Response) -> (String, String) {
 }
 
 #[test]
-fn a_job_of_github_publishes_with_what_it_gets_and_nowhere_else() {
+fn a_job_of_github_publishes_with_its_token_and_nowhere_else() {
     let (memory, registry, _) = trusting();
     let answer = registry.send(&exchange(&genuine(&github()))).expect(200);
     assert_eq!(answer.header("cache-control"), Some("no-store"));
@@ -121,7 +121,7 @@ fn a_job_of_github_publishes_with_what_it_gets_and_nowhere_else() {
 }
 
 #[test]
-fn a_job_of_gitlab_publishes_with_what_it_gets_for_a_quarter_of_an_hour() {
+fn a_job_of_gitlab_publishes_with_its_token_for_a_quarter_of_an_hour() {
     let (memory, registry, _) = trusting();
     let body = registry
         .send(&exchange(&genuine(&gitlab())))
@@ -139,7 +139,7 @@ fn a_job_of_gitlab_publishes_with_what_it_gets_for_a_quarter_of_an_hour() {
 }
 
 #[test]
-fn who_got_what_is_logged_and_the_tokens_are_not() {
+fn a_grant_is_logged_with_its_owner_and_without_its_token() {
     let (memory, registry, _) = trusting();
     let job = genuine(&with(github(), "sub", "repo:acme/x\n\u{1b}[2J\u{202e}"));
     let token = given(&registry, &job);
@@ -155,7 +155,7 @@ fn who_got_what_is_logged_and_the_tokens_are_not() {
 }
 
 #[test]
-fn what_was_given_is_revoked_by_its_id() {
+fn a_granted_token_is_revoked_by_its_id() {
     let (memory, registry, _) = trusting();
     let token = given(&registry, &genuine(&github()));
     let id = token.split(['_', '.']).nth(1).unwrap();
@@ -170,7 +170,7 @@ fn what_was_given_is_revoked_by_its_id() {
 }
 
 #[test]
-fn nothing_that_is_given_outlives_the_token_of_the_job() {
+fn a_granted_token_does_not_outlive_the_token_of_the_job() {
     let (memory, registry, _) = trusting();
     let job = genuine(&github());
     let expires_in = |status: u16| registry.send(&exchange(&job)).expect(status).json();
@@ -250,7 +250,7 @@ fn keys_are_read_once_and_again_for_a_new_one() {
 }
 
 #[test]
-fn a_key_that_nobody_knows_makes_the_issuer_asked_once_a_minute() {
+fn an_unknown_key_causes_one_request_to_the_issuer_a_minute() {
     let (memory, registry, _) = trusting();
     let unknown = |id: &str| {
         let claims = with(github(), "exp", NOW + 3_000);
@@ -311,7 +311,7 @@ fn an_issuer_that_does_not_answer_is_waited_for() {
 }
 
 #[test]
-fn what_is_answered_in_place_of_keys_is_not_followed_and_not_believed() {
+fn an_answer_that_is_no_key_set_is_neither_followed_nor_trusted() {
     for (status, headers, body, told) in [
         (
             302,
@@ -341,7 +341,7 @@ fn what_is_answered_in_place_of_keys_is_not_followed_and_not_believed() {
 }
 
 #[test]
-fn whoever_comes_often_without_being_trusted_is_told_to_wait_and_locks_nobody_out() {
+fn an_untrusted_client_that_comes_often_has_to_wait_and_locks_nobody_out() {
     let (memory, registry, _) = trusting();
     let from = |address: &str, token: &str| {
         let sent = exchange(token).header("cf-connecting-ip", address);
@@ -481,7 +481,7 @@ fn other_credentials_than_the_token_of_the_job_are_not_looked_at() {
 }
 
 #[test]
-fn where_no_rules_are_nobody_is_asked() {
+fn an_issuer_is_not_asked_where_there_are_no_rules() {
     let memory = Memory::new();
     Issuers::connected_to(&memory);
     let registry = Registry::in_memory(&memory, &[]);

@@ -41,7 +41,7 @@ fn adding_a_key_again_changes_nothing() {
 }
 
 #[test]
-fn what_is_no_public_key_is_refused_with_the_reason() {
+fn a_text_that_is_no_public_key_is_rejected_with_the_reason() {
     let (registry, namespace) = (Registry::start(), unique("k"));
     for body in [
         b"".as_slice(),
@@ -99,7 +99,7 @@ fn seen(registry: &Registry, path: &str) -> (Vec<bool>, Vec<u16>) {
 }
 
 #[test]
-fn what_a_retired_key_has_signed_stays_and_nothing_new_by_it_is_taken() {
+fn a_retired_key_keeps_its_releases_and_signs_no_new_ones() {
     let registry = Registry::start();
     let old = ProviderFixture::new("1.0.0");
     old.publish(&registry);
@@ -127,7 +127,7 @@ fn what_a_retired_key_has_signed_stays_and_nothing_new_by_it_is_taken() {
 }
 
 #[test]
-fn what_a_revoked_key_has_signed_is_410_with_the_reason_and_all_else_stays() {
+fn releases_of_a_revoked_key_are_410_with_the_reason_and_others_stay() {
     let registry = Registry::start();
     let first = ProviderFixture::new("1.0.0");
     first.publish(&registry);
@@ -178,7 +178,7 @@ fn what_a_revoked_key_has_signed_is_410_with_the_reason_and_all_else_stays() {
 }
 
 #[test]
-fn what_cannot_be_said_of_a_key_is_refused() {
+fn an_invalid_status_of_a_key_is_rejected() {
     let registry = Registry::start();
     let namespace = unique("k");
     say(&registry, &namespace, Signer::usual(), "revoked").expect(404);
@@ -192,7 +192,7 @@ fn what_cannot_be_said_of_a_key_is_refused() {
 }
 
 #[test]
-fn what_was_not_said_before_cannot_be_gone_on_with() {
+fn an_unknown_cursor_is_rejected() {
     let registry = Registry::start();
     let provider = ProviderFixture::new("1.0.0");
     provider.publish(&registry);

@@ -50,7 +50,7 @@ fn operators_need_the_scope_admin() {
 }
 
 #[test]
-fn what_is_wrong_with_a_request_is_told_with_the_value_and_the_rule() {
+fn an_invalid_request_is_rejected_with_the_value_and_the_rule() {
     let registry = Registry::start();
     let many = vec!["archives/x.zip"; 41];
     for (path, body, told) in [
@@ -129,7 +129,7 @@ fn what_is_wrong_with_a_request_is_told_with_the_value_and_the_rule() {
 }
 
 #[test]
-fn a_reindex_of_what_is_right_changes_nothing() {
+fn a_reindex_of_correct_indices_changes_nothing() {
     let registry = Registry::start();
     let fixture = ProviderFixture::new("1.0.0");
     fixture.publish(&registry);

@@ -62,7 +62,7 @@ fn a_deprecated_provider_stays_and_its_users_are_warned_2_1_2() {
 }
 
 #[test]
-fn a_withdrawn_version_can_be_installed_by_whoever_has_locked_it_14_2() {
+fn a_withdrawn_version_can_be_installed_from_a_lock_file_14_2() {
     let registry = Registry::start();
     let (path, admin) = provider(&registry);
     say(
@@ -159,7 +159,7 @@ fn a_revoked_module_is_410_with_a_line_that_its_client_shows_3_7() {
 }
 
 #[test]
-fn what_is_said_is_taken_back_whole() {
+fn a_status_is_removed_without_a_trace() {
     let registry = Registry::start();
     let (path, admin) = provider(&registry);
     let list = format!("{path}/versions");
@@ -200,7 +200,7 @@ fn a_revoked_version_of_a_mirrored_provider_is_410_so_that_no_client_goes_to_its
 }
 
 #[test]
-fn what_is_said_can_be_asked_with_who_said_it() {
+fn a_status_is_listed_with_its_author() {
     let registry = Registry::start();
     let (_, admin) = provider(&registry);
     say(&registry, &format!("{admin}/1.0.0"), "withdrawn", "broken").expect(200);
@@ -214,7 +214,7 @@ fn what_is_said_can_be_asked_with_who_said_it() {
 }
 
 #[test]
-fn who_publishes_may_deprecate_and_withdraw_but_revoking_takes_admin() {
+fn a_publisher_may_deprecate_and_withdraw_but_not_revoke() {
     let registry = Registry::start();
     let (_, admin) = provider(&registry);
     let namespace = admin.split('/').nth(1).unwrap();
@@ -237,7 +237,7 @@ fn who_publishes_may_deprecate_and_withdraw_but_revoking_takes_admin() {
 }
 
 #[test]
-fn what_cannot_be_said_is_refused_with_the_rule() {
+fn an_invalid_status_of_a_release_is_rejected_with_the_rule() {
     let registry = Registry::start();
     let (_, admin) = provider(&registry);
     let version = format!("{admin}/1.0.0");

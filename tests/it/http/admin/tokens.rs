@@ -84,7 +84,7 @@ fn a_token_publishes_where_its_scope_names_the_namespace_and_nowhere_else() {
 }
 
 #[test]
-fn a_token_that_may_do_everything_makes_others_and_is_named_as_who_made_them() {
+fn an_admin_token_creates_others_and_is_named_as_their_creator() {
     let registry = Registry::start();
     let (id, admin) = create(&registry, &["admin"], Some(3_600));
     let body = json!({ "name": "x", "scopes": ["read"] }).to_string();
@@ -136,7 +136,7 @@ fn a_token_is_rotated_with_an_overlap() {
 }
 
 #[test]
-fn what_is_wrong_with_a_token_that_is_asked_for_is_told() {
+fn an_invalid_token_request_is_rejected_with_the_reason() {
     let registry = Registry::start();
     for (body, status, told) in [
         (json!({}), 400, "name"),

@@ -9,7 +9,7 @@ use crate::support::pushed::{Pushed, code};
 use crate::support::registry::Sent;
 
 #[test]
-fn whoever_pushes_must_be_allowed_to_6_10() {
+fn a_push_needs_a_token_that_allows_it_6_10() {
     let registry = Registry::start();
     let pushed = Pushed::new(&registry);
     let authority = registry.authority().unwrap_or("registry.test");

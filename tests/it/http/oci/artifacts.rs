@@ -245,7 +245,7 @@ fn an_unknown_repository_is_404_name_unknown_so_that_clients_look_elsewhere_6_4(
 }
 
 #[test]
-fn what_is_not_in_a_repository_is_told_by_its_kind() {
+fn a_missing_part_of_a_repository_has_the_error_code_of_its_kind() {
     let registry = Registry::start();
     let provider = ProviderFixture::new("1.0.0");
     provider.publish(&registry);
@@ -282,7 +282,7 @@ fn what_is_not_in_a_repository_is_told_by_its_kind() {
 }
 
 #[test]
-fn what_is_no_digest_is_400_digest_invalid() {
+fn a_malformed_digest_is_400_digest_invalid() {
     let registry = Registry::start();
     for digest in [
         "sha256:",
@@ -326,7 +326,7 @@ fn a_catalog_is_404_unsupported_and_names_what_is_there_instead() {
 }
 
 #[test]
-fn nothing_refers_to_what_is_published_11_7() {
+fn a_published_manifest_has_no_referrers_11_7() {
     let registry = Registry::start();
     let path = format!(
         "/v2/providers/acme/widget/referrers/sha256:{}",
@@ -338,7 +338,7 @@ fn nothing_refers_to_what_is_published_11_7() {
 }
 
 #[test]
-fn what_is_published_is_not_pushed_over() {
+fn a_repository_of_a_published_package_takes_no_push() {
     let registry = Registry::start();
     let digest = format!("sha256:{}", "0".repeat(64));
     for (method, path) in [

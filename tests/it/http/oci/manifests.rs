@@ -39,7 +39,7 @@ fn a_manifest_is_stored_byte_for_byte_and_read_by_tag_and_digest_11_6() {
 }
 
 #[test]
-fn a_tag_names_what_was_pushed_last() {
+fn a_tag_names_the_manifest_pushed_last() {
     let registry = Registry::start();
     let pushed = Pushed::new(&registry);
     let first = pushed.artifact("latest", b"first", json!({}));
@@ -89,7 +89,7 @@ fn tags_come_in_parts_where_that_is_asked_for() {
 }
 
 #[test]
-fn elsewhere_parts_of_a_manifest_may_be_missing_or_come_later() {
+fn a_manifest_of_no_provider_may_refer_to_missing_parts() {
     let registry = Registry::start();
     let pushed = Pushed::new(&registry);
     let layer = unique("later").into_bytes();
@@ -110,7 +110,7 @@ fn elsewhere_parts_of_a_manifest_may_be_missing_or_come_later() {
 }
 
 #[test]
-fn what_is_no_manifest_is_refused() {
+fn a_malformed_manifest_is_rejected() {
     let registry = Registry::start();
     let pushed = Pushed::new(&registry);
     let text = pushed.artifact("good", b"layer", json!({}));
@@ -147,7 +147,7 @@ fn what_is_no_manifest_is_refused() {
 }
 
 #[test]
-fn what_is_deleted_is_gone_and_with_a_manifest_its_tags() {
+fn a_deleted_manifest_is_gone_with_its_tags() {
     let registry = Registry::start();
     let pushed = Pushed::new(&registry);
     let text = pushed.artifact("a", b"layer", json!({}));
@@ -201,7 +201,7 @@ fn an_unknown_repository_and_a_name_that_cannot_be_are_404_6_4() {
 
 /// What is published keeps its repositories.
 #[test]
-fn what_is_published_cannot_be_pushed_over() {
+fn a_repository_of_a_published_release_takes_no_upload() {
     let registry = Registry::start();
     let (module, mirrored) = (ModuleFixture::new("1.0.0"), MirrorFixture::new("1.0.0"));
     module.publish(&registry);

@@ -8,7 +8,7 @@ use crate::support::pushed::{INDEX, MANIFEST, Pushed, PushedProvider, code, dige
 use crate::support::registry::unique;
 
 #[test]
-fn what_a_manifest_of_a_provider_refers_to_must_be_in_its_repository() {
+fn a_manifest_of_a_provider_needs_its_parts_in_the_repository() {
     let registry = Registry::start();
     let provider = PushedProvider::new("whole");
     let pushed = Pushed::of(&registry, &provider.repository());
@@ -82,7 +82,7 @@ fn only_versions_that_can_be_installed_are_listed_14_1() {
 }
 
 #[test]
-fn what_contradicts_a_mirrored_version_is_not_tagged() {
+fn a_provider_that_contradicts_a_mirrored_version_is_not_tagged() {
     let registry = Registry::start();
     let provider = PushedProvider::new("1");
     let index = provider.prepare(&registry);
@@ -99,7 +99,7 @@ fn what_contradicts_a_mirrored_version_is_not_tagged() {
 }
 
 #[test]
-fn what_opentofu_could_not_install_is_no_version() {
+fn an_artifact_that_opentofu_cannot_install_is_no_version() {
     let registry = Registry::start();
     let provider = PushedProvider::new("1");
     let index = provider.prepare(&registry);

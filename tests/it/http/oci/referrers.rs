@@ -6,7 +6,7 @@ use crate::support::Registry;
 use crate::support::pushed::{INDEX, MANIFEST, Pushed, digest};
 
 #[test]
-fn what_refers_to_a_manifest_is_listed_and_filtered_11_7() {
+fn the_referrers_of_a_manifest_are_listed_and_filtered_11_7() {
     let registry = Registry::start();
     let pushed = Pushed::new(&registry);
     let subject = pushed.artifact("subject", b"layer", json!({}));

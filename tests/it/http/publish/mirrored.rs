@@ -56,7 +56,7 @@ fn packages_are_mirrored_without_a_signature_and_gain_it_later() {
 }
 
 #[test]
-fn what_a_signature_covers_is_not_added_to_without_it() {
+fn a_signed_version_gains_no_platform_without_the_signature() {
     let (registry, fixture) = (Registry::start(), MirrorFixture::new("1.0.0"));
     fixture.clone().only("amd64").publish(&registry);
     let refused = fixture
@@ -69,7 +69,7 @@ fn what_a_signature_covers_is_not_added_to_without_it() {
 }
 
 #[test]
-fn what_is_mirrored_is_told_to_who_may_add_to_it() {
+fn a_mirrored_release_is_shown_to_its_publishers() {
     let (registry, fixture) = (Registry::start(), MirrorFixture::new("1.0.0"));
     registry
         .admin("GET", &fixture.admin_path(), None)
@@ -125,7 +125,7 @@ fn another_h1_hash_for_a_mirrored_platform_is_409() {
 }
 
 #[test]
-fn platforms_beyond_what_a_release_may_have_are_refused_however_they_come() {
+fn platforms_over_the_limit_are_rejected_however_they_come() {
     let (registry, fixture) = (Registry::start(), MirrorFixture::new("1.0.0"));
     let fixture = fixture.unsigned().only("amd64");
     fixture.publish(&registry);

@@ -26,7 +26,7 @@ fn refused(fixture: &ProviderFixture) -> String {
 }
 
 #[test]
-fn a_publish_says_what_is_missing_takes_it_and_is_created() {
+fn a_publish_lists_the_missing_archives_takes_them_and_is_created() {
     let (registry, fixture) = (Registry::start(), ProviderFixture::new("1.0.0"));
     fixture.add_key(&registry);
     let answer = fixture.put(&registry).expect(202).json();
@@ -60,7 +60,7 @@ fn the_same_bytes_again_are_unchanged() {
 }
 
 #[test]
-fn the_same_bytes_with_a_hash_that_was_not_told_before_are_unchanged() {
+fn the_same_bytes_with_a_hash_sent_for_the_first_time_are_unchanged() {
     let (registry, fixture) = (Registry::start(), ProviderFixture::new("1.0.0"));
     fixture.publish(&registry);
     let mut description = fixture.description();
@@ -72,7 +72,7 @@ fn the_same_bytes_with_a_hash_that_was_not_told_before_are_unchanged() {
 }
 
 #[test]
-fn only_what_is_missing_is_asked_for() {
+fn a_publish_requests_only_the_missing_archives() {
     let (registry, fixture) = (Registry::start(), ProviderFixture::new("1.0.0"));
     fixture.add_key(&registry);
     let answer = fixture.put(&registry).json();

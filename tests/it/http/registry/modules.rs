@@ -114,7 +114,7 @@ fn an_error_of_download_is_a_line_of_text_for_its_reader_3_7() {
 }
 
 #[test]
-fn an_address_that_cannot_be_is_told_in_text_too_3_7() {
+fn an_impossible_address_is_rejected_in_plain_text_too_3_7() {
     let response = Registry::start()
         .get("/v1/modules/acme/vpc/AWS/1.0.0/download")
         .expect(404);
@@ -183,7 +183,7 @@ fn the_path_of_the_location_ends_in_the_archives_extension_4_1_4_6() {
 }
 
 #[test]
-fn the_query_survives_being_sorted_and_encoded_anew_4_2() {
+fn the_query_survives_being_sorted_and_encoded_again_4_2() {
     let (registry, fixture) = published("1.0.0");
     let location = location(&download(&registry, &fixture, "1.0.0"));
     let url = fetched_url(&location);

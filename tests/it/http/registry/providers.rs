@@ -112,7 +112,7 @@ fn a_download_echoes_os_and_arch_2_2_1() {
 }
 
 #[test]
-fn a_platform_or_version_that_is_not_there_is_404_and_says_what_is_2_2_1() {
+fn a_missing_platform_or_version_is_404_and_names_those_that_exist_2_2_1() {
     let (registry, fixture) = published("1.0.0");
     let response = download(&registry, &fixture, "1.0.0", "plan9/386").expect(404);
     assert!(
@@ -152,7 +152,7 @@ fn a_download_lists_a_protocol_that_clients_run_2_2_3() {
 }
 
 #[test]
-fn the_urls_are_absolute_and_fetch_what_was_published_without_a_token_2_2_4_2_2_6() {
+fn the_urls_are_absolute_and_fetch_the_published_bytes_without_a_token_2_2_4_2_2_6() {
     let (registry, fixture) = published("1.0.0");
     let json = download(&registry, &fixture, "1.0.0", "linux/amd64").json();
     let fetch = |name: &str| {

@@ -90,7 +90,7 @@ fn every_change_is_an_entry_with_who_what_when_and_from_where() {
 }
 
 #[test]
-fn what_clients_push_and_delete_by_oci_is_written_down() {
+fn a_push_and_a_delete_by_oci_have_an_entry_each() {
     let (_, registry) = start();
     let pushed = Pushed::of(&registry, "acme/tools");
     pushed.artifact("latest", b"a layer", serde_json::json!({}));
@@ -113,7 +113,7 @@ fn what_clients_push_and_delete_by_oci_is_written_down() {
 }
 
 #[test]
-fn what_is_refused_or_only_read_is_no_change() {
+fn a_read_and_a_rejected_request_have_no_entry() {
     let (_, registry) = start();
     registry.admin("GET", "/admin/v1/tokens", None).expect(200);
     registry
@@ -176,7 +176,7 @@ fn an_entry_that_cannot_be_written_is_written_when_the_same_is_sent_again() {
 }
 
 #[test]
-fn a_delete_of_what_is_gone_is_an_entry_so_that_none_is_lost() {
+fn a_delete_of_a_missing_object_has_an_entry_so_that_none_is_lost() {
     let (memory, registry) = start();
     let provider = ProviderFixture::of("acme", "widget", "1.0.0");
     provider.add_key(&registry);
@@ -241,7 +241,7 @@ fn an_entry_that_is_written_while_others_are_listed_is_not_missed() {
 }
 
 #[test]
-fn what_breaks_off_after_it_changed_something_is_an_entry() {
+fn a_change_that_broke_off_has_an_entry() {
     let (memory, registry) = start();
     let module = ModuleFixture::of("acme", "1.0.0");
     module.upload(&registry);
@@ -304,7 +304,7 @@ fn a_sign_in_that_breaks_off_after_it_stored_a_token_is_an_entry() {
 }
 
 #[test]
-fn of_two_changes_at_once_each_has_an_entry() {
+fn two_changes_at_once_have_an_entry_each() {
     let (memory, registry) = start();
     let other = memory.clone();
     memory.before(Operations::Commits, move || {

@@ -60,7 +60,7 @@ fn a_read_is_one_line_that_tells_what_it_took() {
 }
 
 #[test]
-fn nothing_of_a_path_a_query_or_a_token_is_in_a_line() {
+fn a_log_line_holds_no_part_of_a_path_a_query_or_a_token() {
     let (memory, registry) = start(&[("TERRACE_ACCESS", "private")]);
     for path in [
         "/v1/modules/s3cr3t/vpc/aws/versions?token=s3cr3t",
@@ -82,7 +82,7 @@ fn nothing_of_a_path_a_query_or_a_token_is_in_a_line() {
 }
 
 #[test]
-fn what_is_written_down_can_be_failures_or_nothing() {
+fn a_log_can_be_limited_to_failures_or_switched_off() {
     for (setting, written) in [("all", 2), ("failures", 1), ("none", 0)] {
         let (memory, registry) = start(&[("TERRACE_LOG_REQUESTS", setting)]);
         registry.get("/.well-known/terraform.json").expect(200);
@@ -137,7 +137,7 @@ fn each_download_is_counted_once_by_package_and_version() {
 }
 
 #[test]
-fn what_nobody_may_see_is_not_counted() {
+fn a_refused_download_is_not_counted() {
     let (memory, registry) = start(&[("TERRACE_ACCESS", "private")]);
     ModuleFixture::of("acme", "1.0.0").publish(&registry);
     let (_, other) = tokens::create(&registry, &["read:globex"], None);

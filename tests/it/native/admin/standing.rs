@@ -65,7 +65,7 @@ fn a_statement_that_is_broken_off_anywhere_is_finished_by_the_same_request() {
 }
 
 #[test]
-fn a_reader_that_mends_an_index_does_not_bring_back_what_is_revoked_meanwhile() {
+fn a_reader_that_rebuilds_an_index_does_not_bring_back_a_version_revoked_meanwhile() {
     let (memory, registry, fixture) = published();
     memory.lose_indices();
     let (other, address) = (memory.clone(), fixture.address.clone());
@@ -85,7 +85,7 @@ fn a_reader_that_mends_an_index_does_not_bring_back_what_is_revoked_meanwhile() 
 }
 
 #[test]
-fn of_two_who_say_something_at_once_both_are_heard() {
+fn two_statuses_set_at_once_are_both_kept() {
     let (memory, registry, fixture) = published();
     let (other, address) = (memory.clone(), fixture.address.clone());
     memory.before(Operations::Commits, move || {
@@ -239,7 +239,7 @@ fn a_zip_of_another_repository_is_not_mirrored_by_a_layer_that_says_it_is_elsewh
 }
 
 #[test]
-fn what_is_said_again_is_answered_as_it_is_stored() {
+fn a_status_set_again_is_answered_as_it_is_stored() {
     let memory = Memory::new();
     let registry = Registry::in_memory(&memory, &[]);
     ModuleFixture::of("acme", "1.0.0").publish(&registry);

@@ -47,7 +47,7 @@ fn orphan() -> (Memory, Registry, ModuleFixture, String) {
 }
 
 #[test]
-fn what_is_marked_for_an_hour_is_removed_with_its_mark() {
+fn an_archive_marked_for_an_hour_is_removed_with_its_mark() {
     let (memory, registry, _, key) = orphan();
     assert_eq!(mark(&registry, &key)["marked"][0], key.as_str());
     assert_eq!(mark(&registry, &key)["marked"][0], key.as_str());
@@ -100,7 +100,7 @@ fn signed_documents_are_kept_too() {
 }
 
 #[test]
-fn nothing_is_committed_to_what_is_being_removed() {
+fn a_release_is_not_committed_to_an_archive_that_is_being_removed() {
     let (memory, registry, fixture, key) = orphan();
     mark(&registry, &key);
     memory.advance(GARBAGE_SECONDS);
@@ -141,7 +141,7 @@ fn a_removal_that_was_broken_off_is_taken_up_again() {
 }
 
 #[test]
-fn a_publish_does_not_commit_by_what_it_has_seen_long_ago() {
+fn a_publish_does_not_commit_after_its_check_has_expired() {
     let memory = Memory::new();
     let registry = Registry::in_memory(&memory, &[]);
     let fixture = ProviderFixture::of("acme", "widget", "1.0.0");
@@ -230,7 +230,7 @@ fn a_removal_is_taken_up_by_one_alone() {
 }
 
 #[test]
-fn what_was_marked_anew_since_it_was_looked_at_is_not_removed() {
+fn an_archive_marked_again_since_it_was_listed_is_not_removed() {
     let (memory, registry, fixture, key) = orphan();
     mark(&registry, &key);
     memory.advance(GARBAGE_SECONDS);
@@ -250,7 +250,7 @@ fn what_was_marked_anew_since_it_was_looked_at_is_not_removed() {
 }
 
 #[test]
-fn what_is_refused_changes_nothing() {
+fn a_rejected_request_changes_nothing() {
     let (memory, registry, _, key) = orphan();
     mark(&registry, &key);
     memory.advance(GARBAGE_SECONDS);

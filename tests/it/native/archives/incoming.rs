@@ -76,7 +76,7 @@ fn the_digest_of_another_ones_archive_opens_nothing() {
 }
 
 #[test]
-fn what_was_brought_for_one_version_is_not_there_for_another() {
+fn an_upload_for_one_version_does_not_serve_another() {
     let tenants = Tenants::new();
     let (first, second) = (
         ModuleFixture::of("globex", "1.0.0"),
@@ -128,7 +128,7 @@ fn whether_an_archive_is_stored_is_told_by_no_answer_and_no_operation() {
 }
 
 #[test]
-fn who_brings_an_archive_publishes_it_and_nothing_stays_where_it_came_in() {
+fn a_publisher_who_sends_an_archive_publishes_it_and_leaves_no_upload() {
     let tenants = Tenants::new();
     let module = ModuleFixture::of("globex", "1.0.0");
     let first = tenants.put(&tenants.globex, &module).expect(202);
@@ -144,7 +144,7 @@ fn who_brings_an_archive_publishes_it_and_nothing_stays_where_it_came_in() {
 }
 
 #[test]
-fn what_was_brought_for_one_owner_is_not_there_for_another() {
+fn an_upload_for_one_owner_does_not_serve_another() {
     let tenants = Tenants::new();
     let (_, acme) = tokens::create(&tenants.registry, &["publish:acme"], None);
     let mut mine = ModuleFixture::of("acme", "2.0.0");
@@ -157,7 +157,7 @@ fn what_was_brought_for_one_owner_is_not_there_for_another() {
 }
 
 #[test]
-fn who_may_read_everything_does_not_send_twice() {
+fn a_publisher_who_may_read_everything_does_not_send_twice() {
     let tenants = Tenants::new();
     let scopes = ["publish:globex", "read"];
     let (_, reader) = tokens::create(&tenants.registry, &scopes, None);
@@ -166,7 +166,7 @@ fn who_may_read_everything_does_not_send_twice() {
 }
 
 #[test]
-fn in_a_public_registry_an_archive_is_sent_once() {
+fn an_archive_of_a_public_registry_is_sent_once() {
     let registry = Registry::start();
     let (first, second) = (ModuleFixture::new("1.0.0"), ModuleFixture::new("1.0.0"));
     first.publish(&registry);
@@ -221,7 +221,7 @@ fn all_archives_of_a_provider_have_to_be_brought() {
 }
 
 #[test]
-fn what_is_mirrored_has_to_be_brought_too() {
+fn a_mirrored_archive_has_to_be_sent_too() {
     let tenants = Tenants::new();
     let mut secret = ProviderFixture::of("acme", "widget", "1.0.0");
     secret.publish(&tenants.registry);
@@ -240,7 +240,7 @@ fn what_is_mirrored_has_to_be_brought_too() {
 }
 
 #[test]
-fn what_was_brought_and_never_published_is_removed_a_day_later() {
+fn an_unpublished_upload_is_removed_a_day_later() {
     let tenants = Tenants::new();
     let module = ModuleFixture::of("globex", "1.0.0");
     let asked = tenants.put(&tenants.globex, &module).expect(202);

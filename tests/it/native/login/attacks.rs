@@ -10,7 +10,7 @@ use crate::support::people::{
 use crate::support::registry::Sent;
 
 #[test]
-fn whatever_a_terminal_would_not_open_is_a_page_and_never_a_redirect_7_5() {
+fn a_target_that_no_terminal_opens_is_a_page_and_never_a_redirect_7_5() {
     let people = People::new();
     let uri = "http://localhost:10003/login";
     let mut wrong = vec![
@@ -82,7 +82,7 @@ fn a_state_is_good_in_its_browser_for_ten_minutes() {
 }
 
 #[test]
-fn whoever_comes_back_with_nothing_too_often_is_not_asked_about_any_more() {
+fn a_browser_with_too_many_wrong_codes_causes_no_more_requests() {
     let people = People::with(&[("TERRACE_FAILURES_A_MINUTE", "3")]);
     let (cookie, state) = people.begin();
     *people.provider.answer.borrow_mut() = Some(answer(400, &json!({ "error": "invalid_grant" })));
@@ -132,7 +132,7 @@ fn a_long_code_of_a_provider_is_not_passed_on() {
 }
 
 #[test]
-fn what_a_provider_answers_must_be_its_token_for_this_sign_in() {
+fn a_token_with_a_claim_of_another_sign_in_is_rejected() {
     let people = People::new();
     let now = 1_800_000_000_u64;
     for (name, value, reason) in [

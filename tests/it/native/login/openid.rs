@@ -13,7 +13,7 @@ use crate::support::registry::Sent;
 use crate::support::tokens::revoke;
 
 #[test]
-fn whoever_signs_in_and_allows_it_gets_a_token_for_their_terminal_7_6_7_7() {
+fn a_person_who_signs_in_and_allows_it_gets_a_token_for_their_terminal_7_6_7_7() {
     let people = People::new();
     let (cookie, question) = people.sign_in();
     let question = question.expect(200);
@@ -88,7 +88,7 @@ fn discovery_tells_how_to_sign_in_only_where_one_can_and_reads_nothing_7_1() {
 }
 
 #[test]
-fn nothing_is_stored_before_there_is_a_token() {
+fn a_sign_in_stores_nothing_before_its_token() {
     let people = People::new();
     let code = people.allow();
     assert_eq!(people.memory.keys(), Vec::<String>::new());
@@ -204,7 +204,7 @@ fn a_provider_that_refuses_ends_with_a_page_7_5() {
 }
 
 #[test]
-fn what_a_provider_says_about_itself_is_gone_by_for_an_hour() {
+fn the_discovery_of_a_provider_is_kept_for_an_hour() {
     let people = People::new();
     let asked = || {
         let operations = people.memory.operations();
@@ -261,7 +261,7 @@ fn a_key_that_the_provider_has_just_changed_is_found() {
 }
 
 #[test]
-fn whom_no_rule_is_for_is_told_who_they_are_and_the_reason_is_in_the_log() {
+fn a_person_without_a_rule_reads_who_they_are_and_the_log_has_the_reason() {
     let people = People::new();
     claim(&people, "groups", json!(["guests"]));
     claim(&people, "email", json!("bob@acme.example"));

@@ -103,7 +103,7 @@ fn a_code_is_good_for_a_minute() {
 }
 
 #[test]
-fn a_code_that_is_used_twice_takes_back_what_it_gave() {
+fn a_code_that_is_used_twice_revokes_its_token() {
     let people = People::new();
     let code = people.allow();
     let json = people.exchange(&exchanged(&code)).expect(200).json();
@@ -143,7 +143,7 @@ fn a_code_that_is_used_twice_takes_back_what_it_gave() {
 }
 
 #[test]
-fn whoever_wants_to_read_only_gets_a_token_that_does() {
+fn a_person_who_wants_to_read_gets_a_token_that_only_reads() {
     let people = People::new();
     let (cookie, question) = people.sign_in();
     let question = question.expect(200);

@@ -31,7 +31,7 @@ fn published() -> (Memory, Registry, Vec<String>) {
 }
 
 #[test]
-fn whatever_index_is_lost_is_made_anew_by_the_next_read() {
+fn a_lost_index_of_an_artifact_is_rebuilt_by_the_next_read() {
     let (memory, registry, paths) = published();
     for path in paths {
         let before = registry.get(&path);
@@ -99,7 +99,7 @@ fn a_platform_more_is_a_manifest_more() {
 }
 
 #[test]
-fn what_is_blocked_is_no_artifact() {
+fn a_blocked_version_is_no_artifact() {
     let memory = Memory::new();
     let registry = Registry::in_memory(&memory, &[]);
     let fixture = MirrorFixture::new("1.0.0");

@@ -7,7 +7,7 @@ use crate::support::faults::{Failure, When};
 use crate::support::pushed::{MANIFEST, Pushed, PushedProvider, digest};
 
 #[test]
-fn whatever_index_is_lost_is_made_anew_and_costs_one_read_again() {
+fn a_lost_index_is_rebuilt_and_costs_one_read_again() {
     let (memory, registry) = in_memory();
     let pushed = Pushed::of(&registry, NAME);
     let text = pushed.artifact("latest", b"layer", json!({}));
@@ -77,7 +77,7 @@ fn a_blob_that_was_asked_for_before_it_was_pushed_is_indexed_once() {
 }
 
 #[test]
-fn what_is_deleted_is_read_for_half_a_minute_at_most() {
+fn a_deleted_manifest_is_read_for_half_a_minute_at_most() {
     let (memory, registry) = in_memory();
     memory.at_an_edge();
     let pushed = Pushed::of(&registry, NAME);

@@ -87,7 +87,7 @@ fn a_hosted_provider_is_mounted_by_its_long_name() {
 }
 
 #[test]
-fn what_no_release_has_as_a_blob_is_to_be_sent() {
+fn a_digest_that_is_no_blob_of_the_release_has_to_be_sent() {
     let (_, registry) = in_memory();
     let [(provider, zip), (_, mirrored), (module, _)] = publish_all(&registry);
     let manifest = registry
@@ -208,7 +208,7 @@ fn a_version_that_is_blocked_is_not_mounted() {
 }
 
 #[test]
-fn who_may_not_read_a_release_cannot_tell_by_a_mount_whether_it_is_there() {
+fn a_mount_does_not_reveal_a_release_to_those_who_may_not_read_it() {
     let memory = Memory::new();
     let registry = Registry::in_memory(&memory, &[("TERRACE_ACCESS", "private")]);
     let [(provider, zip), ..] = publish_all(&registry);

@@ -10,7 +10,7 @@ use crate::support::pushed::{PushedProvider, code, digest};
 
 /// Of two versions one could contradict what is mirrored when the other is there already.
 #[test]
-fn with_its_digest_a_provider_is_pushed_as_one_version_at_most() {
+fn a_provider_pushed_by_its_digest_gets_one_version_at_most() {
     let (memory, registry) = in_memory();
     let provider = PushedProvider::of("acme", "1");
     let index = provider.prepare(&registry);

@@ -23,7 +23,7 @@ fn manifest_path(text: &str) -> String {
 
 /// The index ends up as what the bucket says, whoever writes it last.
 #[test]
-fn of_two_who_push_one_tag_at_once_the_later_fact_is_read() {
+fn a_tag_pushed_twice_at_once_is_read_as_the_later_fact() {
     let (memory, registry) = in_memory();
     let pushed = Pushed::of(&registry, NAME);
     let (first, second) = (
@@ -48,7 +48,7 @@ fn of_two_who_push_one_tag_at_once_the_later_fact_is_read() {
 }
 
 #[test]
-fn of_two_who_push_two_tags_at_once_both_are_listed() {
+fn two_tags_pushed_at_once_are_both_listed() {
     let (memory, registry) = in_memory();
     let pushed = Pushed::of(&registry, NAME);
     let text = pushed.artifact("first", b"layer", json!({}));
@@ -66,7 +66,7 @@ fn of_two_who_push_two_tags_at_once_both_are_listed() {
 
 /// A reader that has missed an index must not bring back what is deleted meanwhile.
 #[test]
-fn what_is_deleted_while_a_reader_mends_stays_deleted() {
+fn a_manifest_deleted_while_a_reader_rebuilds_its_index_stays_deleted() {
     let (memory, registry) = in_memory();
     let pushed = Pushed::of(&registry, NAME);
     let text = pushed.artifact("latest", b"layer", json!({}));
@@ -95,7 +95,7 @@ fn what_is_deleted_while_a_reader_mends_stays_deleted() {
 
 /// What is acknowledged is kept, whenever another request brings its own.
 #[test]
-fn of_two_chunks_at_once_one_is_taken_and_the_other_told_so() {
+fn two_chunks_at_once_are_one_accepted_and_one_rejected() {
     for before_session in [false, true] {
         let (memory, registry) = in_memory();
         let pushed = Pushed::of(&registry, NAME);

@@ -121,7 +121,7 @@ fn long_referrers_come_in_shorter_parts() {
 
 /// As a push and a delete at the same time leave it.
 #[test]
-fn what_is_gone_refers_to_nothing() {
+fn a_missing_manifest_is_no_referrer() {
     let (memory, registry) = in_memory();
     let referred = Referred::new(&registry);
     let (gone, there) = (

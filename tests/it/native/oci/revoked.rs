@@ -65,7 +65,7 @@ fn reindex(registry: &Registry) -> Vec<String> {
 }
 
 #[test]
-fn whatever_has_a_digest_is_410_when_its_version_is_revoked_and_back_when_it_is_restored() {
+fn a_digest_of_a_revoked_version_is_410_until_the_version_is_restored() {
     for released in [
         Released::provider("1.0.0"),
         Released::mirrored("1.0.0"),
@@ -168,7 +168,7 @@ fn an_index_of_before_blobs_were_blocked_is_rewritten_by_the_repair() {
 }
 
 #[test]
-fn what_a_revoked_key_has_signed_is_gone_by_its_digest_unless_another_has_signed_it_too() {
+fn a_blob_of_a_revoked_key_is_gone_unless_another_key_has_signed_it_too() {
     let (memory, registry) = in_memory();
     let own = ProviderFixture::of("acme", "widget", "1.0.0");
     own.publish(&registry);

@@ -73,7 +73,7 @@ fn a_body_that_cloudflare_does_not_take_is_refused_with_a_way_out() {
 }
 
 #[test]
-fn what_nobody_completes_is_removed_by_those_who_push_later() {
+fn an_abandoned_upload_is_removed_by_a_later_push() {
     let (memory, registry) = in_memory();
     let pushed = Pushed::of(&registry, NAME);
     let uploads = || {
@@ -95,7 +95,7 @@ fn what_nobody_completes_is_removed_by_those_who_push_later() {
 }
 
 #[test]
-fn what_is_complete_leaves_its_blob_behind_and_nothing_else() {
+fn a_completed_upload_leaves_only_its_blob() {
     let (memory, registry) = in_memory();
     let pushed = Pushed::of(&registry, NAME);
     let location = pushed.begin();
@@ -121,7 +121,7 @@ fn what_is_complete_leaves_its_blob_behind_and_nothing_else() {
 }
 
 #[test]
-fn where_there_is_no_admin_token_nobody_can_push() {
+fn a_registry_without_an_admin_token_takes_no_push() {
     let memory = Memory::new();
     let vars = [("TERRACE_ADMIN_TOKEN", ""), ("TERRACE_URL_SECRET", TOKEN)];
     let registry = Registry::in_memory(&memory, &vars);

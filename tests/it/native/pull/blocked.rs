@@ -5,7 +5,7 @@ use crate::support::memory::Memory;
 use crate::support::{MirrorFixture, ProviderFixture, Registry};
 
 #[test]
-fn nothing_is_asked_for_what_is_not_named() {
+fn a_provider_outside_the_patterns_is_not_fetched() {
     let memory = Memory::new();
     let one = "registry.example.com/acme/widget";
     let registry = Registry::in_memory(&memory, &[("TERRACE_PULL_THROUGH", one)]);
@@ -25,7 +25,7 @@ fn nothing_is_asked_for_what_is_not_named() {
 /// Dependency confusion: a name of this registry's own is asked of nobody else, whatever the patterns
 /// say, and whether there is such a provider or not.
 #[test]
-fn the_registrys_own_hostnames_are_asked_of_nobody() {
+fn the_registrys_own_hostnames_are_not_fetched() {
     let memory = Memory::new();
     let vars = [
         (
@@ -46,7 +46,7 @@ fn the_registrys_own_hostnames_are_asked_of_nobody() {
 }
 
 #[test]
-fn what_is_blocked_is_neither_listed_nor_described_nor_sent() {
+fn a_blocked_version_is_neither_listed_nor_described_nor_sent() {
     let pulling = Pulling::new();
     let first = ProviderFixture::new("1.0.0");
     let fixture = pulling.publish(&first);
@@ -83,7 +83,7 @@ fn a_block_list_needs_no_pull_through() {
 }
 
 #[test]
-fn what_is_not_allowed_any_more_is_not_fetched() {
+fn a_provider_that_is_no_longer_allowed_is_not_fetched() {
     let pulling = Pulling::new();
     let fixture = pulling.publish(&ProviderFixture::new("1.0.0"));
     let stored = pulling.publish(&ProviderFixture::new("1.0.0"));

@@ -65,7 +65,7 @@ fn another_key_than_the_first_is_refused_until_an_administrator_vouches_for_it()
 }
 
 #[test]
-fn of_two_keys_at_once_one_is_pinned() {
+fn two_keys_at_once_pin_one_of_them() {
     let pulling = Pulling::new();
     let first = ProviderFixture::new("1.0.0");
     let mut second = another(&first, "1.1.0");
@@ -115,7 +115,7 @@ fn a_provider_that_was_signed_is_not_taken_without_a_signature() {
 }
 
 #[test]
-fn only_what_was_mirrored_vouches_for_its_key_and_only_where_it_is_pulled() {
+fn a_mirrored_release_vouches_for_its_key_only_where_it_is_pulled() {
     let is_seen = |memory: &Memory| memory.keys().iter().any(|key| key.starts_with("origins/"));
     let pulling = Pulling::new();
     let fixture = MirrorFixture::new("1.0.0");

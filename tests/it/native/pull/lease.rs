@@ -57,7 +57,7 @@ fn an_origin_that_fails_at_once_is_left_alone_too() {
 }
 
 #[test]
-fn an_origin_that_fails_is_told_apart_from_one_that_has_nothing_and_left_alone_for_a_while() {
+fn an_origin_that_fails_is_502_and_left_alone_for_a_while() {
     let pulling = Pulling::new();
     let fixture = pulling.publish(&ProviderFixture::new("1.0.0"));
     pulling.memory.disconnect();
@@ -72,7 +72,7 @@ fn an_origin_that_fails_is_told_apart_from_one_that_has_nothing_and_left_alone_f
 }
 
 #[test]
-fn a_fetch_that_was_cut_off_holds_nobody_up_for_long() {
+fn a_fetch_that_was_cut_off_delays_others_only_briefly() {
     let pulling = Pulling::new();
     let fixture = pulling.publish(&ProviderFixture::new("1.0.0"));
     for lease in [
@@ -90,7 +90,7 @@ fn a_fetch_that_was_cut_off_holds_nobody_up_for_long() {
 }
 
 #[test]
-fn when_a_lease_has_ended_one_takes_it() {
+fn an_expired_lease_is_taken_by_one_client() {
     let pulling = Pulling::new();
     let fixture = pulling.publish(&ProviderFixture::new("1.0.0"));
     let lease = format!("leases/versions/{}", fixture.address());

@@ -11,7 +11,7 @@ use crate::support::registry::Sent;
 use crate::support::{MirrorFixture, ProviderFixture, Response};
 
 #[test]
-fn what_is_listed_and_installed_is_what_the_origin_has() {
+fn a_pulled_provider_is_listed_and_installed_as_its_origin_has_it() {
     let pulling = Pulling::new();
     let first = ProviderFixture::new("1.0.0");
     let fixture = pulling.publish(&first);
@@ -32,7 +32,7 @@ fn what_is_listed_and_installed_is_what_the_origin_has() {
 }
 
 #[test]
-fn a_read_of_what_is_known_makes_one_kv_read_and_asks_nobody() {
+fn a_read_of_a_known_provider_makes_one_kv_read_and_no_request() {
     let pulling = Pulling::new();
     let fixture = pulling.publish(&ProviderFixture::new("1.0.0"));
     pulling.versions(&fixture);
@@ -47,7 +47,7 @@ fn a_read_of_what_is_known_makes_one_kv_read_and_asks_nobody() {
 }
 
 #[test]
-fn what_the_origin_lacks_is_remembered_for_a_while() {
+fn a_provider_missing_at_its_origin_is_remembered_as_missing_for_a_while() {
     let pulling = Pulling::new();
     let fixture = MirrorFixture::new("1.0.0");
     for _ in 0..3 {
@@ -98,7 +98,7 @@ fn a_new_version_is_listed_when_the_origin_is_asked_again() {
 }
 
 #[test]
-fn when_the_origin_is_down_what_is_stored_keeps_being_served() {
+fn a_stored_version_is_served_while_its_origin_is_down() {
     let pulling = Pulling::new();
     let fixture = pulling.publish(&ProviderFixture::new("1.0.0"));
     pulling.versions(&fixture);
@@ -144,7 +144,7 @@ fn a_list_that_is_too_old_already_is_not_written_again() {
 }
 
 #[test]
-fn a_list_that_was_just_made_is_not_made_again_where_it_is_not_seen_yet() {
+fn a_list_that_was_just_built_is_not_built_again_where_it_is_not_seen_yet() {
     let pulling = Pulling::new();
     let fixture = pulling.publish(&ProviderFixture::new("1.0.0"));
     pulling.versions(&fixture);
@@ -208,7 +208,7 @@ fn a_provider_that_is_gone_is_gone_from_the_list() {
 }
 
 #[test]
-fn what_was_seen_is_written_when_its_key_is_written_too_often() {
+fn a_list_is_kept_although_its_key_is_written_too_often() {
     let pulling = Pulling::new();
     let fixture = pulling.publish(&ProviderFixture::new("1.0.0"));
     let memory = pulling.memory.clone();
@@ -223,7 +223,7 @@ fn what_was_seen_is_written_when_its_key_is_written_too_often() {
 }
 
 #[test]
-fn a_list_that_is_behind_what_was_seen_is_made_anew() {
+fn a_list_older_than_the_last_look_is_rebuilt() {
     let pulling = Pulling::new();
     let first = ProviderFixture::new("1.0.0");
     let fixture = pulling.publish(&first);
@@ -240,7 +240,7 @@ fn a_list_that_is_behind_what_was_seen_is_made_anew() {
 }
 
 #[test]
-fn the_lists_of_what_is_pulled_are_repaired_though_nothing_is_stored() {
+fn the_lists_of_pulled_providers_are_repaired_without_a_stored_release() {
     let pulling = Pulling::new();
     let first = ProviderFixture::new("1.0.0");
     let fixture = pulling.publish(&first);

@@ -23,7 +23,7 @@ const PUSHED_HERE: (&str, &str) = (
 );
 
 #[test]
-fn what_is_pulled_can_be_pushed_too_as_its_origin_has_signed_it() {
+fn a_pulled_version_can_be_pushed_as_its_origin_has_signed_it() {
     let pulling = Pulling::with(&[PUSHED_HERE]);
     let provider = ProviderFixture::new("1.0.0");
     let fixture = pulling.publish(&provider);
@@ -59,7 +59,7 @@ fn a_push_of_one_platform_does_not_hide_the_others_of_its_origin() {
 }
 
 #[test]
-fn while_an_origin_is_down_nothing_is_pushed_that_it_might_contradict() {
+fn a_push_is_rejected_while_an_origin_that_might_contradict_it_is_down() {
     let pulling = Pulling::with(&[PUSHED_HERE]);
     let provider = ProviderFixture::new("1.0.0");
     let ours = pushed(&provider, 1);

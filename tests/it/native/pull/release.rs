@@ -11,7 +11,7 @@ use crate::support::memory::Memory;
 use crate::support::{ProviderFixture, Registry, Response};
 
 #[test]
-fn an_origin_that_takes_back_what_it_has_signed_is_refused() {
+fn an_origin_that_changes_a_signed_version_is_rejected() {
     let pulling = Pulling::new();
     let fixture = pulling.publish(&ProviderFixture::new("1.0.0"));
     let url = pulling.url(&fixture);
@@ -33,7 +33,7 @@ fn an_origin_that_takes_back_what_it_has_signed_is_refused() {
 }
 
 #[test]
-fn what_a_mirrored_version_has_at_its_origin_is_not_replaced() {
+fn a_platform_of_the_origin_is_not_replaced_by_a_mirrored_one() {
     let pulling = Pulling::new();
     let fixture = pulling.publish(&ProviderFixture::new("1.0.0"));
     pulling.archives(&fixture);
@@ -114,7 +114,7 @@ fn a_pull_costs_a_few_writes() {
 }
 
 #[test]
-fn the_answer_waits_for_no_index() {
+fn the_answer_does_not_wait_for_an_index() {
     let pulling = Pulling::new();
     let fixture = pulling.publish(&ProviderFixture::new("1.0.0"));
     pulling
@@ -145,7 +145,7 @@ fn an_origin_need_not_say_which_platforms_there_are() {
 }
 
 #[test]
-fn what_an_origin_has_signed_is_kept() {
+fn the_signed_documents_of_an_origin_are_kept() {
     let pulling = Pulling::new();
     let fixture = pulling.publish(&ProviderFixture::new("1.0.0"));
     pulling.archives(&fixture);

@@ -7,7 +7,7 @@ use crate::support::fixtures::{Signer, sha256, zip_of};
 use crate::support::{MirrorFixture, ProviderFixture, Response};
 
 #[test]
-fn what_was_pulled_is_served_from_here() {
+fn a_pulled_zip_is_served_from_storage() {
     let pulling = Pulling::new();
     let fixture = pulling.publish(&ProviderFixture::new("1.0.0"));
     pulling.versions(&fixture);
@@ -159,7 +159,7 @@ fn a_provider_that_fails_stands_in_no_other_ones_way() {
 }
 
 #[test]
-fn who_has_waited_for_long_gets_the_zip_from_its_origin() {
+fn a_client_that_has_waited_long_gets_the_zip_from_its_origin() {
     let pulling = Pulling::new();
     let fixture = pulling.publish(&ProviderFixture::new("1.0.0"));
     let url = pulling.url(&fixture);

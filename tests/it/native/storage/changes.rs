@@ -469,7 +469,7 @@ const STATES: [(&str, &str); 4] = [
 ];
 
 #[test]
-fn what_is_said_of_a_provider_broken_at_each_operation_heals_and_is_written_down() {
+fn a_status_of_a_provider_broken_at_each_operation_heals_and_is_written_down() {
     let said_of = |kind| STATES.map(|(from, to)| said(kind, from, to));
     break_all(&said_of(Released::provider));
     break_all(&said_of(Released::mirrored));
@@ -481,12 +481,12 @@ fn what_is_said_of_a_provider_broken_at_each_operation_heals_and_is_written_down
 }
 
 #[test]
-fn what_is_said_of_a_module_broken_at_each_operation_heals_and_is_written_down() {
+fn a_status_of_a_module_broken_at_each_operation_heals_and_is_written_down() {
     break_all(&STATES.map(|(from, to)| said(Released::module, from, to)));
 }
 
 #[test]
-fn what_is_said_of_a_key_broken_at_each_operation_heals_and_is_written_down() {
+fn a_status_of_a_key_broken_at_each_operation_heals_and_is_written_down() {
     break_all(&[
         key("active", "retired"),
         key("retired", "revoked"),
@@ -497,7 +497,7 @@ fn what_is_said_of_a_key_broken_at_each_operation_heals_and_is_written_down() {
 }
 
 #[test]
-fn what_becomes_of_a_token_broken_at_each_operation_heals_and_is_written_down() {
+fn a_change_of_a_token_broken_at_each_operation_heals_and_is_written_down() {
     break_all(&[
         token_created(),
         token_revoked(),
@@ -507,16 +507,16 @@ fn what_becomes_of_a_token_broken_at_each_operation_heals_and_is_written_down() 
 }
 
 #[test]
-fn what_operators_restore_and_mark_broken_at_each_operation_heals_and_is_written_down() {
+fn a_restore_and_a_mark_broken_at_each_operation_heal_and_are_written_down() {
     break_all(&[restored(), marked(false), marked(true)]);
 }
 
 #[test]
-fn what_was_brought_broken_at_each_operation_heals_and_is_written_down() {
+fn a_publish_of_an_upload_broken_at_each_operation_heals_and_is_written_down() {
     break_all(&[brought()]);
 }
 
 #[test]
-fn what_oci_clients_delete_broken_at_each_operation_heals_and_is_written_down() {
+fn a_delete_by_oci_broken_at_each_operation_heals_and_is_written_down() {
     break_all(&[deleted(true), deleted(false)]);
 }

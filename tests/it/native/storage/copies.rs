@@ -196,7 +196,7 @@ fn a_published_version_never_changes_by_a_copy() {
 }
 
 #[test]
-fn what_refers_to_nothing_is_refused() {
+fn a_document_with_missing_references_is_rejected() {
     let memory = Memory::new();
     let registry = Registry::in_memory(&memory, &[]);
     fill(&registry);
@@ -222,7 +222,7 @@ fn what_refers_to_nothing_is_refused() {
 }
 
 #[test]
-fn stored_bytes_are_hashed_again_and_what_is_wrong_is_told() {
+fn stored_bytes_are_hashed_again_and_mismatches_are_reported() {
     let memory = Memory::new();
     let registry = Registry::in_memory(&memory, &[]);
     fill(&registry);
@@ -324,7 +324,7 @@ fn changes_by_operators_are_in_the_log_and_looks_are_not() {
 }
 
 #[test]
-fn what_is_revoked_is_so_in_a_copy_before_its_indices_are_made() {
+fn a_revoked_token_is_revoked_in_a_copy_before_its_indices_are_built() {
     let (here, there) = (Memory::new(), Memory::new());
     let (from, to) = (
         Registry::in_memory(&here, &[]),
@@ -391,7 +391,7 @@ fn standings_that_nobody_could_have_said_are_refused() {
 }
 
 #[test]
-fn what_is_revoked_in_a_copy_is_revoked_also_where_other_things_are_said() {
+fn a_revocation_in_a_copy_holds_also_where_the_target_has_other_statuses() {
     let (from, to) = (Memory::new(), Memory::new());
     let (source, target) = (
         Registry::in_memory(&from, &[]),
@@ -439,7 +439,7 @@ fn what_is_revoked_in_a_copy_is_revoked_also_where_other_things_are_said() {
 }
 
 #[test]
-fn a_document_that_is_no_text_is_told_and_stops_nothing() {
+fn a_document_that_is_no_text_is_reported_and_stops_nothing() {
     let memory = Memory::new();
     let registry = Registry::in_memory(&memory, &[]);
     create(&registry, &["read"], None);

@@ -419,7 +419,7 @@ fn publish_at_once(first: &Released, all: &[Released], expected: &[(u16, usize)]
 }
 
 #[test]
-fn of_64_versions_at_once_all_are_published_and_listed_in_order() {
+fn sixty_four_versions_at_once_are_all_published_and_listed_in_order() {
     let all: Vec<Released> = versions(CROWD).map(|it| Released::provider(&it)).collect();
     publish_at_once(&Released::provider("0.1.0"), &all, &[(201, CROWD)]);
     let all: Vec<Released> = versions(CROWD).map(|it| Released::module(&it)).collect();
@@ -429,7 +429,7 @@ fn of_64_versions_at_once_all_are_published_and_listed_in_order() {
 }
 
 #[test]
-fn of_64_who_publish_the_same_one_creates_it_and_the_others_find_it() {
+fn one_of_64_publishers_of_the_same_bytes_creates_the_version_and_the_others_find_it() {
     let kinds: [fn(&str) -> Released; 3] =
         [Released::provider, Released::module, Released::mirrored];
     for kind in kinds {
@@ -439,7 +439,7 @@ fn of_64_who_publish_the_same_one_creates_it_and_the_others_find_it() {
 }
 
 #[test]
-fn of_64_who_publish_other_bytes_as_one_version_one_wins() {
+fn one_of_64_publishers_of_other_bytes_as_one_version_wins() {
     let zip = |number: usize, name: &str| {
         zip_of(&[(name, format!("# of publisher {number}\n").as_bytes())])
     };
@@ -519,7 +519,7 @@ impl Part {
 /// The order in which the requests of publishers and readers go on is drawn, as well as how long each of
 /// them takes, where its writes are seen first, and what breaks.
 #[test]
-fn whatever_the_order_the_indices_are_what_the_facts_make() {
+fn indices_follow_the_facts_in_every_order_of_operations() {
     let cases = std::env::var("TERRACE_INTERLEAVINGS");
     let cases = cases.map_or(INTERLEAVINGS, |cases| cases.parse().unwrap());
     let tally = RefCell::new((BTreeMap::<u16, usize>::new(), 0));
@@ -573,7 +573,7 @@ fn whatever_the_order_the_indices_are_what_the_facts_make() {
 
 /// The same where something is said of the versions meanwhile, also of the same one by several.
 #[test]
-fn whatever_is_said_meanwhile_the_indices_are_what_the_facts_make() {
+fn indices_follow_the_facts_whatever_statuses_are_set_meanwhile() {
     let cases = std::env::var("TERRACE_INTERLEAVINGS");
     let cases = cases.map_or(INTERLEAVINGS / 2, |cases| cases.parse().unwrap());
     let tally = RefCell::new(BTreeMap::<u16, usize>::new());

@@ -496,7 +496,7 @@ fn a_reader_does_not_wait_for_a_list_that_is_written_too_often() {
 }
 
 #[test]
-fn bytes_that_are_not_what_their_key_says_are_asked_for_again() {
+fn bytes_that_do_not_match_their_key_are_requested_again() {
     let memory = Memory::new();
     let registry = Registry::in_memory(&memory, &[]);
     let fixture = ModuleFixture::of("acme", "1.0.0");

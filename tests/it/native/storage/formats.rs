@@ -111,7 +111,7 @@ fn stored(memory: &Memory) -> Vec<(String, String)> {
 const MARK: &str = "=== ";
 
 #[test]
-fn what_is_stored_is_pinned() {
+fn the_stored_formats_are_pinned() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/native/storage/formats.txt");
     let stored = stored(&registry());
     if std::env::var("TERRACE_PIN").is_ok() {

@@ -55,7 +55,7 @@ fn a_version_committed_while_another_is_being_listed_is_not_lost() {
 /// A reader's write takes effect, its answer is lost, and meanwhile somebody has published: the
 /// reader has replaced the newer list and has to notice.
 #[test]
-fn a_reader_whose_write_seems_to_have_failed_does_not_unlist_what_was_published_meanwhile() {
+fn a_reader_whose_write_seems_to_fail_does_not_unlist_a_version_published_meanwhile() {
     let memory = Memory::new();
     let registry = Registry::in_memory(&memory, &[]);
     let (first, second) = (
@@ -123,7 +123,7 @@ fn a_list_that_can_never_be_written_is_given_up_within_half_a_minute() {
 }
 
 #[test]
-fn a_reader_that_mends_a_list_does_not_overwrite_a_newer_one() {
+fn a_reader_that_rebuilds_a_list_does_not_overwrite_a_newer_one() {
     let memory = Memory::new();
     let registry = Registry::in_memory(&memory, &[]);
     let (first, second) = (
@@ -145,7 +145,7 @@ fn a_reader_that_mends_a_list_does_not_overwrite_a_newer_one() {
 /// The reader listed before somebody has published; its first list replaces a newer one, and its second is
 /// refused, since that has just been written.
 #[test]
-fn a_reader_who_writes_some_of_the_lists_only_looks_again_too() {
+fn a_reader_that_writes_only_some_of_the_lists_checks_again_too() {
     let memory = Memory::new();
     let registry = Registry::in_memory(&memory, &[]);
     let (first, second) = (
@@ -191,7 +191,7 @@ fn two_publishers_of_one_version_with_the_same_bytes_are_both_right() {
 }
 
 #[test]
-fn of_two_publishers_of_one_version_with_other_bytes_one_wins() {
+fn one_of_two_publishers_of_one_version_with_other_bytes_wins() {
     let memory = Memory::new();
     let registry = Registry::in_memory(&memory, &[]);
     let ours = ModuleFixture::of("acme", "1.0.0");

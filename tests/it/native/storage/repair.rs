@@ -124,7 +124,7 @@ fn a_step_keeps_to_its_operations() {
 }
 
 #[test]
-fn what_is_wrong_is_written_anew_and_nothing_else() {
+fn a_reindex_writes_only_the_wrong_indices() {
     let (memory, registry) = filled(&[]);
     reindex(&registry, None);
     let whole = documents(&memory);
@@ -154,7 +154,7 @@ fn what_is_wrong_is_written_anew_and_nothing_else() {
 }
 
 #[test]
-fn what_has_no_fact_is_removed() {
+fn an_index_without_a_fact_is_removed() {
     let (memory, registry) = filled(&[]);
     reindex(&registry, None);
     let whole = documents(&memory);
@@ -235,7 +235,7 @@ fn a_document_that_cannot_be_read_stops_nothing() {
 }
 
 #[test]
-fn a_write_that_fails_is_told_and_made_up_for() {
+fn a_failed_write_is_reported_and_completed_by_the_next_reindex() {
     // In one step, so that what is written down of it comes last.
     let (memory, registry) = filled(&[("TERRACE_REPAIR_OPERATIONS", "800")]);
     let (_, steps) = reindex(&registry, None);
@@ -268,7 +268,7 @@ fn reconcile(memory: &Memory, registry: &Registry) -> u32 {
 }
 
 #[test]
-fn the_cron_goes_on_where_it_stopped_and_says_what_it_did() {
+fn the_cron_continues_where_it_stopped_and_logs_each_step() {
     let (memory, registry) = filled(&FEW);
     reindex(&registry, None);
     let whole = documents(&memory);
@@ -289,7 +289,7 @@ fn the_cron_goes_on_where_it_stopped_and_says_what_it_did() {
 }
 
 #[test]
-fn of_two_at_once_one_does_nothing() {
+fn one_of_two_repair_steps_at_once_does_nothing() {
     let (memory, registry) = filled(&[]);
     let now = terrace_app::host::Clock::now(&memory).0;
     memory.put_object(
@@ -310,7 +310,7 @@ fn of_two_at_once_one_does_nothing() {
 }
 
 #[test]
-fn what_has_ended_a_step_is_passed_over_by_the_next() {
+fn a_step_that_never_ended_is_passed_over_by_the_next() {
     let (memory, registry) = filled(&[]);
     memory.put_object("repair/cursor", br#"{"next":"","begun":1}"#);
     registry.reconcile();
@@ -324,7 +324,7 @@ fn what_has_ended_a_step_is_passed_over_by_the_next() {
 }
 
 #[test]
-fn it_can_be_switched_off() {
+fn the_periodic_repair_can_be_switched_off() {
     let (memory, _) = filled(&[]);
     let registry = Registry::in_memory(&memory, &[("TERRACE_REPAIR_OPERATIONS", "0")]);
     memory.forget_operations();
@@ -338,7 +338,7 @@ fn it_can_be_switched_off() {
 
 /// A publisher commits between the walk's listing and its writing.
 #[test]
-fn what_is_committed_meanwhile_is_listed() {
+fn a_version_committed_during_a_repair_is_listed() {
     let memory = Memory::new();
     let registry = Registry::in_memory(&memory, &[]);
     let (first, second) = (
@@ -478,7 +478,7 @@ fn say(registry: &Registry, path: &str, state: &str) -> Response {
 }
 
 #[test]
-fn what_was_said_and_broken_off_before_its_indices_is_made_up_for() {
+fn a_status_that_broke_off_before_its_indices_is_completed_by_a_reindex() {
     let version = "/admin/v1/providers/acme/widget/1.0.0+b/standing";
     let pushed = "/admin/v1/mirror/registry.opentofu.org/acme/widget/1.2.0/standing";
     let key = format!(
@@ -508,7 +508,7 @@ fn what_was_said_and_broken_off_before_its_indices_is_made_up_for() {
 
 /// Somebody revokes a version between the walk's look and its writing.
 #[test]
-fn what_is_revoked_meanwhile_is_not_brought_back() {
+fn a_version_revoked_during_a_repair_is_not_brought_back() {
     let memory = Memory::new();
     let registry = Registry::in_memory(&memory, &[]);
     ModuleFixture::of("acme", "1.0.0").publish(&registry);
@@ -532,7 +532,7 @@ fn what_is_revoked_meanwhile_is_not_brought_back() {
 
 /// Somebody else's key may be anything, a cursor with a space before it too.
 #[test]
-fn keys_that_nobody_knows_do_not_lead_a_walk_astray() {
+fn an_unknown_key_does_not_lead_a_walk_astray() {
     let (memory, registry) = filled(&[("TERRACE_REPAIR_OPERATIONS", "40")]);
     memory.index_page(1);
     for key in ["aa foreign key", "ab", "somebody else's", " "] {
@@ -562,7 +562,7 @@ fn a_step_keeps_to_its_operations_where_all_of_a_package_is_to_be_removed() {
 }
 
 #[test]
-fn what_cannot_be_removed_does_not_stop_the_cron() {
+fn an_object_that_cannot_be_removed_does_not_stop_the_cron() {
     let (memory, registry) = filled(&[]);
     let name = format!("incoming/{}.{}.zip", "0".repeat(64), "1".repeat(64));
     memory.put_object(&name, b"x");

@@ -412,7 +412,7 @@ fn a_forged_or_misused_token_is_refused_in_the_same_words_and_the_log_says_why()
 }
 
 #[test]
-fn nobody_is_asked_for_keys_whom_no_rule_names() {
+fn an_issuer_that_no_rule_names_is_not_asked_for_keys() {
     let (memory, registry, _) = trusting();
     let evil = "https://evil.example";
     for token in [
