@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::fixtures::{Signer, add_key, tar_gz_of};
 use super::pushed::{INDEX, MANIFEST, Pushed, PushedProvider, digest};
 use super::registry::Registry;
+use super::statuses::{set_status, status_of};
 use super::tokens::{create, revoke};
 use super::{MirrorFixture, ModuleFixture, ProviderFixture};
 
@@ -66,10 +67,7 @@ fn push_providers(registry: &Registry) {
 /// Says everything that can be said of a release, of each kind of package.
 fn judge_releases(registry: &Registry) {
     let say = |path: &str, state: &str| {
-        let body = json!({ "state": state, "reason": "a test" }).to_string();
-        let path = format!("/admin/v1/{path}/standing");
-        let said = registry.admin("PUT", &path, Some(body.as_bytes()));
-        said.expect(200);
+        set_status(registry, &status_of(path), state).expect(200);
     };
     say("providers/acme/widget", "deprecated");
     say("providers/acme/widget/1.0.0+b", "withdrawn");
@@ -90,10 +88,8 @@ fn judge_releases(registry: &Registry) {
 /// A key that is revoked and one that is retired, each with what it has signed.
 fn judge_keys(registry: &Registry) {
     let say = |namespace: &str, signer: &Signer, state: &str| {
-        let body = json!({ "state": state, "reason": "a test" }).to_string();
         let path = format!("/admin/v1/namespaces/{namespace}/keys/{}", signer.key_id());
-        let said = registry.admin("PUT", &path, Some(body.as_bytes()));
-        said.expect(200);
+        set_status(registry, &path, state).expect(200);
     };
     let mut stolen = ProviderFixture::of("acme", "widget", "1.2.0");
     stolen.sign(Signer::other());

@@ -10,9 +10,12 @@ pub mod people;
 pub mod pushed;
 pub mod raw;
 pub mod registry;
+pub mod reindexed;
 pub mod released;
 pub mod schedule;
+pub mod statuses;
 pub mod tokens;
+pub mod versions;
 
 pub use fixtures::{ModuleFixture, ProviderFixture};
 pub use mirrored::MirrorFixture;

@@ -5,6 +5,7 @@ use crate::support::Registry;
 use crate::support::Response;
 use crate::support::fixtures::{Signer, add_key};
 use crate::support::registry::unique;
+use crate::support::statuses::set_status_because;
 
 fn path(namespace: &str) -> String {
     format!("/admin/v1/namespaces/{namespace}/keys")
@@ -73,9 +74,8 @@ fn a_release_outlives_the_removal_of_its_key() {
 }
 
 fn say(registry: &Registry, namespace: &str, signer: &Signer, state: &str) -> Response {
-    let body = json!({ "state": state, "reason": "a laptop was stolen" }).to_string();
     let path = format!("/admin/v1/namespaces/{namespace}/keys/{}", signer.key_id());
-    registry.admin("PUT", &path, Some(body.as_bytes()))
+    set_status_because(registry, &path, state, "a laptop was stolen")
 }
 
 /// A version that is signed by a key which is registered for it.

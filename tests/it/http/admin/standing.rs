@@ -3,13 +3,12 @@
 use serde_json::{Value, json};
 
 use crate::support::registry::{Response, Sent};
+use crate::support::statuses::{set_status_because, status_of};
 use crate::support::tokens::create;
 use crate::support::{MirrorFixture, ModuleFixture, ProviderFixture, Registry};
 
 fn say(registry: &Registry, path: &str, state: &str, reason: &str) -> Response {
-    let body = json!({ "state": state, "reason": reason }).to_string();
-    let path = format!("/admin/v1/{path}/standing");
-    registry.admin("PUT", &path, Some(body.as_bytes()))
+    set_status_because(registry, &status_of(path), state, reason)
 }
 
 /// A provider with two versions: the paths of its reads, and of what is said of it.

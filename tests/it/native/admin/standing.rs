@@ -6,12 +6,12 @@ use crate::support::faults::{Failure, Operations, When};
 use crate::support::fixtures::{Signer, sha256, zip_of};
 use crate::support::memory::Memory;
 use crate::support::pushed::{Pushed, PushedProvider};
+use crate::support::statuses::{set_status, set_status_because, status_of};
 use crate::support::{ModuleFixture, ProviderFixture, Registry, Response};
 
 fn say(registry: &Registry, fixture: &ModuleFixture, version: &str, state: &str) -> Response {
-    let body = json!({ "state": state, "reason": "a test" }).to_string();
-    let path = format!("/admin/v1/modules/{}/{version}/standing", fixture.address);
-    registry.admin("PUT", &path, Some(body.as_bytes()))
+    let path = status_of(&format!("modules/{}/{version}", fixture.address));
+    set_status(registry, &path, state)
 }
 
 /// A module with two versions, the first of which is the one that something is said of.
@@ -71,11 +71,8 @@ fn a_reader_that_rebuilds_an_index_does_not_bring_back_a_version_revoked_meanwhi
     let (other, address) = (memory.clone(), fixture.address.clone());
     memory.before("KV put", move || {
         let registry = Registry::in_memory(&other, &[]);
-        let body = json!({ "state": "revoked", "reason": "a test" }).to_string();
-        let path = format!("/admin/v1/modules/{address}/1.0.0/standing");
-        registry
-            .admin("PUT", &path, Some(body.as_bytes()))
-            .expect(200);
+        let path = status_of(&format!("modules/{address}/1.0.0"));
+        set_status(&registry, &path, "revoked").expect(200);
     });
     // It began before: it may still be answered.
     registry
@@ -90,11 +87,8 @@ fn two_statuses_set_at_once_are_both_kept() {
     let (other, address) = (memory.clone(), fixture.address.clone());
     memory.before(Operations::Commits, move || {
         let registry = Registry::in_memory(&other, &[]);
-        let body = json!({ "state": "revoked", "reason": "a test" }).to_string();
-        let path = format!("/admin/v1/modules/{address}/1.1.0/standing");
-        registry
-            .admin("PUT", &path, Some(body.as_bytes()))
-            .expect(200);
+        let path = status_of(&format!("modules/{address}/1.1.0"));
+        set_status(&registry, &path, "revoked").expect(200);
     });
     say(&registry, &fixture, "1.0.0", "withdrawn").expect(200);
     let path = format!("/admin/v1/modules/{}/standing", fixture.address);
@@ -162,10 +156,7 @@ fn a_revoked_version_is_gone_from_the_repository_that_it_was_pushed_to_and_canno
         .replace("opentofu-providers", "registry.opentofu.org");
     let path = format!("/admin/v1/mirror/{address}/1.0.0/standing");
     let say = |state: &str| {
-        let body = json!({ "state": state, "reason": "stolen" }).to_string();
-        registry
-            .admin("PUT", &path, Some(body.as_bytes()))
-            .expect(200);
+        set_status_because(&registry, &path, state, "stolen").expect(200);
     };
     say("revoked");
     for reference in ["1.0.0", &digest] {
@@ -244,12 +235,7 @@ fn a_status_set_again_is_answered_as_it_is_stored() {
     let registry = Registry::in_memory(&memory, &[]);
     ModuleFixture::of("acme", "1.0.0").publish(&registry);
     let path = "/admin/v1/modules/acme/vpc/aws/1.0.0/standing";
-    let body = json!({ "state": "withdrawn", "reason": "x" }).to_string();
-    let say = || {
-        registry
-            .admin("PUT", path, Some(body.as_bytes()))
-            .expect(200)
-    };
+    let say = || set_status(&registry, path, "withdrawn").expect(200);
     let first = say().text();
     memory.advance(1000);
     assert_eq!(say().text(), first);

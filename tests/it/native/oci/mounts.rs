@@ -1,12 +1,11 @@
 //! Blobs of published releases, mounted into repositories that clients push to.
 
-use serde_json::json;
-
 use super::{NAME, break_everywhere, in_memory};
 use crate::support::fixtures::sha256;
 use crate::support::memory::Memory;
 use crate::support::pushed::{Pushed, PushedProvider, digest};
 use crate::support::registry::{Registry, Response, Sent, TOKEN};
+use crate::support::statuses::{set_status, status_of};
 use crate::support::tokens::create;
 use crate::support::{MirrorFixture, ModuleFixture, ProviderFixture};
 
@@ -44,12 +43,8 @@ fn publish_all(registry: &Registry) -> [(String, Vec<u8>); 3] {
     ]
 }
 
-fn say(registry: &Registry, path: &str, state: &str) {
-    let body = json!({ "state": state, "reason": "a test" }).to_string();
-    let path = format!("/admin/v1/{path}/standing");
-    registry
-        .admin("PUT", &path, Some(body.as_bytes()))
-        .expect(200);
+fn say(registry: &Registry, address: &str, state: &str) {
+    set_status(registry, &status_of(address), state).expect(200);
 }
 
 #[test]

@@ -1,27 +1,16 @@
 //! Blobs and manifests of revoked versions, by their digests.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
+use super::in_memory;
 use crate::support::fixtures::{Signer, add_key, sha256, zip_of};
 use crate::support::memory::Memory;
 use crate::support::pushed::{Pushed, PushedProvider, digest};
-use crate::support::registry::{Registry, Response};
+use crate::support::registry::Registry;
+use crate::support::reindexed::reindex;
 use crate::support::released::Released;
-use crate::support::tokens::post;
+use crate::support::statuses::{set_status, set_status_because, status_of};
 use crate::support::{ModuleFixture, ProviderFixture};
-
-fn in_memory() -> (Memory, Registry) {
-    let memory = Memory::new();
-    let registry = Registry::in_memory(&memory, &[]);
-    (memory, registry)
-}
-
-fn say(registry: &Registry, path: &str, state: &str) -> Response {
-    let body = json!({ "state": state, "reason": "it deletes" }).to_string();
-    registry
-        .admin("PUT", path, Some(body.as_bytes()))
-        .expect(200)
-}
 
 /// Publishes versions of a module that all have the same bytes; where their blob is.
 fn with_same_bytes(registry: &Registry, versions: &[&str]) -> String {
@@ -34,8 +23,8 @@ fn with_same_bytes(registry: &Registry, versions: &[&str]) -> String {
 }
 
 fn say_of_module(registry: &Registry, version: &str, state: &str) {
-    let path = format!("/admin/v1/modules/acme/vpc/aws/{version}/standing");
-    say(registry, &path, state);
+    let path = status_of(&format!("modules/acme/vpc/aws/{version}"));
+    set_status(registry, &path, state).expect(200);
 }
 
 /// What a path answers, by its index and without any.
@@ -45,23 +34,6 @@ fn statuses(memory: &Memory, registry: &Registry, path: &str) -> [u16; 3] {
     let missed = registry.get(path).status;
     // Now by the index that the read has left.
     [indexed, missed, registry.get(path).status]
-}
-
-/// Repairs everything; the names of the facts whose indices were not what they should be.
-fn reindex(registry: &Registry) -> Vec<String> {
-    let mut rewritten: Vec<String> = Vec::new();
-    let mut body = json!({});
-    loop {
-        let answer = post(registry, "/admin/v1/reindex", &body)
-            .expect(200)
-            .json();
-        let names = answer["rewritten"].as_array().unwrap().iter();
-        rewritten.extend(names.map(|name| name.as_str().unwrap().to_owned()));
-        match answer.get("next") {
-            Some(next) => body["behind"] = next.clone(),
-            None => return rewritten,
-        }
-    }
 }
 
 #[test]
@@ -79,7 +51,13 @@ fn a_digest_of_a_revoked_version_is_410_until_the_version_is_restored() {
         let paths = released.everything(&registry);
         assert!(paths.iter().any(|path| path.contains("/blobs/")));
         let before: Vec<u16> = paths.iter().map(|it| registry.get(it).status).collect();
-        say(&registry, &released.standing(Some("1.0.0")), "revoked");
+        set_status_because(
+            &registry,
+            &released.standing(Some("1.0.0")),
+            "revoked",
+            "it deletes",
+        )
+        .expect(200);
         for path in &paths {
             let gone = registry.get(path).expect(410);
             assert!(gone.text().contains("it deletes"), "{path} {}", gone.text());
@@ -91,7 +69,7 @@ fn a_digest_of_a_revoked_version_is_410_until_the_version_is_restored() {
             assert_eq!(memory.operations().len(), 1, "{path}");
             assert_eq!(statuses(&memory, &registry, path), [410; 3], "{path}");
         }
-        say(&registry, &released.standing(Some("1.0.0")), "active");
+        set_status(&registry, &released.standing(Some("1.0.0")), "active").expect(200);
         for (path, status) in paths.iter().zip(before) {
             assert_eq!(statuses(&memory, &registry, path), [status; 3], "{path}");
         }
@@ -116,7 +94,7 @@ fn bytes_of_two_versions_are_gone_only_when_both_are_revoked() {
         let found = statuses(&memory, &registry, &blob);
         assert_eq!(found, [status; 3], "{version} {state}");
         reindex(&registry);
-        let (repaired, rewritten) = (memory.documents(), reindex(&registry));
+        let (repaired, rewritten) = (memory.documents(), reindex(&registry).rewritten);
         registry.get(&blob).expect(status);
         // Of versions that can be installed, each writes itself as the one that has the bytes.
         if status == 410 {
@@ -162,7 +140,7 @@ fn an_index_of_before_blobs_were_blocked_is_rewritten_by_the_repair() {
     say_of_module(&registry, "1.0.0", "revoked");
     memory.restore_index(&key, open);
     registry.get(&blob).expect(307);
-    let rewritten = reindex(&registry);
+    let rewritten = reindex(&registry).rewritten;
     assert_eq!(rewritten, ["releases/modules/acme/vpc/aws/1.0.0"]);
     registry.get(&blob).expect(410);
 }
@@ -188,7 +166,7 @@ fn a_blob_of_a_revoked_key_is_gone_unless_another_key_has_signed_it_too() {
     let only = blob(&zip_of(&[("terraform-provider-widget_v1", b"stolen")]));
     let revoke = |signer: &Signer, state: &str| {
         let path = format!("/admin/v1/namespaces/acme/keys/{}", signer.key_id());
-        say(&registry, &path, state);
+        set_status(&registry, &path, state).expect(200);
     };
     for (signer, state, wanted) in [
         (Signer::other(), "revoked", (410, 307)),
@@ -230,8 +208,10 @@ fn zips_of_a_revoked_version_are_gone_from_the_repository_that_they_were_pushed_
     // The manifest and the zip of the second platform, which no other version has.
     let only_old = [&of_old[1], &of_old[3]];
     let say_of = |version: &str, state: &str| {
-        let path = format!("/admin/v1/mirror/registry.opentofu.org/acme/widget/{version}/standing");
-        say(&registry, &path, state);
+        let path = status_of(&format!(
+            "mirror/registry.opentofu.org/acme/widget/{version}"
+        ));
+        set_status(&registry, &path, state).expect(200);
     };
     let empty = Pushed::of(&registry, &old.repository()).path(&format!("blobs/{}", digest(b"{}")));
     say_of("1.0.0", "revoked");
@@ -249,7 +229,7 @@ fn zips_of_a_revoked_version_are_gone_from_the_repository_that_they_were_pushed_
         assert_eq!(statuses(&memory, &registry, path), [410; 3], "{path}");
     }
     reindex(&registry);
-    assert_eq!(reindex(&registry), [""; 0]);
+    assert_eq!(reindex(&registry).rewritten, [""; 0]);
     say_of("1.0.0", "active");
     for path in of_old {
         let found = statuses(&memory, &registry, path);

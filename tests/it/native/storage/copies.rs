@@ -9,6 +9,8 @@ use crate::support::everything::fill;
 use crate::support::fixtures::send_upload;
 use crate::support::memory::Memory;
 use crate::support::registry::{Registry, Sent};
+use crate::support::reindexed::reindex;
+use crate::support::statuses::{set_status, status_of};
 use crate::support::tokens::{create, post, revoke};
 use crate::support::{ModuleFixture, ProviderFixture};
 
@@ -107,20 +109,6 @@ fn lasting(memory: &Memory) -> Objects {
     objects.collect()
 }
 
-fn reindex(registry: &Registry) {
-    let mut body = json!({});
-    loop {
-        let step = post(registry, "/admin/v1/reindex", &body)
-            .expect(200)
-            .json();
-        assert_eq!(step["failed"], json!([]));
-        match step.get("next") {
-            Some(next) => body["behind"] = next.clone(),
-            None => return,
-        }
-    }
-}
-
 #[test]
 fn a_copy_has_the_same_objects_and_the_same_indices() {
     let (here, there) = (Memory::new(), Memory::new());
@@ -133,8 +121,8 @@ fn a_copy_has_the_same_objects_and_the_same_indices() {
     there.advance(1_000_000);
     copy(&from, &to);
     assert_eq!(lasting(&there), lasting(&here));
-    reindex(&from);
-    reindex(&to);
+    assert_eq!(reindex(&from).failed, [""; 0]);
+    assert_eq!(reindex(&to).failed, [""; 0]);
     let indices = |memory: &Memory| {
         let mut all = memory.documents();
         // What has expired meanwhile is not in it.
@@ -397,24 +385,21 @@ fn a_revocation_in_a_copy_holds_also_where_the_target_has_other_statuses() {
         Registry::in_memory(&from, &[]),
         Registry::in_memory(&to, &[]),
     );
-    let say = |registry: &Registry, path: &str, state: &str| {
-        let body = json!({ "state": state, "reason": "a test" }).to_string();
-        registry
-            .admin("PUT", path, Some(body.as_bytes()))
-            .expect(200);
+    let say = |registry: &Registry, version: &str, state: &str| {
+        let path = status_of(&format!("providers/acme/widget/{version}"));
+        set_status(registry, &path, state).expect(200);
     };
-    let standing = |version: &str| format!("/admin/v1/providers/acme/widget/{version}/standing");
     for version in ["1.0.0", "1.1.0", "1.2.0"] {
         ProviderFixture::of("acme", "widget", version).publish(&source);
     }
     ProviderFixture::of("acme", "widget", "0.9.0").publish(&target);
     ProviderFixture::of("acme", "widget", "1.2.0").publish(&target);
-    say(&source, &standing("1.1.0"), "revoked");
-    say(&source, &standing("1.2.0"), "withdrawn");
-    say(&target, &standing("0.9.0"), "deprecated");
-    say(&target, &standing("1.2.0"), "revoked");
+    say(&source, "1.1.0", "revoked");
+    say(&source, "1.2.0", "withdrawn");
+    say(&target, "0.9.0", "deprecated");
+    say(&target, "1.2.0", "revoked");
     bring(&source, &target);
-    reindex(&target);
+    assert_eq!(reindex(&target).failed, [""; 0]);
     let download = |version: &str, status: u16| {
         let path = format!("/v1/providers/acme/widget/{version}/download/linux/amd64");
         target.get(&path).expect(status);
@@ -428,13 +413,10 @@ fn a_revocation_in_a_copy_holds_also_where_the_target_has_other_statuses() {
         download(version, status);
     }
     let key = crate::support::fixtures::Signer::usual().key_id();
-    say(
-        &source,
-        &format!("/admin/v1/namespaces/acme/keys/{key}"),
-        "revoked",
-    );
+    let path = format!("/admin/v1/namespaces/acme/keys/{key}");
+    set_status(&source, &path, "revoked").expect(200);
     bring(&source, &target);
-    reindex(&target);
+    assert_eq!(reindex(&target).failed, [""; 0]);
     download("1.0.0", 410);
 }
 

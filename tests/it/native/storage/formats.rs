@@ -11,6 +11,7 @@ use crate::support::chain;
 use crate::support::fixtures::sha256;
 use crate::support::memory::Memory;
 use crate::support::pushed::{Pushed, digest};
+use crate::support::statuses::{set_status, status_of};
 use crate::support::tokens::{create, revoke};
 use crate::support::{MirrorFixture, ModuleFixture, ProviderFixture, Registry};
 
@@ -44,14 +45,14 @@ fn registry() -> Memory {
     });
     let referrer = pushed.artifact("other", b"layer", json!({ "subject": subject }));
     pushed.put_manifest("other", MANIFEST, &referrer);
-    say(
-        &registry,
-        "modules/acme/vpc/aws/1.0.0/standing",
-        "deprecated",
-    );
-    say(&registry, "modules/acme/vpc/aws/1.1.0/standing", "revoked");
-    say(&registry, "modules/acme/vpc/aws/standing", "deprecated");
-    say(&registry, &format!("namespaces/acme/keys/{KEY}"), "retired");
+    for (path, state) in [
+        (status_of("modules/acme/vpc/aws/1.0.0"), "deprecated"),
+        (status_of("modules/acme/vpc/aws/1.1.0"), "revoked"),
+        (status_of("modules/acme/vpc/aws"), "deprecated"),
+        (format!("/admin/v1/namespaces/acme/keys/{KEY}"), "retired"),
+    ] {
+        set_status(&registry, &path, state).expect(200);
+    }
     let (id, _) = create(&registry, &["read", "publish:acme"], Some(600));
     revoke(&registry, &id).expect(200);
     pushed.artifact("third", b"another layer", json!({}));
@@ -66,15 +67,6 @@ fn registry() -> Memory {
         .head(&format!("blobs/{}", digest(b"layer")))
         .expect(200);
     memory
-}
-
-/// Says something of a version, of a package or of a key.
-fn say(registry: &Registry, of: &str, state: &str) {
-    let body = json!({ "state": state, "reason": "a test" }).to_string();
-    let path = format!("/admin/v1/{of}");
-    registry
-        .admin("PUT", &path, Some(body.as_bytes()))
-        .expect(200);
 }
 
 /// Every document in R2, with its metadata, and in KV.

@@ -1,10 +1,12 @@
 //! Releases that were removed behind the registry's back.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::support::fixtures::zip_of;
 use crate::support::memory::Memory;
 use crate::support::mirrored::MirrorFixture;
+use crate::support::reindexed::{Reindexed, reindex, reindex_with};
+use crate::support::statuses::{set_status, status_of};
 use crate::support::tokens::post;
 use crate::support::{ModuleFixture, ProviderFixture, Registry, Response};
 
@@ -101,21 +103,18 @@ fn a_revoked_version_whose_release_is_lost_takes_no_bytes() {
     let (memory, registry) = registry();
     let published = module("hello");
     published.publish(&registry);
-    let body = json!({ "state": "revoked", "reason": "it deletes" });
-    let path = "/admin/v1/modules/acme/vpc/aws/1.0.0/standing";
-    let body = body.to_string();
-    registry
-        .admin("PUT", path, Some(body.as_bytes()))
-        .expect(200);
+    let version = status_of("modules/acme/vpc/aws/1.0.0");
+    set_status(&registry, &version, "revoked").expect(200);
     memory.remove_object(MODULE);
-    let (removed, lost) = reindex(&registry, &[]);
+    let Reindexed { removed, lost, .. } = reindex(&registry);
     assert_eq!(lost, ["acme/vpc/aws@1.0.0"]);
     assert!(!removed.contains(&MODULE_INDEX.to_owned()), "{removed:?}");
     for says in ["hello", "evil"] {
         let refused = module(says).put(&registry);
         is_refused_as_lost(refused, "With which bytes is unknown");
     }
-    let (removed, lost) = reindex(&registry, &["acme/vpc/aws@1.0.0"]);
+    let accepted = json!({ "accept_loss": ["acme/vpc/aws@1.0.0"] });
+    let Reindexed { removed, lost, .. } = reindex_with(&registry, accepted);
     assert_eq!(lost, [""; 0]);
     assert!(removed.contains(&MODULE_INDEX.to_owned()), "{removed:?}");
     module("other").publish(&registry);
@@ -162,35 +161,11 @@ fn a_version_that_is_published_meanwhile_is_not_taken_for_lost() {
     );
 }
 
-/// All steps of a reindex: what was removed, and what is lost.
-fn reindex(registry: &Registry, accepted: &[&str]) -> (Vec<String>, Vec<String>) {
-    let (mut removed, mut lost, mut behind) = (Vec::new(), Vec::new(), None::<String>);
-    loop {
-        let mut body = json!({ "accept_loss": accepted });
-        if let Some(behind) = &behind {
-            body["behind"] = json!(behind);
-        }
-        let answer: Value = post(registry, "/admin/v1/reindex", &body)
-            .expect(200)
-            .json();
-        let names = |kind: &str| -> Vec<String> {
-            let names = answer[kind].as_array().into_iter().flatten();
-            names.map(|it| it.as_str().unwrap().to_owned()).collect()
-        };
-        removed.extend(names("removed"));
-        lost.extend(names("lost"));
-        match answer["next"].as_str() {
-            Some(next) => behind = Some(next.to_owned()),
-            None => return (removed, lost),
-        }
-    }
-}
-
 #[test]
 fn a_repair_keeps_the_index_of_a_lost_release_and_names_it_each_time() {
     let (memory, registry, _) = lost_module();
     for _ in 0..2 {
-        let (removed, lost) = reindex(&registry, &[]);
+        let Reindexed { removed, lost, .. } = reindex(&registry);
         assert_eq!(lost, ["acme/vpc/aws@1.0.0"]);
         assert!(!removed.contains(&MODULE_INDEX.to_owned()), "{removed:?}");
     }
@@ -220,7 +195,8 @@ fn the_cron_keeps_the_index_of_a_lost_release_and_names_it() {
 #[test]
 fn a_loss_that_is_accepted_frees_the_version() {
     let (memory, registry, _) = lost_module();
-    let (removed, lost) = reindex(&registry, &["acme/vpc/aws@1.0.0", "acme/widget@1.0.0"]);
+    let accepted = json!({ "accept_loss": ["acme/vpc/aws@1.0.0", "acme/widget@1.0.0"] });
+    let Reindexed { removed, lost, .. } = reindex_with(&registry, accepted);
     assert_eq!(lost, [""; 0]);
     assert!(removed.contains(&MODULE_INDEX.to_owned()), "{removed:?}");
     assert!(!memory.indices().contains_key(MODULE_INDEX));

@@ -8,6 +8,7 @@ use terrace_app::host::Clock as _;
 use crate::support::faults::{Failure, Fault, Operations, When};
 use crate::support::fixtures::{Signer, zip_of};
 use crate::support::memory::Memory;
+use crate::support::versions::TwoVersions;
 use crate::support::{MirrorFixture, ModuleFixture, ProviderFixture, Registry};
 
 /// How the operations that list the releases of a module begin.
@@ -25,9 +26,8 @@ fn versions(registry: &Registry, fixture: &ModuleFixture) -> Vec<String> {
         .collect()
 }
 
-/// Runs `action` when a reader's answer has been given and its list is being made anew: the first
-/// listing is for the answer.
-fn while_mending(memory: &Memory, action: impl FnOnce() + 'static) -> Fault {
+/// Runs `action` when a reader has its answer and its list is being rebuilt: the first listing is for the answer.
+fn while_rebuilding(memory: &Memory, action: impl FnOnce() + 'static) -> Fault {
     memory.run(LIST, 1, When::After, action)
 }
 
@@ -52,61 +52,36 @@ fn a_version_committed_while_another_is_being_listed_is_not_lost() {
     assert_eq!(versions(&registry, &ours), ["1.0.0", "1.1.0"]);
 }
 
+/// While a reader rebuilds its list, publishes the second version; then the reader's write `at` fails. Returns
+/// that fault, once it is there.
+fn publish_and_fail(two: &TwoVersions, at: usize, when: When) -> Rc<OnceCell<Fault>> {
+    let added = Rc::new(OnceCell::new());
+    let (other, memory, fault) = (two.other(), two.memory.clone(), Rc::clone(&added));
+    while_rebuilding(&two.memory, move || {
+        other();
+        let failing = memory.fail(Operations::Writes, at, when, Failure::Error);
+        fault.set(failing).unwrap();
+    });
+    added
+}
+
 /// A reader's write takes effect, its answer is lost, and meanwhile somebody has published: the
 /// reader has replaced the newer list and has to notice.
 #[test]
 fn a_reader_whose_write_seems_to_fail_does_not_unlist_a_version_published_meanwhile() {
-    let memory = Memory::new();
-    let registry = Registry::in_memory(&memory, &[]);
-    let (first, second) = (
-        ModuleFixture::of("acme", "1.0.0"),
-        ModuleFixture::of("acme", "1.1.0"),
-    );
-    first.publish(&registry);
-    second.upload(&registry);
-    memory.lose_indices();
-    let (other, late, faults) = (
-        Registry::in_memory(&memory, &[]),
-        second.clone(),
-        memory.clone(),
-    );
-    let fault = Rc::new(OnceCell::new());
-    let added = Rc::clone(&fault);
-    while_mending(&memory, move || {
-        late.put(&other).expect(201);
-        let fault = faults.fail(Operations::Writes, 0, When::After, Failure::Error);
-        added.set(fault).unwrap();
-    });
-    versions(&registry, &first);
+    let two = TwoVersions::new();
+    let fault = publish_and_fail(&two, 0, When::After);
+    versions(&two.registry, &two.published);
     assert!(fault.get().unwrap().is_reached());
-    assert_eq!(versions(&registry, &first), ["1.0.0", "1.1.0"]);
+    assert_eq!(versions(&two.registry, &two.published), ["1.0.0", "1.1.0"]);
 }
 
 #[test]
 fn a_reader_has_its_answer_whatever_becomes_of_the_list() {
-    let memory = Memory::new();
-    let registry = Registry::in_memory(&memory, &[]);
-    let (first, second) = (
-        ModuleFixture::of("acme", "1.0.0"),
-        ModuleFixture::of("acme", "1.1.0"),
-    );
-    first.publish(&registry);
-    second.upload(&registry);
-    memory.lose_indices();
-    let (other, late, faults) = (
-        Registry::in_memory(&memory, &[]),
-        second.clone(),
-        memory.clone(),
-    );
-    let fault = Rc::new(OnceCell::new());
-    let added = Rc::clone(&fault);
-    while_mending(&memory, move || {
-        late.put(&other).expect(201);
-        // The reader's first write works, the one that would mend it does not.
-        let fault = faults.fail(Operations::Writes, 1, When::Before, Failure::Error);
-        added.set(fault).unwrap();
-    });
-    versions(&registry, &first);
+    let two = TwoVersions::new();
+    // The reader's first write works, the one that would correct it does not.
+    let fault = publish_and_fail(&two, 1, When::Before);
+    versions(&two.registry, &two.published);
     assert!(fault.get().unwrap().is_reached());
 }
 
@@ -124,48 +99,26 @@ fn a_list_that_can_never_be_written_is_given_up_within_half_a_minute() {
 
 #[test]
 fn a_reader_that_rebuilds_a_list_does_not_overwrite_a_newer_one() {
-    let memory = Memory::new();
-    let registry = Registry::in_memory(&memory, &[]);
-    let (first, second) = (
-        ModuleFixture::of("acme", "1.0.0"),
-        ModuleFixture::of("acme", "1.1.0"),
-    );
-    first.publish(&registry);
-    second.upload(&registry);
-    memory.lose_indices();
-    let other = Registry::in_memory(&memory, &[]);
-    let late = second.clone();
-    while_mending(&memory, move || {
-        late.put(&other).expect(201);
-    });
-    versions(&registry, &first);
-    assert_eq!(versions(&registry, &first), ["1.0.0", "1.1.0"]);
+    let two = TwoVersions::new();
+    let fault = while_rebuilding(&two.memory, two.other());
+    versions(&two.registry, &two.published);
+    assert!(fault.is_reached());
+    assert_eq!(versions(&two.registry, &two.published), ["1.0.0", "1.1.0"]);
 }
 
 /// The reader listed before somebody has published; its first list replaces a newer one, and its second is
 /// refused, since that has just been written.
 #[test]
 fn a_reader_that_writes_only_some_of_the_lists_checks_again_too() {
-    let memory = Memory::new();
-    let registry = Registry::in_memory(&memory, &[]);
-    let (first, second) = (
-        ModuleFixture::of("acme", "1.0.0"),
-        ModuleFixture::of("acme", "1.1.0"),
-    );
-    first.publish(&registry);
-    second.upload(&registry);
-    memory.lose_indices();
-    let (other, late, busy) = (
-        Registry::in_memory(&memory, &[]),
-        second.clone(),
-        memory.clone(),
-    );
-    while_mending(&memory, move || {
-        late.put(&other).expect(201);
+    let two = TwoVersions::new();
+    let (other, busy) = (two.other(), two.memory.clone());
+    let fault = while_rebuilding(&two.memory, move || {
+        other();
         busy.fail("KV put", 1, When::Before, Failure::Busy);
     });
-    versions(&registry, &first);
-    assert_eq!(versions(&registry, &first), ["1.0.0", "1.1.0"]);
+    versions(&two.registry, &two.published);
+    assert!(fault.is_reached());
+    assert_eq!(versions(&two.registry, &two.published), ["1.0.0", "1.1.0"]);
 }
 
 #[test]

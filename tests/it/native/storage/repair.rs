@@ -10,8 +10,11 @@ use crate::support::faults::{Break, Failure, Operations, When};
 use crate::support::fixtures::Signer;
 use crate::support::memory::Memory;
 use crate::support::pushed::Pushed;
-use crate::support::registry::{Registry, Response};
+use crate::support::registry::Registry;
+use crate::support::reindexed::{reindex, reindex_with};
+use crate::support::statuses::set_status;
 use crate::support::tokens::post;
+use crate::support::versions::TwoVersions;
 use crate::support::{ModuleFixture, ProviderFixture};
 
 const FEW: [(&str, &str); 1] = [("TERRACE_REPAIR_OPERATIONS", "40")];
@@ -19,38 +22,6 @@ const FEW: [(&str, &str); 1] = [("TERRACE_REPAIR_OPERATIONS", "40")];
 /// One step of a reindex.
 fn step(registry: &Registry, body: &Value) -> Value {
     post(registry, "/admin/v1/reindex", body).expect(200).json()
-}
-
-/// A whole reindex: all that was rewritten, removed and failed, and how many steps it took.
-fn reindex(
-    registry: &Registry,
-    package: Option<&str>,
-) -> (BTreeMap<&'static str, Vec<String>>, u32) {
-    let mut told: BTreeMap<&'static str, Vec<String>> = BTreeMap::new();
-    let mut behind = Value::Null;
-    for steps in 1..1_000 {
-        let mut body = json!({});
-        if let Some(package) = package {
-            body["package"] = package.into();
-        }
-        if !behind.is_null() {
-            body["behind"] = behind.clone();
-        }
-        let answer = step(registry, &body);
-        for kind in ["rewritten", "removed", "failed"] {
-            let names = answer[kind].as_array().unwrap().iter();
-            let names = names.map(|name| name.as_str().unwrap().to_owned());
-            told.entry(kind).or_default().extend(names);
-        }
-        match answer.get("next") {
-            None => return (told, steps),
-            Some(next) => {
-                assert_ne!(*next, behind, "a step that gets nowhere");
-                behind = next.clone();
-            }
-        }
-    }
-    panic!("it does not end");
 }
 
 fn filled(vars: &[(&str, &str)]) -> (Memory, Registry) {
@@ -69,11 +40,11 @@ fn documents(memory: &Memory) -> BTreeMap<String, IndexDocument> {
 fn an_empty_namespace_gets_the_same_indices_byte_for_byte() {
     let (memory, registry) = filled(&[]);
     let published = documents(&memory);
-    let (told, _) = reindex(&registry, None);
-    for name in &told["rewritten"] {
+    let told = reindex(&registry);
+    for name in &told.rewritten {
         assert!(name.starts_with("oci/links/"), "{name}");
     }
-    assert_eq!(told["removed"], [""; 0]);
+    assert_eq!(told.removed, [""; 0]);
     let whole = documents(&memory);
     for (key, document) in &published {
         assert_eq!(whole.get(key), Some(document), "{key}");
@@ -84,25 +55,25 @@ fn an_empty_namespace_gets_the_same_indices_byte_for_byte() {
         assert!(key.contains(":blob:"), "{key}");
     }
     memory.lose_indices();
-    let (told, _) = reindex(&registry, None);
+    let told = reindex(&registry);
     assert_eq!(documents(&memory), whole);
-    assert_eq!(told["failed"], [""; 0]);
-    let (told, _) = reindex(&registry, None);
-    assert_eq!(told["rewritten"], [""; 0], "there is nothing to do");
+    assert_eq!(told.failed, [""; 0]);
+    let told = reindex(&registry);
+    assert_eq!(told.rewritten, [""; 0], "there is nothing to do");
 }
 
 #[test]
 fn small_steps_do_the_same_as_large_ones() {
     let (memory, registry) = filled(&[]);
-    reindex(&registry, None);
+    reindex(&registry);
     let whole = documents(&memory);
     memory.lose_indices();
     memory.index_page(3);
     let small = Registry::in_memory(&memory, &FEW);
-    let (told, steps) = reindex(&small, None);
+    let told = reindex(&small);
     assert_eq!(documents(&memory), whole);
-    assert_eq!(told["failed"], [""; 0]);
-    assert!(steps > 3, "{steps}");
+    assert_eq!(told.failed, [""; 0]);
+    assert!(told.steps > 3, "{}", told.steps);
 }
 
 #[test]
@@ -126,7 +97,7 @@ fn a_step_keeps_to_its_operations() {
 #[test]
 fn a_reindex_writes_only_the_wrong_indices() {
     let (memory, registry) = filled(&[]);
-    reindex(&registry, None);
+    reindex(&registry);
     let whole = documents(&memory);
     let list = "modules/acme/vpc/aws/versions";
     let version = "providers/hosted/acme/widget/version/1.0.0+b";
@@ -138,9 +109,9 @@ fn a_reindex_writes_only_the_wrong_indices() {
         .unwrap();
     memory.put_index(wrong, "{}");
     memory.put_index("revocations", "{}");
-    let (told, _) = reindex(&registry, None);
+    let told = reindex(&registry);
     assert_eq!(documents(&memory), whole);
-    let mut rewritten = told["rewritten"].clone();
+    let mut rewritten = told.rewritten.clone();
     rewritten.sort();
     assert_eq!(
         rewritten,
@@ -156,7 +127,7 @@ fn a_reindex_writes_only_the_wrong_indices() {
 #[test]
 fn an_index_without_a_fact_is_removed() {
     let (memory, registry) = filled(&[]);
-    reindex(&registry, None);
+    reindex(&registry);
     let whole = documents(&memory);
     let digest = format!("sha256:{}", "0".repeat(64));
     let stale = [
@@ -177,8 +148,8 @@ fn an_index_without_a_fact_is_removed() {
     }
     memory.put_index("somebody else's", "{}");
     memory.index_page(4);
-    let (told, _) = reindex(&registry, None);
-    let mut removed = told["removed"].clone();
+    let told = reindex(&registry);
+    let mut removed = told.removed.clone();
     removed.sort();
     let mut wanted = stale.to_vec();
     wanted.sort();
@@ -191,22 +162,19 @@ fn an_index_without_a_fact_is_removed() {
 #[test]
 fn one_package_can_be_repaired_alone() {
     let (memory, registry) = filled(&[]);
-    reindex(&registry, None);
+    reindex(&registry);
     let whole = documents(&memory);
     memory.lose_indices();
     memory.put_index("providers/hosted/acme/widget/version/9.0.0", "{}");
-    let (told, _) = reindex(&registry, Some("acme/widget"));
-    assert_eq!(
-        told["removed"],
-        ["providers/hosted/acme/widget/version/9.0.0"]
-    );
+    let told = reindex_with(&registry, json!({ "package": "acme/widget" }));
+    assert_eq!(told.removed, ["providers/hosted/acme/widget/version/9.0.0"]);
     let prefix = "providers/hosted/acme/widget/";
     let wanted = whole.into_iter().filter(|(key, _)| key.starts_with(prefix));
     assert_eq!(documents(&memory), wanted.collect());
     for address in ["acme/vpc/aws", "registry.example.com/acme/gadget"] {
-        let (told, _) = reindex(&registry, Some(address));
-        assert_eq!(told["failed"], [""; 0]);
-        assert!(!told["rewritten"].is_empty(), "{address}");
+        let told = reindex_with(&registry, json!({ "package": address }));
+        assert_eq!(told.failed, [""; 0]);
+        assert!(!told.rewritten.is_empty(), "{address}");
     }
     post(
         &registry,
@@ -220,17 +188,17 @@ fn one_package_can_be_repaired_alone() {
 #[test]
 fn a_document_that_cannot_be_read_stops_nothing() {
     let (memory, registry) = filled(&[]);
-    reindex(&registry, None);
+    reindex(&registry);
     let whole = documents(&memory);
     let key = "releases/providers/hosted/acme/widget/1.0.0+b";
     let right = memory.object_bytes(key);
     memory.lose_indices();
     memory.put_object(key, b"{}");
-    let (told, _) = reindex(&registry, None);
-    assert!(told["failed"].contains(&key.to_owned()), "{told:?}");
+    let told = reindex(&registry);
+    assert!(told.failed.contains(&key.to_owned()), "{told:?}");
     memory.put_object(key, &right);
-    let (told, _) = reindex(&registry, None);
-    assert_eq!(told["failed"], [""; 0]);
+    let told = reindex(&registry);
+    assert_eq!(told.failed, [""; 0]);
     assert_eq!(documents(&memory), whole);
 }
 
@@ -238,17 +206,16 @@ fn a_document_that_cannot_be_read_stops_nothing() {
 fn a_failed_write_is_reported_and_completed_by_the_next_reindex() {
     // In one step, so that what is written down of it comes last.
     let (memory, registry) = filled(&[("TERRACE_REPAIR_OPERATIONS", "800")]);
-    let (_, steps) = reindex(&registry, None);
-    assert_eq!(steps, 1);
+    assert_eq!(reindex(&registry).steps, 1);
     let whole = documents(&memory);
     for when in [When::Before, When::After] {
         for at in 0..whole.len() {
             memory.lose_indices();
             let fault = memory.fail(Operations::Writes, at, when, Failure::Error);
-            let (told, _) = reindex(&registry, None);
+            let told = reindex(&registry);
             assert!(fault.lift(), "{at}");
-            assert_eq!(told["failed"].len(), 1, "{at} {told:?}");
-            reindex(&registry, None);
+            assert_eq!(told.failed.len(), 1, "{at} {told:?}");
+            reindex(&registry);
             assert_eq!(documents(&memory), whole, "{at} {when:?}");
         }
     }
@@ -270,7 +237,7 @@ fn reconcile(memory: &Memory, registry: &Registry) -> u32 {
 #[test]
 fn the_cron_continues_where_it_stopped_and_logs_each_step() {
     let (memory, registry) = filled(&FEW);
-    reindex(&registry, None);
+    reindex(&registry);
     let whole = documents(&memory);
     memory.lose_indices();
     let runs = reconcile(&memory, &registry);
@@ -332,34 +299,20 @@ fn the_periodic_repair_can_be_switched_off() {
     assert_eq!(memory.operations(), [""; 0]);
     // Who asks for it, gets it.
     memory.lose_indices();
-    reindex(&registry, None);
+    reindex(&registry);
     assert!(!memory.indices().is_empty());
 }
 
 /// A publisher commits between the walk's listing and its writing.
 #[test]
 fn a_version_committed_during_a_repair_is_listed() {
-    let memory = Memory::new();
-    let registry = Registry::in_memory(&memory, &[]);
-    let (first, second) = (
-        ModuleFixture::of("acme", "1.0.0"),
-        ModuleFixture::of("acme", "1.1.0"),
-    );
-    first.publish(&registry);
-    second.upload(&registry);
-    memory.lose_indices();
-    let other = Registry::in_memory(&memory, &[]);
-    let late = second.clone();
+    let two = TwoVersions::new();
     // The first listing finds out that something is wrong; the second is for what is written.
-    let fault = memory.run(
-        "R2 list releases/modules/acme/",
-        1,
-        When::After,
-        move || drop(late.put(&other).expect(201)),
-    );
-    registry.reconcile();
+    let list = "R2 list releases/modules/acme/";
+    let fault = two.memory.run(list, 1, When::After, two.other());
+    two.registry.reconcile();
     assert!(fault.is_reached());
-    let list = &memory.indices()["modules/acme/vpc/aws/versions"];
+    let list = &two.memory.indices()["modules/acme/vpc/aws/versions"];
     assert!(list.contains("1.1.0"), "{list}");
 }
 
@@ -370,7 +323,7 @@ fn one_published_and_one_uploaded() -> (Memory, Registry, ProviderFixture) {
     ProviderFixture::of("acme", "widget", "1.0.0").publish(&registry);
     let second = ProviderFixture::of("acme", "widget", "1.1.0");
     second.upload(&registry);
-    reindex(&registry, None);
+    reindex(&registry);
     (memory, registry, second)
 }
 
@@ -389,7 +342,7 @@ fn an_index_is_not_removed_whose_fact_has_come_meanwhile() {
         When::After,
         move || drop(late.put(&other).expect(201)),
     );
-    reindex(&registry, None);
+    reindex(&registry);
     assert!(fault.is_reached());
     let documents = memory.indices();
     assert!(documents[key].contains("sha256"), "{}", documents[key]);
@@ -407,9 +360,9 @@ fn an_index_is_not_removed_whose_fact_has_come_since_the_releases_were_listed() 
         second.put(&other).expect(201);
         again.forget_operations();
     });
-    let (told, _) = reindex(&registry, None);
+    let told = reindex(&registry);
     assert!(fault.is_reached());
-    assert_eq!(told["removed"], [""; 0]);
+    assert_eq!(told.removed, [""; 0]);
     let listings = memory.operations();
     let releases = "R2 list releases/providers/hosted/acme/widget/";
     let listings = listings.iter().filter(|it| *it == releases).count();
@@ -419,7 +372,7 @@ fn an_index_is_not_removed_whose_fact_has_come_since_the_releases_were_listed() 
 #[test]
 fn more_indices_are_removed_than_at_once() {
     let (memory, registry) = filled(&[]);
-    reindex(&registry, None);
+    reindex(&registry);
     let whole = documents(&memory);
     for patch in 0..50 {
         memory.put_index(
@@ -427,8 +380,8 @@ fn more_indices_are_removed_than_at_once() {
             "{}",
         );
     }
-    let (told, _) = reindex(&registry, None);
-    assert_eq!(told["removed"].len(), 50, "{told:?}");
+    let told = reindex(&registry);
+    assert_eq!(told.removed.len(), 50, "{told:?}");
     assert_eq!(documents(&memory), whole);
 }
 
@@ -442,7 +395,7 @@ fn a_deleted_tag_whose_index_was_left_is_gone_after_a_repair() {
     pushed.send("DELETE", "manifests/latest").expect(202);
     memory.restore_index("oci/team/app:tag:latest", stale);
     pushed.get("manifests/latest").expect(200);
-    reindex(&registry, None);
+    reindex(&registry);
     pushed.get("manifests/latest").expect(404);
 }
 
@@ -457,7 +410,7 @@ fn a_step_counts_what_a_look_at_statements_takes() {
     for patch in 0..VERSIONS {
         ProviderFixture::of("acme", "widget", &format!("1.0.{patch}")).publish(&registry);
     }
-    say(
+    set_status(
         &registry,
         "/admin/v1/providers/acme/widget/1.0.0/standing",
         "revoked",
@@ -469,12 +422,6 @@ fn a_step_counts_what_a_look_at_statements_takes() {
     let operations = memory.operations().len();
     // What is begun within the budget is ended, whatever it takes.
     assert!(operations <= BUDGET + VERSIONS + 10, "{operations}");
-}
-
-/// Says that a version is revoked, or takes it back.
-fn say(registry: &Registry, path: &str, state: &str) -> Response {
-    let body = json!({ "state": state, "reason": "a test" }).to_string();
-    registry.admin("PUT", path, Some(body.as_bytes()))
 }
 
 #[test]
@@ -489,18 +436,18 @@ fn a_status_that_broke_off_before_its_indices_is_completed_by_a_reindex() {
         for state in ["revoked", "active"] {
             let (memory, registry) = filled(&[]);
             if state == "active" {
-                say(&registry, path, "revoked").expect(200);
+                set_status(&registry, path, "revoked").expect(200);
             }
-            reindex(&registry, None);
+            reindex(&registry);
             let before = documents(&memory);
             // The fact is written, and nothing else.
             memory.fail(Operations::Writes, 0, When::After, Failure::Error);
-            say(&registry, path, state).expect(503);
+            set_status(&registry, path, state).expect(503);
             assert_eq!(documents(&memory), before, "{path}");
-            reindex(&registry, None);
+            reindex(&registry);
             let repaired = documents(&memory);
             assert_ne!(repaired, before, "{path}");
-            say(&registry, path, state).expect(200);
+            set_status(&registry, path, state).expect(200);
             assert_eq!(documents(&memory), repaired, "{path} {state}");
         }
     }
@@ -515,7 +462,7 @@ fn a_version_revoked_during_a_repair_is_not_brought_back() {
     memory.lose_indices();
     let other = Registry::in_memory(&memory, &[]);
     memory.before("KV put", move || {
-        say(
+        set_status(
             &other,
             "/admin/v1/modules/acme/vpc/aws/1.0.0/standing",
             "revoked",
@@ -539,7 +486,7 @@ fn an_unknown_key_does_not_lead_a_walk_astray() {
         memory.put_index(key, "{}");
     }
     let before = documents(&memory);
-    reindex(&registry, None);
+    reindex(&registry);
     assert_eq!(documents(&memory), before);
 }
 
