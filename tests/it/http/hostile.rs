@@ -285,27 +285,18 @@ fn too_many_of_anything_is_refused() {
         .map(|_| description["packages"][0].clone())
         .collect::<Vec<_>>()
         .into();
-    let response = registry
-        .admin(
-            "PUT",
-            &fixture.admin_path(),
-            Some(description.to_string().as_bytes()),
-        )
-        .expect(422);
-    assert!(response.errors().contains("64"));
+    let refused = |description: &Value| {
+        let body = description.to_string();
+        let response = registry.admin("PUT", &fixture.admin_path(), Some(body.as_bytes()));
+        response.expect(422).errors()
+    };
+    assert!(refused(&description).contains("64"));
     let mut description = fixture.description();
     description["protocols"] = (0..100)
         .map(|n| format!("5.{n}"))
         .collect::<Vec<_>>()
         .into();
-    let response = registry
-        .admin(
-            "PUT",
-            &fixture.admin_path(),
-            Some(description.to_string().as_bytes()),
-        )
-        .expect(422);
-    assert!(response.errors().contains("protocols"));
+    assert!(refused(&description).contains("protocols"));
 }
 
 #[test]

@@ -4,7 +4,7 @@ use terrace_core::api::route::Route;
 use terrace_core::auth::access::PREFIX;
 use terrace_core::http::method::Method;
 
-use crate::support::faults::{Break, Failure, Operations, When};
+use crate::support::faults::{Break, Failure, Operations, at_each_write};
 use crate::support::memory::Memory;
 use crate::support::people::LOGIN;
 use crate::support::pushed::Pushed;
@@ -655,28 +655,22 @@ fn a_client_that_guesses_often_has_to_wait_and_locks_nobody_out() {
 
 #[test]
 fn a_revocation_that_is_broken_off_anywhere_is_finished_by_the_same_request() {
-    for when in [When::Before, When::After] {
-        for at in 0.. {
-            let (memory, registry) = filled();
-            let (id, token) = create(&registry, &["read"], None);
-            let fault = memory.fail(Operations::Writes, at, when, Failure::Error);
-            let first = revoke(&registry, &id).status;
-            let was_hit = fault.lift();
-            revoke(&registry, &id).expect(200);
-            let private = [("TERRACE_ACCESS", "private")];
-            let elsewhere = Registry::in_memory(&memory.elsewhere(), &private);
-            let path = "/v1/providers/acme/widget/versions";
-            elsewhere.get_as(&token, path).expect(401);
-            let path = format!("/admin/v1/tokens/{id}/rotation");
-            post(&registry, &path, &serde_json::json!({})).expect(409);
-            if !was_hit {
-                assert_eq!(first, 200);
-                assert!(at >= 4, "{at} writes");
-                break;
-            }
-            assert_eq!(first, 503);
-        }
-    }
+    at_each_write(4, |at, when| {
+        let (memory, registry) = filled();
+        let (id, token) = create(&registry, &["read"], None);
+        let fault = memory.fail(Operations::Writes, at, when, Failure::Error);
+        let first = revoke(&registry, &id).status;
+        let was_hit = fault.lift();
+        assert_eq!(first, if was_hit { 503 } else { 200 }, "{when:?} {at}");
+        revoke(&registry, &id).expect(200);
+        let private = [("TERRACE_ACCESS", "private")];
+        let elsewhere = Registry::in_memory(&memory.elsewhere(), &private);
+        let path = "/v1/providers/acme/widget/versions";
+        elsewhere.get_as(&token, path).expect(401);
+        let path = format!("/admin/v1/tokens/{id}/rotation");
+        post(&registry, &path, &serde_json::json!({})).expect(409);
+        was_hit
+    });
 }
 
 #[test]

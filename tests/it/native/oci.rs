@@ -13,7 +13,7 @@ mod uploads;
 use serde_json::Value;
 
 use crate::support::Registry;
-use crate::support::faults::{Failure, Operations, When};
+use crate::support::faults::{Failure, Operations, at_each_write};
 use crate::support::memory::Memory;
 use crate::support::pushed::digest;
 
@@ -46,31 +46,29 @@ fn break_everywhere<T>(
     act: impl Fn(&Registry, &T) -> u16,
     holds: impl Fn(&Registry, &T),
 ) {
-    for when in [When::Before, When::After] {
-        for at in 0.. {
-            let (memory, registry) = in_memory();
-            let prepared = prepare(&registry);
-            let fault = memory.fail(Operations::Writes, at, when, Failure::Error);
-            let status = act(&registry, &prepared);
-            if !fault.lift() {
-                assert!(at >= at_least, "only {at} writes were broken");
-                break;
-            }
-            // What is done after the answer may fail without being told.
-            assert!(
-                status == 503 || status < 300,
-                "{status} (write {at}, {when:?})"
-            );
-            let tags = registry.get(&format!("/v2/{NAME}/tags/list"));
-            assert!(matches!(tags.status, 200 | 404));
-            let again = act(&registry, &prepared);
-            assert!(
-                again < 300 || again == 404,
-                "{again} (write {at}, {when:?})"
-            );
-            holds(&registry, &prepared);
-            memory.lose_indices();
-            holds(&registry, &prepared);
+    at_each_write(at_least, |at, when| {
+        let (memory, registry) = in_memory();
+        let prepared = prepare(&registry);
+        let fault = memory.fail(Operations::Writes, at, when, Failure::Error);
+        let status = act(&registry, &prepared);
+        if !fault.lift() {
+            return false;
         }
-    }
+        // What is done after the answer may fail without being told.
+        assert!(
+            status == 503 || status < 300,
+            "{status} (write {at}, {when:?})"
+        );
+        let tags = registry.get(&format!("/v2/{NAME}/tags/list"));
+        assert!(matches!(tags.status, 200 | 404));
+        let again = act(&registry, &prepared);
+        assert!(
+            again < 300 || again == 404,
+            "{again} (write {at}, {when:?})"
+        );
+        holds(&registry, &prepared);
+        memory.lose_indices();
+        holds(&registry, &prepared);
+        true
+    });
 }

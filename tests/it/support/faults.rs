@@ -174,6 +174,20 @@ impl Break {
     }
 }
 
+/// Calls `test` for each write of an action, before the write takes effect and after it, until the action
+/// has no such write. `test` lets that write fail, and returns whether it was reached.
+///
+/// # Panics
+/// If the action has fewer writes than `at_least`.
+#[track_caller]
+pub fn at_each_write(at_least: usize, test: impl Fn(usize, When) -> bool) {
+    for when in [When::Before, When::After] {
+        let writes = (0..1_000).find(|at| !test(*at, when));
+        let writes = writes.expect("the writes end");
+        assert!(writes >= at_least, "only {writes} writes were broken");
+    }
+}
+
 /// A rule that was added.
 #[derive(Debug, Clone)]
 pub struct Fault(Rc<Progress>);

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::support::faults::{Failure, Operations, When};
+use crate::support::faults::{Failure, Operations, at_each_write};
 use crate::support::fixtures::{Signer, sha256, zip_of};
 use crate::support::memory::Memory;
 use crate::support::pushed::{Pushed, PushedProvider};
@@ -43,24 +43,19 @@ fn a_statement_that_is_broken_off_anywhere_is_finished_by_the_same_request() {
         ("active", "revoked", (410, 410, false)),
         ("revoked", "active", (200, 307, true)),
     ] {
-        for when in [When::Before, When::After] {
-            for at in 0.. {
-                let (memory, registry, fixture) = published();
-                say(&registry, &fixture, "1.0.0", from).expect(200);
-                let fault = memory.fail(Operations::Writes, at, when, Failure::Error);
-                let first = say(&registry, &fixture, "1.0.0", to).status;
-                let was_hit = fault.lift();
-                assert_eq!(first, if was_hit { 503 } else { 200 }, "{to} {when:?} {at}");
-                say(&registry, &fixture, "1.0.0", to).expect(200);
-                assert_eq!(seen(&registry, &fixture), wanted, "{to} {when:?} {at}");
-                memory.lose_indices();
-                assert_eq!(seen(&registry, &fixture), wanted, "{to} {when:?} {at}");
-                if !was_hit {
-                    assert!(at >= 6, "{at} writes");
-                    break;
-                }
-            }
-        }
+        at_each_write(6, |at, when| {
+            let (memory, registry, fixture) = published();
+            say(&registry, &fixture, "1.0.0", from).expect(200);
+            let fault = memory.fail(Operations::Writes, at, when, Failure::Error);
+            let first = say(&registry, &fixture, "1.0.0", to).status;
+            let was_hit = fault.lift();
+            assert_eq!(first, if was_hit { 503 } else { 200 }, "{to} {when:?} {at}");
+            say(&registry, &fixture, "1.0.0", to).expect(200);
+            assert_eq!(seen(&registry, &fixture), wanted, "{to} {when:?} {at}");
+            memory.lose_indices();
+            assert_eq!(seen(&registry, &fixture), wanted, "{to} {when:?} {at}");
+            was_hit
+        });
     }
 }
 

@@ -308,6 +308,13 @@ fn a_question_is_answered_in_its_browser_within_ten_minutes() {
     assert_eq!(people.memory.keys(), Vec::<String>::new());
 }
 
+/// Lets the provider announce no PKCE.
+fn hide_pkce(people: &People) {
+    let mut discovery = people.provider.discovery.borrow_mut();
+    let discovery = discovery.as_object_mut().unwrap();
+    discovery.remove("code_challenge_methods_supported");
+}
+
 #[test]
 fn a_public_client_proves_itself_by_pkce_and_one_with_a_secret_as_the_provider_knows() {
     let people = People::new();
@@ -322,13 +329,7 @@ fn a_public_client_proves_itself_by_pkce_and_one_with_a_secret_as_the_provider_k
     people.provider.discovery.borrow_mut()["token_endpoint_auth_methods_supported"] =
         json!(["client_secret_post"]);
     people.provider.discovery.borrow_mut()["code_challenge_methods_supported"] = Value::Null;
-    people
-        .provider
-        .discovery
-        .borrow_mut()
-        .as_object_mut()
-        .unwrap()
-        .remove("code_challenge_methods_supported");
+    hide_pkce(&people);
     people.sign_in().1.expect(200);
     let form = people.provider.forms.borrow().join("\n");
     assert!(
@@ -338,13 +339,7 @@ fn a_public_client_proves_itself_by_pkce_and_one_with_a_secret_as_the_provider_k
     assert!(!form.contains("code_verifier"), "{form}");
 
     let people = People::with(&[("TERRACE_LOGIN_CLIENT_SECRET", "")]);
-    people
-        .provider
-        .discovery
-        .borrow_mut()
-        .as_object_mut()
-        .unwrap()
-        .remove("code_challenge_methods_supported");
+    hide_pkce(&people);
     people.sign_in().1.expect(200);
     let form = people.provider.forms.borrow().join("\n");
     assert!(

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use terrace_core::limits::PULL_CHECK_SECONDS;
 
 use super::{Pulling, amd64, path_of};
-use crate::support::faults::{Failure, Operations, When};
+use crate::support::faults::{Failure, Operations, When, at_each_write};
 use crate::support::fixtures::sha256;
 use crate::support::memory::Memory;
 use crate::support::{ProviderFixture, Registry, Response};
@@ -55,38 +55,35 @@ fn a_platform_of_the_origin_is_not_replaced_by_a_mirrored_one() {
 /// requests again end with everything stored.
 #[test]
 fn a_pull_that_is_broken_at_any_write_is_finished_by_the_next() {
-    for at in 0..40 {
-        for when in [When::Before, When::After] {
-            let pulling = Pulling::new();
-            let fixture = pulling.publish(&ProviderFixture::new("1.0.0"));
-            let fault = pulling
-                .memory
-                .fail(Operations::Writes, at, when, Failure::Error);
-            let pull = || -> Option<()> {
-                let ok = |response: Response| (response.status < 400).then_some(response);
-                ok(pulling.registry.get(&fixture.index()))?;
-                let json = ok(pulling.registry.get(&fixture.packages()))?.json();
-                let url = json["archives"]["linux_amd64"]["url"].as_str()?.to_owned();
-                let body = ok(pulling.registry.get(&url))?;
-                assert!(body.status == 302 || body.body == amd64(&fixture));
-                Some(())
-            };
-            let broken = pull();
-            if !fault.lift() {
-                assert!(broken.is_some());
-                assert!(at > 10, "only {at} writes?");
-                return;
-            }
-            pulling.advance(60);
-            pull().unwrap_or_else(|| panic!("write {at}, {when:?}"));
-            pulling.advance(60);
-            assert_eq!(pulling.versions(&fixture), ["1.0.0"]);
-            pull();
-            let url = pulling.url(&fixture);
-            assert!(url.contains("/archives/"), "write {at}, {when:?}: {url}");
+    at_each_write(11, |at, when| {
+        let pulling = Pulling::new();
+        let fixture = pulling.publish(&ProviderFixture::new("1.0.0"));
+        let fault = pulling
+            .memory
+            .fail(Operations::Writes, at, when, Failure::Error);
+        let pull = || -> Option<()> {
+            let ok = |response: Response| (response.status < 400).then_some(response);
+            ok(pulling.registry.get(&fixture.index()))?;
+            let json = ok(pulling.registry.get(&fixture.packages()))?.json();
+            let url = json["archives"]["linux_amd64"]["url"].as_str()?.to_owned();
+            let body = ok(pulling.registry.get(&url))?;
+            assert!(body.status == 302 || body.body == amd64(&fixture));
+            Some(())
+        };
+        let broken = pull();
+        if !fault.lift() {
+            assert!(broken.is_some());
+            return false;
         }
-    }
-    panic!("more writes than 40");
+        pulling.advance(60);
+        pull().unwrap_or_else(|| panic!("write {at}, {when:?}"));
+        pulling.advance(60);
+        assert_eq!(pulling.versions(&fixture), ["1.0.0"]);
+        pull();
+        let url = pulling.url(&fixture);
+        assert!(url.contains("/archives/"), "write {at}, {when:?}: {url}");
+        true
+    });
 }
 
 /// What a pull writes and lists, since that is what costs (README, "Limits and prices").

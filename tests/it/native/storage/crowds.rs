@@ -558,17 +558,26 @@ fn indices_follow_the_facts_in_every_order_of_operations() {
         *read += seen.lists.len() + seen.versions.len();
         Ok(())
     };
-    let config = Config {
-        cases,
-        failure_persistence: None,
-        ..Config::default()
-    };
-    TestRunner::new(config).run(&strategy, test).unwrap();
+    run_cases(cases, &strategy, test);
     println!(
         "{cases} interleavings: {:?} and {} reads",
         tally.borrow().0,
         tally.borrow().1
     );
+}
+
+/// Runs `test` with so many values of `strategy`, and shrinks those that fail.
+fn run_cases<S: Strategy>(
+    cases: u32,
+    strategy: &S,
+    test: impl Fn(S::Value) -> Result<(), TestCaseError>,
+) {
+    let config = Config {
+        cases,
+        failure_persistence: None,
+        ..Config::default()
+    };
+    TestRunner::new(config).run(strategy, test).unwrap();
 }
 
 /// The same where something is said of the versions meanwhile, also of the same one by several.
@@ -612,11 +621,6 @@ fn indices_follow_the_facts_whatever_statuses_are_set_meanwhile() {
         }
         Ok(())
     };
-    let config = Config {
-        cases,
-        failure_persistence: None,
-        ..Config::default()
-    };
-    TestRunner::new(config).run(&strategy, test).unwrap();
+    run_cases(cases, &strategy, test);
     println!("{cases} interleavings: {:?}", tally.borrow());
 }
