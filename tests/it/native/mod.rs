@@ -8,6 +8,7 @@ mod fuzzed;
 mod login;
 mod oci;
 mod openapi;
+mod proofs;
 mod pull;
 mod rings;
 mod storage;
