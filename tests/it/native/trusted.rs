@@ -369,7 +369,7 @@ fn an_untrusted_client_that_comes_often_has_to_wait_and_locks_nobody_out() {
 }
 
 #[test]
-fn what_is_wrong_with_a_request_is_told() {
+fn an_invalid_exchange_request_is_rejected_with_the_reason() {
     let (memory, registry, _) = trusting();
     let job = genuine(&github());
     let usual = [
