@@ -13,7 +13,7 @@ use terrace_core::oci::pushed::{
 use terrace_core::oci::{OciPath, OciRequest, Reference, TagPage};
 use terrace_core::publish::MirrorPublication;
 
-use crate::{NOW, round_trip, split, text};
+use crate::{round_trip, split, text};
 
 /// What OCI clients ask: a path, a query and a range, a line each.
 pub fn oci(data: &[u8]) {
