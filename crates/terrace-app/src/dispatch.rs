@@ -3,7 +3,7 @@
 use std::future::ready;
 use std::pin::Pin;
 
-use terrace_core::api::route::Route;
+use terrace_core::api::route::{AdminRoute, BytesRoute, HandledRoute, OAuthRoute};
 use terrace_core::http::method::Method;
 use terrace_core::http::problem::Problem;
 use terrace_core::oci::pushed::{PushedPath, PushedRequest};
@@ -25,7 +25,7 @@ type Handling<'c, S> = Pin<Box<dyn Future<Output = Handled<S>> + 'c>>;
 /// Calls the handler of a route.
 pub(crate) fn dispatch<'c, P, R>(
     ctx: &'c Context<'_, P>,
-    route: Route,
+    route: HandledRoute,
     method: Method,
     call: Call,
     request: R,
@@ -35,85 +35,81 @@ where
     R: Request<Stream = P::Stream> + 'c,
 {
     match route {
-        Route::Health => Box::pin(health::health(ctx)),
-        Route::Archive(path) => match method {
+        HandledRoute::Health => Box::pin(health::health(ctx)),
+        HandledRoute::Bytes(BytesRoute::Archive(path)) => match method {
             Method::Get => Box::pin(archives::send(ctx, path, request)),
             Method::Head => Box::pin(archives::describe(ctx, path)),
             Method::Put => Box::pin(archives::receive(ctx, path, request)),
             Method::Delete | Method::Patch | Method::Post => nowhere(),
         },
-        Route::Pull(path) => Box::pin(pull::send(ctx, call, path)),
-        Route::Exchange => Box::pin(exchange::exchange(ctx, request)),
-        Route::LoginStart => Box::pin(start::start(ctx, request)),
-        Route::LoginCallback => Box::pin(callback::callback(ctx, request)),
-        Route::LoginConsent => Box::pin(consent::consent(ctx, request)),
-        Route::LoginToken => Box::pin(token::token(ctx, request)),
-        Route::OciBase => Box::pin(session::base(ctx, call, request)),
-        Route::OciToken => Box::pin(session::token(ctx, call)),
-        Route::Pushed(pushed) => dispatch_pushed(ctx, pushed, method, call, request),
-        Route::PublishProvider(address, version) => {
+        HandledRoute::Bytes(BytesRoute::Pull(path)) => Box::pin(pull::send(ctx, call, path)),
+        HandledRoute::OAuth(OAuthRoute::Exchange) => Box::pin(exchange::exchange(ctx, request)),
+        HandledRoute::OAuth(OAuthRoute::Authorize) => Box::pin(start::start(ctx, request)),
+        HandledRoute::OAuth(OAuthRoute::Callback) => Box::pin(callback::callback(ctx, request)),
+        HandledRoute::OAuth(OAuthRoute::Consent) => Box::pin(consent::consent(ctx, request)),
+        HandledRoute::OAuth(OAuthRoute::Token) => Box::pin(token::token(ctx, request)),
+        HandledRoute::OciBase => Box::pin(session::base(ctx, call, request)),
+        HandledRoute::OciToken => Box::pin(session::token(ctx, call)),
+        HandledRoute::Pushed(pushed) => dispatch_pushed(ctx, pushed, method, call, request),
+        HandledRoute::Admin(route) => dispatch_admin(ctx, route, method, call),
+    }
+}
+
+/// Calls the handler of a route of the admin API.
+fn dispatch_admin<'c, P: Host>(
+    ctx: &'c Context<'_, P>,
+    route: AdminRoute,
+    method: Method,
+    call: Call,
+) -> Handling<'c, P::Stream> {
+    match route {
+        AdminRoute::PublishProvider(address, version) => {
             Box::pin(publish::provider(ctx, call, address, version))
         }
-        Route::PublishModule(address, version) => {
+        AdminRoute::PublishModule(address, version) => {
             Box::pin(publish::module(ctx, call, address, version))
         }
-        Route::MirroredRelease(address, version) => match method {
+        AdminRoute::MirroredRelease(address, version) => match method {
             Method::Get => Box::pin(publish::describe_mirrored(ctx, address, version)),
             Method::Put => Box::pin(publish::mirrored(ctx, call, address, version)),
             _ => nowhere(),
         },
-        Route::SigningKeys(namespace) => match method {
+        AdminRoute::SigningKeys(namespace) => match method {
             Method::Get => Box::pin(keys::list(ctx, namespace)),
             Method::Put => Box::pin(keys::add(ctx, call, namespace)),
             _ => nowhere(),
         },
-        Route::SigningKey(namespace, key_id) => match method {
+        AdminRoute::SigningKey(namespace, key_id) => match method {
             Method::Put => Box::pin(keys::change_status(ctx, call, namespace, key_id)),
             Method::Delete => Box::pin(keys::remove(ctx, namespace, key_id)),
             _ => nowhere(),
         },
-        Route::Standing(package, version) => match method {
+        AdminRoute::Status(package, version) => match method {
             Method::Get => Box::pin(status::describe(ctx, package)),
             Method::Put => Box::pin(status::change(ctx, call, package, version)),
             _ => nowhere(),
         },
-        Route::Audit => Box::pin(audit::list(ctx, call)),
-        Route::Tokens => match method {
+        AdminRoute::Audit => Box::pin(audit::list(ctx, call)),
+        AdminRoute::Tokens => match method {
             Method::Get => Box::pin(tokens::list(ctx, call)),
             Method::Post => Box::pin(tokens::create(ctx, call)),
             _ => nowhere(),
         },
-        Route::Token(id) => Box::pin(tokens::revoke(ctx, id)),
-        Route::TokenRotation(id) => Box::pin(tokens::rotate(ctx, call, id)),
-        Route::Reindex => Box::pin(reindex::reindex(ctx, call)),
-        Route::Verify => Box::pin(stored_archives::verify(ctx, call)),
-        Route::Facts => match method {
+        AdminRoute::Token(id) => Box::pin(tokens::revoke(ctx, id)),
+        AdminRoute::TokenRotation(id) => Box::pin(tokens::rotate(ctx, call, id)),
+        AdminRoute::Reindex => Box::pin(reindex::reindex(ctx, call)),
+        AdminRoute::Verify => Box::pin(stored_archives::verify(ctx, call)),
+        AdminRoute::Facts => match method {
             Method::Get => Box::pin(facts::list(ctx, call)),
             Method::Put => Box::pin(facts::restore(ctx, call)),
             _ => nowhere(),
         },
-        Route::StoredArchives => match method {
+        AdminRoute::StoredArchives => match method {
             Method::Get => Box::pin(stored_archives::list(ctx, call)),
             Method::Post => Box::pin(stored_archives::ask_for_copies(ctx, call)),
             _ => nowhere(),
         },
-        Route::Garbage => Box::pin(garbage::change(ctx, call)),
-        // The read machine has answered these.
-        Route::Home
-        | Route::Discovery
-        | Route::ProviderVersions(..)
-        | Route::ProviderVersion(..)
-        | Route::ProviderDownload(..)
-        | Route::ModuleVersions(..)
-        | Route::ModuleDownload(..)
-        | Route::ModuleNewest(..)
-        | Route::MirrorHome
-        | Route::MirrorVersions(..)
-        | Route::MirrorPackages(..)
-        | Route::OriginDiscovery(..)
-        | Route::OriginVersions(..)
-        | Route::OciCatalog
-        | Route::Oci(..) => nowhere(),
+        AdminRoute::Garbage => Box::pin(garbage::change(ctx, call)),
     }
 }
 

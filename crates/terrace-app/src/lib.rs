@@ -17,7 +17,6 @@ pub mod cache;
 mod concurrent;
 pub mod context;
 mod dispatch;
-mod endpoint;
 mod failure;
 mod handlers;
 pub mod host;

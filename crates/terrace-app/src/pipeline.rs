@@ -2,7 +2,8 @@
 //! was answered is logged.
 
 use terrace_base::untrusted::{QUOTED_CHARS, line};
-use terrace_core::api::route::{ADMIN_PREFIX, Route, is_fenced};
+use terrace_core::api::endpoint::{Access, Action, Body, Errors};
+use terrace_core::api::route::{ADMIN_PREFIX, AdminRoute, HandledRoute, is_fenced};
 use terrace_core::auth::access::{BadCredentials, Caller, Owner};
 use terrace_core::http::method::Method;
 use terrace_core::http::problem::Problem;
@@ -15,7 +16,6 @@ use terrace_core::read::{Asked, Begun, Lookup, NO_ROUTE, begin, refused, sized};
 
 use crate::context::Context;
 use crate::dispatch::dispatch;
-use crate::endpoint::{Access, Body, Endpoint, Errors, endpoint};
 use crate::failure::Failure;
 use crate::handlers::body::whole;
 use crate::handlers::login::shared::failed;
@@ -101,7 +101,7 @@ where
             }
             read(ctx, lookup, &request, route, client).await
         }
-        Begun::Other(route, method) => serve(ctx, route, method, request).await,
+        Begun::Other(route, action) => serve(ctx, route, action, request).await,
     };
     (route, reply)
 }
@@ -139,37 +139,37 @@ async fn read<P: Host, R: Request>(
 /// Answers everything that is no indexed read.
 async fn serve<P: Host, R>(
     ctx: &Context<'_, P>,
-    route: Route,
-    method: Method,
+    route: HandledRoute,
+    action: &Action,
     request: R,
 ) -> Reply<P::Stream>
 where
     R: Request<Stream = P::Stream>,
 {
-    let endpoint = endpoint(&route, method);
+    let errors = route.endpoint().errors;
+    let method = action.method;
     let origin = request.origin().to_owned();
-    let served = run(ctx, &endpoint, route, method, request).await;
-    let reply = served.unwrap_or_else(|failure| error(ctx, endpoint.errors, &origin, failure));
+    let served = run(ctx, route, action, request).await;
+    let reply = served.unwrap_or_else(|failure| error(ctx, errors, &origin, failure));
     sized(reply, method)
 }
 
 /// Authenticates and authorizes the caller, has the body read and the request handled, and writes the audit log.
 async fn run<P: Host, R>(
     ctx: &Context<'_, P>,
-    endpoint: &Endpoint,
-    route: Route,
-    method: Method,
+    route: HandledRoute,
+    action: &Action,
     mut request: R,
 ) -> Result<Reply<P::Stream>, Failure>
 where
     R: Request<Stream = P::Stream>,
 {
-    let caller = authorize(ctx, endpoint, &route, &request).await?;
-    let body = match endpoint.body {
+    let caller = authorize(ctx, &route, action, &request).await?;
+    let body = match action.body {
         Body::Whole(most) => whole(&mut request, most).await?,
         Body::Ignored | Body::Handler => Vec::new(),
     };
-    let change = endpoint
+    let change = action
         .is_audited
         .then(|| Change::new(ctx, caller.name(), &request, &body));
     let call = Call {
@@ -178,9 +178,9 @@ where
         query: request.query().to_owned(),
         body,
     };
-    let handled = dispatch(ctx, route, method, call, request).await;
+    let handled = dispatch(ctx, route, action.method, call, request).await;
     if let Some(change) = change {
-        record(ctx, change, method, &handled).await?;
+        record(ctx, change, action.method, &handled).await?;
     }
     Ok(handled?.reply)
 }
@@ -191,20 +191,20 @@ where
 /// Why it may not.
 async fn authorize<P: Host, R: Request>(
     ctx: &Context<'_, P>,
-    endpoint: &Endpoint,
-    route: &Route,
+    route: &HandledRoute,
+    action: &Action,
     request: &R,
 ) -> Result<Caller, Failure> {
-    match endpoint.access {
+    match action.access {
         Access::Anyone => Ok(Caller::Anonymous),
         Access::Readers if !ctx.config.access.guards_reads() => Ok(Caller::Anonymous),
         Access::Readers | Access::Known => auth::authenticate(ctx, request).await,
         Access::Publishers | Access::Admins => {
             if !ctx.config.access.has_root() {
-                return Err(nobody_may(endpoint.errors).into());
+                return Err(nobody_may(route.endpoint().errors).into());
             }
             let own = OwnHosts::new(request.origin(), &ctx.config.hostnames);
-            let owner = match endpoint.access {
+            let owner = match action.access {
                 Access::Publishers => owner(ctx, route, &own),
                 _ => None,
             };
@@ -215,17 +215,23 @@ async fn authorize<P: Host, R: Request>(
 }
 
 /// Returns whose the thing is that a route publishes or changes.
-fn owner<P: Host>(ctx: &Context<'_, P>, route: &Route, own: &OwnHosts<'_>) -> Option<Owner> {
+fn owner<P: Host>(ctx: &Context<'_, P>, route: &HandledRoute, own: &OwnHosts<'_>) -> Option<Owner> {
     match route {
-        Route::PublishProvider(address, _) => Some(Owner::of(&Package::Provider(address.clone()))),
-        Route::PublishModule(address, _) => Some(Owner::of(&Package::Module(address.clone()))),
-        Route::MirroredRelease(address, _) => Some(Owner::of(&own.package(address.clone()))),
-        Route::Standing(package, _) => Some(Owner::of(package)),
-        Route::SigningKeys(namespace) => Some(Owner::of_namespace(namespace.as_str())),
-        Route::Pushed(pushed) => {
-            let providers = &ctx.config.oci_providers;
-            Some(providers.owner(&pushed.repository))
-        }
+        HandledRoute::Admin(route) => match route {
+            AdminRoute::PublishProvider(address, _) => {
+                Some(Owner::of(&Package::Provider(address.clone())))
+            }
+            AdminRoute::PublishModule(address, _) => {
+                Some(Owner::of(&Package::Module(address.clone())))
+            }
+            AdminRoute::MirroredRelease(address, _) => {
+                Some(Owner::of(&own.package(address.clone())))
+            }
+            AdminRoute::Status(package, _) => Some(Owner::of(package)),
+            AdminRoute::SigningKeys(namespace) => Some(Owner::of_namespace(namespace.as_str())),
+            _ => None,
+        },
+        HandledRoute::Pushed(pushed) => Some(ctx.config.oci_providers.owner(&pushed.repository)),
         _ => None,
     }
 }

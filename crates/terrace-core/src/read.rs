@@ -17,7 +17,8 @@ mod oci;
 mod plan;
 mod view;
 
-use crate::api::route::Route;
+use crate::api::endpoint::{Action, Endpoint, Errors};
+use crate::api::route::{HandledRoute, Route};
 #[cfg(doc)]
 use crate::auth::access::Access;
 use crate::auth::access::BadCredentials;
@@ -60,7 +61,7 @@ pub enum Begun<S> {
     /// Read this, then [`Lookup::answer`].
     Read(Box<Lookup>),
     /// Not a read.
-    Other(Route, Method),
+    Other(HandledRoute, &'static Action),
 }
 
 /// One index to read.
@@ -179,7 +180,7 @@ pub struct Asked<'a> {
 /// What [`begin`] calls the route of a path that is none.
 pub const NO_ROUTE: &str = "none";
 
-/// Begins to answer a request; tells what its route is [called](Route::name), too. `now` is asked only for
+/// Begins to answer a request; tells the [name](Endpoint::name) of its route, too. `now` is asked only for
 /// one with a token.
 pub fn begin<S>(
     asked: &Asked<'_>,
@@ -188,7 +189,10 @@ pub fn begin<S>(
 ) -> (&'static str, Begun<S>) {
     let path = asked.path;
     match Route::parse(path) {
-        Ok(route) => (route.name(), begin_at(route, asked, config, now)),
+        Ok(route) => {
+            let endpoint = route.endpoint();
+            (endpoint.name, begin_at(route, endpoint, asked, config, now))
+        }
         Err(problem) => {
             let reply = match problem {
                 problem if is_module_download(path) => problem.text_reply(),
@@ -202,19 +206,22 @@ pub fn begin<S>(
 
 fn begin_at<S>(
     route: Route,
+    endpoint: &Endpoint,
     asked: &Asked<'_>,
     config: &Config,
     now: impl FnOnce() -> UnixTime,
 ) -> Begun<S> {
-    let method = match route.method(asked.method) {
-        Ok(method) => method,
-        Err(problem) if is_oci(asked.path) => return Begun::Answer(problem.oci_reply()),
+    let action = match endpoint.requested(asked.method) {
+        Ok(action) => action,
+        Err(problem) if endpoint.errors == Errors::Oci => {
+            return Begun::Answer(problem.oci_reply());
+        }
         Err(problem) => return Begun::Answer(problem.reply()),
     };
     let own = OwnHosts::new(asked.origin, &config.hostnames);
     gate::pass(
-        plan(route, method, asked, &own, config.login.is_some()),
-        method,
+        plan(route, action.method, asked, &own, config.login.is_some()),
+        action,
         asked,
         config,
         now,

@@ -1,6 +1,7 @@
 //! Every route, every kind of caller, public and private.
 
-use terrace_core::api::route::Route;
+use terrace_core::api::endpoint::{Access, ENDPOINTS};
+use terrace_core::api::route::{OAuthRoute, Route};
 use terrace_core::auth::access::PREFIX;
 use terrace_core::http::method::Method;
 
@@ -37,61 +38,19 @@ pub(super) enum Rule {
     Known,
 }
 
-/// Every route has a rule: one without does not compile.
-pub(super) fn rule(route: &Route, method: Method) -> Rule {
-    let is_read = matches!(method, Method::Get | Method::Head);
-    match route {
-        Route::Home
-        | Route::Discovery
-        | Route::Health
-        | Route::MirrorHome
-        | Route::OriginDiscovery(_)
-        | Route::OciCatalog => Rule::Everybody,
-        // Whoever comes shows what they have in the body.
-        Route::Exchange => Rule::Everybody,
-        // A terminal has no token yet, and what it or a browser brings is looked at by `login`.
-        Route::LoginStart | Route::LoginCallback | Route::LoginConsent | Route::LoginToken => {
-            Rule::Everybody
-        }
-        Route::Archive(_) | Route::Pull(_) => Rule::Signed,
-        Route::ProviderVersions(_)
-        | Route::ProviderVersion(..)
-        | Route::ProviderDownload(..)
-        | Route::ModuleVersions(_)
-        | Route::ModuleDownload(..)
-        | Route::ModuleNewest(_)
-        | Route::MirrorVersions(_)
-        | Route::OriginVersions(_)
-        | Route::MirrorPackages(..) => Rule::Readers,
-        Route::Oci(request) => match request.path {
-            terrace_core::oci::OciPath::Referrers(_) => Rule::ReadersOfLists,
-            _ => Rule::Readers,
-        },
-        Route::Pushed(request) => match request.path {
-            terrace_core::oci::pushed::PushedPath::Referrers(_) => Rule::ReadersOfLists,
-            terrace_core::oci::pushed::PushedPath::Upload(_)
-            | terrace_core::oci::pushed::PushedPath::Uploads => Rule::Publishers,
-            _ if is_read => Rule::Readers,
-            _ => Rule::Publishers,
-        },
-        Route::OciBase | Route::OciToken => Rule::Known,
-        Route::PublishProvider(..)
-        | Route::PublishModule(..)
-        | Route::MirroredRelease(..)
-        | Route::Standing(..) => Rule::Publishers,
-        Route::SigningKeys(_) if is_read => Rule::Publishers,
-        Route::SigningKeys(_)
-        | Route::SigningKey(..)
-        | Route::Audit
-        | Route::Reindex
-        | Route::Verify
-        | Route::Facts
-        | Route::StoredArchives
-        | Route::Garbage
-        | Route::Tokens
-        | Route::Token(_)
-        | Route::TokenRotation(_) => Rule::Admins,
-    }
+/// The rule of a route, as the table of endpoints has it; none for a method that the route does not have.
+pub(super) fn rule(route: &Route, method: Method) -> Option<Rule> {
+    let access = route.endpoint().action(method)?.access;
+    let is_list = ["oci_referrers", "pushed_referrers"].contains(&route.endpoint().name);
+    Some(match (access, route) {
+        (Access::Anyone, Route::Bytes(_)) => Rule::Signed,
+        (Access::Anyone, _) => Rule::Everybody,
+        (Access::Known, _) => Rule::Known,
+        (Access::Readers, _) if is_list => Rule::ReadersOfLists,
+        (Access::Readers, _) => Rule::Readers,
+        (Access::Publishers, _) => Rule::Publishers,
+        (Access::Admins, _) => Rule::Admins,
+    })
 }
 
 /// A path of every route, of things that are there.
@@ -123,6 +82,7 @@ pub(super) fn paths() -> Vec<String> {
         "/v2/providers/acme/widget/manifests/1.0.0".to_owned(),
         format!("/v2/providers/{MIRRORED}/widget/tags/list"),
         "/v2/modules/acme/vpc/aws/tags/list?n=1".to_owned(),
+        format!("/v2/providers/acme/widget/blobs/{ZERO}"),
         format!("/v2/providers/acme/widget/referrers/{ZERO}"),
         "/v2/acme/tools/tags/list".to_owned(),
         "/v2/acme/tools/manifests/latest".to_owned(),
@@ -305,11 +265,11 @@ fn filled() -> (Memory, Registry) {
 fn every_route_lets_every_caller_do_what_its_rule_says() {
     let (memory, registry) = filled();
     let callers = callers(&registry, &memory);
-    let mut routes = Vec::new();
+    let mut asked = Vec::new();
     for path in paths() {
         let route = Route::parse(path.split('?').next().unwrap()).unwrap();
-        for &method in route.methods() {
-            let rule = rule(&route, method);
+        for method in route.endpoint().methods() {
+            let rule = rule(&route, method).unwrap();
             // Nothing is removed that the next caller asks for.
             let path = match method {
                 Method::Delete => path.replace("latest", "absent"),
@@ -343,24 +303,15 @@ fn every_route_lets_every_caller_do_what_its_rule_says() {
                 }
             }
         }
-        routes.push(std::mem::discriminant(&route));
+        asked.push(route.endpoint());
     }
-    routes.dedup();
-    let count = routes
-        .iter()
-        .enumerate()
-        .filter(|(at, route)| !routes[..*at].contains(route))
-        .count();
-    assert_eq!(count, routes_in_the_code(), "a route has no path here");
-}
-
-/// How many routes the code has, whatever this test knows of them.
-fn routes_in_the_code() -> usize {
-    let code = include_str!("../../../crates/terrace-core/src/api/route.rs");
-    let (_, routes) = code.split_once("pub enum Route {\n").unwrap();
-    let (routes, _) = routes.split_once("\n}\n").unwrap();
-    let is_route = |line: &&str| line.trim().starts_with(|c: char| c.is_ascii_uppercase());
-    routes.lines().filter(is_route).count()
+    for endpoint in ENDPOINTS {
+        assert!(
+            asked.contains(endpoint),
+            "{} has no path here",
+            endpoint.name
+        );
+    }
 }
 
 /// What tells one answer from another.
@@ -381,9 +332,9 @@ fn a_private_thing_is_answered_as_a_missing_one_by_the_same_operations() {
         let route = Route::parse(path.split('?').next().unwrap()).unwrap();
         let is_read = matches!(
             rule(&route, Method::Get),
-            Rule::Readers | Rule::ReadersOfLists
+            Some(Rule::Readers | Rule::ReadersOfLists)
         );
-        if !is_read || !route.methods().contains(&Method::Get) {
+        if !is_read {
             continue;
         }
         for token in [None, Some(&reader)] {
@@ -419,7 +370,7 @@ fn a_private_answer_is_kept_by_no_shared_cache() {
     for path in paths() {
         let sent = Sent::new("GET", &path).bearing(&reader);
         let route = Route::parse(path.split('?').next().unwrap()).unwrap();
-        if rule(&route, Method::Get) == Rule::Everybody || !route.methods().contains(&Method::Get) {
+        if matches!(rule(&route, Method::Get), None | Some(Rule::Everybody)) {
             continue;
         }
         let response = private.send(&sent);
@@ -447,7 +398,7 @@ fn no_answer_but_the_pages_of_signing_in_is_a_document_to_a_browser() {
     let (_, registry) = filled();
     for path in paths() {
         let route = Route::parse(path.split('?').next().unwrap()).unwrap();
-        for method in route.methods() {
+        for method in route.endpoint().methods() {
             let sent = Sent::new(method.as_str(), &path).body("{}").bearing(TOKEN);
             let response = registry.send(&sent);
             assert_eq!(response.header("x-content-type-options"), Some("nosniff"));
@@ -456,7 +407,12 @@ fn no_answer_but_the_pages_of_signing_in_is_a_document_to_a_browser() {
             let is_page = kind.starts_with("text/html");
             assert_eq!(
                 is_page,
-                route.is_login() && route != Route::LoginToken,
+                matches!(
+                    route,
+                    Route::OAuth(
+                        OAuthRoute::Authorize | OAuthRoute::Callback | OAuthRoute::Consent
+                    )
+                ),
                 "{path}"
             );
             let is_fenced = response.header("content-security-policy").is_some();

@@ -206,7 +206,7 @@ const LAYERS: [&[&str]; 21] = [
     &["cache", "usage"],
     &["host"],
     &["failure"],
-    &["concurrent", "context", "endpoint", "json"],
+    &["concurrent", "context", "json"],
     &["services::documents", "services::oci::error"],
     &["services::releases", "services::keys", "services::origins"],
     &["services::auth", "services::audit", "services::issuer"],

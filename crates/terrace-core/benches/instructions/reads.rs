@@ -157,7 +157,7 @@ impl Read {
         match self.begin() {
             Begun::Read(lookup) => self.finish(&lookup),
             Begun::Answer(reply) | Begun::AnswerTo(_, reply) | Begun::Refused(_, reply) => reply,
-            Begun::Other(route, _) => panic!("{} is no read", route.name()),
+            Begun::Other(route, _) => panic!("{} is no read", route.endpoint().name),
         }
     }
 

@@ -6,7 +6,7 @@ use gungraun::{library_benchmark, library_benchmark_group};
 use terrace_archive::ArchiveFormat;
 use terrace_base::digest::Sha256;
 use terrace_base::secret::Secret;
-use terrace_core::api::route::Route;
+use terrace_core::api::route::{BytesRoute, Route};
 use terrace_core::storage::archive_url::{ArchiveSigner, ArchiveUrls, Upload};
 use terrace_core::storage::key::{ArchiveKey, ArchiveKind};
 use terrace_core::storage::signed_path::{PathSigner, SignedPath, SignedPathError};
@@ -54,7 +54,7 @@ fn upload(urls: ArchiveUrls) -> (Upload, ArchiveUrls) {
 
 fn signed() -> (PathSigner, SignedPath) {
     let path = paths().download(object(), NOW.plus(900));
-    let Ok(Route::Archive(path)) = Route::parse(&path) else {
+    let Ok(Route::Bytes(BytesRoute::Archive(path))) = Route::parse(&path) else {
         panic!("{path}");
     };
     (paths(), path)

@@ -29,7 +29,7 @@ pub enum Problem {
     /// 411: the length must be known before the body.
     LengthRequired,
     /// 405: this route has other methods.
-    MethodNotAllowed(&'static [Method]),
+    MethodNotAllowed(Vec<Method>),
     /// 500: a stored document is not what was written there; only an operator can help.
     Corrupt(String),
     /// 500: a variable of the deployment is wrong; only its name is told.

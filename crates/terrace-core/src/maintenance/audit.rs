@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::api::route::Route;
+use crate::api::route::{AdminRoute, Route};
 use crate::model::package::Package;
 use crate::storage::key::FactKey;
 use terrace_base::digest::Sha256;
@@ -42,13 +42,13 @@ impl AuditEntry {
         }
         let path = self.what.strip_prefix("PUT ")?;
         match Route::parse(path).ok()? {
-            Route::PublishProvider(address, version) => {
+            Route::Admin(AdminRoute::PublishProvider(address, version)) => {
                 Some(FactKey::Release(Package::Provider(address), version))
             }
-            Route::PublishModule(address, version) => {
+            Route::Admin(AdminRoute::PublishModule(address, version)) => {
                 Some(FactKey::Release(Package::Module(address), version))
             }
-            Route::MirroredRelease(address, version) => {
+            Route::Admin(AdminRoute::MirroredRelease(address, version)) => {
                 Some(FactKey::Release(Package::Mirrored(address), version))
             }
             _ => None,
@@ -63,11 +63,16 @@ impl AuditEntry {
         }
         let (method, path) = self.what.split_once(' ')?;
         match (method, Route::parse(path).ok()?) {
-            ("PUT", Route::Standing(package, _)) => Some(FactKey::Standings(package)),
-            ("PUT", Route::SigningKeys(namespace) | Route::SigningKey(namespace, _)) => {
-                Some(FactKey::SigningKeys(namespace))
+            ("PUT", Route::Admin(AdminRoute::Status(package, _))) => {
+                Some(FactKey::Standings(package))
             }
-            ("DELETE", Route::Token(id)) => Some(FactKey::Revocation(id)),
+            (
+                "PUT",
+                Route::Admin(
+                    AdminRoute::SigningKeys(namespace) | AdminRoute::SigningKey(namespace, _),
+                ),
+            ) => Some(FactKey::SigningKeys(namespace)),
+            ("DELETE", Route::Admin(AdminRoute::Token(id))) => Some(FactKey::Revocation(id)),
             _ => None,
         }
     }

@@ -54,18 +54,6 @@ pub enum Reference {
     Digest(Sha256),
 }
 
-impl OciPath {
-    /// What it is called in logs and figures.
-    pub(crate) fn name(&self) -> &'static str {
-        match self {
-            Self::Tags => "oci_tags",
-            Self::Manifest(_) => "oci_manifest",
-            Self::Blob(_) => "oci_blob",
-            Self::Referrers(_) => "oci_referrers",
-        }
-    }
-}
-
 impl OciRequest {
     /// Reads what follows `/v2/`.
     ///

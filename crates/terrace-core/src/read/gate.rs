@@ -3,9 +3,9 @@
 use super::oci::is_oci;
 use super::plan::Plan;
 use super::{Asked, Begun, Lookup, is_module_download, sized};
+use crate::api::endpoint::Action;
 use crate::auth::access::{BadCredentials, Caller, Owner, Sight};
 use crate::config::Config;
-use crate::http::method::Method;
 use crate::http::problem::Problem;
 use crate::http::reply::Reply;
 use crate::oci::pushed::ProviderRepositories;
@@ -16,11 +16,12 @@ use terrace_base::time::UnixTime;
 /// Lets a plan through, or answers what those get who have no access.
 pub(super) fn pass<S>(
     plan: Plan<S>,
-    method: Method,
+    action: &'static Action,
     asked: &Asked<'_>,
     config: &Config,
     now: impl FnOnce() -> UnixTime,
 ) -> Begun<S> {
+    let method = action.method;
     let owner = match &plan {
         Plan::Other(_) | Plan::Answer(_) => None,
         _ if !config.access.guards_reads() => None,
@@ -38,7 +39,7 @@ pub(super) fn pass<S>(
         },
     };
     match (plan, sight) {
-        (Plan::Other(route), _) => Begun::Other(route, method),
+        (Plan::Other(route), _) => Begun::Other(route, action),
         (_, Sight::Closed) => Begun::Answer(closed(asked)),
         (Plan::Answer(reply), _) => Begun::Answer(sized(reply, method)),
         (Plan::AnswerFor(_, reply), sight) => {

@@ -3,7 +3,7 @@
 use super::download::Urls;
 use super::plan::{Index, Plan};
 use super::{FinishError, Found, IndexForm, Lookup, Wanted};
-use crate::api::route::Route;
+use crate::api::route::HandledRoute;
 use crate::http::method::Method;
 use crate::http::oci_error::{OciCode, OciError};
 use crate::http::problem::Problem;
@@ -68,7 +68,7 @@ pub(super) fn plan_pushed<S>(
     page: Option<TagPage>,
 ) -> Plan<S> {
     if !matches!(method, Method::Get | Method::Head) {
-        return Plan::Other(Route::Pushed(request));
+        return Plan::Other(HandledRoute::Pushed(request));
     }
     let PushedRequest { repository, path } = request;
     match path {
@@ -89,7 +89,7 @@ pub(super) fn plan_pushed<S>(
             content(key, limits::LIST_CACHE_SECONDS, Wanted::Blob)
         }
         path @ (PushedPath::Referrers(_) | PushedPath::Uploads | PushedPath::Upload(_)) => {
-            Plan::Other(Route::Pushed(PushedRequest { repository, path }))
+            Plan::Other(HandledRoute::Pushed(PushedRequest { repository, path }))
         }
     }
 }

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::oci::{no_catalog, plan_pushed, plan_virtual};
 use super::{Asked, Checksum, IndexForm, Wanted};
-use crate::api::route::Route;
+use crate::api::route::{HandledRoute, MirrorRoute, OciRoute, Route, TerraformRoute};
 use crate::http::method::Method;
 use crate::http::reply::{CachePolicy, Reply};
 use crate::limits;
@@ -25,7 +25,7 @@ pub(super) enum Plan<S> {
     /// An index has to be read.
     Read(Index),
     /// It is not a read.
-    Other(Route),
+    Other(HandledRoute),
 }
 
 /// An index, and what for.
@@ -45,75 +45,72 @@ pub(super) fn plan<S>(
 ) -> Plan<S> {
     match route {
         Route::Home => Plan::Answer(home()),
-        Route::Discovery => Plan::Answer(discovery(has_login)),
-        Route::MirrorHome => Plan::Answer(mirror_home()),
-        Route::OciCatalog => Plan::Answer(no_catalog()),
-        Route::ProviderVersions(address) => list(
+        Route::Terraform(route) => plan_terraform(route, asked, has_login),
+        Route::Mirror(route) => plan_mirror(route, asked, own),
+        Route::Oci(OciRoute::Catalog) => Plan::Answer(no_catalog()),
+        Route::Oci(OciRoute::Generated(OciRequest { repository, path })) => {
+            plan_virtual(repository.package(own), path, TagPage::parse(asked.query))
+        }
+        Route::Oci(OciRoute::Pushed(request)) => {
+            plan_pushed(request, method, TagPage::parse(asked.query))
+        }
+        Route::Health => Plan::Other(HandledRoute::Health),
+        Route::Oci(OciRoute::Base) => Plan::Other(HandledRoute::OciBase),
+        Route::Oci(OciRoute::Token) => Plan::Other(HandledRoute::OciToken),
+        Route::Bytes(route) => Plan::Other(HandledRoute::Bytes(route)),
+        Route::OAuth(route) => Plan::Other(HandledRoute::OAuth(route)),
+        Route::Admin(route) => Plan::Other(HandledRoute::Admin(route)),
+    }
+}
+
+fn plan_terraform<S>(route: TerraformRoute, asked: &Asked<'_>, has_login: bool) -> Plan<S> {
+    match route {
+        TerraformRoute::Discovery => Plan::Answer(discovery(has_login)),
+        TerraformRoute::ProviderVersions(address) => list(
             IndexKey::Versions(Package::Provider(address)),
             Wanted::Versions,
         ),
-        Route::ProviderVersion(address, version) => {
+        TerraformRoute::ProviderVersion(address, version) => {
             let wanted = Wanted::ProviderVersion(address.clone(), version.clone());
             one(Package::Provider(address), version, wanted)
         }
-        Route::ModuleVersions(address) => list(
-            IndexKey::Versions(Package::Module(address)),
-            Wanted::Versions,
-        ),
-        Route::ModuleNewest(address) => parsed_list(
-            IndexKey::Versions(Package::Module(address.clone())),
-            Wanted::NewestModule(address),
-        ),
-        Route::MirrorVersions(address) => list(
-            IndexKey::MirrorVersions(own.package(address)),
-            Wanted::Versions,
-        ),
-        Route::OriginDiscovery(hostname) => Plan::Answer(origin_discovery(asked.origin, &hostname)),
-        Route::OriginVersions(address) => parsed_list(
-            IndexKey::MirrorVersions(own.package(address)),
-            Wanted::OriginVersions,
-        ),
-        Route::MirrorPackages(address, version) => {
-            one(own.package(address), version, Wanted::MirrorPackages)
-        }
-        Route::ProviderDownload(address, version, platform) => {
+        TerraformRoute::ProviderDownload(address, version, platform) => {
             let package = Package::Provider(address);
             let wanted = Wanted::ProviderDownload(package.clone(), version.clone(), platform);
             one(package, version, wanted)
         }
-        Route::ModuleDownload(address, version) => {
+        TerraformRoute::ModuleVersions(address) => list(
+            IndexKey::Versions(Package::Module(address)),
+            Wanted::Versions,
+        ),
+        TerraformRoute::ModuleNewest(address) => parsed_list(
+            IndexKey::Versions(Package::Module(address.clone())),
+            Wanted::NewestModule(address),
+        ),
+        TerraformRoute::ModuleDownload(address, version) => {
             let wanted = Wanted::ModuleDownload(checksum_for(asked.user_agent));
             one(Package::Module(address), version, wanted)
         }
-        Route::Oci(OciRequest { repository, path }) => {
-            plan_virtual(repository.package(own), path, TagPage::parse(asked.query))
+    }
+}
+
+fn plan_mirror<S>(route: MirrorRoute, asked: &Asked<'_>, own: &OwnHosts<'_>) -> Plan<S> {
+    match route {
+        MirrorRoute::Home => Plan::Answer(mirror_home()),
+        MirrorRoute::Versions(address) => list(
+            IndexKey::MirrorVersions(own.package(address)),
+            Wanted::Versions,
+        ),
+        MirrorRoute::Packages(address, version) => {
+            one(own.package(address), version, Wanted::MirrorPackages)
         }
-        Route::Pushed(request) => plan_pushed(request, method, TagPage::parse(asked.query)),
-        other @ (Route::Health
-        | Route::Archive(..)
-        | Route::Pull(..)
-        | Route::OciBase
-        | Route::OciToken
-        | Route::Exchange
-        | Route::LoginStart
-        | Route::LoginCallback
-        | Route::LoginConsent
-        | Route::LoginToken
-        | Route::PublishProvider(..)
-        | Route::MirroredRelease(..)
-        | Route::PublishModule(..)
-        | Route::Reindex
-        | Route::Verify
-        | Route::Facts
-        | Route::StoredArchives
-        | Route::Garbage
-        | Route::SigningKeys(..)
-        | Route::SigningKey(..)
-        | Route::Standing(..)
-        | Route::Audit
-        | Route::Tokens
-        | Route::Token(..)
-        | Route::TokenRotation(..)) => Plan::Other(other),
+        MirrorRoute::OriginDiscovery(hostname) => {
+            Plan::Answer(origin_discovery(asked.origin, &hostname))
+        }
+        MirrorRoute::OriginVersions(address) => parsed_list(
+            IndexKey::MirrorVersions(own.package(address)),
+            Wanted::OriginVersions,
+        ),
     }
 }
 
@@ -212,6 +209,7 @@ fn origin_discovery<S>(origin: &str, hostname: &Hostname) -> Reply<S> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::api::route::OAuthRoute;
     use crate::auth::login::{CLIENT_ID, PORTS};
     use crate::http::reply::Body;
 
@@ -229,7 +227,10 @@ mod tests {
             login["ports"],
             serde_json::json!([PORTS.start(), PORTS.end()])
         );
-        for (name, route) in [("authz", Route::LoginStart), ("token", Route::LoginToken)] {
+        for (name, route) in [
+            ("authz", Route::OAuth(OAuthRoute::Authorize)),
+            ("token", Route::OAuth(OAuthRoute::Token)),
+        ] {
             assert_eq!(Route::parse(login[name].as_str().unwrap()), Ok(route));
         }
     }

@@ -1,6 +1,5 @@
 //! What is asked of a repository that clients push to.
 
-use crate::http::method::Method;
 use crate::http::oci_error::{OciCode, OciError};
 use crate::limits;
 use crate::model::oci::Digest;
@@ -44,19 +43,6 @@ pub enum ManifestName {
     Digest(Digest),
 }
 
-impl PushedPath {
-    /// What it is called in logs and figures.
-    pub(crate) fn name(&self) -> &'static str {
-        match self {
-            Self::Tags => "pushed_tags",
-            Self::Manifest(_) => "pushed_manifest",
-            Self::Blob(_) => "pushed_blob",
-            Self::Referrers(_) => "pushed_referrers",
-            Self::Uploads | Self::Upload(_) => "pushed_upload",
-        }
-    }
-}
-
 impl PushedRequest {
     /// Reads what follows `/v2/`.
     ///
@@ -89,23 +75,6 @@ impl PushedRequest {
             repository: RepositoryName::parse(&name.join("/"))?,
             path: path?,
         })
-    }
-
-    /// The methods that are answered here.
-    pub fn methods(&self) -> &'static [Method] {
-        match self.path {
-            PushedPath::Tags | PushedPath::Referrers(_) => &[Method::Get, Method::Head],
-            PushedPath::Manifest(_) => &[Method::Get, Method::Head, Method::Put, Method::Delete],
-            PushedPath::Blob(_) => &[Method::Get, Method::Head, Method::Delete],
-            PushedPath::Uploads => &[Method::Post],
-            PushedPath::Upload(_) => &[
-                Method::Get,
-                Method::Head,
-                Method::Patch,
-                Method::Put,
-                Method::Delete,
-            ],
-        }
     }
 }
 

@@ -1,0 +1,360 @@
+//! The table of endpoints: the properties of every route, in one place.
+//!
+//! # In scope
+//! Data: the name of a route, its paths as `docs/openapi.yaml` writes them, and for each of its methods who may use
+//! it, how the body is read and whether it is audited.
+//!
+//! # Out of scope
+//! Acting on it, which is for the read machine and the application's pipeline.
+
+use crate::api::route::{
+    AdminRoute, BytesRoute, HandledRoute, MirrorRoute, OAuthRoute, OciRoute, Route, TerraformRoute,
+};
+use crate::http::method::Method;
+use crate::http::problem::Problem;
+use crate::limits;
+use crate::oci::OciPath;
+use crate::oci::pushed::PushedPath;
+
+/// The properties of a route.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Endpoint {
+    /// Its name in logs and metrics, which contain no names of packages or people.
+    pub name: &'static str,
+    /// Its paths in `docs/openapi.yaml`.
+    pub paths: &'static [&'static str],
+    /// Its methods.
+    pub actions: &'static [Action],
+    /// The form of its errors.
+    pub errors: Errors,
+}
+
+/// The properties of one method of a route.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Action {
+    /// The method.
+    pub method: Method,
+    /// Who may use it.
+    pub access: Access,
+    /// How the body is read.
+    pub body: Body,
+    /// Whether an entry of the audit log is written for what was let through.
+    pub is_audited: bool,
+}
+
+/// Who may use an endpoint.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// Anyone, whatever credentials they send. What the request must have instead, such as a signature, is checked
+    /// by the handler.
+    Anyone,
+    /// Callers with valid credentials or none: the handler decides what they see.
+    Known,
+    /// Callers who may read what the route names. Where nothing is private, no credentials are looked at.
+    Readers,
+    /// Callers who may publish for the owner that the route names.
+    Publishers,
+    /// Administrators.
+    Admins,
+}
+
+/// How the body of a request is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Body {
+    /// Not at all.
+    Ignored,
+    /// Whole, before the handler is called. Its length must be declared, and be at most so many bytes.
+    Whole(u64),
+    /// By the handler.
+    Handler,
+}
+
+/// The form of errors.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Errors {
+    /// The one of the Terraform protocols: `{"errors":["…"]}`.
+    Json,
+    /// The one of OCI Distribution, with a challenge that names the registry.
+    Oci,
+    /// The one of OAuth (RFC 6749, section 5.2).
+    OAuth,
+}
+
+use Access::{Admins, Anyone, Known, Publishers, Readers};
+
+/// Defines the endpoints as constants, and the list of them all.
+macro_rules! endpoints {
+    ($($id:ident $errors:ident $name:literal $paths:tt $actions:tt)+) => {
+        $(const $id: Endpoint = Endpoint {
+            name: $name,
+            paths: &$paths,
+            actions: &$actions,
+            errors: Errors::$errors,
+        };)+
+
+        /// Every endpoint.
+        pub const ENDPOINTS: &[&Endpoint] = &[$(&$id),+];
+    };
+}
+
+endpoints! {
+    HOME               Json  "home"               ["/"]                                                               [get(Anyone), head(Anyone)]
+    HEALTH             Json  "health"             ["/healthz"]                                                        [get(Anyone), head(Anyone)]
+
+    DISCOVERY          Json  "discovery"          ["/.well-known/terraform.json"]                                     [get(Anyone), head(Anyone)]
+    PROVIDER_VERSIONS  Json  "provider_versions"  ["/v1/providers/{namespace}/{type}/versions"]                       [get(Readers), head(Readers)]
+    PROVIDER_VERSION   Json  "provider_version"   ["/v1/providers/{namespace}/{type}/{version}"]                      [get(Readers), head(Readers)]
+    PROVIDER_DOWNLOAD  Json  "provider_download"  ["/v1/providers/{namespace}/{type}/{version}/download/{os}/{arch}"] [get(Readers), head(Readers)]
+    MODULE_VERSIONS    Json  "module_versions"    ["/v1/modules/{namespace}/{name}/{system}/versions"]                [get(Readers), head(Readers)]
+    MODULE_DOWNLOAD    Json  "module_download"    ["/v1/modules/{namespace}/{name}/{system}/{version}/download"]      [get(Readers), head(Readers)]
+    MODULE_NEWEST      Json  "module_newest"      ["/v1/modules/{namespace}/{name}/{system}/download"]                [get(Readers), head(Readers)]
+
+    MIRROR_HOME        Json  "mirror_home"        ["/mirror/"]                                                        [get(Anyone), head(Anyone)]
+    MIRROR_VERSIONS    Json  "mirror_versions"    ["/mirror/{hostname}/{namespace}/{type}/index.json"]                [get(Readers), head(Readers)]
+    MIRROR_PACKAGES    Json  "mirror_packages"    ["/mirror/{hostname}/{namespace}/{type}/{version}.json"]            [get(Readers), head(Readers)]
+    ORIGIN_DISCOVERY   Json  "origin_discovery"   ["/origins/{hostname}/.well-known/terraform.json"]                  [get(Anyone), head(Anyone)]
+    ORIGIN_VERSIONS    Json  "origin_versions"    ["/origins/{hostname}/v1/providers/{namespace}/{type}/versions"]    [get(Readers), head(Readers)]
+
+    OCI_BASE           Oci   "oci_base"           ["/v2/"]                                                            [get(Known), head(Known)]
+    OCI_TOKEN          Oci   "oci_token"          ["/v2/token"]                                                       [get(Known), head(Known)]
+    OCI_CATALOG        Oci   "oci_catalog"        ["/v2/_catalog"]                                                    [get(Anyone), head(Anyone)]
+    OCI_TAGS           Oci   "oci_tags"           ["/v2/{repository}/tags/list"]                                      [get(Readers), head(Readers)]
+    OCI_MANIFEST       Oci   "oci_manifest"       ["/v2/{repository}/manifests/{reference}"]                          [get(Readers), head(Readers)]
+    OCI_BLOB           Oci   "oci_blob"           ["/v2/{repository}/blobs/{digest}"]                                 [get(Readers), head(Readers)]
+    OCI_REFERRERS      Oci   "oci_referrers"      ["/v2/{repository}/referrers/{digest}"]                             [get(Readers), head(Readers)]
+    PUSHED_TAGS        Oci   "pushed_tags"        ["/v2/{repository}/tags/list"]                                      [get(Readers), head(Readers)]
+    PUSHED_MANIFEST    Oci   "pushed_manifest"    ["/v2/{repository}/manifests/{reference}"]                          [get(Readers), head(Readers), push(Method::Put).audited(), push(Method::Delete).audited()]
+    PUSHED_BLOB        Oci   "pushed_blob"        ["/v2/{repository}/blobs/{digest}"]                                 [get(Readers), head(Readers), push(Method::Delete).audited()]
+    PUSHED_REFERRERS   Oci   "pushed_referrers"   ["/v2/{repository}/referrers/{digest}"]                             [get(Readers), head(Readers)]
+    PUSHED_UPLOADS     Oci   "pushed_upload"      ["/v2/{repository}/blobs/uploads/"]                                 [push(Method::Post)]
+    PUSHED_UPLOAD      Oci   "pushed_upload"      ["/v2/{repository}/blobs/uploads/{id}"]                             [push(Method::Get), push(Method::Head), push(Method::Patch), push(Method::Put), push(Method::Delete)]
+
+    ARCHIVE            Json  "archive"            ["/archives/{expires}/{hmac}/{sha256}.{extension}"]                 [get(Anyone), head(Anyone), handled(Method::Put, Anyone)]
+    // No HEAD: a length that is not known yet must not be told wrong (clients.md 2.2.8).
+    PULL               Json  "pull"               ["/pull/{expires}/{hmac}/{hostname}/{namespace}/{type}/{version}/{os}_{arch}.zip"] [get(Anyone)]
+
+    // No HEAD: each visit is one sign-in.
+    LOGIN_START        OAuth "login_start"        ["/oauth/authorize"]                                                [get(Anyone)]
+    LOGIN_CALLBACK     OAuth "login_callback"     ["/oauth/callback"]                                                 [get(Anyone)]
+    LOGIN_CONSENT      OAuth "login_consent"      ["/oauth/consent"]                                                  [handled(Method::Post, Anyone)]
+    LOGIN_TOKEN        OAuth "login_token"        ["/oauth/token"]                                                    [handled(Method::Post, Anyone).audited()]
+    EXCHANGE           OAuth "exchange"           ["/oauth/exchange"]                                                 [handled(Method::Post, Anyone)]
+
+    PUBLISH_PROVIDER   Json  "publish_provider"   ["/admin/v1/providers/{namespace}/{type}/{version}"]                [change(Method::Put, Publishers)]
+    PUBLISH_MODULE     Json  "publish_module"     ["/admin/v1/modules/{namespace}/{name}/{system}/{version}"]         [change(Method::Put, Publishers)]
+    MIRRORED_RELEASE   Json  "mirrored_release"   ["/admin/v1/mirror/{hostname}/{namespace}/{type}/{version}"]        [get(Publishers), change(Method::Put, Publishers)]
+    STATUS             Json  "standing"           ["/admin/v1/providers/{namespace}/{type}/standing", "/admin/v1/modules/{namespace}/{name}/{system}/standing", "/admin/v1/mirror/{hostname}/{namespace}/{type}/standing"] [get(Publishers), change(Method::Put, Publishers)]
+    VERSION_STATUS     Json  "standing"           ["/admin/v1/providers/{namespace}/{type}/{version}/standing", "/admin/v1/modules/{namespace}/{name}/{system}/{version}/standing", "/admin/v1/mirror/{hostname}/{namespace}/{type}/{version}/standing"] [change(Method::Put, Publishers)]
+    SIGNING_KEYS       Json  "signing_keys"       ["/admin/v1/namespaces/{namespace}/keys"]                           [get(Publishers), change(Method::Put, Admins)]
+    SIGNING_KEY        Json  "signing_key"        ["/admin/v1/namespaces/{namespace}/keys/{key_id}"]                  [deletion(), change(Method::Put, Admins)]
+    AUDIT              Json  "audit"              ["/admin/v1/audit"]                                                 [get(Admins)]
+    TOKENS             Json  "tokens"             ["/admin/v1/tokens"]                                                [get(Admins), change(Method::Post, Admins)]
+    TOKEN              Json  "token"              ["/admin/v1/tokens/{id}"]                                           [deletion()]
+    TOKEN_ROTATION     Json  "token_rotation"     ["/admin/v1/tokens/{id}/rotation"]                                  [change(Method::Post, Admins)]
+    REINDEX            Json  "reindex"            ["/admin/v1/reindex"]                                               [change(Method::Post, Admins)]
+    VERIFY             Json  "verify"             ["/admin/v1/verify"]                                                [question()]
+    FACTS              Json  "facts"              ["/admin/v1/facts"]                                                 [get(Admins), copy()]
+    // A question how to send a copy sends none.
+    STORED_ARCHIVES    Json  "stored_archives"    ["/admin/v1/archives"]                                              [get(Admins), question()]
+    GARBAGE            Json  "garbage"            ["/admin/v1/garbage"]                                               [change(Method::Post, Admins)]
+}
+
+const fn action(method: Method, access: Access, body: Body) -> Action {
+    Action {
+        method,
+        access,
+        body,
+        is_audited: false,
+    }
+}
+
+const fn get(access: Access) -> Action {
+    action(Method::Get, access, Body::Ignored)
+}
+
+const fn head(access: Access) -> Action {
+    action(Method::Head, access, Body::Ignored)
+}
+
+/// A body that the handler reads, perhaps as a stream.
+const fn handled(method: Method, access: Access) -> Action {
+    action(method, access, Body::Handler)
+}
+
+/// Everything that OCI clients send for a repository, besides indexed reads.
+const fn push(method: Method) -> Action {
+    handled(method, Publishers)
+}
+
+/// A change by a JSON document.
+const fn change(method: Method, access: Access) -> Action {
+    action(method, access, Body::Whole(limits::ADMIN_BODY_BYTES)).audited()
+}
+
+const fn deletion() -> Action {
+    action(Method::Delete, Admins, Body::Ignored).audited()
+}
+
+/// A POST that changes nothing.
+const fn question() -> Action {
+    action(Method::Post, Admins, Body::Whole(limits::ADMIN_BODY_BYTES))
+}
+
+/// A part of a copy of another registry.
+const fn copy() -> Action {
+    action(Method::Put, Admins, Body::Whole(limits::RESTORE_BODY_BYTES)).audited()
+}
+
+impl Action {
+    const fn audited(self) -> Self {
+        Self {
+            is_audited: true,
+            ..self
+        }
+    }
+}
+
+impl Endpoint {
+    /// The action of a method; `None` if the endpoint does not have it.
+    pub fn action(&self, method: Method) -> Option<&'static Action> {
+        self.actions.iter().find(|action| action.method == method)
+    }
+
+    /// The action of a request's method.
+    ///
+    /// # Errors
+    /// [`Problem::MethodNotAllowed`] with the methods that the endpoint has.
+    pub fn requested(&self, method: &str) -> Result<&'static Action, Problem> {
+        Method::parse(method)
+            .and_then(|method| self.action(method))
+            .ok_or_else(|| Problem::MethodNotAllowed(self.methods()))
+    }
+
+    /// All its methods.
+    pub fn methods(&self) -> Vec<Method> {
+        self.actions.iter().map(|action| action.method).collect()
+    }
+}
+
+impl Route {
+    /// The properties of this route.
+    pub fn endpoint(&self) -> &'static Endpoint {
+        match self {
+            Self::Home => &HOME,
+            Self::Health => &HEALTH,
+            Self::Terraform(route) => match route {
+                TerraformRoute::Discovery => &DISCOVERY,
+                TerraformRoute::ProviderVersions(..) => &PROVIDER_VERSIONS,
+                TerraformRoute::ProviderVersion(..) => &PROVIDER_VERSION,
+                TerraformRoute::ProviderDownload(..) => &PROVIDER_DOWNLOAD,
+                TerraformRoute::ModuleVersions(..) => &MODULE_VERSIONS,
+                TerraformRoute::ModuleDownload(..) => &MODULE_DOWNLOAD,
+                TerraformRoute::ModuleNewest(..) => &MODULE_NEWEST,
+            },
+            Self::Mirror(route) => match route {
+                MirrorRoute::Home => &MIRROR_HOME,
+                MirrorRoute::Versions(..) => &MIRROR_VERSIONS,
+                MirrorRoute::Packages(..) => &MIRROR_PACKAGES,
+                MirrorRoute::OriginDiscovery(..) => &ORIGIN_DISCOVERY,
+                MirrorRoute::OriginVersions(..) => &ORIGIN_VERSIONS,
+            },
+            Self::Oci(route) => match route {
+                OciRoute::Base => &OCI_BASE,
+                OciRoute::Token => &OCI_TOKEN,
+                OciRoute::Catalog => &OCI_CATALOG,
+                OciRoute::Generated(request) => match request.path {
+                    OciPath::Tags => &OCI_TAGS,
+                    OciPath::Manifest(_) => &OCI_MANIFEST,
+                    OciPath::Blob(_) => &OCI_BLOB,
+                    OciPath::Referrers(_) => &OCI_REFERRERS,
+                },
+                OciRoute::Pushed(request) => pushed(&request.path),
+            },
+            Self::Bytes(route) => bytes(route),
+            Self::OAuth(route) => oauth(*route),
+            Self::Admin(route) => admin(route),
+        }
+    }
+}
+
+impl HandledRoute {
+    /// The properties of this route.
+    pub fn endpoint(&self) -> &'static Endpoint {
+        match self {
+            Self::Health => &HEALTH,
+            Self::OciBase => &OCI_BASE,
+            Self::OciToken => &OCI_TOKEN,
+            Self::Pushed(request) => pushed(&request.path),
+            Self::Bytes(route) => bytes(route),
+            Self::OAuth(route) => oauth(*route),
+            Self::Admin(route) => admin(route),
+        }
+    }
+}
+
+fn pushed(path: &PushedPath) -> &'static Endpoint {
+    match path {
+        PushedPath::Tags => &PUSHED_TAGS,
+        PushedPath::Manifest(_) => &PUSHED_MANIFEST,
+        PushedPath::Blob(_) => &PUSHED_BLOB,
+        PushedPath::Referrers(_) => &PUSHED_REFERRERS,
+        PushedPath::Uploads => &PUSHED_UPLOADS,
+        PushedPath::Upload(_) => &PUSHED_UPLOAD,
+    }
+}
+
+fn bytes(route: &BytesRoute) -> &'static Endpoint {
+    match route {
+        BytesRoute::Archive(_) => &ARCHIVE,
+        BytesRoute::Pull(_) => &PULL,
+    }
+}
+
+fn oauth(route: OAuthRoute) -> &'static Endpoint {
+    match route {
+        OAuthRoute::Exchange => &EXCHANGE,
+        OAuthRoute::Authorize => &LOGIN_START,
+        OAuthRoute::Callback => &LOGIN_CALLBACK,
+        OAuthRoute::Consent => &LOGIN_CONSENT,
+        OAuthRoute::Token => &LOGIN_TOKEN,
+    }
+}
+
+fn admin(route: &AdminRoute) -> &'static Endpoint {
+    match route {
+        AdminRoute::PublishProvider(..) => &PUBLISH_PROVIDER,
+        AdminRoute::PublishModule(..) => &PUBLISH_MODULE,
+        AdminRoute::MirroredRelease(..) => &MIRRORED_RELEASE,
+        AdminRoute::Status(_, None) => &STATUS,
+        AdminRoute::Status(_, Some(_)) => &VERSION_STATUS,
+        AdminRoute::SigningKeys(_) => &SIGNING_KEYS,
+        AdminRoute::SigningKey(..) => &SIGNING_KEY,
+        AdminRoute::Audit => &AUDIT,
+        AdminRoute::Tokens => &TOKENS,
+        AdminRoute::Token(_) => &TOKEN,
+        AdminRoute::TokenRotation(_) => &TOKEN_ROTATION,
+        AdminRoute::Reindex => &REINDEX,
+        AdminRoute::Verify => &VERIFY,
+        AdminRoute::Facts => &FACTS,
+        AdminRoute::StoredArchives => &STORED_ARCHIVES,
+        AdminRoute::Garbage => &GARBAGE,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn changes_by_anyone_are_left_to_handlers_that_check_the_request_itself() {
+        for endpoint in ENDPOINTS {
+            for action in endpoint.actions {
+                let reads = matches!(action.method, Method::Get | Method::Head);
+                if !reads && matches!(action.access, Anyone | Known | Readers) {
+                    assert_eq!(action.body, Body::Handler, "{}", endpoint.name);
+                }
+                assert!(!(reads && action.is_audited), "{}", endpoint.name);
+            }
+        }
+    }
+}

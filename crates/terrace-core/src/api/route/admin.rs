@@ -1,0 +1,129 @@
+//! Routes of the admin API.
+
+use super::{mirrored, module, provider};
+use crate::http::problem::Problem;
+use crate::model::address::{MirroredAddress, ModuleAddress, ProviderAddress};
+use crate::model::name::Namespace;
+use crate::model::package::Package;
+use crate::model::token_id::TokenId;
+use crate::model::version::Version;
+use terrace_openpgp::KeyId;
+
+/// A route of the admin API.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AdminRoute {
+    /// `/admin/v1/providers/{namespace}/{type}/{version}`
+    PublishProvider(ProviderAddress, Version),
+    /// `/admin/v1/modules/{namespace}/{name}/{system}/{version}`
+    PublishModule(ModuleAddress, Version),
+    /// `/admin/v1/mirror/{hostname}/{namespace}/{type}/{version}`
+    MirroredRelease(MirroredAddress, Version),
+    /// `/admin/v1/{kind}/{address}/standing`, of a version `/admin/v1/{kind}/{address}/{version}/standing`,
+    /// where the kind is `providers`, `modules` or `mirror`.
+    Status(Package, Option<Version>),
+    /// `/admin/v1/audit`
+    Audit,
+    /// `/admin/v1/tokens`
+    Tokens,
+    /// `/admin/v1/tokens/{id}`
+    Token(TokenId),
+    /// `/admin/v1/tokens/{id}/rotation`
+    TokenRotation(TokenId),
+    /// `/admin/v1/reindex`
+    Reindex,
+    /// `/admin/v1/verify`
+    Verify,
+    /// `/admin/v1/facts`
+    Facts,
+    /// `/admin/v1/archives`
+    StoredArchives,
+    /// `/admin/v1/garbage`
+    Garbage,
+    /// `/admin/v1/namespaces/{namespace}/keys`
+    SigningKeys(Namespace),
+    /// `/admin/v1/namespaces/{namespace}/keys/{key_id}`
+    SigningKey(Namespace, KeyId),
+}
+
+impl AdminRoute {
+    /// Reads the segments after `/admin/`; `None` if they have the shape of no route.
+    pub(super) fn parse(segments: &[&str]) -> Result<Option<Self>, Problem> {
+        Ok(Some(match segments {
+            [
+                "v1",
+                kind @ ("providers" | "modules" | "mirror"),
+                address @ ..,
+                "standing",
+            ] => return Self::parse_status(kind, address),
+            ["v1", "providers", namespace, provider_type, version] => Self::PublishProvider(
+                provider(namespace, provider_type).map_err(bad)?,
+                version.parse().map_err(bad)?,
+            ),
+            ["v1", "mirror", hostname, namespace, provider_type, version] => Self::MirroredRelease(
+                mirrored(hostname, namespace, provider_type).map_err(bad)?,
+                version.parse().map_err(bad)?,
+            ),
+            ["v1", "modules", namespace, name, system, version] => Self::PublishModule(
+                module(namespace, name, system).map_err(bad)?,
+                version.parse().map_err(bad)?,
+            ),
+            ["v1", "audit"] => Self::Audit,
+            ["v1", "reindex"] => Self::Reindex,
+            ["v1", "verify"] => Self::Verify,
+            ["v1", "facts"] => Self::Facts,
+            ["v1", "archives"] => Self::StoredArchives,
+            ["v1", "garbage"] => Self::Garbage,
+            ["v1", "tokens"] => Self::Tokens,
+            ["v1", "tokens", id] => Self::Token(token_id(id)?),
+            ["v1", "tokens", id, "rotation"] => Self::TokenRotation(token_id(id)?),
+            ["v1", "namespaces", namespace, "keys"] => {
+                Self::SigningKeys(namespace.parse().map_err(bad)?)
+            }
+            ["v1", "namespaces", namespace, "keys", key_id] => Self::SigningKey(
+                namespace.parse().map_err(bad)?,
+                key_id.parse().map_err(bad)?,
+            ),
+            _ => return Ok(None),
+        }))
+    }
+
+    /// Reads the segments between the kind and `standing`.
+    fn parse_status(kind: &str, address: &[&str]) -> Result<Option<Self>, Problem> {
+        let (package, version) = match (kind, address) {
+            ("providers", [namespace, provider_type, version @ ..]) => {
+                let address = provider(namespace, provider_type).map_err(bad)?;
+                (Package::Provider(address), version)
+            }
+            ("modules", [namespace, name, system, version @ ..]) => {
+                let address = module(namespace, name, system).map_err(bad)?;
+                (Package::Module(address), version)
+            }
+            ("mirror", [hostname, namespace, provider_type, version @ ..]) => {
+                let address = mirrored(hostname, namespace, provider_type).map_err(bad)?;
+                (Package::Mirrored(address), version)
+            }
+            _ => return Ok(None),
+        };
+        match version {
+            [] => Ok(Some(Self::Status(package, None))),
+            [version] => {
+                let version = version.parse().map_err(bad)?;
+                Ok(Some(Self::Status(package, Some(version))))
+            }
+            _ => Ok(None),
+        }
+    }
+}
+
+/// The error of names that cannot exist: whoever publishes has to know why.
+fn bad(error: impl ToString) -> Problem {
+    Problem::BadRequest(error.to_string())
+}
+
+/// Reads the ID of a token. The error leaves the text out, because it may be a token that was given by mistake.
+fn token_id(text: &str) -> Result<TokenId, Problem> {
+    let rule = "the path has no token ID after /tokens/: an ID is the 16 lower-case hexadecimal digits between \
+                \"terrace_\" and the first dot of a token";
+    text.parse()
+        .map_err(|()| Problem::BadRequest(rule.to_owned()))
+}

@@ -1,0 +1,34 @@
+//! Routes of stored bytes, by URLs that the Worker has signed.
+
+use crate::storage::signed_path::{PullPath, SignedPath};
+
+/// A route of stored bytes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum BytesRoute {
+    /// `/archives/{expires}/{hmac}/{sha256}.{extension}`
+    Archive(SignedPath),
+    /// `/pull/{expires}/{hmac}/{hostname}/{namespace}/{type}/{version}/{os}_{arch}.zip`
+    Pull(PullPath),
+}
+
+impl BytesRoute {
+    /// Reads the segments after `/archives/`.
+    pub(super) fn parse_archive(segments: &[&str]) -> Option<Self> {
+        match segments {
+            [expires, mac, file_name] => {
+                SignedPath::parse(expires, mac, file_name).map(Self::Archive)
+            }
+            _ => None,
+        }
+    }
+
+    /// Reads the segments after `/pull/`.
+    pub(super) fn parse_pull(segments: &[&str]) -> Option<Self> {
+        match segments {
+            [expires, mac, package @ ..] => {
+                PullPath::parse(expires, mac, package.try_into().ok()?).map(Self::Pull)
+            }
+            _ => None,
+        }
+    }
+}

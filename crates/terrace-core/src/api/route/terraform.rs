@@ -1,0 +1,66 @@
+//! Routes of the provider registry and the module registry.
+
+use super::{missing, module, provider};
+use crate::http::problem::Problem;
+use crate::model::address::{ModuleAddress, ProviderAddress};
+use crate::model::platform::Platform;
+use crate::model::version::Version;
+
+/// A route of service discovery, of the provider registry or of the module registry.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TerraformRoute {
+    /// `/.well-known/terraform.json`
+    Discovery,
+    /// `/v1/providers/{namespace}/{type}/versions`
+    ProviderVersions(ProviderAddress),
+    /// `/v1/providers/{namespace}/{type}/{version}`
+    ProviderVersion(ProviderAddress, Version),
+    /// `/v1/providers/{namespace}/{type}/{version}/download/{os}/{arch}`
+    ProviderDownload(ProviderAddress, Version, Platform),
+    /// `/v1/modules/{namespace}/{name}/{system}/versions`
+    ModuleVersions(ModuleAddress),
+    /// `/v1/modules/{namespace}/{name}/{system}/{version}/download`
+    ModuleDownload(ModuleAddress, Version),
+    /// `/v1/modules/{namespace}/{name}/{system}/download`: of the newest version.
+    ModuleNewest(ModuleAddress),
+}
+
+impl TerraformRoute {
+    /// Reads the segments after `/v1/`; `None` if they have the shape of no route.
+    pub(super) fn parse(segments: &[&str]) -> Result<Option<Self>, Problem> {
+        Ok(Some(match segments {
+            ["providers", namespace, provider_type, "versions"] => {
+                Self::ProviderVersions(provider(namespace, provider_type).map_err(missing)?)
+            }
+            [
+                "providers",
+                namespace,
+                provider_type,
+                version,
+                "download",
+                os,
+                arch,
+            ] => Self::ProviderDownload(
+                provider(namespace, provider_type).map_err(missing)?,
+                Version::parse_request(version).map_err(missing)?,
+                Platform::new(os, arch).map_err(missing)?,
+            ),
+            ["modules", namespace, name, system, "versions"] => {
+                Self::ModuleVersions(module(namespace, name, system).map_err(missing)?)
+            }
+            ["modules", namespace, name, system, version, "download"] => Self::ModuleDownload(
+                module(namespace, name, system).map_err(missing)?,
+                Version::parse_request(version).map_err(missing)?,
+            ),
+            // Those of update tools and scanners, after those of clients.
+            ["providers", namespace, provider_type, version] => Self::ProviderVersion(
+                provider(namespace, provider_type).map_err(missing)?,
+                Version::parse_request(version).map_err(missing)?,
+            ),
+            ["modules", namespace, name, system, "download"] => {
+                Self::ModuleNewest(module(namespace, name, system).map_err(missing)?)
+            }
+            _ => return Ok(None),
+        }))
+    }
+}
