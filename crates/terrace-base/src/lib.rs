@@ -1,7 +1,7 @@
 //! Small types that all crates of Terrace share.
 //!
 //! # In scope
-//! Digests, MACs, secrets, moments, percent-encoding, and the one printer of text from outside.
+//! Digests, MACs, secrets, moments, percent-encoding, URLs, and the one printer of text from outside.
 //!
 //! # Out of scope
 //! Everything that belongs to one protocol, and all IO: time, keys and bytes are arguments.
@@ -15,6 +15,7 @@ pub mod spelling;
 mod text_serde;
 pub mod time;
 pub mod untrusted;
+pub mod url;
 
 #[doc(hidden)]
 pub use serde;

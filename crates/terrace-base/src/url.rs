@@ -1,0 +1,495 @@
+//! Absolute URLs, in the one spelling that all URL parsers read alike.
+//!
+//! # In scope
+//! `http(s)://host[:port][/path][?query]`, of ASCII alone. The `url` crate accepts everything that is accepted here,
+//! with the same host, port, path and query; its tables of Unicode are why it is no dependency of the Worker. Whether
+//! the Punycode of a label that begins with `xn--` decodes is not checked.
+//!
+//! # Out of scope
+//! Relative references, other schemes, user names and passwords, fragments. Which hosts may be asked is for the caller
+//! to decide.
+
+// The addresses alone: no pure crate has sockets.
+use core::net::{Ipv4Addr, Ipv6Addr};
+use std::fmt;
+use std::str::FromStr;
+
+/// The longest URL that is accepted: every browser and server takes as many bytes.
+pub const MAX_BYTES: usize = 2_000;
+
+/// The scheme of a [`Url`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scheme {
+    /// Without TLS.
+    Http,
+    /// With TLS.
+    Https,
+}
+
+/// An absolute URL, as it was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Url {
+    text: String,
+    scheme: Scheme,
+    /// The place after the host.
+    host_end: usize,
+    port: Option<u16>,
+    /// The place after the host and the port.
+    authority_end: usize,
+}
+
+/// A [`Url`] whose scheme is https.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HttpsUrl(Url);
+
+/// The reason why a text is not accepted as a URL. It does not repeat the text, which may hold a password.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum UrlError {
+    /// The text is longer than the limit.
+    #[error("it is {0} bytes long, at most {max} are allowed", max = MAX_BYTES)]
+    TooLong(usize),
+    /// The scheme is missing, or is not the one that is named.
+    #[error("it must start with {0}")]
+    Scheme(&'static str),
+    /// The host or the port is missing or cannot exist, or there are credentials before the host.
+    #[error("what follows :// must be a host, with a port if need be and nothing else")]
+    Host,
+    /// The path or the query has a fragment after it, or has characters or segments that URL parsers change.
+    #[error(
+        "its path and its query may not hold spaces, quotes, backslashes, \"..\", a fragment, or what is not ASCII"
+    )]
+    Path,
+}
+
+impl Scheme {
+    /// The scheme without its `:`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Http => "http",
+            Self::Https => "https",
+        }
+    }
+
+    /// The port of a URL that names none.
+    pub fn default_port(self) -> u16 {
+        match self {
+            Self::Http => 80,
+            Self::Https => 443,
+        }
+    }
+
+    fn prefix(self) -> &'static str {
+        match self {
+            Self::Http => "http://",
+            Self::Https => "https://",
+        }
+    }
+
+    fn of(text: &str) -> Option<Self> {
+        let mut all = [Self::Https, Self::Http].into_iter();
+        all.find(|scheme| text.starts_with(scheme.prefix()))
+    }
+}
+
+impl Url {
+    /// The URL, as it was written.
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// The scheme.
+    pub fn scheme(&self) -> Scheme {
+        self.scheme
+    }
+
+    /// The host, as it was written; an IPv6 address is in brackets.
+    pub fn host(&self) -> &str {
+        let start = self.scheme.prefix().len();
+        self.text.get(start..self.host_end).unwrap_or_default()
+    }
+
+    /// The port, if the URL names one.
+    pub fn port(&self) -> Option<u16> {
+        self.port
+    }
+
+    /// The port, which is that of the scheme if the URL names none.
+    pub fn port_or_default(&self) -> u16 {
+        self.port.unwrap_or(self.scheme.default_port())
+    }
+
+    /// The host and the port, as in a `Host` header: in lower case, and without the port of the scheme.
+    pub fn host_header(&self) -> String {
+        let host = self.host().to_ascii_lowercase();
+        match self.port.filter(|port| *port != self.scheme.default_port()) {
+            Some(port) => format!("{host}:{port}"),
+            None => host,
+        }
+    }
+
+    /// The path, as it was written; it may be empty.
+    pub fn path(&self) -> &str {
+        let (path, _) = self.path_and_query();
+        path
+    }
+
+    /// The query without its `?`, if there is one.
+    pub fn query(&self) -> Option<&str> {
+        let (_, query) = self.path_and_query();
+        query
+    }
+
+    fn path_and_query(&self) -> (&str, Option<&str>) {
+        let rest = self.text.get(self.authority_end..).unwrap_or_default();
+        split_query(rest)
+    }
+}
+
+impl FromStr for Url {
+    type Err = UrlError;
+
+    fn from_str(text: &str) -> Result<Self, UrlError> {
+        if text.len() > MAX_BYTES {
+            return Err(UrlError::TooLong(text.len()));
+        }
+        let scheme = Scheme::of(text).ok_or(UrlError::Scheme("https:// or http://"))?;
+        let start = scheme.prefix().len();
+        let rest = text.get(start..).unwrap_or_default();
+        let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+        let (authority, rest) = rest.split_at_checked(end).ok_or(UrlError::Host)?;
+        let (host, port) = split_port(authority);
+        let port = port.map(|port| read_port(port).ok_or(UrlError::Host));
+        let port = port.transpose()?;
+        if !is_host(host) {
+            return Err(UrlError::Host);
+        }
+        if !is_plain(rest) {
+            return Err(UrlError::Path);
+        }
+        Ok(Self {
+            text: text.to_owned(),
+            scheme,
+            host_end: start + host.len(),
+            port,
+            authority_end: start + end,
+        })
+    }
+}
+
+impl fmt::Display for Url {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl HttpsUrl {
+    /// The URL, as it was written.
+    pub fn as_str(&self) -> &str {
+        self.0.as_str()
+    }
+
+    /// The URL with its parts.
+    pub fn as_url(&self) -> &Url {
+        &self.0
+    }
+}
+
+impl FromStr for HttpsUrl {
+    type Err = UrlError;
+
+    fn from_str(text: &str) -> Result<Self, UrlError> {
+        const SCHEME: UrlError = UrlError::Scheme("https://");
+        match text.parse::<Url>() {
+            Ok(url) if url.scheme == Scheme::Https => Ok(Self(url)),
+            Ok(_) | Err(UrlError::Scheme(_)) => Err(SCHEME),
+            Err(UrlError::Host | UrlError::Path) if Scheme::of(text) == Some(Scheme::Http) => {
+                Err(SCHEME)
+            }
+            Err(other) => Err(other),
+        }
+    }
+}
+
+impl fmt::Display for HttpsUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// Returns `host[:port]` of an origin such as `https://host[:port]`, whoever has made it.
+pub fn authority(origin: &str) -> &str {
+    origin.split_once("://").map_or(origin, |(_, rest)| rest)
+}
+
+/// Splits `host[:port]`. The colons within the brackets of an IPv6 address are none of a port.
+pub fn split_port(authority: &str) -> (&str, Option<&str>) {
+    let bracket = authority.rfind(']').unwrap_or_default();
+    match authority.rsplit_once(':') {
+        Some((host, port)) if host.len() > bracket => (host, Some(port)),
+        _ => (authority, None),
+    }
+}
+
+/// Whether a host with this last label is taken for an IPv4 address (WHATWG URL, "ends in a number").
+pub fn is_number(label: &str) -> bool {
+    let digits = !label.is_empty() && label.bytes().all(|byte| byte.is_ascii_digit());
+    let hexadecimal = label
+        .strip_prefix("0x")
+        .or_else(|| label.strip_prefix("0X"));
+    digits || hexadecimal.is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_hexdigit()))
+}
+
+fn read_port(port: &str) -> Option<u16> {
+    // The standard library also reads a sign.
+    let is_number = port.bytes().all(|byte| byte.is_ascii_digit());
+    port.parse().ok().filter(|port| is_number && *port > 0)
+}
+
+/// Whether a host is a name of ASCII labels, which may end in a dot, an IPv4 address of four decimal numbers, or an
+/// IPv6 address in brackets.
+fn is_host(host: &str) -> bool {
+    if let Some(rest) = host.strip_prefix('[') {
+        let address = rest.strip_suffix(']');
+        return address.is_some_and(|address| address.parse::<Ipv6Addr>().is_ok());
+    }
+    let name = host.strip_suffix('.').unwrap_or(host);
+    let last = name.rsplit('.').next().unwrap_or_default();
+    if is_number(last) {
+        return host.parse::<Ipv4Addr>().is_ok();
+    }
+    let is_label = |label: &str| {
+        let is_plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_');
+        !label.is_empty() && label.bytes().all(is_plain)
+    };
+    name.split('.').all(is_label)
+}
+
+/// Whether URL parsers leave a path and a query as they are.
+fn is_plain(rest: &str) -> bool {
+    let is_plain = |b: u8| b.is_ascii_graphic() && !b"\"#<>\\^`{|}".contains(&b);
+    let is_dots = |segment: &str| {
+        let dots = segment.to_ascii_lowercase().replace("%2e", ".");
+        dots == "." || dots == ".."
+    };
+    let (path, query) = split_query(rest);
+    rest.bytes().all(is_plain)
+        && !path.split('/').any(is_dots)
+        && !query.is_some_and(|query| query.contains('\''))
+}
+
+fn split_query(rest: &str) -> (&str, Option<&str>) {
+    match rest.split_once('?') {
+        Some((path, query)) => (path, Some(query)),
+        None => (rest, None),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn parse(text: &str) -> Result<Url, UrlError> {
+        text.parse()
+    }
+
+    #[test]
+    fn a_url_has_its_parts_as_they_were_written() {
+        for (text, host, port, path, query) in [
+            ("https://a.example", "a.example", None, "", None),
+            ("http://A.example./", "A.example.", None, "/", None),
+            (
+                "https://localhost:8443?a",
+                "localhost",
+                Some(8443),
+                "",
+                Some("a"),
+            ),
+            ("https://127.0.0.1:1/x", "127.0.0.1", Some(1), "/x", None),
+            (
+                "https://[2001:DB8::1]:443/x?y=../z?",
+                "[2001:DB8::1]",
+                Some(443),
+                "/x",
+                Some("y=../z?"),
+            ),
+            ("https://[::1]", "[::1]", None, "", None),
+            (
+                "https://a_b.xn--nser-0ra.example/%2F",
+                "a_b.xn--nser-0ra.example",
+                None,
+                "/%2F",
+                None,
+            ),
+        ] {
+            let url = parse(text).unwrap();
+            assert_eq!(url.as_str(), text);
+            assert_eq!((url.host(), url.port()), (host, port), "{text}");
+            assert_eq!((url.path(), url.query()), (path, query), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_host_header_has_no_port_of_the_scheme() {
+        for (text, header) in [
+            ("https://A.example:443/", "a.example"),
+            ("http://a.example:80", "a.example"),
+            ("https://a.example:80", "a.example:80"),
+            ("http://[::A]:443", "[::a]:443"),
+        ] {
+            assert_eq!(parse(text).unwrap().host_header(), header);
+        }
+    }
+
+    #[test]
+    fn other_texts_are_rejected_with_the_rule() {
+        const SCHEME: UrlError = UrlError::Scheme("https:// or http://");
+        for (text, error) in [
+            ("", SCHEME),
+            ("a.example", SCHEME),
+            ("//a.example", SCHEME),
+            ("ftp://a.example", SCHEME),
+            ("HTTPS://a.example", SCHEME),
+            (" https://a.example", SCHEME),
+            ("https://", UrlError::Host),
+            ("https:///path", UrlError::Host),
+            ("https://:443", UrlError::Host),
+            ("https://]:[", UrlError::Host),
+            ("https://[]", UrlError::Host),
+            ("https://[::1", UrlError::Host),
+            ("https://[::1]x", UrlError::Host),
+            ("https://[fe80::1%25eth0]", UrlError::Host),
+            ("https://[a.example]", UrlError::Host),
+            ("https://2001:db8::1", UrlError::Host),
+            ("https://user@a.example", UrlError::Host),
+            ("https://user:password@a.example", UrlError::Host),
+            ("https://a.example:", UrlError::Host),
+            ("https://a.example:0", UrlError::Host),
+            ("https://a.example:+1", UrlError::Host),
+            ("https://a.example:65536", UrlError::Host),
+            ("https://10.0.0.1:99999", UrlError::Host),
+            ("https://10.0.0.256", UrlError::Host),
+            ("https://10.1", UrlError::Host),
+            ("https://010.0.0.1", UrlError::Host),
+            ("https://0x7f000001", UrlError::Host),
+            ("https://a.0X", UrlError::Host),
+            ("https://10.0.0.1.", UrlError::Host),
+            ("https://.", UrlError::Host),
+            ("https://a..example", UrlError::Host),
+            ("https://.a.example", UrlError::Host),
+            ("https://\u{430}.example", UrlError::Host),
+            ("https://a%2e.example", UrlError::Host),
+            ("https://a.example\\b", UrlError::Host),
+            ("https://a.example/#c", UrlError::Path),
+            ("https://a.example#c", UrlError::Path),
+            ("https://a.example/b c", UrlError::Path),
+            ("https://a.example/b\n", UrlError::Path),
+            ("https://a.example/b\\c", UrlError::Path),
+            ("https://a.example/b/../c", UrlError::Path),
+            ("https://a.example/b/%2E%2e/c", UrlError::Path),
+            ("https://a.example/b/.", UrlError::Path),
+            ("https://a.example/?'", UrlError::Path),
+            ("https://a.example/\u{430}", UrlError::Path),
+        ] {
+            assert_eq!(parse(text), Err(error), "{text:?}");
+        }
+        let long = format!("https://a.example/{}", "b".repeat(MAX_BYTES));
+        assert_eq!(parse(&long), Err(UrlError::TooLong(long.len())));
+    }
+
+    #[test]
+    fn an_https_url_has_no_other_scheme() {
+        const SCHEME: UrlError = UrlError::Scheme("https://");
+        for text in [
+            "http://a.example",
+            "http://a b",
+            "http://a.example/ ",
+            "ftp://a.example",
+            "",
+        ] {
+            assert_eq!(text.parse::<HttpsUrl>(), Err(SCHEME), "{text}");
+        }
+        let url: HttpsUrl = "https://a.example:8443".parse().unwrap();
+        assert_eq!(url.as_url().port(), Some(8443));
+        assert_eq!("https://a b".parse::<HttpsUrl>(), Err(UrlError::Host));
+    }
+
+    /// Texts of which many are URLs, and most others are nearly so. None has a label in Punycode.
+    fn nearly_urls() -> impl Strategy<Value = String> {
+        let host = prop_oneof![
+            "[a-zA-Z0-9_.-]{0,12}",
+            "[a-z]{1,3}(\\.[0-9a-fxX]{1,4}){1,4}\\.?",
+            "[0-9]{1,3}(\\.[0-9]{1,3}){0,4}",
+            "\\[[0-9a-fA-F:.]{0,20}\\]",
+            "[!-~]{0,6}",
+            "[a-z]{70}(\\.[a-z]{63}){4}",
+        ];
+        let port = prop_oneof![Just(String::new()), ":[0-9]{0,6}", "[:+0-9]{0,4}"];
+        let path = prop_oneof![
+            Just(String::new()),
+            "(/(\\.|%2[eE]|[!-~]){0,4}){0,4}",
+            "/[ -~\\n\u{e4}]{0,20}",
+        ];
+        let query = prop_oneof![Just(String::new()), "[?#][ -~]{0,12}"];
+        (
+            prop_oneof![4 => Just("https"), 1 => Just("http")],
+            host,
+            port,
+            path,
+            query,
+        )
+            .prop_map(|(scheme, host, port, path, query)| {
+                format!("{scheme}://{host}{port}{path}{query}")
+            })
+            .prop_filter("Punycode", |text| {
+                !text.to_ascii_lowercase().contains("xn--")
+            })
+    }
+
+    fn same_host(ours: &str, theirs: url::Host<&str>) -> bool {
+        match theirs {
+            url::Host::Domain(name) => ours.eq_ignore_ascii_case(name),
+            url::Host::Ipv4(address) => ours.parse() == Ok(address),
+            url::Host::Ipv6(address) => {
+                let bare = ours.strip_prefix('[').and_then(|it| it.strip_suffix(']'));
+                bare.is_some_and(|bare| bare.parse() == Ok(address))
+            }
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2_000))]
+
+        #[test]
+        fn the_url_crate_accepts_every_accepted_url_with_the_same_parts(text in nearly_urls()) {
+            let Ok(ours) = parse(&text) else { return Ok(()) };
+            let theirs = url::Url::parse(&text);
+            let theirs = theirs.map_err(|error| TestCaseError::fail(format!("{text}: {error}")))?;
+            prop_assert_eq!(ours.scheme().as_str(), theirs.scheme());
+            prop_assert!(same_host(ours.host(), theirs.host().unwrap()), "{}", text);
+            prop_assert_eq!(Some(ours.port_or_default()), theirs.port_or_known_default());
+            let path = if ours.path().is_empty() { "/" } else { ours.path() };
+            prop_assert_eq!(path, theirs.path());
+            prop_assert_eq!(ours.query(), theirs.query());
+        }
+
+        #[test]
+        fn no_text_panics(text in "(https?://)?\\PC{0,40}") {
+            if let Ok(url) = parse(&text) {
+                prop_assert!(!url.host().is_empty());
+            }
+        }
+    }
+
+    #[test]
+    fn the_texts_of_the_property_are_urls_often_enough() {
+        use proptest::strategy::ValueTree as _;
+        use proptest::test_runner::TestRunner;
+        let mut runner = TestRunner::deterministic();
+        let accepted = (0..1_000).filter(|_| {
+            let text = nearly_urls().new_tree(&mut runner).unwrap().current();
+            parse(&text).is_ok()
+        });
+        assert!(accepted.count() > 100);
+    }
+}
