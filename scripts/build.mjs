@@ -22,7 +22,7 @@ const WASM_WITH_NAMES = "build/index_bg.names.wasm";
 export const wasmWithNames = join(root, WASM_WITH_NAMES);
 
 /** The crates that the Worker and the command share. */
-const SHARED = ["base", "archive", "openpgp", "presign", "signature", "core"].map((name) => `crates/terrace-${name}`);
+const SHARED = ["base", "archive", "openpgp", "presign", "signature", "jose", "core"].map((name) => `crates/terrace-${name}`);
 const workspace = ["Cargo.toml", "Cargo.lock", ".cargo", ...SHARED.flatMap((crate) => [`${crate}/Cargo.toml`, `${crate}/src`])];
 
 export async function buildWorker() {

@@ -5,9 +5,9 @@ use std::cell::{Cell, RefCell};
 
 use terrace_base::time::UnixTime;
 use terrace_core::auth::access::{Revocations, Throttle};
-use terrace_core::auth::oidc::{Discovery, IssuerKeys, IssuerUrl};
 use terrace_core::limits;
 use terrace_core::model::token_id::TokenId;
+use terrace_jose::{Discovery, IssuerKeys, IssuerUrl};
 
 /// The memory of one isolate, or of one test.
 #[derive(Debug, Default)]

@@ -16,8 +16,8 @@ use terrace_archive::{
     inspect_tar_gz,
 };
 use terrace_base::time::UnixTime;
-use terrace_core::auth::oidc::{Expected, IssuerKeys, UnverifiedToken};
 use terrace_core::model::shasums::Shasums;
+use terrace_jose::{Expected, IssuerKeys, UnverifiedToken};
 use terrace_openpgp::{detached_signature, parse_signing_keys, verify_detached};
 
 /// The issuer and the audience that tokens must have.
@@ -199,7 +199,6 @@ fn token(mut case: &[u8]) -> io::Result<Value> {
     let expected = Expected {
         audiences: &[AUDIENCE],
         now,
-        longest_life: None,
     };
     let claims = UnverifiedToken::parse(&token).and_then(|token| token.verify(&keys, &expected));
     Ok(match claims {

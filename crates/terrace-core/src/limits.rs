@@ -85,7 +85,7 @@ pub const TOKEN_LIFETIME_SECONDS: std::ops::RangeInclusive<u64> = 60..=315_360_0
 /// minutes, which is less; a run that takes longer exchanges its token again.
 pub const EXCHANGED_TOKEN_SECONDS: u32 = 900;
 
-/// The body of a token exchange: a token of [`crate::auth::oidc::limits::TOKEN_BYTES`], and all around it.
+/// The body of a token exchange: a token of [`terrace_jose::limits::TOKEN_BYTES`], and all around it.
 pub const EXCHANGE_BYTES: u64 = 32 * 1024;
 
 /// Parameters of a token exchange. RFC 8693 knows ten.

@@ -2,9 +2,8 @@
 
 use terrace_core::auth::access::Scopes;
 use terrace_core::auth::exchange::{self, ExchangeRequest};
-use terrace_core::auth::oidc::{
-    Discovery, Expected, IssuerKeys, IssuerUrl, LoginRules, TrustedPublishers, UnverifiedToken,
-};
+use terrace_core::auth::oidc::{LoginRules, TrustedPublishers};
+use terrace_jose::{Discovery, Expected, IssuerKeys, IssuerUrl, UnverifiedToken};
 
 use crate::{NOW, split, text};
 
@@ -22,7 +21,6 @@ pub fn oidc(data: &[u8]) {
             let expected = Expected {
                 audiences: &["terrace"],
                 now: NOW,
-                longest_life: None,
             };
             let _ = token.verify(keys, &expected);
         }

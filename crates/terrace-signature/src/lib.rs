@@ -6,6 +6,8 @@
 //! secret keys, random numbers and DER along, and `dsa` takes four times as long.
 
 mod hash;
+#[cfg(test)]
+mod wycheproof;
 
 use crypto_bigint::modular::{BoxedMontyForm, BoxedMontyParams};
 use crypto_bigint::{BoxedUint, Odd};

@@ -60,10 +60,11 @@ fn only_lib_and_platform_name_the_worker_crate() {
 }
 
 /// The crates without IO, clock or async.
-const PURE: [&str; 6] = [
+const PURE: [&str; 7] = [
     "terrace-archive",
     "terrace-base",
     "terrace-core",
+    "terrace-jose",
     "terrace-openpgp",
     "terrace-presign",
     "terrace-signature",

@@ -1,9 +1,10 @@
 //! Trusted publishing: a job of a CI gets a token for the one that its CI has given it.
 
 use terrace_core::auth::exchange::{ExchangeError, ExchangeRequest, answer, token_for};
-use terrace_core::auth::oidc::{Grant, IssuerKeys, Quoted, Refusal, UnverifiedToken};
+use terrace_core::auth::oidc::{Grant, GrantError};
 use terrace_core::http::reply::Reply;
 use terrace_core::limits;
+use terrace_jose::{IssuerKeys, Quoted, TokenError, UnverifiedToken};
 
 use crate::context::Context;
 use crate::failure::Failure;
@@ -15,14 +16,20 @@ use crate::services::{auth, issuer};
 /// Why a job's token opens nothing.
 enum Denied {
     /// It is not to be trusted.
-    Refused(Refusal),
+    Refused(GrantError),
     /// Nobody can tell, since its issuer does not.
     Unknown(Failure),
 }
 
-impl From<Refusal> for Denied {
-    fn from(refusal: Refusal) -> Self {
-        Self::Refused(refusal)
+impl From<TokenError> for Denied {
+    fn from(error: TokenError) -> Self {
+        Self::Refused(error.into())
+    }
+}
+
+impl From<GrantError> for Denied {
+    fn from(error: GrantError) -> Self {
+        Self::Refused(error)
     }
 }
 
@@ -100,11 +107,12 @@ async fn granted<P: Host>(
 ) -> Result<Grant, Denied> {
     let publishers = &ctx.config.trusted_publishers;
     let issuer = publishers.issuer_of(token)?;
-    let grant = |keys: &IssuerKeys| {
+    let verify = |keys: &IssuerKeys| {
         let now = ctx.host.clock().now();
-        publishers.grant(token, keys, origin, now)
+        publishers.verify(token, keys, origin, now)
     };
-    Ok(issuer::verified(ctx, issuer, KeysAt::Discovery, grant).await??)
+    let claims = issuer::verified(ctx, issuer, KeysAt::Discovery, verify).await??;
+    Ok(publishers.grant(claims, origin)?)
 }
 
 /// Writes down why a job gets nothing, which the job is not told: whoever tries out what is let

@@ -1,7 +1,9 @@
 //! Providers of identities: what they say about themselves, and the keys that they sign with.
 
 use terrace_base::time::UnixTime;
-use terrace_core::auth::oidc::{Discovery, HttpsUrl, IssuerKeys, IssuerUrl, Refusal, limits};
+use terrace_base::url::HttpsUrl;
+use terrace_core::auth::oidc::issuer_guard;
+use terrace_jose::{Discovery, IssuerKeys, IssuerUrl, TokenError, limits};
 
 use crate::context::Context;
 use crate::failure::Failure;
@@ -38,8 +40,8 @@ pub(crate) async fn verified<P: Host, T>(
     ctx: &Context<'_, P>,
     issuer: &IssuerUrl,
     keys_at: KeysAt<'_>,
-    verify: impl Fn(&IssuerKeys) -> Result<T, Refusal>,
-) -> Result<Result<T, Refusal>, Failure> {
+    verify: impl Fn(&IssuerKeys) -> Result<T, TokenError>,
+) -> Result<Result<T, TokenError>, Failure> {
     let (keys, read) = issuer_keys(ctx, issuer, keys_at, None).await?;
     match verify(&keys) {
         Err(refusal) if refusal.is_cured_by_newer_keys() => {
@@ -172,7 +174,9 @@ async fn read_from<P: Host>(
         max_bytes: most as u64,
     };
     let upstream = ctx.host.upstream();
-    let answer = upstream.inquire(&inquiry, &issuer.guard(), SECONDS).await;
+    let answer = upstream
+        .inquire(&inquiry, &issuer_guard(issuer), SECONDS)
+        .await;
     let answer = answer.map_err(|error| failed(issuer, error))?;
     match answer.status {
         200 => Ok(answer.body),

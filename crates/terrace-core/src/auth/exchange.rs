@@ -5,7 +5,7 @@
 //! What is asked for, what is answered, and which token is given for a [`Grant`](crate::auth::oidc::Grant).
 //!
 //! # Out of scope
-//! Whether to believe the job's token and what the rules open for it: [`crate::auth::oidc`].
+//! Whether to believe the job's token ([`terrace_jose`]), and what the rules open for it ([`crate::auth::oidc`]).
 //!
 //! # Replays
 //! Within its life a job's token may be presented again, and has to be: an upload may take longer than
@@ -22,7 +22,6 @@ pub use error::ExchangeError;
 use serde::Serialize;
 
 use crate::auth::access::{Scopes, Token, TokenName};
-use crate::auth::oidc::{Claims, Refusal};
 use crate::http::reply::{CachePolicy, Reply};
 use crate::limits;
 use crate::model::token_id::TokenId;
@@ -30,6 +29,7 @@ use form::Form;
 use terrace_base::percent::encode;
 use terrace_base::secret::Secret;
 use terrace_base::time::UnixTime;
+use terrace_jose::{Claims, TokenError};
 
 /// The variable whose rules say which jobs get a token.
 pub const TRUSTED_PUBLISHERS: &str = "TERRACE_TRUSTED_PUBLISHERS";
@@ -151,12 +151,12 @@ pub fn token_for(
     scopes: Scopes,
     random: [u8; 16],
     now: UnixTime,
-) -> Result<Token, Refusal> {
+) -> Result<Token, TokenError> {
     let expires = claims
         .expires()
         .min(now.plus(limits::EXCHANGED_TOKEN_SECONDS));
     if expires <= now {
-        return Err(Refusal::Expired { expires, now });
+        return Err(TokenError::Expired { expires, now });
     }
     Ok(Token {
         is_of_previous: false,

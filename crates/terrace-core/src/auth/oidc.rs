@@ -1,57 +1,51 @@
-//! OpenID Connect, from the side of who relies on it: whether a token that somebody else has issued
-//! is genuine, for us and good now, and what the operator's rules grant to whom it names.
+//! What the tokens of other parties open: the operator's rules for the jobs of a CI and for people.
 //!
 //! # In scope
-//! - **Whom to ask**: an [`IssuerUrl`], what it says about itself ([`Discovery`]) and its public keys
-//!   ([`IssuerKeys`]).
-//! - **Whether to believe**: an [`UnverifiedToken`] is read first, to know its issuer, and gives its
-//!   [`Claims`] only when it is verified with that issuer's keys.
-//! - **What it opens**: [`TrustedPublishers`] for the jobs of a CI, [`LoginRules`] for people.
+//! [`TrustedPublishers`] for the jobs of a CI, [`LoginRules`] for people, and where an issuer may be asked
+//! ([`issuer_guard`]).
 //!
 //! # Out of scope
-//! The requests for documents and keys, how long they are kept, and the tokens that are given in
-//! return. Whoever fetches follows no redirect: a document counts because of where it lies. Keys that
-//! lack one are fetched again ([`Refusal::is_cured_by_newer_keys`]), but not for every such token.
+//! Whether a token is genuine, for us and valid now: [`terrace_jose`].
 //!
-//! # How strict
-//! Only signatures that are in use are checked, RSA PKCS #1 v1.5, ECDSA on P-256 and P-384 and
-//! Ed25519; there is no HMAC, so no public key can be taken for a secret, and no `none`. The header
-//! chooses among the issuer's keys, and brings none. Whatever has two readings is refused: members
-//! that are there twice, base64url that is not canonical, a key ID that two keys have.
-//!
-//! A [`Refusal`] is for the log alone. Who presents a token learns only that it was refused.
+//! A [`GrantError`] is for the log alone. Who presents a token learns only that it was refused.
 
-mod base64url;
 mod ci_system;
-mod claims;
-mod discovery;
-mod issuer;
-mod json;
-mod jwk;
-mod jwks;
-mod jws;
+mod error;
 pub mod limits;
 mod login;
 mod pattern;
-mod quoted;
-mod refusal;
 mod rule;
 mod rule_error;
 #[cfg(test)]
 mod tests;
-mod token;
 mod trusted;
 
-pub use claims::{Claims, Expected};
-pub use discovery::{Discovery, DiscoveryError};
-pub use issuer::{HttpsUrl, IssuerUrl, UrlError};
-pub use jwks::{IssuerKeys, KeysError};
-pub use jws::Algorithm;
-pub use login::{LoginRules, SignIn};
+pub use error::GrantError;
+pub use login::LoginRules;
 pub use pattern::{ClaimPattern, PatternError};
-pub use quoted::Quoted;
-pub use refusal::Refusal;
 pub use rule::Grant;
 pub use rule_error::{RuleFault, RulesError};
-pub use token::UnverifiedToken;
 pub use trusted::{TrustedPublisher, TrustedPublishers, UnknownClaim};
+
+use terrace_jose::IssuerUrl;
+
+use crate::http::guard::Guard;
+
+/// Where requests for an issuer may go: to public hosts, and to its own, which the operator has named and which may be
+/// private.
+pub fn issuer_guard(issuer: &IssuerUrl) -> Guard {
+    let url = issuer.as_url();
+    Guard::public().naming(url.host(), url.port_or_default())
+}
+
+#[cfg(test)]
+#[test]
+fn a_private_issuer_may_be_asked_because_it_is_named_and_no_other_private_host() {
+    use terrace_base::url::Url;
+    let guard = issuer_guard(&"https://localhost:8443/oidc".parse().unwrap());
+    let check = |url: &str| guard.check((&url.parse::<Url>().unwrap()).into());
+    assert!(check("https://localhost:8443/jwks").is_ok());
+    assert!(check("https://www.googleapis.com/oauth2/v3/certs").is_ok());
+    assert!(check("https://localhost:8444/jwks").is_err());
+    assert!(check("https://169.254.169.254/jwks").is_err());
+}

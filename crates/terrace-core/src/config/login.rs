@@ -8,9 +8,9 @@ use super::{
 };
 use crate::auth::access::Seals;
 use crate::auth::login::{Client, GitHub, Login, Provider};
-use crate::auth::oidc::IssuerUrl;
 use crate::limits;
 use terrace_base::secret::Secret;
+use terrace_jose::IssuerUrl;
 
 const ALL: [&str; 8] = [
     LOGIN_ISSUER,

@@ -9,6 +9,7 @@
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use crate::limits;
+use terrace_base::url::{Url, is_number};
 
 /// The parts of an absolute URL that a guard looks at, as its driver has read them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,6 +22,17 @@ pub struct UrlParts<'u> {
     pub host: &'u str,
     /// The port, if the URL has one.
     pub port: Option<u16>,
+}
+
+impl<'u> From<&'u Url> for UrlParts<'u> {
+    fn from(url: &'u Url) -> Self {
+        Self {
+            scheme: url.scheme().as_str(),
+            has_userinfo: false,
+            host: url.host(),
+            port: url.port(),
+        }
+    }
 }
 
 /// Which hosts may be asked: those of the public internet, and those that the operator has named.
@@ -136,15 +148,6 @@ fn forbidden_host(host: &str) -> Option<&'static str> {
         };
     }
     forbidden_name(host)
-}
-
-/// Whether a host with this last label is taken for an IPv4 address (WHATWG URL, "ends in a number").
-fn is_number(label: &str) -> bool {
-    let digits = !label.is_empty() && label.bytes().all(|byte| byte.is_ascii_digit());
-    let hexadecimal = label
-        .strip_prefix("0x")
-        .is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_hexdigit()));
-    digits || hexadecimal
 }
 
 fn forbidden_name(host: &str) -> Option<&'static str> {

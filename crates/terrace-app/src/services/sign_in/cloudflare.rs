@@ -2,8 +2,9 @@
 //! (<https://developers.cloudflare.com/cloudflare-one/access-controls/applications/http-apps/authorization-cookie/validating-json/>).
 
 use serde_json::Value;
+use terrace_base::url::HttpsUrl;
 use terrace_core::auth::login::Stop;
-use terrace_core::auth::oidc::{Expected, HttpsUrl, IssuerKeys, IssuerUrl, UnverifiedToken};
+use terrace_jose::{Expected, IssuerKeys, IssuerUrl, UnverifiedToken};
 
 use crate::context::Context;
 use crate::host::{Clock as _, Host, Request};
@@ -38,7 +39,6 @@ pub(crate) async fn person<P: Host, R: Request>(
     let expected = Expected {
         audiences: &[audience],
         now: ctx.host.clock().now(),
-        longest_life: None,
     };
     let verify = |keys: &IssuerKeys| token.verify(keys, &expected);
     let verified = issuer::verified(ctx, team, KeysAt::Url(url), verify).await;

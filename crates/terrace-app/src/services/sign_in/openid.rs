@@ -1,9 +1,11 @@
 //! People whom a provider of OpenID Connect knows.
 
+use terrace_base::url::HttpsUrl;
 use terrace_core::auth::login::{Client, ProviderAnswer, Stop, Verifier, Visit};
-use terrace_core::auth::oidc::{HttpsUrl, IssuerKeys, IssuerUrl, SignIn, UnverifiedToken};
+use terrace_core::auth::oidc::issuer_guard;
 use terrace_core::http::guard::Guard;
 use terrace_core::limits;
+use terrace_jose::{IssuerKeys, IssuerUrl, SignIn, UnverifiedToken};
 
 use crate::context::Context;
 use crate::failure::Failure;
@@ -67,7 +69,7 @@ pub(crate) async fn person<P: Host>(
         )
     };
     let redemption = redemption.ok_or_else(unknown)?;
-    let guard = issuer.guard();
+    let guard = issuer_guard(issuer);
     let answer = redeem_code(ctx, endpoint, &guard, redemption).await?;
     let no_token = || log::distrusted(ctx, format!("{issuer} gives no id_token for a code"));
     let text = answer.id_token.ok_or_else(no_token)?;

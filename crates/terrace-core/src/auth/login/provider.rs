@@ -6,9 +6,9 @@ use serde::Deserialize;
 
 use super::form::encoded;
 use super::{Challenge, Verifier};
-use crate::auth::oidc::{Discovery, IssuerUrl};
 use terrace_base::percent::encode;
 use terrace_base::secret::Secret;
+use terrace_jose::{Discovery, IssuerUrl};
 
 /// Who knows people.
 #[derive(Debug, Clone)]

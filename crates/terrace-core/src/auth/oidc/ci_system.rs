@@ -3,8 +3,9 @@
 //! GitHub's are in <https://docs.github.com/en/actions/reference/security/oidc>, GitLab's in
 //! <https://docs.gitlab.com/ci/secrets/id_token_authentication/>.
 
-use super::{ClaimPattern, IssuerUrl, Quoted, RuleFault};
+use super::{ClaimPattern, RuleFault};
 use terrace_base::spelling;
+use terrace_jose::{IssuerUrl, Quoted};
 
 /// A CI system whose claims are known, or any other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -117,10 +118,11 @@ const GITLAB: Vocabulary = Vocabulary {
 impl CiSystem {
     /// Returns the system whose tokens an issuer signs.
     pub(super) fn of(issuer: &IssuerUrl) -> Self {
-        let host = issuer.host().to_ascii_lowercase();
+        let url = issuer.as_url();
+        let host = url.host().to_ascii_lowercase();
         let of_enterprise =
             |host: &str| host.starts_with("token.actions.") && host.ends_with(".ghe.com");
-        let path = issuer.path().trim_end_matches('/');
+        let path = url.path().trim_end_matches('/');
         if host == "token.actions.githubusercontent.com"
             || of_enterprise(&host)
             || path == "/_services/token"

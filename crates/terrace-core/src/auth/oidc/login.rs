@@ -5,11 +5,9 @@ use std::str::FromStr;
 use serde_json::{Map, Value};
 
 use super::rule::{Lists, Rule, parse_rules, union};
-use super::{
-    Claims, Expected, IssuerKeys, Quoted, Refusal, RuleFault, RulesError, UnverifiedToken,
-};
+use super::{GrantError, RuleFault, RulesError};
 use crate::auth::access::Scopes;
-use terrace_base::time::UnixTime;
+use terrace_jose::{Quoted, TokenError};
 
 /// The rules of a deployment: a JSON list such as
 ///
@@ -27,52 +25,17 @@ pub struct LoginRules {
     rules: Vec<Rule>,
 }
 
-/// The sign-in that an ID token must be the answer to.
-#[derive(Debug, Clone, Copy)]
-pub struct SignIn<'s> {
-    /// What the registry is to the provider, and so the token's audience.
-    pub client_id: &'s str,
-    /// What the registry sent along, unique to this sign-in.
-    pub nonce: &'s str,
-    /// The time.
-    pub now: UnixTime,
-}
-
 impl LoginRules {
     /// What is granted to the person of whom these claims are, wherever they come from.
     ///
     /// # Errors
     /// Why nothing is.
-    pub fn scopes(&self, claims: &Map<String, Value>) -> Result<Scopes, Refusal> {
+    pub fn scopes(&self, claims: &Map<String, Value>) -> Result<Scopes, GrantError> {
         let numbered = self.rules.iter().zip(1..);
         let verdicts =
             numbered.map(|(rule, place)| (place, rule, rule.compare_all(claims, Lists::AnyOf)));
-        let no_rule = || Refusal::Issuer(Quoted::value(claims.get("iss")));
-        union(verdicts).unwrap_or_else(|| Err(no_rule()))
-    }
-}
-
-impl SignIn<'_> {
-    /// What the provider says of a person, if this token is the answer to this sign-in.
-    ///
-    /// # Errors
-    /// The first thing that is wrong with it.
-    pub fn verify(
-        &self,
-        token: &UnverifiedToken<'_>,
-        keys: &IssuerKeys,
-    ) -> Result<Claims, Refusal> {
-        let expected = Expected {
-            audiences: &[self.client_id],
-            now: self.now,
-            longest_life: None,
-        };
-        let claims = token.verify(keys, &expected)?;
-        claims.check_authorized_party(self.client_id)?;
-        if self.nonce.is_empty() || claims.nonce() != Some(self.nonce) {
-            return Err(Refusal::Nonce);
-        }
-        Ok(claims)
+        let no_rule = || TokenError::Issuer(Quoted::value(claims.get("iss")));
+        union(verdicts).unwrap_or_else(|| Err(no_rule().into()))
     }
 }
 

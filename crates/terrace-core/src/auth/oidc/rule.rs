@@ -3,9 +3,10 @@
 use serde_json::{Map, Value};
 
 use super::ci_system::is_standard;
-use super::{ClaimPattern, Claims, Quoted, Refusal, RuleFault, RulesError, json, limits};
+use super::{ClaimPattern, GrantError, RuleFault, RulesError, limits};
 use crate::auth::access::{Scope, Scopes};
 use crate::limits as access_limits;
+use terrace_jose::{Claims, Quoted, json};
 
 /// What is granted to whoever has presented a token.
 #[derive(Debug, Clone, PartialEq)]
@@ -79,7 +80,7 @@ pub(super) fn parse_rules<R>(
 /// rule at all.
 pub(super) fn union<'r>(
     verdicts: impl Iterator<Item = (usize, &'r Rule, Result<(), Difference>)>,
-) -> Option<Result<Scopes, Refusal>> {
+) -> Option<Result<Scopes, GrantError>> {
     let mut granted: Vec<Scope> = Vec::new();
     let mut nearest: Option<(usize, Difference)> = None;
     for (place, rule, verdict) in verdicts {
@@ -94,10 +95,10 @@ pub(super) fn union<'r>(
         }
     }
     if !granted.is_empty() {
-        return Some(Scopes::united(granted).map_err(Refusal::Scopes));
+        return Some(Scopes::united(granted).map_err(GrantError::Scopes));
     }
     let (rule, difference) = nearest?;
-    Some(Err(Refusal::NoRule {
+    Some(Err(GrantError::NoRule {
         rule,
         claim: difference.claim,
         wanted: difference.wanted,

@@ -1,7 +1,8 @@
 //! Every way in which a list of rules is wrong.
 
-use super::{PatternError, Quoted, UrlError, limits};
+use super::{PatternError, limits};
 use crate::auth::access::ScopeError;
+use terrace_jose::{Quoted, UrlError};
 
 /// Why a text is no list of rules.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

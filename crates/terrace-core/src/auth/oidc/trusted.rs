@@ -7,12 +7,10 @@ use serde_json::{Map, Value};
 
 use super::ci_system::{CiSystem, is_standard};
 use super::rule::{Difference, Lists, Rule, parse_rules, take, union};
-use super::{
-    ClaimPattern, Claims, Expected, Grant, IssuerKeys, IssuerUrl, Quoted, Refusal, RuleFault,
-    RulesError, UnverifiedToken, limits,
-};
+use super::{ClaimPattern, Grant, GrantError, RuleFault, RulesError, limits};
 use crate::auth::access::Scopes;
 use terrace_base::time::UnixTime;
+use terrace_jose::{Claims, Expected, IssuerKeys, IssuerUrl, Quoted, TokenError, UnverifiedToken};
 
 /// The rules of a deployment: a JSON list such as
 ///
@@ -99,45 +97,56 @@ impl TrustedPublishers {
     ///
     /// # Errors
     /// When the token is of none that is trusted.
-    pub fn issuer_of(&self, token: &UnverifiedToken<'_>) -> Result<&IssuerUrl, Refusal> {
+    pub fn issuer_of(&self, token: &UnverifiedToken<'_>) -> Result<&IssuerUrl, TokenError> {
         let claimed = token.claimed_issuer();
         let mut issuers = self.rules.iter().map(|rule| &rule.issuer);
         issuers
             .find(|issuer| issuer.as_str() == claimed)
-            .ok_or_else(|| Refusal::Issuer(Quoted::text(claimed)))
+            .ok_or_else(|| TokenError::Issuer(Quoted::text(claimed)))
     }
 
-    /// What is granted to whoever presents this token, where rules without an audience mean `audience`.
+    /// Returns the claims of a token of a job, where rules without an audience mean `audience`.
     ///
     /// # Errors
-    /// Why nothing is.
-    pub fn grant(
+    /// The first thing that is wrong with the token.
+    pub fn verify(
         &self,
         token: &UnverifiedToken<'_>,
         keys: &IssuerKeys,
         audience: &str,
         now: UnixTime,
-    ) -> Result<Grant, Refusal> {
+    ) -> Result<Claims, TokenError> {
         let of_issuer = self.rules.iter().filter(|r| r.issuer == *keys.issuer());
         let audiences: Vec<&str> = of_issuer.map(|rule| rule.audience(audience)).collect();
         let expected = Expected {
             audiences: &audiences,
             now,
-            longest_life: Some(limits::JOB_TOKEN_SECONDS),
         };
-        let claims = token.verify(keys, &expected)?;
+        token.verify(keys, &expected)
+    }
+
+    /// Returns what the rules grant to a job with these claims, where rules without an audience mean `audience`.
+    ///
+    /// # Errors
+    /// Why nothing is granted.
+    pub fn grant(&self, claims: Claims, audience: &str) -> Result<Grant, GrantError> {
+        let most = limits::JOB_TOKEN_SECONDS;
+        let seconds = claims.expires().0.saturating_sub(claims.issued().0);
+        if seconds > most {
+            return Err(GrantError::LivesTooLong { seconds, most });
+        }
         let scopes = self.scopes(&claims, audience)?;
         Ok(Grant { claims, scopes })
     }
 
     /// The scopes of all rules that are for these claims.
-    fn scopes(&self, claims: &Claims, audience: &str) -> Result<Scopes, Refusal> {
+    fn scopes(&self, claims: &Claims, audience: &str) -> Result<Scopes, GrantError> {
         let numbered = self.rules.iter().zip(1..);
         let verdicts = numbered
             .filter(|(rule, _)| rule.issuer == *claims.issuer())
             .map(|(rule, place)| (place, &rule.rule, rule.compare(claims, audience)));
-        let no_rule = || Refusal::Issuer(Quoted::text(claims.issuer().as_str()));
-        union(verdicts).unwrap_or_else(|| Err(no_rule()))
+        let no_rule = || TokenError::Issuer(Quoted::text(claims.issuer().as_str()));
+        union(verdicts).unwrap_or_else(|| Err(no_rule().into()))
     }
 }
 

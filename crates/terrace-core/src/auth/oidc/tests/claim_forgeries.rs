@@ -26,192 +26,9 @@ fn texts<'n>(texts: &[&'n str]) -> Vec<(&'n str, Value)> {
 }
 
 #[test]
-fn other_issuers_are_refused_whatever_their_subject_is() {
-    assert_refused(&changed(
-        "iss",
-        "Issuer",
-        texts(&[
-            "https://evil.example",
-            "https://token.actions.githubusercontent.com/",
-            "https://TOKEN.actions.githubusercontent.com",
-            "https://token.actions.githubusercontent.com:443",
-            "https://token.actions.githubusercontent.com/acme",
-            "https://token.actions.githubusercontent.com.evil.example",
-            "https://token.actions.githubusercontent.com@evil.example",
-            "https://token.actions.githubusercontent.com?",
-            "http://token.actions.githubusercontent.com",
-            " https://token.actions.githubusercontent.com",
-            "token.actions.githubusercontent.com",
-            "",
-        ]),
-    ));
-    assert_refused(&changed(
-        "iss",
-        "Issuer",
-        [
-            ("a number", json!(1)),
-            ("a list", json!([GITHUB])),
-            ("null", Value::Null),
-        ],
-    ));
-    assert_refused(&[("no issuer", genuine(&without(github(), "iss")), "Issuer")]);
-}
-
-#[test]
-fn the_keys_of_one_issuer_verify_no_token_of_another() {
-    let text = genuine(&gitlab());
-    let token = crate::auth::oidc::UnverifiedToken::parse(&text).unwrap();
-    let refusal = publishers().grant(&token, &keys(GITHUB), AUDIENCE, NOW);
-    let refusal = refusal.unwrap_err().to_string();
-    assert!(
-        refusal.contains("its issuer is \"https://gitlab.com\""),
-        "{refusal}"
-    );
-}
-
-#[test]
 fn what_a_rule_of_one_issuer_asks_for_opens_nothing_for_another() {
     let claims = with(github(), "iss", GITLAB);
     assert_refused(&[("GitHub's claims by GitLab", genuine(&claims), "NoRule")]);
-}
-
-#[test]
-fn other_audiences_are_refused() {
-    assert_refused(&changed(
-        "aud",
-        "Audience",
-        texts(&[
-            "https://other.example",
-            "https://registry.example.com/",
-            "https://registry.example.co",
-            "https://registry.example.com.evil.example",
-            "https://REGISTRY.example.com",
-            "https://github.com/acme",
-            "*",
-            "",
-        ]),
-    ));
-    assert_refused(&changed(
-        "aud",
-        "Audience",
-        [
-            ("a list without it", json!(["https://other.example"])),
-            ("an empty list", json!([])),
-            (
-                "a list with the beginning of it",
-                json!(["https://registry"]),
-            ),
-        ],
-    ));
-    assert_refused(&changed(
-        "aud",
-        "Claim",
-        [
-            ("a number", json!(1)),
-            ("null", Value::Null),
-            ("an object", json!({ AUDIENCE: true })),
-            ("a list with a number", json!([AUDIENCE, 1])),
-            ("a list in a list", json!([[AUDIENCE]])),
-        ],
-    ));
-    assert_refused(&[("no audience", genuine(&without(github(), "aud")), "Claim")]);
-}
-
-#[test]
-fn tokens_out_of_their_time_are_refused() {
-    let year = 365 * 24 * 3_600;
-    let forgery = |name: &'static str, claims: Claims, reason| (name, genuine(&claims), reason);
-    assert_refused(&[
-        forgery("expired", with(github(), "exp", NOW.0 - 60), "Expired"),
-        forgery("expired long ago", with(github(), "exp", 1), "Expired"),
-        forgery("exp 0", with(github(), "exp", 0), "Expired"),
-        forgery("exp missing", without(github(), "exp"), "Claim"),
-        forgery("exp null", with(github(), "exp", Value::Null), "Claim"),
-        forgery(
-            "exp a text",
-            with(github(), "exp", (NOW.0 + 300).to_string()),
-            "Claim",
-        ),
-        forgery("exp negative", with(github(), "exp", -1), "Claim"),
-        forgery("exp of 64 bits", with(github(), "exp", u64::MAX), "Claim"),
-        forgery(
-            "exp of 64 bits, signed",
-            with(github(), "exp", i64::MAX),
-            "Claim",
-        ),
-        forgery("exp 1e300", with(github(), "exp", 1e300), "Claim"),
-        forgery(
-            "exp in milliseconds",
-            with(github(), "exp", (NOW.0 + 300) * 1_000),
-            "Claim",
-        ),
-        forgery(
-            "exp with a half",
-            with(github(), "exp", NOW.0 as f64 + 0.5),
-            "Claim",
-        ),
-        forgery("exp true", with(github(), "exp", true), "Claim"),
-        forgery(
-            "exp a list",
-            with(github(), "exp", json!([NOW.0 + 300])),
-            "Claim",
-        ),
-        forgery(
-            "nbf in the future",
-            with(github(), "nbf", NOW.0 + 61),
-            "NotYet",
-        ),
-        forgery("nbf a text", with(github(), "nbf", "0"), "Claim"),
-        forgery("nbf null", with(github(), "nbf", Value::Null), "Claim"),
-        forgery(
-            "iat in the future",
-            with(github(), "iat", NOW.0 + 61),
-            "IssuedInFuture",
-        ),
-        forgery("iat missing", without(github(), "iat"), "Claim"),
-        forgery(
-            "a life of a year",
-            with(github(), "exp", NOW.0 + year),
-            "LivesTooLong",
-        ),
-        forgery(
-            "the last of a year",
-            with(github(), "iat", NOW.0 + 300 - year),
-            "LivesTooLong",
-        ),
-        forgery(
-            "a day and a second",
-            with(github(), "exp", NOW.0 - 9 + 24 * 3_600),
-            "LivesTooLong",
-        ),
-        forgery("iat 0", with(github(), "iat", 0), "LivesTooLong"),
-    ]);
-    let claims = Value::from(github()).to_string();
-    let exp = format!("\"exp\":{}", NOW.0 + 300);
-    let beyond = claims.replace(&exp, "\"exp\":1e999");
-    assert_ne!(beyond, claims);
-    let token = compact(&header().to_string(), &beyond, |m| RSA.sign("RS256", m));
-    assert_refused(&[("exp beyond any number", token, "Malformed")]);
-}
-
-#[test]
-fn tokens_that_name_nobody_are_refused() {
-    assert_refused(&changed(
-        "sub",
-        "NoSubject",
-        [
-            ("empty", json!("")),
-            ("a space", json!(" ")),
-            ("a number", json!(1)),
-            ("null", Value::Null),
-            ("a list", json!(["repo:acme/terraform-provider-widget"])),
-        ],
-    ));
-    assert_refused(&[(
-        "no subject",
-        genuine(&without(github(), "sub")),
-        "NoSubject",
-    )]);
 }
 
 #[test]
@@ -380,4 +197,28 @@ fn the_log_says_which_claim_differs_so_that_a_look_alike_is_seen() {
     );
     let long = line(with(github(), "repository", "a".repeat(9_000)));
     assert!(long.len() < 400, "{long}");
+}
+
+#[test]
+fn tokens_that_live_too_long_are_refused() {
+    let year = 365 * 24 * 3_600;
+    let forgery = |name: &'static str, claims: Claims, reason| (name, genuine(&claims), reason);
+    assert_refused(&[
+        forgery(
+            "a life of a year",
+            with(github(), "exp", NOW.0 + year),
+            "LivesTooLong",
+        ),
+        forgery(
+            "the last of a year",
+            with(github(), "iat", NOW.0 + 300 - year),
+            "LivesTooLong",
+        ),
+        forgery(
+            "a day and a second",
+            with(github(), "exp", NOW.0 - 9 + 24 * 3_600),
+            "LivesTooLong",
+        ),
+        forgery("iat 0", with(github(), "iat", 0), "LivesTooLong"),
+    ]);
 }

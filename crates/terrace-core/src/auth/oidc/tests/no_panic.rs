@@ -1,52 +1,12 @@
-//! Whatever comes in, something comes out.
+//! Whatever operators write, something comes out.
 
-use super::forge::*;
-use crate::auth::oidc::{IssuerKeys, LoginRules, TrustedPublishers, UnverifiedToken};
+use crate::auth::oidc::{LoginRules, TrustedPublishers};
 use proptest::prelude::*;
 
 proptest! {
     #[test]
-    fn no_text_is_taken_for_a_token(text in "\\PC{0,200}") {
-        prop_assert!(exchange(&text).is_err());
-    }
-
-    #[test]
-    fn no_header_is_enough(header in "\\{(\"(alg|kid|typ|crit)\":(\"(RS256|ES256|rsa-1|JWT)?\"|1|null),?){0,4}\\}") {
-        let token = compact(&header, "{}", |_| vec![1; 256]);
-        prop_assert!(exchange(&token).is_err());
-    }
-
-    #[test]
-    fn no_claims_are_enough(claims in "\\{(\"(iss|aud|exp|iat|sub)\":(\"\\PC{0,9}\"|[0-9e.-]{1,20}|\\[\\]),?){0,5}\\}") {
-        let token = compact(&header().to_string(), &claims, |message| RSA.sign("RS256", message));
-        prop_assert!(exchange(&token).is_err());
-    }
-
-    #[test]
-    fn a_token_with_any_other_byte_is_refused(at in 0_usize..2_000, byte in 0x20_u8..0x7f) {
-        let mut bytes = by(&ED25519, &serde_json::json!({ "alg": "EdDSA", "kid": "ed25519" }), &github()).into_bytes();
-        let at = at % bytes.len();
-        prop_assume!(bytes[at] != byte);
-        bytes[at] = byte;
-        let token = String::from_utf8(bytes).unwrap();
-        prop_assert!(exchange(&token).is_err());
-    }
-
-    #[test]
-    fn no_keys_and_rules_panic(text in "\\PC{0,60}", bytes in prop::collection::vec(any::<u8>(), 0..60)) {
+    fn no_rules_panic(text in "\\PC{0,60}") {
         let _ = text.parse::<TrustedPublishers>();
         let _ = text.parse::<LoginRules>();
-        let _ = UnverifiedToken::parse(&text);
-        let _ = IssuerKeys::parse(&GITHUB.parse().unwrap(), &bytes);
-    }
-
-    #[test]
-    fn no_key_panics(
-        kind in "(RSA|EC|OKP)", curve in "(P-256|P-384|Ed25519)",
-        x in "[A-Za-z0-9_-]{0,70}", y in "[A-Za-z0-9_-]{43}",
-    ) {
-        let key = serde_json::json!({ "kty": kind, "crv": curve, "x": x, "y": y, "n": x, "e": y });
-        let body = serde_json::json!({ "keys": [key] }).to_string();
-        let _ = IssuerKeys::parse(&GITHUB.parse().unwrap(), body.as_bytes());
     }
 }

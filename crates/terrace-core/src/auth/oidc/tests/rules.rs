@@ -1,8 +1,9 @@
 //! What operators write, and what it opens.
 
 use super::forge::*;
-use crate::auth::oidc::{LoginRules, TrustedPublishers, UnverifiedToken, limits};
+use crate::auth::oidc::{LoginRules, TrustedPublishers, limits};
 use serde_json::{Map, Value, json};
+use terrace_jose::UnverifiedToken;
 
 fn rule() -> Value {
     json!({
@@ -25,12 +26,7 @@ fn parse(rules: &Value) -> Result<TrustedPublishers, String> {
 
 /// What these rules grant to a job of GitHub's with these claims.
 fn scopes(rules: &Value, claims: &Map<String, Value>) -> Result<Vec<String>, String> {
-    let text = genuine(claims);
-    let token = UnverifiedToken::parse(&text).unwrap();
-    let granted = parse(rules)
-        .unwrap()
-        .grant(&token, &keys(GITHUB), AUDIENCE, NOW);
-    match granted {
+    match exchange_by(&parse(rules).unwrap(), &genuine(claims)) {
         Ok(grant) => Ok(grant.scopes.iter().map(ToString::to_string).collect()),
         Err(refusal) => Err(refusal.to_string()),
     }
@@ -103,7 +99,9 @@ fn without_rules_nobody_is_trusted() {
     let none = TrustedPublishers::default();
     assert!(none.is_empty() && none.issuers().is_empty());
     assert!(none.issuer_of(&token).is_err());
-    assert!(none.grant(&token, &keys(GITHUB), AUDIENCE, NOW).is_err());
+    assert!(none.verify(&token, &keys(GITHUB), AUDIENCE, NOW).is_err());
+    let grant = exchange(&text).unwrap();
+    assert!(none.grant(grant.claims, AUDIENCE).is_err());
 }
 
 #[test]

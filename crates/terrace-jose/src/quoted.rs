@@ -20,7 +20,7 @@ impl Quoted {
     }
 
     /// The value of a claim, or what it is.
-    pub(super) fn value(value: Option<&Value>) -> Self {
+    pub fn value(value: Option<&Value>) -> Self {
         let kind = match value {
             None => "nothing",
             Some(Value::Array(_)) => "a list",

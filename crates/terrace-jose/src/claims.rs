@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{IssuerUrl, Quoted, Refusal, limits};
+use super::{IssuerUrl, Quoted, TokenError, limits};
 use terrace_base::time::UnixTime;
 
 /// What a token must be, apart from genuine.
@@ -12,8 +12,6 @@ pub struct Expected<'e> {
     pub audiences: &'e [&'e str],
     /// The time.
     pub now: UnixTime,
-    /// The longest that it may be good for from its first moment to its last, in seconds.
-    pub longest_life: Option<u64>,
 }
 
 /// The claims of a token that is genuine, for us, and good now. There is no other way to have some
@@ -23,6 +21,7 @@ pub struct Claims {
     issuer: IssuerUrl,
     subject: String,
     audiences: Vec<String>,
+    issued: UnixTime,
     expires: UnixTime,
     members: Map<String, Value>,
 }
@@ -33,14 +32,15 @@ impl Claims {
         issuer: &IssuerUrl,
         members: &Map<String, Value>,
         expected: &Expected<'_>,
-    ) -> Result<Self, Refusal> {
+    ) -> Result<Self, TokenError> {
         let audiences = audiences(members)?;
         check_audience(&audiences, expected.audiences)?;
-        let expires = check_times(members, expected)?;
+        let (issued, expires) = check_times(members, expected)?;
         Ok(Self {
             issuer: issuer.clone(),
             subject: subject(members)?,
             audiences,
+            issued,
             expires,
             members: members.clone(),
         })
@@ -59,6 +59,11 @@ impl Claims {
     /// Whether it is for this audience.
     pub fn is_for(&self, audience: &str) -> bool {
         self.audiences.iter().any(|all| all == audience)
+    }
+
+    /// When it was issued.
+    pub fn issued(&self) -> UnixTime {
+        self.issued
     }
 
     /// When it is not good any more. What is given for it should not be either.
@@ -93,7 +98,7 @@ impl Claims {
     }
 
     /// Refuses what was issued to somebody else (OpenID Connect Core, section 3.1.3.7, items 3 to 5).
-    pub(super) fn check_authorized_party(&self, client_id: &str) -> Result<(), Refusal> {
+    pub(super) fn check_authorized_party(&self, client_id: &str) -> Result<(), TokenError> {
         let is_ours = match self.get("azp") {
             None => self.audiences.len() == 1,
             Some(party) => party == client_id,
@@ -101,12 +106,12 @@ impl Claims {
         let party = || Quoted::value(self.get("azp"));
         is_ours
             .then_some(())
-            .ok_or_else(|| Refusal::AuthorizedParty(party()))
+            .ok_or_else(|| TokenError::AuthorizedParty(party()))
     }
 }
 
 /// A text or a list of texts (RFC 7519, section 4.1.3).
-fn audiences(members: &Map<String, Value>) -> Result<Vec<String>, Refusal> {
+fn audiences(members: &Map<String, Value>) -> Result<Vec<String>, TokenError> {
     let texts = match members.get("aud") {
         Some(Value::String(one)) => Some(vec![one.clone()]),
         Some(Value::Array(list)) => list
@@ -118,42 +123,41 @@ fn audiences(members: &Map<String, Value>) -> Result<Vec<String>, Refusal> {
     texts.ok_or_else(|| wrong(members, "aud", "a text or a list of texts"))
 }
 
-fn check_audience(audiences: &[String], wanted: &[&str]) -> Result<(), Refusal> {
+fn check_audience(audiences: &[String], wanted: &[&str]) -> Result<(), TokenError> {
     let is_wanted = |audience: &String| wanted.contains(&audience.as_str());
     if audiences.iter().any(is_wanted) {
         return Ok(());
     }
     let found = audiences.first().map(|first| Value::from(first.as_str()));
-    Err(Refusal::Audience {
+    Err(TokenError::Audience {
         found: Quoted::value(found.as_ref()),
         wanted: Quoted::text(wanted.first().copied().unwrap_or_default()),
     })
 }
 
-/// When it expires, if it is good now.
-fn check_times(members: &Map<String, Value>, expected: &Expected<'_>) -> Result<UnixTime, Refusal> {
+/// When it was issued and when it expires, if it is good now.
+fn check_times(
+    members: &Map<String, Value>,
+    expected: &Expected<'_>,
+) -> Result<(UnixTime, UnixTime), TokenError> {
     let now = expected.now;
     let latest_start = now.0.saturating_add(limits::LEEWAY_SECONDS);
     let expires = required_date(members, "exp")?;
     let issued = required_date(members, "iat")?;
     let start = date(members, "nbf")?.unwrap_or(issued);
     if now.0 >= expires.0.saturating_add(limits::LEEWAY_SECONDS) {
-        return Err(Refusal::Expired { expires, now });
+        return Err(TokenError::Expired { expires, now });
     }
     if issued.0 > latest_start {
-        return Err(Refusal::IssuedInFuture { issued, now });
+        return Err(TokenError::IssuedInFuture { issued, now });
     }
     if start.0 > latest_start {
-        return Err(Refusal::NotYet { start, now });
+        return Err(TokenError::NotYet { start, now });
     }
-    let seconds = expires.0.saturating_sub(issued.0);
-    match expected.longest_life {
-        Some(most) if seconds > most => Err(Refusal::LivesTooLong { seconds, most }),
-        _ => Ok(expires),
-    }
+    Ok((issued, expires))
 }
 
-fn required_date(members: &Map<String, Value>, name: &'static str) -> Result<UnixTime, Refusal> {
+fn required_date(members: &Map<String, Value>, name: &'static str) -> Result<UnixTime, TokenError> {
     date(members, name)?.ok_or_else(|| wrong(members, name, A_TIME))
 }
 
@@ -163,7 +167,7 @@ const A_TIME: &str = "a whole number of seconds since 1970";
 const LAST_DATE: u64 = 253_402_300_799;
 
 /// A `NumericDate` (RFC 7519, section 2), of whole seconds. Some issuers write them as `1.0` or `1e9`.
-fn date(members: &Map<String, Value>, name: &'static str) -> Result<Option<UnixTime>, Refusal> {
+fn date(members: &Map<String, Value>, name: &'static str) -> Result<Option<UnixTime>, TokenError> {
     let Some(value) = members.get(name) else {
         return Ok(None);
     };
@@ -179,15 +183,15 @@ fn whole(number: f64) -> Option<u64> {
     ((0.0..=last).contains(&number) && number.fract() == 0.0).then_some(number as u64)
 }
 
-fn subject(members: &Map<String, Value>) -> Result<String, Refusal> {
+fn subject(members: &Map<String, Value>) -> Result<String, TokenError> {
     let subject = members.get("sub").and_then(Value::as_str);
     let named = subject.filter(|subject| !subject.trim_ascii().is_empty());
-    named.map(str::to_owned).ok_or(Refusal::NoSubject)
+    named.map(str::to_owned).ok_or(TokenError::NoSubject)
 }
 
-fn wrong(members: &Map<String, Value>, name: &'static str, wanted: &'static str) -> Refusal {
+fn wrong(members: &Map<String, Value>, name: &'static str, wanted: &'static str) -> TokenError {
     let found = Quoted::value(members.get(name));
-    Refusal::Claim {
+    TokenError::Claim {
         name,
         found,
         wanted,

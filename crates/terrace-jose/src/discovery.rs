@@ -2,7 +2,8 @@
 
 use serde_json::{Map, Value};
 
-use super::{HttpsUrl, IssuerUrl, Quoted, UrlError, json, limits};
+use super::{IssuerUrl, Quoted, UrlError, json, limits};
+use terrace_base::url::HttpsUrl;
 
 /// Where an issuer has its keys, and where people sign in.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -99,11 +100,11 @@ fn url(
     let Some(value) = members.get(name) else {
         return Ok(None);
     };
-    let parsed = value.as_str().unwrap_or_default().parse();
+    let parsed = value.as_str().unwrap_or_default().parse::<HttpsUrl>();
     parsed.map(Some).map_err(|cause| DiscoveryError::Url {
         name,
         found: Quoted::value(Some(value)),
-        cause,
+        cause: cause.into(),
     })
 }
 

@@ -15,7 +15,7 @@ use terrace_base::untrusted::line;
 ///
 /// # Errors
 /// What is wrong with it, and where.
-pub(super) fn parse(text: &[u8]) -> Result<Value, String> {
+pub fn parse(text: &[u8]) -> Result<Value, String> {
     match serde_json::from_slice(text) {
         Ok(Distinct(value)) => Ok(value),
         Err(error) => Err(line(&error.to_string()).at_most(MESSAGE_CHARS).to_string()),

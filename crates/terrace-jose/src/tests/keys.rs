@@ -1,11 +1,11 @@
 //! Which keys of a set are used.
 
 use super::forge::*;
-use crate::auth::oidc::{IssuerKeys, KeysError, limits};
+use crate::{IssuerKeys, KeysError, limits};
 use serde_json::{Value, json};
 
 fn parse(body: &str) -> Result<IssuerKeys, KeysError> {
-    IssuerKeys::parse(&GITHUB.parse().unwrap(), body.as_bytes())
+    IssuerKeys::parse(&ISSUER.parse().unwrap(), body.as_bytes())
 }
 
 /// A set with this key alone.
@@ -115,10 +115,9 @@ fn keys_that_are_for_something_else_or_cannot_be_used_are_passed_over() {
 #[test]
 fn a_key_is_used_only_with_the_algorithm_that_it_declares() {
     let fits = |declared: &str| {
-        let keys = keys_of(GITHUB, vec![changed(&RSA, "alg", declared)]);
-        let text = by(&RSA, &json!({ "alg": "RS256", "kid": "key" }), &github());
-        let token = crate::auth::oidc::UnverifiedToken::parse(&text).unwrap();
-        publishers().grant(&token, &keys, AUDIENCE, NOW).is_ok()
+        let keys = keys_of(ISSUER, vec![changed(&RSA, "alg", declared)]);
+        let text = by(&RSA, &json!({ "alg": "RS256", "kid": "key" }), &job());
+        verify_with(&text, &keys).is_ok()
     };
     assert!(fits("RS256"));
     for other in ["RS512", "RSA-OAEP", "HS256", "none", ""] {
@@ -128,14 +127,13 @@ fn a_key_is_used_only_with_the_algorithm_that_it_declares() {
 
 #[test]
 fn two_keys_with_one_id_are_ambiguous_only_if_both_fit() {
-    let text = by(&RSA, &json!({ "alg": "RS256", "kid": "key" }), &github());
-    let token = crate::auth::oidc::UnverifiedToken::parse(&text).unwrap();
-    let grant = |others: Vec<Value>| {
+    let text = by(&RSA, &json!({ "alg": "RS256", "kid": "key" }), &job());
+    let verify = |others: Vec<Value>| {
         let keys = [vec![RSA.jwk("key")], others].concat();
-        publishers().grant(&token, &keys_of(GITHUB, keys), AUDIENCE, NOW)
+        verify_with(&text, &keys_of(ISSUER, keys))
     };
-    assert!(grant(vec![P256.jwk("key"), ED25519.jwk("key")]).is_ok());
-    let refusal = grant(vec![OTHER_RSA.jwk("key")]).unwrap_err().to_string();
+    assert!(verify(vec![P256.jwk("key"), ED25519.jwk("key")]).is_ok());
+    let refusal = verify(vec![OTHER_RSA.jwk("key")]).unwrap_err().to_string();
     assert!(refusal.contains("several keys for RS256"), "{refusal}");
 }
 
@@ -146,12 +144,11 @@ fn a_leading_zero_of_a_modulus_does_not_matter() {
     };
     let n = rsa::traits::PublicKeyParts::n(&**key).to_bytes_be();
     let keys = keys_of(
-        GITHUB,
+        ISSUER,
         vec![changed(&RSA, "n", encode([vec![0], n].concat()))],
     );
-    let text = by(&RSA, &json!({ "alg": "RS256", "kid": "key" }), &github());
-    let token = crate::auth::oidc::UnverifiedToken::parse(&text).unwrap();
-    assert!(publishers().grant(&token, &keys, AUDIENCE, NOW).is_ok());
+    let text = by(&RSA, &json!({ "alg": "RS256", "kid": "key" }), &job());
+    assert!(verify_with(&text, &keys).is_ok());
 }
 
 #[test]

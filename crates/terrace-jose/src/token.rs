@@ -6,7 +6,7 @@ use std::fmt;
 use serde_json::{Map, Value};
 
 use super::jws::Algorithm;
-use super::{Claims, Expected, IssuerKeys, Quoted, Refusal, base64url, json, limits};
+use super::{Claims, Expected, IssuerKeys, Quoted, TokenError, base64url, json, limits};
 
 /// A token that was read and not verified. All that it is good for is to know whose keys to look for,
 /// and to be verified with them.
@@ -23,22 +23,22 @@ impl<'t> UnverifiedToken<'t> {
     ///
     /// # Errors
     /// When it is none, or is signed in a way that is not allowed.
-    pub fn parse(text: &'t str) -> Result<Self, Refusal> {
+    pub fn parse(text: &'t str) -> Result<Self, TokenError> {
         if text.len() > limits::TOKEN_BYTES {
-            return Err(Refusal::TooLong(text.len()));
+            return Err(TokenError::TooLong(text.len()));
         }
-        let (signing_input, header, payload, signature) = parts(text).ok_or(Refusal::Malformed(
-            "it is not three parts with dots between",
-        ))?;
-        let header = object(header).ok_or(Refusal::Malformed(
+        let (signing_input, header, payload, signature) = parts(text).ok_or(
+            TokenError::Malformed("it is not three parts with dots between"),
+        )?;
+        let header = object(header).ok_or(TokenError::Malformed(
             "its header is no JSON object with distinct members in base64url",
         ))?;
         let (algorithm, key_id) = read_header(&header)?;
-        let claims = object(payload).ok_or(Refusal::Malformed(
+        let claims = object(payload).ok_or(TokenError::Malformed(
             "its claims are no JSON object with distinct members in base64url",
         ))?;
         let signature = base64url::decode(signature)
-            .ok_or(Refusal::Malformed("its signature is not in base64url"))?;
+            .ok_or(TokenError::Malformed("its signature is not in base64url"))?;
         Ok(Self {
             algorithm,
             key_id,
@@ -58,10 +58,10 @@ impl<'t> UnverifiedToken<'t> {
     ///
     /// # Errors
     /// The first thing that is wrong with it.
-    pub fn verify(&self, keys: &IssuerKeys, expected: &Expected<'_>) -> Result<Claims, Refusal> {
+    pub fn verify(&self, keys: &IssuerKeys, expected: &Expected<'_>) -> Result<Claims, TokenError> {
         if self.claimed_issuer() != keys.issuer().as_str() {
             let found = Quoted::value(self.claims.get("iss"));
-            return Err(Refusal::Issuer(found));
+            return Err(TokenError::Issuer(found));
         }
         let key = keys.choose(self.algorithm, self.key_id.as_deref())?;
         let message = self.signing_input.as_bytes();
@@ -69,7 +69,7 @@ impl<'t> UnverifiedToken<'t> {
             .algorithm
             .verify(&key.material, message, &self.signature)
         {
-            return Err(Refusal::Signature);
+            return Err(TokenError::Signature);
         }
         Claims::accept(keys.issuer(), &self.claims, expected)
     }
@@ -95,23 +95,23 @@ fn object(part: &str) -> Option<Map<String, Value>> {
 
 /// The algorithm and the key's ID. Keys, certificates and URLs of such in a header (`jwk`, `x5c`,
 /// `jku`, `x5u`) are never looked at: the issuer's keys are those that it publishes.
-fn read_header(header: &Map<String, Value>) -> Result<(Algorithm, Option<String>), Refusal> {
+fn read_header(header: &Map<String, Value>) -> Result<(Algorithm, Option<String>), TokenError> {
     let named = header.get("alg").and_then(Value::as_str);
     let algorithm = named
         .and_then(Algorithm::parse)
-        .ok_or_else(|| Refusal::Algorithm(Quoted::value(header.get("alg"))))?;
+        .ok_or_else(|| TokenError::Algorithm(Quoted::value(header.get("alg"))))?;
     if header.contains_key("crit") {
-        return Err(Refusal::Critical);
+        return Err(TokenError::Critical);
     }
     match header.get("typ") {
         None => {}
         Some(Value::String(kind)) if is_token_type(kind) => {}
-        kind => return Err(Refusal::Type(Quoted::value(kind))),
+        kind => return Err(TokenError::Type(Quoted::value(kind))),
     }
     match header.get("kid") {
         None => Ok((algorithm, None)),
         Some(Value::String(id)) => Ok((algorithm, Some(id.clone()))),
-        Some(_) => Err(Refusal::Malformed("its key ID is no text")),
+        Some(_) => Err(TokenError::Malformed("its key ID is no text")),
     }
 }
 

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::jwk::Jwk;
 use super::jws::Algorithm;
-use super::{IssuerUrl, Quoted, Refusal, json, limits};
+use super::{IssuerUrl, Quoted, TokenError, json, limits};
 
 /// The keys with which one issuer signs, and whose they are: no token of another issuer is ever
 /// verified with them.
@@ -64,15 +64,19 @@ impl IssuerKeys {
     }
 
     /// The one key that a token with this header can have been signed with.
-    pub(super) fn choose(&self, algorithm: Algorithm, id: Option<&str>) -> Result<&Jwk, Refusal> {
+    pub(super) fn choose(
+        &self,
+        algorithm: Algorithm,
+        id: Option<&str>,
+    ) -> Result<&Jwk, TokenError> {
         let mut fitting = self.keys.iter().filter(|key| key.fits(algorithm, id));
         match (fitting.next(), fitting.next()) {
             (Some(key), None) => Ok(key),
-            (Some(_), Some(_)) => Err(Refusal::AmbiguousKey {
+            (Some(_), Some(_)) => Err(TokenError::AmbiguousKey {
                 algorithm,
                 key_id: id.map(Quoted::text),
             }),
-            (None, _) => Err(Refusal::UnknownKey {
+            (None, _) => Err(TokenError::UnknownKey {
                 algorithm,
                 key_id: id.map(Quoted::text),
             }),

@@ -1,14 +1,13 @@
-//! Every way in which a token is not one that opens something.
+//! Every way in which a token is refused.
 
 use super::jws::Algorithm;
 use super::{Quoted, limits};
-use crate::auth::access::ScopeError;
 use terrace_base::time::UnixTime;
 
 /// Why a token is refused, for the log. Neither the token nor its signature is in it, and what it
 /// shows of a token is a claim, short and escaped. Who has presented the token is not told.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Refusal {
+pub enum TokenError {
     /// It has the kind of signature that is asked for, and two keys could have made it.
     #[error("the issuer has several keys for {algorithm} with {}", key_name(.key_id.as_ref()))]
     AmbiguousKey {
@@ -64,37 +63,12 @@ pub enum Refusal {
     /// Its issuer is not the one that is asked for, or not one that anybody trusts.
     #[error("its issuer is {0}, which is not trusted")]
     Issuer(Quoted),
-    /// It is good for longer than a token of a job needs to be.
-    #[error("it lives for {seconds} seconds, at most {most} are allowed")]
-    LivesTooLong {
-        /// How long.
-        seconds: u64,
-        /// The limit.
-        most: u64,
-    },
     /// It is no signed token in the compact form.
     #[error("{0}")]
     Malformed(&'static str),
     /// It names nobody.
     #[error("its claim sub names nobody")]
     NoSubject,
-    /// The rules that are for it grant too much together.
-    #[error(transparent)]
-    Scopes(ScopeError),
-    /// It is genuine, and no rule is for it. This is what the rule that comes nearest asks for.
-    #[error(
-        "no rule is for it: in the nearest, rule {rule}, {claim} is {wanted}, and here {found}"
-    )]
-    NoRule {
-        /// The place of that rule, from 1.
-        rule: usize,
-        /// The first claim that differs.
-        claim: Quoted,
-        /// What the rule asks for.
-        wanted: Quoted,
-        /// What the token says.
-        found: Quoted,
-    },
     /// It does not answer the request that it is presented for.
     #[error("its nonce is not that of this sign-in")]
     Nonce,
@@ -126,7 +100,7 @@ pub enum Refusal {
     },
 }
 
-impl Refusal {
+impl TokenError {
     /// Whether it could be otherwise with the keys that the issuer has now.
     pub fn is_cured_by_newer_keys(&self) -> bool {
         // An issuer may also give a key that it had another name, or one that had none.
