@@ -127,6 +127,11 @@ impl Url {
         }
     }
 
+    /// The scheme, the host and the port, in lower case and without the port of the scheme: `https://host[:port]`.
+    pub fn origin(&self) -> String {
+        format!("{}{}", self.scheme.prefix(), self.host_header())
+    }
+
     /// The path, as it was written; it may be empty.
     pub fn path(&self) -> &str {
         let (path, _) = self.path_and_query();
@@ -216,7 +221,7 @@ impl fmt::Display for HttpsUrl {
     }
 }
 
-/// Returns `host[:port]` of an origin such as `https://host[:port]`, whoever has made it.
+/// Returns `host[:port]` of an origin such as `https://host[:port]`, which is not checked.
 pub fn authority(origin: &str) -> &str {
     origin.split_once("://").map_or(origin, |(_, rest)| rest)
 }
@@ -254,14 +259,19 @@ fn is_host(host: &str) -> bool {
     }
     let name = host.strip_suffix('.').unwrap_or(host);
     let last = name.rsplit('.').next().unwrap_or_default();
-    if is_number(last) {
-        return host.parse::<Ipv4Addr>().is_ok();
+    match is_number(last) {
+        true => host.parse::<Ipv4Addr>().is_ok(),
+        false => is_name(name),
     }
+}
+
+/// Whether a text consists of ASCII labels with dots between, as a name does and an IPv4 address.
+pub fn is_name(text: &str) -> bool {
     let is_label = |label: &str| {
         let is_plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_');
         !label.is_empty() && label.bytes().all(is_plain)
     };
-    name.split('.').all(is_label)
+    text.split('.').all(is_label)
 }
 
 /// Whether URL parsers leave a path and a query as they are.
@@ -337,7 +347,12 @@ mod tests {
             ("https://a.example:80", "a.example:80"),
             ("http://[::A]:443", "[::a]:443"),
         ] {
-            assert_eq!(parse(text).unwrap().host_header(), header);
+            let url = parse(text).unwrap();
+            assert_eq!(url.host_header(), header);
+            assert_eq!(
+                url.origin(),
+                format!("{}://{header}", url.scheme().as_str())
+            );
         }
     }
 

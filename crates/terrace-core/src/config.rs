@@ -16,6 +16,7 @@ use crate::storage::archive_url::{ArchiveSigner, ArchiveUrls};
 use crate::storage::signed_path::PathSigner;
 use crate::upstream::pull::{ProviderPattern, PullPolicy, PullRules, VersionPattern};
 use terrace_base::secret::Secret;
+use terrace_base::url::HttpsUrl;
 use terrace_presign::{Endpoint, Presigner};
 
 pub use settings::*;
@@ -263,15 +264,14 @@ fn provider_repositories(
 }
 
 /// `hostname=https://host[:port]`.
-fn origin(text: &str) -> Result<(Hostname, String), String> {
+fn origin(text: &str) -> Result<(Hostname, HttpsUrl), String> {
     let shape = || format!("{text:?} is not of the form hostname=https://host:port");
     let (hostname, origin) = text.split_once('=').ok_or_else(shape)?;
     let hostname = hostname.parse().map_err(|e: NameError| e.to_string())?;
-    let endpoint = Endpoint::parse(origin).map_err(|_| shape())?;
-    if !origin.starts_with("https://") || !endpoint.is_bare() {
-        return Err(shape());
-    }
-    Ok((hostname, origin.trim_end_matches('/').to_ascii_lowercase()))
+    let origin: HttpsUrl = origin.parse().map_err(|_| shape())?;
+    let url = origin.as_url();
+    let is_bare = url.path().trim_end_matches('/').is_empty() && url.query().is_none();
+    is_bare.then_some((hostname, origin)).ok_or_else(shape)
 }
 
 /// The words of a variable that is a list, each parsed.
@@ -553,6 +553,43 @@ mod tests {
         ] {
             let error = read(&vars).unwrap_err().to_string();
             assert!(error.starts_with(name) && error.contains(rule), "{error}");
+        }
+    }
+
+    #[test]
+    fn an_endpoint_or_origin_without_a_real_host_or_port_is_rejected() {
+        for url in [
+            "https://",
+            "https://:443",
+            "https://]:[",
+            "https://10.0.0.1:99999",
+            "https://10.0.0.1:0",
+            "https://10.0.0.256",
+            "https://2001:db8::1",
+            "https://a..b",
+            "https://a.b:",
+            "https://a.b/../c",
+        ] {
+            let endpoint = [&[(S3_ENDPOINT, url)], &S3[1..]].concat();
+            let error = read(&endpoint).unwrap_err().to_string();
+            assert!(error.starts_with(S3_ENDPOINT), "{url}: {error}");
+            let origin = format!("a.b={url}");
+            let error = read(&[(PULL_ORIGINS, &origin)]).unwrap_err().to_string();
+            assert!(error.starts_with(PULL_ORIGINS), "{url}: {error}");
+        }
+    }
+
+    #[test]
+    fn an_origin_is_read_in_lower_case_and_without_the_port_of_https() {
+        for (url, origin) in [
+            ("https://C.d/", "https://c.d"),
+            ("https://c.d:443", "https://c.d"),
+            ("https://10.0.0.1:8443", "https://10.0.0.1:8443"),
+            ("https://[2001:DB8::1]:8443", "https://[2001:db8::1]:8443"),
+        ] {
+            let variable = format!("a.b={url}");
+            let config = read(&[TOKEN, (PULL_ORIGINS, &variable)]).unwrap();
+            assert_eq!(config.pull.origin_of(&"a.b".parse().unwrap()), origin);
         }
     }
 

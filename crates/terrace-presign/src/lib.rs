@@ -20,6 +20,7 @@ use terrace_base::mac::{MacKey, hmac};
 use terrace_base::percent;
 use terrace_base::secret::Secret;
 use terrace_base::time::UnixTime;
+use terrace_base::url::{self, Url, UrlError};
 
 /// Where presigned URLs point to, and who signs them.
 #[derive(Debug, Clone)]
@@ -57,6 +58,9 @@ pub struct Endpoint {
 /// asks reads the error.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EndpointError {
+    /// The text is longer than a URL may be.
+    #[error("it is {0} bytes long, at most {max} are allowed", max = url::MAX_BYTES)]
+    TooLong(usize),
     /// Another scheme, or none.
     #[error("it must start with https:// or http://")]
     Scheme,
@@ -65,9 +69,20 @@ pub enum EndpointError {
     Host,
     /// The prefix cannot be signed as it stands.
     #[error(
-        "it may have a path of letters, digits, \"-\", \".\", \"_\", \"~\" and \"/\" only, and no query"
+        "it may have a path of letters, digits, \"-\", \".\", \"_\", \"~\" and \"/\" only, without \"..\", and no query"
     )]
     Prefix,
+}
+
+impl From<UrlError> for EndpointError {
+    fn from(error: UrlError) -> Self {
+        match error {
+            UrlError::TooLong(bytes) => Self::TooLong(bytes),
+            UrlError::Scheme(_) => Self::Scheme,
+            UrlError::Host => Self::Host,
+            UrlError::Path => Self::Prefix,
+        }
+    }
 }
 
 /// The HTTP method a URL is signed for. A URL signed for GET answers HEAD with 403.
@@ -85,38 +100,17 @@ impl Endpoint {
     /// # Errors
     /// When it is not an http(s) URL whose path can be signed unchanged.
     pub fn parse(text: &str) -> Result<Self, EndpointError> {
-        let (scheme, rest) = if let Some(rest) = text.strip_prefix("https://") {
-            ("https", rest)
-        } else if let Some(rest) = text.strip_prefix("http://") {
-            ("http", rest)
-        } else {
-            return Err(EndpointError::Scheme);
-        };
-        let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
-        let host_is_plain = !host.is_empty()
-            && host.bytes().all(|b| {
-                b.is_ascii_alphanumeric() || matches!(b, b'-' | b'.' | b':' | b'[' | b']')
-            });
-        if !host_is_plain {
-            return Err(EndpointError::Host);
-        }
-        if !path.bytes().all(|b| percent::is_unreserved(b) || b == b'/') {
+        let url: Url = text.parse()?;
+        let path = url.path();
+        let is_signed = |b: u8| percent::is_unreserved(b) || b == b'/';
+        if url.query().is_some() || !path.bytes().all(is_signed) {
             return Err(EndpointError::Prefix);
         }
-        let default_port = if scheme == "https" { ":443" } else { ":80" };
-        let host = host.strip_suffix(default_port).unwrap_or(host);
         Ok(Self {
-            scheme,
-            host: host.to_ascii_lowercase(),
+            scheme: url.scheme().as_str(),
+            host: url.host_header(),
             prefix: path.trim_end_matches('/').to_owned(),
         })
-    }
-}
-
-impl Endpoint {
-    /// Whether it has no path.
-    pub fn is_bare(&self) -> bool {
-        self.prefix.is_empty()
     }
 
     /// Whether its path already ends in this bucket, as the URL that a dashboard shows does.
@@ -319,6 +313,12 @@ mod tests {
             "https://a b",
             "https://x/?q",
             "https://u@x/",
+            "https://:443",
+            "https://]:[",
+            "https://x:99999",
+            "https://2001:db8::1",
+            "https://x/a/../b",
+            "https://x/%41",
         ] {
             assert!(Endpoint::parse(text).is_err(), "{text:?}");
         }

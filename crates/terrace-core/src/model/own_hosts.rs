@@ -3,6 +3,7 @@
 use crate::model::address::MirroredAddress;
 use crate::model::name::Hostname;
 use crate::model::package::Package;
+use terrace_base::url;
 
 /// The registry's own hostnames: the one it was reached under, and those its configuration names.
 ///
@@ -16,9 +17,8 @@ pub struct OwnHosts<'a> {
 impl<'a> OwnHosts<'a> {
     /// Those of a registry that was reached at `origin`, as in `https://host[:port]`.
     pub fn new(origin: &'a str, configured: &'a [Hostname]) -> Self {
-        let authority = origin.split_once("://").map_or(origin, |(_, rest)| rest);
         Self {
-            authority,
+            authority: url::authority(origin),
             configured,
         }
     }
@@ -26,10 +26,7 @@ impl<'a> OwnHosts<'a> {
     /// Whether providers of this hostname are the registry's own. The port does not count: an
     /// address in a mirror cannot have one (clients.md 5.6).
     pub fn include(&self, hostname: &Hostname) -> bool {
-        let host = match self.authority.rsplit_once(':') {
-            Some((host, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => host,
-            _ => self.authority,
-        };
+        let (host, _) = url::split_port(self.authority);
         // A name with its final dot is the same name.
         let host = host.strip_suffix('.').unwrap_or(host);
         hostname.as_str().eq_ignore_ascii_case(host) || self.configured.contains(hostname)

@@ -6,6 +6,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use crate::limits;
+use terrace_base::url;
 
 /// The URL of a repository, such as `https://github.com/acme/terraform-provider-widget`.
 ///
@@ -105,15 +106,8 @@ fn authority(text: &str) -> Option<&str> {
 }
 
 fn is_host(authority: &str) -> bool {
-    let (host, port) = match authority.split_once(':') {
-        Some((host, port)) => (host, Some(port)),
-        None => (authority, None),
-    };
-    let is_label = |label: &str| {
-        let is_inner = |b: u8| b.is_ascii_alphanumeric() || b == b'-' || b == b'_';
-        !label.is_empty() && label.bytes().all(is_inner)
-    };
-    host.split('.').all(is_label) && port.is_none_or(|port| port.parse::<u16>().is_ok())
+    let (host, port) = url::split_port(authority);
+    url::is_name(host) && port.is_none_or(|port| port.parse::<u16>().is_ok())
 }
 
 /// The characters of RFC 3986 that need no escape in JSON either.

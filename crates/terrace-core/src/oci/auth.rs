@@ -10,6 +10,7 @@ use crate::auth::access::{ANONYMOUS, Caller, Scope, Scopes, Token, TokenKeys};
 use crate::limits;
 use crate::model::token_id::TokenId;
 use terrace_base::time::UnixTime;
+use terrace_base::url;
 
 use crate::http::oci_error::{OciCode, OciError};
 
@@ -69,7 +70,7 @@ pub fn unauthorized(origin: &str, told: &str) -> OciError {
 
 /// Where tokens are.
 pub fn challenge(origin: &str) -> String {
-    let host = origin.split_once("://").map_or(origin, |(_, host)| host);
+    let host = url::authority(origin);
     format!("Bearer realm=\"{origin}/v2/token\",service=\"{host}\"")
 }
 

@@ -19,6 +19,7 @@ use crate::storage::index_document::PullMetadata;
 use terrace_base::digest::Sha256;
 use terrace_base::sort;
 use terrace_base::time::UnixTime;
+use terrace_base::url::{HttpsUrl, Url};
 
 /// What the operator has written.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -29,8 +30,8 @@ pub struct PullRules {
     pub blocked: Vec<VersionPattern>,
     /// How long a version must have been seen at its origin, in seconds, before it is shown.
     pub minimum_age: u64,
-    /// Where the registries of hostnames are, if not at `https://{hostname}`: `https://host[:port]`.
-    pub origins: Vec<(Hostname, String)>,
+    /// Where the registries of hostnames are, if not at `https://{hostname}`. No path counts.
+    pub origins: Vec<(Hostname, HttpsUrl)>,
 }
 
 /// What the operator allows to be pulled, and what nobody shall get.
@@ -81,22 +82,23 @@ impl PullPolicy {
     /// Where the registry of a hostname is asked: `https://host[:port]`.
     pub fn origin_of(&self, hostname: &Hostname) -> String {
         self.named_origin(hostname)
-            .map_or_else(|| format!("https://{hostname}"), str::to_owned)
+            .map_or_else(|| format!("https://{hostname}"), Url::origin)
     }
 
     /// Where requests for the registry of a hostname may go: to public hosts, and to the one that
     /// the operator has named for it.
     pub fn guard(&self, hostname: &Hostname) -> Guard {
-        match self.named_origin(hostname).and_then(host_and_port) {
-            Some((host, port)) => Guard::public().naming(host, port),
-            None => Guard::public(),
+        let guard = Guard::public();
+        match self.named_origin(hostname) {
+            Some(url) => guard.naming(url.host(), url.port_or_default()),
+            None => guard,
         }
     }
 
-    fn named_origin(&self, hostname: &Hostname) -> Option<&str> {
+    fn named_origin(&self, hostname: &Hostname) -> Option<&Url> {
         let mut origins = self.rules.origins.iter();
         let (_, origin) = origins.find(|(known, _)| known == hostname)?;
-        Some(origin)
+        Some(origin.as_url())
     }
 
     /// What the mirror lists of a provider: what is stored, and what its origin had when it was last
@@ -148,13 +150,6 @@ impl PullPolicy {
     }
 }
 
-fn host_and_port(origin: &str) -> Option<(&str, u16)> {
-    let authority = origin.strip_prefix("https://")?;
-    let with_port = authority.rsplit_once(':');
-    let with_port = with_port.and_then(|(host, port)| Some((host, port.parse().ok()?)));
-    Some(with_port.unwrap_or((authority, 443)))
-}
-
 /// Returns the answer for a mirrored version that the operator blocks: a 404, as for everything that
 /// a mirror does not have (clients.md 5.5).
 pub fn blocked(address: &MirroredAddress, version: &Version) -> Problem {
@@ -181,7 +176,7 @@ mod tests {
             minimum_age: 100,
             origins: vec![(
                 "a.test".parse().unwrap(),
-                "https://10.0.0.1:8443".to_owned(),
+                "https://10.0.0.1:8443".parse().unwrap(),
             )],
         })
     }
