@@ -4,9 +4,10 @@ use serde_json::{Map, Value};
 use terrace_base::secret::Secret;
 use terrace_core::auth::access::{Sealable, Seals};
 use terrace_core::auth::login::{
-    Allowed, Browser, Code, Consent, Form, GitHubList, GitHubMembers, Person, ProviderAnswer,
-    Terminal, TokenRequest,
+    Allowed, Browser, Code, Consent, GitHubList, GitHubMembers, Person, ProviderAnswer, Terminal,
+    TokenRequest,
 };
+use terrace_core::http::form::Form;
 
 use crate::{NOW, split, text};
 

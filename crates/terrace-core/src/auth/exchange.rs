@@ -22,11 +22,11 @@ pub use error::ExchangeError;
 use serde::Serialize;
 
 use crate::auth::access::{Scopes, Token, TokenName};
+use crate::http::form::encoded;
 use crate::http::reply::{CachePolicy, Reply};
 use crate::limits;
 use crate::model::token_id::TokenId;
 use form::Form;
-use terrace_base::percent::encode;
 use terrace_base::secret::Secret;
 use terrace_base::time::UnixTime;
 use terrace_jose::{Claims, TokenError};
@@ -63,8 +63,7 @@ pub fn request_body(subject_token: &str) -> String {
         ("subject_token", subject_token),
         ("subject_token_type", TYPE_JWT),
     ];
-    let pairs = parameters.map(|(name, value)| format!("{name}={}", encode(value)));
-    pairs.join("&")
+    encoded(&parameters)
 }
 
 /// What it is answered (RFC 8693, section 2.2.1).
@@ -92,10 +91,8 @@ impl ExchangeRequest {
             return Err(ExchangeError::GrantType);
         }
         let wrong = |told: String| Err(ExchangeError::Malformed(told));
-        if !matches!(
-            form.required("subject_token_type")?,
-            TYPE_JWT | TYPE_ID_TOKEN
-        ) {
+        let presented = form.required("subject_token_type")?;
+        if ![TYPE_JWT, TYPE_ID_TOKEN].contains(&presented.as_str()) {
             return wrong(format!(
                 "subject_token_type must be {TYPE_JWT} or {TYPE_ID_TOKEN}"
             ));
@@ -109,14 +106,16 @@ impl ExchangeRequest {
         }
         for target in ["audience", "resource"] {
             let target = form.value(target);
-            if target.is_some_and(|target| target.strip_suffix('/').unwrap_or(target) != origin) {
+            if target.is_some_and(|target| target.strip_suffix('/').unwrap_or(&target) != origin) {
                 return Err(ExchangeError::Target);
             }
         }
-        let scopes = form.value("scope").map(str::parse).transpose();
+        let scopes = form.value("scope").map(|text| text.parse());
         Ok(Self {
             subject_token: Secret::new(form.required("subject_token")?),
-            scopes: scopes.map_err(|error| ExchangeError::Scope(format!("{error}")))?,
+            scopes: scopes
+                .transpose()
+                .map_err(|error| ExchangeError::Scope(format!("{error}")))?,
         })
     }
 

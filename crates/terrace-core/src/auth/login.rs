@@ -32,7 +32,6 @@
 //! The requests to providers, and the storing of tokens.
 
 mod exchange;
-mod form;
 mod github;
 mod page;
 mod person;
@@ -42,7 +41,6 @@ mod stop;
 mod terminal;
 
 pub use exchange::{ExchangeFault, LoginToken, TokenRequest};
-pub use form::{Form, FormFault};
 pub use github::{GitHub, GitHubList, GitHubMembers};
 pub use page::consent_page;
 pub use person::Person;

@@ -1,32 +1,122 @@
-//! The query of an OCI request, whose values clients encode as they like (clients.md 11.2).
+//! Queries and forms: `name=value` pairs with an `&` between, percent-encoded.
+//!
+//! Both are decoded strictly: an escape that is none, and bytes that are not UTF-8, are no text. Everything else is
+//! read as the `form_urlencoded` crate reads it, but for the `+` of a [`Query`].
 
 use std::borrow::Cow;
 
-use terrace_base::percent::{Plus, decoded};
+use terrace_base::percent::{Plus, decoded, encode};
 
-/// A query as it was sent, without its `?`.
+/// A query as it was sent, without its `?`, of a client that encodes values as it likes (clients.md 11.2).
 #[derive(Debug, Clone, Copy)]
 pub struct Query<'a>(pub &'a str);
 
+/// A text in `application/x-www-form-urlencoded`, of a browser or an OAuth client (RFC 6749, appendix B).
+#[derive(Debug, Clone, Copy)]
+pub struct Form<'a>(pub &'a str);
+
+/// The reason why a parameter, or a whole form, cannot be used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum FormError {
+    /// A parameter is there more than once.
+    #[error("is there more than once")]
+    Twice,
+    /// A name or a value is not text.
+    #[error("is not text in UTF-8")]
+    NoText,
+    /// The form has more parameters than the limit.
+    #[error("has too many parameters")]
+    TooMany,
+}
+
 impl<'a> Query<'a> {
-    /// The first value of a name, without its percent escapes; one that is not text is passed over.
+    /// Returns the first value of a name. One that is not text is passed over, and so is a name without `=`.
     /// A `+` is a `+`: no value that is asked for here has a space, and media types have a `+`.
     pub fn value(self, name: &str) -> Option<Cow<'a, str>> {
         self.values(name).next()
     }
 
-    /// All values of a name.
+    /// Returns all values of a name.
     pub fn values(self, name: &str) -> impl Iterator<Item = Cow<'a, str>> {
-        let pairs = self.0.split('&').filter_map(|pair| pair.split_once('='));
-        pairs
-            .filter(move |(known, _)| *known == name)
-            .filter_map(|(_, value)| decoded(value, Plus::Plus))
+        let named = Pair::all(self.0).filter(move |pair| pair.is_named(name, Plus::Plus));
+        named.filter_map(|pair| decoded(pair.value?, Plus::Plus))
     }
 }
 
-/// A text for a query: what is not unreserved is escaped.
-pub fn encoded(text: &str) -> String {
-    terrace_base::percent::encode(text)
+impl Form<'_> {
+    /// Returns the value of a parameter. An empty one counts as missing, and one that is there twice as wrong (RFC 6749,
+    /// section 3.1). Parameters of other names are not looked at.
+    ///
+    /// # Errors
+    /// When the parameter has no one value.
+    pub fn value(self, name: &str) -> Result<Option<String>, FormError> {
+        let mut named = Pair::all(self.0).filter(|pair| pair.is_named(name, Plus::Space));
+        let Some(pair) = named.next() else {
+            return Ok(None);
+        };
+        if named.next().is_some() {
+            return Err(FormError::Twice);
+        }
+        let value = decoded(pair.value.unwrap_or_default(), Plus::Space);
+        let value = value.ok_or(FormError::NoText)?.into_owned();
+        Ok(Some(value).filter(|value| !value.is_empty()))
+    }
+
+    /// Checks that every parameter is text and there once, and that there are no more than `most`.
+    ///
+    /// # Errors
+    /// When one is not, or there are more.
+    pub fn check(self, most: usize) -> Result<(), FormError> {
+        let mut names: Vec<Cow<'_, str>> = Vec::new();
+        for pair in Pair::all(self.0) {
+            let value = decoded(pair.value.unwrap_or_default(), Plus::Space);
+            let name = decoded(pair.name, Plus::Space);
+            let (name, _) = name.zip(value).ok_or(FormError::NoText)?;
+            if names.contains(&name) {
+                return Err(FormError::Twice);
+            }
+            if names.len() >= most {
+                return Err(FormError::TooMany);
+            }
+            names.push(name);
+        }
+        Ok(())
+    }
+}
+
+/// Encodes parameters for a query or a form. What is not unreserved is escaped, so that both read back the same.
+pub fn encoded(parameters: &[(&str, &str)]) -> String {
+    let pairs = parameters.iter();
+    let pairs = pairs.map(|(name, value)| format!("{name}={}", encode(value)));
+    pairs.collect::<Vec<_>>().join("&")
+}
+
+/// A pair as it was sent.
+#[derive(Debug, Clone, Copy)]
+struct Pair<'a> {
+    name: &'a str,
+    /// What follows the first `=`, if there is one.
+    value: Option<&'a str>,
+}
+
+impl<'a> Pair<'a> {
+    fn all(text: &'a str) -> impl Iterator<Item = Self> {
+        let pairs = text.split('&').filter(|pair| !pair.is_empty());
+        pairs.map(|pair| match pair.split_once('=') {
+            Some((name, value)) => Self {
+                name,
+                value: Some(value),
+            },
+            None => Self {
+                name: pair,
+                value: None,
+            },
+        })
+    }
+
+    fn is_named(self, name: &str, plus: Plus) -> bool {
+        decoded(self.name, plus).as_deref() == Some(name)
+    }
 }
 
 #[cfg(test)]
@@ -35,7 +125,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn values_are_read_however_they_are_encoded_11_2() {
+    fn values_of_a_query_are_read_however_they_are_encoded_11_2() {
         let query = Query("digest=sha256%3Aab&from=a%2fb/c&tag=1&tag=2&artifactType=a/b+json&x");
         assert_eq!(query.value("digest").as_deref(), Some("sha256:ab"));
         assert_eq!(query.value("from").as_deref(), Some("a/b/c"));
@@ -47,17 +137,91 @@ mod tests {
         }
     }
 
+    #[test]
+    fn values_of_a_form_are_decoded_and_empty_ones_are_missing() {
+        let form = Form("a=1+2%2B&b=&c&%64=x%3D&e=%zz&f=%ff&g=%2&h=1&h=1");
+        assert_eq!(form.value("a"), Ok(Some("1 2+".to_owned())));
+        assert_eq!(form.value("b"), Ok(None));
+        assert_eq!(form.value("c"), Ok(None));
+        assert_eq!(form.value("d"), Ok(Some("x=".to_owned())));
+        for broken in ["e", "f", "g"] {
+            assert_eq!(form.value(broken), Err(FormError::NoText));
+        }
+        assert_eq!(form.value("h"), Err(FormError::Twice));
+        assert_eq!(form.value("i"), Ok(None));
+    }
+
+    #[test]
+    fn a_second_spelling_of_a_name_is_the_same_name() {
+        assert_eq!(Form("a=1&%61=2").value("a"), Err(FormError::Twice));
+        assert_eq!(Form("a=1&%61=2").check(9), Err(FormError::Twice));
+    }
+
+    #[test]
+    fn a_whole_form_is_checked() {
+        assert_eq!(Form("a=1&&b&c=%C3%A4&").check(3), Ok(()));
+        for (form, error) in [
+            ("a=1&b=%", FormError::NoText),
+            ("%ff=1", FormError::NoText),
+            ("a&a", FormError::Twice),
+            ("=1&=2", FormError::Twice),
+            ("a&b&c&d", FormError::TooMany),
+        ] {
+            assert_eq!(Form(form).check(3), Err(error), "{form}");
+        }
+    }
+
+    /// Texts with pairs that are there twice, empty, or escaped in any way.
+    fn forms() -> impl Strategy<Value = String> {
+        let piece = "(a=|%61=|b=|c|)([ab&=+\u{e4}]|%[2-7][0-9a-fA-F]|%C3%A4|[ !-~]){0,6}";
+        prop::collection::vec(piece, 0..5).prop_map(|pieces| pieces.join("&"))
+    }
+
+    fn by_form_urlencoded(text: &str) -> Vec<(String, String)> {
+        form_urlencoded::parse(text.as_bytes())
+            .into_owned()
+            .collect()
+    }
+
     proptest! {
         #[test]
-        fn what_is_encoded_reads_back(text in "\\PC{0,40}") {
-            let query = format!("a={}", encoded(&text));
-            let read = Query(&query).value("a");
-            prop_assert_eq!(read.as_deref(), Some(text.as_str()));
+        fn an_accepted_form_has_the_parameters_that_form_urlencoded_reads(text in forms()) {
+            let read = by_form_urlencoded(&text);
+            if Form(&text).check(usize::MAX) == Ok(()) {
+                for (name, value) in &read {
+                    let expected = Some(value.clone()).filter(|value| !value.is_empty());
+                    prop_assert_eq!(Form(&text).value(name), Ok(expected));
+                }
+            }
+            if let Ok(Some(value)) = Form(&text).value("a") {
+                let named: Vec<_> = read.iter().filter(|(name, _)| name == "a").collect();
+                prop_assert_eq!(named, [&("a".to_owned(), value)]);
+            }
         }
 
         #[test]
-        fn no_query_panics(text in "\\PC{0,80}") {
-            let _ = Query(&text).value("digest");
+        fn every_value_of_a_query_is_one_that_form_urlencoded_reads(text in forms()) {
+            let read = by_form_urlencoded(&text.replace('+', "%2B"));
+            let mut named = read.iter().filter(|(name, _)| name == "a");
+            for value in Query(&text).values("a") {
+                prop_assert!(named.any(|(_, other)| *other == value), "{text:?}: {value:?}");
+            }
+        }
+
+        #[test]
+        fn what_is_encoded_reads_back(value in "\\PC{1,40}") {
+            let text = encoded(&[("a", "x"), ("b", &value)]);
+            let read = Query(&text).value("b");
+            prop_assert_eq!(read.as_deref(), Some(value.as_str()));
+            prop_assert_eq!(Form(&text).check(2), Ok(()));
+            prop_assert_eq!(by_form_urlencoded(&text).pop(), Some(("b".to_owned(), value.clone())));
+            prop_assert_eq!(Form(&text).value("b"), Ok(Some(value)));
+        }
+
+        #[test]
+        fn no_text_panics(text in "[a%=&+0-9\\PC]{0,80}") {
+            let _ = Query(&text).value("a");
+            let _ = (Form(&text).value("a"), Form(&text).check(3));
         }
     }
 }

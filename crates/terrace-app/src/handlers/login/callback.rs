@@ -1,6 +1,7 @@
 //! `/oauth/callback`: where the provider sends a browser back.
 
-use terrace_core::auth::login::{Form, Login, Provider, SignInState, Stop, Verifier};
+use terrace_core::auth::login::{Login, Provider, SignInState, Stop, Verifier};
+use terrace_core::http::form::Form;
 use terrace_core::http::reply::Reply;
 use terrace_core::limits;
 

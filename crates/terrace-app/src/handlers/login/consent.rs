@@ -1,6 +1,7 @@
 //! `/oauth/consent`: what a person allows or refuses.
 
-use terrace_core::auth::login::{Consent, Form, Login, ParameterFault, Stop};
+use terrace_core::auth::login::{Consent, Login, ParameterFault, Stop};
+use terrace_core::http::form::Form;
 use terrace_core::http::reply::Reply;
 use terrace_core::limits;
 

@@ -1,16 +1,14 @@
 //! The body of a request to an OAuth endpoint (RFC 6749, appendix B).
 
-use std::borrow::Cow;
-
 use super::ExchangeError;
+use crate::http::form::{self, FormError};
 use crate::limits;
-use terrace_base::percent::{Plus, decoded};
 
-/// Parameters, each once and none of them empty.
-pub(super) struct Form(Vec<(String, String)>);
+/// Parameters, each once.
+pub(super) struct Form<'a>(form::Form<'a>);
 
-impl Form {
-    pub(super) fn parse(content_type: Option<&str>, body: &[u8]) -> Result<Self, ExchangeError> {
+impl<'a> Form<'a> {
+    pub(super) fn parse(content_type: Option<&str>, body: &'a [u8]) -> Result<Self, ExchangeError> {
         let wrong = |told: &str| ExchangeError::Malformed(told.to_owned());
         let media_type = content_type.unwrap_or_default().split(';').next();
         let media_type = media_type.unwrap_or_default().trim();
@@ -23,32 +21,22 @@ impl Form {
             return Err(ExchangeError::TooLarge);
         }
         let body = std::str::from_utf8(body).map_err(|_| wrong("the body is no form"))?;
-        let mut form = Self(Vec::new());
-        for pair in body.split('&').filter(|pair| !pair.is_empty()) {
-            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-            let decoded = |text| decoded(text, Plus::Space).map(Cow::into_owned);
-            let (Some(name), Some(value)) = (decoded(name), decoded(value)) else {
-                return Err(wrong("the body is no form"));
-            };
-            if form.0.iter().any(|(known, _)| *known == name) {
-                return Err(wrong("a parameter is there twice"));
-            }
-            if form.0.len() >= limits::EXCHANGE_PARAMETERS {
-                return Err(wrong("there are too many parameters"));
-            }
-            form.0.push((name, value));
+        let form = form::Form(body);
+        match form.check(limits::EXCHANGE_PARAMETERS) {
+            Ok(()) => Ok(Self(form)),
+            Err(FormError::NoText) => Err(wrong("the body is no form")),
+            Err(FormError::Twice) => Err(wrong("a parameter is there twice")),
+            Err(FormError::TooMany) => Err(wrong("there are too many parameters")),
         }
-        Ok(form)
     }
 
     /// A parameter that is not empty: those that are count as missing (RFC 6749, section 3.2).
-    pub(super) fn value(&self, name: &str) -> Option<&str> {
-        let found = self.0.iter().find(|(known, _)| known == name);
-        let value = found.map(|(_, value)| value.as_str());
-        value.filter(|value| !value.is_empty())
+    pub(super) fn value(&self, name: &str) -> Option<String> {
+        // The whole form was checked.
+        self.0.value(name).ok().flatten()
     }
 
-    pub(super) fn required(&self, name: &'static str) -> Result<&str, ExchangeError> {
+    pub(super) fn required(&self, name: &'static str) -> Result<String, ExchangeError> {
         let missing = || ExchangeError::Malformed(format!("{name} is missing"));
         self.value(name).ok_or_else(missing)
     }
@@ -61,15 +49,15 @@ mod tests {
 
     const TYPE: Option<&str> = Some("Application/X-WWW-Form-Urlencoded; charset=UTF-8");
 
-    fn parse(body: &str) -> Result<Form, String> {
+    fn parse(body: &str) -> Result<Form<'_>, String> {
         Form::parse(TYPE, body.as_bytes()).map_err(|error| format!("{error:?}"))
     }
 
     #[test]
     fn values_are_decoded_and_empty_ones_are_missing() {
         let form = parse("a=1%2b1+%3d+2&b=&c&&d=%C3%A4").unwrap();
-        assert_eq!(form.value("a"), Some("1+1 = 2"));
-        assert_eq!(form.value("d"), Some("ä"));
+        assert_eq!(form.value("a").as_deref(), Some("1+1 = 2"));
+        assert_eq!(form.value("d").as_deref(), Some("ä"));
         assert_eq!((form.value("b"), form.value("c")), (None, None));
         assert!(form.required("b").is_err());
     }

@@ -4,9 +4,9 @@ use std::borrow::Cow;
 
 use serde::Serialize;
 
-use super::form::Form;
 use super::terminal::{CLIENT_ID, ParameterFault, Port, Verifier, must_be, required};
 use crate::auth::access::SealFault;
+use crate::http::form::Form;
 use crate::http::reply::{CachePolicy, Reply};
 use crate::limits;
 

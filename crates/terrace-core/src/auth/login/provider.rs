@@ -4,8 +4,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
 
-use super::form::encoded;
 use super::{Challenge, Verifier};
+use crate::http::form::encoded;
 use terrace_base::percent::encode;
 use terrace_base::secret::Secret;
 use terrace_jose::{Discovery, IssuerUrl};

@@ -9,7 +9,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sha2::Digest as _;
 use subtle::ConstantTimeEq as _;
 
-use super::form::Form;
+use crate::http::form::{Form, encoded};
 use crate::limits;
 
 /// What clients are told to call themselves (clients.md 7.1).
@@ -76,7 +76,7 @@ impl Terminal {
     /// Where the browser goes with the code. It is on the user's own machine, whatever else is asked for.
     pub fn redirect_to(&self, code: &str) -> String {
         let parameters = [("code", code), ("state", &self.state.0)];
-        format!("{}?{}", self.port, super::form::encoded(&parameters))
+        format!("{}?{}", self.port, encoded(&parameters))
     }
 }
 
