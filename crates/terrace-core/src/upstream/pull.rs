@@ -9,6 +9,8 @@ mod pattern;
 pub use document::{OriginDocument, OriginDocumentError, SeenVersion};
 pub use pattern::{ProviderPattern, ProviderPatternError, VersionPattern};
 
+use std::fmt;
+
 use crate::http::guard::Guard;
 use crate::http::problem::Problem;
 use crate::index::ListedRelease;
@@ -42,9 +44,27 @@ pub struct PullPolicy {
     fingerprint: String,
 }
 
+impl fmt::Display for PullRules {
+    /// Writes the rules as the operator could have written them, a line for each. Stored lists are identified by this
+    /// text: if it changes, all of them are rebuilt.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for allowed in &self.allowed {
+            writeln!(f, "allow {allowed}")?;
+        }
+        for blocked in &self.blocked {
+            writeln!(f, "block {blocked}")?;
+        }
+        writeln!(f, "minimum age {}", self.minimum_age)?;
+        for (hostname, origin) in &self.origins {
+            writeln!(f, "origin {hostname}={}", origin.as_url().origin())?;
+        }
+        Ok(())
+    }
+}
+
 impl From<PullRules> for PullPolicy {
     fn from(rules: PullRules) -> Self {
-        let digest = Sha256::of(format!("{rules:?}").as_bytes()).to_string();
+        let digest = Sha256::of(rules.to_string().as_bytes()).to_string();
         let fingerprint = digest.chars().take(16).collect();
         Self { rules, fingerprint }
     }
@@ -243,6 +263,20 @@ mod tests {
         assert!(!one.has_made(None));
         assert!(PullPolicy::default().has_made(None));
         assert!(!PullPolicy::default().has_made(one.metadata(None, false).as_ref()));
+    }
+
+    #[test]
+    fn the_fingerprint_is_that_of_the_text_of_the_rules() {
+        let policy = policy(
+            "a.test/*/* b.test/acme/widget",
+            "a.test/evil/* a.test/*/widget@1.2.0",
+        );
+        assert_eq!(
+            policy.rules.to_string(),
+            "allow a.test/*/*\nallow b.test/acme/widget\nblock a.test/evil/*\n\
+             block a.test/*/widget@1.2.0\nminimum age 100\norigin a.test=https://10.0.0.1:8443\n"
+        );
+        assert_eq!(policy.fingerprint, "6f83a37290190ce7");
     }
 
     #[test]

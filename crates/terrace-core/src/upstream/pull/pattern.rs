@@ -97,6 +97,15 @@ impl FromStr for VersionPattern {
     }
 }
 
+impl fmt::Display for VersionPattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.version {
+            Some(version) => write!(f, "{}@{version}", self.providers),
+            None => self.providers.fmt(f),
+        }
+    }
+}
+
 impl fmt::Display for ProviderPattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let namespace = self.namespace.as_ref().map_or("*", Namespace::as_str);
