@@ -1,12 +1,13 @@
 //! Small types that all crates of Terrace share.
 //!
 //! # In scope
-//! Digests, MACs, secrets, moments, percent-encoding, URLs, and the one printer of text from outside.
+//! Digests, MACs, secrets, moments, percent-encoding, URLs, writing JSON, and the one printer of text from outside.
 //!
 //! # Out of scope
 //! Everything that belongs to one protocol, and all IO: time, keys and bytes are arguments.
 
 pub mod digest;
+pub mod json;
 pub mod mac;
 pub mod percent;
 pub mod secret;

@@ -43,6 +43,7 @@ use crate::storage::release::{
     SigningKeyDocument,
 };
 use terrace_base::digest::Sha256;
+use terrace_base::json;
 use terrace_base::sort;
 
 pub use described::DescribedVersion;
@@ -85,17 +86,14 @@ const CONTENT_CHARS: usize = 10;
 
 impl ListedRelease {
     /// What a version list says about `release`.
-    ///
-    /// # Errors
-    /// Never for these types; serde cannot know that.
-    pub fn of(release: &Release) -> Result<Self, serde_json::Error> {
+    pub fn of(release: &Release) -> Self {
         let (protocols, platforms) = match release {
             Release::Provider(it) => (it.protocols.clone(), platforms(&it.packages)),
             Release::Mirrored(it) => (it.protocols.clone(), platforms(&it.packages)),
             Release::Module(_) => (Vec::new(), Vec::new()),
         };
-        let contents = digests(release)?;
-        Ok(Self {
+        let contents = digests(release);
+        Self {
             version: release.version().clone(),
             protocols,
             platforms,
@@ -108,7 +106,7 @@ impl ListedRelease {
                 Release::Module(it) => it.source.as_ref().map(|source| source.url.clone()),
                 Release::Provider(_) | Release::Mirrored(_) => None,
             },
-        })
+        }
     }
 
     /// Whether its artifact may have something with this digest.
@@ -219,30 +217,27 @@ struct ModuleVersion {
 
 /// Every version list of a package, ascending by version and without those that are revoked; none when
 /// it has no versions at all.
-///
-/// # Errors
-/// Never for these types; serde cannot know that.
 pub fn versions(
     package: &Package,
     mut releases: Vec<ListedRelease>,
     standings: &Standings,
-) -> Result<Vec<(IndexKey, IndexDocument)>, serde_json::Error> {
+) -> Vec<(IndexKey, IndexDocument)> {
     if releases.is_empty() {
-        return Ok(Vec::new());
+        return Vec::new();
     }
     releases.retain(|release| standings.revoked(&release.version).is_none());
     // The order of versions is total, so a stable sort, twice as large in wasm, gives the same.
     releases.sort_unstable_by(|a, b| a.version.cmp(&b.version));
     let versions = || IndexKey::Versions(package.clone());
     let mirror = || IndexKey::MirrorVersions(package.clone());
-    let tags = (IndexKey::Tags(package.clone()), tags(package, &releases)?);
-    Ok(match package {
+    let tags = (IndexKey::Tags(package.clone()), tags(package, &releases));
+    match package {
         Package::Provider(_) => {
             let mirrored = mirror_versions(&releases);
-            let registry = serde_json::to_string(&ProviderVersions {
+            let registry = json::to_string(&ProviderVersions {
                 versions: releases.into_iter().map(provider_version).collect(),
                 warnings: standings.warnings(&package.address()),
-            })?;
+            });
             vec![
                 (versions(), IndexDocument::new(registry)),
                 (mirror(), mirrored),
@@ -261,61 +256,53 @@ pub fn versions(
                     version: release.version,
                 })
                 .collect();
-            let text = serde_json::to_string(&ModuleVersions {
+            let text = json::to_string(&ModuleVersions {
                 modules: [ModuleVersionList {
                     versions: modules,
                     source,
                 }],
-            })?;
+            });
             vec![(versions(), IndexDocument::new(text)), tags]
         }
-    })
+    }
 }
 
 /// The lists of a mirrored provider of which nothing is to be seen, to replace those that were there.
-///
-/// # Errors
-/// Never for these types; serde cannot know that.
-pub fn empty_versions(
-    address: &MirroredAddress,
-) -> Result<Vec<(IndexKey, IndexDocument)>, serde_json::Error> {
+pub fn empty_versions(address: &MirroredAddress) -> Vec<(IndexKey, IndexDocument)> {
     let package = Package::Mirrored(address.clone());
-    let tags = tags(&package, &[])?;
-    Ok(vec![
+    let tags = tags(&package, &[]);
+    vec![
         (
             IndexKey::MirrorVersions(package.clone()),
             mirror_versions(&[]),
         ),
         (IndexKey::Tags(package), tags),
-    ])
+    ]
 }
 
 /// The tags of those that are artifacts.
-fn tags(package: &Package, releases: &[ListedRelease]) -> Result<IndexDocument, serde_json::Error> {
+fn tags(package: &Package, releases: &[ListedRelease]) -> IndexDocument {
     let artifacts = releases.iter().filter(|listed| !listed.contents.is_empty());
     let versions: Vec<&Version> = artifacts.map(|listed| &listed.version).collect();
-    let text = oci::tags(&Repository::of(package), &versions)?;
-    Ok(IndexDocument::new(text))
+    let text = oci::tags(&Repository::of(package), &versions);
+    IndexDocument::new(text)
 }
 
 /// Returns every index of one version. `others` are releases of the same package that may have some of its contents,
 /// too; those of a revoked version depend on them.
-///
-/// # Errors
-/// Never for these types; serde cannot know that.
 pub fn of_version(
     release: &Release,
     others: &[Release],
     standings: &Standings,
-) -> Result<Vec<(IndexKey, IndexDocument)>, serde_json::Error> {
-    let mut documents = as_published(release)?;
+) -> Vec<(IndexKey, IndexDocument)> {
+    let mut documents = as_published(release);
     let Some(reason) = standings.revoked(release.version()) else {
-        return Ok(documents);
+        return documents;
     };
     let mut sharing = vec![(Some(reason), release.version(), documents.clone())];
     for other in others {
         let reason = standings.revoked(other.version());
-        sharing.push((reason, other.version(), contents(other)?));
+        sharing.push((reason, other.version(), contents(other)));
     }
     // The same digest has the same index, whichever of its versions writes it: that of the lowest version that can be
     // installed, or else the reason of the lowest one.
@@ -332,36 +319,30 @@ pub fn of_version(
             None => IndexDocument::gone(reason),
         };
     }
-    Ok(documents)
+    documents
 }
 
 /// Returns every index of one version that can be installed.
-fn as_published(release: &Release) -> Result<Vec<(IndexKey, IndexDocument)>, serde_json::Error> {
+fn as_published(release: &Release) -> Vec<(IndexKey, IndexDocument)> {
     let key = IndexKey::Version(release.package(), release.version().clone());
-    let mut documents = vec![(key, version(release)?)];
-    documents.extend(contents(release)?);
-    Ok(documents)
+    let mut documents = vec![(key, version(release))];
+    documents.extend(contents(release));
+    documents
 }
 
 /// Returns the digests of everything that OCI clients may ask of one version.
-///
-/// # Errors
-/// Never for these types; serde cannot know that.
-pub fn digests(release: &Release) -> Result<Vec<Sha256>, serde_json::Error> {
-    let artifact = oci::artifact(release)?;
+pub fn digests(release: &Release) -> Vec<Sha256> {
+    let artifact = oci::artifact(release);
     let contents = artifact.map(|artifact| artifact.contents);
     let contents = contents.unwrap_or_default();
-    Ok(contents.iter().map(Content::digest).collect())
+    contents.iter().map(Content::digest).collect()
 }
 
 /// What OCI clients may ask of one version: its manifests, and that its zips are there.
-///
-/// # Errors
-/// Never for these types; serde cannot know that.
-fn contents(release: &Release) -> Result<Vec<(IndexKey, IndexDocument)>, serde_json::Error> {
+fn contents(release: &Release) -> Vec<(IndexKey, IndexDocument)> {
     let (package, version) = (release.package(), release.version());
-    let Some(Artifact { tagged, contents }) = oci::artifact(release)? else {
-        return Ok(Vec::new());
+    let Some(Artifact { tagged, contents }) = oci::artifact(release) else {
+        return Vec::new();
     };
     let mut documents = Vec::new();
     for content in contents {
@@ -373,7 +354,7 @@ fn contents(release: &Release) -> Result<Vec<(IndexKey, IndexDocument)>, serde_j
         }
         documents.push((IndexKey::Content(package.clone(), digest), document));
     }
-    Ok(documents)
+    documents
 }
 
 fn content_document(content: Content, version: Version) -> IndexDocument {
@@ -463,22 +444,19 @@ pub struct PackagesIndex {
 }
 
 /// What downloads of one version are answered from.
-///
-/// # Errors
-/// Never for these types; serde cannot know that.
-pub fn version(release: &Release) -> Result<IndexDocument, serde_json::Error> {
+pub fn version(release: &Release) -> IndexDocument {
     let text = match release {
-        Release::Provider(release) => serde_json::to_string(&provider_index(release))?,
-        Release::Mirrored(release) => serde_json::to_string(&PackagesIndex {
+        Release::Provider(release) => json::to_string(&provider_index(release)),
+        Release::Mirrored(release) => json::to_string(&PackagesIndex {
             packages: indexed(&release.packages),
             offered: release.offered.clone(),
-        })?,
+        }),
         Release::Module(release) => {
             let archive: &ModuleArchiveDocument = &release.archive;
-            serde_json::to_string(archive)?
+            json::to_string(archive)
         }
     };
-    Ok(IndexDocument::new(text))
+    IndexDocument::new(text)
 }
 
 fn provider_index(release: &ProviderRelease) -> ProviderVersionIndex {
@@ -532,7 +510,7 @@ mod tests {
             listed("1.10.0", "5.0,6.0", "linux_amd64,darwin_arm64"),
             listed("1.2.0", "5.0", "linux_amd64"),
         ];
-        let lists = versions(&provider(), releases, &Standings::default()).unwrap();
+        let lists = versions(&provider(), releases, &Standings::default());
         assert_eq!(
             lists[0].1.text,
             r#"{"versions":[{"version":"1.2.0","protocols":["5.0"],"platforms":[{"os":"linux","arch":"amd64"}]},{"version":"1.10.0","protocols":["5.0","6.0"],"platforms":[{"os":"linux","arch":"amd64"},{"os":"darwin","arch":"arm64"}]}]}"#
@@ -547,8 +525,7 @@ mod tests {
             &package,
             vec![listed("1.0.0+b", "", "")],
             &Standings::default(),
-        )
-        .unwrap();
+        );
         assert_eq!(lists.len(), 2);
         assert_eq!(lists[0].0, IndexKey::MirrorVersions(package.clone()));
         assert_eq!(lists[0].1.text, r#"{"versions":{"1.0.0+b":{}}}"#);
@@ -562,7 +539,7 @@ mod tests {
     fn a_module_list_is_what_the_protocol_wants_3_1() {
         let package = Package::Module("acme/vpc/aws".parse().unwrap());
         let releases = vec![listed("1.0.0", "", ""), listed("0.9.0", "", "")];
-        let lists = versions(&package, releases, &Standings::default()).unwrap();
+        let lists = versions(&package, releases, &Standings::default());
         assert_eq!(
             lists[0].1.text,
             r#"{"modules":[{"versions":[{"version":"0.9.0"},{"version":"1.0.0"}]}]}"#
@@ -581,7 +558,7 @@ mod tests {
             from("1.0.0", "https://example.com/old"),
             from("1.2.0", ""),
         ];
-        let lists = versions(&package, releases, &Standings::default()).unwrap();
+        let lists = versions(&package, releases, &Standings::default());
         assert_eq!(
             lists[0].1.text,
             r#"{"modules":[{"versions":[{"version":"1.0.0"},{"version":"1.1.0"},{"version":"1.2.0"}],"source":"https://example.com/new"}]}"#
@@ -590,10 +567,7 @@ mod tests {
 
     #[test]
     fn a_package_without_releases_has_no_list_2_1_6() {
-        assert_eq!(
-            versions(&provider(), Vec::new(), &Standings::default()).unwrap(),
-            []
-        );
+        assert_eq!(versions(&provider(), Vec::new(), &Standings::default()), []);
     }
 
     #[test]
@@ -615,7 +589,7 @@ mod tests {
         let gone = IndexDocument::gone(&"it deletes".parse().unwrap());
         assert_pinned(&gone.text, "gone");
         assert_pinned(
-            &serde_json::to_string(&gone.metadata).unwrap(),
+            &json::to_string(&gone.metadata),
             r#"{"etag":"\"283bb9deef02e6843abfb538efa1eca7\"","gone":"it deletes"}"#,
         );
     }
@@ -647,7 +621,7 @@ mod tests {
             numbers.dedup();
             let of = |numbers: &[(u8, u8, u8)]| {
                 let releases = numbers.iter().map(|(a, b, c)| listed(&format!("{a}.{b}.{c}"), "5.0", "linux_amd64")).collect();
-                versions(&provider(), releases, &Standings::default()).unwrap()
+                versions(&provider(), releases, &Standings::default())
             };
             let sorted = of(&numbers);
             let middle = usize::try_from(seed % numbers.len() as u64).unwrap();

@@ -460,11 +460,6 @@ pub fn too_large(archives: &[ExpectedArchive], urls: &ArchiveUrls) -> Vec<String
 }
 
 /// The metadata that the release object carries for version lists.
-///
-/// # Errors
-/// Never for these types; serde cannot know that.
-pub fn release_metadata(
-    release: &Release,
-) -> Result<Vec<(&'static str, String)>, serde_json::Error> {
-    Ok(ListedRelease::of(release)?.to_metadata(&release.package()))
+pub fn release_metadata(release: &Release) -> Vec<(&'static str, String)> {
+    ListedRelease::of(release).to_metadata(&release.package())
 }

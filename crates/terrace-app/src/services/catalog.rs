@@ -96,7 +96,7 @@ async fn mirrored_lists<P: Host>(
     let listed = policy.listed(address, stored, seen);
     let metadata = policy.metadata(seen, listed.is_empty());
     let mut lists = if listed.is_empty() && metadata.is_some() {
-        index::empty_versions(address).map_err(Failure::corrupt)?
+        index::empty_versions(address)
     } else {
         let package = Package::Mirrored(address.clone());
         let standings = status::of_package(ctx, &package).await?;
@@ -133,7 +133,7 @@ pub(crate) async fn version_indices_by<P: Host>(
         }
     }
     let indices = index::of_version(release, &others, &standings);
-    indices.map_err(Failure::corrupt)
+    Ok(indices)
 }
 
 /// Finds another release for each content of a revoked one that others have, too: the lowest that can be
@@ -145,13 +145,13 @@ async fn sharing<P: Host>(
 ) -> Result<Vec<Release>, Failure> {
     let package = release.package();
     let mut found: Vec<(Release, Vec<Sha256>)> = Vec::new();
-    for digest in index::digests(release).map_err(Failure::corrupt)? {
+    for digest in index::digests(release) {
         for version in said.may_contain(digest, release.version()) {
             let at = found.iter().position(|(it, _)| it.version() == version);
             if at.is_none()
                 && let Some(other) = releases::find(ctx, &package, version).await?
             {
-                let digests = index::digests(&other).map_err(Failure::corrupt)?;
+                let digests = index::digests(&other);
                 found.push((other, digests));
             }
             // Another digest may begin alike.
@@ -223,7 +223,6 @@ async fn release_among<P: Host>(
         };
         // Another may begin alike.
         let digests = index::digests(&release);
-        let digests = digests.map_err(Failure::corrupt)?;
         if digests.contains(&digest) {
             return Ok(Some(release));
         }
@@ -280,7 +279,7 @@ fn lists_of(
     standings: &Standings,
 ) -> Result<Indexed, Failure> {
     let lists = index::versions(package, releases, standings);
-    lists.map_err(Failure::corrupt)
+    Ok(lists)
 }
 
 pub(crate) fn pick(key: &IndexKey, indices: Indexed) -> Option<IndexDocument> {

@@ -131,7 +131,6 @@ pub(crate) async fn refresh_revocations<P: Host>(ctx: &Context<'_, P>) -> Result
         Box::pin(async {
             let revocations = auth::revocations(ctx).await?;
             let index = revocations.index();
-            let index = index.map_err(Failure::corrupt)?;
             let key = IndexKey::Revocations;
             Ok(ctx.host.indices().put(&key, &index).await?)
         })

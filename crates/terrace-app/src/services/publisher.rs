@@ -182,8 +182,8 @@ async fn take<P: Host>(
         Step::CreateRelease(release) => {
             garbage::ensure_fresh(ctx, fence)?;
             let key = FactKey::Release(release.package(), release.version().clone());
-            let document = release.to_document().map_err(Failure::corrupt)?;
-            let metadata = release_metadata(release).map_err(Failure::corrupt)?;
+            let document = release.to_document();
+            let metadata = release_metadata(release);
             let written = facts
                 .put(&key, &document, &metadata, Condition::Absent)
                 .await?;
@@ -194,8 +194,8 @@ async fn take<P: Host>(
         Step::GrowRelease(release, etag) => {
             garbage::ensure_fresh(ctx, fence)?;
             let key = FactKey::Release(release.package(), release.version().clone());
-            let document = release.to_document().map_err(Failure::corrupt)?;
-            let metadata = release_metadata(release).map_err(Failure::corrupt)?;
+            let document = release.to_document();
+            let metadata = release_metadata(release);
             let unchanged = Condition::Unchanged(etag.clone());
             let written = facts.put(&key, &document, &metadata, unchanged).await?;
             if written.is_none() {

@@ -54,8 +54,7 @@ pub(crate) async fn list<P: Host>(
                 Some(listed) => releases.push(listed),
                 None => {
                     let release = find(ctx, package, &version).await?;
-                    let listed = release.as_ref().map(ListedRelease::of).transpose();
-                    releases.extend(listed.map_err(Failure::corrupt)?);
+                    releases.extend(release.as_ref().map(ListedRelease::of));
                 }
             }
         }

@@ -113,17 +113,17 @@ library_benchmark_group!(
 
 fn release(release: &Release) -> Document {
     Document {
-        text: release.to_document().unwrap(),
+        text: release.to_document(),
         read: |bytes| Box::new(Release::from_document(bytes).unwrap()),
     }
 }
 
 fn module_index() -> Document {
-    Document::of::<ModuleArchiveDocument>(index::version(&module()).unwrap().text)
+    Document::of::<ModuleArchiveDocument>(index::version(&module()).text)
 }
 
 fn index_metadata() -> Document {
-    let indices = index::of_version(&module(), &[], &Standings::default()).unwrap();
+    let indices = index::of_version(&module(), &[], &Standings::default());
     let (_, manifest) = indices.last().unwrap();
     Document::of::<IndexMetadata>(manifest.metadata.write())
 }

@@ -46,7 +46,7 @@ fn of_module(count: usize) -> (Package, Vec<ListedRelease>) {
 #[bench::module_5000(of_module(5_000))]
 fn versions((package, releases): (Package, Vec<ListedRelease>)) -> (Indices, Package) {
     let indices = index::versions(&package, black_box(releases), &Standings::default());
-    (black_box(indices.unwrap()), package)
+    (black_box(indices), package)
 }
 
 #[library_benchmark]
@@ -55,7 +55,7 @@ fn versions((package, releases): (Package, Vec<ListedRelease>)) -> (Indices, Pac
 #[bench::module(module())]
 fn of_version(release: Release) -> (Indices, Release) {
     let indices = index::of_version(black_box(&release), &[], &Standings::default());
-    (black_box(indices.unwrap()), release)
+    (black_box(indices), release)
 }
 
 /// What a release object of a listing tells.
@@ -64,7 +64,7 @@ type Metadata = (Package, Vec<(&'static str, String)>);
 fn metadata() -> Metadata {
     let release = provider();
     let package = release.package();
-    let metadata = ListedRelease::of(&release).unwrap().to_metadata(&package);
+    let metadata = ListedRelease::of(&release).to_metadata(&package);
     (package, metadata)
 }
 

@@ -27,6 +27,7 @@ use crate::http::reply::{CachePolicy, Reply};
 use crate::limits;
 use crate::model::token_id::TokenId;
 use form::Form;
+use terrace_base::json;
 use terrace_base::secret::Secret;
 use terrace_base::time::UnixTime;
 use terrace_jose::{Claims, TokenError};
@@ -176,7 +177,7 @@ pub fn answer<S>(token: &Token, written: &str, now: UnixTime) -> Reply<S> {
         expires_in: expires.0.saturating_sub(now.0),
         scope: token.scopes.to_string(),
     };
-    let text = serde_json::to_string(&answer).unwrap_or_default();
+    let text = json::to_string(&answer);
     Reply::json(200, CachePolicy::NoStore, text)
 }
 

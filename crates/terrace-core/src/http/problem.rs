@@ -9,6 +9,7 @@ use crate::http::method::Method;
 use crate::http::oci_error::{OciCode, OciError};
 use crate::http::reply::{CachePolicy, Reply};
 use crate::limits;
+use terrace_base::json;
 
 const TOO_MANY_FAILURES: &str =
     "too many requests with wrong credentials came from this address: wait a minute";
@@ -138,7 +139,7 @@ impl Problem {
             },
             errors: self.messages(),
         };
-        let text = serde_json::to_string(&body).unwrap_or_default();
+        let text = json::to_string(&body);
         self.with_headers(Reply::json(self.status(), CachePolicy::NoStore, text))
     }
 
@@ -167,7 +168,7 @@ impl Problem {
                 message: &self.messages().join("; "),
             }],
         };
-        let text = serde_json::to_string(&body).unwrap_or_default();
+        let text = json::to_string(&body);
         self.with_headers(Reply::json(self.status(), CachePolicy::NoStore, text))
     }
 

@@ -22,6 +22,7 @@ use crate::storage::release::{PackageDocument, Release};
 use crate::upstream::pull::OriginDocument;
 use terrace_archive::ArchiveFormat;
 use terrace_base::digest::Sha256;
+use terrace_base::json;
 use terrace_openpgp::{KeyId, parse_signing_keys};
 
 /// Why the audit log of one registry is not put into another one: each says what happened there. Entries
@@ -105,9 +106,9 @@ impl Restored {
                     let (package, version) = (release.package(), release.version());
                     return Err(format!("it is {} {version}", package.address()));
                 }
-                same(document, release.to_document().map_err(told)?)?;
+                same(document, release.to_document())?;
                 Ok(Self {
-                    metadata: release_metadata(&release).map_err(told)?,
+                    metadata: release_metadata(&release),
                     bytes: release.stored(),
                     fact: None,
                     change: Some(FactKey::Change(package.clone())),
@@ -212,7 +213,7 @@ pub fn with_revocations(key: &FactKey, there: &[u8], copy: &str) -> Option<Strin
                     standings.versions.insert(version, statement);
                 }
             }
-            let text = serde_json::to_string(&standings).ok()?;
+            let text = json::to_string(&standings);
             (standings != before).then_some(text)
         }
         FactKey::SigningKeys(_) => {
@@ -226,7 +227,7 @@ pub fn with_revocations(key: &FactKey, there: &[u8], copy: &str) -> Option<Strin
                     is_changed = true;
                 }
             }
-            let text = serde_json::to_string(&keys).ok()?;
+            let text = json::to_string(&keys);
             is_changed.then_some(text)
         }
         _ => None,
@@ -276,7 +277,7 @@ fn is_spelled<T: FromStr + ToString>(text: &str) -> bool {
 /// be lost, or read otherwise by another version.
 fn read<T: DeserializeOwned + Serialize>(document: &str) -> Result<T, String> {
     let read: T = serde_json::from_slice(document.as_bytes()).map_err(told)?;
-    same(document, serde_json::to_string(&read).map_err(told)?)?;
+    same(document, json::to_string(&read))?;
     Ok(read)
 }
 

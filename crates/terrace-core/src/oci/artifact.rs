@@ -8,6 +8,7 @@ use crate::model::source::{SourceDocument, SourceUrl};
 use crate::storage::release::{ModuleRelease, PackageDocument, Release};
 use terrace_archive::ArchiveFormat;
 use terrace_base::digest::Sha256;
+use terrace_base::json;
 
 pub(super) const PROVIDER: &str = "application/vnd.opentofu.provider";
 pub(super) const PROVIDER_TARGET: &str = "application/vnd.opentofu.provider-target";
@@ -144,10 +145,7 @@ struct Annotations<'a> {
 }
 
 /// A release as an artifact; `None` when there is nothing in it that OpenTofu could install.
-///
-/// # Errors
-/// Never for these types; serde cannot know that.
-pub fn artifact(release: &Release) -> Result<Option<Artifact>, serde_json::Error> {
+pub fn artifact(release: &Release) -> Option<Artifact> {
     let source = SourceAnnotation::of(release.source());
     match release {
         Release::Provider(release) => provider(&release.packages, source),
@@ -159,16 +157,16 @@ pub fn artifact(release: &Release) -> Result<Option<Artifact>, serde_json::Error
 fn provider(
     packages: &[PackageDocument],
     source: Option<SourceAnnotation<'_>>,
-) -> Result<Option<Artifact>, serde_json::Error> {
+) -> Option<Artifact> {
     if packages.is_empty() {
-        return Ok(None);
+        return None;
     }
     let mut manifests = Vec::new();
     let mut contents = Vec::new();
     for package in packages {
         let title = package.filename.as_str();
         let zip = (package.sha256, package.size);
-        let text = manifest(PROVIDER_TARGET, zip, title, source)?;
+        let text = manifest(PROVIDER_TARGET, zip, title, source);
         manifests.push(target(&package.platform, &text));
         contents.push(Content::Manifest(MediaType::Manifest, text));
         contents.push(Content::Zip(package.sha256, package.size));
@@ -180,10 +178,10 @@ fn provider(
         manifests,
         annotations: source,
     };
-    let index = Content::Manifest(MediaType::Index, serde_json::to_string(&index)?);
+    let index = Content::Manifest(MediaType::Index, json::to_string(&index));
     let tagged = index.digest();
     contents.push(index);
-    Ok(Some(Artifact { tagged, contents }))
+    Some(Artifact { tagged, contents })
 }
 
 fn target<'a>(platform: &'a Platform, manifest: &str) -> Descriptor<'a> {
@@ -202,22 +200,19 @@ fn target<'a>(platform: &'a Platform, manifest: &str) -> Descriptor<'a> {
 }
 
 /// OpenTofu takes modules as zips only.
-fn module(
-    release: &ModuleRelease,
-    source: Option<SourceAnnotation<'_>>,
-) -> Result<Option<Artifact>, serde_json::Error> {
+fn module(release: &ModuleRelease, source: Option<SourceAnnotation<'_>>) -> Option<Artifact> {
     let archive = &release.archive;
     if archive.format != ArchiveFormat::Zip {
-        return Ok(None);
+        return None;
     }
     let (address, version) = (&release.address, &release.version);
     let title = format!("{}_{version}.zip", address.name);
-    let text = manifest(MODULE, (archive.sha256, archive.size), &title, source)?;
+    let text = manifest(MODULE, (archive.sha256, archive.size), &title, source);
     let manifest = Content::Manifest(MediaType::Manifest, text);
-    Ok(Some(Artifact {
+    Some(Artifact {
         tagged: manifest.digest(),
         contents: vec![manifest, Content::Zip(archive.sha256, archive.size)],
-    }))
+    })
 }
 
 /// A manifest of one zip.
@@ -226,8 +221,8 @@ fn manifest(
     (sha256, size): (Sha256, u64),
     title: &str,
     source: Option<SourceAnnotation<'_>>,
-) -> Result<String, serde_json::Error> {
-    serde_json::to_string(&Manifest {
+) -> String {
+    json::to_string(&Manifest {
         schema_version: 2,
         media_type: MediaType::Manifest,
         artifact_type,
@@ -287,7 +282,7 @@ mod tests {
     #[test]
     fn the_texts_of_manifests_are_pinned() {
         let release = mirrored(vec![package("linux_amd64", 'a')]);
-        let found = artifact(&release).unwrap().unwrap();
+        let found = artifact(&release).unwrap();
         let manifest = r#"{"schemaVersion":2,"mediaType":"application/vnd.oci.image.manifest.v1+json","artifactType":"application/vnd.opentofu.provider-target","config":{"mediaType":"application/vnd.oci.empty.v1+json","digest":"sha256:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a","size":2,"data":"e30="},"layers":[{"mediaType":"archive/zip","digest":"sha256:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa","size":7,"annotations":{"org.opencontainers.image.title":"terraform-provider-widget_1.0.0_linux_amd64.zip"}}]}"#;
         let digest = Sha256::of(manifest.as_bytes());
         let index = format!(
@@ -308,7 +303,7 @@ mod tests {
     #[test]
     fn every_platform_has_a_manifest_of_its_own() {
         let packages = vec![package("darwin_arm64", 'b'), package("linux_amd64", 'a')];
-        let found = artifact(&mirrored(packages)).unwrap().unwrap();
+        let found = artifact(&mirrored(packages)).unwrap();
         let mut digests: Vec<Sha256> = found.contents.iter().map(Content::digest).collect();
         digests.sort();
         digests.dedup();
@@ -317,6 +312,6 @@ mod tests {
 
     #[test]
     fn a_release_without_packages_is_no_artifact() {
-        assert_eq!(artifact(&mirrored(Vec::new())).unwrap(), None);
+        assert_eq!(artifact(&mirrored(Vec::new())), None);
     }
 }

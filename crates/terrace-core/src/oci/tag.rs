@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::oci::tag;
 use crate::model::version::Version;
+use terrace_base::json;
 
 /// The list of a repository's tags.
 #[derive(Debug, Serialize, Deserialize)]
@@ -23,10 +24,7 @@ pub struct TagPage {
 
 /// The list of a repository's tags, as it is answered: in the order of the specification, which is
 /// that of their bytes.
-///
-/// # Errors
-/// Never for these types; serde cannot know that.
-pub fn tags(name: &str, versions: &[&Version]) -> Result<String, serde_json::Error> {
+pub fn tags(name: &str, versions: &[&Version]) -> String {
     list(
         name,
         versions.iter().map(|version| tag::of(version)).collect(),
@@ -34,10 +32,10 @@ pub fn tags(name: &str, versions: &[&Version]) -> Result<String, serde_json::Err
 }
 
 /// The list of these tags.
-pub(crate) fn list(name: &str, mut tags: Vec<String>) -> Result<String, serde_json::Error> {
+pub(crate) fn list(name: &str, mut tags: Vec<String>) -> String {
     tags.sort_unstable();
     let name = name.to_owned();
-    serde_json::to_string(&Tags { name, tags })
+    json::to_string(&Tags { name, tags })
 }
 
 impl TagPage {
@@ -67,7 +65,7 @@ impl TagPage {
         let is_cut = list.tags.len() > n;
         list.tags.truncate(n);
         let next = list.tags.last().cloned().filter(|_| is_cut);
-        Ok((serde_json::to_string(&list)?, next))
+        Ok((json::to_string(&list), next))
     }
 }
 
@@ -80,7 +78,7 @@ mod tests {
         let versions: Vec<Version> = ["1.0.0", "1.1.0", "1.2.0"]
             .map(|v| v.parse().unwrap())
             .into();
-        let list = tags("a/b", &versions.iter().collect::<Vec<_>>()).unwrap();
+        let list = tags("a/b", &versions.iter().collect::<Vec<_>>());
         for (query, tags, next) in [
             ("n=2", r#"["1.0.0","1.1.0"]"#, Some("1.1.0")),
             ("n=3", r#"["1.0.0","1.1.0","1.2.0"]"#, None),

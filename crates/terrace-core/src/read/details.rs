@@ -7,6 +7,7 @@ use super::view::SourceView;
 use crate::http::reply::{CachePolicy, Reply};
 use crate::model::address::ProviderAddress;
 use crate::model::version::Version;
+use terrace_base::json;
 
 /// A version of a provider, in the shape of the public registry's API: the fields that Dependabot reads.
 #[derive(Serialize)]
@@ -32,6 +33,6 @@ pub(super) fn provider_version<S>(
         version: version.to_string(),
         source: index.source,
     };
-    let text = serde_json::to_string(&description).map_err(|_| FinishError::Corrupt)?;
+    let text = json::to_string(&description);
     Ok(Reply::json(200, CachePolicy::NoStore, text))
 }

@@ -19,6 +19,7 @@ use crate::model::version::Version;
 use crate::storage::archive_url::ArchiveUrls;
 use crate::storage::key::{ArchiveKey, ArchiveKind, BytesKey};
 use crate::storage::release::ModuleArchiveDocument;
+use terrace_base::json;
 use terrace_base::time::UnixTime;
 
 /// What is needed to sign URLs now.
@@ -97,7 +98,7 @@ pub(super) fn provider_download<S>(
             gpg_public_keys: [&index.signing_key],
         },
     };
-    let mut text = serde_json::to_string(&answer).map_err(|_| FinishError::Corrupt)?;
+    let mut text = json::to_string(&answer);
     if let Some(packages) = packages_object(packages) {
         // Within the object that the answer is.
         text.pop();
@@ -185,7 +186,7 @@ pub(super) fn mirror_packages<S>(
         return Ok(None);
     }
     let answer = MirrorArchives { archives };
-    let text = serde_json::to_string(&answer).map_err(|_| FinishError::Corrupt)?;
+    let text = json::to_string(&answer);
     Ok(Some(Reply::json(200, CachePolicy::NoStore, text)))
 }
 
@@ -234,6 +235,6 @@ pub(super) fn module_download<S>(
     let body = ModuleLocation {
         location: &location,
     };
-    let text = serde_json::to_string(&body).map_err(|_| FinishError::Corrupt)?;
+    let text = json::to_string(&body);
     Ok(Reply::json(200, CachePolicy::NoStore, text).with("x-terraform-get", location))
 }

@@ -9,6 +9,7 @@ use super::{FinishError, Found, parse};
 use crate::http::reply::{CachePolicy, Reply};
 use crate::model::address::ModuleAddress;
 use crate::model::version::Version;
+use terrace_base::json;
 
 /// A module's version list, as `index` writes it.
 #[derive(Deserialize)]
@@ -76,6 +77,6 @@ pub(super) fn origin_versions<S>(found: &Found<S>) -> Result<Reply<S>, FinishErr
     let list = ProviderList {
         versions: versions.collect(),
     };
-    let text = serde_json::to_string(&list).map_err(|_| FinishError::Corrupt)?;
+    let text = json::to_string(&list);
     Ok(Reply::json(200, CachePolicy::NoStore, text))
 }

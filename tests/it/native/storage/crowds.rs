@@ -353,11 +353,11 @@ fn indices_of_facts(memory: &Memory) -> (BTreeMap<String, IndexDocument>, impl F
     let mut indices = Vec::new();
     let mut growing = Vec::new();
     for release in &releases {
-        let (package, listed) = (release.package(), ListedRelease::of(release).unwrap());
+        let (package, listed) = (release.package(), ListedRelease::of(release));
         let others = releases.iter().filter(|it| it.package() == package);
         let others = others.filter(|it| it.version() != release.version());
         let others: Vec<Release> = others.cloned().collect();
-        indices.extend(index::of_version(release, &others, &standings(&package)).unwrap());
+        indices.extend(index::of_version(release, &others, &standings(&package)));
         if release.may_grow() {
             growing.push(format!("{package}/sha256/"));
         }
@@ -368,7 +368,7 @@ fn indices_of_facts(memory: &Memory) -> (BTreeMap<String, IndexDocument>, impl F
     }
     for (package, releases) in lists {
         let standings = standings(&package);
-        indices.extend(index::versions(&package, releases, &standings).unwrap());
+        indices.extend(index::versions(&package, releases, &standings));
     }
     let indices = indices.into_iter().map(|(key, it)| (key.to_string(), it));
     let may_be = move |key: &str| growing.iter().any(|start| key.starts_with(start));

@@ -59,7 +59,7 @@ pub(crate) async fn index<P: Host>(
             let holds = ctx.config.oci_providers.address(repository).is_some();
             let standings = status_of(ctx, repository).await?;
             tags.retain(|listed| revoked(&standings, &listed.tag).is_none());
-            tags_index(repository, holds, &tags).map_err(Failure::corrupt)
+            Ok(tags_index(repository, holds, &tags))
         }
         PushedIndex::Tag(repository, name) => {
             let Some(TagDocument { digest, .. }) = tag(ctx, repository, name).await? else {

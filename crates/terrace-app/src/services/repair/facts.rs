@@ -232,7 +232,6 @@ async fn repair_revoked<P: Host>(ctx: &Context<'_, P>, step: &mut Step) -> Resul
     step.spend(1);
     let revocations = auth::revocations(ctx).await?;
     let wanted = revocations.index();
-    let wanted = wanted.map_err(Failure::corrupt)?;
     let wanted = vec![(IndexKey::Revocations, wanted)];
     if differing(ctx, step, &wanted).await.is_empty() {
         return Ok(false);

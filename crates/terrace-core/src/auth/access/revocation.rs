@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::token_id::TokenId;
 use crate::storage::index_document::IndexDocument;
+use terrace_base::json;
 use terrace_base::sort;
 use terrace_base::time::UnixTime;
 
@@ -76,11 +77,8 @@ impl Revocations {
 
 impl Revocations {
     /// The index of all revoked tokens.
-    ///
-    /// # Errors
-    /// Never, as far as is known.
-    pub fn index(&self) -> serde_json::Result<IndexDocument> {
-        Ok(IndexDocument::new(serde_json::to_string(self)?))
+    pub fn index(&self) -> IndexDocument {
+        IndexDocument::new(json::to_string(self))
     }
 }
 

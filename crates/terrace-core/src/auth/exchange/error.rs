@@ -5,6 +5,7 @@ use serde::Serialize;
 use super::TRUSTED_PUBLISHERS;
 use crate::http::reply::{CachePolicy, Reply};
 use crate::limits;
+use terrace_base::json;
 
 /// Why a job gets no token.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -90,7 +91,7 @@ impl ExchangeError {
             error: self.code(),
             error_description: described(&self.description()),
         };
-        let text = serde_json::to_string(&body).unwrap_or_default();
+        let text = json::to_string(&body);
         let reply = Reply::json(self.status(), CachePolicy::NoStore, text);
         match self {
             Self::TooMany => reply.with("retry-after", "60"),

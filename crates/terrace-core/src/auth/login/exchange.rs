@@ -9,6 +9,7 @@ use crate::auth::access::SealFault;
 use crate::http::form::Form;
 use crate::http::reply::{CachePolicy, Reply};
 use crate::limits;
+use terrace_base::json;
 
 /// The code that stands for none: with it a client ends that would wait for ever (clients.md 7.5).
 pub(super) const REFUSED: &str = "refused";
@@ -119,7 +120,7 @@ impl LoginToken {
 
     /// As the one media type that OpenTofu takes (clients.md 14.1).
     pub fn reply<S>(&self) -> Reply<S> {
-        let text = serde_json::to_string(self).unwrap_or_default();
+        let text = json::to_string(self);
         Reply::json(200, CachePolicy::NoStore, text).with("pragma", "no-cache")
     }
 }
@@ -149,7 +150,7 @@ impl ExchangeFault {
             error,
             error_description: self.to_string().into(),
         };
-        let text = serde_json::to_string(&body).unwrap_or_default();
+        let text = json::to_string(&body);
         let reply = Reply::json(status, CachePolicy::NoStore, text).with("pragma", "no-cache");
         match self {
             Self::TooMany => reply.with("retry-after", "60"),

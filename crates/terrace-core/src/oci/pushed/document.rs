@@ -117,18 +117,14 @@ pub fn blob_index(link: &LinkDocument, digest: Digest) -> IndexDocument {
 
 /// The list of a repository's tags; `None` when it has none. Where it holds a provider, only what
 /// OpenTofu can install is listed (clients.md 14.1 on 6.3).
-///
-/// # Errors
-/// Never for these types; serde cannot know that.
 pub fn tags_index(
     repository: &RepositoryName,
     holds_provider: bool,
     tags: &[ListedTag],
-) -> Result<Option<IndexDocument>, serde_json::Error> {
+) -> Option<IndexDocument> {
     let are_there = || tags.iter().filter(|listed| !listed.document.is_gone);
-    if are_there().next().is_none() {
-        return Ok(None);
-    }
+    // Without any tag there is no list.
+    are_there().next()?;
     let is_shown = |listed: &&ListedTag| {
         let TagDocument {
             media_type,
@@ -141,8 +137,8 @@ pub fn tags_index(
     };
     let shown = are_there().filter(is_shown);
     let shown = shown.map(|listed| listed.tag.to_string()).collect();
-    let text = tag::list(repository.as_str(), shown)?;
-    Ok(Some(IndexDocument::new(text)))
+    let text = tag::list(repository.as_str(), shown);
+    Some(IndexDocument::new(text))
 }
 
 /// The metadata of what refers to a manifest: by which type a list of referrers is filtered. One that
@@ -218,17 +214,17 @@ mod tests {
             listed("1.2.0_b.1", INDEX, Some(PROVIDER)),
             listed("latest", INDEX, Some(PROVIDER)),
         ];
-        let text = |holds| tags_index(&repository, holds, &tags).unwrap().unwrap().text;
+        let text = |holds| tags_index(&repository, holds, &tags).unwrap().text;
         assert!(text(true).ends_with(r#""tags":["1.0.0","1.2.0_b.1"]}"#));
         assert!(text(false).contains(r#""1.0","1.0.0","1.0.0_linux-amd64""#));
-        assert_eq!(tags_index(&repository, true, &[]).unwrap(), None);
+        assert_eq!(tags_index(&repository, true, &[]), None);
     }
 
     #[test]
     fn what_is_gone_is_not_listed() {
         let repository = RepositoryName::parse("team/app").unwrap();
         let mut tags = [listed("a", INDEX, None), listed("b", INDEX, None)];
-        let index = |tags: &[ListedTag]| tags_index(&repository, false, tags).unwrap();
+        let index = |tags: &[ListedTag]| tags_index(&repository, false, tags);
         tags[0].document.is_gone = true;
         assert!(index(&tags).unwrap().text.ends_with(r#""tags":["b"]}"#));
         tags[1].document.is_gone = true;

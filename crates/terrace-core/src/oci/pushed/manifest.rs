@@ -7,6 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use crate::http::oci_error::{OciCode, OciError};
 use crate::limits;
 use crate::model::oci::Digest;
+use terrace_base::json;
 
 /// What a manifest is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -209,14 +210,13 @@ impl PushedManifest {
     /// # Errors
     /// When that is too long.
     pub fn referrer(&self, bytes: &[u8], digest: Digest) -> Result<String, OciError> {
-        let descriptor = serde_json::to_string(&Referrer {
+        let descriptor = json::to_string(&Referrer {
             media_type: self.kind.as_str(),
             digest,
             size: bytes.len(),
             artifact_type: self.referrer_type(),
             annotations: self.document.annotations.as_ref(),
         });
-        let descriptor = descriptor.map_err(|error| invalid(error.to_string()))?;
         let most = limits::REFERRER_BYTES;
         if descriptor.len() > most {
             return Err(invalid(format!(
