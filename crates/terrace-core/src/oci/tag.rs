@@ -1,7 +1,10 @@
 //! Lists of tags, and pages of them.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 
+use crate::http::form::Query;
 use crate::model::oci::tag;
 use crate::model::version::Version;
 use terrace_base::json;
@@ -41,14 +44,9 @@ pub(crate) fn list(name: &str, mut tags: Vec<String>) -> String {
 impl TagPage {
     /// Reads a query; `None` when it asks for no part.
     pub fn parse(query: &str) -> Option<Self> {
-        let value = |name: &str| {
-            let mut pairs = query.split('&').filter_map(|pair| pair.split_once('='));
-            pairs
-                .find(|(known, _)| *known == name)
-                .map(|(_, value)| value)
-        };
-        let n = value("n").and_then(|n| n.parse().ok());
-        let last = value("last").map(str::to_owned);
+        let query = Query(query);
+        let n = query.value("n").and_then(|n| n.parse().ok());
+        let last = query.value("last").map(Cow::into_owned);
         (n.is_some() || last.is_some()).then_some(Self { n, last })
     }
 
