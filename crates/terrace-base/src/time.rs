@@ -2,8 +2,11 @@
 
 use std::fmt;
 
-/// Seconds since 1970-01-01T00:00:00Z.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+use serde::{Deserialize, Serialize};
+
+/// Seconds since 1970-01-01T00:00:00Z. In documents it is the number.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
 pub struct UnixTime(pub u64);
 
 /// A moment broken into the parts of the Gregorian calendar, in UTC.
@@ -21,6 +24,11 @@ impl UnixTime {
     #[must_use]
     pub fn plus(self, seconds: u32) -> Self {
         Self(self.0.saturating_add(u64::from(seconds)))
+    }
+
+    /// The seconds that have passed since an earlier moment; 0 if it is not earlier.
+    pub fn since(self, earlier: Self) -> u64 {
+        self.0.saturating_sub(earlier.0)
     }
 
     /// `20130524`, as a SigV4 credential scope has it.

@@ -387,7 +387,7 @@ impl Lookup {
             Some(made_by) if policy.pulls(address) => made_by.checked_at,
             _ => return Freshness::Fresh,
         };
-        match now.0.saturating_sub(checked_at) {
+        match now.since(checked_at) {
             age if age < limits::PULL_CHECK_SECONDS => Freshness::Fresh,
             age if age < limits::PULL_STALE_SECONDS => Freshness::Stale(address.clone()),
             _ => Freshness::Unfit,

@@ -51,7 +51,7 @@ fn revoked() -> Statement {
     Statement {
         state: State::Revoked,
         reason: "stolen".parse().expect("a reason"),
-        at: NOW.0,
+        at: NOW,
         by: "root".to_owned(),
     }
 }

@@ -80,7 +80,7 @@ pub(crate) async fn change_status<P: Host>(
     let statement = state.map(|state| KeyStatement {
         state,
         reason,
-        at: ctx.host.clock().now().0,
+        at: ctx.host.clock().now(),
         by: call.caller.name(),
     });
     keys::change(ctx, &namespace, &|document| {

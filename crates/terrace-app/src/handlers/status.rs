@@ -63,7 +63,7 @@ pub(crate) async fn change<P: Host>(
     let statement = state.map(|state| Statement {
         state,
         reason,
-        at: ctx.host.clock().now().0,
+        at: ctx.host.clock().now(),
         by: call.caller.name(),
     });
     let said = (version.as_ref(), statement);

@@ -40,7 +40,7 @@ pub(crate) async fn list<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled<P
     let listed = list_stored(ctx, behind.as_deref(), most).await?;
     let now = ctx.host.clock().now();
     let mut answer = StoredAnswer {
-        now: now.0,
+        now,
         next: listed.next(),
         ..StoredAnswer::default()
     };
@@ -54,7 +54,7 @@ pub(crate) async fn list<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled<P
         answer.archives.push(StoredArchive {
             key,
             size: object.size,
-            stored_at: object.stored_at.0,
+            stored_at: object.stored_at,
             url: urls.map(|urls| urls.download(&call.origin, bytes, now)),
         });
     }

@@ -1,6 +1,7 @@
 //! API tokens: made, listed, revoked and rotated.
 
 use futures_util::future::join_all;
+use terrace_base::time::UnixTime;
 use terrace_core::api::admin::{RevokedToken, RotationBody, TokenAnswer, TokenBody, TokenPage};
 use terrace_core::auth::access::{RevocationDocument, Scopes, TokenDocument, TokenName};
 use terrace_core::http::problem::Problem;
@@ -29,7 +30,9 @@ pub(crate) async fn create<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled
     let now = ctx.host.clock().now();
     let expires = match expires_in {
         None => None,
-        Some(seconds) if limits::TOKEN_LIFETIME_SECONDS.contains(&seconds) => Some(now.0 + seconds),
+        Some(seconds) if limits::TOKEN_LIFETIME_SECONDS.contains(&seconds) => {
+            Some(UnixTime(now.0 + seconds))
+        }
         Some(seconds) => {
             let range = limits::TOKEN_LIFETIME_SECONDS;
             let (least, most) = (range.start(), range.end());
@@ -40,7 +43,7 @@ pub(crate) async fn create<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled
     let document = TokenDocument {
         name,
         scopes,
-        created: now.0,
+        created: now,
         by: call.caller.name(),
         expires,
         revoked: None,
@@ -76,8 +79,8 @@ pub(crate) async fn rotate<P: Host>(
     let RotationBody { overlap } = json::parse(&call.body)?;
     let unknown = || Problem::NotFound(format!("there is no token {id}"));
     let old = tokens::document(ctx, id).await?.ok_or_else(unknown)?;
-    let now = ctx.host.clock().now().0;
-    let is_dead = |time: Option<u64>| time.is_some_and(|time| time <= now);
+    let now = ctx.host.clock().now();
+    let is_dead = |time: Option<UnixTime>| time.is_some_and(|time| time <= now);
     let revocation: Option<RevocationDocument> =
         documents::read(ctx, &FactKey::Revocation(id)).await?;
     if is_dead(revocation.map(|it| it.from)) || is_dead(old.expires) {
@@ -89,21 +92,20 @@ pub(crate) async fn rotate<P: Host>(
         let told = format!("overlap is {overlap}: it may be at most {most} seconds");
         return Err(Problem::Invalid(vec![told]).into());
     }
-    let lifetime = old
-        .expires
-        .map(|expires| expires.saturating_sub(old.created));
+    let lifetime = old.expires.map(|expires| expires.since(old.created));
     let made = issue(
         ctx,
         TokenDocument {
             created: now,
             by: call.caller.name(),
-            expires: lifetime.map(|lifetime| now + lifetime),
+            expires: lifetime.map(|lifetime| UnixTime(now.0 + lifetime)),
             revoked: None,
             ..old.clone()
         },
     )
     .await?;
-    tokens::revoke(ctx, id, old.expires, now.saturating_add(overlap)).await?;
+    let from = UnixTime(now.0.saturating_add(overlap));
+    tokens::revoke(ctx, id, old.expires, from).await?;
     Ok(made)
 }
 

@@ -81,7 +81,7 @@ pub(crate) async fn record<P: Host>(
     let mut number = newest_known(ctx).await?;
     let mut entry = AuditEntry {
         number,
-        at: ctx.host.clock().now().0,
+        at: ctx.host.clock().now(),
         by: change.by,
         from: change.from,
         what: change.what,
@@ -99,7 +99,7 @@ pub(crate) async fn record<P: Host>(
         entry.number = number + 1;
         let text = json::text(&entry)?;
         let key = FactKey::Audit(entry.number);
-        let at = [(AT, entry.at.to_string())];
+        let at = [(AT, entry.at.0.to_string())];
         match facts.put(&key, &text, &at, Condition::Absent).await {
             Ok(Some(_)) => break,
             // Somebody else was faster, or the head is behind.

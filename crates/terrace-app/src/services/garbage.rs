@@ -123,7 +123,7 @@ pub(crate) async fn unmark<P: Host>(
 pub(crate) async fn remove_marked<P: Host>(
     ctx: &Context<'_, P>,
     archive: ArchiveKey,
-    marked_at: u64,
+    marked_at: UnixTime,
 ) -> Result<bool, Failure> {
     let Some((document, etag)) = mark_of(ctx, archive).await? else {
         return Ok(false);

@@ -21,13 +21,13 @@ pub(crate) async fn make_for_login<P: Host>(
     lifetime: u64,
 ) -> Result<Option<String>, Failure> {
     let Allowed { id, person, scopes } = token;
-    let now = ctx.host.clock().now().0;
+    let now = ctx.host.clock().now();
     let document = TokenDocument {
         name: person.name,
         scopes,
         created: now,
         by: format!("login as {}", person.account),
-        expires: Some(now.saturating_add(lifetime)),
+        expires: Some(UnixTime(now.0.saturating_add(lifetime))),
         revoked: None,
     };
     let made = make(ctx, id, &document).await?;
@@ -53,7 +53,7 @@ pub(crate) async fn make<P: Host>(
         id,
         name: document.name.clone(),
         scopes: document.scopes.clone(),
-        expires: document.expires.map(UnixTime),
+        expires: document.expires,
         is_of_previous: false,
     };
     let Some(keys) = ctx.config.access.keys() else {
@@ -70,7 +70,7 @@ pub(crate) async fn revoke_known<P: Host>(
     let document = document(ctx, id).await?;
     let now = ctx.host.clock().now();
     let expires = document.as_ref().and_then(|document| document.expires);
-    revoke(ctx, id, expires, now.0).await?;
+    revoke(ctx, id, expires, now).await?;
     Ok(document.is_some())
 }
 
@@ -79,8 +79,8 @@ pub(crate) async fn revoke_known<P: Host>(
 pub(crate) async fn revoke<P: Host>(
     ctx: &Context<'_, P>,
     id: TokenId,
-    expires: Option<u64>,
-    from: u64,
+    expires: Option<UnixTime>,
+    from: UnixTime,
 ) -> Result<(), Failure> {
     let key = FactKey::Revocation(id);
     let from = loop {
@@ -104,7 +104,7 @@ pub(crate) async fn revoke<P: Host>(
 async fn write_revoked<P: Host>(
     ctx: &Context<'_, P>,
     id: TokenId,
-    from: u64,
+    from: UnixTime,
 ) -> Result<(), Failure> {
     let key = FactKey::Token(id);
     loop {

@@ -4,6 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 use terrace_base::digest::Sha256;
+use terrace_base::time::UnixTime;
 use terrace_core::maintenance::audit::AuditEntry;
 
 use crate::support::http::Response;
@@ -55,7 +56,7 @@ fn log(changes: &[(&str, u16)]) -> Vec<Value> {
     let entries = numbered.map(|((what, status), number)| {
         let entry = AuditEntry {
             number,
-            at: number,
+            at: UnixTime(number),
             by: "root".to_owned(),
             from: String::new(),
             what: (*what).to_owned(),

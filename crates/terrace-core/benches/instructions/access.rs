@@ -58,7 +58,7 @@ fn caller((access, header): (Access, String)) -> (Result<Caller, BadCredentials>
 
 fn revoked(count: u64) -> (Revocations, TokenId) {
     let document = |_| RevocationDocument {
-        from: NOW.0,
+        from: NOW,
         expires: None,
     };
     let id = |number: u64| format!("{number:016x}").parse::<TokenId>().unwrap();

@@ -55,7 +55,7 @@ pub(crate) fn provider() -> Release {
         source: None,
     };
     let address = "acme/widget".parse().unwrap();
-    let release = ProviderRelease::new(address, version("1.2.3"), contents, signing_key(), NOW.0);
+    let release = ProviderRelease::new(address, version("1.2.3"), contents, signing_key(), NOW);
     Release::Provider(release)
 }
 
@@ -75,7 +75,7 @@ pub(crate) fn mirrored() -> Release {
         address,
         version("1.2.3"),
         contents,
-        NOW.0,
+        NOW,
     ))
 }
 
@@ -87,12 +87,7 @@ pub(crate) fn module() -> Release {
         subdir: None,
     };
     let address = "acme/network/aws".parse().unwrap();
-    Release::Module(ModuleRelease::new(
-        address,
-        version("1.2.3"),
-        archive,
-        NOW.0,
-    ))
+    Release::Module(ModuleRelease::new(address, version("1.2.3"), archive, NOW))
 }
 
 fn packages() -> Vec<PackageDocument> {

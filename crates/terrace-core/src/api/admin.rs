@@ -245,7 +245,7 @@ pub struct TokenAnswer {
 impl TokenAnswer {
     /// What is told of a token.
     pub fn new(id: TokenId, document: &TokenDocument, token: Option<String>) -> Self {
-        let time = |seconds: u64| UnixTime(seconds).to_string();
+        let time = |time: UnixTime| time.to_string();
         Self {
             id: id.to_string(),
             name: document.name.to_string(),

@@ -10,14 +10,15 @@ use crate::api::route::{AdminRoute, Route};
 use crate::model::package::Package;
 use crate::storage::key::FactKey;
 use terrace_base::digest::Sha256;
+use terrace_base::time::UnixTime;
 
 /// One change. Its text, byte for byte, is what the next entry holds the digest of.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AuditEntry {
     /// Counts from 1.
     pub number: u64,
-    /// When, in seconds since 1970.
-    pub at: u64,
+    /// When.
+    pub at: UnixTime,
     /// Who: `root`, or a token by its id and name.
     pub by: String,
     /// The address it came from, as the platform tells it; empty where it does not.
@@ -151,7 +152,7 @@ mod tests {
         for number in 1..=length {
             let entry = AuditEntry {
                 number,
-                at: number,
+                at: UnixTime(number),
                 by: "root".to_owned(),
                 from: "192.0.2.1".to_owned(),
                 what: "DELETE /admin/v1/tokens/0123456789abcdef".to_owned(),

@@ -74,9 +74,9 @@ pub struct Position {
 pub struct CursorDocument {
     /// Where the next step begins; empty for the beginning.
     pub next: String,
-    /// When a step has begun that has not ended yet, in seconds since 1970.
+    /// When a step has begun that has not ended yet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub begun: Option<u64>,
+    pub begun: Option<UnixTime>,
 }
 
 /// That an archive may be removed.
@@ -84,8 +84,8 @@ pub struct CursorDocument {
 pub struct GarbageDocument {
     /// What is to become of it.
     pub state: GarbageState,
-    /// Since when, in seconds since 1970.
-    pub since: u64,
+    /// Since when.
+    pub since: UnixTime,
 }
 
 /// What is to become of an archive that nothing referred to.
@@ -238,7 +238,7 @@ impl CursorDocument {
     /// Whether somebody else is at it.
     pub fn is_taken(&self, now: UnixTime) -> bool {
         self.begun
-            .is_some_and(|begun| now.0.saturating_sub(begun) < limits::REPAIR_SECONDS)
+            .is_some_and(|begun| now.since(begun) < limits::REPAIR_SECONDS)
     }
 }
 
@@ -247,21 +247,18 @@ impl GarbageDocument {
     pub fn marked(now: UnixTime) -> Self {
         Self {
             state: GarbageState::Marked,
-            since: now.0,
+            since: now,
         }
     }
 
     /// The same archive, in another state from now on.
     pub fn becomes(state: GarbageState, now: UnixTime) -> Self {
-        Self {
-            state,
-            since: now.0,
-        }
+        Self { state, since: now }
     }
 
     /// Whether it has been in its state for so long that whoever has seen another one is done.
     pub fn is_settled(&self, now: UnixTime) -> bool {
-        now.0.saturating_sub(self.since) >= limits::GARBAGE_SECONDS
+        now.since(self.since) >= limits::GARBAGE_SECONDS
     }
 }
 
@@ -331,7 +328,7 @@ mod tests {
     fn the_documents_are_pinned() {
         let cursor = CursorDocument {
             next: "releases/".to_owned(),
-            begun: Some(1),
+            begun: Some(UnixTime(1)),
         };
         assert_eq!(
             serde_json::to_string(&cursor).unwrap(),
@@ -357,9 +354,9 @@ mod tests {
 
     #[test]
     fn a_step_that_never_ended_is_waited_for_and_then_forgotten() {
-        let cursor = |begun| CursorDocument {
+        let cursor = |begun: Option<u64>| CursorDocument {
             next: String::new(),
-            begun,
+            begun: begun.map(UnixTime),
         };
         let now = UnixTime(1_000_000);
         assert!(!cursor(None).is_taken(now));

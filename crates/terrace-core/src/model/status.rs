@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::limits;
 use crate::model::version::Version;
 use terrace_base::sort;
+use terrace_base::time::UnixTime;
 use terrace_base::untrusted::is_unprintable;
 
 /// What is said of a version.
@@ -39,8 +40,8 @@ pub struct Statement {
     pub state: State,
     /// Why.
     pub reason: Reason,
-    /// When, in seconds since 1970.
-    pub at: u64,
+    /// When.
+    pub at: UnixTime,
     /// Who.
     pub by: String,
 }
@@ -72,8 +73,8 @@ pub struct KeyStatement {
     pub state: KeyState,
     /// Why.
     pub reason: Reason,
-    /// When, in seconds since 1970.
-    pub at: u64,
+    /// When.
+    pub at: UnixTime,
     /// Who.
     pub by: String,
 }
@@ -233,7 +234,7 @@ mod tests {
         Statement {
             state,
             reason: reason.parse().unwrap(),
-            at: 1,
+            at: UnixTime(1),
             by: "root".to_owned(),
         }
     }
@@ -262,7 +263,7 @@ mod tests {
             let said = KeyStatement {
                 state,
                 reason: "stolen".parse().unwrap(),
-                at: 1,
+                at: UnixTime(1),
                 by: "root".to_owned(),
             };
             let text = format!(r#"{{"state":"{word}","reason":"stolen","at":1,"by":"root"}}"#);

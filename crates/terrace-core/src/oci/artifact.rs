@@ -275,7 +275,12 @@ mod tests {
         };
         let address = "registry.example.com/acme/widget".parse().unwrap();
         let version = "1.0.0".parse().unwrap();
-        Release::Mirrored(MirroredRelease::new(address, version, contents, 0))
+        Release::Mirrored(MirroredRelease::new(
+            address,
+            version,
+            contents,
+            terrace_base::time::UnixTime(0),
+        ))
     }
 
     /// The digests of manifests are in other people's files: changing a byte changes them.

@@ -141,7 +141,7 @@ impl MirrorPublication {
         let signed = self.signed.as_ref();
         let warnings = signed.map(|signed| signed.warnings.clone());
         (
-            MirroredRelease::new(address, version, self.contents(), now.0),
+            MirroredRelease::new(address, version, self.contents(), now),
             warnings.unwrap_or_default(),
         )
     }

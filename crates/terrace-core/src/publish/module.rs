@@ -88,7 +88,7 @@ impl ModulePublication {
 
     pub(super) fn release(&self, now: UnixTime) -> ModuleRelease {
         let (address, version) = (self.address.clone(), self.version.clone());
-        ModuleRelease::new(address, version, self.document.clone(), now.0)
+        ModuleRelease::new(address, version, self.document.clone(), now)
             .with_source(self.source.clone())
     }
 }

@@ -126,7 +126,7 @@ impl ProviderPublication {
             ));
         }
         let (address, version) = (self.address.clone(), self.version.clone());
-        let release = ProviderRelease::new(address, version, self.contents(), key, now.0);
+        let release = ProviderRelease::new(address, version, self.contents(), key, now);
         Ok((release, verified.warnings))
     }
 

@@ -6,6 +6,7 @@ use crate::model::oci::Digest;
 use crate::model::status::Reason;
 use crate::model::version::Version;
 use terrace_base::digest::Sha256;
+use terrace_base::time::UnixTime;
 
 /// A value for KV: the bytes and what a read must know without looking into them.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,8 +50,8 @@ impl IndexMetadata {
 pub struct PullMetadata {
     /// Identifies the rules; see [`PullPolicy::has_made`](crate::upstream::pull::PullPolicy::has_made).
     pub rules: String,
-    /// When the origin was last asked, in seconds since 1970; 0 if it is not asked.
-    pub checked_at: u64,
+    /// When the origin was last asked; 0 if it is not asked.
+    pub checked_at: UnixTime,
     /// Whether nothing is listed: then there is no such provider.
     #[serde(default, skip_serializing_if = "is_false")]
     pub is_empty: bool,

@@ -20,6 +20,7 @@ use crate::storage::key::{ArchiveKey, ArchiveKind};
 use terrace_archive::ArchiveFormat;
 use terrace_base::digest::Sha256;
 use terrace_base::json;
+use terrace_base::time::UnixTime;
 
 pub use mirrored::{MirroredContents, MirroredRelease, OfferedPackage, SignedDocument};
 
@@ -61,8 +62,8 @@ pub struct ProviderRelease {
     pub address: ProviderAddress,
     /// The version.
     pub version: Version,
-    /// When it was committed, in seconds since 1970.
-    pub published_at: u64,
+    /// When it was committed.
+    pub published_at: UnixTime,
     /// The plugin protocols it speaks, ascending.
     pub protocols: Vec<ProtocolVersion>,
     /// Where the SHA256SUMS text lies.
@@ -113,8 +114,8 @@ pub struct ModuleRelease {
     pub address: ModuleAddress,
     /// The version.
     pub version: Version,
-    /// When it was committed, in seconds since 1970.
-    pub published_at: u64,
+    /// When it was committed.
+    pub published_at: UnixTime,
     /// Its archive.
     pub archive: ModuleArchiveDocument,
     /// The repository it was made from, where it is known.
@@ -169,7 +170,7 @@ impl ProviderRelease {
         version: Version,
         contents: ProviderContents,
         signing_key: SigningKeyDocument,
-        published_at: u64,
+        published_at: UnixTime,
     ) -> Self {
         let ProviderContents {
             protocols,
@@ -230,7 +231,7 @@ impl ModuleRelease {
         address: ModuleAddress,
         version: Version,
         archive: ModuleArchiveDocument,
-        published_at: u64,
+        published_at: UnixTime,
     ) -> Self {
         Self {
             schema: SCHEMA,

@@ -95,7 +95,7 @@ impl PullPolicy {
 
     /// Whether a version that its origin lists, and that is not stored here, is shown now.
     pub fn admits(&self, address: &MirroredAddress, seen: &SeenVersion, now: UnixTime) -> bool {
-        let age = now.0.saturating_sub(seen.first_seen);
+        let age = now.since(seen.first_seen);
         age >= self.rules.minimum_age && self.pulls(address) && !self.blocks(address, &seen.version)
     }
 
@@ -156,7 +156,7 @@ impl PullPolicy {
     pub fn metadata(&self, seen: Option<&OriginDocument>, is_empty: bool) -> Option<PullMetadata> {
         (!self.is_empty()).then(|| PullMetadata {
             rules: self.fingerprint.clone(),
-            checked_at: seen.map_or(0, |seen| seen.checked_at),
+            checked_at: seen.map_or(UnixTime(0), |seen| seen.checked_at),
             is_empty,
         })
     }
@@ -205,7 +205,7 @@ mod tests {
         SeenVersion {
             version: version.parse().unwrap(),
             platforms: Vec::new(),
-            first_seen,
+            first_seen: UnixTime(first_seen),
             missing_since: None,
         }
     }

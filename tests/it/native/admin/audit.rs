@@ -74,7 +74,7 @@ fn every_change_is_an_entry_with_who_what_when_and_from_where() {
         ]
     );
     assert_eq!(
-        (entries[0].by.as_str(), entries[0].at),
+        (entries[0].by.as_str(), entries[0].at.0),
         ("root", 1_800_000_000)
     );
     assert_eq!(

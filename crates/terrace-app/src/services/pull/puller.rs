@@ -61,7 +61,7 @@ pub(crate) async fn refresh_list<P: Host>(
 ) -> Result<(), Failure> {
     let known = origins::document(ctx, &address).await?;
     let now = ctx.host.clock().now();
-    let age = known.map(|(document, _)| now.0.saturating_sub(document.checked_at));
+    let age = known.map(|(document, _)| now.since(document.checked_at));
     match age {
         // The new list is not everywhere yet.
         Some(age) if age < limits::PULL_LISTED_SECONDS => return Ok(()),
@@ -117,7 +117,7 @@ async fn stale<P: Host>(
         Some((document, _)) if document.was_asked() => {
             ctx.report(failure);
             let now = ctx.host.clock().now();
-            let age = now.0.saturating_sub(document.checked_at);
+            let age = now.since(document.checked_at);
             let line = format!("stale: {address} was last listed by its origin {age} s ago");
             ctx.host.log(&line);
             Ok(document)
@@ -196,7 +196,7 @@ async fn take<P: Host>(
     let package = inquire_any(ctx, address, seen).await?;
     pin(ctx, address, version, &package).await?;
     let now = ctx.host.clock().now();
-    let release = package.offered(address.clone(), version.clone(), now.0);
+    let release = package.offered(address.clone(), version.clone(), now);
     let release = Release::Mirrored(release);
     let mut steps = signed_documents(&package);
     steps.push(Step::CreateRelease(Box::new(release.clone())));

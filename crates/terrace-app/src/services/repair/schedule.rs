@@ -74,7 +74,7 @@ async fn take_cursor<P: Host>(
         return Ok(None);
     }
     let taken = CursorDocument {
-        begun: Some(now.0),
+        begun: Some(now),
         ..before.clone()
     };
     if !put_cursor(ctx, &taken, condition).await? {

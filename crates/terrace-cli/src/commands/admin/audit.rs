@@ -3,7 +3,6 @@
 use std::path::Path;
 use std::time::Duration;
 
-use terrace_base::time::UnixTime;
 use terrace_core::maintenance::audit::{AuditChain, AuditEntry};
 
 use crate::args::RegistryArguments;
@@ -79,7 +78,7 @@ pub(crate) fn audit(
                 Failure::Unexpected(format!("an entry cannot be read ({error}): see --verify"))
             })?
         };
-        if entry.at >= since {
+        if entry.at.0 >= since {
             shown.push(entry);
         }
         Ok(())
@@ -117,5 +116,5 @@ fn line(entry: &AuditEntry) -> String {
         "" => String::new(),
         from => format!(" from {from}"),
     };
-    format!("{number}  {}  {what}  {status}  {by}{from}", UnixTime(*at))
+    format!("{number}  {}  {what}  {status}  {by}{from}", at)
 }

@@ -156,16 +156,16 @@ fn plan(
             plan.keep.extend(mark.map(|_| key.clone()));
             continue;
         }
-        if now.saturating_sub(archive.stored_at) < older_than.as_secs() && mark.is_none() {
+        if now.since(archive.stored_at) < older_than.as_secs() && mark.is_none() {
             continue;
         }
         plan.bytes += archive.size;
-        plan.add(key.clone(), mark, UnixTime(now));
+        plan.add(key.clone(), mark, now);
     }
     // Marks of archives that are gone.
     for (key, mark) in marks {
         match mark.state {
-            GarbageState::Removing => plan.add(key, Some(mark), UnixTime(now)),
+            GarbageState::Removing => plan.add(key, Some(mark), now),
             GarbageState::Marked | GarbageState::Kept => plan.keep.push(key),
         }
     }

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use terrace_base::digest::Sha256;
+use terrace_base::time::UnixTime;
 use terrace_core::api::admin::{FactBody, StoredArchive};
 use terrace_core::storage::key::{ARCHIVES, FactKey};
 
@@ -70,12 +71,10 @@ pub(super) fn lost_entries(log: &Log, newest: u64, accepted: &[AcceptedLoss]) ->
 
 /// Whether there are archives that no publish of today has brought. Where there is nothing else, what told of them
 /// is lost.
-pub(super) fn has_old_archives(stored: &BTreeMap<String, StoredArchive>, now: u64) -> bool {
+pub(super) fn has_old_archives(stored: &BTreeMap<String, StoredArchive>, now: UnixTime) -> bool {
     const DAY: u64 = 86_400;
     let mut archives = stored.values();
-    archives.any(|archive| {
-        archive.key.starts_with(ARCHIVES) && now.saturating_sub(archive.stored_at) > DAY
-    })
+    archives.any(|archive| archive.key.starts_with(ARCHIVES) && now.since(archive.stored_at) > DAY)
 }
 
 /// A copy that a registry is compared with.

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use terrace_base::time::UnixTime;
 use terrace_core::api::admin::{FactBody, StoredArchive};
 use terrace_core::maintenance::audit::{AuditChain, AuditEntry, AuditFault};
 use terrace_core::maintenance::restore::Restored;
@@ -82,7 +83,7 @@ const LISTED_TWICE: [&str; 2] = ["oci/manifests/", "oci/links/"];
 pub(super) fn all_archives(
     client: &Client<'_>,
     output: &Output,
-) -> Result<(BTreeMap<String, StoredArchive>, u64), Failure> {
+) -> Result<(BTreeMap<String, StoredArchive>, UnixTime), Failure> {
     let mut all = BTreeMap::new();
     let mut behind: Option<String> = None;
     let mut began = None;

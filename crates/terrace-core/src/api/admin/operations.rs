@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::MissingArchive;
+use terrace_base::time::UnixTime;
 
 /// The body of `POST /admin/v1/reindex`.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -138,8 +139,8 @@ pub struct RefusedFact {
 /// The answer of `GET /admin/v1/archives`.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct StoredAnswer {
-    /// The registry's time, in seconds since 1970.
-    pub now: u64,
+    /// The registry's time.
+    pub now: UnixTime,
     /// Ascending by their keys.
     pub archives: Vec<StoredArchive>,
     /// Keys that this version of the registry knows nothing about.
@@ -157,8 +158,8 @@ pub struct StoredArchive {
     pub key: String,
     /// How many there are.
     pub size: u64,
-    /// Since when, in seconds since 1970.
-    pub stored_at: u64,
+    /// Since when.
+    pub stored_at: UnixTime,
     /// Where to fetch them from, if that was asked for. It is a secret for as long as it is good.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
@@ -210,8 +211,8 @@ pub struct GarbageBody {
 pub struct MarkedBody {
     /// Where it lies.
     pub key: String,
-    /// When it was marked, in seconds since 1970.
-    pub marked_at: u64,
+    /// When it was marked.
+    pub marked_at: UnixTime,
 }
 
 /// Its answer.

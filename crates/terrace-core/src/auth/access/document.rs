@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::scope::Scopes;
 use super::token::TokenName;
+use terrace_base::time::UnixTime;
 
 /// A token as it was made.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -12,16 +13,16 @@ pub struct TokenDocument {
     pub name: TokenName,
     /// What it is good for.
     pub scopes: Scopes,
-    /// When it was made, in seconds since 1970.
-    pub created: u64,
+    /// When it was made.
+    pub created: UnixTime,
     /// By whom.
     pub by: String,
     /// Until when it is good, if not for ever.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub expires: Option<u64>,
+    pub expires: Option<UnixTime>,
     /// From when on it is revoked. Only for who lists tokens: what counts is [`super::RevocationDocument`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub revoked: Option<u64>,
+    pub revoked: Option<UnixTime>,
 }
 
 #[cfg(test)]
@@ -34,10 +35,10 @@ mod tests {
         let mut document = TokenDocument {
             name: "ci".parse().unwrap(),
             scopes: "read publish:acme".parse().unwrap(),
-            created: 1,
+            created: UnixTime(1),
             by: "root".to_owned(),
-            expires: Some(2),
-            revoked: Some(3),
+            expires: Some(UnixTime(2)),
+            revoked: Some(UnixTime(3)),
         };
         let text = r#"{"name":"ci","scopes":"read publish:acme","created":1,"by":"root","expires":2,"revoked":3}"#;
         assert_pinned(&serde_json::to_string(&document).unwrap(), text);

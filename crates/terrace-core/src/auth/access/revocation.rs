@@ -17,11 +17,11 @@ use terrace_base::time::UnixTime;
 /// That a token is revoked: the document in storage, which is the truth.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RevocationDocument {
-    /// From when on, as seconds since 1970; what has been rotated is good for a while longer.
-    pub from: u64,
+    /// From when on; what has been rotated is good for a while longer.
+    pub from: UnixTime,
     /// When the token expires anyway, if it does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub expires: Option<u64>,
+    pub expires: Option<UnixTime>,
 }
 
 /// The names of its metadata.
@@ -31,8 +31,8 @@ const EXPIRES: &str = "expires";
 impl RevocationDocument {
     /// All of it as the metadata of its object, so that a listing tells it.
     pub fn to_metadata(&self) -> Vec<(&'static str, String)> {
-        let mut metadata = vec![(FROM, self.from.to_string())];
-        metadata.extend(self.expires.map(|expires| (EXPIRES, expires.to_string())));
+        let mut metadata = vec![(FROM, self.from.0.to_string())];
+        metadata.extend(self.expires.map(|expires| (EXPIRES, expires.0.to_string())));
         metadata
     }
 
@@ -40,7 +40,7 @@ impl RevocationDocument {
     pub fn from_metadata(metadata: &[(String, String)]) -> Option<Self> {
         let value = |name: &str| {
             let found = metadata.iter().find(|(known, _)| known == name);
-            found.map(|(_, value)| value.parse().ok())
+            found.map(|(_, value)| value.parse().ok().map(UnixTime))
         };
         Some(Self {
             from: value(FROM)??,
@@ -55,13 +55,13 @@ impl RevocationDocument {
 /// All revoked tokens with the time from which they are, as they are kept in the index.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Revocations {
-    revoked: BTreeMap<String, u64>,
+    revoked: BTreeMap<String, UnixTime>,
 }
 
 impl Revocations {
     /// Those that still matter.
     pub fn of(all: impl IntoIterator<Item = (TokenId, RevocationDocument)>, now: UnixTime) -> Self {
-        let matters = |document: &RevocationDocument| document.expires.is_none_or(|it| it >= now.0);
+        let matters = |document: &RevocationDocument| document.expires.is_none_or(|it| it >= now);
         let all = all.into_iter().filter(|(_, document)| matters(document));
         Self {
             revoked: sort::map(all.map(|(id, document)| (id.to_string(), document.from))),
@@ -71,7 +71,7 @@ impl Revocations {
     /// Whether a token is dead.
     pub fn include(&self, id: TokenId, now: UnixTime) -> bool {
         let from = self.revoked.get(&id.to_string());
-        from.is_some_and(|from| *from <= now.0)
+        from.is_some_and(|from| *from <= now)
     }
 }
 
@@ -94,7 +94,10 @@ mod tests {
     }
 
     fn document(from: u64, expires: Option<u64>) -> RevocationDocument {
-        RevocationDocument { from, expires }
+        RevocationDocument {
+            from: UnixTime(from),
+            expires: expires.map(UnixTime),
+        }
     }
 
     #[test]

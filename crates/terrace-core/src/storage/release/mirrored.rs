@@ -9,6 +9,7 @@ use crate::model::platform::Platform;
 use crate::model::protocol_version::ProtocolVersion;
 use crate::model::version::Version;
 use terrace_base::digest::Sha256;
+use terrace_base::time::UnixTime;
 
 /// One version of a provider that another registry hosts.
 ///
@@ -20,8 +21,8 @@ pub struct MirroredRelease {
     pub address: MirroredAddress,
     /// The version.
     pub version: Version,
-    /// When its first platform was mirrored, in seconds since 1970.
-    pub published_at: u64,
+    /// When its first platform was mirrored.
+    pub published_at: UnixTime,
     /// The plugin protocols it speaks, ascending; none when nobody said.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub protocols: Vec<ProtocolVersion>,
@@ -74,7 +75,7 @@ impl MirroredRelease {
         address: MirroredAddress,
         version: Version,
         contents: MirroredContents,
-        published_at: u64,
+        published_at: UnixTime,
     ) -> Self {
         let MirroredContents {
             protocols,

@@ -9,6 +9,7 @@ use crate::model::version::Version;
 use crate::storage::release::{MirroredContents, MirroredRelease, OfferedPackage, SignedDocument};
 use terrace_base::digest::Sha256;
 use terrace_base::sort;
+use terrace_base::time::UnixTime;
 
 impl OriginPackage {
     /// Returns the release of which nothing is stored yet, and which offers everything that the origin has signed
@@ -17,7 +18,7 @@ impl OriginPackage {
         &self,
         address: MirroredAddress,
         version: Version,
-        published_at: u64,
+        published_at: UnixTime,
     ) -> MirroredRelease {
         let offered = offers(&address.provider, &version, self);
         let contents = MirroredContents {
@@ -88,7 +89,7 @@ mod tests {
     fn offered_by(shasums: &str) -> Vec<String> {
         let address = "registry.example.com/acme/widget".parse().unwrap();
         let version = "1.0.0".parse().unwrap();
-        let release = package(shasums).offered(address, version, 0);
+        let release = package(shasums).offered(address, version, UnixTime(0));
         let offered = release.offered.iter();
         offered.map(|offer| offer.platform.to_string()).collect()
     }

@@ -20,8 +20,8 @@ const SCHEMA: u32 = 1;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OriginDocument {
     schema: u32,
-    /// When its origin was last asked and answered, in seconds since 1970.
-    pub checked_at: u64,
+    /// When its origin was last asked and answered.
+    pub checked_at: UnixTime,
     /// The versions its origin listed then, and those that it listed a while ago, ascending.
     pub versions: Vec<SeenVersion>,
     /// The keys that may sign its versions: those of the first that was pulled, and what an
@@ -38,12 +38,12 @@ pub struct SeenVersion {
     /// Some of the platforms it is said to have: where to begin to ask.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub platforms: Vec<Platform>,
-    /// When it was first listed, in seconds since 1970; 0 for what was there when the provider was
+    /// When it was first listed; 0 for what was there when the provider was
     /// first looked up. The protocol does not tell when a version was published.
-    pub first_seen: u64,
-    /// Since when it is not listed any more, in seconds since 1970.
+    pub first_seen: UnixTime,
+    /// Since when it is not listed any more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub missing_since: Option<u64>,
+    pub missing_since: Option<UnixTime>,
 }
 
 /// Why a stored document cannot be read.
@@ -60,9 +60,8 @@ pub enum OriginDocumentError {
 impl SeenVersion {
     /// Whether it has been missing for so long that it is another one if it comes back.
     fn is_gone(&self, now: UnixTime) -> bool {
-        let age = |since: u64| now.0.saturating_sub(since);
         self.missing_since
-            .is_some_and(|since| age(since) >= limits::PULL_MISSING_SECONDS)
+            .is_some_and(|since| now.since(since) >= limits::PULL_MISSING_SECONDS)
     }
 }
 
@@ -71,7 +70,7 @@ impl Default for OriginDocument {
     fn default() -> Self {
         Self {
             schema: SCHEMA,
-            checked_at: 0,
+            checked_at: UnixTime(0),
             versions: Vec::new(),
             keys: Vec::new(),
         }
@@ -98,11 +97,11 @@ impl OriginDocument {
     pub fn after(before: Option<&Self>, listed: &OriginVersions, now: UnixTime) -> Self {
         let asked_before = before.filter(|before| before.was_asked());
         let first_seen = |version: &Version| match asked_before {
-            None => 0,
+            None => UnixTime(0),
             Some(before) => before
                 .place(version)
                 .filter(|seen| !seen.is_gone(now))
-                .map_or(now.0, |seen| seen.first_seen),
+                .map_or(now, |seen| seen.first_seen),
         };
         let some = limits::PULL_PLATFORMS;
         let versions = listed.versions.iter().map(|listed| SeenVersion {
@@ -113,7 +112,7 @@ impl OriginDocument {
         });
         let mut after = Self {
             schema: SCHEMA,
-            checked_at: now.0,
+            checked_at: now,
             versions: versions.collect(),
             keys: before.map(|before| before.keys.clone()).unwrap_or_default(),
         };
@@ -130,7 +129,7 @@ impl OriginDocument {
         let missing = self.versions.iter().filter(is_missing);
         missing
             .map(|seen| SeenVersion {
-                missing_since: Some(seen.missing_since.unwrap_or(now.0)),
+                missing_since: Some(seen.missing_since.unwrap_or(now)),
                 ..seen.clone()
             })
             .filter(|seen| !seen.is_gone(now))
@@ -150,7 +149,7 @@ impl OriginDocument {
 
     /// Whether its origin has ever answered.
     pub fn was_asked(&self) -> bool {
-        self.checked_at > 0
+        self.checked_at > UnixTime(0)
     }
 
     /// A version that its origin lists.
@@ -165,7 +164,7 @@ impl OriginDocument {
         policy: &PullPolicy,
         address: &MirroredAddress,
     ) -> impl Iterator<Item = &Version> {
-        let at = UnixTime(self.checked_at);
+        let at = self.checked_at;
         self.versions
             .iter()
             .filter(move |seen| seen.missing_since.is_none() && policy.admits(address, seen, at))
@@ -190,7 +189,7 @@ impl OriginDocument {
         } else {
             limits::PULL_CHECK_SECONDS
         };
-        now.0.saturating_sub(self.checked_at) >= kept
+        now.since(self.checked_at) >= kept
     }
 }
 
@@ -206,12 +205,12 @@ pub(super) mod testing {
         let seen = |(version, first_seen): &(&str, u64)| SeenVersion {
             version: version.parse().unwrap(),
             platforms: Vec::new(),
-            first_seen: *first_seen,
+            first_seen: UnixTime(*first_seen),
             missing_since: None,
         };
         OriginDocument {
             schema: SCHEMA,
-            checked_at,
+            checked_at: UnixTime(checked_at),
             versions: versions.iter().map(seen).collect(),
             keys: Vec::new(),
         }
@@ -238,7 +237,7 @@ mod tests {
     }
 
     fn first_seen(document: &OriginDocument) -> Vec<(String, u64)> {
-        let pair = |seen: &SeenVersion| (seen.version.to_string(), seen.first_seen);
+        let pair = |seen: &SeenVersion| (seen.version.to_string(), seen.first_seen.0);
         document.versions.iter().map(pair).collect()
     }
 
@@ -287,7 +286,7 @@ mod tests {
         };
         assert_eq!(first_seen(&second), pairs(&[("1.0.0", 0), ("1.1.0", 20)]));
         let listed: Vec<&SeenVersion> = third.versions.iter().collect();
-        assert_eq!(listed[0].missing_since, Some(30));
+        assert_eq!(listed[0].missing_since, Some(UnixTime(30)));
         assert_eq!(
             first_seen(&third),
             pairs(&[("1.0.0", 0), ("1.1.0", 20), ("1.2.0", 30)])
