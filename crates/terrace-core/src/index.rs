@@ -45,6 +45,7 @@ use crate::storage::release::{
 use terrace_base::digest::Sha256;
 use terrace_base::json;
 use terrace_base::sort;
+use terrace_openpgp::KeyId;
 
 pub use described::DescribedVersion;
 pub(crate) use described::{ARCHIVE, SHASUMS};
@@ -63,7 +64,7 @@ pub struct ListedRelease {
     /// The beginnings of the digests of everything that its artifact has; none if it is none.
     pub contents: Vec<String>,
     /// Of a hosted provider: the id of the key that signed it, where the object tells.
-    pub signing_key: Option<String>,
+    pub signing_key: Option<KeyId>,
     /// Of a module: the repository it was made from, where it is known.
     pub source: Option<SourceUrl>,
 }
@@ -99,7 +100,7 @@ impl ListedRelease {
             platforms,
             contents: contents.into_iter().map(beginning).collect(),
             signing_key: match release {
-                Release::Provider(it) => Some(it.signing_key.key_id.clone()),
+                Release::Provider(it) => Some(it.signing_key.key_id),
                 Release::Mirrored(_) | Release::Module(_) => None,
             },
             source: match release {
@@ -125,7 +126,11 @@ impl ListedRelease {
             metadata.push((PROTOCOLS, joined(&self.protocols)));
             metadata.push((PLATFORMS, joined(&self.platforms)));
         }
-        metadata.extend(self.signing_key.iter().map(|id| (SIGNING_KEY, id.clone())));
+        metadata.extend(
+            self.signing_key
+                .iter()
+                .map(|id| (SIGNING_KEY, id.to_string())),
+        );
         metadata.extend(self.source.iter().map(|url| (SOURCE, url.to_string())));
         metadata
     }
@@ -150,7 +155,7 @@ impl ListedRelease {
             protocols,
             platforms,
             contents,
-            signing_key: metadata(SIGNING_KEY).map(str::to_owned),
+            signing_key: metadata(SIGNING_KEY).and_then(|id| id.parse().ok()),
             source: metadata(SOURCE).and_then(|url| url.parse().ok()),
         })
     }
@@ -574,7 +579,7 @@ mod tests {
     fn the_metadata_of_a_hosted_provider_is_pinned() {
         let mut release = listed("1.0.0", "5.0,6.0", "linux_amd64,darwin_arm64");
         release.contents = vec!["e3b0c44298".to_owned()];
-        release.signing_key = Some("1DCFB46346EDC30F".to_owned());
+        release.signing_key = Some("1DCFB46346EDC30F".parse().unwrap());
         let metadata = release.to_metadata(&provider()).into_iter();
         let metadata: Vec<String> = metadata.map(|(k, v)| format!("{k}={v}")).collect();
         assert_pinned(

@@ -29,7 +29,7 @@ use terrace_archive::{
 };
 use terrace_base::digest::Sha256;
 use terrace_base::time::UnixTime;
-use terrace_openpgp::SigningKey;
+use terrace_openpgp::{KeyId, SigningKey};
 
 pub use mirror::MirrorPublication;
 pub use module::ModulePublication;
@@ -94,7 +94,7 @@ pub struct Seen {
     /// The signing keys of the namespace; none for what is not signed by one of them.
     pub keys: Vec<SigningKey>,
     /// What is said of them, by their ids.
-    pub statements: BTreeMap<String, KeyStatement>,
+    pub statements: BTreeMap<KeyId, KeyStatement>,
     /// One for each of [`Publication::archives`], in that order.
     pub archives: Vec<ArchiveState>,
 }
@@ -413,7 +413,7 @@ impl Publication {
 
     fn release(
         &self,
-        (keys, statements): (&[SigningKey], &BTreeMap<String, KeyStatement>),
+        (keys, statements): (&[SigningKey], &BTreeMap<KeyId, KeyStatement>),
         now: UnixTime,
     ) -> Result<(Release, Vec<String>), String> {
         match self {

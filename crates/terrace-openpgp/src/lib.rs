@@ -68,3 +68,5 @@ impl FromStr for KeyId {
             .ok_or_else(|| OpenPgpError::KeyId(text.chars().take(40).collect()))
     }
 }
+
+terrace_base::text_serde!(KeyId);

@@ -46,7 +46,6 @@ pub(crate) async fn remove<P: Host>(
     namespace: Namespace,
     key_id: KeyId,
 ) -> Handled<P::Stream> {
-    let key_id = key_id.to_string();
     let changed = keys::change(ctx, &namespace, &|document| {
         let before = document.keys.len();
         document.keys.retain(|key| key.key_id != key_id);
@@ -76,7 +75,6 @@ pub(crate) async fn change_status<P: Host>(
         ACTIVE => None,
         state => Some(state.parse().map_err(|error| invalid(&error))?),
     };
-    let key_id = key_id.to_string();
     let statement = state.map(|state| KeyStatement {
         state,
         reason,
@@ -98,14 +96,14 @@ pub(crate) async fn change_status<P: Host>(
         }
         if changes {
             match statement.clone() {
-                Some(statement) => document.statements.insert(key_id.clone(), statement),
+                Some(statement) => document.statements.insert(key_id, statement),
                 None => document.statements.remove(&key_id),
             };
         }
         Ok(changes)
     })
     .await?;
-    let next = indexer::refresh_signed_by(ctx, &namespace, &key_id, behind.as_deref()).await?;
+    let next = indexer::refresh_signed_by(ctx, &namespace, key_id, behind.as_deref()).await?;
     let (keys, _) = keys::document(ctx, &namespace).await?;
     Ok(json::reply(200, &KeyChangeAnswer { keys, next })?.into())
 }

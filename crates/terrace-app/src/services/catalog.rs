@@ -13,6 +13,7 @@ use terrace_core::model::version::Version;
 use terrace_core::storage::index_document::IndexDocument;
 use terrace_core::storage::key::IndexKey;
 use terrace_core::storage::release::Release;
+use terrace_openpgp::KeyId;
 
 use crate::context::Context;
 use crate::failure::Failure;
@@ -27,7 +28,7 @@ pub(crate) type Indexed = Vec<(IndexKey, IndexDocument)>;
 pub(crate) struct PackageStatus {
     /// The statements about versions, and about the keys that have signed those in `listed`.
     standings: Standings,
-    statements: BTreeMap<String, KeyStatement>,
+    statements: BTreeMap<KeyId, KeyStatement>,
     /// Every release, lowest version first; none where no version can be revoked.
     pub(crate) listed: Rc<[ListedRelease]>,
 }
@@ -36,8 +37,8 @@ impl PackageStatus {
     /// Adds what follows for a release from the key that has signed it.
     fn judge(&self, release: &Release, standings: &mut Standings) {
         if let Release::Provider(it) = release {
-            let key_id = &it.signing_key.key_id;
-            if let Some(said) = self.statements.get(key_id) {
+            let key_id = it.signing_key.key_id;
+            if let Some(said) = self.statements.get(&key_id) {
                 standings.judge(&it.version, key_id, said);
             }
         }

@@ -7,6 +7,7 @@ use terrace_core::model::name::Namespace;
 use terrace_core::model::package::Package;
 use terrace_core::storage::key::{FactKey, IndexKey};
 use terrace_core::storage::release::Release;
+use terrace_openpgp::KeyId;
 
 use crate::concurrent::Boxed;
 use crate::context::Context;
@@ -84,7 +85,7 @@ async fn catch_up<'w, P: Host>(
 pub(crate) async fn refresh_signed_by<P: Host>(
     ctx: &Context<'_, P>,
     namespace: &Namespace,
-    key_id: &str,
+    key_id: KeyId,
     behind: Option<&str>,
 ) -> Result<Option<String>, Failure> {
     let prefix = FactKey::releases_in(namespace);

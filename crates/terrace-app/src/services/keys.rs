@@ -7,7 +7,7 @@ use terrace_core::http::problem::Problem;
 use terrace_core::model::name::Namespace;
 use terrace_core::model::status::KeyStatement;
 use terrace_core::storage::key::FactKey;
-use terrace_openpgp::{SigningKey, parse_signing_keys};
+use terrace_openpgp::{KeyId, SigningKey, parse_signing_keys};
 
 use crate::context::Context;
 use crate::failure::Failure;
@@ -22,7 +22,7 @@ type Change<'a> = &'a dyn Fn(&mut SigningKeysDocument) -> Result<bool, Problem>;
 pub(crate) async fn verifying<P: Host>(
     ctx: &Context<'_, P>,
     namespace: &Namespace,
-) -> Result<(Vec<SigningKey>, BTreeMap<String, KeyStatement>), Failure> {
+) -> Result<(Vec<SigningKey>, BTreeMap<KeyId, KeyStatement>), Failure> {
     let (document, _) = document(ctx, namespace).await?;
     let mut keys = Vec::new();
     for key in &document.keys {

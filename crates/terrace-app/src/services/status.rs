@@ -11,6 +11,7 @@ use terrace_core::model::status::{KeyState, KeyStatement, Standings, State, Stat
 use terrace_core::model::version::Version;
 use terrace_core::storage::key::FactKey;
 use terrace_core::storage::release::Release;
+use terrace_openpgp::KeyId;
 
 use crate::context::Context;
 use crate::failure::Failure;
@@ -74,7 +75,7 @@ pub(crate) async fn apply_keys<P: Host>(
 /// Does the same by statements about keys that were read before.
 pub(crate) async fn apply_key_statements<P: Host>(
     ctx: &Context<'_, P>,
-    statements: &BTreeMap<String, KeyStatement>,
+    statements: &BTreeMap<KeyId, KeyStatement>,
     package: &Package,
     releases: &[ListedRelease],
     standings: &mut Standings,
@@ -83,8 +84,8 @@ pub(crate) async fn apply_key_statements<P: Host>(
         return Ok(());
     }
     for listed in releases {
-        let key_id = match &listed.signing_key {
-            Some(key_id) => Some(key_id.clone()),
+        let key_id = match listed.signing_key {
+            Some(key_id) => Some(key_id),
             // It was published before objects told.
             None => match releases::find(ctx, package, &listed.version).await? {
                 Some(Release::Provider(it)) => Some(it.signing_key.key_id),
@@ -92,7 +93,7 @@ pub(crate) async fn apply_key_statements<P: Host>(
             },
         };
         let said = key_id.as_ref().and_then(|id| statements.get(id));
-        if let (Some(key_id), Some(said)) = (&key_id, said) {
+        if let (Some(key_id), Some(said)) = (key_id, said) {
             standings.judge(&listed.version, key_id, said);
         }
     }
@@ -103,7 +104,7 @@ pub(crate) async fn apply_key_statements<P: Host>(
 pub(crate) async fn key_statements<P: Host>(
     ctx: &Context<'_, P>,
     package: &Package,
-) -> Result<BTreeMap<String, KeyStatement>, Failure> {
+) -> Result<BTreeMap<KeyId, KeyStatement>, Failure> {
     let Package::Provider(address) = package else {
         return Ok(BTreeMap::new());
     };

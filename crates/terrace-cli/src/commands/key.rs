@@ -78,7 +78,7 @@ fn remove(
 ) -> Result<(), Failure> {
     let client = connect(registry, output)?;
     let mut document = client.keys(namespace)?;
-    let is_it = |key: &SigningKeyDocument| key.key_id == key_id.to_string();
+    let is_it = |key: &SigningKeyDocument| key.key_id == key_id;
     if !document.keys.iter().any(is_it) {
         return Err(Failure::refused(format!(
             "namespace {namespace} has no signing key {key_id}. It has: {}",

@@ -65,9 +65,9 @@ fn standings() -> Value {
 }
 
 fn keys() -> Value {
-    let key = json!({ "key_id": EVIL, "fingerprint": EVIL, "ascii_armor": EVIL });
+    let key = json!({ "key_id": ID, "fingerprint": EVIL, "ascii_armor": EVIL });
     let said = json!({ "state": "retired", "reason": "old", "at": 1, "by": EVIL });
-    json!({ "keys": [key], "statements": { EVIL: said } })
+    json!({ "keys": [key], "statements": { ID: said } })
 }
 
 fn token() -> Value {
@@ -248,6 +248,21 @@ fn no_error_of_a_registry_reaches_the_terminal_unescaped() {
         });
         assert_ne!(people.code, 0);
         assert!(shows_it(&people), "{people:?}");
+    }
+}
+
+#[test]
+fn a_text_in_place_of_a_key_id_is_refused_and_escaped() {
+    let statements = json!({ EVIL: keys()["statements"][ID] });
+    let evil_id = json!({ "keys": [], "statements": statements }).to_string();
+    let both = in_both_modes(|more| {
+        let registry = Registry::start();
+        let answer = Response::new(200, evil_id.clone());
+        registry.fail("GET", "/keys", Fault::Answer(answer));
+        against(&registry, &[&["key", "list", "acme"], more].concat())
+    });
+    for ended in both {
+        assert!(ended.expect(1).stderr.contains("is not a key ID"));
     }
 }
 

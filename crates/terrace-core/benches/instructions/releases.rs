@@ -109,7 +109,7 @@ fn packages() -> Vec<PackageDocument> {
 pub(crate) fn signing_key() -> SigningKeyDocument {
     let line = "mQINBGB9+xkBEACabYZOWKmgZsHTdRDiyPJxhbuUiKX65GUWkyRMJKi/1dviVxOX\n";
     SigningKeyDocument {
-        key_id: "51852D87348FFC4C".to_owned(),
+        key_id: "51852D87348FFC4C".parse().unwrap(),
         fingerprint: "91a6e7f85d05c65630bef18951852d87348ffc4c".to_owned(),
         ascii_armor: format!(
             "-----BEGIN PGP PUBLIC KEY BLOCK-----\n\n{}-----END PGP PUBLIC KEY BLOCK-----\n",

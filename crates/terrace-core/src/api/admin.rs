@@ -13,6 +13,7 @@ use crate::model::status::KeyStatement;
 use crate::model::token_id::TokenId;
 use crate::storage::release::{MirroredRelease, PackageDocument};
 use terrace_base::time::UnixTime;
+use terrace_openpgp::KeyId;
 
 pub use operations::*;
 
@@ -295,7 +296,7 @@ pub struct SigningKeysDocument {
     pub keys: Vec<crate::storage::release::SigningKeyDocument>,
     /// What is said of keys, by their ids; also of those that were removed.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub statements: BTreeMap<String, KeyStatement>,
+    pub statements: BTreeMap<KeyId, KeyStatement>,
 }
 
 /// Any other error.

@@ -17,6 +17,7 @@ use crate::model::version::Version;
 use terrace_base::sort;
 use terrace_base::time::UnixTime;
 use terrace_base::untrusted::is_unprintable;
+use terrace_openpgp::KeyId;
 
 /// What is said of a version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -96,7 +97,7 @@ pub struct ReasonError;
 
 impl Standings {
     /// The same where a version is signed by a key of which this is said.
-    pub fn judge(&mut self, version: &Version, key_id: &str, said: &KeyStatement) {
+    pub fn judge(&mut self, version: &Version, key_id: KeyId, said: &KeyStatement) {
         if said.state != KeyState::Revoked {
             return;
         }

@@ -25,7 +25,7 @@ use terrace_base::digest::Sha256;
 use terrace_base::sort;
 use terrace_base::time::UnixTime;
 use terrace_openpgp as openpgp;
-use terrace_openpgp::SigningKey;
+use terrace_openpgp::{KeyId, SigningKey};
 
 /// A provider version to publish.
 #[derive(Debug, Clone)]
@@ -105,7 +105,7 @@ impl ProviderPublication {
     pub(super) fn release(
         &self,
         keys: &[SigningKey],
-        statements: &BTreeMap<String, KeyStatement>,
+        statements: &BTreeMap<KeyId, KeyStatement>,
         now: UnixTime,
     ) -> Result<(ProviderRelease, Vec<String>), String> {
         if keys.is_empty() {
@@ -120,7 +120,7 @@ impl ProviderPublication {
             .map_err(|error| format!("signature of SHA256SUMS: {error}"))?;
         let key = SigningKeyDocument::from(verified.key);
         if let Some(KeyStatement { state, reason, .. }) = statements.get(&key.key_id) {
-            let (namespace, key_id) = (&self.address.namespace, &key.key_id);
+            let (namespace, key_id) = (&self.address.namespace, key.key_id);
             return Err(format!(
                 "the signing key {key_id} is {state} for namespace {namespace}: {reason}"
             ));
@@ -150,7 +150,7 @@ impl ProviderPublication {
 impl From<&SigningKey> for SigningKeyDocument {
     fn from(key: &SigningKey) -> Self {
         Self {
-            key_id: key.key_id().to_string(),
+            key_id: key.key_id(),
             fingerprint: key.fingerprint().to_owned(),
             ascii_armor: key.ascii_armor().to_owned(),
         }

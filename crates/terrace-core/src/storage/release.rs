@@ -21,6 +21,7 @@ use terrace_archive::ArchiveFormat;
 use terrace_base::digest::Sha256;
 use terrace_base::json;
 use terrace_base::time::UnixTime;
+use terrace_openpgp::KeyId;
 
 pub use mirrored::{MirroredContents, MirroredRelease, OfferedPackage, SignedDocument};
 
@@ -82,8 +83,8 @@ pub struct ProviderRelease {
 /// The public key that signed a release.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SigningKeyDocument {
-    /// 16 upper-case hexadecimal digits.
-    pub key_id: String,
+    /// The key's ID.
+    pub key_id: KeyId,
     /// The whole fingerprint, in lower-case hexadecimal digits.
     pub fingerprint: String,
     /// The key itself.

@@ -373,7 +373,7 @@ fn standings_that_nobody_could_have_said_are_refused() {
         refused["reason"]
             .as_str()
             .unwrap()
-            .contains("the id of no key"),
+            .contains("\"x\" is not a key ID"),
         "{refused}"
     );
 }

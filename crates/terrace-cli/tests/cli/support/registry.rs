@@ -216,7 +216,7 @@ impl State {
                 state.keys()
             }
             ("DELETE", ["namespaces", _, "keys", id]) => {
-                state.keys.retain(|key| key.key_id != *id);
+                state.keys.retain(|key| key.key_id.to_string() != *id);
                 state.keys()
             }
             _ => errors(404, &["there is nothing here"]),

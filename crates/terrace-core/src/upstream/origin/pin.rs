@@ -52,7 +52,7 @@ mod tests {
 
     fn key(fingerprint: &str) -> SigningKeyDocument {
         SigningKeyDocument {
-            key_id: "the same for all".to_owned(),
+            key_id: "51852D87348FFC4C".parse().unwrap(),
             fingerprint: fingerprint.to_owned(),
             ascii_armor: String::new(),
         }
