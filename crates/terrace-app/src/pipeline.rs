@@ -4,7 +4,7 @@
 use terrace_base::untrusted::{QUOTED_CHARS, line};
 use terrace_core::api::endpoint::{Access, Action, Body, Errors};
 use terrace_core::api::route::{ADMIN_PREFIX, AdminRoute, HandledRoute, is_fenced};
-use terrace_core::auth::access::{BadCredentials, Caller, Owner};
+use terrace_core::auth::access::{Caller, CredentialsError, Owner};
 use terrace_core::http::method::Method;
 use terrace_core::http::problem::Problem;
 use terrace_core::http::reply::Reply;
@@ -86,7 +86,7 @@ where
     let reply = match begun {
         Begun::Answer(reply) => reply,
         Begun::Refused(bad, reply) => match auth::refuse(ctx, &request, bad).await {
-            BadCredentials::TooMany => refused(&asked, BadCredentials::TooMany),
+            CredentialsError::TooMany => refused(&asked, CredentialsError::TooMany),
             _ => reply,
         },
         Begun::AnswerTo(token, reply) => match auth::revoked(ctx, token, &request, &asked).await {

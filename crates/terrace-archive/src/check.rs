@@ -1,20 +1,20 @@
 //! Whether a client could install what a list of entries describes.
 
-use super::path::{self, PathFault};
+use super::path::{self, PathError};
 use super::{Entry, EntryKind, Method, limits, zip};
 use terrace_base::sort;
 use terrace_base::untrusted::quoted;
 
 /// Why an archive cannot be published.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum ArchiveReason {
+pub enum InstallError {
     /// A name that leads out of the archive, or somewhere else on another system.
     #[error("archive entry {} {fault}", quoted(.name))]
     Path {
         /// The entry.
         name: String,
         /// What is wrong with it.
-        fault: PathFault,
+        fault: PathError,
     },
     /// Two entries unpack to the same place.
     #[error("archive entry {} is there twice", quoted(.0))]
@@ -117,7 +117,7 @@ pub enum ArchiveReason {
         /// The subdirectory.
         subdir: String,
         /// What is wrong with it.
-        fault: PathFault,
+        fault: PathError,
     },
     /// No configuration in a module's archive.
     #[error("the archive has no configuration{}: no file that ends in .tf, .tofu, .tf.json or .tofu.json{}", below(.subdir), but_there_is(.instead))]
@@ -181,11 +181,11 @@ fn below(subdir: &Option<String>) -> String {
 }
 
 /// Everything that keeps the zip of a provider of this type from being installed; nothing if it can be.
-pub fn check_provider_package(entries: &[Entry], provider_type: &str) -> Vec<ArchiveReason> {
+pub fn check_provider_package(entries: &[Entry], provider_type: &str) -> Vec<InstallError> {
     let mut reasons = Reasons::default();
     if executable(entries, provider_type).is_none() {
         let instead = meant_executable(entries, provider_type);
-        reasons.push(|| ArchiveReason::NoExecutable {
+        reasons.push(|| InstallError::NoExecutable {
             provider_type: shortened(provider_type),
             instead,
         });
@@ -195,7 +195,7 @@ pub fn check_provider_package(entries: &[Entry], provider_type: &str) -> Vec<Arc
         .filter(|entry| entry.kind == EntryKind::Directory);
     if let Some(first) = directories.next() {
         let count = 1 + directories.count();
-        reasons.push(|| ArchiveReason::DirectoryEntries {
+        reasons.push(|| InstallError::DirectoryEntries {
             first: first.name.clone(),
             count,
         });
@@ -204,12 +204,12 @@ pub fn check_provider_package(entries: &[Entry], provider_type: &str) -> Vec<Arc
     for entry in entries {
         let name = || entry.name.clone();
         if entry.kind == EntryKind::Symlink {
-            reasons.push(|| ArchiveReason::Symlink(name()));
+            reasons.push(|| InstallError::Symlink(name()));
         }
         let renamed = entry.kind != EntryKind::Directory
             && path::clean(&entry.name).is_ok_and(|clean| clean != entry.name);
         if renamed {
-            reasons.push(|| ArchiveReason::Unclean(name()));
+            reasons.push(|| InstallError::Unclean(name()));
         }
     }
     reasons.told()
@@ -234,12 +234,12 @@ pub fn provider_package_warnings(
 
 /// Everything that keeps a module from being installed from an archive, or from a directory in it;
 /// nothing if it can be.
-pub fn check_module_archive(entries: &[Entry], subdir: Option<&str>) -> Vec<ArchiveReason> {
+pub fn check_module_archive(entries: &[Entry], subdir: Option<&str>) -> Vec<InstallError> {
     let mut reasons = Reasons::default();
     match subdir.map(path::clean) {
         Some(Err(fault)) => {
             let subdir = shortened(subdir.unwrap_or_default());
-            reasons.push(|| ArchiveReason::Subdir { subdir, fault });
+            reasons.push(|| InstallError::Subdir { subdir, fault });
         }
         // A subdirectory of "." is the root.
         cleaned => check_configuration(
@@ -254,7 +254,7 @@ pub fn check_module_archive(entries: &[Entry], subdir: Option<&str>) -> Vec<Arch
         .filter(|entry| entry.kind == EntryKind::Symlink)
     {
         match &entry.link_target {
-            None => reasons.push(|| ArchiveReason::Symlink(entry.name.clone())),
+            None => reasons.push(|| InstallError::Symlink(entry.name.clone())),
             Some(target) => check_link(entry, target, &mut reasons),
         }
     }
@@ -327,12 +327,12 @@ pub fn zip_contents_warning(size: u64, entries: &[Entry]) -> Option<ArchiveWarni
 /// Collects reasons, as many as are worth telling.
 #[derive(Default)]
 struct Reasons {
-    told: Vec<ArchiveReason>,
+    told: Vec<InstallError>,
     untold: usize,
 }
 
 impl Reasons {
-    fn push(&mut self, reason: impl FnOnce() -> ArchiveReason) {
+    fn push(&mut self, reason: impl FnOnce() -> InstallError) {
         if self.told.len() < limits::REASONS {
             self.told.push(reason());
         } else {
@@ -340,9 +340,9 @@ impl Reasons {
         }
     }
 
-    fn told(mut self) -> Vec<ArchiveReason> {
+    fn told(mut self) -> Vec<InstallError> {
         if self.untold > 0 {
-            self.told.push(ArchiveReason::More(self.untold));
+            self.told.push(InstallError::More(self.untold));
         }
         self.told
     }
@@ -354,7 +354,7 @@ fn check_entries(entries: &[Entry], reasons: &mut Reasons) {
     for entry in entries {
         match place(entry) {
             Ok(place) => places.push((place, entry)),
-            Err(fault) => reasons.push(|| ArchiveReason::Path {
+            Err(fault) => reasons.push(|| InstallError::Path {
                 name: entry.name.clone(),
                 fault,
             }),
@@ -366,10 +366,10 @@ fn check_entries(entries: &[Entry], reasons: &mut Reasons) {
 }
 
 /// Where the entry unpacks to. Only a directory may be the root itself.
-fn place(entry: &Entry) -> Result<String, PathFault> {
+fn place(entry: &Entry) -> Result<String, PathError> {
     let place = path::clean(&entry.name)?;
     if place.is_empty() && entry.kind != EntryKind::Directory {
-        Err(PathFault::Empty)
+        Err(PathError::Empty)
     } else {
         Ok(place)
     }
@@ -386,7 +386,7 @@ fn check_mode(entry: &Entry, reasons: &mut Reasons) {
         EntryKind::HardLink | EntryKind::Other => 0,
     };
     if let Some(mode) = entry.unix_mode.filter(|mode| mode & needed != needed) {
-        reasons.push(|| ArchiveReason::Unreadable {
+        reasons.push(|| InstallError::Unreadable {
             name: entry.name.clone(),
             mode: mode & 0o777,
         });
@@ -401,10 +401,10 @@ fn check_content(entry: &Entry, reasons: &mut Reasons) {
         ..
     } = entry;
     match entry.kind {
-        EntryKind::Other => reasons.push(|| ArchiveReason::Special(name())),
+        EntryKind::Other => reasons.push(|| InstallError::Special(name())),
         EntryKind::HardLink => {
             let target = entry.link_target.clone().unwrap_or_default();
-            reasons.push(|| ArchiveReason::HardLink {
+            reasons.push(|| InstallError::HardLink {
                 name: name(),
                 target,
             });
@@ -412,11 +412,11 @@ fn check_content(entry: &Entry, reasons: &mut Reasons) {
         EntryKind::File | EntryKind::Directory | EntryKind::Symlink => {}
     }
     if entry.encrypted {
-        return reasons.push(|| ArchiveReason::Encrypted(name()));
+        return reasons.push(|| InstallError::Encrypted(name()));
     }
     let possible = match (entry.kind, entry.method) {
         (_, Method::Unsupported(method)) => {
-            return reasons.push(|| ArchiveReason::Method {
+            return reasons.push(|| InstallError::Method {
                 name: name(),
                 method,
             });
@@ -427,7 +427,7 @@ fn check_content(entry: &Entry, reasons: &mut Reasons) {
         (_, Method::Deflate) => uncompressed <= compressed.saturating_mul(limits::DEFLATE_RATIO),
     };
     if !possible {
-        reasons.push(|| ArchiveReason::Sizes {
+        reasons.push(|| InstallError::Sizes {
             name: name(),
             compressed,
             uncompressed,
@@ -445,9 +445,9 @@ fn check_places(mut places: Vec<(String, &Entry)>, reasons: &mut Reasons) {
             .strip_prefix(place.as_str())
             .is_some_and(|rest| rest.starts_with('/'));
         if place == next_place && !both_directories {
-            reasons.push(|| ArchiveReason::Duplicate(next.name.clone()));
+            reasons.push(|| InstallError::Duplicate(next.name.clone()));
         } else if is_below && entry.kind != EntryKind::Directory {
-            reasons.push(|| ArchiveReason::BelowFile {
+            reasons.push(|| InstallError::BelowFile {
                 file: entry.name.clone(),
                 below: next.name.clone(),
             });
@@ -459,7 +459,7 @@ fn check_link(entry: &Entry, target: &str, reasons: &mut Reasons) {
     let inside =
         path::clean(&entry.name).is_ok_and(|place| path::link_stays_inside(&place, target));
     if !inside {
-        reasons.push(|| ArchiveReason::LinkEscapes {
+        reasons.push(|| InstallError::LinkEscapes {
             name: entry.name.clone(),
             target: target.to_owned(),
         });
@@ -502,7 +502,7 @@ fn check_configuration(entries: &[Entry], subdir: &str, reasons: &mut Reasons) {
                 .find(|entry| is_configuration(&entry.name))
                 .map(|entry| entry.name.clone())
         };
-        reasons.push(|| ArchiveReason::NoConfiguration {
+        reasons.push(|| InstallError::NoConfiguration {
             subdir: (!subdir.is_empty()).then(|| shortened(subdir)),
             instead: elsewhere(),
         });

@@ -1,7 +1,7 @@
 //! Why an archive as a whole cannot be read.
 
 use super::limits;
-use super::zip::ContentFault;
+use super::zip::ContentError;
 use terrace_base::untrusted::quoted;
 
 /// Why an archive cannot be read, or would be read by some client as something else.
@@ -95,7 +95,7 @@ pub enum ArchiveError {
         /// The entry.
         name: String,
         /// What is wrong with it.
-        fault: ContentFault,
+        fault: ContentError,
     },
 
     /// Not gzip.

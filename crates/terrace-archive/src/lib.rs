@@ -36,13 +36,13 @@ use std::str::FromStr;
 use terrace_base::untrusted::quoted;
 
 pub use check::{
-    ArchiveReason, ArchiveWarning, check_module_archive, check_provider_package,
+    ArchiveWarning, InstallError, check_module_archive, check_provider_package,
     module_archive_warnings, provider_package_warnings, zip_contents_warning,
 };
 pub use error::ArchiveError;
-pub use path::PathFault;
+pub use path::PathError;
 pub use tar_gz::TarGzInspector;
-pub use zip::{ContentFault, Step, ZipInspector};
+pub use zip::{ContentError, Step, ZipInspector};
 
 /// The archive formats that are published. Providers are always zips.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -56,7 +56,7 @@ pub enum ArchiveFormat {
 /// A text that names no archive format.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{} is not an archive format: use \"zip\" or \"tar.gz\"", quoted(.0))]
-pub struct UnknownFormat(pub String);
+pub struct FormatError(pub String);
 
 impl ArchiveFormat {
     /// The name of the format, which is also the extension that go-getter knows it by.
@@ -100,13 +100,13 @@ impl fmt::Display for ArchiveFormat {
 }
 
 impl FromStr for ArchiveFormat {
-    type Err = UnknownFormat;
+    type Err = FormatError;
 
-    fn from_str(text: &str) -> Result<Self, UnknownFormat> {
+    fn from_str(text: &str) -> Result<Self, FormatError> {
         match text {
             "zip" => Ok(Self::Zip),
             "tar.gz" => Ok(Self::TarGz),
-            _ => Err(UnknownFormat(text.chars().take(80).collect())),
+            _ => Err(FormatError(text.chars().take(80).collect())),
         }
     }
 }

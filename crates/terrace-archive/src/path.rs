@@ -4,7 +4,7 @@ use super::limits;
 
 /// What is wrong with a path inside an archive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum PathFault {
+pub enum PathError {
     /// It names nothing.
     #[error("is empty")]
     Empty,
@@ -32,7 +32,7 @@ pub enum PathFault {
 }
 
 /// The path without `.` and empty components: `./a//b/` is `a/b`. The root itself is empty.
-pub(super) fn clean(name: &str) -> Result<String, PathFault> {
+pub(super) fn clean(name: &str) -> Result<String, PathError> {
     check_text(name)?;
     let parts: Vec<&str> = name
         .split('/')
@@ -40,11 +40,11 @@ pub(super) fn clean(name: &str) -> Result<String, PathFault> {
         .collect();
     let longest = parts.iter().map(|part| part.len()).max().unwrap_or(0);
     if parts.contains(&"..") {
-        Err(PathFault::Parent)
+        Err(PathError::Parent)
     } else if parts.len() > limits::DEPTH {
-        Err(PathFault::Deep)
+        Err(PathError::Deep)
     } else if longest > limits::PART_BYTES {
-        Err(PathFault::LongPart(longest))
+        Err(PathError::LongPart(longest))
     } else {
         Ok(parts.join("/"))
     }
@@ -67,18 +67,18 @@ pub(super) fn link_stays_inside(link: &str, target: &str) -> bool {
     ups <= depth && parts.iter().skip(ups).all(|part| *part != "..")
 }
 
-fn check_text(path: &str) -> Result<(), PathFault> {
+fn check_text(path: &str) -> Result<(), PathError> {
     let bytes = path.as_bytes();
     if path.is_empty() {
-        Err(PathFault::Empty)
+        Err(PathError::Empty)
     } else if path.chars().any(char::is_control) {
-        Err(PathFault::Control)
+        Err(PathError::Control)
     } else if path.contains('\\') {
-        Err(PathFault::Backslash)
+        Err(PathError::Backslash)
     } else if path.starts_with('/') {
-        Err(PathFault::Absolute)
+        Err(PathError::Absolute)
     } else if bytes.first().is_some_and(u8::is_ascii_alphabetic) && bytes.get(1) == Some(&b':') {
-        Err(PathFault::Drive)
+        Err(PathError::Drive)
     } else {
         Ok(())
     }
@@ -105,23 +105,23 @@ mod tests {
     #[test]
     fn a_path_that_could_lead_out_is_refused() {
         for (name, fault) in [
-            ("", PathFault::Empty),
-            ("/etc/passwd", PathFault::Absolute),
-            ("//server/share", PathFault::Absolute),
-            ("C:evil", PathFault::Drive),
-            ("c:/evil", PathFault::Drive),
-            ("..", PathFault::Parent),
-            ("a/../b", PathFault::Parent),
-            ("a/..", PathFault::Parent),
-            ("..\\evil", PathFault::Backslash),
-            ("a\0b", PathFault::Control),
-            ("a\nb", PathFault::Control),
-            ("a\u{85}b", PathFault::Control),
+            ("", PathError::Empty),
+            ("/etc/passwd", PathError::Absolute),
+            ("//server/share", PathError::Absolute),
+            ("C:evil", PathError::Drive),
+            ("c:/evil", PathError::Drive),
+            ("..", PathError::Parent),
+            ("a/../b", PathError::Parent),
+            ("a/..", PathError::Parent),
+            ("..\\evil", PathError::Backslash),
+            ("a\0b", PathError::Control),
+            ("a\nb", PathError::Control),
+            ("a\u{85}b", PathError::Control),
         ] {
             assert_eq!(clean(name), Err(fault), "{name:?}");
         }
         assert_eq!(clean(&"a/".repeat(limits::DEPTH)).map(|_| ()), Ok(()));
-        assert_eq!(clean(&"a/".repeat(limits::DEPTH + 1)), Err(PathFault::Deep));
+        assert_eq!(clean(&"a/".repeat(limits::DEPTH + 1)), Err(PathError::Deep));
     }
 
     #[test]
@@ -130,9 +130,9 @@ mod tests {
         assert!(clean(&format!("{long}/{long}/")).is_ok());
         assert_eq!(
             clean(&format!("a/{long}b/c")),
-            Err(PathFault::LongPart(256))
+            Err(PathError::LongPart(256))
         );
-        assert_eq!(clean(&"é".repeat(128)), Err(PathFault::LongPart(256)));
+        assert_eq!(clean(&"é".repeat(128)), Err(PathError::LongPart(256)));
     }
 
     #[test]

@@ -6,7 +6,7 @@
 mod header;
 mod pax;
 
-use header::{Header, HeaderFault};
+use header::{Header, HeaderError};
 use pax::Pax;
 
 use super::{ArchiveError, Entry, EntryKind, Method, limits};
@@ -145,8 +145,8 @@ impl Tar {
     fn take_header(&mut self) -> Result<State, ArchiveError> {
         let after = self.entries.len();
         let header = Header::read(&self.block).map_err(|fault| match fault {
-            HeaderFault::Checksum => ArchiveError::TarChecksum(after),
-            HeaderFault::Number(field) => ArchiveError::TarNumber { after, field },
+            HeaderError::Checksum => ArchiveError::TarChecksum(after),
+            HeaderError::Number(field) => ArchiveError::TarNumber { after, field },
         })?;
         let meta = match header.type_flag {
             b'x' => Meta::Pax,

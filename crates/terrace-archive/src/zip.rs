@@ -8,13 +8,13 @@
 mod contents;
 mod directory;
 mod end;
-mod fault;
+mod error;
 mod header;
 mod local;
 mod span;
 
 pub(super) use contents::are_checked;
-pub use fault::ContentFault;
+pub use error::ContentError;
 
 use contents::Contents;
 use directory::read_directory;

@@ -12,7 +12,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value, json};
 use terrace_archive::{
-    ArchiveError, ArchiveReason, Entry, EntryKind, Step, ZipInspector, check_module_archive,
+    ArchiveError, Entry, EntryKind, InstallError, Step, ZipInspector, check_module_archive,
     inspect_tar_gz,
 };
 use terrace_base::time::UnixTime;
@@ -130,9 +130,9 @@ fn archive_rule(error: &ArchiveError) -> String {
     }
 }
 
-fn reason_rule(reason: &ArchiveReason) -> String {
+fn reason_rule(reason: &InstallError) -> String {
     match reason {
-        ArchiveReason::Path { fault, .. } => format!("Path/{}", variant(fault)),
+        InstallError::Path { fault, .. } => format!("Path/{}", variant(fault)),
         other => variant(other),
     }
 }

@@ -21,7 +21,7 @@ use crate::api::endpoint::{Action, Endpoint, Errors};
 use crate::api::route::{HandledRoute, Route};
 #[cfg(doc)]
 use crate::auth::access::Access;
-use crate::auth::access::BadCredentials;
+use crate::auth::access::CredentialsError;
 use crate::config::Config;
 use crate::http::method::Method;
 use crate::http::oci_error::{OciCode, OciError};
@@ -57,7 +57,7 @@ pub enum Begun<S> {
     /// The answer is known, unless this token has been revoked.
     AnswerTo(TokenId, Reply<S>),
     /// The credentials are of no use, and this is the answer.
-    Refused(BadCredentials, Reply<S>),
+    Refused(CredentialsError, Reply<S>),
     /// Read this, then [`Lookup::answer`].
     Read(Box<Lookup>),
     /// Not a read.

@@ -28,7 +28,7 @@ pub(super) struct Armored<'a> {
 
 /// Why a text is not armour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ArmorFault {
+pub(super) enum ArmorError {
     /// No blank line ends the headers, or a header is not `Key: value`.
     Headers,
     /// The text is not base64.
@@ -45,7 +45,7 @@ pub(super) fn first_label(text: &str) -> Option<&str> {
 }
 
 /// Reads every block.
-pub(super) fn read(text: &str) -> Result<Armored<'_>, ArmorFault> {
+pub(super) fn read(text: &str) -> Result<Armored<'_>, ArmorError> {
     let mut lines = text.lines().map(str::trim);
     let mut armored = Armored {
         blocks: Vec::new(),
@@ -63,13 +63,13 @@ pub(super) fn read(text: &str) -> Result<Armored<'_>, ArmorFault> {
 fn block<'a>(
     block_label: &'a str,
     lines: &mut impl Iterator<Item = &'a str>,
-) -> Result<Block<'a>, ArmorFault> {
+) -> Result<Block<'a>, ArmorError> {
     loop {
         match lines.next() {
             Some("") => break,
             Some(line) if line.contains(": ") || line.ends_with(':') => {}
-            Some(_) => return Err(ArmorFault::Headers),
-            None => return Err(ArmorFault::Unfinished),
+            Some(_) => return Err(ArmorError::Headers),
+            None => return Err(ArmorError::Unfinished),
         }
     }
     let mut digits = String::new();
@@ -83,30 +83,30 @@ fn block<'a>(
                     bytes,
                 })
             } else {
-                Err(ArmorFault::Unfinished)
+                Err(ArmorError::Unfinished)
             };
         }
         match line.strip_prefix('=') {
             Some(rest) if rest.len() == 4 && checksum.is_none() => checksum = Some(rest),
             _ if checksum.is_none() || line.is_empty() => digits.push_str(line),
-            _ => return Err(ArmorFault::Base64),
+            _ => return Err(ArmorError::Base64),
         }
     }
-    Err(ArmorFault::Unfinished)
+    Err(ArmorError::Unfinished)
 }
 
 fn label<'a>(line: &'a str, prefix: &str) -> Option<&'a str> {
     line.trim().strip_prefix(prefix)?.strip_suffix(DASHES)
 }
 
-fn decode(digits: &str, checksum: Option<&str>) -> Result<Vec<u8>, ArmorFault> {
-    let bytes = STANDARD.decode(digits).map_err(|_| ArmorFault::Base64)?;
+fn decode(digits: &str, checksum: Option<&str>) -> Result<Vec<u8>, ArmorError> {
+    let bytes = STANDARD.decode(digits).map_err(|_| ArmorError::Base64)?;
     if let Some(checksum) = checksum {
         let expected = STANDARD
             .decode(checksum)
-            .map_err(|_| ArmorFault::Checksum)?;
+            .map_err(|_| ArmorError::Checksum)?;
         if expected != crc24(&bytes) {
-            return Err(ArmorFault::Checksum);
+            return Err(ArmorError::Checksum);
         }
     }
     Ok(bytes)

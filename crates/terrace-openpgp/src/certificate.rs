@@ -6,10 +6,10 @@
 
 use super::bytes::Bytes;
 use super::limits;
-use super::packet::{Fault, Packet, subpacket, tag};
+use super::packet::{Packet, PacketError, subpacket, tag};
 use super::public_key::{PublicKey, algorithm};
 use super::signature::{Signature, kind};
-use super::verify::{Refusal, verify};
+use super::verify::{VerificationError, verify};
 
 /// What clients know of a certificate after reading it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,22 +49,25 @@ pub(super) struct Signer<'a> {
 
 /// Why clients would not read a certificate.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum CertificateFault {
+pub(super) enum CertificateError {
     /// A packet that is broken or out of place.
     Malformed(String),
     /// It contains a secret key.
     Secret,
     /// A self-signature that does not verify.
-    SelfSignature { of: &'static str, refusal: Refusal },
+    SelfSignature {
+        of: &'static str,
+        refusal: VerificationError,
+    },
     /// The primary key is one clients do not know.
     Unknown(String),
 }
 
-impl From<Fault> for CertificateFault {
-    fn from(fault: Fault) -> Self {
+impl From<PacketError> for CertificateError {
+    fn from(fault: PacketError) -> Self {
         match fault {
-            Fault::Skipped(reason) => Self::Unknown(reason),
-            Fault::Malformed(reason) => Self::Malformed(reason),
+            PacketError::Skipped(reason) => Self::Unknown(reason),
+            PacketError::Malformed(reason) => Self::Malformed(reason),
         }
     }
 }
@@ -81,13 +84,13 @@ enum Part {
 
 impl Certificate {
     /// Reads the packets of one certificate, the primary key first.
-    pub(super) fn parse(packets: &[Packet<'_>]) -> Result<Self, CertificateFault> {
-        let (first, rest) = packets.split_first().ok_or_else(Fault::cut_off)?;
+    pub(super) fn parse(packets: &[Packet<'_>]) -> Result<Self, CertificateError> {
+        let (first, rest) = packets.split_first().ok_or_else(PacketError::cut_off)?;
         let primary = PublicKey::parse(first.body)?;
         if !algorithm::can_sign(primary.algorithm) {
             let name = algorithm::name(primary.algorithm);
             let reason = format!("its primary key is of algorithm {name}, which cannot sign");
-            return Err(CertificateFault::Malformed(reason));
+            return Err(CertificateError::Malformed(reason));
         }
         let mut parts = Vec::new();
         for packet in rest {
@@ -181,9 +184,9 @@ impl UserId {
 }
 
 /// What a packet after the primary key means; `None` when clients pass over it.
-fn part(packet: &Packet<'_>) -> Result<Option<Part>, CertificateFault> {
+fn part(packet: &Packet<'_>) -> Result<Option<Part>, CertificateError> {
     let part = match packet.tag {
-        tag::SECRET_KEY | tag::SECRET_SUBKEY => return Err(CertificateFault::Secret),
+        tag::SECRET_KEY | tag::SECRET_SUBKEY => return Err(CertificateError::Secret),
         tag::SIGNATURE => Signature::parse(packet.body).map(Part::Signature),
         tag::PUBLIC_SUBKEY => PublicKey::parse(packet.body).map(Part::Subkey),
         tag::USER_ID => Ok(Part::UserId(packet.body.to_vec())),
@@ -193,17 +196,17 @@ fn part(packet: &Packet<'_>) -> Result<Option<Part>, CertificateFault> {
         tag::TRUST | tag::FIRST_NON_CRITICAL.. => return Ok(None),
         other => {
             let reason = format!("a packet with tag {other} has no place in a public key");
-            return Err(CertificateFault::Malformed(reason));
+            return Err(CertificateError::Malformed(reason));
         }
     };
     match part {
         Ok(part) => Ok(Some(part)),
-        Err(Fault::Skipped(_)) => Ok(None),
-        Err(Fault::Malformed(reason)) => Err(CertificateFault::Malformed(reason)),
+        Err(PacketError::Skipped(_)) => Ok(None),
+        Err(PacketError::Malformed(reason)) => Err(CertificateError::Malformed(reason)),
     }
 }
 
-fn user_attribute(body: &[u8]) -> Result<Part, Fault> {
+fn user_attribute(body: &[u8]) -> Result<Part, PacketError> {
     let mut bytes = Bytes::new(body);
     while !bytes.is_empty() {
         subpacket(&mut bytes)?;
@@ -218,7 +221,7 @@ struct Reader<I: Iterator<Item = Part>> {
 }
 
 impl<I: Iterator<Item = Part>> Reader<I> {
-    fn read(mut self) -> Result<Certificate, CertificateFault> {
+    fn read(mut self) -> Result<Certificate, CertificateError> {
         let mut user_ids: Vec<UserId> = Vec::new();
         let mut subkeys = Vec::new();
         let mut revocations = Vec::new();
@@ -243,7 +246,7 @@ impl<I: Iterator<Item = Part>> Reader<I> {
         }
         if user_ids.is_empty() && self.primary.version != 6 {
             let reason = "it has no user ID with a self-signature".to_owned();
-            return Err(CertificateFault::Malformed(reason));
+            return Err(CertificateError::Malformed(reason));
         }
         let crashes = |one: &UserId| {
             user_ids
@@ -254,7 +257,7 @@ impl<I: Iterator<Item = Part>> Reader<I> {
             let reason = "of two revoked user IDs only one has a self-signature, \
                           which crashes them"
                 .to_owned();
-            return Err(CertificateFault::Malformed(reason));
+            return Err(CertificateError::Malformed(reason));
         }
         let direct_signature = self.direct_signature(direct_signatures)?;
         let hashed = self.primary.hashed();
@@ -282,7 +285,7 @@ impl<I: Iterator<Item = Part>> Reader<I> {
     }
 
     /// `None` with nothing by the primary key: such a user ID is as if it were not there.
-    fn user_id(&mut self, id: Vec<u8>) -> Result<Option<UserId>, CertificateFault> {
+    fn user_id(&mut self, id: Vec<u8>) -> Result<Option<UserId>, CertificateError> {
         let hashed = self.hashed_user_id(&id);
         let mut self_signature: Option<Signature> = None;
         let mut revocations = Vec::new();
@@ -324,7 +327,7 @@ impl<I: Iterator<Item = Part>> Reader<I> {
         .concat()
     }
 
-    fn subkey(&mut self, key: PublicKey) -> Result<Subkey, CertificateFault> {
+    fn subkey(&mut self, key: PublicKey) -> Result<Subkey, CertificateError> {
         let hashed = [self.primary.hashed(), key.hashed()].concat();
         let mut binding: Option<Signature> = None;
         let mut revocations = Vec::new();
@@ -353,7 +356,7 @@ impl<I: Iterator<Item = Part>> Reader<I> {
             }),
             None => {
                 let reason = "a subkey has no binding signature that clients can use".to_owned();
-                Err(CertificateFault::Malformed(reason))
+                Err(CertificateError::Malformed(reason))
             }
         }
     }
@@ -365,13 +368,13 @@ impl<I: Iterator<Item = Part>> Reader<I> {
         key: &PublicKey,
         binding: &Signature,
         hashed: &[u8],
-    ) -> Result<(), CertificateFault> {
+    ) -> Result<(), CertificateError> {
         let Some(embedded) = &binding.subpackets.embedded else {
             let reason = "a signing subkey has no cross-signature".to_owned();
-            return Err(CertificateFault::Malformed(reason));
+            return Err(CertificateError::Malformed(reason));
         };
         self.count_self_signature()?;
-        verify(key, embedded, &[hashed]).map_err(|refusal| CertificateFault::SelfSignature {
+        verify(key, embedded, &[hashed]).map_err(|refusal| CertificateError::SelfSignature {
             of: "cross-certification",
             refusal,
         })
@@ -381,7 +384,7 @@ impl<I: Iterator<Item = Part>> Reader<I> {
     fn direct_signature(
         &mut self,
         signatures: Vec<Signature>,
-    ) -> Result<Option<Signature>, CertificateFault> {
+    ) -> Result<Option<Signature>, CertificateError> {
         if self.primary.version != 6 {
             return Ok(None);
         }
@@ -393,7 +396,7 @@ impl<I: Iterator<Item = Part>> Reader<I> {
         }
         let Some(newest) = newest else {
             let reason = "a version 6 key has no direct-key self-signature".to_owned();
-            return Err(CertificateFault::Malformed(reason));
+            return Err(CertificateError::Malformed(reason));
         };
         let hashed = self.primary.hashed();
         self.check("direct-key", &newest, &[&hashed])?;
@@ -406,25 +409,25 @@ impl<I: Iterator<Item = Part>> Reader<I> {
         of: &'static str,
         signature: &Signature,
         parts: &[&[u8]],
-    ) -> Result<(), CertificateFault> {
+    ) -> Result<(), CertificateError> {
         self.count_self_signature()?;
         verify(&self.primary, signature, parts)
-            .map_err(|refusal| CertificateFault::SelfSignature { of, refusal })
+            .map_err(|refusal| CertificateError::SelfSignature { of, refusal })
     }
 
-    fn count_self_signature(&mut self) -> Result<(), CertificateFault> {
+    fn count_self_signature(&mut self) -> Result<(), CertificateError> {
         self.self_signatures += 1;
         if self.self_signatures > limits::SELF_SIGNATURES {
             let most = limits::SELF_SIGNATURES;
             let reason = format!("it has more than {most} self-signatures");
-            return Err(CertificateFault::Malformed(reason));
+            return Err(CertificateError::Malformed(reason));
         }
         Ok(())
     }
 }
 
-fn out_of_place(after: &str, kind: u8) -> CertificateFault {
-    CertificateFault::Malformed(format!("a signature of type {kind:#04x} follows a {after}"))
+fn out_of_place(after: &str, kind: u8) -> CertificateError {
+    CertificateError::Malformed(format!("a signature of type {kind:#04x} follows a {after}"))
 }
 
 /// The newest counts; of equals the first.

@@ -3,11 +3,11 @@
 use super::armor;
 use super::certificate::{Certificate, Signer};
 use super::limits;
-use super::packet::{Fault, first_tag, packets, tag};
+use super::packet::{PacketError, first_tag, packets, tag};
 use super::public_key::algorithm;
 use super::signature::{HashAlgorithm, Signature, kind};
 use super::signing_key::{SigningKey, damage};
-use super::verify::{Refusal, verify};
+use super::verify::{VerificationError, verify};
 use super::{KeyId, OpenPgpError};
 use terrace_base::time::UnixTime;
 
@@ -64,7 +64,7 @@ fn dearmor(input: &[u8]) -> Result<Vec<u8>, OpenPgpError> {
 /// The signatures that clients look at, each with its issuer.
 fn signatures(binary: &[u8]) -> Result<Vec<(u64, Signature)>, OpenPgpError> {
     let malformed = |fault| match fault {
-        Fault::Skipped(reason) | Fault::Malformed(reason) => {
+        PacketError::Skipped(reason) | PacketError::Malformed(reason) => {
             OpenPgpError::MalformedSignature(reason)
         }
     };
@@ -83,7 +83,7 @@ fn signatures(binary: &[u8]) -> Result<Vec<(u64, Signature)>, OpenPgpError> {
                 Some(issuer) => signatures.push((issuer, signature)),
                 None => return Err(OpenPgpError::NoIssuer),
             },
-            Err(Fault::Skipped(reason)) => skipped = Some(reason),
+            Err(PacketError::Skipped(reason)) => skipped = Some(reason),
             Err(fault) => return Err(malformed(fault)),
         }
     }
@@ -204,13 +204,13 @@ impl Check<'_> {
         };
         let issuer = self.issuer();
         verify(self.signer.key, self.signature, &[signed]).map_err(|refusal| match refusal {
-            Refusal::Wrong => OpenPgpError::WrongSignature(issuer),
-            Refusal::Algorithm { key, signature } => OpenPgpError::AlgorithmMismatch {
+            VerificationError::Wrong => OpenPgpError::WrongSignature(issuer),
+            VerificationError::Algorithm { key, signature } => OpenPgpError::AlgorithmMismatch {
                 issuer,
                 key: algorithm::name(key),
                 signature: algorithm::name(signature),
             },
-            Refusal::Unverifiable(algorithm) => {
+            VerificationError::Unverifiable(algorithm) => {
                 OpenPgpError::UncheckableSignature { issuer, algorithm }
             }
         })

@@ -5,14 +5,14 @@ use super::bytes::Bytes;
 /// Why a packet, or something in it, is not used. Go's library draws the same line, and what it
 /// does next depends on it (`errors.UnsupportedError` in `packet/reader.go`, `Next`).
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Fault {
+pub(super) enum PacketError {
     /// Clients pass over the packet as if it were not there.
     Skipped(String),
     /// Clients give up.
     Malformed(String),
 }
 
-impl Fault {
+impl PacketError {
     pub(super) fn malformed(reason: &str) -> Self {
         Self::Malformed(reason.to_owned())
     }
@@ -54,13 +54,13 @@ pub(super) mod tag {
 ///
 /// Lengths that are only meant for streams of data (partial and indeterminate ones) are refused:
 /// nothing writes keys or signatures with them.
-pub(super) fn packets(input: &[u8]) -> Result<Vec<Packet<'_>>, Fault> {
+pub(super) fn packets(input: &[u8]) -> Result<Vec<Packet<'_>>, PacketError> {
     let mut bytes = Bytes::new(input);
     let mut packets = Vec::new();
     while !bytes.is_empty() {
         let start = bytes;
         let (tag, length) = header(&mut bytes)?;
-        let body = bytes.take(length).ok_or_else(Fault::cut_off)?;
+        let body = bytes.take(length).ok_or_else(PacketError::cut_off)?;
         let mut start = start;
         let whole = start.take(start.len() - bytes.len()).unwrap_or_default();
         packets.push(Packet { tag, body, whole });
@@ -73,15 +73,15 @@ pub(super) fn first_tag(input: &[u8]) -> Option<u8> {
     input.first().and_then(|first| tag_of(*first))
 }
 
-fn header(bytes: &mut Bytes<'_>) -> Result<(u8, usize), Fault> {
-    let first = bytes.u8().ok_or_else(Fault::cut_off)?;
-    let no_tag = || Fault::malformed("a packet does not begin with a packet tag");
+fn header(bytes: &mut Bytes<'_>) -> Result<(u8, usize), PacketError> {
+    let first = bytes.u8().ok_or_else(PacketError::cut_off)?;
+    let no_tag = || PacketError::malformed("a packet does not begin with a packet tag");
     let tag = tag_of(first).ok_or_else(no_tag)?;
     let length = match first & 0x40 {
         0 => old_length(first & 3, bytes)?,
         _ => new_length(bytes)?,
     };
-    let length = length.ok_or_else(Fault::cut_off)?;
+    let length = length.ok_or_else(PacketError::cut_off)?;
     Ok((tag, usize::try_from(length).unwrap_or(usize::MAX)))
 }
 
@@ -93,20 +93,20 @@ fn tag_of(first: u8) -> Option<u8> {
     }
 }
 
-fn old_length(kind: u8, bytes: &mut Bytes<'_>) -> Result<Option<u32>, Fault> {
+fn old_length(kind: u8, bytes: &mut Bytes<'_>) -> Result<Option<u32>, PacketError> {
     match kind {
         0 => Ok(bytes.u8().map(u32::from)),
         1 => Ok(bytes.u16().map(u32::from)),
         2 => Ok(bytes.u32()),
-        _ => Err(Fault::malformed("a packet has no length")),
+        _ => Err(PacketError::malformed("a packet has no length")),
     }
 }
 
-fn new_length(bytes: &mut Bytes<'_>) -> Result<Option<u32>, Fault> {
+fn new_length(bytes: &mut Bytes<'_>) -> Result<Option<u32>, PacketError> {
     match bytes.u8() {
         Some(first @ 0..192) => Ok(Some(u32::from(first))),
         Some(first @ 192..224) => Ok(two_octet_length(first, bytes.u8())),
-        Some(224..255) => Err(Fault::malformed("a packet has a partial length")),
+        Some(224..255) => Err(PacketError::malformed("a packet has a partial length")),
         Some(255) => Ok(bytes.u32()),
         None => Ok(None),
     }
@@ -117,7 +117,7 @@ fn two_octet_length(first: u8, second: Option<u8>) -> Option<u32> {
 }
 
 /// A subpacket: its length counts the type octet (RFC 9580, section 5.2.3.7).
-pub(super) fn subpacket<'a>(bytes: &mut Bytes<'a>) -> Result<(u8, &'a [u8]), Fault> {
+pub(super) fn subpacket<'a>(bytes: &mut Bytes<'a>) -> Result<(u8, &'a [u8]), PacketError> {
     let length = match bytes.u8() {
         Some(first @ 0..192) => Some(u32::from(first)),
         Some(first @ 192..255) => two_octet_length(first, bytes.u8()),
@@ -126,9 +126,9 @@ pub(super) fn subpacket<'a>(bytes: &mut Bytes<'a>) -> Result<(u8, &'a [u8]), Fau
     };
     let content = length
         .and_then(|length| bytes.take(usize::try_from(length).ok()?))
-        .ok_or_else(|| Fault::malformed("a subpacket is cut off"))?;
+        .ok_or_else(|| PacketError::malformed("a subpacket is cut off"))?;
     let (kind, content) = content
         .split_first()
-        .ok_or_else(|| Fault::malformed("a subpacket is empty"))?;
+        .ok_or_else(|| PacketError::malformed("a subpacket is empty"))?;
     Ok((*kind, content))
 }

@@ -6,7 +6,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::bytes::Bytes;
 use super::limits;
-use super::packet::Fault;
+use super::packet::PacketError;
 
 use terrace_signature::Curve;
 
@@ -123,29 +123,29 @@ mod oid {
 }
 
 impl PublicKey {
-    pub(super) fn parse(body: &[u8]) -> Result<Self, Fault> {
+    pub(super) fn parse(body: &[u8]) -> Result<Self, PacketError> {
         let mut bytes = Bytes::new(body);
-        let (version, created, algorithm) = header(&mut bytes).ok_or_else(Fault::cut_off)?;
+        let (version, created, algorithm) = header(&mut bytes).ok_or_else(PacketError::cut_off)?;
         // go-crypto reads version 5 only when built with `-tags v5`, which no client is.
         if version != 4 && version != 6 {
-            return Err(Fault::Skipped(format!(
+            return Err(PacketError::Skipped(format!(
                 "public key version {version} is not in use"
             )));
         }
         let declared = match version {
-            6 => Some(bytes.u32().ok_or_else(Fault::cut_off)?),
+            6 => Some(bytes.u32().ok_or_else(PacketError::cut_off)?),
             _ => None,
         };
         let length = bytes.len();
         let material = material(version, algorithm, &mut bytes)?;
         if !bytes.is_empty() {
-            return Err(Fault::malformed(
+            return Err(PacketError::malformed(
                 "bytes follow a public key within its packet",
             ));
         }
         // Go recomputes this number when it hashes the key.
         if declared.is_some_and(|declared| usize::try_from(declared) != Ok(length)) {
-            return Err(Fault::malformed("a public key has the wrong length"));
+            return Err(PacketError::malformed("a public key has the wrong length"));
         }
         let (fingerprint, key_id) = fingerprint(version, body);
         Ok(Self {
@@ -197,11 +197,11 @@ fn fingerprint(version: u8, body: &[u8]) -> (Vec<u8>, u64) {
     }
 }
 
-fn material(version: u8, algorithm: u8, bytes: &mut Bytes<'_>) -> Result<Material, Fault> {
+fn material(version: u8, algorithm: u8, bytes: &mut Bytes<'_>) -> Result<Material, PacketError> {
     match algorithm {
         algorithm::RSA | algorithm::RSA_SIGN => rsa(bytes),
         algorithm::RSA_ENCRYPT => rsa(bytes).map(|_| Material::Encryption),
-        algorithm::DSA => dsa(bytes).ok_or_else(Fault::cut_off),
+        algorithm::DSA => dsa(bytes).ok_or_else(PacketError::cut_off),
         algorithm::ELGAMAL => encryption(mpis::<3>(bytes).is_some()),
         algorithm::ECDSA => ecdsa(bytes),
         algorithm::ECDH => ecdh(version, bytes),
@@ -211,21 +211,21 @@ fn material(version: u8, algorithm: u8, bytes: &mut Bytes<'_>) -> Result<Materia
         algorithm::ED25519 => bytes
             .array()
             .map(Material::Ed25519)
-            .ok_or_else(Fault::cut_off),
+            .ok_or_else(PacketError::cut_off),
         algorithm::ED448 => bytes
             .take(57)
             .map(|_| Material::Unverifiable("Ed448"))
-            .ok_or_else(Fault::cut_off),
-        other => Err(Fault::Skipped(format!(
+            .ok_or_else(PacketError::cut_off),
+        other => Err(PacketError::Skipped(format!(
             "public key algorithm {other} is unknown to clients"
         ))),
     }
 }
 
-fn encryption(complete: bool) -> Result<Material, Fault> {
+fn encryption(complete: bool) -> Result<Material, PacketError> {
     complete
         .then_some(Material::Encryption)
-        .ok_or_else(Fault::cut_off)
+        .ok_or_else(PacketError::cut_off)
 }
 
 fn mpis<'a, const N: usize>(bytes: &mut Bytes<'a>) -> Option<[&'a [u8]; N]> {
@@ -236,10 +236,10 @@ fn mpis<'a, const N: usize>(bytes: &mut Bytes<'a>) -> Option<[&'a [u8]; N]> {
     Some(values)
 }
 
-fn rsa(bytes: &mut Bytes<'_>) -> Result<Material, Fault> {
-    let [n, e] = mpis(bytes).ok_or_else(Fault::cut_off)?;
+fn rsa(bytes: &mut Bytes<'_>) -> Result<Material, PacketError> {
+    let [n, e] = mpis(bytes).ok_or_else(PacketError::cut_off)?;
     if e.len() > 3 {
-        return Err(Fault::Skipped(
+        return Err(PacketError::Skipped(
             "clients know no RSA exponent of more than 24 bits".to_owned(),
         ));
     }
@@ -260,14 +260,16 @@ fn dsa(bytes: &mut Bytes<'_>) -> Option<Material> {
     Some(Material::Dsa { p, q, g, y })
 }
 
-fn curve_oid<'a>(bytes: &mut Bytes<'a>) -> Result<&'a [u8], Fault> {
-    let length = bytes.u8().ok_or_else(Fault::cut_off)?;
+fn curve_oid<'a>(bytes: &mut Bytes<'a>) -> Result<&'a [u8], PacketError> {
+    let length = bytes.u8().ok_or_else(PacketError::cut_off)?;
     if length == 0 || length == 0xff {
-        return Err(Fault::Skipped(
+        return Err(PacketError::Skipped(
             "a curve is named in a form reserved for the future".to_owned(),
         ));
     }
-    bytes.take(usize::from(length)).ok_or_else(Fault::cut_off)
+    bytes
+        .take(usize::from(length))
+        .ok_or_else(PacketError::cut_off)
 }
 
 /// Whether the body of a key on a curve names one of those that were there first: P-256, P-384 and P-521.
@@ -277,16 +279,18 @@ pub(super) fn has_nist_curve(body: &[u8]) -> bool {
     oid.is_some_and(|oid| [oid::P256, oid::P384, oid::P521].contains(&oid))
 }
 
-fn unknown_curve() -> Fault {
-    Fault::Skipped("the curve is unknown to clients, or not one for this algorithm".to_owned())
+fn unknown_curve() -> PacketError {
+    PacketError::Skipped(
+        "the curve is unknown to clients, or not one for this algorithm".to_owned(),
+    )
 }
 
-fn ecdsa(bytes: &mut Bytes<'_>) -> Result<Material, Fault> {
+fn ecdsa(bytes: &mut Bytes<'_>) -> Result<Material, PacketError> {
     let oid = curve_oid(bytes)?;
     if !oid::KNOWN.contains(&oid) {
         return Err(unknown_curve());
     }
-    let point = bytes.mpi().ok_or_else(Fault::cut_off)?;
+    let point = bytes.mpi().ok_or_else(PacketError::cut_off)?;
     let curve = match oid {
         oid::P256 => Curve::P256,
         oid::P384 => Curve::P384,
@@ -298,7 +302,7 @@ fn ecdsa(bytes: &mut Bytes<'_>) -> Result<Material, Fault> {
         _ => return Err(unknown_curve()),
     };
     if !terrace_signature::is_on_curve(curve, point) {
-        return Err(Fault::malformed(
+        return Err(PacketError::malformed(
             "the point of an ECDSA key is not on its curve",
         ));
     }
@@ -308,18 +312,20 @@ fn ecdsa(bytes: &mut Bytes<'_>) -> Result<Material, Fault> {
     })
 }
 
-fn ecdh(version: u8, bytes: &mut Bytes<'_>) -> Result<Material, Fault> {
+fn ecdh(version: u8, bytes: &mut Bytes<'_>) -> Result<Material, PacketError> {
     let oid = curve_oid(bytes)?;
     let point_length = match oid {
         oid::CURVE25519 | oid::ED25519 if version == 6 => {
-            return Err(Fault::malformed("a version 6 key is on the old Curve25519"));
+            return Err(PacketError::malformed(
+                "a version 6 key is on the old Curve25519",
+            ));
         }
         oid::CURVE25519 => Some(33),
         oid::X448 => Some(57),
         known if oid::KNOWN.contains(&known) => None,
         _ => return Err(unknown_curve()),
     };
-    let point = bytes.mpi().ok_or_else(Fault::cut_off)?;
+    let point = bytes.mpi().ok_or_else(PacketError::cut_off)?;
     let parameters = curve_oid(bytes)?;
     if matches!(oid, oid::ED25519 | oid::ED448) {
         return Err(unknown_curve());
@@ -328,22 +334,22 @@ fn ecdh(version: u8, bytes: &mut Bytes<'_>) -> Result<Material, Fault> {
     match parameters {
         [1, 8..=12 | 14, 2 | 3 | 7..=9, ..] => {}
         _ => {
-            return Err(Fault::Skipped(
+            return Err(PacketError::Skipped(
                 "ECDH parameters are unknown to clients".to_owned(),
             ));
         }
     }
     if point_length.is_some_and(|length| length != point.len()) {
-        return Err(Fault::malformed(
+        return Err(PacketError::malformed(
             "the point of an ECDH key has the wrong length",
         ));
     }
     Ok(Material::Encryption)
 }
 
-fn eddsa_legacy(version: u8, bytes: &mut Bytes<'_>) -> Result<Material, Fault> {
+fn eddsa_legacy(version: u8, bytes: &mut Bytes<'_>) -> Result<Material, PacketError> {
     if version == 6 {
-        return Err(Fault::malformed(
+        return Err(PacketError::malformed(
             "a version 6 key uses the old form of EdDSA",
         ));
     }
@@ -351,17 +357,17 @@ fn eddsa_legacy(version: u8, bytes: &mut Bytes<'_>) -> Result<Material, Fault> {
     if !matches!(oid, oid::ED25519 | oid::ED448) {
         return Err(unknown_curve());
     }
-    let point = bytes.mpi().ok_or_else(Fault::cut_off)?;
+    let point = bytes.mpi().ok_or_else(PacketError::cut_off)?;
     let native = match point.split_first() {
-        None => return Err(Fault::malformed("an EdDSA key is empty")),
+        None => return Err(PacketError::malformed("an EdDSA key is empty")),
         Some((0x40, native)) => native,
         Some(_) => {
-            return Err(Fault::Skipped(
+            return Err(PacketError::Skipped(
                 "clients do not know this EdDSA point form".to_owned(),
             ));
         }
     };
-    let wrong_length = || Fault::malformed("an EdDSA key has the wrong length");
+    let wrong_length = || PacketError::malformed("an EdDSA key has the wrong length");
     if oid == oid::ED25519 {
         let native = native.try_into().map_err(|_| wrong_length())?;
         Ok(Material::Ed25519(native))

@@ -3,7 +3,7 @@
 
 use super::bytes::Bytes;
 use super::limits;
-use super::packet::{Fault, subpacket};
+use super::packet::{PacketError, subpacket};
 use super::public_key::algorithm;
 
 /// One signature, of any kind.
@@ -84,49 +84,49 @@ const REASON_COMPROMISED: u8 = 2;
 
 impl Signature {
     /// Reads the body of a signature packet.
-    pub(super) fn parse(body: &[u8]) -> Result<Self, Fault> {
+    pub(super) fn parse(body: &[u8]) -> Result<Self, PacketError> {
         Self::parse_at(body, 1)
     }
 
-    fn parse_at(body: &[u8], depth: usize) -> Result<Self, Fault> {
+    fn parse_at(body: &[u8], depth: usize) -> Result<Self, PacketError> {
         if depth > limits::SIGNATURE_DEPTH {
-            return Err(Fault::malformed("signatures are nested too deeply"));
+            return Err(PacketError::malformed("signatures are nested too deeply"));
         }
         let mut bytes = Bytes::new(body);
-        let version = bytes.u8().ok_or_else(Fault::cut_off)?;
+        let version = bytes.u8().ok_or_else(PacketError::cut_off)?;
         // As with keys, clients are built without version 5.
         if version != 4 && version != 6 {
-            return Err(Fault::Skipped(format!(
+            return Err(PacketError::Skipped(format!(
                 "clients skip signatures of version {version}"
             )));
         }
-        let [kind, algorithm, hash_id] = bytes.array().ok_or_else(Fault::cut_off)?;
-        let area_length = area_length(version, &mut bytes).ok_or_else(Fault::cut_off)?;
+        let [kind, algorithm, hash_id] = bytes.array().ok_or_else(PacketError::cut_off)?;
+        let area_length = area_length(version, &mut bytes).ok_or_else(PacketError::cut_off)?;
         if !algorithm::can_sign(algorithm) {
             let name = algorithm::name(algorithm);
-            return Err(Fault::Skipped(format!(
+            return Err(PacketError::Skipped(format!(
                 "clients skip signatures by algorithm {name}"
             )));
         }
         let hash = HashAlgorithm::from_id(hash_id, version)
-            .ok_or_else(|| Fault::Skipped(unknown_hash(hash_id)))?;
-        let hashed_area = bytes.take(area_length).ok_or_else(Fault::cut_off)?;
+            .ok_or_else(|| PacketError::Skipped(unknown_hash(hash_id)))?;
+        let hashed_area = bytes.take(area_length).ok_or_else(PacketError::cut_off)?;
 
         let mut subpackets = Subpackets::default();
         subpackets.read(hashed_area, Area::Hashed, version, depth)?;
         let unhashed_area = self::area_length(version, &mut bytes)
             .and_then(|length| bytes.take(length))
-            .ok_or_else(Fault::cut_off)?;
+            .ok_or_else(PacketError::cut_off)?;
         subpackets.read(unhashed_area, Area::Unhashed, version, depth)?;
 
-        let hash_tag = bytes.array().ok_or_else(Fault::cut_off)?;
+        let hash_tag = bytes.array().ok_or_else(PacketError::cut_off)?;
         let salt = match version {
             6 => salt(hash, &mut bytes)?,
             _ => Vec::new(),
         };
-        let values = Values::read(algorithm, &mut bytes).ok_or_else(Fault::cut_off)?;
+        let values = Values::read(algorithm, &mut bytes).ok_or_else(PacketError::cut_off)?;
         if !bytes.is_empty() {
-            return Err(Fault::malformed(
+            return Err(PacketError::malformed(
                 "bytes follow a signature within its packet",
             ));
         }
@@ -208,14 +208,16 @@ fn unknown_hash(id: u8) -> String {
     format!("clients skip signatures over {name} in this place")
 }
 
-fn salt(hash: HashAlgorithm, bytes: &mut Bytes<'_>) -> Result<Vec<u8>, Fault> {
-    let length = bytes.u8().ok_or_else(Fault::cut_off)?;
+fn salt(hash: HashAlgorithm, bytes: &mut Bytes<'_>) -> Result<Vec<u8>, PacketError> {
+    let length = bytes.u8().ok_or_else(PacketError::cut_off)?;
     if length != hash.salt_length() {
-        return Err(Fault::malformed(
+        return Err(PacketError::malformed(
             "the salt of a signature has the wrong length",
         ));
     }
-    let salt = bytes.take(usize::from(length)).ok_or_else(Fault::cut_off)?;
+    let salt = bytes
+        .take(usize::from(length))
+        .ok_or_else(PacketError::cut_off)?;
     Ok(salt.to_vec())
 }
 
@@ -272,7 +274,13 @@ mod subpacket_type {
 }
 
 impl Subpackets {
-    fn read(&mut self, area: &[u8], side: Area, version: u8, depth: usize) -> Result<(), Fault> {
+    fn read(
+        &mut self,
+        area: &[u8],
+        side: Area,
+        version: u8,
+        depth: usize,
+    ) -> Result<(), PacketError> {
         let mut bytes = Bytes::new(area);
         while !bytes.is_empty() {
             let (type_octet, content) = subpacket(&mut bytes)?;
@@ -280,7 +288,7 @@ impl Subpackets {
         }
         match self.created {
             Some(_) => Ok(()),
-            None => Err(Fault::malformed("a signature has no creation time")),
+            None => Err(PacketError::malformed("a signature has no creation time")),
         }
     }
 
@@ -291,7 +299,7 @@ impl Subpackets {
         side: Area,
         version: u8,
         depth: usize,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), PacketError> {
         use subpacket_type as kind;
         let (subpacket_type, critical) = (type_octet & 0x7f, type_octet & 0x80 != 0);
         // The unhashed area is not signed: clients believe nothing else in it.
@@ -350,7 +358,7 @@ impl Subpackets {
             | kind::FEATURES
             | kind::PREFERRED_AEAD => {}
             unknown if critical => {
-                return Err(Fault::Skipped(format!(
+                return Err(PacketError::Skipped(format!(
                     "clients skip signatures with the critical subpacket {unknown}, which they do not know"
                 )));
             }
@@ -359,7 +367,7 @@ impl Subpackets {
         Ok(())
     }
 
-    fn read_issuer(&mut self, content: &[u8], side: Area, version: u8) -> Result<(), Fault> {
+    fn read_issuer(&mut self, content: &[u8], side: Area, version: u8) -> Result<(), PacketError> {
         let key_id = <[u8; 8]>::try_from(content).map_err(|_| bad("issuer"))?;
         match (version, side) {
             (6, Area::Hashed) => return Err(bad("issuer")),
@@ -369,7 +377,7 @@ impl Subpackets {
         Ok(())
     }
 
-    fn read_notation(&mut self, content: &[u8], critical: bool) -> Result<(), Fault> {
+    fn read_notation(&mut self, content: &[u8], critical: bool) -> Result<(), PacketError> {
         let mut bytes = Bytes::new(content);
         let (name, value_length) = notation(&mut bytes).ok_or_else(|| bad("notation"))?;
         if bytes.len() != value_length {
@@ -382,13 +390,15 @@ impl Subpackets {
         Ok(())
     }
 
-    fn read_embedded(&mut self, content: &[u8], depth: usize) -> Result<(), Fault> {
+    fn read_embedded(&mut self, content: &[u8], depth: usize) -> Result<(), PacketError> {
         if self.embedded.is_some() {
-            return Err(Fault::malformed("a signature has two embedded signatures"));
+            return Err(PacketError::malformed(
+                "a signature has two embedded signatures",
+            ));
         }
         let embedded = Signature::parse_at(content, depth + 1)?;
         if embedded.kind != kind::PRIMARY_KEY_BINDING {
-            return Err(Fault::malformed(
+            return Err(PacketError::malformed(
                 "an embedded signature is not a cross-signature",
             ));
         }
@@ -397,11 +407,11 @@ impl Subpackets {
     }
 }
 
-fn bad(what: &str) -> Fault {
-    Fault::Malformed(format!("the {what} subpacket of a signature is malformed"))
+fn bad(what: &str) -> PacketError {
+    PacketError::Malformed(format!("the {what} subpacket of a signature is malformed"))
 }
 
-fn seconds(content: &[u8]) -> Result<u32, Fault> {
+fn seconds(content: &[u8]) -> Result<u32, PacketError> {
     content
         .try_into()
         .map(u32::from_be_bytes)
@@ -409,9 +419,9 @@ fn seconds(content: &[u8]) -> Result<u32, Fault> {
 }
 
 /// go-crypto 1.4.1 panics on an empty one, so nothing may let it through.
-fn exportable(content: &[u8]) -> Result<(), Fault> {
+fn exportable(content: &[u8]) -> Result<(), PacketError> {
     match content.first() {
-        Some(0) => Err(Fault::Skipped(
+        Some(0) => Err(PacketError::Skipped(
             "clients skip non-exportable signatures".to_owned(),
         )),
         Some(_) => Ok(()),
@@ -427,7 +437,7 @@ fn notation<'a>(bytes: &mut Bytes<'a>) -> Option<(&'a [u8], usize)> {
 }
 
 /// A key version, then that version's fingerprint; and the key ID within it.
-fn versioned_fingerprint(content: &[u8]) -> Result<(Vec<u8>, u64), Fault> {
+fn versioned_fingerprint(content: &[u8]) -> Result<(Vec<u8>, u64), PacketError> {
     let malformed = || bad("fingerprint");
     let (version, fingerprint) = content.split_first().ok_or_else(malformed)?;
     let mut bytes = Bytes::new(fingerprint);

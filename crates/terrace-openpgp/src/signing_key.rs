@@ -1,13 +1,13 @@
 //! Reading registered keys out of a text.
 
-use super::armor::{self, ArmorFault};
-use super::certificate::{Certificate, CertificateFault};
+use super::armor::{self, ArmorError};
+use super::certificate::{Certificate, CertificateError};
 use super::clients::TooOld;
 use super::error::KeyName;
 use super::limits;
 use super::packet::{Packet, packets, tag};
 use super::public_key::PublicKey;
-use super::verify::Refusal;
+use super::verify::VerificationError;
 use super::{KeyId, OpenPgpError};
 
 const PUBLIC_KEY_LABEL: &str = "PGP PUBLIC KEY BLOCK";
@@ -152,25 +152,25 @@ fn name(packets: &[Packet<'_>], already: usize) -> KeyName {
         })
 }
 
-fn named(fault: CertificateFault, key: KeyName) -> OpenPgpError {
+fn named(fault: CertificateError, key: KeyName) -> OpenPgpError {
     match fault {
-        CertificateFault::Malformed(reason) => OpenPgpError::MalformedKey { key, reason },
-        CertificateFault::Secret => OpenPgpError::SecretKey,
-        CertificateFault::SelfSignature {
-            refusal: Refusal::Unverifiable(algorithm),
+        CertificateError::Malformed(reason) => OpenPgpError::MalformedKey { key, reason },
+        CertificateError::Secret => OpenPgpError::SecretKey,
+        CertificateError::SelfSignature {
+            refusal: VerificationError::Unverifiable(algorithm),
             ..
         } => OpenPgpError::UncheckableKey { key, algorithm },
-        CertificateFault::SelfSignature { of, .. } => OpenPgpError::SelfSignature { key, of },
-        CertificateFault::Unknown(reason) => OpenPgpError::UnknownKey { key, reason },
+        CertificateError::SelfSignature { of, .. } => OpenPgpError::SelfSignature { key, of },
+        CertificateError::Unknown(reason) => OpenPgpError::UnknownKey { key, reason },
     }
 }
 
-pub(super) fn damage(fault: ArmorFault) -> &'static str {
+pub(super) fn damage(fault: ArmorError) -> &'static str {
     match fault {
-        ArmorFault::Headers => "a line between BEGIN and the blank line is not \"Key: value\"",
-        ArmorFault::Base64 => "it is not base64",
-        ArmorFault::Checksum => "the checksum does not fit",
-        ArmorFault::Unfinished => "the END line is missing or of another kind",
+        ArmorError::Headers => "a line between BEGIN and the blank line is not \"Key: value\"",
+        ArmorError::Base64 => "it is not base64",
+        ArmorError::Checksum => "the checksum does not fit",
+        ArmorError::Unfinished => "the END line is missing or of another kind",
     }
 }
 

@@ -7,7 +7,7 @@ use terrace_signature::Hash;
 
 /// Why a signature does not count.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Refusal {
+pub(super) enum VerificationError {
     /// It is of another algorithm than the key.
     Algorithm { key: u8, signature: u8 },
     /// The numbers do not fit.
@@ -21,15 +21,15 @@ pub(super) fn verify(
     key: &PublicKey,
     signature: &Signature,
     parts: &[&[u8]],
-) -> Result<(), Refusal> {
-    let hash = hash(signature.hash).ok_or(Refusal::Unverifiable("SHA-3"))?;
+) -> Result<(), VerificationError> {
+    let hash = hash(signature.hash).ok_or(VerificationError::Unverifiable("SHA-3"))?;
     let digest = digest(signature, hash, parts);
     // Clients leave the tag of version 4 signatures unread.
     if signature.version == 6 && !digest.starts_with(&signature.hash_tag) {
-        return Err(Refusal::Wrong);
+        return Err(VerificationError::Wrong);
     }
     if key.algorithm != signature.algorithm {
-        return Err(Refusal::Algorithm {
+        return Err(VerificationError::Algorithm {
             key: key.algorithm,
             signature: signature.algorithm,
         });
@@ -37,7 +37,7 @@ pub(super) fn verify(
     if fits(key, signature, hash, &digest)? {
         Ok(())
     } else {
-        Err(Refusal::Wrong)
+        Err(VerificationError::Wrong)
     }
 }
 
@@ -46,10 +46,10 @@ fn fits(
     signature: &Signature,
     hash: Hash,
     digest: &[u8],
-) -> Result<bool, Refusal> {
+) -> Result<bool, VerificationError> {
     use terrace_signature::{dsa, ecdsa, ed25519, ed25519_signature, rsa};
     Ok(match (&key.material, &signature.values) {
-        (Material::Unverifiable(name), _) => return Err(Refusal::Unverifiable(name)),
+        (Material::Unverifiable(name), _) => return Err(VerificationError::Unverifiable(name)),
         (Material::Rsa { n, e }, Values::One(s)) => rsa(n, e, hash, digest, s),
         (Material::Dsa { p, q, g, y }, Values::Two(r, s)) => dsa([p, q, g, y], digest, [r, s]),
         (Material::Ecdsa { curve, point }, Values::Two(r, s)) => ecdsa(*curve, point, digest, r, s),

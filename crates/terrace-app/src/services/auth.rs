@@ -1,7 +1,7 @@
 //! Who is asking, and whether they may.
 
 use terrace_core::auth::access::{
-    BadCredentials, Caller, Owner, RevocationDocument, Revocations, network,
+    Caller, CredentialsError, Owner, RevocationDocument, Revocations, network,
 };
 use terrace_core::http::problem::Problem;
 use terrace_core::http::reply::{Body, Reply};
@@ -60,7 +60,7 @@ pub(crate) async fn authenticate<P: Host, R: Request>(
     let bad = match caller {
         Err(bad) => bad,
         Ok(caller) => match caller.token() {
-            Some(token) if is_revoked(ctx, token).await? => BadCredentials::Revoked,
+            Some(token) if is_revoked(ctx, token).await? => CredentialsError::Revoked,
             _ => return Ok(caller),
         },
     };
@@ -73,12 +73,12 @@ pub(crate) async fn authenticate<P: Host, R: Request>(
 pub(crate) async fn refuse<P: Host, R: Request>(
     ctx: &Context<'_, P>,
     request: &R,
-    bad: BadCredentials,
-) -> BadCredentials {
+    bad: CredentialsError,
+) -> CredentialsError {
     let address = &ctx.client_address;
     // Only this may be a guess.
-    if bad == BadCredentials::Unknown && is_one_guess_too_many(ctx).await {
-        return BadCredentials::TooMany;
+    if bad == CredentialsError::Unknown && is_one_guess_too_many(ctx).await {
+        return CredentialsError::TooMany;
     }
     let (method, path) = (request.method(), request.path());
     let line = format!("access: {method} {path:?} from {address:?}: {bad}");
@@ -115,8 +115,8 @@ pub(crate) async fn revoked<P: Host, R: Request>(
     match is_revoked(ctx, token).await {
         Ok(false) => None,
         Ok(true) => {
-            refuse(ctx, request, BadCredentials::Revoked).await;
-            Some(refused(asked, BadCredentials::Revoked))
+            refuse(ctx, request, CredentialsError::Revoked).await;
+            Some(refused(asked, CredentialsError::Revoked))
         }
         Err(failure) => Some(refusal(asked, &ctx.report(failure))),
     }

@@ -26,7 +26,7 @@ fn link(name: &str, kind: EntryKind, target: &str) -> Entry {
     }
 }
 
-fn provider(more: impl IntoIterator<Item = Entry>) -> Vec<ArchiveReason> {
+fn provider(more: impl IntoIterator<Item = Entry>) -> Vec<InstallError> {
     let entries: Vec<Entry> = [file("terraform-provider-x")]
         .into_iter()
         .chain(more)
@@ -34,7 +34,7 @@ fn provider(more: impl IntoIterator<Item = Entry>) -> Vec<ArchiveReason> {
     check_provider_package(&entries, "x")
 }
 
-fn module(more: impl IntoIterator<Item = Entry>) -> Vec<ArchiveReason> {
+fn module(more: impl IntoIterator<Item = Entry>) -> Vec<InstallError> {
     let entries: Vec<Entry> = [file("main.tf")].into_iter().chain(more).collect();
     check_module_archive(&entries, None)
 }
@@ -70,7 +70,7 @@ fn other_names_are_not_started_and_the_likeliest_is_told() {
     ] {
         assert_eq!(
             check_provider_package(&[file(name)], "x"),
-            [ArchiveReason::NoExecutable {
+            [InstallError::NoExecutable {
                 provider_type: "x".into(),
                 instead: told.then(|| name.into())
             }],
@@ -84,7 +84,7 @@ fn a_directory_or_link_is_no_executable() {
     for kind in [EntryKind::Directory, EntryKind::Symlink] {
         let reasons = check_provider_package(&[of_kind("terraform-provider-x", kind)], "x");
         assert!(
-            matches!(reasons.first(), Some(ArchiveReason::NoExecutable { .. })),
+            matches!(reasons.first(), Some(InstallError::NoExecutable { .. })),
             "{kind:?}"
         );
     }
@@ -98,7 +98,7 @@ fn directory_entries_of_a_provider_are_refused_and_counted() {
     ]);
     assert_eq!(
         reasons,
-        [ArchiveReason::DirectoryEntries {
+        [InstallError::DirectoryEntries {
             first: "docs/".into(),
             count: 2
         }]
@@ -109,10 +109,7 @@ fn directory_entries_of_a_provider_are_refused_and_counted() {
 #[test]
 fn a_name_of_a_provider_that_unpacking_changes_is_refused() {
     for name in ["./LICENSE", "docs//README.md", "docs/./a"] {
-        assert_eq!(
-            provider([file(name)]),
-            [ArchiveReason::Unclean(name.into())]
-        );
+        assert_eq!(provider([file(name)]), [InstallError::Unclean(name.into())]);
     }
 }
 
@@ -120,14 +117,14 @@ fn a_name_of_a_provider_that_unpacking_changes_is_refused() {
 fn a_link_in_a_provider_is_refused() {
     assert_eq!(
         provider([of_kind("link", EntryKind::Symlink)]),
-        [ArchiveReason::Symlink("link".into())]
+        [InstallError::Symlink("link".into())]
     );
 }
 
 #[test]
 fn a_file_that_its_owner_cannot_read_is_refused_in_both_2_3_9_4_9() {
     for mode in [0o100_000, 0, 0o100_222, 0o100_044, 0o333] {
-        let reason = [ArchiveReason::Unreadable {
+        let reason = [InstallError::Unreadable {
             name: "README.md".into(),
             mode: mode & 0o777,
         }];
@@ -153,7 +150,7 @@ fn a_directory_that_its_owner_cannot_list_or_search_is_refused_4_9() {
         for mode in [0, 0o100, 0o400, 0o300, 0o077] {
             assert_eq!(
                 module([of_mode(name, EntryKind::Directory, mode)]),
-                [ArchiveReason::Unreadable {
+                [InstallError::Unreadable {
                     name: name.into(),
                     mode,
                 }],
@@ -172,7 +169,7 @@ fn a_link_that_unpacks_as_an_unreadable_file_is_refused() {
     };
     assert_eq!(
         module([link]),
-        [ArchiveReason::Unreadable {
+        [InstallError::Unreadable {
             name: "link".into(),
             mode: 0
         }]
@@ -255,7 +252,7 @@ fn a_module_needs_configuration_that_clients_read() {
     ] {
         assert_eq!(
             check_module_archive(&[file(name)], None),
-            [ArchiveReason::NoConfiguration {
+            [InstallError::NoConfiguration {
                 subdir: None,
                 instead: None
             }],
@@ -275,7 +272,7 @@ fn with_a_subdirectory_the_configuration_must_be_below_it() {
     for subdir in ["module", "modules/vp", "vpc"] {
         assert_eq!(
             check_module_archive(&entries, Some(subdir)),
-            [ArchiveReason::NoConfiguration {
+            [InstallError::NoConfiguration {
                 subdir: Some(subdir.into()),
                 instead: Some("./modules/vpc/main.tf".into())
             }],
@@ -288,9 +285,9 @@ fn with_a_subdirectory_the_configuration_must_be_below_it() {
 fn a_subdirectory_outside_the_archive_is_refused() {
     assert_eq!(
         check_module_archive(&[file("main.tf")], Some("../x")),
-        [ArchiveReason::Subdir {
+        [InstallError::Subdir {
             subdir: "../x".into(),
-            fault: PathFault::Parent
+            fault: PathError::Parent
         }]
     );
 }
@@ -298,17 +295,17 @@ fn a_subdirectory_outside_the_archive_is_refused() {
 #[test]
 fn paths_that_lead_out_are_refused_in_both() {
     for (name, fault) in [
-        ("../evil", PathFault::Parent),
-        ("a/../../evil", PathFault::Parent),
-        ("/etc/cron.d/evil", PathFault::Absolute),
-        ("C:/evil", PathFault::Drive),
-        ("a\\..\\evil", PathFault::Backslash),
-        ("a\0b", PathFault::Control),
-        ("", PathFault::Empty),
-        ("./", PathFault::Empty),
+        ("../evil", PathError::Parent),
+        ("a/../../evil", PathError::Parent),
+        ("/etc/cron.d/evil", PathError::Absolute),
+        ("C:/evil", PathError::Drive),
+        ("a\\..\\evil", PathError::Backslash),
+        ("a\0b", PathError::Control),
+        ("", PathError::Empty),
+        ("./", PathError::Empty),
     ] {
         let reason = || {
-            vec![ArchiveReason::Path {
+            vec![InstallError::Path {
                 name: name.into(),
                 fault,
             }]
@@ -322,7 +319,7 @@ fn paths_that_lead_out_are_refused_in_both() {
 fn two_files_in_one_place_are_refused_and_two_directories_are_not() {
     assert_eq!(
         module([file("a"), file("./a")]),
-        [ArchiveReason::Duplicate("./a".into())]
+        [InstallError::Duplicate("./a".into())]
     );
     assert_eq!(
         module([
@@ -333,14 +330,14 @@ fn two_files_in_one_place_are_refused_and_two_directories_are_not() {
     );
     assert_eq!(
         module([of_kind("a/", EntryKind::Directory), file("a")]),
-        [ArchiveReason::Duplicate("a".into())]
+        [InstallError::Duplicate("a".into())]
     );
 }
 
 #[test]
 fn an_entry_below_a_file_or_link_is_refused() {
     let below = || {
-        vec![ArchiveReason::BelowFile {
+        vec![InstallError::BelowFile {
             file: "a".into(),
             below: "a/b".into(),
         }]
@@ -364,14 +361,14 @@ fn a_link_of_a_module_must_be_seen_to_stay_inside() {
     );
     assert_eq!(
         module([link("a/link", EntryKind::Symlink, "../../main.tf")]),
-        [ArchiveReason::LinkEscapes {
+        [InstallError::LinkEscapes {
             name: "a/link".into(),
             target: "../../main.tf".into()
         }]
     );
     assert_eq!(
         module([of_kind("link", EntryKind::Symlink)]),
-        [ArchiveReason::Symlink("link".into())]
+        [InstallError::Symlink("link".into())]
     );
 }
 
@@ -440,14 +437,14 @@ fn names_that_differ_in_case_only_are_told() {
 fn hard_links_and_special_files_are_refused() {
     assert_eq!(
         module([link("hard", EntryKind::HardLink, "main.tf")]),
-        [ArchiveReason::HardLink {
+        [InstallError::HardLink {
             name: "hard".into(),
             target: "main.tf".into()
         }]
     );
     assert_eq!(
         module([of_kind("tty", EntryKind::Other)]),
-        [ArchiveReason::Special("tty".into())]
+        [InstallError::Special("tty".into())]
     );
 }
 
@@ -457,14 +454,14 @@ fn what_clients_cannot_unpack_is_refused() {
         encrypted: true,
         ..file("a")
     };
-    assert_eq!(module([encrypted]), [ArchiveReason::Encrypted("a".into())]);
+    assert_eq!(module([encrypted]), [InstallError::Encrypted("a".into())]);
     let zstd = Entry {
         method: Method::Unsupported(93),
         ..file("a")
     };
     assert_eq!(
         module([zstd]),
-        [ArchiveReason::Method {
+        [InstallError::Method {
             name: "a".into(),
             method: 93
         }]
@@ -481,7 +478,7 @@ fn sizes_that_cannot_both_be_true_are_refused() {
             ..of_kind("a", kind)
         };
         module([entry])
-            == [ArchiveReason::Sizes {
+            == [InstallError::Sizes {
                 name: "a".into(),
                 compressed,
                 uncompressed,
@@ -502,7 +499,7 @@ fn all_reasons_are_told_at_once_but_not_thousands() {
     assert_eq!(reasons.len(), limits::REASONS + 1);
     assert_eq!(
         reasons.last(),
-        Some(&ArchiveReason::More(1_000 - limits::REASONS))
+        Some(&InstallError::More(1_000 - limits::REASONS))
     );
 }
 

@@ -12,7 +12,7 @@ pub(super) struct Header {
 }
 
 /// Why a block is not a header.
-pub(super) enum HeaderFault {
+pub(super) enum HeaderError {
     Checksum,
     /// The field of this name is not a number, or not a possible one.
     Number(&'static str),
@@ -29,7 +29,7 @@ enum Format {
 type Block = [u8; BLOCK_BYTES];
 
 impl Header {
-    pub(super) fn read(block: &Block) -> Result<Self, HeaderFault> {
+    pub(super) fn read(block: &Block) -> Result<Self, HeaderError> {
         check_sum(block)?;
         let format = format(block);
         // Go refuses an entry for any of its numbers, used or not.
@@ -63,8 +63,8 @@ impl Header {
         Ok(Self {
             name: joined(until_nul(prefix), until_nul(field(block, 0, 100))),
             link: until_nul(field(block, 157, 100)).to_vec(),
-            mode: u32::try_from(mode).map_err(|_| HeaderFault::Number("mode"))?,
-            size: u64::try_from(size).map_err(|_| HeaderFault::Number("size"))?,
+            mode: u32::try_from(mode).map_err(|_| HeaderError::Number("mode"))?,
+            size: u64::try_from(size).map_err(|_| HeaderError::Number("size"))?,
             type_flag: block.get(156).copied().unwrap_or_default(),
         })
     }
@@ -92,8 +92,8 @@ fn format(block: &Block) -> Format {
 }
 
 /// The sum of all bytes, the sum's own place taken as spaces. Old writers summed signed bytes.
-fn check_sum(block: &Block) -> Result<(), HeaderFault> {
-    let declared = octal(field(block, 148, 8)).ok_or(HeaderFault::Checksum)?;
+fn check_sum(block: &Block) -> Result<(), HeaderError> {
+    let declared = octal(field(block, 148, 8)).ok_or(HeaderError::Checksum)?;
     let bytes = block.iter().enumerate().map(|(at, byte)| {
         if (148..156).contains(&at) {
             b' '
@@ -106,7 +106,7 @@ fn check_sum(block: &Block) -> Result<(), HeaderFault> {
     if declared == unsigned || declared == signed {
         Ok(())
     } else {
-        Err(HeaderFault::Checksum)
+        Err(HeaderError::Checksum)
     }
 }
 
@@ -119,13 +119,13 @@ fn number(
     start: usize,
     length: usize,
     name: &'static str,
-) -> Result<i64, HeaderFault> {
+) -> Result<i64, HeaderError> {
     let field = field(block, start, length);
     let value = match field.first() {
         Some(first) if first & 0x80 != 0 => base_256(field),
         _ => octal(field),
     };
-    value.ok_or(HeaderFault::Number(name))
+    value.ok_or(HeaderError::Number(name))
 }
 
 /// Octal digits between spaces and NULs; nothing is zero.

@@ -5,7 +5,7 @@ use std::{fmt, mem, vec};
 
 use super::super::inflate::Inflater;
 use super::super::{ArchiveError, Entry, EntryKind, Method, limits};
-use super::ContentFault;
+use super::ContentError;
 use super::local::{self, Declared, LocalHeader};
 use super::span::{Span, in_order};
 
@@ -151,7 +151,7 @@ impl Contents {
         };
         match LocalHeader::read(&header) {
             Some(header) => self.names(place, header, bytes),
-            None => Err(place.fault(ContentFault::NoLocalHeader(place.start))),
+            None => Err(place.fault(ContentError::NoLocalHeader(place.start))),
         }
     }
 
@@ -205,12 +205,12 @@ impl Contents {
         }
     }
 
-    fn inflate(&mut self, open: &mut Open, mut content: &[u8]) -> Result<(), ContentFault> {
+    fn inflate(&mut self, open: &mut Open, mut content: &[u8]) -> Result<(), ContentError> {
         while !open.ended {
             let inflated = self
                 .inflater
                 .inflate(content)
-                .map_err(|_| ContentFault::Corrupt)?;
+                .map_err(|_| ContentError::Corrupt)?;
             open.add(inflated.piece.len())?;
             open.ended = inflated.ended;
             // All of the input may be read while there is more to come out of it.
@@ -222,28 +222,28 @@ impl Contents {
         }
         match content.len() as u64 + open.left {
             0 => Ok(()),
-            unused => Err(ContentFault::EndsEarly(unused)),
+            unused => Err(ContentError::EndsEarly(unused)),
         }
     }
 
-    fn copy(&mut self, open: &mut Open, content: &[u8]) -> Result<(), ContentFault> {
+    fn copy(&mut self, open: &mut Open, content: &[u8]) -> Result<(), ContentError> {
         self.inflater.copy(content);
         open.add(content.len())
     }
 
     /// What can be said once the last byte of a content was fed.
-    fn check(&self, open: &Open) -> Result<(), ContentFault> {
+    fn check(&self, open: &Open) -> Result<(), ContentError> {
         let entry = &open.place.entry;
         let (declared, unpacked) = (open.place.crc, self.inflater.crc());
         if entry.method == Method::Deflate && !open.ended {
-            Err(ContentFault::CutOff(entry.compressed))
+            Err(ContentError::CutOff(entry.compressed))
         } else if open.unpacked != entry.uncompressed {
-            Err(ContentFault::TooShort {
+            Err(ContentError::TooShort {
                 declared: entry.uncompressed,
                 unpacked: open.unpacked,
             })
         } else if declared != unpacked {
-            Err(ContentFault::Checksum { declared, unpacked })
+            Err(ContentError::Checksum { declared, unpacked })
         } else {
             Ok(())
         }
@@ -282,7 +282,7 @@ impl Place {
         self.entry.kind != EntryKind::Directory && !self.entry.encrypted && readable
     }
 
-    fn fault(&self, fault: ContentFault) -> ArchiveError {
+    fn fault(&self, fault: ContentError) -> ArchiveError {
         ArchiveError::ZipContent {
             name: self.entry.name.clone(),
             fault,
@@ -291,11 +291,11 @@ impl Place {
 }
 
 impl Open {
-    fn add(&mut self, unpacked: usize) -> Result<(), ContentFault> {
+    fn add(&mut self, unpacked: usize) -> Result<(), ContentError> {
         self.unpacked = self.unpacked.saturating_add(unpacked as u64);
         let declared = self.place.entry.uncompressed;
         if self.unpacked > declared {
-            Err(ContentFault::TooLong(declared))
+            Err(ContentError::TooLong(declared))
         } else {
             Ok(())
         }

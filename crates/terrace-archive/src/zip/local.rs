@@ -5,7 +5,7 @@
 
 use super::super::bytes::Fields;
 use super::super::{Entry, Method};
-use super::ContentFault;
+use super::ContentError;
 use super::header::method;
 
 /// The local header up to its name.
@@ -68,12 +68,12 @@ impl LocalHeader {
     }
 
     /// Compares it, with the name and the extra fields that follow it, to what the directory says.
-    pub(super) fn check(&self, more: &[u8], declared: Declared<'_>) -> Result<(), ContentFault> {
+    pub(super) fn check(&self, more: &[u8], declared: Declared<'_>) -> Result<(), ContentError> {
         let (name, extra) = more
             .split_at_checked(self.name_bytes.into())
-            .ok_or(ContentFault::LocalName)?;
+            .ok_or(ContentError::LocalName)?;
         if name != declared.entry.name.as_bytes() {
-            return Err(ContentFault::LocalName);
+            return Err(ContentError::LocalName);
         }
         self.check_flags(declared)?;
         if method(self.method) != declared.entry.method {
@@ -98,7 +98,7 @@ impl LocalHeader {
         Ok(())
     }
 
-    fn check_flags(&self, declared: Declared<'_>) -> Result<(), ContentFault> {
+    fn check_flags(&self, declared: Declared<'_>) -> Result<(), ContentError> {
         // An ASCII name reads the same in every encoding.
         let count = if declared.entry.name.is_ascii() {
             READING
@@ -108,7 +108,7 @@ impl LocalHeader {
         if (self.flags ^ declared.flags) & count == 0 {
             Ok(())
         } else {
-            Err(ContentFault::LocalFlags {
+            Err(ContentError::LocalFlags {
                 local: self.flags,
                 directory: declared.flags,
             })
@@ -140,8 +140,8 @@ impl LocalHeader {
     }
 }
 
-fn differs(field: &'static str, local: u64, directory: u64) -> ContentFault {
-    ContentFault::Local {
+fn differs(field: &'static str, local: u64, directory: u64) -> ContentError {
+    ContentError::Local {
         field,
         local,
         directory,
@@ -165,7 +165,7 @@ pub(super) fn has_descriptor(flags: u16) -> bool {
 ///
 /// Its sizes may have four or eight bytes, and nothing says which. What looks like the signature is
 /// taken for it, as Go does.
-pub(super) fn check_descriptor(behind: &[u8], declared: Declared<'_>) -> Result<(), ContentFault> {
+pub(super) fn check_descriptor(behind: &[u8], declared: Declared<'_>) -> Result<(), ContentError> {
     let fields = behind.strip_prefix(DESCRIPTOR_SIGNATURE).unwrap_or(behind);
     let wanted = (
         declared.crc,
@@ -175,7 +175,7 @@ pub(super) fn check_descriptor(behind: &[u8], declared: Declared<'_>) -> Result<
     if descriptor_fields(fields).any(|fields| fields == wanted) {
         Ok(())
     } else {
-        Err(ContentFault::Descriptor)
+        Err(ContentError::Descriptor)
     }
 }
 

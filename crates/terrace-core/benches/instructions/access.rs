@@ -5,7 +5,7 @@ use std::hint::black_box;
 use gungraun::{library_benchmark, library_benchmark_group};
 use terrace_base::secret::Secret;
 use terrace_core::auth::access::{
-    Access, BadCredentials, Caller, RevocationDocument, Revocations, Token, Visibility,
+    Access, Caller, CredentialsError, RevocationDocument, Revocations, Token, Visibility,
 };
 use terrace_core::model::token_id::TokenId;
 
@@ -51,7 +51,9 @@ fn forged() -> (Access, String) {
 #[bench::admin(admin())]
 #[bench::bearer(bearer())]
 #[bench::forged(forged())]
-fn caller((access, header): (Access, String)) -> (Result<Caller, BadCredentials>, Access, String) {
+fn caller(
+    (access, header): (Access, String),
+) -> (Result<Caller, CredentialsError>, Access, String) {
     let caller = black_box(access.caller(Some(black_box(&header)), || NOW));
     (caller, access, header)
 }

@@ -15,9 +15,9 @@ pub use document::TokenDocument;
 pub use owner::{Owner, OwnerError, OwnerPattern};
 pub use revocation::{RevocationDocument, Revocations};
 pub use scope::{Scope, ScopeError, Scopes};
-pub use seal::{SealFault, SealKey, Sealable, Seals};
+pub use seal::{SealError, SealKey, Sealable, Seals};
 pub use throttle::{Throttle, network};
-pub use token::{PREFIX, Token, TokenFault, TokenKeys, TokenName, TokenNameError};
+pub use token::{AccessTokenError, PREFIX, Token, TokenKeys, TokenName, TokenNameError};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -63,7 +63,7 @@ pub enum Caller {
 
 /// Why the credentials of a request are of no use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum BadCredentials {
+pub enum CredentialsError {
     /// They are neither a bearer token nor a user name with a password.
     #[error(
         "the header Authorization is neither \"Bearer <token>\" nor Basic with a token as the password"
@@ -74,7 +74,7 @@ pub enum BadCredentials {
     Unknown,
     /// They are a token, but not a good one.
     #[error(transparent)]
-    Token(TokenFault),
+    Token(AccessTokenError),
     /// They were good.
     #[error("this token is revoked")]
     Revoked,
@@ -152,7 +152,7 @@ impl Access {
         &self,
         authorization: Option<&str>,
         now: impl FnOnce() -> UnixTime,
-    ) -> Result<Caller, BadCredentials> {
+    ) -> Result<Caller, CredentialsError> {
         let header = authorization.unwrap_or_default().trim();
         let Some(roots) = self.roots.as_ref().filter(|_| !header.is_empty()) else {
             return Ok(Caller::Anonymous);
@@ -162,23 +162,23 @@ impl Access {
         let presented = if scheme.eq_ignore_ascii_case("bearer") {
             value.to_owned()
         } else if scheme.eq_ignore_ascii_case("basic") {
-            password(value).ok_or(BadCredentials::Unreadable)?
+            password(value).ok_or(CredentialsError::Unreadable)?
         } else {
-            return Err(BadCredentials::Unreadable);
+            return Err(CredentialsError::Unreadable);
         };
         if presented == ANONYMOUS {
             return Ok(Caller::Anonymous);
         }
         if presented.starts_with(PREFIX) {
             let token = roots.keys.read(&presented, now);
-            let token = token.map_err(BadCredentials::Token)?;
+            let token = token.map_err(CredentialsError::Token)?;
             return Ok(Caller::Bearer(Box::new(token)));
         }
         let previous = roots.previous.as_ref();
         if roots.newest.matches(&presented) || previous.is_some_and(|it| it.matches(&presented)) {
             return Ok(Caller::Root);
         }
-        Err(BadCredentials::Unknown)
+        Err(CredentialsError::Unknown)
     }
 
     /// Whether this caller may read everything.
@@ -254,10 +254,10 @@ fn password(encoded: &str) -> Option<String> {
     (!user.is_empty()).then(|| password.to_owned())
 }
 
-impl From<BadCredentials> for Problem {
-    fn from(bad: BadCredentials) -> Self {
+impl From<CredentialsError> for Problem {
+    fn from(bad: CredentialsError) -> Self {
         match bad {
-            BadCredentials::TooMany => Self::TooManyFailures,
+            CredentialsError::TooMany => Self::TooManyFailures,
             bad => Self::Unauthorized(bad.to_string()),
         }
     }
@@ -279,7 +279,7 @@ mod tests {
         )
     }
 
-    fn caller(header: &str) -> Result<Caller, BadCredentials> {
+    fn caller(header: &str) -> Result<Caller, CredentialsError> {
         access(Visibility::default()).caller(Some(header), || NOW)
     }
 
@@ -312,19 +312,19 @@ mod tests {
             assert_eq!(caller(header), Ok(Caller::Root), "{header}");
         }
         for (header, bad) in [
-            ("Bearer x", BadCredentials::Unknown),
-            ("Bearer", BadCredentials::Unknown),
-            ("Bearer 0123456789ABCDEF", BadCredentials::Unknown),
+            ("Bearer x", CredentialsError::Unknown),
+            ("Bearer", CredentialsError::Unknown),
+            ("Bearer 0123456789ABCDEF", CredentialsError::Unknown),
             (
                 "Bearer terrace_x",
-                BadCredentials::Token(TokenFault::Mistyped),
+                CredentialsError::Token(AccessTokenError::Mistyped),
             ),
-            ("0123456789abcdef", BadCredentials::Unreadable),
-            ("Digest x", BadCredentials::Unreadable),
-            ("Basic !", BadCredentials::Unreadable),
-            (&basic(":0123456789abcdef"), BadCredentials::Unreadable),
-            (&basic("0123456789abcdef"), BadCredentials::Unreadable),
-            (&basic("me:"), BadCredentials::Unknown),
+            ("0123456789abcdef", CredentialsError::Unreadable),
+            ("Digest x", CredentialsError::Unreadable),
+            ("Basic !", CredentialsError::Unreadable),
+            (&basic(":0123456789abcdef"), CredentialsError::Unreadable),
+            (&basic("0123456789abcdef"), CredentialsError::Unreadable),
+            (&basic("me:"), CredentialsError::Unknown),
         ] {
             assert_eq!(caller(header), Err(bad), "{header}");
         }

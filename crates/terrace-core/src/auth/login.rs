@@ -31,24 +31,24 @@
 //! # Out of scope
 //! The requests to providers, and the storing of tokens.
 
+mod error;
 mod exchange;
 mod github;
 mod page;
 mod person;
 mod provider;
 mod sealed;
-mod stop;
 mod terminal;
 
-pub use exchange::{ExchangeFault, LoginToken, TokenRequest};
+pub use error::SignInError;
+pub use exchange::{LoginToken, RedemptionError, TokenRequest};
 pub use github::{GitHub, GitHubList, GitHubMembers};
 pub use page::consent_page;
 pub use person::Person;
 pub use provider::{Client, Provider, ProviderAnswer, Visit};
 pub use sealed::{Allowed, Browser, BrowserMark, Code, Consent, SignInState};
-pub use stop::Stop;
 pub use terminal::{
-    CLIENT_ID, Challenge, PORTS, ParameterFault, Port, Terminal, TerminalState, Verifier,
+    CLIENT_ID, Challenge, PORTS, ParameterError, Port, Terminal, TerminalState, Verifier,
 };
 
 use crate::auth::access::Seals;

@@ -24,7 +24,7 @@ pub use error::GrantError;
 pub use login::LoginRules;
 pub use pattern::{ClaimPattern, PatternError};
 pub use rule::Grant;
-pub use rule_error::{RuleFault, RulesError};
+pub use rule_error::{RuleError, RulesError};
 pub use trusted::{TrustedPublisher, TrustedPublishers, UnknownClaim};
 
 use terrace_jose::IssuerUrl;

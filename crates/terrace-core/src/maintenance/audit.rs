@@ -88,7 +88,7 @@ pub struct AuditHead {
 
 /// Where a chain breaks.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum AuditFault {
+pub enum AuditError {
     /// An entry cannot be read.
     #[error("entry {0} cannot be read: it was changed")]
     Unreadable(u64),
@@ -121,14 +121,14 @@ impl AuditChain {
     ///
     /// # Errors
     /// Where the chain breaks.
-    pub fn follow(&mut self, text: &str) -> Result<AuditEntry, AuditFault> {
-        let unreadable = |_| AuditFault::Unreadable(self.next);
+    pub fn follow(&mut self, text: &str) -> Result<AuditEntry, AuditError> {
+        let unreadable = |_| AuditError::Unreadable(self.next);
         let entry: AuditEntry = serde_json::from_str(text).map_err(unreadable)?;
         if entry.number != self.next {
-            return Err(AuditFault::Missing(self.next));
+            return Err(AuditError::Missing(self.next));
         }
         if entry.previous != self.previous {
-            return Err(AuditFault::Broken(self.next));
+            return Err(AuditError::Broken(self.next));
         }
         self.next += 1;
         self.previous = Sha256::of(text.as_bytes());
@@ -167,7 +167,7 @@ mod tests {
         texts
     }
 
-    fn walk(texts: &[String]) -> Result<u64, AuditFault> {
+    fn walk(texts: &[String]) -> Result<u64, AuditError> {
         let mut chain = AuditChain::default();
         for text in texts {
             chain.follow(text)?;
@@ -186,16 +186,16 @@ mod tests {
         let whole = chain(5);
         let mut changed = whole.clone();
         changed[2] = changed[2].replace("192.0.2.1", "192.0.2.2");
-        assert_eq!(walk(&changed), Err(AuditFault::Broken(4)));
+        assert_eq!(walk(&changed), Err(AuditError::Broken(4)));
         let mut missing = whole.clone();
         missing.remove(1);
-        assert_eq!(walk(&missing), Err(AuditFault::Missing(2)));
+        assert_eq!(walk(&missing), Err(AuditError::Missing(2)));
         let mut moved = whole.clone();
         moved.swap(1, 2);
-        assert_eq!(walk(&moved), Err(AuditFault::Missing(2)));
+        assert_eq!(walk(&moved), Err(AuditError::Missing(2)));
         let mut unreadable = whole;
         unreadable[0] = "{".to_owned();
-        assert_eq!(walk(&unreadable), Err(AuditFault::Unreadable(1)));
+        assert_eq!(walk(&unreadable), Err(AuditError::Unreadable(1)));
     }
 
     #[test]

@@ -77,7 +77,7 @@ pub fn challenge(origin: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::auth::access::{Access, BadCredentials, TokenFault, Visibility};
+    use crate::auth::access::{Access, AccessTokenError, CredentialsError, Visibility};
     use terrace_base::secret::Secret;
 
     const NOW: UnixTime = UnixTime(1_800_000_000);
@@ -91,7 +91,7 @@ mod tests {
         TokenAnswer::new(caller, access().keys(), [7; 16], NOW).unwrap()
     }
 
-    fn bearer(token: &str, now: UnixTime) -> Result<Caller, BadCredentials> {
+    fn bearer(token: &str, now: UnixTime) -> Result<Caller, CredentialsError> {
         access().caller(Some(&format!("Bearer {token}")), || now)
     }
 
@@ -102,7 +102,7 @@ mod tests {
         assert_eq!(answer.expires_in, u64::from(limits::OCI_TOKEN_SECONDS));
         let end = NOW.plus(limits::OCI_TOKEN_SECONDS);
         assert!(bearer(&answer.token, end).unwrap().is_admin());
-        let expired = BadCredentials::Token(TokenFault::Expired(end));
+        let expired = CredentialsError::Token(AccessTokenError::Expired(end));
         assert_eq!(bearer(&answer.access_token, end.plus(1)), Err(expired));
     }
 

@@ -4,7 +4,7 @@ use super::oci::is_oci;
 use super::plan::Plan;
 use super::{Asked, Begun, Lookup, is_module_download, sized};
 use crate::api::endpoint::Action;
-use crate::auth::access::{BadCredentials, Caller, Owner, Sight};
+use crate::auth::access::{Caller, CredentialsError, Owner, Sight};
 use crate::config::Config;
 use crate::http::problem::Problem;
 use crate::http::reply::Reply;
@@ -75,7 +75,7 @@ pub(super) fn pass<S>(
 }
 
 /// The answer to somebody whose credentials are of no use.
-pub fn refused<S>(asked: &Asked<'_>, bad: BadCredentials) -> Reply<S> {
+pub fn refused<S>(asked: &Asked<'_>, bad: CredentialsError) -> Reply<S> {
     refusal(asked, &Problem::from(bad))
 }
 

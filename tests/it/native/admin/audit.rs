@@ -1,6 +1,6 @@
 //! Who changed what, written down.
 
-use terrace_core::maintenance::audit::{AuditChain, AuditEntry, AuditFault};
+use terrace_core::maintenance::audit::{AuditChain, AuditEntry, AuditError};
 
 use crate::support::faults::{Failure, Operations, When, at_each_write};
 use crate::support::memory::Memory;
@@ -31,7 +31,7 @@ fn texts(registry: &Registry) -> Vec<String> {
     }
 }
 
-fn walk(texts: &[String]) -> Result<Vec<AuditEntry>, AuditFault> {
+fn walk(texts: &[String]) -> Result<Vec<AuditEntry>, AuditError> {
     let mut chain = AuditChain::default();
     texts.iter().map(|text| chain.follow(text)).collect()
 }
@@ -148,7 +148,7 @@ fn an_entry_that_is_changed_or_taken_away_is_found_and_the_log_goes_on() {
     let key = "audit/000000000003";
     let text = String::from_utf8(memory.object_bytes(key)).unwrap();
     memory.put_object(key, text.replace("root", "toor").as_bytes());
-    assert_eq!(walk(&texts(&registry)), Err(AuditFault::Broken(4)));
+    assert_eq!(walk(&texts(&registry)), Err(AuditError::Broken(4)));
     memory.put_object(key, text.as_bytes());
     assert_eq!(walk(&texts(&registry)).unwrap().len(), 5);
     create(&registry, &["read"], None);

@@ -1,6 +1,6 @@
 //! `/oauth/callback`: where the provider sends a browser back.
 
-use terrace_core::auth::login::{Login, Provider, SignInState, Stop, Verifier};
+use terrace_core::auth::login::{Login, Provider, SignInError, SignInState, Verifier};
 use terrace_core::http::form::Form;
 use terrace_core::http::reply::Reply;
 use terrace_core::limits;
@@ -31,7 +31,7 @@ async fn end_sign_in<P: Host, R: Request>(
     ctx: &Context<'_, P>,
     login: &Login,
     request: &R,
-) -> Result<Reply<P::Stream>, Stop> {
+) -> Result<Reply<P::Stream>, SignInError> {
     let form = Form(request.query());
     let sealed = form.value("state").ok().flatten().unwrap_or_default();
     let opened = login.seals.open(&sealed, ctx.host.clock().now());
@@ -45,10 +45,10 @@ async fn end_sign_in<P: Host, R: Request>(
     let most = ctx.config.failures_a_minute;
     // Counted before it is known, or many at once would all be asked.
     if !address.is_empty() && sign_ins.borrow_mut().count(address, now) > most {
-        return Ok(or_page(Err(Stop::TooOften), request, &terminal));
+        return Ok(or_page(Err(SignInError::TooOften), request, &terminal));
     }
     let known = person_back(ctx, login, request, derived).await;
-    if !matches!(known, Err(Stop::Distrusted)) {
+    if !matches!(known, Err(SignInError::Distrusted)) {
         sign_ins.borrow_mut().forgive(address);
     }
     let asked = known.and_then(|claims| {
@@ -64,13 +64,13 @@ async fn person_back<P: Host, R: Request>(
     login: &Login,
     request: &R,
     (nonce, verifier): (String, Option<Verifier>),
-) -> Result<People, Stop> {
+) -> Result<People, SignInError> {
     let form = Form(request.query());
     if let Ok(Some(error)) = form.value("error") {
         let words = form.value("error_description").ok().flatten();
         let (error, words) = (printable(&error), printable(&words.unwrap_or_default()));
         log::write(ctx, &format!("the provider answers {error:?}: {words:?}"));
-        return Err(Stop::RefusedThere(error));
+        return Err(SignInError::RefusedThere(error));
     }
     let code = form.value("code").ok().flatten();
     let code = code.filter(|code| code.len() <= limits::PROVIDER_CODE_BYTES);
@@ -85,6 +85,6 @@ async fn person_back<P: Host, R: Request>(
         Provider::OpenId(issuer, client) => openid::person(ctx, issuer, client, &back).await,
         Provider::GitHub(client) => github::person(ctx, client, &back).await,
         // Nobody is sent away who could come back.
-        Provider::CloudflareAccess { .. } => Err(Stop::Foreign),
+        Provider::CloudflareAccess { .. } => Err(SignInError::Foreign),
     }
 }

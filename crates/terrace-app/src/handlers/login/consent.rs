@@ -1,6 +1,6 @@
 //! `/oauth/consent`: what a person allows or refuses.
 
-use terrace_core::auth::login::{Consent, Login, ParameterFault, Stop};
+use terrace_core::auth::login::{Consent, Login, ParameterError, SignInError};
 use terrace_core::http::form::Form;
 use terrace_core::http::reply::Reply;
 use terrace_core::limits;
@@ -27,11 +27,11 @@ async fn take_consent<P: Host, R: Request>(
     ctx: &Context<'_, P>,
     login: &Login,
     request: &mut R,
-) -> Result<Reply<P::Stream>, Stop> {
+) -> Result<Reply<P::Stream>, SignInError> {
     let body = form_body(request).await;
     let wrong = |parameter, rule: &str| {
         let rule = rule.to_owned();
-        Stop::Parameter(ParameterFault { parameter, rule })
+        SignInError::Parameter(ParameterError { parameter, rule })
     };
     let body = body.ok_or_else(|| wrong("consent", "is too long"))?;
     let form = Form(&body);
@@ -50,7 +50,7 @@ async fn take_consent<P: Host, R: Request>(
         Some("allow") => allow(consent),
         Some("read") => allow(consent.to_read()),
         Some("refuse") => {
-            let refused = Err(Stop::RefusedHere);
+            let refused = Err(SignInError::RefusedHere);
             Ok(or_page(refused, request, &consent.terminal))
         }
         _ => Err(wrong("answer", "must be allow, read or refuse")),

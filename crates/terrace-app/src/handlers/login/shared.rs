@@ -1,8 +1,8 @@
 //! What the steps of signing in have in common.
 
 use terrace_core::auth::login::{
-    Allowed, Browser, BrowserMark, CALLBACK_PATH, Consent, ExchangeFault, Login, Person, Stop,
-    Terminal, consent_page,
+    Allowed, Browser, BrowserMark, CALLBACK_PATH, Consent, Login, Person, RedemptionError,
+    SignInError, Terminal, consent_page,
 };
 use terrace_core::http::problem::Problem;
 use terrace_core::http::reply::Reply;
@@ -28,7 +28,7 @@ pub(crate) fn failed<P: Host>(ctx: &Context<'_, P>, failure: Failure) -> Reply<P
         Failure::Problem(problem) => problem.reply(),
         failure => {
             ctx.report(failure);
-            let fault = ExchangeFault::Unavailable;
+            let fault = RedemptionError::Unavailable;
             log::write(ctx, &format!("no token: {fault}"));
             fault.reply()
         }
@@ -37,7 +37,7 @@ pub(crate) fn failed<P: Host>(ctx: &Context<'_, P>, failure: Failure) -> Reply<P
 
 /// The answer, or the page that says why there is none, to somebody whose terminal waits.
 pub(crate) fn or_page<S, R: Request>(
-    answered: Result<Reply<S>, Stop>,
+    answered: Result<Reply<S>, SignInError>,
     request: &R,
     terminal: &Terminal,
 ) -> Reply<S> {
@@ -51,7 +51,7 @@ pub(crate) fn ask_consent<P: Host, R: Request>(
     request: &R,
     (terminal, browser): (Terminal, BrowserMark),
     claims: &People,
-) -> Result<Reply<P::Stream>, Stop> {
+) -> Result<Reply<P::Stream>, SignInError> {
     let person = Person::of(claims);
     let scopes = login.rules.scopes(claims).map_err(|refusal| {
         let Person { name, account } = &person;
@@ -59,7 +59,7 @@ pub(crate) fn ask_consent<P: Host, R: Request>(
             ctx,
             &format!("nothing for {name} (account {account}): {refusal}"),
         );
-        Stop::NothingGranted(Box::new(person.clone()))
+        SignInError::NothingGranted(Box::new(person.clone()))
     })?;
     let id = TokenId::new(ctx.host.random());
     let token = Allowed { id, person, scopes };
@@ -82,7 +82,7 @@ pub(crate) fn check_browser<P: Host, R: Request>(
     ctx: &Context<'_, P>,
     request: &R,
     begun_in: &BrowserMark,
-) -> Result<Browser, Stop> {
+) -> Result<Browser, SignInError> {
     let cookies = request.header("cookie").unwrap_or_default();
     let browser = Browser::of_cookies(&cookies);
     browser.filter(|it| begun_in.is_of(it)).ok_or_else(|| {
@@ -90,7 +90,7 @@ pub(crate) fn check_browser<P: Host, R: Request>(
             ctx,
             "the cookie is not that of the browser in which it was begun",
         );
-        Stop::Foreign
+        SignInError::Foreign
     })
 }
 

@@ -1,6 +1,6 @@
 //! `/oauth/authorize`: where a terminal sends a browser to sign in.
 
-use terrace_core::auth::login::{Browser, Login, Provider, SignInState, Stop, Terminal};
+use terrace_core::auth::login::{Browser, Login, Provider, SignInError, SignInState, Terminal};
 use terrace_core::http::reply::Reply;
 use terrace_core::limits;
 
@@ -27,8 +27,8 @@ async fn begin_sign_in<P: Host, R: Request>(
     ctx: &Context<'_, P>,
     login: &Login,
     request: &R,
-) -> Result<Reply<P::Stream>, Stop> {
-    let terminal = Terminal::parse(request.query()).map_err(Stop::Parameter)?;
+) -> Result<Reply<P::Stream>, SignInError> {
+    let terminal = Terminal::parse(request.query()).map_err(SignInError::Parameter)?;
     let begun = send_to_provider(ctx, login, request, terminal.clone());
     Ok(or_page(begun.await, request, &terminal))
 }
@@ -38,7 +38,7 @@ async fn send_to_provider<P: Host, R: Request>(
     login: &Login,
     request: &R,
     terminal: Terminal,
-) -> Result<Reply<P::Stream>, Stop> {
+) -> Result<Reply<P::Stream>, SignInError> {
     let browser = Browser::new(ctx.host.random());
     let expires = ctx.host.clock().now().plus(limits::SIGN_IN_SECONDS);
     let mark = browser.mark();

@@ -1,6 +1,6 @@
 //! `/oauth/token`: where a terminal brings its code.
 
-use terrace_core::auth::login::{Allowed, Code, ExchangeFault, Login, LoginToken, TokenRequest};
+use terrace_core::auth::login::{Allowed, Code, Login, LoginToken, RedemptionError, TokenRequest};
 use terrace_core::http::problem::Problem;
 use terrace_core::http::reply::Reply;
 use terrace_core::limits;
@@ -35,11 +35,11 @@ enum Redeemed {
     /// A token, and what the audit log says of it.
     Token(LoginToken, Entry),
     /// Nothing, and what the audit log says of that.
-    Refused(ExchangeFault, Entry),
+    Refused(RedemptionError, Entry),
 }
 
-impl From<ExchangeFault> for Redeemed {
-    fn from(fault: ExchangeFault) -> Self {
+impl From<RedemptionError> for Redeemed {
+    fn from(fault: RedemptionError) -> Self {
         Self::Refused(fault, Entry::None)
     }
 }
@@ -65,13 +65,13 @@ async fn redeem<P: Host>(ctx: &Context<'_, P>, login: &Login, body: &[u8]) -> Re
             let may_be_made = failure.may_have_changed_state();
             ctx.report(failure);
             let entry = if may_be_made { entry } else { Entry::None };
-            return Redeemed::Refused(ExchangeFault::Unavailable, entry);
+            return Redeemed::Refused(RedemptionError::Unavailable, entry);
         }
     };
     let Some(text) = text else {
         let line = format!("token {id} is revoked: its code was used twice");
         log::write(ctx, &line);
-        return Redeemed::Refused(ExchangeFault::Used, entry);
+        return Redeemed::Refused(RedemptionError::Used, entry);
     };
     log::write(ctx, &made);
     let token = LoginToken::new(text, login.lifetime);
@@ -83,16 +83,16 @@ fn allowed<P: Host>(
     ctx: &Context<'_, P>,
     login: &Login,
     body: &[u8],
-) -> Result<Allowed, ExchangeFault> {
+) -> Result<Allowed, RedemptionError> {
     let asked = TokenRequest::parse(body)?;
     let now = ctx.host.clock().now();
     let (code, _) = login.seals.open::<Code>(&asked.code, now)?;
     code.redeem(&asked)
 }
 
-async fn refuse<P: Host>(ctx: &Context<'_, P>, fault: ExchangeFault) -> Reply<P::Stream> {
+async fn refuse<P: Host>(ctx: &Context<'_, P>, fault: RedemptionError) -> Reply<P::Stream> {
     if fault.may_be_a_guess() && auth::is_one_guess_too_many(ctx).await {
-        return ExchangeFault::TooMany.reply();
+        return RedemptionError::TooMany.reply();
     }
     log::write(ctx, &format!("no token: {fault}"));
     fault.reply()

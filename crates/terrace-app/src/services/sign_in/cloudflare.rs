@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 use terrace_base::url::HttpsUrl;
-use terrace_core::auth::login::Stop;
+use terrace_core::auth::login::SignInError;
 use terrace_jose::{Expected, IssuerKeys, IssuerUrl, UnverifiedToken};
 
 use crate::context::Context;
@@ -25,10 +25,10 @@ pub(crate) async fn person<P: Host, R: Request>(
     team: &IssuerUrl,
     audience: &str,
     request: &R,
-) -> Result<People, Stop> {
+) -> Result<People, SignInError> {
     let refused = |why: String| {
         log::write(ctx, &format!("{ASSERTION}: {why}"));
-        Stop::Unprotected
+        SignInError::Unprotected
     };
     let text = request.header(ASSERTION);
     let text = text.ok_or_else(|| refused("it is missing".to_owned()))?;

@@ -1,6 +1,8 @@
 //! People whom GitHub knows.
 
-use terrace_core::auth::login::{Client, GitHub, GitHubList, GitHubMembers, Stop, Verifier, Visit};
+use terrace_core::auth::login::{
+    Client, GitHub, GitHubList, GitHubMembers, SignInError, Verifier, Visit,
+};
 use terrace_core::http::guard::Guard;
 use terrace_core::limits;
 
@@ -33,7 +35,7 @@ pub(crate) async fn person<P: Host>(
     ctx: &Context<'_, P>,
     client: &Client,
     back: &Return<'_>,
-) -> Result<People, Stop> {
+) -> Result<People, SignInError> {
     let methods = [GitHub::AUTH_METHOD.to_owned()];
     let verifier = back.verifier.as_ref();
     let redemption = client.redemption(back.code, back.callback, verifier, &methods);
@@ -61,7 +63,11 @@ pub(crate) async fn person<P: Host>(
     Ok(members.into_claims())
 }
 
-async fn ask<P: Host>(ctx: &Context<'_, P>, token: &str, url: String) -> Result<Vec<u8>, Stop> {
+async fn ask<P: Host>(
+    ctx: &Context<'_, P>,
+    token: &str,
+    url: String,
+) -> Result<Vec<u8>, SignInError> {
     let inquiry = Inquiry {
         url,
         form: None,

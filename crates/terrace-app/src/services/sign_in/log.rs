@@ -1,31 +1,31 @@
 //! What the log says of people who sign in.
 
-use terrace_core::auth::access::SealFault;
-use terrace_core::auth::login::Stop;
+use terrace_core::auth::access::SealError;
+use terrace_core::auth::login::SignInError;
 use terrace_core::limits;
 
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::host::Host;
 
-pub(crate) fn unsealed<P: Host>(ctx: &Context<'_, P>, what: &str, fault: SealFault) -> Stop {
+pub(crate) fn unsealed<P: Host>(ctx: &Context<'_, P>, what: &str, fault: SealError) -> SignInError {
     write(ctx, &format!("{what}: {fault}"));
     match fault {
-        SealFault::Foreign => Stop::Foreign,
-        SealFault::Stale(_) => Stop::Stale,
+        SealError::Foreign => SignInError::Foreign,
+        SealError::Stale(_) => SignInError::Stale,
     }
 }
 
 /// The provider has answered something of no use.
-pub(crate) fn distrusted<P: Host>(ctx: &Context<'_, P>, why: impl ToString) -> Stop {
+pub(crate) fn distrusted<P: Host>(ctx: &Context<'_, P>, why: impl ToString) -> SignInError {
     write(ctx, &why.to_string());
-    Stop::Distrusted
+    SignInError::Distrusted
 }
 
 /// The provider has not answered, or not as one does.
-pub(crate) fn unreachable<P: Host>(ctx: &Context<'_, P>, failure: Failure) -> Stop {
+pub(crate) fn unreachable<P: Host>(ctx: &Context<'_, P>, failure: Failure) -> SignInError {
     ctx.report(failure);
-    Stop::Unreachable
+    SignInError::Unreachable
 }
 
 pub(crate) fn write<P: Host>(ctx: &Context<'_, P>, what: &str) {

@@ -1,7 +1,7 @@
 //! People whom a provider of OpenID Connect knows.
 
 use terrace_base::url::HttpsUrl;
-use terrace_core::auth::login::{Client, ProviderAnswer, Stop, Verifier, Visit};
+use terrace_core::auth::login::{Client, ProviderAnswer, SignInError, Verifier, Visit};
 use terrace_core::auth::oidc::issuer_guard;
 use terrace_core::http::guard::Guard;
 use terrace_core::limits;
@@ -27,7 +27,7 @@ pub(crate) async fn visit<P: Host>(
     callback: &str,
     (nonce, state): (String, String),
     verifier: Option<Verifier>,
-) -> Result<String, Stop> {
+) -> Result<String, SignInError> {
     let discovery = issuer::provider(ctx, issuer).await;
     let discovery = discovery.map_err(|failure| log::unreachable(ctx, failure))?;
     let endpoint = discovery.authorization_endpoint.as_ref();
@@ -49,7 +49,7 @@ pub(crate) async fn person<P: Host>(
     issuer: &IssuerUrl,
     client: &Client,
     back: &Return<'_>,
-) -> Result<People, Stop> {
+) -> Result<People, SignInError> {
     let discovery = issuer::provider(ctx, issuer).await;
     let discovery = discovery.map_err(|failure| log::unreachable(ctx, failure))?;
     let none = || log::distrusted(ctx, format!("{issuer} names no token_endpoint"));
@@ -93,7 +93,7 @@ pub(crate) async fn redeem_code<P: Host>(
     endpoint: &HttpsUrl,
     guard: &Guard,
     (form, authorization): (String, Option<String>),
-) -> Result<ProviderAnswer, Stop> {
+) -> Result<ProviderAnswer, SignInError> {
     let inquiry = Inquiry {
         url: endpoint.to_string(),
         form: Some(form),

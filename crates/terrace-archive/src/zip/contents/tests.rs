@@ -29,7 +29,7 @@ fn inspect_by(bytes: &[u8], read: u64) -> Result<Vec<Entry>, ArchiveError> {
 
 /// What is wrong with the only entry that something is wrong with, read in whole and byte by byte.
 #[track_caller]
-fn fault(bytes: &[u8]) -> ContentFault {
+fn fault(bytes: &[u8]) -> ContentError {
     assert!(inspect_zip(bytes).is_ok(), "its directory alone is right");
     let error = inspect(bytes).unwrap_err();
     assert_eq!(inspect_by(bytes, 1), Err(error.clone()));
@@ -207,11 +207,11 @@ fn a_content_with_another_checksum_is_refused() {
     for bytes in [stored(), deflated()] {
         assert_eq!(
             fault(&add_to_both(bytes, CRC, 1)),
-            ContentFault::Checksum { declared, unpacked }
+            ContentError::Checksum { declared, unpacked }
         );
     }
     let flipped = flip(stored(), content_at(&stored()));
-    assert!(matches!(fault(&flipped), ContentFault::Checksum { .. }));
+    assert!(matches!(fault(&flipped), ContentError::Checksum { .. }));
 }
 
 #[test]
@@ -220,7 +220,7 @@ fn a_checksum_of_zero_is_none_that_may_be_wrong() {
     unset.crc = 0;
     assert!(matches!(
         fault(&zip([unset]).bytes()),
-        ContentFault::Checksum { declared: 0, .. }
+        ContentError::Checksum { declared: 0, .. }
     ));
 }
 
@@ -229,7 +229,7 @@ fn deflated_data_that_are_none_are_refused() {
     let mut bytes = deflated();
     let at = content_at(&bytes);
     bytes[at] |= 0b110; // a block of the type that does not exist
-    assert_eq!(fault(&bytes), ContentFault::Corrupt);
+    assert_eq!(fault(&bytes), ContentError::Corrupt);
 }
 
 #[test]
@@ -244,7 +244,7 @@ fn deflated_data_that_refer_to_before_their_beginning_are_refused() {
         ..entry("main.tf", zeros)
     }])
     .bytes();
-    assert_eq!(fault(&bytes), ContentFault::Corrupt);
+    assert_eq!(fault(&bytes), ContentError::Corrupt);
 }
 
 #[test]
@@ -264,18 +264,18 @@ fn an_uncompressed_size_that_is_not_true_is_refused() {
     let size = TEXT.len() as u64;
     assert_eq!(
         fault(&add_to_both(deflated(), UNCOMPRESSED, 1)),
-        ContentFault::TooShort {
+        ContentError::TooShort {
             declared: size + 1,
             unpacked: size
         }
     );
     assert_eq!(
         fault(&add_to_both(deflated(), UNCOMPRESSED, 1u32.wrapping_neg())),
-        ContentFault::TooLong(size - 1)
+        ContentError::TooLong(size - 1)
     );
     assert_eq!(
         fault(&add_to_both(stored(), UNCOMPRESSED, 1)),
-        ContentFault::TooShort {
+        ContentError::TooShort {
             declared: size + 1,
             unpacked: size
         }
@@ -288,7 +288,7 @@ fn deflated_data_must_end_with_their_compressed_size() {
     let compressed = u64::from(number(&bytes, COMPRESSED.0));
     assert_eq!(
         fault(&add_to_both(bytes, COMPRESSED, 1u32.wrapping_neg())),
-        ContentFault::CutOff(compressed - 1)
+        ContentError::CutOff(compressed - 1)
     );
     let content = [&[3, 0][..], b"more"].concat();
     let longer = TestEntry {
@@ -299,10 +299,10 @@ fn deflated_data_must_end_with_their_compressed_size() {
         content,
         ..entry("main.tf", "")
     };
-    assert_eq!(fault(&zip([longer]).bytes()), ContentFault::EndsEarly(4));
+    assert_eq!(fault(&zip([longer]).bytes()), ContentError::EndsEarly(4));
     let mut nothing = entry("main.tf", "");
     nothing.method = 8;
-    assert_eq!(fault(&zip([nothing]).bytes()), ContentFault::CutOff(0));
+    assert_eq!(fault(&zip([nothing]).bytes()), ContentError::CutOff(0));
 }
 
 #[test]
@@ -321,15 +321,15 @@ fn a_content_larger_than_a_piece_is_inflated_to_its_last_byte() {
 
 #[test]
 fn an_entry_that_the_directory_leads_elsewhere_for_is_refused() {
-    assert_eq!(fault(&flip(stored(), 0)), ContentFault::NoLocalHeader(0));
+    assert_eq!(fault(&flip(stored(), 0)), ContentError::NoLocalHeader(0));
 }
 
 #[test]
 fn a_local_header_with_another_name_is_refused() {
-    assert_eq!(fault(&flip(stored(), NAME)), ContentFault::LocalName);
+    assert_eq!(fault(&flip(stored(), NAME)), ContentError::LocalName);
     let mut shorter = stored();
     shorter[26] -= 1;
-    assert_eq!(fault(&shorter), ContentFault::LocalName);
+    assert_eq!(fault(&shorter), ContentError::LocalName);
 }
 
 #[test]
@@ -343,7 +343,7 @@ fn a_local_header_with_another_method_size_or_checksum_is_refused() {
         for bytes in [stored(), deflated()] {
             let fault = fault(&flip(bytes, field.0));
             assert!(
-                matches!(fault, ContentFault::Local { field, .. } if field == what),
+                matches!(fault, ContentError::Local { field, .. } if field == what),
                 "{fault}"
             );
         }
@@ -355,7 +355,7 @@ fn a_local_header_with_other_flags_that_matter_is_refused() {
     for flag in [1u8, 8, 0x40] {
         let mut bytes = stored();
         bytes[FLAGS.0] ^= flag;
-        assert!(matches!(fault(&bytes), ContentFault::LocalFlags { .. }));
+        assert!(matches!(fault(&bytes), ContentError::LocalFlags { .. }));
     }
 }
 
@@ -381,13 +381,13 @@ fn a_zip64_field_of_a_local_header_is_read_and_compared() {
     for (at, what) in [(4, "size"), (12, "compressed size")] {
         let fault = fault(&flip(bytes.clone(), field + at));
         assert!(
-            matches!(fault, ContentFault::Local { field, .. } if field == what),
+            matches!(fault, ContentError::Local { field, .. } if field == what),
             "{fault}"
         );
     }
     assert!(matches!(
         fault(&flip(bytes, field)),
-        ContentFault::Local { .. }
+        ContentError::Local { .. }
     ));
 }
 
@@ -421,13 +421,13 @@ fn a_data_descriptor_that_is_not_there_or_says_something_else_is_refused() {
     let whole = descriptor(b"PK\x07\x08", false, right);
     for at in 0..whole.len() {
         let flipped = flip(whole.clone(), at);
-        assert_eq!(fault(&described(&flipped)), ContentFault::Descriptor);
+        assert_eq!(fault(&described(&flipped)), ContentError::Descriptor);
     }
-    assert_eq!(fault(&described(&whole[..15])), ContentFault::Descriptor);
-    assert_eq!(fault(&described(b"")), ContentFault::Descriptor);
+    assert_eq!(fault(&described(&whole[..15])), ContentError::Descriptor);
+    assert_eq!(fault(&described(b"")), ContentError::Descriptor);
     let mut last = entry("main.tf", "");
     last.flags = 8;
-    assert_eq!(fault(&zip([last]).bytes()), ContentFault::Descriptor);
+    assert_eq!(fault(&zip([last]).bytes()), ContentError::Descriptor);
 }
 
 #[test]

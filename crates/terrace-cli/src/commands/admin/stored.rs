@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use terrace_base::time::UnixTime;
 use terrace_core::api::admin::{FactBody, StoredArchive};
-use terrace_core::maintenance::audit::{AuditChain, AuditEntry, AuditFault};
+use terrace_core::maintenance::audit::{AuditChain, AuditEntry, AuditError};
 use terrace_core::maintenance::restore::Restored;
 use terrace_core::storage::key::{AUDIT, FactKey};
 
@@ -107,7 +107,7 @@ pub(super) fn all_archives(
 pub(super) struct Log {
     chain: AuditChain,
     /// Where it breaks, if it does.
-    pub(super) fault: Option<AuditFault>,
+    pub(super) fault: Option<AuditError>,
     /// The releases that were published, each with the number of the first entry that tells so. Entries behind
     /// a break count, too.
     pub(super) published: BTreeMap<String, u64>,

@@ -46,7 +46,7 @@ pub struct SealKey(MacKey);
 
 /// Why a text is no good.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum SealFault {
+pub enum SealError {
     /// It was not sealed with these keys, or for something else.
     #[error("it was not made here, or was changed, or the admin token was")]
     Foreign,
@@ -88,23 +88,23 @@ impl Seals {
     ///
     /// # Errors
     /// Why it is good for nothing.
-    pub fn open<T: Sealable>(&self, text: &str, now: UnixTime) -> Result<(T, &SealKey), SealFault> {
+    pub fn open<T: Sealable>(&self, text: &str, now: UnixTime) -> Result<(T, &SealKey), SealError> {
         let (fields, mac) = Some(text)
             .filter(|text| text.len() <= limits::SEALED_BYTES)
             .and_then(|text| text.rsplit_once('.'))
-            .ok_or(SealFault::Foreign)?;
+            .ok_or(SealError::Foreign)?;
         let mac = URL_SAFE_NO_PAD.decode(mac);
-        let mac = mac.map_err(|_| SealFault::Foreign)?;
+        let mac = mac.map_err(|_| SealError::Foreign)?;
         let message = message::<T>(fields);
         let has_sealed = |key: &&SealKey| key.0.has_signed(message.as_bytes(), &mac);
         let mut keys = [Some(&self.newest), self.previous.as_ref()]
             .into_iter()
             .flatten();
-        let key = keys.find(has_sealed).ok_or(SealFault::Foreign)?;
+        let key = keys.find(has_sealed).ok_or(SealError::Foreign)?;
         // What follows was written here, by this version or another.
-        let (expires, what) = parse(fields).ok_or(SealFault::Foreign)?;
+        let (expires, what) = parse(fields).ok_or(SealError::Foreign)?;
         if expires < now {
-            return Err(SealFault::Stale(expires));
+            return Err(SealError::Stale(expires));
         }
         Ok((what, key))
     }
@@ -181,7 +181,7 @@ mod tests {
         Seals::new(&Secret::new(newest), previous.map(Secret::new).as_ref())
     }
 
-    fn opened(seals: &Seals, text: &str, now: UnixTime) -> Result<String, SealFault> {
+    fn opened(seals: &Seals, text: &str, now: UnixTime) -> Result<String, SealError> {
         seals.open(text, now).map(|(Note(text), _)| text)
     }
 
@@ -195,7 +195,7 @@ mod tests {
         );
         assert_eq!(opened(&seals, &text, NOW), Ok("hello".to_owned()));
         let later = opened(&seals, &text, NOW.plus(1));
-        assert_eq!(later, Err(SealFault::Stale(NOW)));
+        assert_eq!(later, Err(SealError::Stale(NOW)));
     }
 
     #[test]
@@ -207,11 +207,11 @@ mod tests {
             changed[at] = if changed[at] == b'a' { b'b' } else { b'a' };
             let changed = String::from_utf8(changed).unwrap();
             let opened = opened(&seals, &changed, NOW);
-            assert_eq!(opened, Err(SealFault::Foreign), "{changed}");
+            assert_eq!(opened, Err(SealError::Foreign), "{changed}");
         }
         let without_its_last = text.strip_suffix(char::is_alphanumeric).unwrap();
         for other in ["", ".", "a.b", &format!("M{text}"), without_its_last] {
-            assert_eq!(opened(&seals, other, NOW), Err(SealFault::Foreign));
+            assert_eq!(opened(&seals, other, NOW), Err(SealError::Foreign));
         }
     }
 
@@ -220,7 +220,7 @@ mod tests {
         let seals = seals("0123456789abcdef", None);
         let text = seals.seal(&Note("hello".to_owned()), NOW);
         let other = seals.open::<Other>(&text, NOW).map(|(other, _)| other);
-        assert_eq!(other, Err(SealFault::Foreign));
+        assert_eq!(other, Err(SealError::Foreign));
     }
 
     #[test]
@@ -235,7 +235,7 @@ mod tests {
         assert_ne!(overlap.newest().derive("nonce", "x"), derived);
         assert_eq!(
             opened(&seals(new, None), &text, NOW),
-            Err(SealFault::Foreign)
+            Err(SealError::Foreign)
         );
     }
 

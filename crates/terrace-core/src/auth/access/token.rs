@@ -56,7 +56,7 @@ pub struct TokenKeys {
 
 /// Why a text is no good token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum TokenFault {
+pub enum AccessTokenError {
     /// It has no such form, or its checksum is wrong.
     #[error("this token was mistyped, or is not whole")]
     Mistyped,
@@ -114,31 +114,35 @@ impl TokenKeys {
     ///
     /// # Errors
     /// Why it is good for nothing.
-    pub fn read(&self, text: &str, now: impl FnOnce() -> UnixTime) -> Result<Token, TokenFault> {
+    pub fn read(
+        &self,
+        text: &str,
+        now: impl FnOnce() -> UnixTime,
+    ) -> Result<Token, AccessTokenError> {
         if text.len() > limits::TOKEN_BYTES {
-            return Err(TokenFault::Mistyped);
+            return Err(AccessTokenError::Mistyped);
         }
-        let (whole, told) = text.rsplit_once('.').ok_or(TokenFault::Mistyped)?;
+        let (whole, told) = text.rsplit_once('.').ok_or(AccessTokenError::Mistyped)?;
         if checksum(whole) != told {
-            return Err(TokenFault::Mistyped);
+            return Err(AccessTokenError::Mistyped);
         }
-        let (signed, mac) = whole.rsplit_once('.').ok_or(TokenFault::Mistyped)?;
+        let (signed, mac) = whole.rsplit_once('.').ok_or(AccessTokenError::Mistyped)?;
         let mac = URL_SAFE_NO_PAD
             .decode(mac)
-            .map_err(|_| TokenFault::Foreign)?;
+            .map_err(|_| AccessTokenError::Foreign)?;
         let is_of = |key: &MacKey| key.has_signed(signed.as_bytes(), &mac);
         let is_of_previous = !is_of(&self.newest);
         if is_of_previous && !self.previous.as_ref().is_some_and(is_of) {
-            return Err(TokenFault::Foreign);
+            return Err(AccessTokenError::Foreign);
         }
         // What follows was written here, by this version or another.
-        let token = parse(signed).ok_or(TokenFault::Foreign)?;
+        let token = parse(signed).ok_or(AccessTokenError::Foreign)?;
         let token = Token {
             is_of_previous,
             ..token
         };
         match token.expires {
-            Some(expires) if expires < now() => Err(TokenFault::Expired(expires)),
+            Some(expires) if expires < now() => Err(AccessTokenError::Expired(expires)),
             _ => Ok(token),
         }
     }
@@ -257,7 +261,7 @@ mod tests {
         );
         assert_eq!(keys().read(&text, || NOW), Ok(token()));
         let later = keys().read(&text, || NOW.plus(1));
-        assert_eq!(later, Err(TokenFault::Expired(NOW)));
+        assert_eq!(later, Err(AccessTokenError::Expired(NOW)));
         let for_ever = Token {
             expires: None,
             ..token()
@@ -274,16 +278,16 @@ mod tests {
             typo[at] = if typo[at] == b'a' { b'b' } else { b'a' };
             let typo = String::from_utf8(typo).unwrap();
             let read = keys().read(&typo, || NOW);
-            assert_eq!(read, Err(TokenFault::Mistyped), "{typo}");
+            assert_eq!(read, Err(AccessTokenError::Mistyped), "{typo}");
         }
         let without_its_first = text.strip_prefix('t').unwrap();
         let without_its_last = text.strip_suffix(char::is_alphanumeric).unwrap();
         for cut in [without_its_first, without_its_last, "", "terrace_", "a.b.c"] {
             let read = keys().read(cut, || NOW);
-            assert_eq!(read, Err(TokenFault::Mistyped), "{cut}");
+            assert_eq!(read, Err(AccessTokenError::Mistyped), "{cut}");
         }
         let others = TokenKeys::new(&Secret::new("fedcba9876543210"), None);
-        assert_eq!(others.read(&text, || NOW), Err(TokenFault::Foreign));
+        assert_eq!(others.read(&text, || NOW), Err(AccessTokenError::Foreign));
     }
 
     #[test]
@@ -306,7 +310,7 @@ mod tests {
             sum(format!("{head}.{claims}")),
         ] {
             let read = keys().read(&forged, || NOW);
-            assert_eq!(read, Err(TokenFault::Foreign), "{forged}");
+            assert_eq!(read, Err(AccessTokenError::Foreign), "{forged}");
         }
     }
 
@@ -324,7 +328,7 @@ mod tests {
         let after = TokenKeys::new(&new, None);
         let given = overlap.write(&read);
         assert!(overlap.read(&given, || NOW).is_ok());
-        assert_eq!(after.read(&given, || NOW), Err(TokenFault::Foreign));
+        assert_eq!(after.read(&given, || NOW), Err(AccessTokenError::Foreign));
         assert!(after.read(&overlap.write(&token()), || NOW).is_ok());
     }
 

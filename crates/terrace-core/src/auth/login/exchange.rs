@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use serde::Serialize;
 
-use super::terminal::{CLIENT_ID, ParameterFault, Port, Verifier, must_be, required};
-use crate::auth::access::SealFault;
+use super::terminal::{CLIENT_ID, ParameterError, Port, Verifier, must_be, required};
+use crate::auth::access::SealError;
 use crate::http::form::Form;
 use crate::http::reply::{CachePolicy, Reply};
 use crate::limits;
@@ -35,16 +35,16 @@ pub struct LoginToken {
 
 /// Why there is no token. What is told here is what a client shows to its user.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum ExchangeFault {
+pub enum RedemptionError {
     /// It does not call itself what it was told to.
     #[error("{0}")]
-    Client(ParameterFault),
+    Client(ParameterError),
     /// It asks for something else than a token for a code.
     #[error("{0}")]
-    GrantType(ParameterFault),
+    GrantType(ParameterError),
     /// A parameter is wrong.
     #[error("{0}")]
-    Parameter(ParameterFault),
+    Parameter(ParameterError),
     /// There was no consent.
     #[error("sign-in was refused or has failed: the page in the browser says why")]
     Refused,
@@ -90,15 +90,15 @@ impl TokenRequest {
     ///
     /// # Errors
     /// The first parameter that is wrong.
-    pub fn parse(body: &[u8]) -> Result<Self, ExchangeFault> {
+    pub fn parse(body: &[u8]) -> Result<Self, RedemptionError> {
         // Whatever is no text has no parameters.
         let form = Form(std::str::from_utf8(body).unwrap_or_default());
-        must_be(form, "grant_type", "authorization_code").map_err(ExchangeFault::GrantType)?;
-        must_be(form, "client_id", CLIENT_ID).map_err(ExchangeFault::Client)?;
-        let wrong = ExchangeFault::Parameter;
+        must_be(form, "grant_type", "authorization_code").map_err(RedemptionError::GrantType)?;
+        must_be(form, "client_id", CLIENT_ID).map_err(RedemptionError::Client)?;
+        let wrong = RedemptionError::Parameter;
         let code: String = required(form, "code").map_err(wrong)?;
         if code == REFUSED {
-            return Err(ExchangeFault::Refused);
+            return Err(RedemptionError::Refused);
         }
         Ok(Self {
             code,
@@ -125,7 +125,7 @@ impl LoginToken {
     }
 }
 
-impl ExchangeFault {
+impl RedemptionError {
     /// Whether somebody may have tried a code or a verifier that they were not given.
     pub fn may_be_a_guess(&self) -> bool {
         matches!(self, Self::Foreign | Self::OtherPort | Self::OtherVerifier)
@@ -160,11 +160,11 @@ impl ExchangeFault {
     }
 }
 
-impl From<SealFault> for ExchangeFault {
-    fn from(fault: SealFault) -> Self {
+impl From<SealError> for RedemptionError {
+    fn from(fault: SealError) -> Self {
         match fault {
-            SealFault::Foreign => Self::Foreign,
-            SealFault::Stale(_) => Self::Expired,
+            SealError::Foreign => Self::Foreign,
+            SealError::Stale(_) => Self::Expired,
         }
     }
 }
@@ -180,7 +180,7 @@ mod tests {
         &code_verifier=dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk&grant_type=authorization_code\
         &redirect_uri=http%3A%2F%2Flocalhost%3A10003%2Flogin";
 
-    fn told(fault: &ExchangeFault) -> (u16, String) {
+    fn told(fault: &RedemptionError) -> (u16, String) {
         let reply: Reply<()> = fault.reply();
         assert_eq!(reply.header("content-type"), Some("application/json"));
         assert_eq!(reply.header("cache-control"), Some("no-store"));
@@ -248,13 +248,13 @@ mod tests {
     #[test]
     fn what_a_user_reads_has_only_characters_that_may_be_there() {
         for fault in [
-            ExchangeFault::Refused,
-            ExchangeFault::Foreign,
-            ExchangeFault::Expired,
-            ExchangeFault::OtherPort,
-            ExchangeFault::OtherVerifier,
-            ExchangeFault::Used,
-            ExchangeFault::Unavailable,
+            RedemptionError::Refused,
+            RedemptionError::Foreign,
+            RedemptionError::Expired,
+            RedemptionError::OtherPort,
+            RedemptionError::OtherVerifier,
+            RedemptionError::Used,
+            RedemptionError::Unavailable,
         ] {
             let description = fault.to_string();
             let is_allowed = |byte: u8| matches!(byte, b' '..=b'~') && !b"\"\\".contains(&byte);

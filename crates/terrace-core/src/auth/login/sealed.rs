@@ -6,7 +6,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use subtle::ConstantTimeEq as _;
 
-use super::exchange::{ExchangeFault, TokenRequest};
+use super::exchange::{RedemptionError, TokenRequest};
 use super::{Challenge, Person, Port, Terminal};
 use crate::auth::access::{Scopes, SealKey, Sealable};
 use crate::limits;
@@ -139,12 +139,12 @@ impl Code {
     ///
     /// # Errors
     /// That it is not theirs.
-    pub fn redeem(self, request: &TokenRequest) -> Result<Allowed, ExchangeFault> {
+    pub fn redeem(self, request: &TokenRequest) -> Result<Allowed, RedemptionError> {
         if self.port != request.port {
-            return Err(ExchangeFault::OtherPort);
+            return Err(RedemptionError::OtherPort);
         }
         if !self.challenge.is_of(&request.verifier) {
-            return Err(ExchangeFault::OtherVerifier);
+            return Err(RedemptionError::OtherVerifier);
         }
         Ok(self.token)
     }
@@ -256,7 +256,7 @@ impl std::fmt::Debug for Browser {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::auth::access::{SealFault, Seals};
+    use crate::auth::access::{SealError, Seals};
     use terrace_base::secret::Secret;
     use terrace_base::time::UnixTime;
 
@@ -327,7 +327,7 @@ mod tests {
         let stale = seals
             .open::<Code>(&texts[2], NOW.plus(1))
             .map(|(code, _)| code);
-        assert_eq!(stale, Err(SealFault::Stale(NOW)));
+        assert_eq!(stale, Err(SealError::Stale(NOW)));
     }
 
     /// They are in nobody's bucket, but a sign-in may begin with one version of the Worker and end with the
@@ -363,9 +363,9 @@ mod tests {
         let redeemed = code.clone().redeem(&request(10_003, verifier)).unwrap();
         assert_eq!(redeemed, consent().token);
         let other = code.clone().redeem(&request(10_004, verifier));
-        assert_eq!(other, Err(ExchangeFault::OtherPort));
+        assert_eq!(other, Err(RedemptionError::OtherPort));
         let other = code.redeem(&request(10_003, &verifier.replace('d', "e")));
-        assert_eq!(other, Err(ExchangeFault::OtherVerifier));
+        assert_eq!(other, Err(RedemptionError::OtherVerifier));
     }
 
     #[test]

@@ -48,7 +48,7 @@ pub struct Verifier(String);
 /// Which parameter of a request is wrong, and what it must be.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{parameter} {rule}")]
-pub struct ParameterFault {
+pub struct ParameterError {
     /// Which.
     pub parameter: &'static str,
     /// The rule.
@@ -60,7 +60,7 @@ impl Terminal {
     ///
     /// # Errors
     /// The first parameter that is wrong.
-    pub fn parse(query: &str) -> Result<Self, ParameterFault> {
+    pub fn parse(query: &str) -> Result<Self, ParameterError> {
         let form = Form(query);
         must_be(form, "client_id", CLIENT_ID)?;
         must_be(form, "response_type", "code")?;
@@ -85,7 +85,7 @@ pub(super) fn must_be(
     form: Form<'_>,
     parameter: &'static str,
     value: &str,
-) -> Result<(), ParameterFault> {
+) -> Result<(), ParameterError> {
     match form.value(parameter) {
         Ok(Some(found)) if found == value => Ok(()),
         Err(fault) => Err(wrong(parameter, fault)),
@@ -97,7 +97,7 @@ pub(super) fn must_be(
 pub(super) fn required<T: FromStr>(
     form: Form<'_>,
     parameter: &'static str,
-) -> Result<T, ParameterFault>
+) -> Result<T, ParameterError>
 where
     T::Err: fmt::Display,
 {
@@ -108,9 +108,9 @@ where
     }
 }
 
-fn wrong(parameter: &'static str, rule: impl ToString) -> ParameterFault {
+fn wrong(parameter: &'static str, rule: impl ToString) -> ParameterError {
     let rule = rule.to_string();
-    ParameterFault { parameter, rule }
+    ParameterError { parameter, rule }
 }
 
 impl Port {

@@ -3,7 +3,7 @@
 //! GitHub's are in <https://docs.github.com/en/actions/reference/security/oidc>, GitLab's in
 //! <https://docs.gitlab.com/ci/secrets/id_token_authentication/>.
 
-use super::{ClaimPattern, RuleFault};
+use super::{ClaimPattern, RuleError};
 use terrace_base::spelling;
 use terrace_jose::{IssuerUrl, Quoted};
 
@@ -141,12 +141,12 @@ impl CiSystem {
     }
 
     /// Refuses the misspelt name of a claim. Any other unknown name is accepted, because the system may add claims.
-    pub(super) fn check_claim(self, name: &str) -> Result<(), RuleFault> {
+    pub(super) fn check_claim(self, name: &str) -> Result<(), RuleError> {
         let Some(system) = self.not_knowing(name) else {
             return Ok(());
         };
         match spelling::nearest(name, self.known_claims()) {
-            Some(nearest) => Err(RuleFault::MisspeltClaim {
+            Some(nearest) => Err(RuleError::MisspeltClaim {
                 claim: Quoted::text(name),
                 system,
                 nearest,

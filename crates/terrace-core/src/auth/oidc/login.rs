@@ -5,7 +5,7 @@ use std::str::FromStr;
 use serde_json::{Map, Value};
 
 use super::rule::{Lists, Rule, parse_rules, union};
-use super::{GrantError, RuleFault, RulesError};
+use super::{GrantError, RuleError, RulesError};
 use crate::auth::access::Scopes;
 use terrace_jose::{Quoted, TokenError};
 
@@ -41,10 +41,10 @@ impl LoginRules {
 
 /// A rule that lets people change something must say who they are: `*` alone is everybody whom the
 /// provider knows, which may be the world.
-fn take(members: &mut Map<String, Value>) -> Result<Rule, RuleFault> {
+fn take(members: &mut Map<String, Value>) -> Result<Rule, RuleError> {
     let rule = Rule::take(members)?;
     match rule.grants_changes() && rule.is_for_everybody() {
-        true => Err(RuleFault::Everybody),
+        true => Err(RuleError::Everybody),
         false => Ok(rule),
     }
 }

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::ci_system::is_standard;
-use super::{ClaimPattern, GrantError, RuleFault, RulesError, limits};
+use super::{ClaimPattern, GrantError, RuleError, RulesError, limits};
 use crate::auth::access::{Scope, Scopes};
 use crate::limits as access_limits;
 use terrace_jose::{Claims, Quoted, json};
@@ -46,7 +46,7 @@ pub(super) struct Difference {
 /// Reads a list of rules, each by `read`, which takes what it knows out of the members.
 pub(super) fn parse_rules<R>(
     text: &str,
-    read: impl Fn(&mut Map<String, Value>) -> Result<R, RuleFault>,
+    read: impl Fn(&mut Map<String, Value>) -> Result<R, RuleError>,
 ) -> Result<Vec<R>, RulesError> {
     if text.len() > limits::RULES_BYTES {
         return Err(RulesError::TooLong(text.len()));
@@ -60,11 +60,11 @@ pub(super) fn parse_rules<R>(
     }
     let read_one = |rule| {
         let Value::Object(mut members) = rule else {
-            return Err(RuleFault::NoObject(Quoted::value(Some(&rule))));
+            return Err(RuleError::NoObject(Quoted::value(Some(&rule))));
         };
         let read = read(&mut members)?;
         match members.keys().next() {
-            Some(unknown) => Err(RuleFault::Unknown(Quoted::text(unknown))),
+            Some(unknown) => Err(RuleError::Unknown(Quoted::text(unknown))),
             None => Ok(read),
         }
     };
@@ -108,7 +108,7 @@ pub(super) fn union<'r>(
 
 impl Rule {
     /// Takes `scopes` and `claims` out of the members of a rule.
-    pub(super) fn take(members: &mut Map<String, Value>) -> Result<Self, RuleFault> {
+    pub(super) fn take(members: &mut Map<String, Value>) -> Result<Self, RuleError> {
         let scopes = take(members, "scopes")?;
         let claims = take(members, "claims")?;
         Ok(Self {
@@ -188,12 +188,12 @@ fn matches(pattern: &ClaimPattern, value: &Value, lists: Lists) -> bool {
 pub(super) fn take(
     members: &mut Map<String, Value>,
     name: &'static str,
-) -> Result<Value, RuleFault> {
-    members.remove(name).ok_or(RuleFault::Missing(name))
+) -> Result<Value, RuleError> {
+    members.remove(name).ok_or(RuleError::Missing(name))
 }
 
-fn read_scopes(value: &Value) -> Result<Vec<Scope>, RuleFault> {
-    let wrong = |found: &Value| RuleFault::Shape {
+fn read_scopes(value: &Value) -> Result<Vec<Scope>, RuleError> {
+    let wrong = |found: &Value| RuleError::Shape {
         name: "scopes",
         found: Quoted::value(Some(found)),
         wanted: "a list of scopes such as \"publish:acme\"",
@@ -203,13 +203,13 @@ fn read_scopes(value: &Value) -> Result<Vec<Scope>, RuleFault> {
     list.iter()
         .map(|one| {
             let scope = one.as_str().ok_or_else(|| wrong(one))?;
-            scope.parse().map_err(RuleFault::Scope)
+            scope.parse().map_err(RuleError::Scope)
         })
         .collect()
 }
 
-fn read_claims(value: &Value) -> Result<Vec<(String, ClaimPattern)>, RuleFault> {
-    let asked = value.as_object().ok_or_else(|| RuleFault::Shape {
+fn read_claims(value: &Value) -> Result<Vec<(String, ClaimPattern)>, RuleError> {
+    let asked = value.as_object().ok_or_else(|| RuleError::Shape {
         name: "claims",
         found: Quoted::value(Some(value)),
         wanted: "an object of claims and what they must be",
@@ -231,14 +231,14 @@ fn read_claims(value: &Value) -> Result<Vec<(String, ClaimPattern)>, RuleFault> 
 const EMAIL: &str = "email";
 const EMAIL_VERIFIED: &str = "email_verified";
 
-fn check_count(name: &'static str, count: usize, most: usize) -> Result<(), RuleFault> {
+fn check_count(name: &'static str, count: usize, most: usize) -> Result<(), RuleError> {
     let is_fine = (1..=most).contains(&count);
     is_fine
         .then_some(())
-        .ok_or(RuleFault::Count { name, count, most })
+        .ok_or(RuleError::Count { name, count, most })
 }
 
-fn check_name(name: &str) -> Result<(), RuleFault> {
+fn check_name(name: &str) -> Result<(), RuleError> {
     let rule = match name {
         "iss" => "write it as the issuer of the rule",
         "aud" => "write it as the audience of the rule",
@@ -247,18 +247,18 @@ fn check_name(name: &str) -> Result<(), RuleFault> {
         _ if name.len() > limits::CLAIM_NAME_BYTES => "its name is too long",
         _ => return Ok(()),
     };
-    Err(RuleFault::Claim(Quoted::text(name), rule))
+    Err(RuleError::Claim(Quoted::text(name), rule))
 }
 
-fn read_pattern(name: &str, value: &Value) -> Result<ClaimPattern, RuleFault> {
+fn read_pattern(name: &str, value: &Value) -> Result<ClaimPattern, RuleError> {
     let (claim, found) = (Quoted::text(name), Quoted::value(Some(value)));
     match value.as_str().map(str::parse) {
         Some(Ok(pattern)) => Ok(pattern),
-        Some(Err(cause)) => Err(RuleFault::Pattern {
+        Some(Err(cause)) => Err(RuleError::Pattern {
             claim,
             found,
             cause,
         }),
-        None => Err(RuleFault::NoText { claim, found }),
+        None => Err(RuleError::NoText { claim, found }),
     }
 }

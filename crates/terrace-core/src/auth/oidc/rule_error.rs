@@ -25,7 +25,7 @@ pub enum RulesError {
         /// Its place, from 1.
         rule: usize,
         /// What is wrong with it.
-        fault: RuleFault,
+        fault: RuleError,
     },
 }
 
@@ -33,7 +33,7 @@ const EXAMPLE: &str = r#"[{"scopes":["publish:acme"],"claims":{...}}]"#;
 
 /// What is wrong with a rule.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum RuleFault {
+pub enum RuleError {
     /// It is something else than an object.
     #[error("is {0}, not an object")]
     NoObject(Quoted),

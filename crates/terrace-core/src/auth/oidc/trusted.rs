@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::ci_system::{CiSystem, is_standard};
 use super::rule::{Difference, Lists, Rule, parse_rules, take, union};
-use super::{ClaimPattern, Grant, GrantError, RuleFault, RulesError, limits};
+use super::{ClaimPattern, Grant, GrantError, RuleError, RulesError, limits};
 use crate::auth::access::Scopes;
 use terrace_base::time::UnixTime;
 use terrace_jose::{Claims, Expected, IssuerKeys, IssuerUrl, Quoted, TokenError, UnverifiedToken};
@@ -177,19 +177,19 @@ impl TrustedPublisher {
         })
     }
 
-    fn take(members: &mut Map<String, Value>) -> Result<Self, RuleFault> {
+    fn take(members: &mut Map<String, Value>) -> Result<Self, RuleError> {
         let rule = Rule::take(members)?;
         let issuer = read_issuer(&take(members, "issuer")?)?;
         let audience = members.remove("audience");
         let audience = audience.as_ref().map(read_audience).transpose()?;
         if rule.grants_all() {
-            return Err(RuleFault::Admin);
+            return Err(RuleError::Admin);
         }
         let system = CiSystem::of(&issuer);
         let vouched = members.remove("identifies");
         let vouched = vouched.as_ref().map(read_identifies).transpose()?;
         if vouched.is_some() && system != CiSystem::Other {
-            return Err(RuleFault::Identifies);
+            return Err(RuleError::Identifies);
         }
         for (name, _) in rule.claims() {
             system.check_claim(name)?;
@@ -200,7 +200,7 @@ impl TrustedPublisher {
                 || (is_vouched_for && !is_standard(name) && pattern.pins_first_part())
         };
         if !rule.claims().any(identifies) {
-            return Err(RuleFault::Anybody(system.advice()));
+            return Err(RuleError::Anybody(system.advice()));
         }
         Ok(Self {
             issuer,
@@ -248,28 +248,28 @@ fn could_be_branch(pattern: &str) -> bool {
     literal.starts_with(BRANCHES) || BRANCHES.starts_with(literal)
 }
 
-fn read_issuer(value: &Value) -> Result<IssuerUrl, RuleFault> {
+fn read_issuer(value: &Value) -> Result<IssuerUrl, RuleError> {
     let parsed = value.as_str().unwrap_or_default().parse();
-    parsed.map_err(|cause| RuleFault::Issuer {
+    parsed.map_err(|cause| RuleError::Issuer {
         found: Quoted::value(Some(value)),
         cause,
     })
 }
 
-fn read_identifies(value: &Value) -> Result<bool, RuleFault> {
-    value.as_bool().ok_or_else(|| RuleFault::Shape {
+fn read_identifies(value: &Value) -> Result<bool, RuleError> {
+    value.as_bool().ok_or_else(|| RuleError::Shape {
         name: "identifies",
         found: Quoted::value(Some(value)),
         wanted: "true or false",
     })
 }
 
-fn read_audience(value: &Value) -> Result<String, RuleFault> {
+fn read_audience(value: &Value) -> Result<String, RuleError> {
     let is_audience = |text: &&str| {
         (1..=limits::AUDIENCE_BYTES).contains(&text.len()) && !text.contains(char::is_control)
     };
     let audience = value.as_str().filter(is_audience).map(str::to_owned);
-    audience.ok_or_else(|| RuleFault::Shape {
+    audience.ok_or_else(|| RuleError::Shape {
         name: "audience",
         found: Quoted::value(Some(value)),
         wanted: "a text, as the job asks for",

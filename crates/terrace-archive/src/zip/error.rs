@@ -2,7 +2,7 @@
 
 /// Why an entry of a zip could not be unpacked, or by some reader as something else.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum ContentFault {
+pub enum ContentError {
     /// The directory leads to something else.
     #[error("there is no local header at byte {0}, where the zip's directory says it is")]
     NoLocalHeader(u64),

@@ -2,15 +2,15 @@
 //! in the log alone where it would tell a stranger about the deployment.
 
 use super::page::{Html, PATIENCE, page};
-use super::terminal::ParameterFault;
+use super::terminal::ParameterError;
 use super::{Person, Terminal};
 use crate::http::reply::Reply;
 
 /// Why a sign-in goes no further.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Stop {
+pub enum SignInError {
     /// What was opened is not what a client opens.
-    Parameter(ParameterFault),
+    Parameter(ParameterError),
     /// What came back was not begun here, or in another browser.
     Foreign,
     /// It took too long.
@@ -31,13 +31,13 @@ pub enum Stop {
     Unprotected,
 }
 
-impl Stop {
+impl SignInError {
     /// The page that says so; `host` is what people call the registry, and `terminal` who still waits, if that
     /// is known.
     pub fn page<S>(&self, host: &str, terminal: Option<&Terminal>) -> Reply<S> {
         let body = Html::default();
         let (status, title, body) = match self {
-            Self::Parameter(ParameterFault { parameter, rule }) => {
+            Self::Parameter(ParameterError { parameter, rule }) => {
                 let body = body
                     .raw("<p>The address that was opened is not one that a terminal opens: its parameter <code>")
                     .text(parameter)
@@ -126,20 +126,32 @@ mod tests {
             name: name.parse().unwrap(),
             account: "1".parse().unwrap(),
         };
-        let fault = ParameterFault {
+        let fault = ParameterError {
             parameter: "state",
             rule: "is missing".to_owned(),
         };
         for (stop, status, words) in [
-            (Stop::Parameter(fault), 400, "<code>state</code> is missing"),
-            (Stop::Foreign, 400, "in this browser"),
-            (Stop::Stale, 400, "ten minutes"),
-            (Stop::RefusedThere("<x>".to_owned()), 403, "&lt;x&gt;"),
-            (Stop::RefusedHere, 200, "You have refused"),
-            (Stop::NothingGranted(Box::new(person)), 403, "ann &lt;b&gt;"),
-            (Stop::Distrusted, 502, "log"),
-            (Stop::Unreachable, 503, "does not answer"),
-            (Stop::Unprotected, 403, "Cloudflare Access"),
+            (
+                SignInError::Parameter(fault),
+                400,
+                "<code>state</code> is missing",
+            ),
+            (SignInError::Foreign, 400, "in this browser"),
+            (SignInError::Stale, 400, "ten minutes"),
+            (
+                SignInError::RefusedThere("<x>".to_owned()),
+                403,
+                "&lt;x&gt;",
+            ),
+            (SignInError::RefusedHere, 200, "You have refused"),
+            (
+                SignInError::NothingGranted(Box::new(person)),
+                403,
+                "ann &lt;b&gt;",
+            ),
+            (SignInError::Distrusted, 502, "log"),
+            (SignInError::Unreachable, 503, "does not answer"),
+            (SignInError::Unprotected, 403, "Cloudflare Access"),
         ] {
             let reply: Reply<()> = stop.page("registry.example.com", None);
             let Body::Text(html) = &reply.body else {
@@ -162,7 +174,8 @@ mod tests {
             &redirect_uri=http://localhost:10003/login&state=a%20%22state\
             &code_challenge=E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
         let terminal = Terminal::parse(query).unwrap();
-        let reply: Reply<()> = Stop::RefusedHere.page("registry.example.com", Some(&terminal));
+        let reply: Reply<()> =
+            SignInError::RefusedHere.page("registry.example.com", Some(&terminal));
         let Body::Text(html) = &reply.body else {
             panic!()
         };
