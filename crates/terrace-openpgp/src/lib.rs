@@ -62,9 +62,11 @@ impl FromStr for KeyId {
 
     /// Reads 16 hexadecimal digits of either case.
     fn from_str(text: &str) -> Result<Self, OpenPgpError> {
-        let digits = text.len() == 16 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
-        let id = digits.then(|| u64::from_str_radix(text, 16).ok()).flatten();
-        id.map(Self)
+        let digit = |byte: u8| char::from(byte).to_digit(16).map(u64::from);
+        let mut bytes = text.bytes();
+        let id = bytes.try_fold(0, |id: u64, byte| Some(id << 4 | digit(byte)?));
+        id.filter(|_| text.len() == 16)
+            .map(Self)
             .ok_or_else(|| OpenPgpError::KeyId(text.chars().take(40).collect()))
     }
 }
