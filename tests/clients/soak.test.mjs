@@ -98,12 +98,12 @@ describe(`a registry that is used by everybody for ${SECONDS} seconds`, () => {
   /** Walks the registry step by step to its end; what the steps answered. */
   async function walk(path) {
     const steps = [];
-    for (let behind; ; ) {
-      const { status, answer } = await administer("POST", path, { behind });
+    for (let after; ; ) {
+      const { status, answer } = await administer("POST", path, { after });
       assert.equal(status, 200, JSON.stringify(answer));
       steps.push(answer);
       if (!answer.next) return steps;
-      behind = answer.next;
+      after = answer.next;
     }
   }
 

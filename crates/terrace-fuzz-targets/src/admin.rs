@@ -41,14 +41,14 @@ pub fn admin(data: &[u8]) {
     }
     let _ = serde_json::from_slice::<RotationBody>(data);
     if let Ok(ReindexBody {
-        behind,
+        after,
         package,
         accept_loss,
     }) = serde_json::from_slice(data)
     {
         let mut releases = accept_loss.iter();
         let _ = releases.all(|release| FactKey::parse_release(release).is_some());
-        let _ = behind.map(|behind| behind.parse::<Position>());
+        let _ = after.map(|after| after.parse::<Position>());
         let _ = package.and_then(|package| Package::parse_address(&package));
     }
     let _ = serde_json::from_slice::<VerifyBody>(data);

@@ -67,12 +67,12 @@ async function walk(registry) {
 /** From the beginning to the end; `take` takes each step. */
 async function stepByStep(registry, take) {
   const told = { lookedAt: 0, rewritten: 0, removed: 0, failed: 0 };
-  for (let behind; behind !== null; ) {
-    const { status, answer } = await take(() => registry.admin("POST", "/admin/v1/reindex", JSON.stringify({ behind })));
+  for (let after; after !== null; ) {
+    const { status, answer } = await take(() => registry.admin("POST", "/admin/v1/reindex", JSON.stringify({ after })));
     if (status !== 200) throw new Error(`reindexing answers ${status}: ${JSON.stringify(answer)}`);
     told.lookedAt += answer.looked_at;
     for (const kind of ["rewritten", "removed", "failed"]) told[kind] += answer[kind].length;
-    behind = answer.next ?? null;
+    after = answer.next ?? null;
   }
   if (told.removed + told.failed > 0) throw new Error(`reindexing does what nobody wanted: ${JSON.stringify(told)}`);
   return told;

@@ -46,8 +46,8 @@ pub fn reindex_with(registry: &Registry, mut body: Value) -> Reindexed {
         let Some(next) = step.get("next") else {
             return all;
         };
-        assert_ne!(body.get("behind"), Some(next), "a step that gets nowhere");
-        body["behind"] = next.clone();
+        assert_ne!(body.get("after"), Some(next), "a step that gets nowhere");
+        body["after"] = next.clone();
     }
     panic!("the reindex does not end");
 }

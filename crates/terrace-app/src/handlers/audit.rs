@@ -13,17 +13,18 @@ use crate::json;
 use crate::services::audit;
 use crate::services::audit::AT;
 
-/// Entries as they are stored, ascending, behind the one with this number.
+/// Entries as they are stored, ascending, after the one with this number.
 pub(crate) async fn list<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled<P::Stream> {
     let query = call.query();
     let number = |name| query.value(name).and_then(|text| text.parse::<u64>().ok());
-    let behind = number("behind").map(|number| format!("{number:012}"));
+    let after = call.after().and_then(|text| text.parse::<u64>().ok());
+    let after = after.map(|number| format!("{number:012}"));
     let since = number("since").unwrap_or_default();
     let facts = ctx.host.facts();
     // Before the entries: one that is written meanwhile would seem to be missing.
     let newest = audit::newest_known(ctx).await?;
     let most = limits::AUDIT_AT_ONCE;
-    let page = facts.list(AUDIT, behind.as_deref(), most).await?;
+    let page = facts.list(AUDIT, after.as_deref(), most).await?;
     let is_recent = |fact: &&ListedFact| {
         let at = fact.metadata.iter().find(|(name, _)| name == AT);
         let at = at.and_then(|(_, at)| at.parse::<u64>().ok());

@@ -29,7 +29,7 @@ pub(crate) async fn whole<R: Request>(request: &mut R, most: u64) -> Result<Vec<
 }
 
 /// What to go on behind.
-pub(crate) const BEHIND: &str = "it must be the `next` of the answer before";
+pub(crate) const AFTER: &str = "it must be the `next` of the answer before";
 
 pub(crate) fn check_count(count: usize, most: usize) -> Result<(), Problem> {
     if count <= most {

@@ -10,7 +10,7 @@ use terrace_core::storage::key::{FactKey, IndexKey, PASSING};
 
 use crate::context::{Context, Task};
 use crate::failure::Failure;
-use crate::handlers::body::{BEHIND, check_count};
+use crate::handlers::body::{AFTER, check_count};
 use crate::handlers::outcome::{Call, Handled};
 use crate::host::{Facts as _, Host};
 use crate::json;
@@ -36,8 +36,8 @@ enum ReadFact {
 pub(crate) async fn list<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled<P::Stream> {
     let query = call.query();
     let prefix = query.value("prefix").unwrap_or_default();
-    let behind = query.value("behind");
-    let (keys, is_cut) = fact_keys(ctx, &prefix, behind.as_deref()).await?;
+    let after = call.after();
+    let (keys, is_cut) = fact_keys(ctx, &prefix, after.as_deref()).await?;
     let mut answer = FactsAnswer::default();
     let mut last = None;
     let mut bytes = 0;
@@ -69,14 +69,14 @@ pub(crate) async fn list<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled<P
 async fn fact_keys<P: Host>(
     ctx: &Context<'_, P>,
     prefix: &str,
-    behind: Option<&str>,
+    after: Option<&str>,
 ) -> Result<(Vec<String>, bool), Failure> {
-    let mut behind = match behind.filter(|behind| !behind.is_empty()) {
+    let mut after = match after.filter(|after| !after.is_empty()) {
         None => None,
-        Some(behind) => match behind.strip_prefix(prefix) {
+        Some(after) => match after.strip_prefix(prefix) {
             Some(name) => Some(name.to_owned()),
             None => {
-                let told = format!("behind is {behind:?}: {BEHIND}");
+                let told = format!("after is {after:?}: {AFTER}");
                 return Err(Problem::BadRequest(told).into());
             }
         },
@@ -92,19 +92,19 @@ async fn fact_keys<P: Host>(
     let mut keys = Vec::new();
     'pages: loop {
         let facts = ctx.host.facts();
-        let page = facts.list(prefix, behind.as_deref(), most).await?;
+        let page = facts.list(prefix, after.as_deref(), most).await?;
         for fact in page.facts {
             let key = format!("{prefix}{}", fact.name);
             if let Some(passing) = is_passed_over(&key) {
                 // What follows a slash in ASCII is a zero.
                 let end = format!("{}0", passing.trim_end_matches('/'));
-                behind = end.strip_prefix(prefix).map(str::to_owned);
+                after = end.strip_prefix(prefix).map(str::to_owned);
                 continue 'pages;
             }
             if u64::try_from(keys.len()).unwrap_or_default() >= most.into() {
                 return Ok((keys, true));
             }
-            behind = Some(fact.name);
+            after = Some(fact.name);
             keys.push(key);
         }
         if !page.is_cut {

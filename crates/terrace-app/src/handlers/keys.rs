@@ -67,7 +67,7 @@ pub(crate) async fn change_status<P: Host>(
     namespace: Namespace,
     key_id: KeyId,
 ) -> Handled<P::Stream> {
-    let behind = call.query().value("behind");
+    let after = call.after();
     let StandingBody { state, reason } = json::parse(&call.body)?;
     let invalid = |error: &dyn ToString| Problem::Invalid(vec![error.to_string()]);
     let reason: Reason = reason.parse().map_err(|error| invalid(&error))?;
@@ -90,8 +90,8 @@ pub(crate) async fn change_status<P: Host>(
         }
         let said = |it: &KeyStatement| (it.state, it.reason.clone());
         let changes = before.map(said) != statement.as_ref().map(said);
-        if changes && behind.is_some() {
-            let told = "behind goes on with what was said before, and this was not: leave it out";
+        if changes && after.is_some() {
+            let told = "after continues an earlier change of the same status, and this is another one: leave it out";
             return Err(Problem::BadRequest(told.to_owned()));
         }
         if changes {
@@ -103,7 +103,7 @@ pub(crate) async fn change_status<P: Host>(
         Ok(changes)
     })
     .await?;
-    let next = indexer::refresh_signed_by(ctx, &namespace, key_id, behind.as_deref()).await?;
+    let next = indexer::refresh_signed_by(ctx, &namespace, key_id, after.as_deref()).await?;
     let (keys, _) = keys::document(ctx, &namespace).await?;
     Ok(json::reply(200, &KeyChangeAnswer { keys, next })?.into())
 }

@@ -1,5 +1,7 @@
 //! What a handler is given, and what it gives back.
 
+use std::borrow::Cow;
+
 use terrace_core::auth::access::Caller;
 use terrace_core::http::form::Query;
 use terrace_core::http::reply::Reply;
@@ -24,6 +26,12 @@ impl Call {
     /// Returns the query's parameters.
     pub(crate) fn query(&self) -> Query<'_> {
         Query(&self.query)
+    }
+
+    /// Returns the cursor of a list: the parameter `after`, or `behind`, as it was called in 0.1.
+    pub(crate) fn after(&self) -> Option<Cow<'_, str>> {
+        let query = self.query();
+        query.value("after").or_else(|| query.value("behind"))
     }
 }
 

@@ -18,7 +18,7 @@ use crate::services::repair::walk;
 /// `POST /admin/v1/reindex`
 pub(crate) async fn reindex<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled<P::Stream> {
     let ReindexBody {
-        behind,
+        after,
         package,
         accept_loss,
     } = json::parse(&call.body)?;
@@ -30,10 +30,10 @@ pub(crate) async fn reindex<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handle
             ))
         })?),
     };
-    let position = match (&behind, &only) {
-        (Some(behind), _) => behind
+    let position = match (&after, &only) {
+        (Some(after), _) => after
             .parse()
-            .map_err(|error| Problem::BadRequest(format!("behind is {behind:?}: {error}")))?,
+            .map_err(|error| Problem::BadRequest(format!("after is {after:?}: {error}")))?,
         (None, Some(package)) => Position::start_of(package),
         (None, None) => Position::start(Section::Releases),
     };

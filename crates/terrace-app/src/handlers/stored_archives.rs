@@ -10,7 +10,7 @@ use terrace_core::storage::key::{ARCHIVES, BLOBS, BytesKey};
 
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::handlers::body::{BEHIND, check_count};
+use crate::handlers::body::{AFTER, check_count};
 use crate::handlers::outcome::{Call, Handled};
 use crate::host::{Archives as _, BytesPage, Clock as _, Host};
 use crate::json;
@@ -36,8 +36,8 @@ pub(crate) async fn list<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled<P
         Some(_) => limits::STORED_URLS_AT_ONCE,
         None => limits::STORED_AT_ONCE,
     };
-    let behind = query.value("behind");
-    let listed = list_stored(ctx, behind.as_deref(), most).await?;
+    let after = call.after();
+    let listed = list_stored(ctx, after.as_deref(), most).await?;
     let now = ctx.host.clock().now();
     let mut answer = StoredAnswer {
         now,
@@ -63,9 +63,9 @@ pub(crate) async fn list<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled<P
 
 /// Hashes stored bytes again, natively: they do not enter wasm.
 pub(crate) async fn verify<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled<P::Stream> {
-    let VerifyBody { behind } = json::parse(&call.body)?;
+    let VerifyBody { after } = json::parse(&call.body)?;
     let most = limits::VERIFIED_AT_ONCE;
-    let listed = list_stored(ctx, behind.as_deref(), most).await?;
+    let listed = list_stored(ctx, after.as_deref(), most).await?;
     let mut answer = VerifyAnswer {
         next: listed.next(),
         ..VerifyAnswer::default()
@@ -127,24 +127,24 @@ pub(crate) async fn ask_for_copies<P: Host>(
     Ok(json::reply(200, &answer)?.into())
 }
 
-/// A page of archives, and behind the last of them one of blobs.
+/// A page of archives, and after the last of them one of blobs.
 async fn list_stored<P: Host>(
     ctx: &Context<'_, P>,
-    behind: Option<&str>,
+    after: Option<&str>,
     most: u32,
 ) -> Result<Listed, Failure> {
-    let (prefix, behind) = match behind {
+    let (prefix, after) = match after {
         None | Some("") => (ARCHIVES, None),
-        Some(behind) => [ARCHIVES, BLOBS]
+        Some(after) => [ARCHIVES, BLOBS]
             .into_iter()
             .find_map(|prefix| {
-                Some((prefix, behind.strip_prefix(prefix))).filter(|it| it.1.is_some())
+                Some((prefix, after.strip_prefix(prefix))).filter(|it| it.1.is_some())
             })
-            .ok_or_else(|| Problem::BadRequest(format!("behind is {behind:?}: {BEHIND}")))?,
+            .ok_or_else(|| Problem::BadRequest(format!("after is {after:?}: {AFTER}")))?,
     };
-    let behind = behind.filter(|behind| !behind.is_empty());
+    let after = after.filter(|after| !after.is_empty());
     let archives = ctx.host.archives();
-    let page = archives.list_bytes(prefix, behind, most).await?;
+    let page = archives.list_bytes(prefix, after, most).await?;
     Ok(Listed { prefix, page })
 }
 

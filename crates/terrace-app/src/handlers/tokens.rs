@@ -53,10 +53,10 @@ pub(crate) async fn create<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled
 
 /// The tokens that were made here, by their ids.
 pub(crate) async fn list<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled<P::Stream> {
-    let behind = call.query().value("behind");
+    let after = call.after();
     let facts = ctx.host.facts();
     let page = facts
-        .list(TOKENS, behind.as_deref(), limits::TOKENS_AT_ONCE)
+        .list(TOKENS, after.as_deref(), limits::TOKENS_AT_ONCE)
         .await?;
     let ids = page.facts.iter().filter_map(|fact| fact.name.parse().ok());
     let read = ids.map(async |id| Ok::<_, Failure>((id, tokens::document(ctx, id).await?)));

@@ -110,13 +110,13 @@ fn set_status(
         reason: reason.to_string(),
     };
     let client = connect(registry, output)?;
-    let mut behind = None;
+    let mut after = None;
     let document = loop {
-        let answer = client.set_key_status(namespace, *key_id, &body, behind.as_deref())?;
+        let answer = client.set_key_status(namespace, *key_id, &body, after.as_deref())?;
         match answer.next {
-            Some(next) if behind.as_ref() != Some(&next) => {
+            Some(next) if after.as_ref() != Some(&next) => {
                 output.progress(&format!("releases up to {next} are done"));
-                behind = Some(next);
+                after = Some(next);
             }
             _ => break answer.keys,
         }

@@ -54,12 +54,12 @@ fn create(
 fn list(registry: &RegistryArguments, output: &Output) -> Result<(), Failure> {
     let client = connect(registry, output)?;
     let mut tokens = Vec::new();
-    let mut behind = None;
+    let mut after = None;
     loop {
-        let page = client.tokens(behind.as_deref())?;
+        let page = client.tokens(after.as_deref())?;
         tokens.extend(page.tokens);
         match page.next {
-            Some(next) if behind.as_ref() != Some(&next) => behind = Some(next),
+            Some(next) if after.as_ref() != Some(&next) => after = Some(next),
             _ => break,
         }
     }

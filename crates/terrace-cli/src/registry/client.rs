@@ -120,11 +120,11 @@ impl<'a> Client<'a> {
         namespace: &Namespace,
         key_id: KeyId,
         body: &StandingBody,
-        behind: Option<&str>,
+        after: Option<&str>,
     ) -> Result<KeyChangeAnswer, Failure> {
         let text = serde_json::to_string(body);
         let text = text.map_err(|error| Failure::Unexpected(error.to_string()))?;
-        let query = behind.map(|name| format!("?behind={}", encode(name)));
+        let query = after.map(|name| format!("?after={}", encode(name)));
         self.ask(Call {
             method: Method::PUT,
             path: format!(
@@ -176,11 +176,11 @@ impl<'a> Client<'a> {
         })
     }
 
-    /// Some entries of the audit log: those behind this number, from this time on.
-    pub(crate) fn audit(&self, behind: u64, since: u64) -> Result<AuditPage, Failure> {
+    /// Some entries of the audit log: those after this number, from this time on.
+    pub(crate) fn audit(&self, after: u64, since: u64) -> Result<AuditPage, Failure> {
         self.ask(Call {
             method: Method::GET,
-            path: format!("/admin/v1/audit?behind={behind}&since={since}"),
+            path: format!("/admin/v1/audit?after={after}&since={since}"),
             body: None,
         })
     }
@@ -197,9 +197,9 @@ impl<'a> Client<'a> {
         self.post(format!("{TOKENS}/{id}/rotation"), body)
     }
 
-    /// Some of the tokens, those behind this id.
-    pub(crate) fn tokens(&self, behind: Option<&str>) -> Result<TokenPage, Failure> {
-        let query = behind.map(|id| format!("?behind={}", encode(id)));
+    /// Some of the tokens, those after this id.
+    pub(crate) fn tokens(&self, after: Option<&str>) -> Result<TokenPage, Failure> {
+        let query = after.map(|id| format!("?after={}", encode(id)));
         self.ask(Call {
             method: Method::GET,
             path: format!("{TOKENS}{}", query.unwrap_or_default()),

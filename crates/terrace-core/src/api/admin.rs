@@ -192,7 +192,7 @@ pub struct StandingBody {
 pub struct KeyChangeAnswer {
     /// The keys of the namespace now.
     pub keys: SigningKeysDocument,
-    /// If there are more releases to look at: the same request with `?behind=` this goes on.
+    /// If there are more releases to look at: the same request with `?after=` this goes on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<String>,
 }
@@ -265,7 +265,7 @@ impl TokenAnswer {
 pub struct AuditPage {
     /// Each as it is stored, byte for byte: the chain is made of their digests.
     pub entries: Vec<String>,
-    /// If there are more: `?behind=` this number gets them.
+    /// If there are more: `?after=` this number gets them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<u64>,
     /// The number of the newest entry, as far as is known.
@@ -284,7 +284,7 @@ pub struct RevokedToken {
 pub struct TokenPage {
     /// Ascending by their ids.
     pub tokens: Vec<TokenAnswer>,
-    /// If there are more: `?behind=` this id gets them.
+    /// If there are more: `?after=` this id gets them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<String>,
 }

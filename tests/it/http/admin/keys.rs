@@ -198,12 +198,12 @@ fn an_unknown_cursor_is_rejected() {
     provider.publish(&registry);
     let id = Signer::usual().key_id();
     let namespace = &provider.namespace;
-    let path = format!("/admin/v1/namespaces/{namespace}/keys/{id}?behind=zzz");
+    let path = format!("/admin/v1/namespaces/{namespace}/keys/{id}?after=zzz");
     let body = json!({ "state": "revoked", "reason": "x" }).to_string();
     let refused = registry
         .admin("PUT", &path, Some(body.as_bytes()))
         .expect(400);
-    assert!(refused.errors().contains("behind"), "{}", refused.text());
+    assert!(refused.errors().contains("after"), "{}", refused.text());
     registry
         .get(&format!("{}/versions", provider.path()))
         .expect(200);

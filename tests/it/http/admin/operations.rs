@@ -61,17 +61,17 @@ fn an_invalid_request_is_rejected_with_the_value_and_the_rule() {
         ),
         (
             "reindex",
-            json!({ "behind": "x y" }),
+            json!({ "after": "x y" }),
             vec!["\"x y\"", "`next`"],
         ),
         (
             "reindex",
             json!({ "from": 1 }),
-            vec!["unknown field `from`", "`behind`"],
+            vec!["unknown field `from`", "`after`"],
         ),
         (
             "verify",
-            json!({ "behind": "keys/acme" }),
+            json!({ "after": "keys/acme" }),
             vec!["\"keys/acme\"", "`next`"],
         ),
         ("verify", json!("x"), vec!["struct VerifyBody"]),
@@ -99,8 +99,8 @@ fn an_invalid_request_is_rejected_with_the_value_and_the_rule() {
         }
     }
     for (query, told) in [
-        ("facts?prefix=keys/&behind=releases/x", "\"releases/x\""),
-        ("archives?behind=keys/acme", "\"keys/acme\""),
+        ("facts?prefix=keys/&after=releases/x", "\"releases/x\""),
+        ("archives?after=keys/acme", "\"keys/acme\""),
         ("archives?urls=yes", "\"yes\""),
     ] {
         let answer = registry.admin("GET", &format!("/admin/v1/{query}"), None);
@@ -156,7 +156,7 @@ fn stored_bytes_are_hashed_by_the_platform() {
     fixture.publish(&registry);
     // The key before that of the archive.
     let digest = sha256(&fixture.archive);
-    let behind = json!({ "behind": format!("archives/{digest}") });
+    let behind = json!({ "after": format!("archives/{digest}") });
     let step = post(&registry, "/admin/v1/verify", &behind)
         .expect(200)
         .json();
@@ -176,7 +176,7 @@ fn stored_documents_and_bytes_are_listed_and_the_bytes_can_be_fetched() {
     let document: Value = serde_json::from_str(fact["document"].as_str().unwrap()).unwrap();
     assert_eq!(document["version"], "1.0.0");
     let digest = sha256(&fixture.archive);
-    let path = format!("/admin/v1/archives?urls=true&behind=archives/{digest}");
+    let path = format!("/admin/v1/archives?urls=true&after=archives/{digest}");
     let page = registry.admin("GET", &path, None).expect(200).json();
     let stored = &page["archives"][0];
     assert_eq!(stored["key"], format!("archives/{digest}.zip"));

@@ -15,7 +15,7 @@ fn listed(registry: &Registry, id: &str) -> Vec<Value> {
         let tokens = page["tokens"].as_array().unwrap().clone();
         found.extend(tokens.into_iter().filter(|token| token["id"] == id));
         match page["next"].as_str() {
-            Some(next) => path = format!("/admin/v1/tokens?behind={next}"),
+            Some(next) => path = format!("/admin/v1/tokens?after={next}"),
             None => return found,
         }
     }
@@ -199,4 +199,24 @@ fn the_worker_says_that_it_is_well() {
     let registry = Registry::start();
     let told = registry.get("/healthz").expect(200);
     assert_eq!(told.json(), json!({ "kv": "ok", "r2": "ok" }));
+}
+
+#[test]
+fn a_list_begins_after_the_cursor_by_both_of_its_names() {
+    let registry = Registry::start();
+    create(&registry, &["read"], None);
+    create(&registry, &["read"], None);
+    let first = |query: &str| {
+        let path = format!("/admin/v1/tokens{query}");
+        let page = registry.admin("GET", &path, None).expect(200).json();
+        page["tokens"][0]["id"].as_str().unwrap().to_owned()
+    };
+    let id = first("");
+    for query in [
+        format!("?after={id}"),
+        format!("?behind={id}"),
+        format!("?after={id}&behind=0000000000000000"),
+    ] {
+        assert!(first(&query) > id, "{query}");
+    }
 }

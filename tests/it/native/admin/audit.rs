@@ -25,7 +25,7 @@ fn texts(registry: &Registry) -> Vec<String> {
         let entries = page["entries"].as_array().unwrap().iter();
         texts.extend(entries.map(|text| text.as_str().unwrap().to_owned()));
         match page["next"].as_u64() {
-            Some(next) => path = format!("/admin/v1/audit?behind={next}"),
+            Some(next) => path = format!("/admin/v1/audit?after={next}"),
             None => return texts,
         }
     }
@@ -319,7 +319,7 @@ fn a_long_log_is_listed_in_parts_and_from_a_time_on() {
         memory.advance(1);
     }
     assert_eq!(walk(&texts(&registry)).unwrap().len(), 201);
-    let since = format!("/admin/v1/audit?behind=150&since={}", 1_800_000_000 + 199);
+    let since = format!("/admin/v1/audit?after=150&since={}", 1_800_000_000 + 199);
     let page = registry.admin("GET", &since, None).expect(200).json();
     assert_eq!(page["entries"].as_array().unwrap().len(), 2);
     assert_eq!(page["newest"], 201);

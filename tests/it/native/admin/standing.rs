@@ -117,7 +117,7 @@ fn a_revoked_key_reaches_what_was_published_before_objects_told_their_key_and_go
             .expect(200)
             .json();
         match answer["next"].as_str() {
-            Some(next) => path = format!("{}?behind={next}", path.split('?').next().unwrap()),
+            Some(next) => path = format!("{}?after={next}", path.split('?').next().unwrap()),
             None => break,
         }
     }
@@ -273,7 +273,7 @@ fn a_key_is_revoked_in_steps_that_a_worker_can_take() {
         let count = memory.operations().len();
         assert!(count < 700, "{count}");
         match answer["next"].as_str() {
-            Some(next) => path = format!("{key}?behind={next}"),
+            Some(next) => path = format!("{key}?after={next}"),
             None => break,
         }
     }

@@ -30,7 +30,7 @@ fn all(registry: &Registry, path: &str, name: &str) -> Vec<Value> {
     let mut found = Vec::new();
     let mut behind = String::new();
     loop {
-        let page = registry.admin("GET", &format!("{path}&behind={behind}"), None);
+        let page = registry.admin("GET", &format!("{path}&after={behind}"), None);
         let page = page.expect(200).json();
         assert!(page.get("unknown").is_none(), "{page}");
         found.extend(page[name].as_array().unwrap().clone());
@@ -225,7 +225,7 @@ fn stored_bytes_are_hashed_again_and_mismatches_are_reported() {
             wrong.extend(step["wrong"].as_array().unwrap().clone());
             looked_at += step["looked_at"].as_u64().unwrap();
             match step.get("next") {
-                Some(next) => body["behind"] = next.clone(),
+                Some(next) => body["after"] = next.clone(),
                 None => return (wrong, looked_at),
             }
         }

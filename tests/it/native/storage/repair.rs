@@ -83,7 +83,7 @@ fn a_step_keeps_to_its_operations() {
     let mut behind = String::new();
     loop {
         memory.forget_operations();
-        let answer = step(&registry, &json!({ "behind": behind }));
+        let answer = step(&registry, &json!({ "after": behind }));
         // What is begun is ended: a version of two platforms has ten indices.
         let count = memory.operations().len();
         assert!(count <= 40 + 20, "{count}: {:?}", memory.operations());
@@ -182,7 +182,7 @@ fn one_package_can_be_repaired_alone() {
         &json!({ "package": "acme" }),
     )
     .expect(400);
-    post(&registry, "/admin/v1/reindex", &json!({ "behind": "x" })).expect(400);
+    post(&registry, "/admin/v1/reindex", &json!({ "after": "x" })).expect(400);
 }
 
 #[test]
@@ -502,7 +502,7 @@ fn a_step_keeps_to_its_operations_where_all_of_a_package_is_to_be_removed() {
     }
     for _ in 0..2 {
         memory.forget_operations();
-        step(&registry, &json!({ "behind": "indices  " }));
+        step(&registry, &json!({ "after": "indices  " }));
         let count = memory.operations().len();
         assert!(count <= 60, "{count}");
     }

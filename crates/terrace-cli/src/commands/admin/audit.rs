@@ -44,15 +44,15 @@ impl<'a> Log<'a> {
             }
         };
         let client = connect(registry, output)?;
-        let (mut behind, mut newest) = (0, 0);
+        let (mut after, mut newest) = (0, 0);
         loop {
-            let page = client.audit(behind, since)?;
+            let page = client.audit(after, since)?;
             for text in &page.entries {
                 take(text)?;
             }
             newest = page.newest.max(newest);
             match page.next {
-                Some(next) if next > behind => behind = next,
+                Some(next) if next > after => after = next,
                 _ => return Ok(newest),
             }
         }

@@ -87,7 +87,7 @@ pub(crate) fn export(
         );
         return Err(Failure::Refused(lost));
     }
-    // Bytes come behind what refers to them, so that nothing is referred to that had no time to come.
+    // Bytes come after what refers to them, so that nothing is referred to that had no time to come.
     let fetched = fetch_all(&client, &copy, &mut summary, &mut sums, output)?;
     let mut wrong = references.wrong;
     let missing = references.bytes.iter();
@@ -175,11 +175,11 @@ fn fetch_all(
     output: &Output,
 ) -> Result<u64, Failure> {
     let agent = http::download_agent()?;
-    let mut behind: Option<String> = None;
+    let mut after: Option<String> = None;
     let mut retries = Retries::new(client.http().retries());
     let mut fetched = 0;
     loop {
-        let page = client.archives(behind.as_deref(), true)?;
+        let page = client.archives(after.as_deref(), true)?;
         let results = parallel::map(&page.archives, PARALLEL_DOWNLOADS, |archive| {
             fetch(&agent, copy, archive, output)
         });
@@ -212,7 +212,7 @@ fn fetch_all(
             bytes(summary.bytes)
         ));
         match page.next {
-            Some(next) if behind.as_ref() != Some(&next) => behind = Some(next),
+            Some(next) if after.as_ref() != Some(&next) => after = Some(next),
             _ => return Ok(fetched),
         }
     }

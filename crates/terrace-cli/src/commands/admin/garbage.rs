@@ -118,7 +118,7 @@ fn plan(
         references.add(&fact);
         Ok(())
     })?;
-    // The look: behind the marks.
+    // The look: after the marks.
     let add = |fact| {
         references.add(&fact);
         Ok(())

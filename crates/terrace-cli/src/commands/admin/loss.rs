@@ -1,7 +1,7 @@
 //! Losses: documents that a registry must have, and has not.
 //!
 //! The audit log tells which releases were published, and a copy which documents there were. Nothing that the
-//! registry does removes a release, so one that is missing was removed behind its back.
+//! registry does removes a release, so one that is missing was removed after its back.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

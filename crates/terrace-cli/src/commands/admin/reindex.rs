@@ -77,7 +77,7 @@ pub(super) fn walk(
 ) -> Result<ReindexAnswer, Failure> {
     let mut done = ReindexAnswer::default();
     let mut body = ReindexBody {
-        behind: None,
+        after: None,
         package: package.map(str::to_owned),
         accept_loss: accepted
             .iter()
@@ -98,9 +98,9 @@ pub(super) fn walk(
         done.failed.extend(step.failed);
         done.lost.extend(step.lost);
         match step.next {
-            Some(next) if body.behind.as_ref() != Some(&next) => {
+            Some(next) if body.after.as_ref() != Some(&next) => {
                 output.progress(&format!("looked at {}", done.looked_at));
-                body.behind = Some(next);
+                body.after = Some(next);
             }
             Some(next) => {
                 let told = format!("the registry gets no further than {next}; its log says why");

@@ -42,9 +42,9 @@ pub(super) fn each_fact_or(
         _ => &[],
     };
     for (at, prefix) in [prefix].iter().chain(again).enumerate() {
-        let mut behind: Option<String> = None;
+        let mut after: Option<String> = None;
         loop {
-            let page = client.facts(prefix, behind.as_deref())?;
+            let page = client.facts(prefix, after.as_deref())?;
             if at == 0 {
                 page.unknown.iter().for_each(&mut pass_over);
             }
@@ -65,7 +65,7 @@ pub(super) fn each_fact_or(
                 take(fact)?;
             }
             match page.next {
-                Some(next) if behind.as_ref() != Some(&next) => behind = Some(next),
+                Some(next) if after.as_ref() != Some(&next) => after = Some(next),
                 _ => break,
             }
             if count % 1_000 < 40 {
@@ -85,10 +85,10 @@ pub(super) fn all_archives(
     output: &Output,
 ) -> Result<(BTreeMap<String, StoredArchive>, UnixTime), Failure> {
     let mut all = BTreeMap::new();
-    let mut behind: Option<String> = None;
+    let mut after: Option<String> = None;
     let mut began = None;
     loop {
-        let page = client.archives(behind.as_deref(), false)?;
+        let page = client.archives(after.as_deref(), false)?;
         began = began.or(Some(page.now));
         for key in &page.unknown {
             output.warning(&format!("{key:?} is no key of an archive: passed over"));
@@ -96,7 +96,7 @@ pub(super) fn all_archives(
         let stored = page.archives.into_iter();
         all.extend(stored.map(|stored| (stored.key.clone(), stored)));
         match page.next {
-            Some(next) if behind.as_ref() != Some(&next) => behind = Some(next),
+            Some(next) if after.as_ref() != Some(&next) => after = Some(next),
             _ => return Ok((all, began.unwrap_or_default())),
         }
     }
@@ -108,7 +108,7 @@ pub(super) struct Log {
     chain: AuditChain,
     /// Where it breaks, if it does.
     pub(super) fault: Option<AuditError>,
-    /// The releases that were published, each with the number of the first entry that tells so. Entries behind
+    /// The releases that were published, each with the number of the first entry that tells so. Entries after
     /// a break count, too.
     pub(super) published: BTreeMap<String, u64>,
     /// Other documents that were written and that nothing removes, in the same way.

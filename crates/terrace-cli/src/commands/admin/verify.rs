@@ -25,7 +25,7 @@ pub(crate) fn verify(
     let older = copy
         .map(|copy| Older::open(copy, client.url()))
         .transpose()?;
-    // What is stored is listed behind what refers to it: a publish stores first.
+    // What is stored is listed after what refers to it: a publish stores first.
     let began = client.archives(None, false)?.now;
     // The log may grow meanwhile, and never shrinks.
     let newest = client.audit(u64::MAX, 0)?.newest;
@@ -116,9 +116,9 @@ fn rehash(client: &Client<'_>, output: &Output, wrong: &mut Vec<String>) -> Resu
             None => format!("{} was gone before it could be hashed", it.key),
         }));
         match step.next {
-            Some(next) if body.behind.as_ref() != Some(&next) => {
+            Some(next) if body.after.as_ref() != Some(&next) => {
                 output.progress(&format!("hashed {}", bytes(hashed)));
-                body.behind = Some(next);
+                body.after = Some(next);
             }
             _ => return Ok(hashed),
         }

@@ -26,11 +26,11 @@ impl Client<'_> {
         self.post("/admin/v1/garbage".to_owned(), body)
     }
 
-    /// Some of the documents whose keys begin like this, those behind this key.
-    pub(crate) fn facts(&self, prefix: &str, behind: Option<&str>) -> Result<FactsAnswer, Failure> {
+    /// Some of the documents whose keys begin like this, those after this key.
+    pub(crate) fn facts(&self, prefix: &str, after: Option<&str>) -> Result<FactsAnswer, Failure> {
         let mut path = format!("{FACTS}?prefix={}", encode(prefix));
-        if let Some(behind) = behind {
-            path.push_str(&format!("&behind={}", encode(behind)));
+        if let Some(after) = after {
+            path.push_str(&format!("&after={}", encode(after)));
         }
         self.get(path)
     }
@@ -45,15 +45,15 @@ impl Client<'_> {
         })
     }
 
-    /// Some of the stored bytes, those behind this key.
+    /// Some of the stored bytes, those after this key.
     pub(crate) fn archives(
         &self,
-        behind: Option<&str>,
+        after: Option<&str>,
         with_urls: bool,
     ) -> Result<StoredAnswer, Failure> {
         let mut path = format!("{ARCHIVES}?urls={with_urls}");
-        if let Some(behind) = behind {
-            path.push_str(&format!("&behind={}", encode(behind)));
+        if let Some(after) = after {
+            path.push_str(&format!("&after={}", encode(after)));
         }
         self.get(path)
     }

@@ -9,9 +9,9 @@ use terrace_base::time::UnixTime;
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ReindexBody {
-    /// Where the step before has ended; from the beginning if that is not said.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub behind: Option<String>,
+    /// The cursor that the step before has ended with; none for the first step. Its name was `behind` in 0.1.
+    #[serde(default, alias = "behind", skip_serializing_if = "Option::is_none")]
+    pub after: Option<String>,
     /// The address of the only package to look at.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub package: Option<String>,
@@ -46,9 +46,9 @@ pub struct ReindexAnswer {
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct VerifyBody {
-    /// The key that the step before has ended with; from the beginning if that is not said.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub behind: Option<String>,
+    /// The key that the step before has ended with; none for the first step. Its name was `behind` in 0.1.
+    #[serde(default, alias = "behind", skip_serializing_if = "Option::is_none")]
+    pub after: Option<String>,
 }
 
 /// Its answer: stored bytes, hashed again.
@@ -61,7 +61,7 @@ pub struct VerifyAnswer {
     /// Those that are not what their keys say.
     #[serde(default)]
     pub wrong: Vec<WrongBytes>,
-    /// The key that the next step begins behind; none after the last.
+    /// The key that the next step begins after; none after the last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<String>,
 }
@@ -97,7 +97,7 @@ pub struct FactsAnswer {
     /// Keys of documents that are no text: they are damaged.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unreadable: Vec<String>,
-    /// If there are more: `?behind=` this key gets them.
+    /// If there are more: `?after=` this key gets them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<String>,
 }
@@ -146,7 +146,7 @@ pub struct StoredAnswer {
     /// Keys that this version of the registry knows nothing about.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unknown: Vec<String>,
-    /// If there are more: `?behind=` this key gets them.
+    /// If there are more: `?after=` this key gets them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<String>,
 }

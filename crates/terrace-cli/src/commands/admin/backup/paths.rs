@@ -3,7 +3,7 @@
 const FACTS: &str = "facts/";
 const JSON: &str = ".json";
 
-/// Bytes of a segment of a path, of which file systems take 255 with what comes before and behind.
+/// Bytes of a segment of a path, of which file systems take 255 with what comes before and after.
 const SEGMENT_BYTES: usize = 200;
 
 /// Returns the path of a document.
