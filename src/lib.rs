@@ -14,7 +14,7 @@ async fn fetch(
     env: Env,
     context: Context,
 ) -> worker::Result<web_sys::Response> {
-    platform::serve(request, env, context).await
+    platform::serve(request, env, context, None).await
 }
 
 /// The Worker's scheduled event: `triggers.crons` of `wrangler.toml`.

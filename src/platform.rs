@@ -7,6 +7,7 @@ mod fork;
 mod http;
 mod kv;
 mod r2;
+mod tickets;
 mod uploads;
 mod upstream;
 
@@ -24,6 +25,7 @@ use worker::{Context, Env, console_error, console_log, console_warn, js_sys, web
 
 use terrace_app::cache::Cache;
 use terrace_app::context;
+use terrace_app::driver::Unfinished;
 use terrace_app::host::{Counted, Host, Request as _};
 use terrace_app::usage::UsageMeter;
 use terrace_app::{perform, pipeline};
@@ -40,22 +42,25 @@ thread_local! {
     static CACHE: &'static Cache = Box::leak(Box::default());
 }
 
-/// Answers one request. What writes is carried through even when its client has gone, a publish as
-/// well as what a read leaves to be done: a Ctrl-C must not stop between a write and the look after it.
+/// Answers one request, from where it stopped if it was begun. What writes is carried through even when its client has
+/// gone, a publish as well as what a read leaves to be done: a Ctrl-C must not stop between a write and the look after
+/// it.
 pub(crate) async fn serve(
     request: web_sys::Request,
     env: Env,
     context: Context,
+    begun: Option<Begun>,
 ) -> worker::Result<web_sys::Response> {
     let context = Rc::new(context);
     if matches!(request.method().as_str(), "GET" | "HEAD") && !may_pull(&request, &env) {
-        return answer(request, env, &context).await;
+        return answer(request, env, &context, begun).await;
     }
     let context_of_answer = Rc::clone(&context);
-    let promise =
-        future_to_promise(
-            async move { Ok(answer(request, env, &context_of_answer).await?.into()) },
-        );
+    let promise = future_to_promise(async move {
+        Ok(answer(request, env, &context_of_answer, begun)
+            .await?
+            .into())
+    });
     let carried_through = JsFuture::from(promise.clone());
     context.wait_until(async move {
         // Whoever waits for the answer is told of a failure.
@@ -68,13 +73,17 @@ async fn answer(
     request: web_sys::Request,
     env: Env,
     context: &Context,
+    begun: Option<Begun>,
 ) -> worker::Result<web_sys::Response> {
     let reply = match config(&env).and_then(|config| Ok((config, Cloudflare::new(env)?))) {
         Ok((config, cloudflare)) => {
             let request = http::Incoming::new(request);
             let address = request.client_address();
             let ctx = context::Context::new(config, cloudflare, address);
-            let reply = pipeline::handle(&ctx, request).await;
+            let reply = match begun {
+                None => pipeline::handle(&ctx, request).await,
+                Some(unfinished) => pipeline::resume(&ctx, request, unfinished).await,
+            };
             let tasks = ctx.take_tasks();
             if !tasks.is_empty() {
                 context.wait_until(async move {
@@ -289,3 +298,6 @@ impl Host for Cloudflare {
 
 /// Keeps the reply's type in one place for the modules below.
 type PlatformReply = Reply<web_sys::ReadableStream>;
+
+/// A request that the entry has begun.
+pub(crate) type Begun = Box<Unfinished<web_sys::ReadableStream>>;

@@ -1,36 +1,39 @@
-// The Worker's entry. It drives the reads of `entry.rs` at the platform's own speed: it reads from KV, makes responses, and
+// The Worker's entry. It drives reads by `entry.rs` at the platform's own speed: it reads from KV, makes responses, and
 // decides nothing. All else is for the Worker that worker-build makes of `lib.rs`.
 import Worker, { Machine } from "./wasm.js";
 
-const { start, begin, finish } = Machine;
+const { start, begin, finish, resume } = Machine;
+
+/** The first character of what the machine says, as in `entry.rs`. */
+const ANSWER = "a";
+const READ = "r";
+const CONTINUE = "c";
+const FETCH = "f";
 
 export default {
   async fetch(request, env, context) {
     const { method, headers } = request;
     if (method !== "GET" && method !== "HEAD") return new Worker(context, env).fetch(request);
-    let read = null;
     try {
       const header = (name) => headers.get(name) ?? undefined;
       const ask = () => begin(method, request.url, header("if-none-match"), header("authorization"), header("user-agent"), Date.now());
-      let begun = ask();
-      if (begun === "" && start(env)) begun = ask();
-      if (begun.startsWith(TO_READ)) {
-        const { ticket, key, options, takes_range } = JSON.parse(begun);
-        const began = Date.now();
-        const { value, metadata } = await env.INDICES.getWithMetadata(key, options);
-        const now = Date.now();
-        read = { key, found: { value, metadata, waited: now - began } };
+      let said = ask();
+      if (said === FETCH && start(env)) said = ask();
+      let value = null;
+      if (said[0] === READ) {
+        const { ticket, key, options, takes_range } = JSON.parse(said.slice(1));
+        const found = await env.INDICES.getWithMetadata(key, options);
+        ({ value } = found);
         const bytes = value instanceof ArrayBuffer ? new Uint8Array(value) : undefined;
         const range = takes_range ? header("range") : undefined;
-        // Also where nothing was found: what waits for it is let go.
-        const told = value === null ? "null" : JSON.stringify(metadata);
-        const finished = finish(ticket, told, bytes, range, now);
-        if (finished !== "") return respond(finished, value, env);
-      } else if (begun !== "") return respond(begun, null, env);
+        said = finish(ticket, value === null ? "null" : JSON.stringify(found.metadata), bytes, range, Date.now());
+      }
+      if (said[0] === ANSWER) return respond(said, value, env);
+      if (said[0] === CONTINUE) return new Worker(context, env).resume(request, Number(said.slice(1)), value);
     } catch (error) {
       tell(error, env, context);
     }
-    return new Worker(context, read === null ? env : knowing(env, read)).fetch(request);
+    return new Worker(context, env).fetch(request);
   },
 
   scheduled(event, env, context) {
@@ -38,14 +41,12 @@ export default {
   },
 };
 
-const TO_READ = '{"ticket"';
-
-/** Makes the response of an answer as `lines` of `entry.rs` writes it; `value` is what was read from KV. */
+/** Makes the response of an answer as `answer` of `entry.rs` writes it; `value` is what was read from KV. */
 function respond(answer, value, env) {
   const line = answer.indexOf("\n") + 1;
   const point = answer.indexOf("\n", line) + 1;
   const text = answer.indexOf("\n", point) + 1;
-  const init = parsed(answer.slice(0, line));
+  const init = parsed(answer.slice(1, line));
   const { body } = init;
   const response = new Response(body === "text" ? answer.slice(text) : body === "value" ? value : null, init);
   if (point - line > 1) console.log(answer.slice(line, point - 1));
@@ -77,22 +78,12 @@ function count(env, point) {
   }
 }
 
-/** The same bindings, where what was found under a key is not read again. */
-function knowing(env, { key, found }) {
-  const { INDICES } = env;
-  let known = found;
-  const getWithMetadata = (asked, options) => {
-    if (asked !== key || known === null) return INDICES.getWithMetadata(asked, options);
-    const first = known;
-    known = null;
-    return Promise.resolve(first);
-  };
-  const others = ["list", "put", "delete"].map((name) => [name, (...args) => INDICES[name](...args)]);
-  // Copied, not inherited: the configuration is read from the names that `Object.keys` lists.
-  return { ...env, INDICES: { getWithMetadata, ...Object.fromEntries(others) } };
-}
+/** Continues a request where the machine stopped. worker-build replaces an instance of the wasm when a method of its class throws what a trap throws. */
+Worker.prototype.resume = async function (request, ticket, value) {
+  return resume(request, this.env, this.ctx, ticket, value);
+};
 
-/** worker-build replaces an instance of the wasm when a method of its class throws what a trap throws; this one only throws. */
+/** Only throws, so that the instance is replaced after a trap. */
 Worker.prototype.fail = (error) => {
   throw error;
 };

@@ -1,71 +1,60 @@
-//! What `entry.js` drives: the reads of [`Reads`], with all that they take and give in as few crossings as
-//! there can be.
+//! The reads that `entry.js` drives, with as few crossings into wasm as possible. What crosses is text.
 
 use std::cell::OnceCell;
 
-use terrace_core::http::reply::Body;
-use terrace_core::read::{Asked, Found};
-use terrace_core::storage::index_document::IndexMetadata;
+use terrace_app::cache::Cache;
+use terrace_app::driver;
+use terrace_app::driver::{Answer, PendingRead, Step, Unfinished};
+use terrace_core::config::Config;
+use terrace_core::http::reply::{Body, Reply};
+use terrace_core::read::Asked;
 use wasm_bindgen::prelude::wasm_bindgen;
-use worker::{Env, js_sys};
+use worker::wasm_bindgen::{JsCast as _, JsValue};
+use worker::wasm_bindgen_futures::future_to_promise;
+use worker::{Context, Env, console_error, js_sys, web_sys, worker_sys};
 
 use super::clock::whole;
 use super::http::Url;
-use super::{CACHE, Cloudflare, config, figures, kv};
-use terrace_app::reads::{Answer, Reads, Step, Wanted};
+use super::tickets::Tickets;
+use super::{CACHE, Cloudflare, config, figures, kv, serve};
+
+/// The first character of each text that `entry.js` gets.
+mod tag {
+    /// An [answer](super::lines).
+    pub(super) const ANSWER: char = 'a';
+    /// A [read](super::Entry::to_read) to do.
+    pub(super) const READ: char = 'r';
+    /// The ticket of a request that [`Machine::resume`](super::Machine::resume) continues.
+    pub(super) const CONTINUE: char = 'c';
+    /// Nothing: the fetch event has to answer the request from its beginning.
+    pub(super) const FETCH: char = 'f';
+}
+
+/// How many bytes of a request may wait with it. A client that goes while KV is read leaves them behind, and must
+/// not fill the isolate. What clients send is a tenth of it.
+const MAX_WAITING_BYTES: usize = 1024;
 
 thread_local! {
-    static DRIVEN: OnceCell<Driven> = const { OnceCell::new() };
+    static ENTRY: OnceCell<Entry<'static>> = const { OnceCell::new() };
 }
 
-struct Driven {
-    reads: Reads<'static>,
-    counts_downloads: bool,
-}
-
-impl Driven {
-    /// `None`: the configuration cannot be used, and whoever answers tells why.
-    fn new(env: &Env) -> Option<Self> {
-        let config = config(env).ok()?;
-        // Whether all bindings are there.
-        Cloudflare::new(env.clone()).ok()?;
-        let cache = CACHE.with(|cache| *cache);
-        Some(Self {
-            reads: Reads::new(config, cache, ticket()),
-            counts_downloads: figures::counts(env),
-        })
-    }
-}
-
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "it is a positive number below 2³²"
-)]
-fn ticket() -> u32 {
-    (js_sys::Math::random() * f64::from(u32::MAX)) as u32
-}
-
-/// Has functions only, because worker-build exports nothing but classes.
+/// The functions that `entry.js` calls. It is a class because worker-build exports nothing else.
 #[wasm_bindgen]
 #[derive(Debug)]
 pub struct Machine;
 
 #[wasm_bindgen]
 impl Machine {
-    /// Lets reads be driven by this instance; whether it has not let them before. The first request of an
-    /// isolate would otherwise wait until the code of the whole registry is compiled.
+    /// Reads the configuration, and returns whether that is new and can be used. The first request of an isolate would
+    /// otherwise wait until the code of the whole registry is compiled.
     pub fn start(env: &Env) -> bool {
-        DRIVEN.with(|driven| {
-            driven.get().is_none()
-                && Driven::new(env).is_some_and(|started| driven.set(started).is_ok())
+        ENTRY.with(|entry| {
+            entry.get().is_none()
+                && Entry::start(env).is_some_and(|started| entry.set(started).is_ok())
         })
     }
 
-    /// Begins to answer a GET or HEAD. What comes back is empty where the whole registry has to answer; what is
-    /// [to be read](to_read); or an answer: its [head](lines), the line for the log and the point for the
-    /// dataset of downloads, each of which may be empty, with a line feed behind each, and then the text of the
-    /// body.
+    /// Begins to answer a GET or HEAD. What comes back begins with a [tag].
     pub fn begin(
         method: &str,
         url: String,
@@ -84,19 +73,14 @@ impl Machine {
             authorization: authorization.as_deref(),
             user_agent: user_agent.as_deref(),
         };
-        let begun = DRIVEN.with(|driven| {
-            let Driven { reads, .. } = driven.get()?;
-            reads.begin(&asked, whole(now))
-        });
-        match begun {
-            Some(Step::Answer(answer)) => lines(answer),
-            Some(Step::Read(wanted)) => to_read(&wanted),
-            None => String::new(),
-        }
+        ENTRY.with(|entry| match entry.get() {
+            Some(entry) => entry.begin(&asked, whole(now)),
+            None => tag::FETCH.into(),
+        })
     }
 
     /// Finishes with what KV has: its metadata in JSON, and its value where that was wanted in bytes. What comes
-    /// back is an answer, as of [`begin`], or empty where the whole registry has to answer.
+    /// back begins with a [tag], and is no read.
     pub fn finish(
         ticket: u32,
         metadata: &str,
@@ -104,79 +88,194 @@ impl Machine {
         range: Option<String>,
         now: f64,
     ) -> String {
-        let answer = DRIVEN.with(|driven| {
-            let driven = driven.get()?;
-            let found = found(metadata, value);
-            let counts = driven.counts_downloads;
-            driven
-                .reads
-                .finish(ticket, found, range, counts, whole(now))
-        });
-        answer.map(lines).unwrap_or_default()
+        ENTRY.with(|entry| match entry.get() {
+            Some(entry) => entry.finish(ticket, metadata, value, range, whole(now)),
+            None => tag::FETCH.into(),
+        })
+    }
+
+    /// Continues a request with the value that KV has. Where nothing waits under its ticket, because others have
+    /// overwritten it or the instance was replaced, the request is answered from its beginning.
+    pub fn resume(
+        request: web_sys::Request,
+        env: Env,
+        context: worker_sys::Context,
+        ticket: u32,
+        value: JsValue,
+    ) -> js_sys::Promise {
+        let waiting = ENTRY.with(|entry| entry.get()?.take(ticket));
+        let begun = waiting.map(|it| it.with_stream(|| value.unchecked_into()));
+        future_to_promise(async move {
+            let served = serve(request, env, Context::new(context), begun).await;
+            served.map(JsValue::from).map_err(|error| {
+                console_error!("{error}");
+                error.into()
+            })
+        })
     }
 }
 
-/// What was found; `None` where that is nothing, or no index.
-fn found(metadata: &str, value: Option<Vec<u8>>) -> Option<Found<()>> {
-    let metadata: IndexMetadata = serde_json::from_str(metadata).ok()?;
-    let body = match value {
-        Some(bytes) => Body::Text(String::from_utf8(bytes).ok()?),
-        None => Body::Stream(()),
-    };
-    Some(Found { metadata, body })
+/// The requests of one instance that JavaScript drives.
+struct Entry<'a> {
+    config: &'a Config,
+    cache: &'a Cache,
+    counts_downloads: bool,
+    waiting: Tickets<Waiting>,
 }
 
-/// What is to be read, and how KV is to give it, in JSON:
-/// `{"ticket":7,"key":"…","options":{"type":"stream","cacheTtl":30},"takes_range":false}`
-/// (<https://developers.cloudflare.com/kv/api/read-key-value-pairs/#reference>).
-fn to_read(wanted: &Wanted) -> String {
-    let mut json = String::with_capacity(USUAL_HEAD_BYTES);
-    let mut digits = itoa::Buffer::new();
-    json.push_str("{\"ticket\":");
-    json.push_str(digits.format(wanted.ticket));
-    json.push_str(",\"key\":\"");
-    push_escaped(&mut json, &wanted.key);
-    json.push_str("\",\"options\":{\"type\":\"");
-    json.push_str(kv::kind(wanted.form));
-    json.push_str("\",\"cacheTtl\":");
-    json.push_str(digits.format(wanted.cache_seconds));
-    json.push_str(match wanted.takes_range {
-        true => "},\"takes_range\":true}",
-        false => "},\"takes_range\":false}",
-    });
-    json
+/// A request that JavaScript comes back for.
+enum Waiting {
+    /// With its index.
+    Read(PendingRead),
+    /// To resume it.
+    Rest(Box<Unfinished<()>>),
 }
 
-/// An answer, as of [`Machine::begin`]. Its head is `{"status":200,"headers":{…},"body":…}`, where the body is
-/// `"text"`, `"value"` or `null`. There is no reply without a header.
-fn lines(answer: Answer) -> String {
-    let Answer { reply, line, point } = answer;
-    let (body, text) = match reply.body {
+impl Entry<'static> {
+    /// `None`: the configuration cannot be used, and the fetch event tells why.
+    fn start(env: &Env) -> Option<Self> {
+        let config = config(env).ok()?;
+        // Whether all bindings are there.
+        Cloudflare::new(env.clone()).ok()?;
+        Some(Self {
+            config,
+            cache: CACHE.with(|cache| *cache),
+            counts_downloads: figures::counts(env),
+            waiting: Tickets::new(random()),
+        })
+    }
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "it is a positive number below 2³²"
+)]
+fn random() -> u32 {
+    (js_sys::Math::random() * f64::from(u32::MAX)) as u32
+}
+
+impl Entry<'_> {
+    fn begin(&self, asked: &Asked<'_>, now: u64) -> String {
+        let kept = [Some(asked.origin), Some(asked.query), asked.if_none_match];
+        if kept.iter().flatten().map(|it| it.len()).sum::<usize>() > MAX_WAITING_BYTES {
+            return tag::FETCH.into();
+        }
+        match driver::begin(asked, self.config, self.cache, now) {
+            Step::Answer(answer) => self.answer(answer),
+            Step::Read(pending) => self.to_read(pending),
+            Step::Continue(unfinished) => to_continue(self.waiting.keep(Waiting::Rest(unfinished))),
+        }
+    }
+
+    fn finish(
+        &self,
+        ticket: u32,
+        metadata: &str,
+        value: Option<Vec<u8>>,
+        range: Option<String>,
+        now: u64,
+    ) -> String {
+        let Some(Waiting::Read(pending)) = self.waiting.take(ticket) else {
+            return tag::FETCH.into();
+        };
+        let found = match metadata {
+            "null" => Ok(None),
+            metadata => kv::found(pending.key(), metadata, || body(value)).map(Some),
+        };
+        match pending.finish(found, range, self.config, now) {
+            Ok(answer) => self.answer(answer),
+            Err(unfinished) => {
+                self.waiting.keep_as(ticket, Waiting::Rest(unfinished));
+                to_continue(ticket)
+            }
+        }
+    }
+
+    fn take(&self, ticket: u32) -> Option<Box<Unfinished<()>>> {
+        match self.waiting.take(ticket)? {
+            Waiting::Rest(unfinished) => Some(unfinished),
+            Waiting::Read(_) => None,
+        }
+    }
+
+    /// Returns what is to be read, and how KV is to give it, in JSON:
+    /// `{"ticket":7,"key":"…","options":{"type":"stream","cacheTtl":30},"takes_range":false}`
+    /// (<https://developers.cloudflare.com/kv/api/read-key-value-pairs/#reference>).
+    fn to_read(&self, pending: PendingRead) -> String {
+        let (key, form) = (pending.key().to_string(), pending.form());
+        let (cache_seconds, takes_range) = (pending.cache_seconds(), pending.takes_range());
+        let ticket = self.waiting.keep(Waiting::Read(pending));
+        let mut text = String::with_capacity(USUAL_HEAD_BYTES);
+        let mut digits = itoa::Buffer::new();
+        text.push(tag::READ);
+        text.push_str("{\"ticket\":");
+        text.push_str(digits.format(ticket));
+        text.push_str(",\"key\":\"");
+        push_escaped(&mut text, &key);
+        text.push_str("\",\"options\":{\"type\":\"");
+        text.push_str(kv::kind(form));
+        text.push_str("\",\"cacheTtl\":");
+        text.push_str(digits.format(cache_seconds));
+        text.push_str(match takes_range {
+            true => "},\"takes_range\":true}",
+            false => "},\"takes_range\":false}",
+        });
+        text
+    }
+
+    fn answer(&self, answer: Answer<()>) -> String {
+        let line = answer.line().logged(self.config.logged_requests);
+        let download = answer.download().filter(|_| self.counts_downloads);
+        let point = download.map(|it| figures::point(&it));
+        lines(answer.reply, line, point)
+    }
+}
+
+/// Returns an answer: its head, its line for the log and its point for the dataset of downloads, of which the last two
+/// may be empty, with a line feed after each, and then the text of its body. The head is
+/// `{"status":200,"headers":{…},"body":…}`, where the body is `"text"`, `"value"` or `null`. There is no reply without
+/// a header.
+fn lines(reply: Reply<()>, line: Option<String>, point: Option<String>) -> String {
+    let (body, content) = match reply.body {
         Body::Empty => ("null", String::new()),
         Body::Text(text) => ("\"text\"", text),
         Body::Stream(()) => ("\"value\"", String::new()),
     };
-    let mut lines = String::with_capacity(USUAL_HEAD_BYTES + text.len());
-    lines.push_str("{\"status\":");
-    lines.push_str(itoa::Buffer::new().format(reply.status));
+    let mut text = String::with_capacity(USUAL_HEAD_BYTES + content.len());
+    text.push(tag::ANSWER);
+    text.push_str("{\"status\":");
+    text.push_str(itoa::Buffer::new().format(reply.status));
     let mut before = ",\"headers\":{\"";
     for (name, value) in &reply.headers {
-        lines.push_str(before);
-        lines.push_str(name);
-        lines.push_str("\":\"");
-        push_escaped(&mut lines, value);
+        text.push_str(before);
+        text.push_str(name);
+        text.push_str("\":\"");
+        push_escaped(&mut text, value);
         before = "\",\"";
     }
-    lines.push_str("\"},\"body\":");
-    lines.push_str(body);
-    lines.push('}');
+    text.push_str("\"},\"body\":");
+    text.push_str(body);
+    text.push('}');
     for line in [line, point] {
-        lines.push('\n');
-        lines.push_str(&line.unwrap_or_default());
+        text.push('\n');
+        text.push_str(&line.unwrap_or_default());
     }
-    lines.push('\n');
-    lines.push_str(&text);
-    lines
+    text.push('\n');
+    text.push_str(&content);
+    text
+}
+
+fn to_continue(ticket: u32) -> String {
+    format!("{}{ticket}", tag::CONTINUE)
+}
+
+/// Returns a value that JavaScript has read: in bytes, or else as a stream that stays there.
+fn body(value: Option<Vec<u8>>) -> Body<()> {
+    match value {
+        Some(bytes) => kv::text(bytes),
+        None => Body::Stream(()),
+    }
 }
 
 /// Text between quotes of JSON. A serialiser writes it in many small pieces, each by a call.
@@ -207,10 +306,12 @@ const USUAL_HEAD_BYTES: usize = 768;
 mod tests {
     use proptest::prelude::*;
     use serde_json::{Value, json};
-    use terrace_core::http::reply::{CachePolicy, Reply};
-    use terrace_core::read::IndexForm;
+    use terrace_core::http::reply::CachePolicy;
 
     use super::*;
+
+    const DOWNLOAD: &str = "/v1/modules/acme/vpc/aws/1.0.0/download";
+    const LIST: &str = "/v1/modules/acme/vpc/aws/versions";
 
     proptest! {
         #[test]
@@ -222,24 +323,60 @@ mod tests {
         }
     }
 
+    fn asked(target: &str) -> Asked<'_> {
+        let (path, query) = target.split_once('?').unwrap_or((target, ""));
+        Asked {
+            method: "GET",
+            origin: "https://registry.test",
+            path,
+            query,
+            if_none_match: None,
+            authorization: None,
+            user_agent: None,
+        }
+    }
+
+    fn with_entry(test: impl FnOnce(&mut Entry<'_>)) {
+        let config = Config::from_vars(&[
+            ("TERRACE_S3_ENDPOINT", "https://bucket.test"),
+            ("TERRACE_S3_BUCKET", "terrace"),
+            ("TERRACE_S3_ACCESS_KEY_ID", "id"),
+            ("TERRACE_S3_SECRET_ACCESS_KEY", "secret"),
+        ]);
+        test(&mut Entry {
+            config: &config.unwrap(),
+            cache: &Cache::default(),
+            counts_downloads: true,
+            waiting: Tickets::new(7),
+        });
+    }
+
+    /// What follows the tag, in JSON.
+    #[track_caller]
+    fn after(tag: char, text: &str) -> Value {
+        let line = text.lines().next().unwrap();
+        let json = line.strip_prefix(tag).unwrap_or_else(|| panic!("{text}"));
+        serde_json::from_str(json).unwrap()
+    }
+
     #[test]
-    fn what_is_to_be_read_is_json() {
-        let wanted = Wanted {
-            ticket: 7,
-            key: "a \"key\"".to_owned(),
-            form: IndexForm::Text,
-            cache_seconds: 30,
-            takes_range: true,
-        };
-        let options = json!({ "type": "arrayBuffer", "cacheTtl": 30 });
-        let expected =
-            json!({ "ticket": 7, "key": wanted.key, "options": options, "takes_range": true });
-        let told = to_read(&wanted);
-        assert!(
-            told.starts_with("{\"ticket\""),
-            "entry.js tells it by that: {told}"
-        );
-        assert_eq!(serde_json::from_str::<Value>(&told).unwrap(), expected);
+    fn a_read_names_its_key_and_options() {
+        with_entry(|entry| {
+            let list = entry.begin(&asked(LIST), 0);
+            let options = json!({ "type": "stream", "cacheTtl": 30 });
+            let key = "modules/acme/vpc/aws/versions";
+            let expected =
+                json!({ "ticket": 7, "key": key, "options": options, "takes_range": false });
+            assert_eq!(after(tag::READ, &list), expected);
+            let blob = format!("/v2/team/tools/blobs/sha256:{}", "0".repeat(64));
+            let blob = after(tag::READ, &entry.begin(&asked(&blob), 0));
+            assert_eq!(
+                (&blob["ticket"], &blob["takes_range"]),
+                (&json!(8), &json!(true))
+            );
+            let download = after(tag::READ, &entry.begin(&asked(DOWNLOAD), 0));
+            assert_eq!(download["options"]["type"], "arrayBuffer");
+        });
     }
 
     #[test]
@@ -253,18 +390,112 @@ mod tests {
             (Body::Stream(()), json!("value"), ""),
             (Body::Empty, json!(null), ""),
         ] {
-            let line = Some("a line".to_owned());
-            let told = lines(Answer {
-                reply: reply(body),
-                line,
-                point: None,
-            });
-            let parts: Vec<&str> = told.splitn(4, '\n').collect();
-            let head: Value = serde_json::from_str(parts[0]).unwrap();
+            let answer = lines(reply(body), Some("a line".to_owned()), None);
+            let parts: Vec<&str> = answer.splitn(4, '\n').collect();
+            let head = after(tag::ANSWER, parts[0]);
             assert_eq!((&head["status"], &head["body"]), (&json!(200), &shown));
             assert_eq!(head["headers"]["etag"], "\"a\"");
             assert_eq!(head["headers"]["cache-control"], "no-store");
             assert_eq!(parts[1..], ["a line", "", text]);
         }
+    }
+
+    #[test]
+    fn a_read_that_finds_its_index_is_an_answer() {
+        with_entry(|entry| {
+            entry.begin(&asked(LIST), 0);
+            let metadata = r#"{"etag":"\"e\""}"#;
+            let answer = entry.finish(7, metadata, None, None, 3);
+            let head = after(tag::ANSWER, &answer);
+            assert_eq!(
+                (&head["status"], &head["body"]),
+                (&json!(200), &json!("value"))
+            );
+            let line: Value = serde_json::from_str(answer.lines().nth(1).unwrap()).unwrap();
+            assert_eq!((&line["ms"], &line["kv_ms"]), (&json!(3), &json!(3)));
+            assert!(entry.take(7).is_none());
+            assert_eq!(entry.finish(7, metadata, None, None, 3), "f", "only once");
+        });
+    }
+
+    #[test]
+    fn a_download_is_a_point_where_downloads_are_counted() {
+        with_entry(|entry| {
+            let mut point = |ticket, counts_downloads| {
+                entry.counts_downloads = counts_downloads;
+                entry.begin(&asked(DOWNLOAD), 0);
+                let index =
+                    json!({ "format": "zip", "sha256": "0".repeat(64), "size": 156 }).to_string();
+                let metadata = r#"{"etag":"\"e\""}"#;
+                let answer = entry.finish(ticket, metadata, Some(index.into()), None, 0);
+                assert_eq!(after(tag::ANSWER, &answer)["status"], 200);
+                answer.split('\n').nth(2).unwrap().to_owned()
+            };
+            assert_eq!(point(7, false), "");
+            let point: Value = serde_json::from_str(&point(8, true)).unwrap();
+            assert_eq!(point["indexes"], json!(["acme/vpc/aws"]));
+        });
+    }
+
+    #[test]
+    fn a_read_that_its_index_does_not_answer_is_continued_once() {
+        with_entry(|entry| {
+            for (ticket, metadata, value) in [
+                (7, "null", None),
+                (8, "no JSON", Some(&b"{}"[..])),
+                (9, r#"{"etag":"e"}"#, Some(b"no JSON")),
+                (10, r#"{"etag":"e"}"#, Some(b"\xff")),
+            ] {
+                entry.begin(&asked(DOWNLOAD), 0);
+                let value = value.map(<[u8]>::to_vec);
+                let finished = entry.finish(ticket, metadata, value, None, 0);
+                assert_eq!(finished, format!("c{ticket}"));
+                assert_eq!(entry.finish(ticket, "null", None, None, 0), "f");
+                entry.begin(&asked(DOWNLOAD), 0);
+            }
+        });
+    }
+
+    #[test]
+    fn a_request_that_is_no_read_is_continued() {
+        with_entry(|entry| {
+            for (target, ticket) in [("/healthz", 7), ("/admin/v1/tokens", 8)] {
+                assert_eq!(entry.begin(&asked(target), 0), format!("c{ticket}"));
+                assert!(entry.take(ticket).is_some());
+                assert!(entry.take(ticket).is_none(), "only once");
+            }
+        });
+    }
+
+    #[test]
+    fn a_read_that_waits_for_its_index_is_not_resumed() {
+        with_entry(|entry| {
+            entry.begin(&asked(LIST), 0);
+            assert!(entry.take(7).is_none());
+        });
+    }
+
+    #[test]
+    fn an_overwritten_read_is_left_to_the_fetch_event() {
+        with_entry(|entry| {
+            (0..=1024).for_each(|_| drop(entry.begin(&asked(LIST), 0)));
+            assert_eq!(entry.finish(7, "null", None, None, 0), "f");
+            assert_eq!(entry.finish(8, "null", None, None, 0), "c8");
+        });
+    }
+
+    /// A client that goes leaves behind what waits with it.
+    #[test]
+    fn a_read_that_would_hold_much_memory_is_left_to_the_fetch_event() {
+        with_entry(|entry| {
+            let long = "x".repeat(2_000);
+            let query = format!("/v2/team/tools/tags/list?last={long}");
+            assert_eq!(entry.begin(&asked(&query), 0), "f");
+            let asked = Asked {
+                if_none_match: Some(&long),
+                ..asked(LIST)
+            };
+            assert_eq!(entry.begin(&asked, 0), "f");
+        });
     }
 }

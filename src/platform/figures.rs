@@ -33,16 +33,40 @@ fn dataset(env: &Env) -> Option<Dataset> {
     dataset.is_object().then(|| dataset.unchecked_into())
 }
 
-/// Writes a [data point](Counted::point).
+/// Counts a download, where downloads are counted.
 pub(super) fn count(env: &Env, download: &Counted<'_>) {
     let Some(dataset) = dataset(env) else {
         return;
     };
-    let written = JSON::parse(&download.point()).and_then(|point| dataset.write(&point));
+    let written = JSON::parse(&point(download)).and_then(|point| dataset.write(&point));
     if let Err(error) = written {
         console_warn!("{DOWNLOADS}: {error:?}");
     }
 }
+
+/// Returns the data point of a download, in JSON: its index is the address of the package, which samples are taken by;
+/// its blobs are address, version, route, client and the client's version; its double is 1
+/// (<https://developers.cloudflare.com/analytics/analytics-engine/get-started/>).
+pub(super) fn point(download: &Counted<'_>) -> String {
+    let Counted {
+        package,
+        version,
+        route,
+        client,
+    } = download;
+    let (address, version) = (package.address(), version.to_string());
+    let index = address.get(..MAX_INDEX_BYTES).unwrap_or(&address);
+    serde_json::json!({
+        "indexes": [index],
+        "blobs": [address, version, route, client.product(), client.version()],
+        "doubles": [1.0],
+    })
+    .to_string()
+}
+
+/// Bytes of the index of a data point
+/// (<https://developers.cloudflare.com/analytics/analytics-engine/limits/>).
+const MAX_INDEX_BYTES: usize = 96;
 
 pub(super) async fn is_one_failure_too_many(env: &Env, network: &str) -> bool {
     let Ok(limiter) = env.rate_limiter(FAILURES) else {
@@ -54,5 +78,32 @@ pub(super) async fn is_one_failure_too_many(env: &Env, network: &str) -> bool {
             console_warn!("{FAILURES}: {error}");
             false
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+    use terrace_core::http::request_line::Client;
+    use terrace_core::model::package::Package;
+    use terrace_core::model::version::Version;
+
+    use super::*;
+
+    #[test]
+    fn a_data_point_names_the_package_and_the_client() {
+        let download = Counted {
+            package: &Package::parse_address("acme/widget").unwrap(),
+            version: &"1.0.0+b".parse::<Version>().unwrap(),
+            route: "provider_download",
+            client: &Client::of_user_agent(Some("Terraform/1.11.4")),
+        };
+        let point: Value = serde_json::from_str(&point(&download)).unwrap();
+        let expected = json!({
+            "indexes": ["acme/widget"],
+            "blobs": ["acme/widget", "1.0.0+b", "provider_download", "Terraform", "1.11.4"],
+            "doubles": [1.0],
+        });
+        assert_eq!(point, expected);
     }
 }

@@ -13,7 +13,7 @@ use worker::wasm_bindgen::{JsCast, JsValue};
 use worker::wasm_bindgen_futures::JsFuture;
 use worker::{Env, web_sys};
 
-use super::clock::{self, millis};
+use super::clock::millis;
 use terrace_app::host::{IndexPage, Indices, StoreError};
 use terrace_app::usage::{Part, UsageMeter};
 
@@ -23,8 +23,7 @@ const TOO_OFTEN: &str = "failed: 429";
 
 #[wasm_bindgen]
 extern "C" {
-    /// A namespace: by the types of `worker`, it would be 15 KiB more of the upload. What `entry.js` puts in
-    /// its place has no other methods.
+    /// A namespace: by the types of `worker`, it would be 15 KiB more of the upload.
     type Binding;
 
     #[wasm_bindgen(method, catch, js_name = getWithMetadata)]
@@ -73,28 +72,20 @@ impl Indices for Namespace {
             ("type", kind(form).into()),
             ("cacheTtl", cache_seconds.into()),
         ]);
-        let found = self.binding.get(&key.to_string(), &options);
-        let found = settled(found).await.map_err(failed)?;
-        let part = |name: &str| Reflect::get(&found, &name.into()).map_err(failed);
+        let got = self.binding.get(&key.to_string(), &options);
+        let got = settled(got).await.map_err(failed)?;
+        let part = |name: &str| Reflect::get(&got, &name.into()).map_err(failed);
         let (value, metadata) = (part("value")?, part("metadata")?);
-        if let Some(waited) = part(WAITED)?.as_f64() {
-            self.meter.waited_before(Part::Kv, clock::whole(waited));
-        }
         if value.is_null() || metadata.is_null() {
             return Ok(None);
         }
         let metadata = js_sys::JSON::stringify(&metadata).map_err(failed)?;
         let metadata = String::from(metadata);
-        let unknown = |error: serde_json::Error| failure("get", key, error.to_string().into());
-        let metadata: IndexMetadata = serde_json::from_str(&metadata).map_err(unknown)?;
-        let body = match form {
+        let found = found(key, &metadata, || match form {
             IndexForm::Stream => Body::Stream(value.unchecked_into()),
-            IndexForm::Text => {
-                let bytes = Uint8Array::new(&value).to_vec();
-                Body::Text(String::from_utf8_lossy(&bytes).into_owned())
-            }
-        };
-        Ok(Some(Found { metadata, body }))
+            IndexForm::Text => text(Uint8Array::new(&value).to_vec()),
+        });
+        found.map(Some)
     }
 
     async fn differing<'w>(
@@ -166,6 +157,27 @@ impl Indices for Namespace {
     }
 }
 
+/// Returns the index that was found under a key, with its metadata in JSON.
+pub(super) fn found<S>(
+    key: &IndexKey,
+    metadata: &str,
+    body: impl FnOnce() -> Body<S>,
+) -> Result<Found<S>, StoreError> {
+    let metadata = serde_json::from_str::<IndexMetadata>(metadata);
+    let metadata = metadata.map_err(|error| StoreError::Failed {
+        operation: format!("KV get {key}"),
+        cause: error.to_string(),
+    })?;
+    let body = body();
+    Ok(Found { metadata, body })
+}
+
+/// Returns a value that is looked into. One that is not UTF-8 is found to be corrupt there.
+pub(super) fn text<S>(bytes: Vec<u8>) -> Body<S> {
+    let text = String::from_utf8(bytes);
+    Body::Text(text.unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
+}
+
 /// How KV calls the form that a value is wanted in
 /// (<https://developers.cloudflare.com/kv/api/read-key-value-pairs/#reference>).
 pub(super) fn kind(form: IndexForm) -> &'static str {
@@ -174,9 +186,6 @@ pub(super) fn kind(form: IndexForm) -> &'static str {
         IndexForm::Text => "arrayBuffer",
     }
 }
-
-/// What `entry.js` adds to a value that it has read before: how many milliseconds that took.
-const WAITED: &str = "waited";
 
 async fn settled(asked: Result<Promise, JsValue>) -> Result<JsValue, JsValue> {
     JsFuture::from(asked?).await

@@ -13,36 +13,39 @@ const WASM = `
 export const told = { broken: [], asked: [] };
 export const machine = {};
 const call = (name) => (...args) => machine[name](...args);
-export const Machine = { start: call("start"), begin: call("begin"), finish: call("finish") };
+export const Machine = { start: call("start"), begin: call("begin"), finish: call("finish"), resume: call("resume") };
+const failed = (error) => {
+  told.broken.push(error.message);
+  throw error;
+};
 export default class Worker {
   constructor(context, env) {
-    this.env = env;
-    return new Proxy(this, {
-      get: (target, name) => (...args) => {
+    Object.assign(this, { env, ctx: context });
+    const get = (target, name) => {
+      const value = target[name];
+      if (typeof value !== "function") return value;
+      if (value.constructor !== Function) return async (...args) => value.apply(target, args).catch(failed);
+      return (...args) => {
         try {
-          return target[name](...args);
+          return value.apply(target, args);
         } catch (error) {
-          told.broken.push(error.message);
-          throw error;
+          return failed(error);
         }
-      },
-    });
-  }
-  async fetch(request) {
-    const options = { type: "arrayBuffer", cacheTtl: 30 };
-    const keys = ["key", "key", "other"];
-    const read = [];
-    for (const key of request.method === "GET" ? keys : []) {
-      read.push(await this.env.INDICES.getWithMetadata(key, options).then(({ metadata }) => metadata?.n ?? null, () => "failed"));
-    }
-    told.asked.push({ method: request.method, read, variable: this.env.VARIABLE });
-    return new Response("the whole registry");
+      };
+    };
+    return new Proxy(this, { get });
   }
 }
+Worker.prototype.fetch = async function (request) {
+  told.asked.push({ method: request.method, variable: this.env.VARIABLE });
+  return new Response("the whole registry");
+};
 `;
 
-const TO_READ = JSON.stringify({ ticket: 7, key: "key", options: { type: "stream", cacheTtl: 30 }, takes_range: false });
-const answer = (text) => `${JSON.stringify({ status: 200, headers: { "x-by": "entry" }, body: "text" })}\n\n{}\n${text}`;
+const READ = `r${JSON.stringify({ ticket: 7, key: "key", options: { type: "stream", cacheTtl: 30 }, takes_range: false })}`;
+const CONTINUE = "c7";
+const FETCH = "f";
+const answer = (text, headers = { "x-by": "entry" }) => `a${JSON.stringify({ status: 200, headers, body: "text" })}\n\n{}\n${text}`;
 
 /** Reads of KV that are numbered; what is not there has no metadata. */
 function bindings(found = (n) => ({ value: "text", metadata: { n } })) {
@@ -51,6 +54,8 @@ function bindings(found = (n) => ({ value: "text", metadata: { n } })) {
   return { INDICES, VARIABLE: "a variable", reads: () => n };
 }
 
+const CONTEXT = {};
+
 async function entry(t, machine) {
   const directory = scratch(t, { quick: true });
   await copyFile(join(root, "src", "platform", "entry.js"), join(directory, "index.mjs"));
@@ -58,9 +63,9 @@ async function entry(t, machine) {
   await writeFile(join(directory, "package.json"), '{"type":"module"}');
   const load = (name) => import(pathToFileURL(join(directory, name)).href);
   const [{ default: worker }, wasm] = [await load("index.mjs"), await load("wasm.js")];
-  Object.assign(wasm.machine, { start: () => false }, machine);
+  Object.assign(wasm.machine, { start: () => false, resume: async () => new Response("resumed") }, machine);
   const ask = async (env, method = "GET") => {
-    const response = await worker.fetch(new Request("https://registry.test/", { method }), env, {});
+    const response = await worker.fetch(new Request("https://registry.test/", { method }), env, CONTEXT);
     return response.text();
   };
   return { ask, told: wasm.told };
@@ -76,38 +81,70 @@ test("a request that breaks the machine is answered by the registry, which is to
   assert.deepEqual(told.broken, ["unreachable"]);
 });
 
-test("what was read before the machine broke is not read again", async (t) => {
-  const { ask, told } = await entry(t, { begin: () => TO_READ, finish: panics });
-  const env = bindings();
-  assert.equal(await ask(env), "the whole registry");
-  assert.deepEqual(told.broken, ["unreachable"]);
-  assert.deepEqual(told.asked, [{ method: "GET", read: [1, 2, 3], variable: "a variable" }]);
-  assert.equal(env.reads(), 3);
+test("a request that breaks the machine after a read is answered by the registry from its beginning", async (t) => {
+  const { ask, told } = await entry(t, { begin: () => READ, finish: panics });
+  assert.equal(await ask(bindings()), "the whole registry");
+  assert.deepEqual(told, { broken: ["unreachable"], asked: [{ method: "GET", variable: "a variable" }] });
 });
 
-test("what KV does not have is not asked for again, and the machine lets go what has waited for it", async (t) => {
+test("a request that takes more is resumed with its ticket", async (t) => {
+  const resumed = [];
+  const resume = async (...args) => resumed.push(args) && new Response("resumed");
+  const { ask, told } = await entry(t, { begin: () => CONTINUE, resume });
+  const env = bindings();
+  assert.equal(await ask(env, "HEAD"), "resumed");
+  assert.equal(env.reads(), 0);
+  assert.equal(resumed[0][0].method, "HEAD");
+  assert.deepEqual(resumed[0].slice(1), [env, CONTEXT, 7, null]);
+  assert.deepEqual(told, { broken: [], asked: [] });
+});
+
+test("a read that takes more is resumed with the value of KV, which is not read again", async (t) => {
+  const values = [];
+  const resume = async (...args) => values.push(args.at(-1)) && new Response("resumed");
+  const { ask, told } = await entry(t, { begin: () => READ, finish: () => CONTINUE, resume });
+  const env = bindings();
+  assert.equal(await ask(env), "resumed");
+  assert.deepEqual(values, ["text"]);
+  assert.equal(env.reads(), 1);
+  assert.deepEqual(told, { broken: [], asked: [] });
+});
+
+test("a request that breaks the instance while it is resumed has it replaced, and is not sent again", async (t) => {
+  const { ask, told } = await entry(t, { begin: () => CONTINUE, resume: panics });
+  await assert.rejects(ask(bindings()), { message: "unreachable" });
+  assert.deepEqual(told, { broken: ["unreachable"], asked: [] });
+});
+
+test("a read whose place was taken is answered by the registry", async (t) => {
+  const { ask, told } = await entry(t, { begin: () => READ, finish: () => FETCH });
+  assert.equal(await ask(bindings()), "the whole registry");
+  assert.deepEqual(told, { broken: [], asked: [{ method: "GET", variable: "a variable" }] });
+});
+
+test("what KV does not have is not asked for again", async (t) => {
   const tickets = [];
-  const finish = (ticket, metadata, value) => tickets.push([ticket, metadata, value]) && "";
-  const { ask, told } = await entry(t, { begin: () => TO_READ, finish });
+  const finish = (ticket, metadata, value) => tickets.push([ticket, metadata, value]) && CONTINUE;
+  const { ask, told } = await entry(t, { begin: () => READ, finish });
   const env = bindings(() => ({ value: null, metadata: null }));
-  assert.equal(await ask(env), "the whole registry");
-  assert.deepEqual(told, { broken: [], asked: [{ method: "GET", read: [null, null, null], variable: "a variable" }] });
+  assert.equal(await ask(env), "resumed");
+  assert.deepEqual(told, { broken: [], asked: [] });
   assert.deepEqual(tickets, [[7, "null", undefined]]);
-  assert.equal(env.reads(), 3);
+  assert.equal(env.reads(), 1);
 });
 
 test("metadata without a value is nothing", async (t) => {
   const told = [];
-  const { ask } = await entry(t, { begin: () => TO_READ, finish: (_, metadata) => told.push(metadata) && "" });
-  assert.equal(await ask(bindings((n) => ({ value: null, metadata: { n } }))), "the whole registry");
+  const { ask } = await entry(t, { begin: () => READ, finish: (_, metadata) => told.push(metadata) && CONTINUE });
+  assert.equal(await ask(bindings((n) => ({ value: null, metadata: { n } }))), "resumed");
   assert.deepEqual(told, ["null"]);
 });
 
 test("where KV fails the registry asks it once more", async (t) => {
-  const { ask, told } = await entry(t, { begin: () => TO_READ });
-  const env = bindings((n) => (n === 1 ? Promise.reject(new Error("KV GET failed: 500")) : { value: "", metadata: { n } }));
+  const { ask, told } = await entry(t, { begin: () => READ });
+  const env = bindings(() => Promise.reject(new Error("KV GET failed: 500")));
   assert.equal(await ask(env), "the whole registry");
-  assert.deepEqual(told.asked[0].read, [2, 3, 4]);
+  assert.deepEqual(told.asked, [{ method: "GET", variable: "a variable" }]);
 });
 
 test("the first request of an instance lets it drive reads, and no other asks twice", async (t) => {
@@ -115,7 +152,7 @@ test("the first request of an instance lets it drive reads, and no other asks tw
   const calls = [];
   const { ask, told } = await entry(t, {
     start: (given) => calls.push("start") && given === env && calls.length === 2,
-    begin: () => (calls.push("begin") < 3 ? "" : answer("of the machine")),
+    begin: () => (calls.push("begin") < 3 ? FETCH : answer("of the machine")),
   });
   assert.equal(await ask(env), "of the machine");
   assert.deepEqual(calls, ["begin", "start", "begin"]);
@@ -126,7 +163,7 @@ test("the first request of an instance lets it drive reads, and no other asks tw
 
 test("what cannot be driven is for the registry", async (t) => {
   let begun = 0;
-  const { ask } = await entry(t, { begin: () => ((begun += 1), "") });
+  const { ask } = await entry(t, { begin: () => ((begun += 1), FETCH) });
   assert.equal(await ask(bindings()), "the whole registry");
   assert.equal(begun, 1);
 });
@@ -138,7 +175,7 @@ test("what changes something does not get to the machine", async (t) => {
 });
 
 test("an answer that cannot be sent is the registry's to give, and is not written down", async (t) => {
-  const { ask } = await entry(t, { begin: () => `${JSON.stringify({ status: 200, headers: { etag: "a\nb" }, body: "text" })}\na line\n\n` });
+  const { ask } = await entry(t, { begin: () => answer("", { etag: "a\nb" }).replace("\n\n{}", "\na line\n") });
   const log = t.mock.method(console, "log");
   assert.equal(await ask(bindings()), "the whole registry");
   assert.equal(log.mock.callCount(), 0);

@@ -460,27 +460,6 @@ pub struct Counted<'d> {
     pub client: &'d Client,
 }
 
-impl Counted<'_> {
-    /// The same as a data point of Analytics Engine, in JSON: its index is the address of the package, which
-    /// samples are taken by; its blobs are address, version, route, client and the client's version; its double
-    /// is 1 (<https://developers.cloudflare.com/analytics/analytics-engine/get-started/>).
-    pub fn point(&self) -> String {
-        let (address, version) = (self.package.address(), self.version.to_string());
-        let (client, client_version) = (self.client.product(), self.client.version());
-        let index = address.get(..MOST_OF_INDEX).unwrap_or(&address);
-        serde_json::json!({
-            "indexes": [index],
-            "blobs": [address, version, self.route, client, client_version],
-            "doubles": [1.0],
-        })
-        .to_string()
-    }
-}
-
-/// Bytes of the index of a data point
-/// (<https://developers.cloudflare.com/analytics/analytics-engine/limits/>).
-const MOST_OF_INDEX: usize = 96;
-
 /// Everything the registry stands on.
 #[expect(
     async_fn_in_trait,

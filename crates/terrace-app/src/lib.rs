@@ -8,21 +8,22 @@
 //! | | |
 //! |---|---|
 //! | [`cache`], [`usage`], [`host`] | the seams, with what is remembered and counted behind them |
+//! | [`driver`] | the read machine, in steps between which the host reads an index |
 //! | `failure`, [`context`], `json`, `concurrent`, `endpoint` | what one request has at hand; the facts about each endpoint |
 //! | `services` | what the registry does, in layers of their own |
 //! | `handlers` | answers, by resource |
-//! | `dispatch`, [`pipeline`], [`perform`], [`reads`] | the way from a request to its handler and back |
+//! | `dispatch`, [`pipeline`], [`perform`] | the way from a request to its handler and back |
 
 pub mod cache;
 mod concurrent;
 pub mod context;
 mod dispatch;
+pub mod driver;
 mod failure;
 mod handlers;
 pub mod host;
 mod json;
 pub mod pipeline;
-pub mod reads;
 mod services;
 mod tasks;
 pub mod usage;

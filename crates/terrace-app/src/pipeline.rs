@@ -1,26 +1,27 @@
-//! What every request goes through: it is authenticated, authorized and handled, what it changed is audited, and how it
-//! was answered is logged.
+//! The way of every request: it is authenticated, authorized and handled, its change is audited, and its answer
+//! is logged. Indexed reads are driven by the [driver].
 
 use terrace_base::untrusted::{QUOTED_CHARS, line};
 use terrace_core::api::endpoint::{Access, Action, Body, Errors};
-use terrace_core::api::route::{ADMIN_PREFIX, AdminRoute, HandledRoute, is_fenced};
+use terrace_core::api::route::{AdminRoute, HandledRoute};
 use terrace_core::auth::access::{Caller, CredentialsError, Owner};
 use terrace_core::http::method::Method;
 use terrace_core::http::problem::Problem;
 use terrace_core::http::reply::Reply;
-use terrace_core::http::request_line::{Client, RequestLine};
 use terrace_core::model::own_hosts::OwnHosts;
 use terrace_core::model::package::Package;
 use terrace_core::oci::unauthorized;
-use terrace_core::read::{Asked, Begun, Lookup, NO_ROUTE, begin, refused, sized};
+use terrace_core::read::{Asked, NO_ROUTE, refused, sized};
 
-use crate::context::Context;
+use crate::context::{Context, Task};
 use crate::dispatch::dispatch;
+use crate::driver;
+use crate::driver::{Answer, Halt, PendingRead, Record, Rest, Step, Unfinished, look_up};
 use crate::failure::Failure;
 use crate::handlers::body::whole;
 use crate::handlers::login::shared::failed;
 use crate::handlers::outcome::{Call, Entry, Handled};
-use crate::host::{Clock as _, Counted, Host, Request};
+use crate::host::{Clock as _, Host, Indices as _, Request};
 use crate::services::audit::Change;
 use crate::services::auth::Permission;
 use crate::services::{audit, auth, reader};
@@ -30,80 +31,51 @@ pub async fn handle<P: Host, R>(ctx: &Context<'_, P>, request: R) -> Reply<P::St
 where
     R: Request<Stream = P::Stream>,
 {
-    let began = ctx.host.clock().millis();
-    let before = ctx.host.meter().usage();
-    let method = Method::parse(request.method());
-    let is_admin = request.path().starts_with(ADMIN_PREFIX);
-    let is_fenced = is_fenced(request.path());
-    let user_agent = request.header("user-agent");
-    let client = Client::of_user_agent(user_agent.as_deref());
-    let (route, reply) = reply(ctx, request, user_agent.as_deref(), &client).await;
-    let line = RequestLine {
-        route,
-        method,
-        status: reply.status,
-        millis: ctx.host.clock().millis().saturating_sub(began) + ctx.host.meter().take_earlier(),
-        usage: ctx.host.meter().usage().since(before),
-        index: ctx.host.meter().take_index(),
-        client: &client,
-    };
-    if let Some(line) = line.logged(ctx.config.logged_requests) {
-        ctx.host.log_request(&line);
-    }
-    let reply = if is_fenced { reply.fenced() } else { reply };
-    if is_admin {
-        return reply.with("server-timing", line.server_timing());
-    }
-    reply
+    let step = begin(ctx, &request);
+    drive(ctx, request, step).await
 }
 
-/// Has the read machine answer a read, and a handler everything else. Returns what the route is called, too.
-async fn reply<P: Host, R>(
+/// Answers a request that was begun elsewhere, from where that stopped, and logs how.
+pub async fn resume<P: Host, R>(
     ctx: &Context<'_, P>,
     request: R,
-    user_agent: Option<&str>,
-    client: &Client,
-) -> (&'static str, Reply<P::Stream>)
+    unfinished: Box<Unfinished<P::Stream>>,
+) -> Reply<P::Stream>
 where
     R: Request<Stream = P::Stream>,
 {
+    drive(ctx, request, Step::Continue(unfinished)).await
+}
+
+fn begin<P: Host, R: Request>(ctx: &Context<'_, P>, request: &R) -> Step<P::Stream> {
+    let now = ctx.host.clock().millis();
+    let user_agent = request.header("user-agent");
     let if_none_match = request.header("if-none-match");
     let guards = ctx.config.access.guards_reads();
     let authorization = guards.then(|| request.header("authorization")).flatten();
     let asked = Asked {
+        if_none_match: if_none_match.as_deref(),
+        authorization: authorization.as_deref(),
+        user_agent: user_agent.as_deref(),
+        ..without_headers(request)
+    };
+    if !ctx.host.serves(asked.origin) {
+        let reply = misdirected(asked.origin).reply();
+        return Step::Answer(Record::new(&asked, NO_ROUTE, now).answer(reply, None, now));
+    }
+    driver::begin(&asked, ctx.config, ctx.host.cache(), now)
+}
+
+fn without_headers<R: Request>(request: &R) -> Asked<'_> {
+    Asked {
         method: request.method(),
         origin: request.origin(),
         path: request.path(),
         query: request.query(),
-        if_none_match: if_none_match.as_deref(),
-        authorization: authorization.as_deref(),
-        user_agent,
-    };
-    if !ctx.host.serves(asked.origin) {
-        return (NO_ROUTE, misdirected(asked.origin).reply());
+        if_none_match: None,
+        authorization: None,
+        user_agent: None,
     }
-    let (route, begun) = begin(&asked, ctx.config, || ctx.host.clock().now());
-    let reply = match begun {
-        Begun::Answer(reply) => reply,
-        Begun::Refused(bad, reply) => match auth::refuse(ctx, &request, bad).await {
-            CredentialsError::TooMany => refused(&asked, CredentialsError::TooMany),
-            _ => reply,
-        },
-        Begun::AnswerTo(token, reply) => match auth::revoked(ctx, token, &request, &asked).await {
-            Some(refused) => refused,
-            None => reply,
-        },
-        Begun::Read(lookup) => {
-            if let Some(token) = lookup.token
-                && let Some(refused) = auth::revoked(ctx, token, &request, &asked).await
-            {
-                return (route, refused);
-            }
-            read(ctx, lookup, &request, route, client).await
-        }
-        Begun::Other(route, action) => serve(ctx, route, action, request).await,
-    };
-    (route, reply)
 }
 
 fn misdirected(origin: &str) -> Problem {
@@ -113,27 +85,100 @@ fn misdirected(origin: &str) -> Problem {
     ))
 }
 
-/// Answers a read, and counts the download that it may be.
+/// Takes one step after the other until there is an answer.
+async fn drive<P: Host, R>(
+    ctx: &Context<'_, P>,
+    request: R,
+    mut step: Step<P::Stream>,
+) -> Reply<P::Stream>
+where
+    R: Request<Stream = P::Stream>,
+{
+    loop {
+        step = match step {
+            Step::Answer(answer) => return conclude(ctx, answer),
+            Step::Read(pending) => read(ctx, &request, pending).await,
+            Step::Continue(unfinished) => {
+                let Unfinished { mut record, rest } = *unfinished;
+                let before = ctx.host.meter().usage();
+                match rest {
+                    Rest::Read(halt) => go_on(ctx, &request, record, halt).await,
+                    Rest::Handle(route, action) => {
+                        let reply = serve(ctx, route, action, request).await;
+                        record.add(ctx.host.meter().usage().since(before));
+                        let now = ctx.host.clock().millis();
+                        return conclude(ctx, record.answer(reply, None, now));
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Logs a request, and counts the download that it may be.
+fn conclude<P: Host>(ctx: &Context<'_, P>, answer: Answer<P::Stream>) -> Reply<P::Stream> {
+    if let Some(line) = answer.line().logged(ctx.config.logged_requests) {
+        ctx.host.log_request(&line);
+    }
+    if let Some(download) = answer.download() {
+        ctx.host.count(&download);
+    }
+    answer.reply
+}
+
+/// Reads the index of a read.
 async fn read<P: Host, R: Request>(
     ctx: &Context<'_, P>,
-    mut lookup: Box<Lookup>,
     request: &R,
-    route: &'static str,
-    client: &Client,
-) -> Reply<P::Stream> {
-    if lookup.leads_to_bytes() {
-        lookup.set_range(request.header("range"));
-    }
-    let reply = reader::read(ctx, &lookup, request.origin()).await;
-    if let Some((package, version)) = lookup.download(reply.status) {
-        ctx.host.count(&Counted {
-            package,
-            version,
-            route,
-            client,
-        });
-    }
-    reply
+    pending: PendingRead,
+) -> Step<P::Stream> {
+    let indices = ctx.host.indices();
+    let found = indices.get(pending.key(), pending.form(), pending.cache_seconds());
+    let found = found.await;
+    let takes_range = pending.takes_range();
+    let range = takes_range.then(|| request.header("range")).flatten();
+    let now = ctx.host.clock().millis();
+    let finished = pending.finish(found, range, ctx.config, now);
+    finished.map_or_else(Step::Continue, Step::Answer)
+}
+
+/// Goes on with a read that needs more than its index.
+async fn go_on<P: Host, R: Request>(
+    ctx: &Context<'_, P>,
+    request: &R,
+    mut record: Record,
+    halt: Halt<P::Stream>,
+) -> Step<P::Stream> {
+    let before = ctx.host.meter().usage();
+    let asked = without_headers(request);
+    let (reply, lookup) = match halt {
+        Halt::Refused(bad, reply) => match auth::refuse(ctx, request, bad).await {
+            CredentialsError::TooMany => (refused(&asked, CredentialsError::TooMany), None),
+            _ => (reply, None),
+        },
+        Halt::AnswerTo(token, reply) => {
+            let refused = auth::revoked(ctx, token, request, &asked).await;
+            (refused.unwrap_or(reply), None)
+        }
+        Halt::ReadBy(token, lookup) => match auth::revoked(ctx, token, request, &asked).await {
+            Some(refused) => (refused, None),
+            None => {
+                record.add(ctx.host.meter().usage().since(before));
+                let now = ctx.host.clock().millis();
+                return look_up(record, lookup, asked.origin, ctx.config, now);
+            }
+        },
+        Halt::Missed(lookup, miss) => {
+            let reply = reader::read(ctx, &lookup, asked.origin, miss).await;
+            (reply, Some(lookup))
+        }
+        Halt::Stale(lookup, reply, address) => {
+            ctx.defer(Task::Refresh(address));
+            (reply, Some(lookup))
+        }
+    };
+    record.add(ctx.host.meter().usage().since(before));
+    Step::Answer(record.answer(reply, lookup, ctx.host.clock().millis()))
 }
 
 /// Answers everything that is no indexed read.

@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use terrace_core::http::request_line::{IndexState, Took, Usage};
+use terrace_core::http::request_line::{Took, Usage};
 
 /// Counts. A platform has one for each request, or for several that nobody tells apart.
 #[derive(Debug, Default)]
@@ -10,9 +10,6 @@ pub struct UsageMeter {
     kv: Cell<Took>,
     r2: Cell<Took>,
     origin: Cell<Took>,
-    index: Cell<Option<IndexState>>,
-    /// How long the request had been there before it was counted, in milliseconds.
-    earlier: Cell<u64>,
 }
 
 /// A part of the platform.
@@ -58,35 +55,6 @@ impl UsageMeter {
             origin: self.origin.get(),
         }
     }
-
-    /// Adds the time of an operation that somebody else has waited for before, and which counts now.
-    pub fn waited_before(&self, part: Part, millis: u64) {
-        let took = self.part(part);
-        let Took {
-            operations,
-            millis: known,
-        } = took.get();
-        took.set(Took {
-            operations,
-            millis: known.saturating_add(millis),
-        });
-        self.earlier.set(self.earlier.get().saturating_add(millis));
-    }
-
-    /// How long that was together, once.
-    pub fn take_earlier(&self) -> u64 {
-        self.earlier.take()
-    }
-
-    /// Remembers what became of the index that a read wants.
-    pub fn saw_index(&self, state: IndexState) {
-        self.index.set(Some(state));
-    }
-
-    /// What became of it, once.
-    pub fn take_index(&self) -> Option<IndexState> {
-        self.index.take()
-    }
 }
 
 impl Drop for Timed<'_> {
@@ -102,15 +70,6 @@ impl Drop for Timed<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn what_was_waited_for_before_is_time_and_no_operation() {
-        let meter = UsageMeter::default();
-        meter.waited_before(Part::Kv, 7);
-        let Took { operations, millis } = meter.usage().kv;
-        assert_eq!((operations, millis), (0, 7));
-        assert_eq!([meter.take_earlier(), meter.take_earlier()], [7, 0]);
-    }
 
     #[test]
     fn an_operation_counts_with_its_time_when_it_has_ended() {

@@ -1,12 +1,9 @@
-//! What the Worker's entry answers by itself is what the registry answers, with the same line in the log and
-//! the same point in the dataset; and it is every read that finds its index.
+//! The Worker answers as the application does, with the same operations, lines of the log and downloads: its entry alone
+//! every read that finds its index, and the application, from where the entry stopped, all else.
 
 use serde_json::Value;
-use terrace_app::host::Host as _;
-use terrace_app::reads::{Reads, Step, Wanted};
-use terrace_core::http::reply::Body;
-use terrace_core::read::{Asked, Found};
 
+use crate::support::faults::Break;
 use crate::support::memory::Memory;
 use crate::support::registry::{Response, S3, Sent};
 use crate::support::tokens::create;
@@ -35,17 +32,17 @@ const FOUND: [&str; 16] = [
 ];
 
 /// Answers that need no index.
-const NEEDS_NONE: [&str; 5] = [
+const NEEDS_NONE: [&str; 6] = [
     "/.well-known/terraform.json",
     "/nowhere",
     "/v1/providers/a_b/c/versions",
     "/",
     "/v1/modules/acme/vpc/aws/1.0/2/download",
+    "/admin/v1/nothing",
 ];
 
-/// What takes more than one read.
-const OTHER: [&str; 8] = [
-    "/admin/v1/nothing",
+/// What the entry does not answer alone.
+const OTHER: [&str; 7] = [
     "/v2/",
     "/healthz",
     "/v1/providers/nobody/nothing/versions",
@@ -73,12 +70,33 @@ fn assert_same(memory: &Memory, registry: &Registry, sent: &Sent) -> Response {
     let by_entry = by_entry.unwrap_or_else(|| panic!("left to the registry: {sent:?}"));
     let counted = memory.downloads().len();
     let response = registry.send(sent);
+    let downloads = memory.downloads().split_off(counted);
     assert_eq!(by_entry.response.status, response.status, "{sent:?}");
     assert_eq!(by_entry.response.headers, response.headers, "{sent:?}");
     assert_eq!(by_entry.response.text(), response.text(), "{sent:?}");
     assert_eq!(by_entry.line, memory.request_lines().pop(), "{sent:?}");
-    let is_counted = memory.downloads().len() > counted;
-    assert_eq!(by_entry.point.is_some(), is_counted, "{sent:?}");
+    assert_eq!(Vec::from_iter(by_entry.download), downloads, "{sent:?}");
+    response
+}
+
+/// Asserts that the Worker answers with the application, and as the application alone does, over the same storage.
+#[track_caller]
+fn assert_resumed(memory: &Memory, vars: &[(&str, &str)], sent: &Sent) -> Response {
+    let registry = Registry::in_memory(&memory.copy(), vars);
+    assert!(registry.by_entry(sent).is_none(), "{sent:?}");
+    let (ours, theirs) = (memory.copy(), memory.copy());
+    let response = Registry::in_memory(&ours, vars).by_worker(sent, 0);
+    let other = Registry::in_memory(&theirs, vars).send(sent);
+    assert_eq!(response.status, other.status, "{sent:?}");
+    assert_eq!(response.headers, other.headers, "{sent:?}");
+    assert_eq!(response.text(), other.text(), "{sent:?}");
+    let noted = |memory: &Memory| {
+        let lines = (memory.request_lines(), memory.log());
+        (lines, memory.downloads(), memory.operations())
+    };
+    assert_eq!(noted(&ours), noted(&theirs), "{sent:?}");
+    assert_eq!(ours.request_lines().len(), 1, "{sent:?}");
+    assert_eq!(ours.documents(), theirs.documents(), "{sent:?}");
     response
 }
 
@@ -110,22 +128,63 @@ fn the_reads_of_this_file_find_their_index() {
 }
 
 #[test]
-fn a_request_that_takes_more_is_left_to_the_registry() {
-    let (_, registry) = filled(&[]);
+fn a_request_that_takes_more_is_continued_by_the_application() {
+    let (memory, registry) = filled(&[]);
     for path in OTHER {
-        assert!(registry.by_entry(&asked("GET", path)).is_none(), "{path}");
+        assert_resumed(&memory, &[], &asked("GET", path));
+    }
+    assert_resumed(&memory, &[], &asked("HEAD", "/healthz"));
+    let bearer = format!("Bearer {}", registry.token());
+    let tokens = asked("GET", "/admin/v1/tokens").header("authorization", &bearer);
+    let response = assert_resumed(&memory, &[], &tokens).expect(200);
+    assert!(response.header("server-timing").is_some());
+}
+
+#[test]
+fn a_read_whose_index_is_lost_or_damaged_is_continued_by_the_application() {
+    for vars in [&[][..], &S3] {
+        let (memory, _) = filled(vars);
+        let download = asked("GET", "/v1/modules/acme/vpc/aws/1.0.0/download");
+        let damaged = memory.copy();
+        damaged.put_index("modules/acme/vpc/aws/version/1.0.0", "no JSON");
+        assert_resumed(&damaged, vars, &download);
+        memory.lose_indices();
+        for path in FOUND {
+            for method in ["GET", "HEAD"] {
+                assert_resumed(&memory, vars, &asked(method, path));
+            }
+        }
     }
 }
 
 #[test]
-fn a_read_whose_index_is_lost_or_damaged_is_left_to_the_registry() {
-    let (memory, registry) = filled(&[]);
-    let download = asked("GET", "/v1/modules/acme/vpc/aws/1.0.0/download");
-    memory.put_index("modules/acme/vpc/aws/version/1.0.0", "no JSON");
-    assert!(registry.by_entry(&download).is_none());
-    memory.lose_indices();
+fn a_read_whose_index_cannot_be_read_is_continued_by_the_application() {
     for path in FOUND {
-        assert!(registry.by_entry(&asked("GET", path)).is_none(), "{path}");
+        let answers = [true, false].map(|is_by_worker| {
+            let (memory, registry) = filled(&[]);
+            memory.forget_operations();
+            let fault = memory.break_at(0, Break::Before);
+            let response = match is_by_worker {
+                true => registry.by_worker(&asked("GET", path), 0),
+                false => registry.send(&asked("GET", path)),
+            };
+            assert!(fault.lift(), "{path}");
+            let line = memory.request_lines().pop();
+            (response.status, response.text(), memory.log(), line)
+        });
+        assert_eq!(answers[0], answers[1], "{path}");
+    }
+}
+
+#[test]
+fn the_time_of_a_kv_read_is_logged_once() {
+    let (memory, registry) = filled(&[]);
+    for (path, r2) in [(FOUND[0], 0), ("/v1/providers/nobody/nothing/versions", 1)] {
+        registry.by_worker(&asked("GET", path), 7);
+        let line = memory.request_lines().pop().unwrap();
+        let line: Value = serde_json::from_str(&line).unwrap();
+        let took = ["ms", "kv", "kv_ms", "r2", "r2_ms"].map(|it| line[it].as_u64().unwrap());
+        assert_eq!(took, [7, 1, 7, r2, 0], "{line}");
     }
 }
 
@@ -147,11 +206,15 @@ fn a_part_of_a_blob_is_asked_for_where_the_blob_is() {
 
 #[test]
 fn only_a_token_that_is_known_to_be_good_is_let_through() {
-    let (memory, registry) = filled(&[("TERRACE_ACCESS", "private")]);
+    let vars = [("TERRACE_ACCESS", "private")];
+    let (memory, registry) = filled(&vars);
     let (id, token) = create(&registry, &["read"], None);
     let path = FOUND[0];
     let bearing = || asked("GET", path).bearing(&token);
     // Nobody has read yet which ones are revoked.
+    for path in FOUND {
+        assert_resumed(&memory, &vars, &asked("GET", path).bearing(&token));
+    }
     assert!(registry.by_entry(&bearing()).is_none());
     registry.send(&bearing()).expect(200);
     for path in FOUND {
@@ -159,7 +222,7 @@ fn only_a_token_that_is_known_to_be_good_is_let_through() {
     }
     assert_same(&memory, &registry, &asked("GET", path)).expect(401);
     let forged = asked("GET", path).bearing(&token.replace("terrace_", "terrace_0"));
-    assert!(registry.by_entry(&forged).is_none());
+    assert_resumed(&memory, &vars, &forged).expect(401);
     // It is time to look again.
     memory.advance(10);
     assert!(registry.by_entry(&bearing()).is_none());
@@ -169,32 +232,8 @@ fn only_a_token_that_is_known_to_be_good_is_let_through() {
     memory.advance(10);
     registry.send(&bearing());
     assert!(registry.by_entry(&bearing()).is_none());
+    registry.by_worker(&bearing(), 0).expect(401);
     registry.send(&bearing()).expect(401);
-}
-
-#[test]
-fn a_download_is_a_point_with_its_package() {
-    let (_, registry) = filled(&[]);
-    let path = "/v1/providers/acme/widget/1.0.0+b/download/linux/amd64";
-    let point = registry.by_entry(&asked("GET", path)).unwrap().point;
-    assert_eq!(
-        serde_json::from_str::<Value>(&point.unwrap()).unwrap(),
-        serde_json::json!({
-            "indexes": ["acme/widget"],
-            "blobs": ["acme/widget", "1.0.0+b", "provider_download", "Terraform", "1.11.4"],
-            "doubles": [1.0],
-        })
-    );
-}
-
-#[test]
-fn downloads_are_no_points_where_nobody_counts_them() {
-    let (memory, registry) = filled(&[]);
-    let path = "/v1/modules/acme/vpc/aws/1.0.0/download";
-    let reads = reads(&registry, &memory);
-    let wanted = begun(&reads, path, None).unwrap();
-    let answer = reads.finish(wanted.ticket, found(&memory, &wanted), None, false, 0);
-    assert_eq!(answer.unwrap().point, None);
 }
 
 #[test]
@@ -205,76 +244,11 @@ fn lines_are_written_as_the_configuration_says() {
     assert!(line("/nowhere").is_some());
 }
 
-/// Nobody may get the answer of somebody else.
-#[test]
-fn a_read_that_was_given_up_for_another_is_left_to_the_registry() {
-    let (memory, registry) = filled(&[]);
-    let reads = reads(&registry, &memory);
-    let finished =
-        |wanted: &Wanted| reads.finish(wanted.ticket, found(&memory, wanted), None, false, 0);
-    let first = begun(&reads, "/v1/modules/acme/vpc/aws/1.0.0/download", None).unwrap();
-    let other = "/v1/modules/acme/vpc/aws/1.1.0/download";
-    let others: Vec<Wanted> = (0..1024)
-        .map(|_| begun(&reads, other, None).unwrap())
-        .collect();
-    assert!(finished(&first).is_none());
-    for other in &others {
-        assert!(finished(other).is_some(), "{other:?}");
-        assert!(finished(other).is_none(), "only once");
-    }
-}
-
-/// A client that goes, or finds nothing, leaves behind what waits with it.
-#[test]
-fn a_read_that_would_hold_much_memory_is_left_to_the_registry() {
-    let (memory, registry) = filled(&[]);
-    let reads = reads(&registry, &memory);
-    let long = "x".repeat(2_000);
-    for (path, if_none_match) in [
-        (FOUND[0].to_owned(), Some(long.as_str())),
-        (format!("/v2/team/tools/tags/list?last={long}"), None),
-    ] {
-        assert!(begun(&reads, &path, if_none_match).is_none(), "{path}");
-        let sent = asked("GET", &path).header("if-none-match", if_none_match.unwrap_or("x"));
-        registry.send(&sent).expect(200);
-    }
-}
-
 #[test]
 fn an_index_that_no_header_can_hold_is_rebuilt() {
     let (memory, registry) = filled(&[]);
     memory.damage_etag("providers/hosted/acme/widget/versions");
-    assert!(registry.by_entry(&asked("GET", FOUND[0])).is_none());
+    assert_resumed(&memory, &[], &asked("GET", FOUND[0]));
     let response = registry.send(&asked("GET", FOUND[0])).expect(200);
     assert!(!response.header("etag").unwrap().contains('\n'));
-}
-
-fn reads<'r>(registry: &'r Registry, memory: &'r Memory) -> Reads<'r> {
-    let Registry::Memory { config, .. } = registry else {
-        panic!("it is in memory")
-    };
-    Reads::new(config, memory.cache(), 0)
-}
-
-fn begun(reads: &Reads<'_>, target: &str, if_none_match: Option<&str>) -> Option<Wanted> {
-    let (path, query) = target.split_once('?').unwrap_or((target, ""));
-    let asked = Asked {
-        method: "GET",
-        origin: "https://registry.test",
-        path,
-        query,
-        if_none_match,
-        authorization: None,
-        user_agent: None,
-    };
-    match reads.begin(&asked, 0)? {
-        Step::Read(wanted) => Some(wanted),
-        Step::Answer(answer) => panic!("{answer:?}"),
-    }
-}
-
-fn found(memory: &Memory, wanted: &Wanted) -> Option<Found<()>> {
-    let document = memory.read_index(&wanted.key, 0)?;
-    let (metadata, body) = (document.metadata, Body::Text(document.text));
-    Some(Found { metadata, body })
 }

@@ -206,7 +206,7 @@ fn imported(code: &str) -> Vec<(String, &str)> {
 const LAYERS: [&[&str]; 21] = [
     &["cache", "usage"],
     &["host"],
-    &["failure"],
+    &["driver", "failure"],
     &["concurrent", "context", "json"],
     &["services::documents", "services::oci::error"],
     &["services::releases", "services::keys", "services::origins"],
@@ -236,7 +236,7 @@ const LAYERS: [&[&str]; 21] = [
     &["services::repair"],
     &["handlers"],
     &["dispatch", "tasks"],
-    &["pipeline", "reads"],
+    &["pipeline"],
     &["lib"],
 ];
 

@@ -1,26 +1,37 @@
-//! What the Worker's `entry.js` does, over memory.
+//! What the Worker's `entry.js` does, over memory: KV is read between the steps of the driver, which never sees the
+//! value that it passes on.
 
 use std::borrow::Cow;
 
-use terrace_app::host::{Clock as _, Host as _};
-use terrace_app::reads::{Answer, Reads, Step};
+use futures_util::FutureExt as _;
+use terrace_app::driver;
+use terrace_app::driver::{Answer, Step, Unfinished};
+use terrace_app::host::{Host as _, Indices as _};
 use terrace_core::config::Config;
 use terrace_core::http::reply::Body;
-use terrace_core::read::{Asked, Found, IndexForm};
+use terrace_core::read::{Asked, Found};
 
 use super::Response;
-use super::memory::Memory;
+use super::memory::{Memory, counted};
 use super::registry::Sent;
 
-/// What the entry answers by itself.
+/// An answer of the entry alone.
 pub struct ByEntry {
     pub response: Response,
     pub line: Option<String>,
-    pub point: Option<String>,
+    pub download: Option<String>,
 }
 
-/// `None` where it leaves a request to the whole registry.
-pub fn by_entry(memory: &Memory, config: &Config, sent: &Sent) -> Option<ByEntry> {
+/// The answer of the entry to a request, while whose read of KV so many milliseconds pass.
+///
+/// # Errors
+/// The request, with the value that was read, where it takes more than that.
+pub fn by_entry(
+    memory: &Memory,
+    config: &Config,
+    sent: &Sent,
+    kv_millis: u64,
+) -> Result<ByEntry, Box<Unfinished<Vec<u8>>>> {
     let header = |name: &str| {
         let found = sent.headers.iter().find(|(known, _)| known == name);
         found.map(|(_, value)| value.as_str())
@@ -35,33 +46,41 @@ pub fn by_entry(memory: &Memory, config: &Config, sent: &Sent) -> Option<ByEntry
         authorization: header("authorization"),
         user_agent: header("user-agent"),
     };
-    let reads = Reads::new(config, memory.cache(), u32::MAX);
-    let wanted = match reads.begin(&asked, memory.millis())? {
-        Step::Answer(answer) => return Some(made(answer, Vec::new())),
-        Step::Read(wanted) => wanted,
+    let pending = match driver::begin(&asked, config, memory.cache(), memory.now_ms()) {
+        Step::Answer(answer) => return Ok(made(config, answer, Vec::new())),
+        Step::Continue(unfinished) => return Err(unfinished.with_stream(Vec::new)),
+        Step::Read(pending) => pending,
     };
+    let found = memory.get(pending.key(), pending.form(), pending.cache_seconds());
+    let found = found.now_or_never().expect("memory never waits");
+    memory.advance_ms(kv_millis);
     let mut value = Vec::new();
-    let document = memory.read_index(&wanted.key, wanted.cache_seconds);
-    let found = document.map(|document| {
-        let body = match wanted.form {
-            IndexForm::Stream => {
-                value = document.text.into_bytes();
-                Body::Stream(())
-            }
-            IndexForm::Text => Body::Text(document.text),
-        };
-        let metadata = document.metadata;
-        Found { metadata, body }
+    let found = found.map(|found| {
+        found.map(|Found { metadata, body }| {
+            let body = match body {
+                Body::Stream(stream) => {
+                    value = stream;
+                    Body::Stream(())
+                }
+                Body::Text(text) => Body::Text(text),
+                Body::Empty => Body::Empty,
+            };
+            Found { metadata, body }
+        })
     });
-    let range = header("range").filter(|_| wanted.takes_range);
+    let range = header("range").filter(|_| pending.takes_range());
     let range = range.map(str::to_owned);
-    let answer = reads.finish(wanted.ticket, found, range, true, memory.millis())?;
-    Some(made(answer, value))
+    match pending.finish(found, range, config, memory.now_ms()) {
+        Ok(answer) => Ok(made(config, answer, value)),
+        Err(unfinished) => Err(unfinished.with_stream(|| value)),
+    }
 }
 
-fn made(answer: Answer, value: Vec<u8>) -> ByEntry {
-    let Answer { reply, line, point } = answer;
+fn made(config: &Config, answer: Answer<()>, value: Vec<u8>) -> ByEntry {
     let own = |(name, value): &(&str, Cow<'static, str>)| ((*name).to_owned(), value.to_string());
+    let line = answer.line().logged(config.logged_requests);
+    let download = answer.download().map(|download| counted(&download));
+    let reply = answer.reply;
     let response = Response {
         status: reply.status,
         headers: reply.headers.iter().map(own).collect(),
@@ -74,6 +93,6 @@ fn made(answer: Answer, value: Vec<u8>) -> ByEntry {
     ByEntry {
         response,
         line,
-        point,
+        download,
     }
 }

@@ -34,6 +34,7 @@ use platform::Journal;
 use upstream::Internet;
 
 pub use edge::ARRIVAL_MS;
+pub use platform::counted;
 
 /// The platform in memory, as an isolate at a location sees it. Clones share their state.
 #[derive(Clone, Default)]

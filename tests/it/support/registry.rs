@@ -12,7 +12,9 @@ use futures_util::FutureExt as _;
 use futures_util::future::join_all;
 use serde_json::Value;
 use terrace_app::context::Context as AppContext;
+use terrace_app::driver::Unfinished;
 use terrace_app::host::{BodyError, Request as RequestSeam};
+use terrace_app::pipeline;
 use terrace_core::config::Config;
 use terrace_core::http::reply::Body;
 
@@ -217,7 +219,7 @@ impl Registry {
         };
         match sent.target.strip_prefix(BUCKET) {
             Some(key) => in_the_bucket(memory, key, sent),
-            None => in_memory(memory, config, sent).await,
+            None => in_memory(memory, config, sent, None).await,
         }
     }
 
@@ -226,7 +228,25 @@ impl Registry {
         let Self::Memory { memory, config } = self else {
             panic!("only memory has an entry of its own");
         };
-        by_entry(memory, config, sent)
+        by_entry(memory, config, sent, 0).ok()
+    }
+
+    /// What the Worker answers: its entry, or the application from where the entry stopped. So many milliseconds pass
+    /// while the entry reads from KV.
+    pub fn by_worker(&self, sent: &Sent, kv_millis: u64) -> Response {
+        let Self::Memory { memory, config } = self else {
+            panic!("only memory has an entry of its own");
+        };
+        match by_entry(memory, config, sent, kv_millis) {
+            Ok(answer) => {
+                memory.note_answer(answer.line, answer.download);
+                answer.response
+            }
+            Err(unfinished) => {
+                let answer = in_memory(memory, config, sent, Some(unfinished)).now_or_never();
+                answer.expect("memory never waits")
+            }
+        }
     }
 
     /// One step of the periodic repair.
@@ -250,7 +270,7 @@ impl Registry {
             for _ in 0..turns {
                 memory.pause().await;
             }
-            in_memory(memory, config, sent).await
+            in_memory(memory, config, sent, None).await
         });
         let mut answers = pin!(join_all(answers));
         let mut context = Context::from_waker(Waker::noop());
@@ -306,7 +326,13 @@ fn in_the_bucket(memory: &Memory, key: &str, sent: &Sent) -> Response {
     }
 }
 
-async fn in_memory(memory: &Memory, config: &Config, sent: &Sent) -> Response {
+/// The application's answer to a request, from where it stopped if it was begun.
+async fn in_memory(
+    memory: &Memory,
+    config: &Config,
+    sent: &Sent,
+    begun: Option<Box<Unfinished<Vec<u8>>>>,
+) -> Response {
     let target = sent
         .target
         .strip_prefix("https://registry.test")
@@ -326,7 +352,10 @@ async fn in_memory(memory: &Memory, config: &Config, sent: &Sent) -> Response {
         body: sent.body.clone(),
     };
     let context = AppContext::new(config, memory.clone(), request.client_address());
-    let reply = terrace_app::pipeline::handle(&context, request).await;
+    let reply = match begun {
+        None => pipeline::handle(&context, request).await,
+        Some(unfinished) => pipeline::resume(&context, request, unfinished).await,
+    };
     for task in context.take_tasks() {
         terrace_app::perform(&context, task).await;
     }

@@ -1,65 +1,33 @@
-//! Reads: one index, and the facts only when there is none.
+//! Reads that no index answers: the facts decide.
 
 use terrace_core::http::reply::{Body, Reply};
-use terrace_core::http::request_line::IndexState;
-use terrace_core::read::{Answered, FinishError, Found, Lookup};
+use terrace_core::read::{FinishError, Found, Lookup};
 use terrace_core::storage::index_document::IndexDocument;
 use terrace_core::storage::key::IndexKey;
 
 use crate::context::{Context, Task};
+use crate::driver::Miss;
 use crate::failure::Failure;
-use crate::host::{Clock as _, Host, Indices as _};
+use crate::host::{Clock as _, Host};
 use crate::services::catalog::pick;
 use crate::services::oci::catalog as oci_catalog;
 use crate::services::pull::puller;
 use crate::services::{catalog, releases};
 
+/// Answers a read from the facts, and logs why its index did not.
 pub(crate) async fn read<P: Host>(
     ctx: &Context<'_, P>,
     lookup: &Lookup,
     origin: &str,
+    miss: Miss,
 ) -> Reply<P::Stream> {
-    if let Some(reply) = lookup.blocked(&ctx.config.pull, None) {
-        return reply;
-    }
-    let found = ctx
-        .host
-        .indices()
-        .get(&lookup.key, lookup.form, lookup.cache_seconds)
-        .await;
-    let meter = ctx.host.meter();
-    let mut is_replaced = false;
-    match found {
-        Ok(Some(found)) => {
-            let now = ctx.host.clock().now();
-            match lookup.answer(found, ctx.config, origin, now) {
-                Answered::Fresh(reply) => {
-                    meter.saw_index(IndexState::Hit);
-                    return reply;
-                }
-                Answered::Stale(reply, address) => {
-                    meter.saw_index(IndexState::Hit);
-                    ctx.defer(Task::Refresh(address));
-                    return reply;
-                }
-                Answered::Unfit => {
-                    meter.saw_index(IndexState::Unfit);
-                    is_replaced = true;
-                }
-                Answered::Corrupt => {
-                    meter.saw_index(IndexState::Corrupt);
-                    let told = format!("index {} is corrupt", lookup.key);
-                    ctx.host.log(&told);
-                }
-            }
-        }
-        Ok(None) => meter.saw_index(IndexState::Miss),
+    match &miss {
+        Miss::Absent | Miss::Unfit => {}
         // R2 can answer when KV cannot.
-        Err(error) => {
-            meter.saw_index(IndexState::Miss);
-            ctx.host.log(&format!("storage: {error}"));
-        }
+        Miss::Failed(error) => ctx.host.log(&format!("storage: {error}")),
+        Miss::Corrupt => ctx.host.log(&format!("index {} is corrupt", lookup.key)),
     }
+    let is_replaced = matches!(miss, Miss::Unfit);
     match read_facts(ctx, lookup, origin, is_replaced).await {
         Ok(reply) => reply,
         Err(failure) => lookup.problem(&ctx.report(failure)),

@@ -68,12 +68,19 @@ fn a_list_whose_origin_should_be_asked_is_not_answered_by_the_entry() {
     let list = Sent::new("GET", &fixture.index());
     let is_by_entry = || pulling.registry.by_entry(&list).is_some();
     pulling.registry.send(&list).expect(200);
-    pulling.advance(PULL_CHECK_SECONDS - 1);
-    assert!(is_by_entry());
-    pulling.advance(1);
-    assert!(!is_by_entry());
-    pulling.registry.send(&list).expect(200);
-    assert!(is_by_entry());
+    let by_application = || pulling.registry.send(&list);
+    let by_worker = || pulling.registry.by_worker(&list, 0);
+    for answer in [&by_application as &dyn Fn() -> Response, &by_worker] {
+        pulling.advance(PULL_CHECK_SECONDS - 1);
+        assert!(is_by_entry());
+        pulling.advance(1);
+        assert!(!is_by_entry());
+        let before = pulling.asked("/versions");
+        let stale = answer().expect(200).text();
+        assert!(stale.contains("1.0.0"), "{stale}");
+        assert_eq!(pulling.asked("/versions"), before + 1, "after the answer");
+        assert!(is_by_entry());
+    }
 }
 
 #[test]

@@ -28,6 +28,13 @@ impl Memory {
         self.world.journal.downloads.borrow().clone()
     }
 
+    /// Notes an answer as the host does.
+    pub fn note_answer(&self, line: Option<String>, download: Option<String>) {
+        let journal = &self.world.journal;
+        journal.request_lines.borrow_mut().extend(line);
+        journal.downloads.borrow_mut().extend(download);
+    }
+
     pub fn log(&self) -> Vec<String> {
         self.world.journal.log.borrow().clone()
     }

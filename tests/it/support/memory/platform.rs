@@ -95,15 +95,8 @@ impl Host for Memory {
     }
 
     fn count(&self, download: &Counted<'_>) {
-        let Counted {
-            package,
-            version,
-            route,
-            client,
-        } = download;
-        let (package, product) = (package.address(), client.product());
-        let counted = format!("{package} {version} {route} {product}");
-        self.world.journal.downloads.borrow_mut().push(counted);
+        let downloads = &self.world.journal.downloads;
+        downloads.borrow_mut().push(counted(download));
     }
 
     async fn is_one_failure_too_many(&self, _: &str) -> bool {
@@ -114,4 +107,16 @@ impl Host for Memory {
             .set(left.map(Option::unwrap_or_default));
         left == Some(None)
     }
+}
+
+/// A download as it is noted down.
+pub fn counted(download: &Counted<'_>) -> String {
+    let Counted {
+        package,
+        version,
+        route,
+        client,
+    } = download;
+    let (package, product) = (package.address(), client.product());
+    format!("{package} {version} {route} {product}")
 }

@@ -1,0 +1,362 @@
+//! The driver of the read machine: it begins each request, and finishes the reads that one index answers.
+//!
+//! Nothing here waits or writes: between [`begin`] and [`PendingRead::finish`] the host reads the index, natively in
+//! the [pipeline](crate::pipeline), on Workers in JavaScript. A request that takes more than that is [`Unfinished`],
+//! and the pipeline [resumes](crate::pipeline::resume) it. The line of the log and the download that is counted are
+//! made here, and nowhere else.
+
+use terrace_base::time::UnixTime;
+use terrace_core::api::endpoint::Action;
+use terrace_core::api::route::{ADMIN_PREFIX, HandledRoute, is_fenced};
+use terrace_core::auth::access::CredentialsError;
+use terrace_core::config::Config;
+use terrace_core::http::method::Method;
+use terrace_core::http::reply::{Body, Reply};
+use terrace_core::http::request_line::{Client, IndexState, RequestLine, Took, Usage};
+use terrace_core::model::address::MirroredAddress;
+use terrace_core::model::token_id::TokenId;
+use terrace_core::read;
+use terrace_core::read::{Answered, Asked, Begun, Found, IndexForm, Lookup};
+use terrace_core::storage::key::IndexKey;
+
+use crate::cache::Cache;
+use crate::host::{Counted, StoreError};
+
+/// The next step of a request. `S` is the host's stream.
+#[derive(Debug)]
+pub enum Step<S> {
+    /// Send this answer.
+    Answer(Answer<S>),
+    /// Read the index, then [`PendingRead::finish`].
+    Read(PendingRead),
+    /// Continue in the pipeline.
+    Continue(Box<Unfinished<S>>),
+}
+
+/// An answer, with the facts that are logged and counted.
+#[derive(Debug)]
+pub struct Answer<S> {
+    /// The reply.
+    pub reply: Reply<S>,
+    record: Record,
+    millis: u64,
+    lookup: Option<Box<Lookup>>,
+}
+
+/// A read that waits for its index.
+#[derive(Debug)]
+pub struct PendingRead {
+    record: Record,
+    lookup: Box<Lookup>,
+    origin: String,
+    /// When the read of the index began, in milliseconds since 1970.
+    read_at: u64,
+}
+
+/// A request that takes more than one index, with everything that is known about it.
+#[derive(Debug)]
+pub struct Unfinished<S> {
+    pub(crate) record: Record,
+    pub(crate) rest: Rest<S>,
+}
+
+/// The rest of the work on a request.
+#[derive(Debug)]
+pub(crate) enum Rest<S> {
+    /// A read that needs more than its index.
+    Read(Halt<S>),
+    /// All of it, by a handler: the request is no read.
+    Handle(HandledRoute, &'static Action),
+}
+
+/// The reason why a read needs more than its index.
+#[derive(Debug)]
+pub(crate) enum Halt<S> {
+    /// The credentials are invalid. This is the answer, unless there were too many of them.
+    Refused(CredentialsError, Reply<S>),
+    /// This is the answer, unless the token has been revoked.
+    AnswerTo(TokenId, Reply<S>),
+    /// The index may be read, unless the token has been revoked.
+    ReadBy(TokenId, Box<Lookup>),
+    /// The index was read, and answers nothing.
+    Missed(Box<Lookup>, Miss),
+    /// This is the answer, and after it the origin of the provider should be asked for more.
+    Stale(Box<Lookup>, Reply<S>, MirroredAddress),
+}
+
+/// The reason why an index answers nothing.
+#[derive(Debug)]
+pub(crate) enum Miss {
+    /// There is none.
+    Absent,
+    /// It could not be read.
+    Failed(StoreError),
+    /// It is too old, or was made by other rules than those of this deployment.
+    Unfit,
+    /// It is not the output of an index function.
+    Corrupt,
+}
+
+/// The facts about a request that are logged.
+#[derive(Debug)]
+pub(crate) struct Record {
+    route: &'static str,
+    method: Option<Method>,
+    client: Client,
+    /// When the request came, in milliseconds since 1970.
+    began: u64,
+    usage: Usage,
+    index: Option<IndexState>,
+    is_admin: bool,
+    is_fenced: bool,
+}
+
+/// Begins to answer a request that came `now`, in milliseconds since 1970.
+pub fn begin<S>(asked: &Asked<'_>, config: &Config, cache: &Cache, now: u64) -> Step<S> {
+    let time = UnixTime(now / 1000);
+    let (route, begun) = read::begin(asked, config, || time);
+    let record = Record::new(asked, route, now);
+    let is_valid = |token| cache.knows_good(token, time);
+    let rest = match begun {
+        Begun::Answer(reply) => return Step::Answer(record.answer(reply, None, now)),
+        Begun::AnswerTo(token, reply) if is_valid(token) => {
+            return Step::Answer(record.answer(reply, None, now));
+        }
+        Begun::AnswerTo(token, reply) => Rest::Read(Halt::AnswerTo(token, reply)),
+        Begun::Refused(bad, reply) => Rest::Read(Halt::Refused(bad, reply)),
+        Begun::Read(lookup) => match lookup.token {
+            Some(token) if !is_valid(token) => Rest::Read(Halt::ReadBy(token, lookup)),
+            _ => return look_up(record, lookup, asked.origin, config, now),
+        },
+        Begun::Other(route, action) => Rest::Handle(route, action),
+    };
+    Step::Continue(Box::new(Unfinished { record, rest }))
+}
+
+/// Returns the next step of a read whose caller may do it.
+pub(crate) fn look_up<S>(
+    record: Record,
+    lookup: Box<Lookup>,
+    origin: &str,
+    config: &Config,
+    now: u64,
+) -> Step<S> {
+    if let Some(reply) = lookup.blocked(&config.pull, None) {
+        return Step::Answer(record.answer(reply, Some(lookup), now));
+    }
+    Step::Read(PendingRead {
+        record,
+        lookup,
+        origin: origin.to_owned(),
+        read_at: now,
+    })
+}
+
+impl PendingRead {
+    /// The key of the index.
+    pub fn key(&self) -> &IndexKey {
+        &self.lookup.key
+    }
+
+    /// The form that its value is wanted in.
+    pub fn form(&self) -> IndexForm {
+        self.lookup.form
+    }
+
+    /// How long the edge may keep it, in seconds.
+    pub fn cache_seconds(&self) -> u32 {
+        self.lookup.cache_seconds
+    }
+
+    /// Whether the header `Range` counts.
+    pub fn takes_range(&self) -> bool {
+        self.lookup.leads_to_bytes()
+    }
+
+    /// Finishes with the index that was found; `range` is the header of this name where it counts.
+    ///
+    /// # Errors
+    /// The request, if the index does not answer it.
+    pub fn finish<S>(
+        self,
+        found: Result<Option<Found<S>>, StoreError>,
+        range: Option<String>,
+        config: &Config,
+        now: u64,
+    ) -> Result<Answer<S>, Box<Unfinished<S>>> {
+        let Self {
+            mut record,
+            mut lookup,
+            origin,
+            read_at,
+        } = self;
+        lookup.set_range(range);
+        let kv = Took {
+            operations: 1,
+            millis: now.saturating_sub(read_at),
+        };
+        record.add(Usage {
+            kv,
+            ..Usage::default()
+        });
+        let answered = match found {
+            Ok(Some(found)) => lookup.answer(found, config, &origin, UnixTime(now / 1000)),
+            Ok(None) => return Err(record.missed(lookup, Miss::Absent)),
+            Err(error) => return Err(record.missed(lookup, Miss::Failed(error))),
+        };
+        match answered {
+            Answered::Fresh(reply) => {
+                record.index = Some(IndexState::Hit);
+                Ok(record.answer(reply, Some(lookup), now))
+            }
+            Answered::Stale(reply, address) => {
+                record.index = Some(IndexState::Hit);
+                let rest = Rest::Read(Halt::Stale(lookup, reply, address));
+                Err(Box::new(Unfinished { record, rest }))
+            }
+            Answered::Unfit => Err(record.missed(lookup, Miss::Unfit)),
+            Answered::Corrupt => Err(record.missed(lookup, Miss::Corrupt)),
+        }
+    }
+}
+
+impl<S> Answer<S> {
+    /// The line for the log.
+    pub fn line(&self) -> RequestLine<'_> {
+        self.record.line(self.reply.status, self.millis)
+    }
+
+    /// The download that the answer is, if it is one.
+    pub fn download(&self) -> Option<Counted<'_>> {
+        let (package, version) = self.lookup.as_ref()?.download(self.reply.status)?;
+        Some(Counted {
+            package,
+            version,
+            route: self.record.route,
+            client: &self.record.client,
+        })
+    }
+}
+
+impl Unfinished<()> {
+    /// Returns the same with the value that was read, for which `()` stands.
+    pub fn with_stream<S>(self: Box<Self>, stream: impl FnOnce() -> S) -> Box<Unfinished<S>> {
+        let Self { record, rest } = *self;
+        let rest = match rest {
+            Rest::Read(halt) => Rest::Read(halt.with_stream(stream)),
+            Rest::Handle(route, method) => Rest::Handle(route, method),
+        };
+        Box::new(Unfinished { record, rest })
+    }
+}
+
+impl Halt<()> {
+    fn with_stream<S>(self, stream: impl FnOnce() -> S) -> Halt<S> {
+        match self {
+            Self::Refused(bad, reply) => Halt::Refused(bad, with_stream(reply, stream)),
+            Self::AnswerTo(token, reply) => Halt::AnswerTo(token, with_stream(reply, stream)),
+            Self::ReadBy(token, lookup) => Halt::ReadBy(token, lookup),
+            Self::Missed(lookup, miss) => Halt::Missed(lookup, miss),
+            Self::Stale(lookup, reply, address) => {
+                Halt::Stale(lookup, with_stream(reply, stream), address)
+            }
+        }
+    }
+}
+
+fn with_stream<S>(reply: Reply<()>, stream: impl FnOnce() -> S) -> Reply<S> {
+    let Reply {
+        status,
+        headers,
+        body,
+    } = reply;
+    let body = match body {
+        Body::Empty => Body::Empty,
+        Body::Text(text) => Body::Text(text),
+        Body::Stream(()) => Body::Stream(stream()),
+    };
+    Reply {
+        status,
+        headers,
+        body,
+    }
+}
+
+impl Miss {
+    fn state(&self) -> IndexState {
+        match self {
+            Self::Absent | Self::Failed(_) => IndexState::Miss,
+            Self::Unfit => IndexState::Unfit,
+            Self::Corrupt => IndexState::Corrupt,
+        }
+    }
+}
+
+impl Record {
+    /// The record of a request for this route that came `now`, in milliseconds since 1970.
+    pub(crate) fn new(asked: &Asked<'_>, route: &'static str, now: u64) -> Self {
+        Self {
+            route,
+            method: Method::parse(asked.method),
+            client: Client::of_user_agent(asked.user_agent),
+            began: now,
+            usage: Usage::default(),
+            index: None,
+            is_admin: asked.path.starts_with(ADMIN_PREFIX),
+            is_fenced: is_fenced(asked.path),
+        }
+    }
+
+    /// Adds operations that the request took.
+    pub(crate) fn add(&mut self, usage: Usage) {
+        let add = |sum: &mut Took, took: Took| {
+            sum.operations = sum.operations.saturating_add(took.operations);
+            sum.millis = sum.millis.saturating_add(took.millis);
+        };
+        add(&mut self.usage.kv, usage.kv);
+        add(&mut self.usage.r2, usage.r2);
+        add(&mut self.usage.origin, usage.origin);
+    }
+
+    /// Makes the answer, `now` in milliseconds since 1970. A read has a lookup.
+    pub(crate) fn answer<S>(
+        self,
+        reply: Reply<S>,
+        lookup: Option<Box<Lookup>>,
+        now: u64,
+    ) -> Answer<S> {
+        let millis = now.saturating_sub(self.began);
+        let mut reply = reply;
+        if self.is_fenced {
+            reply = reply.fenced();
+        }
+        if self.is_admin {
+            let timing = self.line(reply.status, millis).server_timing();
+            reply = reply.with("server-timing", timing);
+        }
+        Answer {
+            reply,
+            record: self,
+            millis,
+            lookup,
+        }
+    }
+
+    fn missed<S>(mut self, lookup: Box<Lookup>, miss: Miss) -> Box<Unfinished<S>> {
+        self.index = Some(miss.state());
+        let rest = Rest::Read(Halt::Missed(lookup, miss));
+        Box::new(Unfinished { record: self, rest })
+    }
+
+    fn line(&self, status: u16, millis: u64) -> RequestLine<'_> {
+        RequestLine {
+            route: self.route,
+            method: self.method,
+            status,
+            millis,
+            usage: self.usage,
+            index: self.index,
+            client: &self.client,
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! Values that wait for JavaScript to come back for them.
+
+use std::cell::{Cell, RefCell};
+
+/// How many values may wait. The oldest is overwritten by one more.
+const PLACES: u32 = 1024;
+
+/// The values that wait, each under the ticket that was given for it.
+#[derive(Debug)]
+pub(super) struct Tickets<T> {
+    /// A value is at the remainder of its ticket. One whose client has gone stays until it is overwritten. In a
+    /// box, so that all places together take few KiB.
+    places: RefCell<Vec<Option<Box<Waiting<T>>>>>,
+    next: Cell<u32>,
+}
+
+#[derive(Debug)]
+struct Waiting<T> {
+    ticket: u32,
+    value: T,
+}
+
+impl<T> Tickets<T> {
+    /// No values yet. The `first` ticket is any number: two instances of the wasm in one isolate, of which the older
+    /// has failed, must not give the same tickets.
+    pub(super) fn new(first: u32) -> Self {
+        Self {
+            places: RefCell::default(),
+            next: Cell::new(first),
+        }
+    }
+
+    /// Keeps a value, and returns its ticket.
+    pub(super) fn keep(&self, value: T) -> u32 {
+        let ticket = self.next.get();
+        self.next.set(ticket.wrapping_add(1));
+        self.keep_as(ticket, value);
+        ticket
+    }
+
+    /// Keeps a value under a ticket that another was taken with.
+    pub(super) fn keep_as(&self, ticket: u32, value: T) {
+        let place = place(ticket);
+        let mut places = self.places.borrow_mut();
+        if places.len() <= place {
+            places.resize_with(place + 1, || None);
+        }
+        if let Some(place) = places.get_mut(place) {
+            *place = Some(Box::new(Waiting { ticket, value }));
+        }
+    }
+
+    /// Takes the value of a ticket, if it is still there.
+    pub(super) fn take(&self, ticket: u32) -> Option<T> {
+        let mut places = self.places.borrow_mut();
+        let waiting = places.get_mut(place(ticket))?;
+        let waiting = waiting.take_if(|waiting| waiting.ticket == ticket)?;
+        Some(waiting.value)
+    }
+}
+
+fn place(ticket: u32) -> usize {
+    usize::try_from(ticket % PLACES).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_is_taken_once() {
+        for first in [0, 7, u32::MAX] {
+            let tickets = Tickets::new(first);
+            let (one, two) = (tickets.keep("one"), tickets.keep("two"));
+            assert_eq!(tickets.take(two), Some("two"));
+            assert_eq!(tickets.take(one), Some("one"));
+            assert_eq!([one, two].map(|it| tickets.take(it)), [None, None]);
+            tickets.keep_as(one, "again");
+            assert_eq!(tickets.take(one), Some("again"));
+        }
+    }
+
+    /// Nobody may get the answer of somebody else.
+    #[test]
+    fn an_overwritten_value_is_found_by_nobody() {
+        let tickets = Tickets::new(0);
+        let first = tickets.keep(0);
+        let others: Vec<(u32, u32)> = (1..=PLACES).map(|n| (tickets.keep(n), n)).collect();
+        assert_eq!(tickets.take(first), None);
+        for (ticket, value) in others {
+            assert_eq!(tickets.take(ticket), Some(value));
+        }
+    }
+}
