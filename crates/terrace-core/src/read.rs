@@ -1,11 +1,11 @@
-//! Reads, decided: a synchronous machine that is driven by whoever has the IO.
+//! The read machine, through whose [`begin`] every request goes: a synchronous machine, driven by code that has the IO.
 //!
-//! [`begin`] looks at a request and either answers it, or names the one index to read, or says
-//! that this is not a read. [`Lookup::answer`] turns what was found into the answer. Native tests
+//! [`begin`] finds the route of a request and either answers it, or names the one index to read, or leaves it, with its
+//! route, to a handler. [`Lookup::answer`] turns what was found into the answer. Native tests
 //! drive it over a map, the Worker from its entry, and from its fetch event where a read needs more than that.
 //!
 //! # What a read costs
-//! Discovery: nothing. Every other read: one KV read. A version list is streamed through; the
+//! Answers that are known without storage, such as discovery: nothing. Every other read: one KV read. A version list is streamed through; the
 //! document of one version is parsed, because URLs are signed into the answer: three for a package
 //! download, one for each platform in the mirror. Two lists that only other tools ask for are parsed as well.
 

@@ -42,7 +42,8 @@ pub struct Action {
     pub is_audited: bool,
 }
 
-/// Who may use an endpoint.
+/// Who may use an endpoint. The pipeline goes by it for everything that is no indexed read; for reads the gate of the read
+/// machine goes by the owner of the package, and the access matrix (`tests/it/native/access.rs`) compares both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
     /// Anyone, whatever credentials they send. What the request must have instead, such as a signature, is checked
