@@ -61,7 +61,7 @@ pub struct Client {
 /// One request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestLine<'r> {
-    /// What was asked for; see [`Route::name`](crate::api::route::Route::name).
+    /// What was asked for; see `api::endpoint::Endpoint::name`.
     pub route: &'static str,
     /// How.
     pub method: Option<Method>,

@@ -11,7 +11,7 @@
 //! # Out of scope
 //! The requests. Each is named by a [`Fetch`], and the driver
 //! 1. resolves the reference against the base (RFC 3986, section 5.2),
-//! 2. asks the [`Guard`] before it connects, and again before it follows each of at most
+//! 2. asks the [`Guard`](crate::http::guard::Guard) before it connects, and again before it follows each of at most
 //!    [`limits::ORIGIN_REDIRECTS`] redirects,
 //! 3. and gives back what came as [`Fetched`].
 
