@@ -159,9 +159,11 @@ fn a_read_whose_index_is_lost_or_damaged_is_continued_by_the_application() {
 
 #[test]
 fn a_read_whose_index_cannot_be_read_is_continued_by_the_application() {
+    let (filled, _) = filled(&[]);
     for path in FOUND {
         let answers = [true, false].map(|is_by_worker| {
-            let (memory, registry) = filled(&[]);
+            let memory = filled.copy();
+            let registry = Registry::in_memory(&memory, &[]);
             memory.forget_operations();
             let fault = memory.break_at(0, Break::Before);
             let response = match is_by_worker {
