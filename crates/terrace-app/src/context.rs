@@ -92,6 +92,13 @@ impl<'a, P: Host> Context<'a, P> {
         memo.push(Rc::new(value));
     }
 
+    /// Returns the contents of a change marker: 16 random bytes in hexadecimal, so that no two markers are the same, and
+    /// a revision follows from the content wherever it is stored.
+    pub(crate) fn change_marker(&self) -> String {
+        let random = u128::from_be_bytes(self.host.random());
+        format!("{random:032x}")
+    }
+
     /// Returns a number that no other request has.
     pub(crate) fn unique_number(&self) -> u64 {
         let [.., a, b, c, d, e, f, g, h] = self.host.random();

@@ -1,13 +1,11 @@
 //! Documents: read, listed and written, and tried again where a key is written too often.
 
-use serde::Serialize;
 use serde::de::DeserializeOwned;
 use terrace_core::storage::key::FactKey;
 
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::host::{Clock as _, Condition, Facts as _, Host, ListedFact, Revision, StoreError};
-use crate::json;
 
 /// How often a write is tried while its key is written too often, a second apart.
 pub(crate) const BUSY_TRIES: u32 = 10;
@@ -57,18 +55,6 @@ pub(crate) async fn list<P: Host>(
             return Ok(all);
         }
     }
-}
-
-pub(crate) async fn put_json<P: Host, T: Serialize>(
-    ctx: &Context<'_, P>,
-    key: &FactKey,
-    document: &T,
-    metadata: &[(&str, String)],
-    condition: Condition,
-) -> Result<(), Failure> {
-    let text = json::text(document)?;
-    let put = put(ctx, key, &text, metadata, condition);
-    put.await.map(drop)
 }
 
 /// Writes a document; `None` when the condition does not hold.

@@ -139,9 +139,10 @@ pub(crate) async fn write<P: Host>(
 /// matter: if somebody else's comes while this one waits, it is told.
 pub(crate) async fn mark<P: Host>(ctx: &Context<'_, P>, fact: &FactKey) -> Result<(), StoreError> {
     let facts = ctx.host.facts();
+    let marker = ctx.change_marker();
     let mut waiting_since = None;
     for _ in 1..BUSY_TRIES {
-        match facts.put(fact, "", &[], Condition::Any).await {
+        match facts.put(fact, &marker, &[], Condition::Any).await {
             Err(StoreError::Busy(_)) => {}
             other => return other.map(drop),
         }
@@ -152,7 +153,10 @@ pub(crate) async fn mark<P: Host>(ctx: &Context<'_, P>, fact: &FactKey) -> Resul
         waiting_since = Some(now);
         ctx.host.clock().sleep(1).await;
     }
-    facts.put(fact, "", &[], Condition::Any).await.map(drop)
+    facts
+        .put(fact, &marker, &[], Condition::Any)
+        .await
+        .map(drop)
 }
 
 /// What became of several writes: that one of them was refused is told only where nothing worse is to be

@@ -95,7 +95,8 @@ pub(crate) async fn revoke<P: Host>(
             break from;
         }
     };
-    documents::put_json(ctx, &FactKey::RevocationChange, &from, &[], Condition::Any).await?;
+    let (change, marker) = (FactKey::RevocationChange, ctx.change_marker());
+    documents::put(ctx, &change, &marker, &[], Condition::Any).await?;
     indexer::refresh_revocations(ctx).await?;
     write_revoked(ctx, id, from).await
 }

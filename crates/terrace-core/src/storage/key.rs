@@ -10,7 +10,7 @@
 //! ├── releases/providers/hosted/{namespace}/{type}/{version}    create-only; metadata: protocols, platforms
 //! ├── releases/providers/{hostname}/{namespace}/{type}/{version}  grows by compare-and-swap: platforms are added
 //! ├── releases/modules/{namespace}/{name}/{system}/{version}    create-only
-//! ├── changes/providers/hosted/{namespace}/{type}               rewritten after each commit: see `index`
+//! ├── changes/providers/hosted/{namespace}/{type}               16 random bytes in hexadecimal, rewritten after each commit: see `index`
 //! ├── changes/providers/{hostname}/{namespace}/{type}
 //! ├── changes/modules/{namespace}/{name}/{system}
 //! ├── written/{index}                                          up to which change an index was written, if many wait

@@ -197,7 +197,7 @@ impl Whole {
 /// What is stored, apart from the log, from what somebody who had to wait has told others, and from what is
 /// left of what was brought.
 fn objects(memory: &Memory) -> BTreeMap<String, Vec<u8>> {
-    let mut objects = memory.objects();
+    let mut objects = memory.objects_but_for_markers();
     let is_aside = |key: &str| {
         ["written/", "incoming/"]
             .iter()

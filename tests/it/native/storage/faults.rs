@@ -242,7 +242,7 @@ impl Publish {
 /// What is stored, apart from what somebody who had to wait has told others, and the log: who tries again
 /// may be in it twice.
 fn objects(memory: &Memory) -> BTreeMap<String, Vec<u8>> {
-    let mut objects = memory.objects();
+    let mut objects = memory.objects_but_for_markers();
     objects.retain(|key, _| !key.starts_with("written/") && !chain::is_log(key));
     objects
 }

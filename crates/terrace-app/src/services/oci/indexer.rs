@@ -116,5 +116,5 @@ pub(crate) async fn mark_tags<P: Host>(
     repository: &RepositoryName,
 ) -> Result<(), Failure> {
     let change = PushedFact::Change(repository.clone());
-    oci_catalog::put(ctx, change, "", &[]).await
+    oci_catalog::put(ctx, change, &ctx.change_marker(), &[]).await
 }
