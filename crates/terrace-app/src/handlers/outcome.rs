@@ -28,7 +28,7 @@ impl Call {
         Query(&self.query)
     }
 
-    /// Returns the cursor of a list: the parameter `after`, or `behind`, as it was called in 0.1.
+    /// Returns the cursor of a list: the parameter `after`, or `behind`, its older name.
     pub(crate) fn after(&self) -> Option<Cow<'_, str>> {
         let query = self.query();
         query.value("after").or_else(|| query.value("behind"))

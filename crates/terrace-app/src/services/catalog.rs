@@ -133,8 +133,7 @@ pub(crate) async fn version_indices_by<P: Host>(
             said.judge(other, &mut standings);
         }
     }
-    let indices = index::of_version(release, &others, &standings);
-    Ok(indices)
+    Ok(index::of_version(release, &others, &standings))
 }
 
 /// Finds another release for each content of a revoked one that others have, too: the lowest that can be
@@ -279,8 +278,7 @@ fn lists_of(
     releases: Vec<ListedRelease>,
     standings: &Standings,
 ) -> Result<Indexed, Failure> {
-    let lists = index::versions(package, releases, standings);
-    Ok(lists)
+    Ok(index::versions(package, releases, standings))
 }
 
 pub(crate) fn pick(key: &IndexKey, indices: Indexed) -> Option<IndexDocument> {

@@ -266,15 +266,7 @@ pub(super) fn parse_packages(
             Err(found) => reasons.extend(found),
         }
     }
-    let packages = distinct(packages);
-    match packages {
-        Ok(packages) if reasons.is_empty() => Ok(packages),
-        Ok(_) => Err(reasons),
-        Err(found) => {
-            reasons.extend(found);
-            Err(reasons)
-        }
-    }
+    without_reasons(distinct(packages), reasons)
 }
 
 /// Checks packages that are parsed already, one for each platform, and sorts them by platform.
@@ -285,15 +277,17 @@ pub(super) fn check_packages(
     let sizes = packages
         .iter()
         .filter_map(|it| size_reason(&it.filename, it.size));
-    let mut reasons: Vec<String> = sizes.collect();
-    match distinct(packages) {
-        Ok(packages) if reasons.is_empty() => Ok(packages),
-        Ok(_) => Err(reasons),
-        Err(found) => {
-            reasons.extend(found);
-            Err(reasons)
-        }
-    }
+    let reasons: Vec<String> = sizes.collect();
+    without_reasons(distinct(packages), reasons)
+}
+
+/// The packages, if there are no reasons against any of them, found before or now.
+fn without_reasons(
+    packages: Result<Vec<PackageDocument>, Vec<String>>,
+    mut reasons: Vec<String>,
+) -> Result<Vec<PackageDocument>, Vec<String>> {
+    let packages = collect(&mut reasons, packages);
+    packages.filter(|_| reasons.is_empty()).ok_or(reasons)
 }
 
 fn check_number(packages: usize) -> Result<(), Vec<String>> {

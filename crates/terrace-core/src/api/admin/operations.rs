@@ -9,7 +9,7 @@ use terrace_base::time::UnixTime;
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ReindexBody {
-    /// The cursor that the step before has ended with; none for the first step. Its name was `behind` in 0.1.
+    /// The cursor that the step before has ended with; none for the first step. `behind` is its older name.
     #[serde(default, alias = "behind", skip_serializing_if = "Option::is_none")]
     pub after: Option<String>,
     /// The address of the only package to look at.
@@ -46,7 +46,7 @@ pub struct ReindexAnswer {
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct VerifyBody {
-    /// The key that the step before has ended with; none for the first step. Its name was `behind` in 0.1.
+    /// The key that the step before has ended with; none for the first step. `behind` is its older name.
     #[serde(default, alias = "behind", skip_serializing_if = "Option::is_none")]
     pub after: Option<String>,
 }
