@@ -2,7 +2,7 @@
 // decides nothing. All else is for the Worker that worker-build makes of `lib.rs`.
 import Worker, { Machine } from "./wasm.js";
 
-const { start, begin, finish, resume } = Machine;
+const { start, begin, finish, finish_several, resume } = Machine;
 
 /** The first character of what the machine says, as in `entry.rs`. */
 const ANSWER = "a";
@@ -23,10 +23,14 @@ export default {
       if (said[0] === READ) {
         const { ticket, key, options, takes_range } = JSON.parse(said.slice(1));
         const found = await env.INDICES.getWithMetadata(key, options);
-        ({ value } = found);
-        const bytes = value instanceof ArrayBuffer ? new Uint8Array(value) : undefined;
-        const range = takes_range ? header("range") : undefined;
-        said = finish(ticket, value === null ? "null" : JSON.stringify(found.metadata), bytes, range, Date.now());
+        if (Array.isArray(key)) {
+          said = finish_several(ticket, JSON.stringify(key.map((name) => pair(found.get(name)))), Date.now());
+        } else {
+          ({ value } = found);
+          const bytes = value instanceof ArrayBuffer ? new Uint8Array(value) : undefined;
+          const range = takes_range ? header("range") : undefined;
+          said = finish(ticket, value === null ? "null" : JSON.stringify(found.metadata), bytes, range, Date.now());
+        }
       }
       if (said[0] === ANSWER) return respond(said, value, env);
       if (said[0] === CONTINUE) return new Worker(context, env).resume(request, Number(said.slice(1)), value);
@@ -40,6 +44,11 @@ export default {
     return new Worker(context, env).scheduled(event);
   },
 };
+
+/** A value of a read of several keys with its metadata, both null where there is none. */
+function pair(found) {
+  return [found?.value ?? null, found?.metadata ?? null];
+}
 
 /** Makes the response of an answer as `answer` of `entry.rs` writes it; `value` is what was read from KV. */
 function respond(answer, value, env) {

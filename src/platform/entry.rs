@@ -4,10 +4,12 @@ use std::cell::OnceCell;
 
 use terrace_app::cache::Cache;
 use terrace_app::driver;
-use terrace_app::driver::{Answer, PendingRead, Step, Unfinished};
+use terrace_app::driver::{Answer, PendingRead, ReadIndices, Step, Unfinished};
+use terrace_app::host::StoreError;
 use terrace_core::config::Config;
 use terrace_core::http::reply::{Body, Reply};
 use terrace_core::read::Asked;
+use terrace_core::storage::key::IndexKey;
 use wasm_bindgen::prelude::wasm_bindgen;
 use worker::wasm_bindgen::{JsCast as _, JsValue};
 use worker::wasm_bindgen_futures::future_to_promise;
@@ -22,7 +24,7 @@ use super::{CACHE, Cloudflare, config, figures, kv, serve};
 mod tag {
     /// An [answer](super::lines).
     pub(super) const ANSWER: char = 'a';
-    /// A [read](super::Entry::to_read) to do.
+    /// A [read](super::read) to do.
     pub(super) const READ: char = 'r';
     /// The ticket of a request that [`Machine::resume`](super::Machine::resume) continues.
     pub(super) const CONTINUE: char = 'c';
@@ -90,6 +92,15 @@ impl Machine {
     ) -> String {
         ENTRY.with(|entry| match entry.get() {
             Some(entry) => entry.finish(ticket, metadata, value, range, whole(now)),
+            None => tag::FETCH.into(),
+        })
+    }
+
+    /// Finishes with what KV has for several keys, in their order and in JSON:
+    /// `[["…",{…}],[null,null]]`, each a value and its metadata. What comes back begins with a [tag], and is no read.
+    pub fn finish_several(ticket: u32, found: &str, now: f64) -> String {
+        ENTRY.with(|entry| match entry.get() {
+            Some(entry) => entry.finish_several(ticket, found, whole(now)),
             None => tag::FETCH.into(),
         })
     }
@@ -176,13 +187,30 @@ impl Entry<'_> {
         range: Option<String>,
         now: u64,
     ) -> String {
+        let found = |pending: &PendingRead| match metadata {
+            "null" => Ok(None.into()),
+            metadata => {
+                kv::found(pending.key(), metadata, || body(value)).map(|found| Some(found).into())
+            }
+        };
+        self.finish_with(ticket, found, range, now)
+    }
+
+    fn finish_several(&self, ticket: u32, found: &str, now: u64) -> String {
+        self.finish_with(ticket, |_| kv::found_several(found), None, now)
+    }
+
+    fn finish_with(
+        &self,
+        ticket: u32,
+        found: impl FnOnce(&PendingRead) -> Result<ReadIndices<()>, StoreError>,
+        range: Option<String>,
+        now: u64,
+    ) -> String {
         let Some(Waiting::Read(pending)) = self.waiting.take(ticket) else {
             return tag::FETCH.into();
         };
-        let found = match metadata {
-            "null" => Ok(None),
-            metadata => kv::found(pending.key(), metadata, || body(value)).map(Some),
-        };
+        let found = found(&pending);
         match pending.finish(found, range, self.config, now) {
             Ok(answer) => self.answer(answer),
             Err(unfinished) => {
@@ -199,29 +227,16 @@ impl Entry<'_> {
         }
     }
 
-    /// Returns what is to be read, and how KV is to give it, in JSON:
-    /// `{"ticket":7,"key":"…","options":{"type":"stream","cacheTtl":30},"takes_range":false}`
-    /// (<https://developers.cloudflare.com/kv/api/read-key-value-pairs/#reference>).
     fn to_read(&self, pending: PendingRead) -> String {
-        let (key, form) = (pending.key().to_string(), pending.form());
+        let others = pending.others().iter();
+        let keys: Vec<String> = std::iter::once(pending.key())
+            .chain(others)
+            .map(IndexKey::to_string)
+            .collect();
+        let kind = kv::kind(pending.form());
         let (cache_seconds, takes_range) = (pending.cache_seconds(), pending.takes_range());
         let ticket = self.waiting.keep(Waiting::Read(pending));
-        let mut text = String::with_capacity(USUAL_HEAD_BYTES);
-        let mut digits = itoa::Buffer::new();
-        text.push(tag::READ);
-        text.push_str("{\"ticket\":");
-        text.push_str(digits.format(ticket));
-        text.push_str(",\"key\":\"");
-        push_escaped(&mut text, &key);
-        text.push_str("\",\"options\":{\"type\":\"");
-        text.push_str(kv::kind(form));
-        text.push_str("\",\"cacheTtl\":");
-        text.push_str(digits.format(cache_seconds));
-        text.push_str(match takes_range {
-            true => "},\"takes_range\":true}",
-            false => "},\"takes_range\":false}",
-        });
-        text
+        read(ticket, &keys, kind, cache_seconds, takes_range)
     }
 
     fn answer(&self, answer: Answer<()>) -> String {
@@ -230,6 +245,39 @@ impl Entry<'_> {
         let point = download.map(|it| figures::point(&it));
         lines(answer.reply, line, point)
     }
+}
+
+/// Returns the description of a read of KV, in JSON:
+/// `{"ticket":7,"key":"…","options":{"type":"stream","cacheTtl":30},"takes_range":false}`
+/// (<https://developers.cloudflare.com/kv/api/read-key-value-pairs/#reference>). Several keys are an array, and KV gives
+/// their values as text.
+fn read(ticket: u32, keys: &[String], kind: &str, cache_seconds: u32, takes_range: bool) -> String {
+    let (open, kind, close) = match keys {
+        [_] => ("\"", kind, "\""),
+        _ => ("[\"", "text", "\"]"),
+    };
+    let mut text = String::with_capacity(USUAL_HEAD_BYTES);
+    let mut digits = itoa::Buffer::new();
+    text.push(tag::READ);
+    text.push_str("{\"ticket\":");
+    text.push_str(digits.format(ticket));
+    text.push_str(",\"key\":");
+    let mut before = open;
+    for key in keys {
+        text.push_str(before);
+        push_escaped(&mut text, key);
+        before = "\",\"";
+    }
+    text.push_str(close);
+    text.push_str(",\"options\":{\"type\":\"");
+    text.push_str(kind);
+    text.push_str("\",\"cacheTtl\":");
+    text.push_str(digits.format(cache_seconds));
+    text.push_str(match takes_range {
+        true => "},\"takes_range\":true}",
+        false => "},\"takes_range\":false}",
+    });
+    text
 }
 
 /// Returns an answer: its head, its line for the log and its point for the dataset of downloads, of which the last two
@@ -377,6 +425,35 @@ mod tests {
             let download = after(tag::READ, &entry.begin(&asked(DOWNLOAD), 0));
             assert_eq!(download["options"]["type"], "arrayBuffer");
         });
+    }
+
+    #[test]
+    fn a_read_of_several_keys_names_them_in_an_array_and_is_text() {
+        let keys = ["one".to_owned(), "t\"wo".to_owned(), "three".to_owned()];
+        let options = json!({ "type": "text", "cacheTtl": 30 });
+        let expected =
+            json!({ "ticket": 7, "key": keys, "options": options, "takes_range": false });
+        assert_eq!(
+            after(tag::READ, &read(7, &keys, "stream", 30, false)),
+            expected
+        );
+    }
+
+    #[test]
+    fn several_indices_are_read_back_in_order_without_those_that_are_absent_or_unreadable() {
+        let index = json!(["one", { "etag": "\"e\"" }]);
+        let json = json!([index, [null, null], ["one", null], index]).to_string();
+        let ReadIndices { first, others } = kv::found_several::<()>(&json).unwrap();
+        let text = |found: Option<terrace_core::read::Found<()>>| match found?.body {
+            Body::Text(text) => Some(text),
+            Body::Empty | Body::Stream(()) => None,
+        };
+        assert_eq!(text(first), Some("one".to_owned()));
+        let others: Vec<_> = others.into_iter().map(text).collect();
+        assert_eq!(others, [None, None, Some("one".to_owned())]);
+        assert!(kv::found_several::<()>("no JSON").is_err());
+        let other = json!([["one", {}]]).to_string();
+        assert!(kv::found_several::<()>(&other).is_err(), "no etag");
     }
 
     #[test]

@@ -2,7 +2,6 @@
 
 use std::rc::Rc;
 
-use serde_json::Value;
 use terrace_core::http::reply::Body;
 use terrace_core::read::{Found, IndexForm};
 use terrace_core::storage::index_document::{IndexDocument, IndexMetadata};
@@ -14,6 +13,7 @@ use worker::wasm_bindgen_futures::JsFuture;
 use worker::{Env, web_sys};
 
 use super::clock::millis;
+use terrace_app::driver::ReadIndices;
 use terrace_app::host::{IndexPage, Indices, StoreError};
 use terrace_app::usage::{Part, UsageMeter};
 
@@ -88,29 +88,22 @@ impl Indices for Namespace {
         found.map(Some)
     }
 
-    async fn differing<'w>(
+    async fn get_all(
         &self,
-        wanted: &'w [(IndexKey, IndexDocument)],
+        keys: &[&IndexKey],
         cache_seconds: u32,
-    ) -> Result<Vec<&'w IndexKey>, StoreError> {
+    ) -> Result<Vec<Option<Found<Self::Stream>>>, StoreError> {
         let _timed = self.meter.time(Part::Kv, millis);
         let failed = |error: JsValue| failure("get", "several", error);
-        let names: Vec<JsValue> = wanted
-            .iter()
-            .map(|(key, _)| key.to_string().into())
-            .collect();
-        let keys = names.iter().collect();
+        let names: Vec<JsValue> = keys.iter().map(|key| key.to_string().into()).collect();
         let options = object(&[("type", "text".into()), ("cacheTtl", cache_seconds.into())]);
-        let found = self.binding.get_all(&keys, &options);
-        let found = settled(found).await.map_err(failed)?;
-        let found: Map = found.unchecked_into();
-        let mut differing = Vec::new();
-        for ((key, document), name) in wanted.iter().zip(&names) {
-            if !is_same(&found.get(name), document).map_err(failed)? {
-                differing.push(key);
-            }
+        let got = self.binding.get_all(&names.iter().collect(), &options);
+        let all: Map = settled(got).await.map_err(failed)?.unchecked_into();
+        let mut indices = Vec::new();
+        for name in &names {
+            indices.push(read_back(&all.get(name)).map_err(failed)?);
         }
-        Ok(differing)
+        Ok(indices)
     }
 
     async fn list_keys(
@@ -172,6 +165,24 @@ pub(super) fn found<S>(
     Ok(Found { metadata, body })
 }
 
+/// Returns the indices that were found under several keys, from JSON: `[["…",{…}],[null,null]]`.
+pub(super) fn found_several<S>(json: &str) -> Result<ReadIndices<S>, StoreError> {
+    let values: Vec<(Option<String>, Option<IndexMetadata>)> =
+        serde_json::from_str(json).map_err(|error| StoreError::Failed {
+            operation: "KV get several".to_owned(),
+            cause: error.to_string(),
+        })?;
+    let mut found = values.into_iter().map(|(value, metadata)| {
+        let (text, metadata) = value.zip(metadata)?;
+        let body = Body::Text(text);
+        Some(Found { metadata, body })
+    });
+    Ok(ReadIndices {
+        first: found.next().flatten(),
+        others: found.collect(),
+    })
+}
+
 /// Returns a value that is looked into. One that is not UTF-8 is found to be corrupt there.
 pub(super) fn text<S>(bytes: Vec<u8>) -> Body<S> {
     let text = String::from_utf8(bytes);
@@ -201,19 +212,18 @@ fn object(properties: &[(&str, JsValue)]) -> JsValue {
     object.into()
 }
 
-/// Whether what was found is this index, byte for byte.
-fn is_same(found: &JsValue, wanted: &IndexDocument) -> Result<bool, JsValue> {
+/// Returns an index of a read of several keys; `None` if there is none, or if no index function wrote it.
+fn read_back<S>(found: &JsValue) -> Result<Option<Found<S>>, JsValue> {
     if !found.is_object() {
-        return Ok(false);
+        return Ok(None);
     }
-    if Reflect::get(found, &"value".into())?.as_string().as_ref() != Some(&wanted.text) {
-        return Ok(false);
-    }
+    let text = Reflect::get(found, &"value".into())?.as_string();
     let metadata = js_sys::JSON::stringify(&Reflect::get(found, &"metadata".into())?)?;
-    let metadata = serde_json::from_str::<Value>(&String::from(metadata));
-    let wanted = serde_json::to_value(&wanted.metadata);
-    // In whatever order the names are.
-    Ok(matches!((metadata, wanted), (Ok(found), Ok(wanted)) if found == wanted))
+    let metadata = serde_json::from_str(&String::from(metadata)).ok();
+    Ok(text.zip(metadata).map(|(text, metadata)| Found {
+        metadata,
+        body: Body::Text(text),
+    }))
 }
 
 fn failure(operation: &str, key: impl std::fmt::Display, error: JsValue) -> StoreError {

@@ -16,7 +16,7 @@ use terrace_core::http::request_line::{Client, IndexState, RequestLine, Took, Us
 use terrace_core::model::address::MirroredAddress;
 use terrace_core::model::token_id::TokenId;
 use terrace_core::read;
-use terrace_core::read::{Answered, Asked, Begun, Found, IndexForm, Lookup};
+use terrace_core::read::{Answered, Asked, Begun, Found, FoundIndices, IndexForm, Lookup};
 use terrace_core::storage::key::IndexKey;
 
 use crate::cache::Cache;
@@ -43,7 +43,7 @@ pub struct Answer<S> {
     lookup: Option<Box<Lookup>>,
 }
 
-/// A read that waits for its index.
+/// A read that waits for its index, or for a few.
 #[derive(Debug)]
 pub struct PendingRead {
     record: Record,
@@ -53,7 +53,16 @@ pub struct PendingRead {
     read_at: u64,
 }
 
-/// A request that takes more than one index, with everything that is known about it.
+/// The values that KV has for a read; `None` where it has none.
+#[derive(Debug)]
+pub struct ReadIndices<S> {
+    /// The index of [`PendingRead::key`].
+    pub first: Option<Found<S>>,
+    /// The indices of [`PendingRead::others`], in the same order.
+    pub others: Vec<Option<Found<S>>>,
+}
+
+/// A request that takes more than its indices, with everything that is known about it.
 #[derive(Debug)]
 pub struct Unfinished<S> {
     pub(crate) record: Record,
@@ -87,8 +96,8 @@ pub(crate) enum Halt<S> {
 /// The reason why an index answers nothing.
 #[derive(Debug)]
 pub(crate) enum Miss {
-    /// There is none.
-    Absent,
+    /// These keys, of which there may be several, have none.
+    Absent(Vec<IndexKey>),
     /// It could not be read.
     Failed(StoreError),
     /// It is too old, or was made by other rules than those of this deployment.
@@ -153,9 +162,14 @@ pub(crate) fn look_up<S>(
 }
 
 impl PendingRead {
-    /// The key of the index.
+    /// The key of the index that decides whether there is anything to answer.
     pub fn key(&self) -> &IndexKey {
         &self.lookup.key
+    }
+
+    /// The keys of the other indices, which the same operation reads, all as text.
+    pub fn others(&self) -> &[IndexKey] {
+        &self.lookup.others
     }
 
     /// The form that its value is wanted in.
@@ -173,13 +187,14 @@ impl PendingRead {
         self.lookup.leads_to_bytes()
     }
 
-    /// Finishes with the index that was found; `range` is the header of this name where it counts.
+    /// Finishes with the index that was found, or with those of [`PendingRead::key`] and [`PendingRead::others`], in this
+    /// order; `range` is the header of this name where it counts.
     ///
     /// # Errors
     /// The request, if the index does not answer it.
     pub fn finish<S>(
         self,
-        found: Result<Option<Found<S>>, StoreError>,
+        found: Result<ReadIndices<S>, StoreError>,
         range: Option<String>,
         config: &Config,
         now: u64,
@@ -200,8 +215,10 @@ impl PendingRead {
             ..Usage::default()
         });
         let answered = match found {
-            Ok(Some(found)) => lookup.answer(found, config, &origin, UnixTime(now / 1000)),
-            Ok(None) => return Err(record.missed(lookup, Miss::Absent)),
+            Ok(read) => match read.all(&lookup) {
+                Ok(found) => lookup.answer(found, config, &origin, UnixTime(now / 1000)),
+                Err(absent) => return Err(record.missed(lookup, Miss::Absent(absent))),
+            },
             Err(error) => return Err(record.missed(lookup, Miss::Failed(error))),
         };
         match answered {
@@ -216,6 +233,31 @@ impl PendingRead {
             }
             Answered::Unfit => Err(record.missed(lookup, Miss::Unfit)),
             Answered::Corrupt => Err(record.missed(lookup, Miss::Corrupt)),
+        }
+    }
+}
+
+impl<S> From<Option<Found<S>>> for ReadIndices<S> {
+    fn from(first: Option<Found<S>>) -> Self {
+        let others = Vec::new();
+        Self { first, others }
+    }
+}
+
+impl<S> ReadIndices<S> {
+    /// Returns all indices of a read, or the keys of those that are absent.
+    fn all(self, lookup: &Lookup) -> Result<FoundIndices<S>, Vec<IndexKey>> {
+        let Self { first, mut others } = self;
+        others.resize_with(lookup.others.len(), || None);
+        let is_absent = std::iter::once(first.is_none()).chain(others.iter().map(Option::is_none));
+        let absent = lookup
+            .keys()
+            .zip(is_absent)
+            .filter(|(_, is_absent)| *is_absent);
+        let absent: Vec<IndexKey> = absent.map(|(key, _)| key.clone()).collect();
+        match first {
+            Some(first) if absent.is_empty() => Ok(FoundIndices { first, others }),
+            _ => Err(absent),
         }
     }
 }
@@ -285,7 +327,7 @@ fn with_stream<S>(reply: Reply<()>, stream: impl FnOnce() -> S) -> Reply<S> {
 impl Miss {
     fn state(&self) -> IndexState {
         match self {
-            Self::Absent | Self::Failed(_) => IndexState::Miss,
+            Self::Absent(_) | Self::Failed(_) => IndexState::Miss,
             Self::Unfit => IndexState::Unfit,
             Self::Corrupt => IndexState::Corrupt,
         }
@@ -358,5 +400,88 @@ impl Record {
             index: self.index,
             client: &self.client,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use terrace_core::storage::index_document::IndexMetadata;
+
+    use super::*;
+
+    const OTHERS: [&str; 2] = [
+        "modules/acme/vpc/aws/tags",
+        "modules/acme/vpc/aws/version/1.0.0",
+    ];
+
+    fn config() -> Config {
+        let vars: [(&str, &str); 0] = [];
+        Config::from_vars(&vars).unwrap()
+    }
+
+    fn pending() -> PendingRead {
+        let asked = Asked {
+            method: "GET",
+            origin: "https://registry.test",
+            path: "/v1/modules/acme/vpc/aws/versions",
+            query: "",
+            if_none_match: None,
+            authorization: None,
+            user_agent: None,
+        };
+        let (config, cache) = (config(), Cache::default());
+        let Step::<()>::Read(mut pending) = begin(&asked, &config, &cache, 0) else {
+            panic!("it is an indexed read");
+        };
+        pending.lookup.others = OTHERS.map(|key| IndexKey::parse(key).unwrap()).into();
+        pending
+    }
+
+    fn found() -> Found<()> {
+        let metadata = IndexMetadata {
+            etag: "\"e\"".to_owned(),
+            gone: None,
+            content: None,
+            pull: None,
+        };
+        let body = Body::Text("{}".to_owned());
+        Found { metadata, body }
+    }
+
+    fn finish(
+        first: Option<Found<()>>,
+        others: Vec<Option<Found<()>>>,
+    ) -> Result<u16, Vec<String>> {
+        let read = ReadIndices { first, others };
+        let finished = pending().finish(Ok(read), None, &config(), 0);
+        match finished.map_err(|unfinished| unfinished.rest) {
+            Ok(answer) => Ok(answer.reply.status),
+            Err(Rest::Read(Halt::Missed(_, Miss::Absent(keys)))) => {
+                Err(keys.iter().map(IndexKey::to_string).collect())
+            }
+            Err(rest) => panic!("{rest:?}"),
+        }
+    }
+
+    #[test]
+    fn a_read_with_several_keys_is_answered_when_all_have_an_index() {
+        let others = vec![Some(found()), Some(found())];
+        assert_eq!(finish(Some(found()), others), Ok(200));
+    }
+
+    #[test]
+    fn a_read_with_several_keys_misses_exactly_those_without_an_index() {
+        let first = "modules/acme/vpc/aws/versions";
+        let [second, third] = OTHERS;
+        let missed = |keys: &[&str]| Err(keys.iter().map(|&key| key.to_owned()).collect());
+        for (one, two, three, keys) in [
+            (None, Some(found()), Some(found()), missed(&[first])),
+            (Some(found()), None, Some(found()), missed(&[second])),
+            (Some(found()), Some(found()), None, missed(&[third])),
+            (None, None, None, missed(&[first, second, third])),
+        ] {
+            assert_eq!(finish(one, vec![two, three]), keys);
+        }
+        assert_eq!(finish(Some(found()), Vec::new()), missed(&OTHERS));
     }
 }

@@ -295,14 +295,13 @@ pub trait Indices {
         cache_seconds: u32,
     ) -> Result<Option<Found<Self::Stream>>, StoreError>;
 
-    /// Those of up to [`INDICES_AT_ONCE`](terrace_core::limits::INDICES_AT_ONCE) indices that are not
-    /// there, or not byte for byte what they should be, by one operation. What is true of [`Indices::get`]
-    /// is true of each.
-    async fn differing<'w>(
+    /// The indices of up to [`INDICES_AT_ONCE`](terrace_core::limits::INDICES_AT_ONCE) keys as text, in their order, by one
+    /// operation. A value that no index function wrote counts as none. What is true of [`Indices::get`] is true of each.
+    async fn get_all(
         &self,
-        wanted: &'w [(IndexKey, IndexDocument)],
+        keys: &[&IndexKey],
         cache_seconds: u32,
-    ) -> Result<Vec<&'w IndexKey>, StoreError>;
+    ) -> Result<Vec<Option<Found<Self::Stream>>>, StoreError>;
 
     /// Up to 1,000 keys that begin with `prefix`, ascending, from `cursor` on. What was written or
     /// removed a minute ago may be told wrong.

@@ -12,16 +12,19 @@ use terrace_core::model::own_hosts::OwnHosts;
 use terrace_core::model::package::Package;
 use terrace_core::oci::unauthorized;
 use terrace_core::read::{Asked, NO_ROUTE, refused, sized};
+use terrace_core::storage::key::IndexKey;
 
 use crate::context::{Context, Task};
 use crate::dispatch::dispatch;
 use crate::driver;
-use crate::driver::{Answer, Halt, PendingRead, Record, Rest, Step, Unfinished, look_up};
+use crate::driver::{
+    Answer, Halt, PendingRead, ReadIndices, Record, Rest, Step, Unfinished, look_up,
+};
 use crate::failure::Failure;
 use crate::handlers::body::whole;
 use crate::handlers::login::shared::failed;
 use crate::handlers::outcome::{Call, Entry, Handled};
-use crate::host::{Clock as _, Host, Indices as _, Request};
+use crate::host::{Clock as _, Host, Indices as _, Request, StoreError};
 use crate::services::audit::Change;
 use crate::services::auth::Permission;
 use crate::services::{audit, auth, reader};
@@ -132,14 +135,32 @@ async fn read<P: Host, R: Request>(
     request: &R,
     pending: PendingRead,
 ) -> Step<P::Stream> {
-    let indices = ctx.host.indices();
-    let found = indices.get(pending.key(), pending.form(), pending.cache_seconds());
-    let found = found.await;
+    let found = read_indices(ctx, &pending).await;
     let takes_range = pending.takes_range();
     let range = takes_range.then(|| request.header("range")).flatten();
     let now = ctx.host.clock().millis();
     let finished = pending.finish(found, range, ctx.config, now);
     finished.map_or_else(Step::Continue, Step::Answer)
+}
+
+/// Reads all indices of a read in one operation.
+async fn read_indices<P: Host>(
+    ctx: &Context<'_, P>,
+    pending: &PendingRead,
+) -> Result<ReadIndices<P::Stream>, StoreError> {
+    let (indices, seconds) = (ctx.host.indices(), pending.cache_seconds());
+    if pending.others().is_empty() {
+        let first = indices.get(pending.key(), pending.form(), seconds).await?;
+        return Ok(first.into());
+    }
+    let keys: Vec<&IndexKey> = std::iter::once(pending.key())
+        .chain(pending.others())
+        .collect();
+    let mut found = indices.get_all(&keys, seconds).await?.into_iter();
+    Ok(ReadIndices {
+        first: found.next().flatten(),
+        others: found.collect(),
+    })
 }
 
 /// Goes on with a read that needs more than its index.

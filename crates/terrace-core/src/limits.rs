@@ -111,6 +111,10 @@ pub const SIGNED_OPERATIONS: u32 = 400;
 /// Tokens of one listing; each is read from storage.
 pub const TOKENS_AT_ONCE: u32 = 100;
 
+/// Indices that one read may name: one operation of KV reads them, whose other limit is 100 keys
+/// (<https://developers.cloudflare.com/kv/api/read-key-value-pairs/#read-multiple-keys-at-once>).
+pub const KEYS_OF_READ: usize = 3;
+
 /// How long an isolate keeps the list of revoked tokens, in seconds. With the 30 seconds of the edge
 /// ([`LIST_CACHE_SECONDS`]) a revoked token is dead everywhere within a minute.
 pub const REVOCATIONS_SECONDS: u64 = 25;

@@ -7,7 +7,8 @@
 //! # What a read costs
 //! Answers that are known without storage, such as discovery: nothing. Every other read: one KV read. A version list is streamed through; the
 //! document of one version is parsed, because URLs are signed into the answer: three for a package
-//! download, one for each platform in the mirror. Two lists that only other tools ask for are parsed as well.
+//! download, one for each platform in the mirror. Two lists that only other tools ask for are parsed as well. A read may
+//! name up to three keys ([`limits::KEYS_OF_READ`]), which one operation reads; each route of a protocol names one.
 
 mod details;
 mod download;
@@ -64,12 +65,15 @@ pub enum Begun<S> {
     Other(HandledRoute, &'static Action),
 }
 
-/// One index to read.
+/// A read of an index, or of a few in one operation.
 #[derive(Debug)]
 pub struct Lookup {
-    /// Which.
+    /// The key of the index that decides whether there is anything to answer.
     pub key: IndexKey,
-    /// How the value is wanted.
+    /// The keys of other indices that the answer is made of; empty for each route of a protocol. With the first, they are
+    /// at most [`limits::KEYS_OF_READ`], and all values are read as text.
+    pub others: Vec<IndexKey>,
+    /// The form of the value.
     pub form: IndexForm,
     /// How long the edge may keep it, in seconds.
     pub cache_seconds: u32,
@@ -105,6 +109,9 @@ enum Wanted {
     ModuleDownload(Checksum),
     NewestModule(ModuleAddress),
     OriginVersions,
+    /// The texts of all indices, for the tests of reads with several keys.
+    #[cfg(test)]
+    Joined,
 }
 
 /// Whether the location of a module's archive carries `checksum=` after a signed query.
@@ -123,6 +130,22 @@ pub struct Found<S> {
     pub metadata: IndexMetadata,
     /// The value, in the form that was wanted.
     pub body: Body<S>,
+}
+
+/// The indices of a read.
+#[derive(Debug)]
+pub struct FoundIndices<S> {
+    /// The index of [`Lookup::key`].
+    pub first: Found<S>,
+    /// The indices of [`Lookup::others`], in the same order; `None` if the facts hold nothing for one.
+    pub others: Vec<Option<Found<S>>>,
+}
+
+impl<S> From<Found<S>> for FoundIndices<S> {
+    fn from(first: Found<S>) -> Self {
+        let others = Vec::new();
+        Self { first, others }
+    }
 }
 
 /// Whether a list may be answered.
@@ -235,6 +258,11 @@ fn is_module_download(path: &str) -> bool {
 }
 
 impl Lookup {
+    /// All keys of the read, at most [`limits::KEYS_OF_READ`].
+    pub fn keys(&self) -> impl Iterator<Item = &IndexKey> {
+        std::iter::once(&self.key).chain(&self.others)
+    }
+
     /// Whether the answer leads to bytes, of which a part may be asked for.
     pub fn leads_to_bytes(&self) -> bool {
         matches!(self.wanted, Wanted::Blob)
@@ -261,25 +289,26 @@ impl Lookup {
         self.range = range;
     }
 
-    /// Makes the answer of what was found under the key, if it may be answered. The registry's own `origin` is
+    /// Returns the answer from the indices that were found, if it may be answered. The registry's own `origin` is
     /// as the client reached it: `https://host`.
     pub fn answer<S>(
         &self,
-        found: Found<S>,
+        found: FoundIndices<S>,
         config: &Config,
         origin: &str,
         now: UnixTime,
     ) -> Answered<S> {
-        if !found.metadata.is_sendable() {
+        let metadata = &found.first.metadata;
+        if !metadata.is_sendable() {
             return Answered::Corrupt;
         }
-        let stale = match self.freshness(&found.metadata, &config.pull, now) {
+        let stale = match self.freshness(metadata, &config.pull, now) {
             Freshness::Fresh => None,
             Freshness::Stale(address) => Some(address),
             Freshness::Unfit => return Answered::Unfit,
         };
         let urls = config.archive_urls.as_ref();
-        let reply = match self.blocked(&config.pull, Some(&found.metadata)) {
+        let reply = match self.blocked(&config.pull, Some(metadata)) {
             Some(reply) => reply,
             None => match self.finish(found, urls, origin, &config.pull, now) {
                 Ok(reply) => reply,
@@ -293,7 +322,7 @@ impl Lookup {
         }
     }
 
-    /// Makes the answer of what was read.
+    /// Returns the answer from the indices that were read.
     ///
     /// `origin` is the registry's own, as the client reached it: `https://host`; `policy` says whose
     /// offers may be pulled.
@@ -302,12 +331,17 @@ impl Lookup {
     /// When the index cannot be used, or the answer is an error; see [`FinishError`].
     pub fn finish<S>(
         &self,
-        found: Found<S>,
+        found: FoundIndices<S>,
         urls: Option<&ArchiveUrls>,
         origin: &str,
         policy: &PullPolicy,
         now: UnixTime,
     ) -> Result<Reply<S>, FinishError> {
+        #[cfg(test)]
+        if matches!(self.wanted, Wanted::Joined) {
+            return Ok(tests::joined(found));
+        }
+        let found = found.first;
         if let Some(reason) = &found.metadata.gone {
             return Err(FinishError::Problem(self.gone(reason)));
         }
@@ -344,6 +378,8 @@ impl Lookup {
                 reply.ok_or_else(|| FinishError::Problem(self.missing()))?
             }
             Wanted::OriginVersions => origin_versions(&found)?,
+            #[cfg(test)]
+            Wanted::Joined => return Err(FinishError::Corrupt),
         };
         let reply = sized(reply, self.method);
         Ok(if self.is_private {
@@ -509,5 +545,85 @@ fn parse<'f, S, T: serde::Deserialize<'f>>(found: &'f Found<S>) -> Result<T, Fin
             serde_json::from_slice(text.as_bytes()).map_err(|_| FinishError::Corrupt)
         }
         Body::Empty | Body::Stream(_) => Err(FinishError::Corrupt),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use terrace_base::time::UnixTime;
+
+    const NOW: UnixTime = UnixTime(1_800_000_000);
+
+    /// The answer of a read with several keys: the texts of its indices, in the order of the keys.
+    pub(super) fn joined<S>(found: FoundIndices<S>) -> Reply<S> {
+        let FoundIndices { first, others } = found;
+        let text = |found: Option<Found<S>>| match found.map(|found| found.body) {
+            Some(Body::Text(text)) => text,
+            Some(_) => "not text".to_owned(),
+            None => "nothing".to_owned(),
+        };
+        let others = others.into_iter().map(text);
+        let texts: Vec<String> = std::iter::once(text(Some(first))).chain(others).collect();
+        Reply::text(200, CachePolicy::NoStore, texts.join(" "))
+    }
+
+    fn config() -> Config {
+        let vars: [(&str, &str); 0] = [];
+        Config::from_vars(&vars).unwrap()
+    }
+
+    fn several() -> Lookup {
+        let key = |text| IndexKey::parse(text).unwrap();
+        Lookup {
+            key: key("providers/hosted/acme/widget/versions"),
+            others: vec![
+                key("providers/hosted/acme/widget/version/1.0.0"),
+                key("providers/hosted/acme/widget/tags"),
+            ],
+            form: IndexForm::Text,
+            cache_seconds: 30,
+            token: None,
+            told: None,
+            is_private: false,
+            wanted: Wanted::Joined,
+            method: Method::Get,
+            if_none_match: None,
+            range: None,
+        }
+    }
+
+    fn found(text: &str) -> Found<()> {
+        let metadata = serde_json::from_str(r#"{"etag":"\"e\""}"#).unwrap();
+        let body = Body::Text(text.to_owned());
+        Found { metadata, body }
+    }
+
+    #[test]
+    fn a_read_with_several_keys_is_answered_from_all_their_indices() {
+        let lookup = several();
+        assert_eq!(lookup.keys().count(), limits::KEYS_OF_READ);
+        let found = FoundIndices {
+            first: found("one"),
+            others: vec![Some(found("two")), None],
+        };
+        let answered = lookup.answer(found, &config(), "https://registry.test", NOW);
+        let Answered::Fresh(reply) = answered else {
+            panic!("{answered:?}");
+        };
+        assert!(matches!(reply.body, Body::Text(text) if text == "one two nothing"));
+    }
+
+    #[test]
+    fn a_hidden_read_with_several_keys_names_none_of_them() {
+        let hidden = several();
+        let is_the_same = |key: &IndexKey| key.hidden() == *key;
+        assert!(!hidden.keys().any(is_the_same));
+        assert!(
+            hidden
+                .keys()
+                .map(IndexKey::hidden)
+                .all(|key| is_the_same(&key))
+        );
     }
 }

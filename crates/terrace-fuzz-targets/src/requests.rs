@@ -54,7 +54,7 @@ pub fn read(data: &[u8]) {
             IndexForm::Text => Body::Text(body.to_owned()),
         };
         let found = Found { metadata, body };
-        let answered = lookup.answer(found, &config, asked.origin, NOW);
+        let answered = lookup.answer(found.into(), &config, asked.origin, NOW);
         if let Answered::Fresh(reply) | Answered::Stale(reply, _) = answered {
             for (name, value) in &reply.headers {
                 assert!(!value.contains(['\r', '\n', '\0']), "{name}: {value:?}");

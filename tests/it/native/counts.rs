@@ -1,6 +1,13 @@
 //! What each request costs in storage operations.
 
+use std::collections::BTreeSet;
+
 use serde_json::json;
+use terrace_base::time::UnixTime;
+use terrace_core::api::endpoint::ENDPOINTS;
+use terrace_core::config::Config;
+use terrace_core::limits::KEYS_OF_READ;
+use terrace_core::read::{Asked, Begun, begin};
 
 use crate::support::fixtures::sha256;
 use crate::support::memory::Memory;
@@ -51,6 +58,64 @@ fn each_read_makes_one_kv_read_and_no_r2_operation() {
             assert!(operations[0].starts_with("KV get "), "{operations:?}");
         }
     }
+}
+
+/// The routes whose reads may name more than one key: none of a protocol is among them.
+const WITH_SEVERAL_KEYS: [&str; 0] = [];
+
+#[test]
+fn each_read_of_a_protocol_names_one_key() {
+    let vars: [(&str, &str); 0] = [];
+    let config = Config::from_vars(&vars).unwrap();
+    let mut seen = BTreeSet::new();
+    let digest = format!("sha256:{}", "0".repeat(64));
+    for path in ENDPOINTS.iter().flat_map(|endpoint| endpoint.paths) {
+        let path = path
+            .replace("{hostname}", "registry.other.test")
+            .replace("{version}", "1.0.0")
+            .replace("{digest}", &digest)
+            .replace("{repository}", "providers/acme/widget")
+            .replace("{reference}", "1.0.0")
+            .replace(['{', '}'], "");
+        let pushed = path.replace("providers/acme/widget", "team/tools");
+        for path in [&path, &pushed] {
+            let asked = Asked {
+                method: "GET",
+                origin: "https://registry.test",
+                path,
+                query: "",
+                if_none_match: None,
+                authorization: None,
+                user_agent: None,
+            };
+            if let (name, Begun::<()>::Read(lookup)) = begin(&asked, &config, || UnixTime(0)) {
+                let most = match WITH_SEVERAL_KEYS.contains(&name) {
+                    true => KEYS_OF_READ,
+                    false => 1,
+                };
+                assert!(lookup.keys().count() <= most, "{path}");
+                seen.insert(name);
+            }
+        }
+    }
+    let indexed = [
+        "mirror_packages",
+        "mirror_versions",
+        "module_download",
+        "module_newest",
+        "module_versions",
+        "oci_blob",
+        "oci_manifest",
+        "oci_tags",
+        "origin_versions",
+        "provider_download",
+        "provider_version",
+        "provider_versions",
+        "pushed_blob",
+        "pushed_manifest",
+        "pushed_tags",
+    ];
+    assert_eq!(seen.into_iter().collect::<Vec<_>>(), indexed);
 }
 
 /// What may be revoked is kept for five minutes; a list, and a mirrored version that may gain platforms, for

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use futures_util::FutureExt as _;
 use terrace_app::driver;
-use terrace_app::driver::{Answer, Step, Unfinished};
+use terrace_app::driver::{Answer, ReadIndices, Step, Unfinished};
 use terrace_app::host::{Host as _, Indices as _};
 use terrace_core::config::Config;
 use terrace_core::http::reply::Body;
@@ -70,6 +70,7 @@ pub fn by_entry(
     });
     let range = header("range").filter(|_| pending.takes_range());
     let range = range.map(str::to_owned);
+    let found = found.map(ReadIndices::from);
     match pending.finish(found, range, config, memory.now_ms()) {
         Ok(answer) => Ok(made(config, answer, value)),
         Err(unfinished) => Err(unfinished.with_stream(|| value)),

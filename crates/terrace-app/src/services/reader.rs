@@ -1,7 +1,7 @@
 //! Reads that no index answers: the facts decide.
 
 use terrace_core::http::reply::{Body, Reply};
-use terrace_core::read::{FinishError, Found, Lookup};
+use terrace_core::read::{FinishError, Found, FoundIndices, Lookup};
 use terrace_core::storage::index_document::IndexDocument;
 use terrace_core::storage::key::IndexKey;
 
@@ -22,32 +22,66 @@ pub(crate) async fn read<P: Host>(
     miss: Miss,
 ) -> Reply<P::Stream> {
     match &miss {
-        Miss::Absent | Miss::Unfit => {}
+        Miss::Absent(_) | Miss::Unfit => {}
         // R2 can answer when KV cannot.
         Miss::Failed(error) => ctx.host.log(&format!("storage: {error}")),
         Miss::Corrupt => ctx.host.log(&format!("index {} is corrupt", lookup.key)),
     }
-    let is_replaced = matches!(miss, Miss::Unfit);
-    match read_facts(ctx, lookup, origin, is_replaced).await {
+    match read_facts(ctx, lookup, origin, miss).await {
         Ok(reply) => reply,
         Err(failure) => lookup.problem(&ctx.report(failure)),
     }
 }
 
-/// The slow way: KV has nothing, or what `is_replaced`, and R2 decides whether there is nothing.
+/// The slow way: R2 decides whether there is nothing.
 async fn read_facts<P: Host>(
     ctx: &Context<'_, P>,
     lookup: &Lookup,
     origin: &str,
-    is_replaced: bool,
+    miss: Miss,
 ) -> Result<Reply<P::Stream>, Failure> {
-    let document = match &lookup.key {
+    let Made {
+        document,
+        is_lasting,
+    } = make(ctx, &lookup.key).await?;
+    let Some(document) = document else {
+        return Ok(lookup.not_found());
+    };
+    let mut others = Vec::new();
+    for key in &lookup.others {
+        others.push(make(ctx, key).await?.document);
+    }
+    let pull = document.metadata.pull.as_ref();
+    let is_replaced = matches!(miss, Miss::Unfit);
+    if is_lasting && (is_replaced || pull.is_none_or(|pull| !pull.is_empty)) {
+        let keys = match miss {
+            Miss::Absent(keys) => keys,
+            Miss::Failed(_) | Miss::Unfit | Miss::Corrupt => lookup.keys().cloned().collect(),
+        };
+        for key in keys {
+            ctx.defer(Task::Rebuild(key));
+        }
+    }
+    answer(ctx, lookup, document, others, origin)
+}
+
+/// An index that was made from the facts.
+struct Made {
+    /// The index; `None` if the facts hold nothing for it.
+    document: Option<IndexDocument>,
+    /// Whether it is worth to be written: one that its origin could not confirm is too old already.
+    is_lasting: bool,
+}
+
+/// Makes the index of a key from the facts.
+async fn make<P: Host>(ctx: &Context<'_, P>, key: &IndexKey) -> Result<Made, Failure> {
+    let document = match key {
         IndexKey::Versions(package)
         | IndexKey::MirrorVersions(package)
         | IndexKey::Tags(package) => {
             let at_origin = puller::refresh_if_due(ctx, package).await;
             let lists = catalog::version_lists(ctx, package).await?;
-            let wanted = lists.into_iter().find(|(key, _)| *key == lookup.key);
+            let wanted = lists.into_iter().find(|(listed, _)| listed == key);
             match (wanted, at_origin) {
                 (None, Err(failure)) => return Err(failure),
                 (Some((_, document)), Err(failure)) => {
@@ -61,12 +95,9 @@ async fn read_facts<P: Host>(
                         return Err(failure);
                     }
                     ctx.report(failure);
-                    return answer(ctx, lookup, document, origin);
+                    return Ok(Made::outdated(document));
                 }
-                // Not worth to be written: it is too old already.
-                (Some((_, document)), Ok(false)) => {
-                    return answer(ctx, lookup, document, origin);
-                }
+                (Some((_, document)), Ok(false)) => return Ok(Made::outdated(document)),
                 (wanted, Ok(_)) => wanted.map(|(_, document)| document),
             }
         }
@@ -76,7 +107,7 @@ async fn read_facts<P: Host>(
                 None => puller::fetch(ctx, package, version).await?,
             };
             match release {
-                Some(release) => pick(&lookup.key, catalog::version_indices(ctx, &release).await?),
+                Some(release) => pick(key, catalog::version_indices(ctx, &release).await?),
                 None => None,
             }
         }
@@ -85,26 +116,32 @@ async fn read_facts<P: Host>(
         // No route leads here.
         IndexKey::Revocations => None,
     };
-    let Some(document) = document else {
-        return Ok(lookup.not_found());
-    };
-    let pull = document.metadata.pull.as_ref();
-    if is_replaced || pull.is_none_or(|pull| !pull.is_empty) {
-        ctx.defer(Task::Rebuild(lookup.key.clone()));
+    Ok(Made {
+        document,
+        is_lasting: true,
+    })
+}
+
+impl Made {
+    fn outdated(document: IndexDocument) -> Self {
+        Self {
+            document: Some(document),
+            is_lasting: false,
+        }
     }
-    answer(ctx, lookup, document, origin)
 }
 
 fn answer<P: Host>(
     ctx: &Context<'_, P>,
     lookup: &Lookup,
-    document: IndexDocument,
+    first: IndexDocument,
+    others: Vec<Option<IndexDocument>>,
     origin: &str,
 ) -> Result<Reply<P::Stream>, Failure> {
-    let IndexDocument { text, metadata } = document;
-    let found = Found {
-        metadata,
-        body: Body::Text(text),
+    let others = others.into_iter().map(|it| it.map(found));
+    let found = FoundIndices {
+        first: found(first),
+        others: others.collect(),
     };
     match finish(ctx, lookup, found, origin) {
         Ok(reply) => Ok(reply),
@@ -113,10 +150,16 @@ fn answer<P: Host>(
     }
 }
 
+fn found<S>(document: IndexDocument) -> Found<S> {
+    let IndexDocument { text, metadata } = document;
+    let body = Body::Text(text);
+    Found { metadata, body }
+}
+
 fn finish<P: Host>(
     ctx: &Context<'_, P>,
     lookup: &Lookup,
-    found: Found<P::Stream>,
+    found: FoundIndices<P::Stream>,
     origin: &str,
 ) -> Result<Reply<P::Stream>, FinishError> {
     let urls = ctx.config.archive_urls.as_ref();

@@ -170,7 +170,7 @@ impl Read {
             IndexForm::Text => Body::Text(text),
         };
         let found = Found { metadata, body };
-        match lookup.answer(found, &self.config, ORIGIN, NOW) {
+        match lookup.answer(found.into(), &self.config, ORIGIN, NOW) {
             Answered::Fresh(reply) | Answered::Stale(reply, _) => reply,
             unusable => panic!("{unusable:?}"),
         }

@@ -54,12 +54,16 @@ pub(super) fn pass<S>(
             }
         }
         (Plan::Read(index), sight) => {
-            let (key, told) = match sight {
-                Sight::Hidden => (index.key.hidden(), Some(index.key)),
-                _ => (index.key, None),
+            let (key, others, told) = match sight {
+                Sight::Hidden => {
+                    let others = index.others.iter().map(IndexKey::hidden).collect();
+                    (index.key.hidden(), others, Some(index.key))
+                }
+                _ => (index.key, index.others, None),
             };
             Begun::Read(Box::new(Lookup {
                 key,
+                others,
                 form: index.form,
                 cache_seconds: index.cache_seconds,
                 token: caller.token(),

@@ -97,6 +97,7 @@ pub(super) fn plan_pushed<S>(
 fn tag_list<S>(key: IndexKey, page: Option<TagPage>, name: String) -> Plan<S> {
     Plan::Read(Index {
         key,
+        others: Vec::new(),
         form: match page {
             Some(_) => IndexForm::Text,
             None => IndexForm::Stream,
@@ -109,6 +110,7 @@ fn tag_list<S>(key: IndexKey, page: Option<TagPage>, name: String) -> Plan<S> {
 fn content<S>(key: IndexKey, cache_seconds: u32, wanted: Wanted) -> Plan<S> {
     Plan::Read(Index {
         key,
+        others: Vec::new(),
         form: IndexForm::Stream,
         cache_seconds,
         wanted,

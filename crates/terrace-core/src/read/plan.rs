@@ -31,6 +31,8 @@ pub(super) enum Plan<S> {
 /// An index, and what for.
 pub(super) struct Index {
     pub(super) key: IndexKey,
+    /// See [`Lookup::others`](super::Lookup::others).
+    pub(super) others: Vec<IndexKey>,
     pub(super) form: IndexForm,
     pub(super) cache_seconds: u32,
     pub(super) wanted: Wanted,
@@ -118,6 +120,7 @@ fn plan_mirror<S>(route: MirrorRoute, asked: &Asked<'_>, own: &OwnHosts<'_>) -> 
 fn list<S>(key: IndexKey, wanted: Wanted) -> Plan<S> {
     Plan::Read(Index {
         key,
+        others: Vec::new(),
         form: IndexForm::Stream,
         cache_seconds: limits::LIST_CACHE_SECONDS,
         wanted,
@@ -128,6 +131,7 @@ fn list<S>(key: IndexKey, wanted: Wanted) -> Plan<S> {
 fn parsed_list<S>(key: IndexKey, wanted: Wanted) -> Plan<S> {
     Plan::Read(Index {
         key,
+        others: Vec::new(),
         form: IndexForm::Text,
         cache_seconds: limits::LIST_CACHE_SECONDS,
         wanted,
@@ -143,6 +147,7 @@ fn one<S>(package: Package, version: Version, wanted: Wanted) -> Plan<S> {
     };
     Plan::Read(Index {
         key: IndexKey::Version(package, version),
+        others: Vec::new(),
         form: IndexForm::Text,
         cache_seconds,
         wanted,

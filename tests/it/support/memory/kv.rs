@@ -114,20 +114,22 @@ impl Indices for Memory {
         .await
     }
 
-    async fn differing<'w>(
+    async fn get_all(
         &self,
-        wanted: &'w [(IndexKey, IndexDocument)],
+        keys: &[&IndexKey],
         cache_seconds: u32,
-    ) -> Result<Vec<&'w IndexKey>, StoreError> {
-        let count = wanted.len();
+    ) -> Result<Vec<Option<Found<Vec<u8>>>>, StoreError> {
+        let count = keys.len();
         assert!(count <= INDICES_AT_ONCE, "{count} keys at once");
         let operation = Operation::new("KV get", &format!("{count} keys"));
         self.operation(operation, || {
             self.world.kv.cache_seconds.set(cache_seconds);
-            let differing = wanted.iter().filter(|(key, wanted)| {
-                self.read_index(&key.to_string(), cache_seconds).as_ref() != Some(wanted)
-            });
-            Ok(differing.map(|(key, _)| key).collect())
+            let read = |key: &&IndexKey| self.read_index(&key.to_string(), cache_seconds);
+            let found = |document: IndexDocument| Found {
+                metadata: document.metadata,
+                body: Body::Text(document.text),
+            };
+            Ok(keys.iter().map(read).map(|it| it.map(found)).collect())
         })
         .await
     }

@@ -1,9 +1,11 @@
 //! From facts to indices: what each should be, and whether it is.
 
+use terrace_core::http::reply::Body;
 use terrace_core::limits;
 use terrace_core::maintenance::repair::{Position, Section};
 use terrace_core::model::package::Package;
 use terrace_core::model::version::Version;
+use terrace_core::read::Found;
 use terrace_core::storage::index_document::IndexDocument;
 use terrace_core::storage::key::{FactKey, IndexKey, PushedFact, PushedIndex};
 use terrace_core::storage::release::Release;
@@ -251,9 +253,15 @@ async fn differing<'w, P: Host>(
     let mut differing = Vec::new();
     for some in wanted.chunks(limits::INDICES_AT_ONCE) {
         step.spend(1);
+        let keys: Vec<&IndexKey> = some.iter().map(|(key, _)| key).collect();
         let indices = ctx.host.indices();
-        match indices.differing(some, limits::LIST_CACHE_SECONDS).await {
-            Ok(found) => differing.extend(found),
+        match indices.get_all(&keys, limits::LIST_CACHE_SECONDS).await {
+            Ok(found) => {
+                let differs = some.iter().zip(found).filter(|((_, wanted), found)| {
+                    !found.as_ref().is_some_and(|found| is_same(found, wanted))
+                });
+                differing.extend(differs.map(|((key, _), _)| key));
+            }
             Err(error) => {
                 ctx.host.log(&format!("storage: {error}"));
                 differing.extend(some.iter().map(|(key, _)| key));
@@ -261,6 +269,12 @@ async fn differing<'w, P: Host>(
         }
     }
     differing
+}
+
+/// Whether KV has this index, byte for byte.
+fn is_same<S>(found: &Found<S>, wanted: &IndexDocument) -> bool {
+    let is_text = matches!(&found.body, Body::Text(text) if *text == wanted.text);
+    is_text && found.metadata == wanted.metadata
 }
 
 /// What follows the last of these characters; everything where there is none.
