@@ -17,6 +17,8 @@ pub struct Cache {
     read: Cell<UnixTime>,
     /// When somebody last went to read them.
     asked: Cell<UnixTime>,
+    /// When this version was last seen to be allowed to write.
+    allowed_to_write: Cell<Option<UnixTime>>,
     throttle: RefCell<Throttle>,
     sign_ins: RefCell<Throttle>,
     /// The keys of each issuer, and when they were read.
@@ -86,6 +88,17 @@ impl Cache {
     pub fn remember(&self, revocations: Revocations, began: UnixTime) {
         self.revocations.replace(Some(revocations));
         self.read.set(began);
+    }
+
+    /// Whether this version is remembered to be allowed to change the stored documents.
+    pub fn may_write(&self, now: UnixTime) -> bool {
+        let known = self.allowed_to_write.get();
+        known.is_some_and(|since| now.since(since) < limits::FORMAT_SECONDS)
+    }
+
+    /// Remembers that this version is allowed to, by a document that was read at this time.
+    pub fn remember_may_write(&self, read: UnixTime) {
+        self.allowed_to_write.set(Some(read));
     }
 
     /// The keys of an issuer, with when they were read.

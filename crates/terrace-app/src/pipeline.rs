@@ -27,7 +27,7 @@ use crate::handlers::outcome::{Call, Entry, Handled};
 use crate::host::{Clock as _, Host, Indices as _, Request, StoreError};
 use crate::services::audit::Change;
 use crate::services::auth::Permission;
-use crate::services::{audit, auth, reader};
+use crate::services::{audit, auth, format, reader};
 
 /// Answers a request, and logs how.
 pub async fn handle<P: Host, R>(ctx: &Context<'_, P>, request: R) -> Reply<P::Stream>
@@ -231,6 +231,9 @@ where
     R: Request<Stream = P::Stream>,
 {
     let caller = authorize(ctx, &route, action, &request).await?;
+    if action.writes {
+        format::ensure_may_write(ctx).await?;
+    }
     let body = match action.body {
         Body::Whole(most) => whole(&mut request, most).await?,
         Body::Ignored | Body::Handler => Vec::new(),

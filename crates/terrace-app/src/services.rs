@@ -5,6 +5,7 @@ pub(crate) mod audit;
 pub(crate) mod auth;
 pub(crate) mod catalog;
 pub(crate) mod documents;
+pub(crate) mod format;
 pub(crate) mod garbage;
 pub(crate) mod indexer;
 pub(crate) mod issuer;

@@ -1,14 +1,34 @@
 //! What is done once the client has its answer.
 
 use crate::context::{Context, Task};
+use crate::failure::Failure;
 use crate::host::Host;
 use crate::services::oci::uploads;
 use crate::services::pull::{commit, puller};
-use crate::services::{auth, rebuild, staging};
+use crate::services::{auth, format, rebuild, staging};
 
 /// Does it. Nobody waits for it, so what goes wrong is only logged.
 pub async fn perform<P: Host>(ctx: &Context<'_, P>, task: Task<P::Stream>) {
-    let performed = match task {
+    let performed = match permit(ctx, &task).await {
+        Ok(true) => act(ctx, task).await,
+        Ok(false) => Ok(()),
+        Err(failure) => Err(failure),
+    };
+    if let Err(failure) = performed {
+        ctx.report(failure);
+    }
+}
+
+/// Returns whether this version may perform a task.
+async fn permit<P: Host>(ctx: &Context<'_, P>, task: &Task<P::Stream>) -> Result<bool, Failure> {
+    match task {
+        Task::Revocations => Ok(true),
+        _ => format::may_write(ctx).await,
+    }
+}
+
+async fn act<P: Host>(ctx: &Context<'_, P>, task: Task<P::Stream>) -> Result<(), Failure> {
+    match task {
         Task::Rebuild(key) => rebuild::index(ctx, &key).await,
         Task::Refresh(address) => puller::refresh_list(ctx, address).await,
         Task::Store(pulled) => commit::store(ctx, *pulled).await,
@@ -16,8 +36,5 @@ pub async fn perform<P: Host>(ctx: &Context<'_, P>, task: Task<P::Stream>) {
         Task::Discard(names) => uploads::discard(ctx, names).await,
         Task::Sweep => uploads::sweep(ctx).await,
         Task::DiscardStaged(incoming) => staging::discard(ctx, incoming).await,
-    };
-    if let Err(failure) = performed {
-        ctx.report(failure);
     }
 }

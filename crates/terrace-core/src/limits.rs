@@ -119,6 +119,10 @@ pub const KEYS_OF_READ: usize = 3;
 /// ([`LIST_CACHE_SECONDS`]) a revoked token is dead everywhere within a minute.
 pub const REVOCATIONS_SECONDS: u64 = 25;
 
+/// How long an isolate remembers that it may change the stored documents, in seconds: one read of R2 in this time, before
+/// a change. A newer version that must not share them with an older one waits as long.
+pub const FORMAT_SECONDS: u64 = 60;
+
 /// After how many seconds an isolate looks for a newer list, while it still goes by the one it has.
 pub const REVOCATIONS_FRESH_SECONDS: u64 = 10;
 

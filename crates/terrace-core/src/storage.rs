@@ -2,12 +2,13 @@
 //!
 //! # In scope
 //! One type for each key, written and read back in one place ([`key`]); the documents that describe releases
-//! ([`release`]); signed URLs ([`archive_url`], [`signed_path`]).
+//! ([`release`]) and the format ([`format`](mod@format)); signed URLs ([`archive_url`], [`signed_path`]).
 //!
 //! # Out of scope
 //! The values of indices ([`crate::index`]) and every read or write.
 
 pub mod archive_url;
+pub mod format;
 pub mod index_document;
 pub mod key;
 pub mod release;

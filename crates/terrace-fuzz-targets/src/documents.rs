@@ -9,6 +9,7 @@ use terrace_core::maintenance::restore::{Restored, check_referrer};
 use terrace_core::model::oci::UploadId;
 use terrace_core::model::status::{KeyStatement, Standings, State, Statement};
 use terrace_core::oci::pushed::{LinkDocument, TagDocument, UploadSession};
+use terrace_core::storage::format::FormatDocument;
 use terrace_core::storage::index_document::IndexMetadata;
 use terrace_core::storage::key::{FactKey, PushedFact};
 use terrace_core::storage::release::Release;
@@ -126,6 +127,7 @@ pub fn documents(data: &[u8]) {
             document::<AuditEntry>(data);
         }
         b'l' => document::<AuditHead>(data),
+        b'u' => document::<FormatDocument>(data),
         b'r' => document::<CursorDocument>(data),
         b's' => document::<GarbageDocument>(data),
         b't' => restored(data),

@@ -312,6 +312,7 @@ fn a_publish_stores_exactly_these_keys() {
             "audit/000000000003",
             "changes/modules/acme/vpc/aws",
             "changes/providers/hosted/acme/widget",
+            "format",
             "keys/acme",
             "releases/modules/acme/vpc/aws/1.0.0",
             "releases/providers/hosted/acme/widget/1.0.0",

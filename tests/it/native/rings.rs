@@ -203,12 +203,13 @@ fn imported(code: &str) -> Vec<(String, &str)> {
 
 /// The layers of the application, lowest first. A file belongs to the longest name that its own begins with, and may
 /// import from the layers before its own, and from its own.
-const LAYERS: [&[&str]; 21] = [
+const LAYERS: [&[&str]; 22] = [
     &["cache", "usage"],
     &["host"],
     &["driver", "failure"],
     &["concurrent", "context", "json"],
     &["services::documents", "services::oci::error"],
+    &["services::format"],
     &["services::releases", "services::keys", "services::origins"],
     &["services::auth", "services::audit", "services::issuer"],
     &[

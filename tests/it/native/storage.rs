@@ -4,6 +4,7 @@ mod changes;
 mod copies;
 mod crowds;
 mod faults;
+mod format;
 mod formats;
 mod lost;
 mod races;

@@ -12,7 +12,7 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::host::{Condition, Facts as _, Host};
 use crate::services::garbage::GcFence;
-use crate::services::{archives, documents, garbage};
+use crate::services::{archives, documents, format, garbage};
 
 /// The metadata of an object.
 type Metadata = Vec<(&'static str, String)>;
@@ -36,6 +36,9 @@ pub(crate) async fn document<P: Host>(
         let reason = "this version of the registry knows no such key";
         return Ok(Outcome::Refused(reason.to_owned()));
     };
+    if key == FactKey::Format {
+        return restore_format(ctx, document).await;
+    }
     let restored = match Restored::parse(&key, document) {
         Ok(restored) => restored,
         Err(reason) => return Ok(Outcome::Refused(reason)),
@@ -69,6 +72,16 @@ pub(crate) async fn document<P: Host>(
         None => Ok(compare(ctx, &key, document)
             .await?
             .unwrap_or(Outcome::Conflict)),
+    }
+}
+
+/// Takes over the oldest writer of a copy, whose documents an older version would damage here as well.
+async fn restore_format<P: Host>(ctx: &Context<'_, P>, document: &str) -> Result<Outcome, Failure> {
+    match serde_json::from_str(document) {
+        Ok(copied) => format::raise(ctx, &copied)
+            .await
+            .map(|()| Outcome::Unchanged),
+        Err(error) => Ok(Outcome::Refused(error.to_string())),
     }
 }
 

@@ -386,11 +386,11 @@ fn release(published_at: u64, digit: &str) -> Vec<Value> {
     vec![json!({ "key": RELEASE, "document": document })]
 }
 
-/// A directory with a copy that has this release.
+/// A directory with a copy that has this document.
 fn copy_with(release: &[Value]) -> tempfile::TempDir {
     let place = tempfile::tempdir().unwrap();
-    let document = release[0]["document"].as_str().unwrap();
-    let path = format!("facts/{RELEASE}.json");
+    let [key, document] = ["key", "document"].map(|name| release[0][name].as_str().unwrap());
+    let path = format!("facts/{key}.json");
     let file = place.path().join(&path);
     fs::create_dir_all(file.parent().unwrap()).unwrap();
     fs::write(&file, document).unwrap();
@@ -402,6 +402,23 @@ fn copy_with(release: &[Value]) -> tempfile::TempDir {
     });
     fs::write(place.path().join("export.json"), summary.to_string()).unwrap();
     place
+}
+
+#[test]
+fn a_copy_of_a_newer_version_is_refused_before_anything_is_sent() {
+    let newer = r#"{"oldest_writer":"99.0.0"}"#;
+    let place = copy_with(&[json!({ "key": "format", "document": newer })]);
+    let registry = Registry::start();
+    let import = ["admin", "import", place.path().to_str().unwrap()];
+    let refused = run(&registry, &import).expect(3);
+    let told = refused.errors();
+    assert!(
+        told.contains("import it with terrace 99.0.0 or newer"),
+        "{told}"
+    );
+    let changes = registry.requests();
+    let changes = changes.iter().filter(|it| !it.starts_with("GET "));
+    assert_eq!(changes.count(), 0);
 }
 
 #[test]

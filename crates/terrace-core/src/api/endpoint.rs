@@ -2,7 +2,7 @@
 //!
 //! # In scope
 //! Data: the name of a route, its paths as `docs/openapi.yaml` writes them, and for each of its methods who may use
-//! it, how the body is read and whether it is audited.
+//! it, how the body is read, whether it writes and whether it is audited.
 //!
 //! # Out of scope
 //! Acting on it, which is for the read machine and the application's pipeline.
@@ -38,6 +38,8 @@ pub struct Action {
     pub access: Access,
     /// How the body is read.
     pub body: Body,
+    /// Whether it writes documents or bytes, which an older version may not ([`crate::storage::format`]).
+    pub writes: bool,
     /// Whether an entry of the audit log is written for what was let through.
     pub is_audited: bool,
 }
@@ -130,7 +132,7 @@ endpoints! {
     PUSHED_UPLOADS     Oci   "pushed_upload"      ["/v2/{repository}/blobs/uploads/"]                                 [push(Method::Post)]
     PUSHED_UPLOAD      Oci   "pushed_upload"      ["/v2/{repository}/blobs/uploads/{id}"]                             [push(Method::Get), push(Method::Head), push(Method::Patch), push(Method::Put), push(Method::Delete)]
 
-    ARCHIVE            Json  "archive"            ["/archives/{expires}/{hmac}/{sha256}.{extension}"]                 [get(Anyone), head(Anyone), handled(Method::Put, Anyone)]
+    ARCHIVE            Json  "archive"            ["/archives/{expires}/{hmac}/{sha256}.{extension}"]                 [get(Anyone), head(Anyone), handled(Method::Put, Anyone).writing()]
     // No HEAD: a length that is not known yet must not be told wrong (clients.md 2.2.8).
     PULL               Json  "pull"               ["/pull/{expires}/{hmac}/{hostname}/{namespace}/{type}/{version}/{os}_{arch}.zip"] [get(Anyone)]
 
@@ -165,6 +167,7 @@ const fn action(method: Method, access: Access, body: Body) -> Action {
         method,
         access,
         body,
+        writes: false,
         is_audited: false,
     }
 }
@@ -184,7 +187,11 @@ const fn handled(method: Method, access: Access) -> Action {
 
 /// Everything that OCI clients send for a repository, besides indexed reads.
 const fn push(method: Method) -> Action {
-    handled(method, Publishers)
+    let action = handled(method, Publishers);
+    match method {
+        Method::Get | Method::Head => action,
+        _ => action.writing(),
+    }
 }
 
 /// A change by a JSON document.
@@ -207,8 +214,17 @@ const fn copy() -> Action {
 }
 
 impl Action {
+    const fn writing(self) -> Self {
+        Self {
+            writes: true,
+            ..self
+        }
+    }
+
+    /// A change, of which an entry is written.
     const fn audited(self) -> Self {
         Self {
+            writes: true,
             is_audited: true,
             ..self
         }
@@ -354,7 +370,8 @@ mod tests {
                 if !reads && matches!(action.access, Anyone | Known | Readers) {
                     assert_eq!(action.body, Body::Handler, "{}", endpoint.name);
                 }
-                assert!(!(reads && action.is_audited), "{}", endpoint.name);
+                assert!(!(reads && action.writes), "{}", endpoint.name);
+                assert!(action.writes || !action.is_audited, "{}", endpoint.name);
             }
         }
     }

@@ -17,6 +17,7 @@ use crate::model::status::{KeyState, KeyStatement, Standings, State, Statement};
 use crate::model::version::Version;
 use crate::oci::pushed::{LinkDocument, PushedManifest, TagDocument, referrer_metadata};
 use crate::publish::release_metadata;
+use crate::storage::format::FormatDocument;
 use crate::storage::key::{ArchiveKey, ArchiveKind, BytesKey, FactKey, PushedFact};
 use crate::storage::release::{PackageDocument, Release};
 use crate::upstream::pull::OriginDocument;
@@ -143,6 +144,7 @@ impl Restored {
                     ..Self::default()
                 })
             }
+            FactKey::Format => read::<FormatDocument>(document).map(|_| Self::default()),
             FactKey::Pushed(fact) => Self::parse_pushed(fact, document),
             _ => Err("it is no part of a copy".to_owned()),
         }

@@ -54,6 +54,15 @@ impl Version {
 }
 
 impl Version {
+    /// The version `major.minor.patch`.
+    pub const fn new(major: u32, minor: u32, patch: u32) -> Self {
+        Self(semver::Version::new(
+            major as u64,
+            minor as u64,
+            patch as u64,
+        ))
+    }
+
     /// Whether it has build metadata: `+…`.
     pub fn has_build(&self) -> bool {
         !self.0.build.is_empty()

@@ -16,6 +16,7 @@
 //! ├── written/{index}                                          up to which change an index was written, if many wait
 //! ├── origins/{hostname}/{namespace}/{type}                     what was seen of a pulled provider, by compare-and-swap
 //! ├── leases/…                                                  who fetches from an origin, until when
+//! ├── format                                                   the oldest version of Terrace that may write: see `storage::format`
 //! ├── standings/providers/hosted/{namespace}/{type}             what is deprecated, withdrawn or revoked, by compare-and-swap
 //! ├── standings/providers/{hostname}/{namespace}/{type}
 //! ├── standings/modules/{namespace}/{name}/{system}
@@ -103,6 +104,8 @@ pub enum FactKey {
     Revocation(TokenId),
     /// What changed last about revocations.
     RevocationChange,
+    /// The oldest version of Terrace that may write.
+    Format,
     /// How far the periodic repair is.
     RepairCursor,
     /// That an archive, which nothing refers to, may be removed.
@@ -238,6 +241,9 @@ pub const ARCHIVES: &str = "archives/";
 /// Under which all pushed blobs lie, and nothing else.
 pub const BLOBS: &str = "oci/blobs/";
 
+/// The key of the oldest version that may write.
+pub const FORMAT: &str = "format";
+
 /// Under which all releases lie, and nothing else.
 pub const RELEASES: &str = "releases/";
 
@@ -304,6 +310,7 @@ impl fmt::Display for FactKey {
             Self::Token(id) => write!(f, "{TOKENS}{id}"),
             Self::Revocation(id) => write!(f, "{REVOCATIONS}{id}"),
             Self::RevocationChange => f.write_str("changes/revocations"),
+            Self::Format => f.write_str(FORMAT),
             Self::RepairCursor => f.write_str("repair/cursor"),
             Self::Garbage(archive) => write!(f, "{GARBAGE}{}", archive.file_name()),
             Self::Pushed(fact) => fact.fmt(f),

@@ -283,7 +283,7 @@ fn a_sign_in_that_breaks_off_after_it_stored_a_token_is_an_entry() {
     // The token is stored, and storage does not say so.
     let fault = people
         .memory
-        .fail(Operations::Writes, 0, When::After, Failure::Error);
+        .fail(Operations::Writes, 1, When::After, Failure::Error);
     people.exchange(&exchanged(&code)).expect(503);
     assert!(fault.lift());
     let entries = walk(&texts(&people.registry)).unwrap();

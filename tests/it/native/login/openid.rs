@@ -100,7 +100,7 @@ fn a_sign_in_stores_nothing_before_its_token() {
         .collect();
     assert_eq!(
         kinds,
-        ["audit-head", "audit", "tokens"],
+        ["audit-head", "audit", "format", "tokens"],
         "the token, and that it was made"
     );
     let audit = people.registry.admin("GET", "/admin/v1/audit", None).json();

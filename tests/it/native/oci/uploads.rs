@@ -110,6 +110,7 @@ fn a_completed_upload_leaves_only_its_blob() {
     assert_eq!(
         memory.keys(),
         [
+            "format".to_owned(),
             format!("oci/blobs/sha256/{hex}"),
             format!("oci/links/{NAME}:{own}"),
         ]
@@ -117,7 +118,7 @@ fn a_completed_upload_leaves_only_its_blob() {
     let wrong = pushed.begin();
     let put = pushed.request("PUT", &format!("{wrong}?digest={own}"));
     registry.send(&put.body(b"other bytes")).expect(400);
-    assert_eq!(memory.keys().len(), 2);
+    assert_eq!(memory.keys().len(), 3);
 }
 
 #[test]

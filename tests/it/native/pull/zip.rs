@@ -27,6 +27,26 @@ fn a_pulled_zip_is_served_from_storage() {
 }
 
 #[test]
+fn a_version_older_than_the_stored_documents_passes_on_a_zip_and_stores_nothing() {
+    let pulling = Pulling::new();
+    let fixture = pulling.publish(&ProviderFixture::new("1.0.0"));
+    pulling.versions(&fixture);
+    let url = pulling.url(&fixture);
+    pulling
+        .memory
+        .put_object("format", br#"{"oldest_writer":"99.0.0"}"#);
+    let memory = pulling.memory.elsewhere();
+    let registry = super::pulling(&memory, &[]);
+    let before = memory.objects();
+    assert_eq!(registry.get(&url).expect(200).body, amd64(&fixture));
+    memory.lose_indices();
+    let listed = registry.get(&fixture.packages()).expect(200).json();
+    assert!(listed["archives"]["linux_amd64"].is_object(), "{listed}");
+    assert!(memory.objects() == before);
+    assert_eq!(memory.indices().len(), 0);
+}
+
+#[test]
 fn an_origin_that_names_the_digest_of_a_private_archive_does_not_get_at_it() {
     let only_mirrored_is_public = [
         ("TERRACE_ACCESS", "private"),

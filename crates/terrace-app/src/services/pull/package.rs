@@ -15,6 +15,7 @@ use terrace_core::upstream::pull::blocked;
 use crate::context::{Context, Pulled, Task};
 use crate::failure::Failure;
 use crate::host::{Clock as _, Download, Host, Upstream as _};
+use crate::services::format;
 use crate::services::pull::commit::{Committed, commit_stored, mirrored, zip_key};
 use crate::services::pull::lease::Turn;
 use crate::services::pull::puller::NOT_NOW;
@@ -48,6 +49,10 @@ pub(crate) async fn answer<P: Host>(
             FoundPackage::Offered(offer) if may_ask => offer,
             FoundPackage::Offered(_) => return Err(nothing(package).into()),
         };
+        if !format::may_write(ctx).await? {
+            let (length, stream) = open_offer(ctx, package, &offer).await?;
+            return Ok(zip(length, stream));
+        }
         let lease = Lease::Package(Box::new(package.clone()));
         match lease::turn(ctx, &lease).await? {
             Turn::Ours => {

@@ -21,7 +21,7 @@ use crate::host::{Clock as _, Host};
 use crate::services::pull::lease::Turn;
 use crate::services::pull::upstream::failure;
 use crate::services::pull::{lease, upstream};
-use crate::services::{garbage, indexer, origins, publisher, releases};
+use crate::services::{format, garbage, indexer, origins, publisher, releases};
 
 /// Why nothing is fetched although nothing is there.
 pub(crate) const NOT_NOW: &str = "its origin has failed a moment ago, or another request is asking it; try again in half a minute";
@@ -76,7 +76,7 @@ pub(crate) async fn refresh_list<P: Host>(
 }
 
 /// What was seen of a pulled provider at its origin, which is asked again where that is due.
-/// `None` for one that is not pulled.
+/// `None` for one that is not pulled, or that only a newer version may store.
 ///
 /// # Errors
 /// When nothing is known and the origin cannot be asked.
@@ -84,7 +84,7 @@ async fn seen<P: Host>(
     ctx: &Context<'_, P>,
     address: &MirroredAddress,
 ) -> Result<Option<OriginDocument>, Failure> {
-    if !ctx.config.pull.pulls(address) {
+    if !ctx.config.pull.pulls(address) || !format::may_write(ctx).await? {
         return Ok(None);
     }
     loop {

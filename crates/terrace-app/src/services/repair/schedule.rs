@@ -10,6 +10,7 @@ use crate::failure::Failure;
 use crate::host::{Clock as _, Condition, Facts as _, Host};
 use crate::json;
 use crate::services::documents;
+use crate::services::format;
 use crate::services::repair::step::Step;
 use crate::services::repair::walk;
 
@@ -25,6 +26,7 @@ pub async fn reconcile<P: Host>(ctx: &Context<'_, P>) {
 }
 
 async fn try_reconcile<P: Host>(ctx: &Context<'_, P>) -> Result<(), Failure> {
+    format::ensure_may_write(ctx).await?;
     let now = ctx.host.clock().now();
     let Some((cursor, etag)) = take_cursor(ctx, now).await? else {
         ctx.host.log("repair: another is at it");

@@ -7,7 +7,8 @@ use terrace_base::digest::Sha256;
 use terrace_core::api::admin::{FactBody, MissingArchive, RestoreAnswer, UploadBody};
 use terrace_core::limits;
 use terrace_core::maintenance::restore::Restored;
-use terrace_core::storage::key::FactKey;
+use terrace_core::storage::format::{FormatDocument, Writer};
+use terrace_core::storage::key::{FORMAT, FactKey};
 
 use super::backup::{Backup, Sums, fact_at, path_of_fact};
 use super::boring;
@@ -90,6 +91,7 @@ fn import_copy(root: &Path, client: &Client<'_>, output: &Output) -> Result<(), 
             plural(entries, "entry")
         )),
     }
+    restore_format(client, &copy, &sums)?;
     let sent = send_archives(client, &copy, &sums, output)?;
     let done = restore(client, &copy, &sums, output)?;
     output.progress("making the indices");
@@ -128,6 +130,28 @@ fn import_copy(root: &Path, client: &Client<'_>, output: &Output) -> Result<(), 
         (false, false) => Some(Failure::Refused(reasons.clone())),
     };
     output.outcome(text, report, worst, reasons)
+}
+
+/// Restores the fact `format` before everything else: a registry or a command that is older than the documents of the
+/// copy refuses it, and nothing else is sent.
+fn restore_format(client: &Client<'_>, copy: &Backup, sums: &Sums) -> Result<(), Failure> {
+    let path = path_of_fact(FORMAT);
+    let Some(sha256) = sums.get(&path) else {
+        return Ok(());
+    };
+    let document = copy.document(&path, sha256)?;
+    let format: FormatDocument = serde_json::from_str(&document)
+        .map_err(|error| Failure::refused(format!("{path} of the copy cannot be read: {error}")))?;
+    let version = &Writer::current().version;
+    if format.oldest_writer > *version {
+        let oldest = &format.oldest_writer;
+        return Err(Failure::refused(format!(
+            "the copy was written by a newer version of Terrace, and this command (terrace {version}) cannot check its \
+             documents: import it with terrace {oldest} or newer"
+        )));
+    }
+    let key = FORMAT.to_owned();
+    client.restore(vec![FactBody { key, document }]).map(drop)
 }
 
 /// Says how each document that a registry has, too, differs from that of the copy.
@@ -245,7 +269,7 @@ fn restore(
     for (path, sha256) in sums {
         keys.extend(fact_at(path).map(|key| (key, path, sha256)));
     }
-    keys.retain(|(key, ..)| !Log::has(key));
+    keys.retain(|(key, ..)| !Log::has(key) && key != FORMAT);
     let total = keys.len();
     let rank = |key: &str| {
         RESTORE_ORDER

@@ -1,8 +1,8 @@
 //! Stored keys read back: only in their one spelling, so that a key and what it names are the same.
 
 use super::{
-    ARCHIVES, AUDIT, ArchiveKey, BLOBS, BytesKey, FactKey, GARBAGE, INCOMING, IndexKey, ORIGINS,
-    PushedFact, PushedIndex, RELEASES, REVOCATIONS, TOKENS, UPLOADS,
+    ARCHIVES, AUDIT, ArchiveKey, BLOBS, BytesKey, FORMAT, FactKey, GARBAGE, INCOMING, IndexKey,
+    ORIGINS, PushedFact, PushedIndex, RELEASES, REVOCATIONS, TOKENS, UPLOADS,
 };
 use crate::model::oci::{Digest, RepositoryName, Tag};
 use crate::model::package::Package;
@@ -58,6 +58,9 @@ impl FactKey {
         if let Some(address) = text.strip_prefix(ORIGINS) {
             return address.parse().ok().map(Self::Origin);
         }
+        if text == FORMAT {
+            return Some(Self::Format);
+        }
         let namespace = text.strip_prefix("keys/")?;
         namespace.parse().ok().map(Self::SigningKeys)
     }
@@ -77,7 +80,8 @@ impl FactKey {
             | Self::SigningKeys(_)
             | Self::Standings(_)
             | Self::Audit(_)
-            | Self::Revocation(_) => true,
+            | Self::Revocation(_)
+            | Self::Format => true,
             Self::Token(_)
             | Self::Origin(_)
             | Self::Pushed(_)
@@ -112,7 +116,8 @@ impl FactKey {
             | Self::Standings(_)
             | Self::Audit(_)
             | Self::Token(_)
-            | Self::Revocation(_) => true,
+            | Self::Revocation(_)
+            | Self::Format => true,
             Self::Change(_)
             | Self::Written(_)
             | Self::Lease(_)

@@ -1,0 +1,165 @@
+//! The fact `format`: a version that is older than the stored documents reads, and changes nothing.
+
+use serde_json::json;
+use terrace_core::api::route::Route;
+use terrace_core::limits::FORMAT_SECONDS;
+
+use crate::native::access::paths;
+use crate::support::memory::Memory;
+use crate::support::registry::{Sent, TOKEN};
+use crate::support::{ModuleFixture, Registry};
+
+/// The document of a version that this one is older than.
+const NEWER: &str = r#"{"oldest_writer":"99.0.0"}"#;
+
+const MESSAGE: &str = "this registry can only be changed by Terrace 99.0.0 or newer";
+
+/// A registry in an isolate of an older version than the one that has written `format`.
+fn outgrown() -> (Memory, Registry, ModuleFixture) {
+    let memory = Memory::new();
+    let module = ModuleFixture::of("acme", "1.0.0");
+    module.publish(&Registry::in_memory(&memory, &[]));
+    memory.put_object("format", NEWER.as_bytes());
+    let memory = memory.elsewhere();
+    let registry = Registry::in_memory(&memory, &[]);
+    (memory, registry, module)
+}
+
+#[test]
+fn the_first_change_of_a_registry_stores_the_version_that_may_write() {
+    let memory = Memory::new();
+    let registry = Registry::in_memory(&memory, &[]);
+    registry.get("/admin/v1/tokens");
+    registry
+        .get("/v1/modules/acme/vpc/aws/versions")
+        .expect(404);
+    assert_eq!(memory.keys(), [""; 0], "a read stores nothing");
+    ModuleFixture::of("acme", "1.0.0").publish(&registry);
+    assert_eq!(
+        memory.object_bytes("format"),
+        br#"{"oldest_writer":"0.1.0"}"#
+    );
+}
+
+#[test]
+fn an_isolate_reads_the_format_once_a_minute() {
+    let memory = Memory::new();
+    ModuleFixture::of("acme", "1.0.0").publish(&Registry::in_memory(&memory, &[]));
+    let memory = memory.elsewhere();
+    let registry = Registry::in_memory(&memory, &[]);
+    let reads = |version: &str| {
+        memory.forget_operations();
+        ModuleFixture::of("acme", version).publish(&registry);
+        let operations = memory.operations();
+        let of_format = operations.iter().filter(|it| it.ends_with(" format"));
+        of_format.cloned().collect::<Vec<String>>()
+    };
+    assert_eq!(reads("1.1.0"), ["R2 get format"]);
+    memory.advance(FORMAT_SECONDS - 1);
+    assert_eq!(reads("1.2.0"), [""; 0]);
+    memory.advance(1);
+    assert_eq!(reads("1.3.0"), ["R2 get format"]);
+}
+
+#[test]
+fn an_older_version_answers_each_read_and_refuses_each_change() {
+    let (memory, registry, module) = outgrown();
+    let before = memory.objects();
+    let (mut changes, mut reads) = (0, 0);
+    for path in paths() {
+        let route = Route::parse(path.split('?').next().unwrap()).unwrap();
+        for action in route.endpoint().actions {
+            let sent = Sent::new(action.method.as_str(), &path);
+            let sent = sent.header("authorization", &format!("Bearer {TOKEN}"));
+            let response = registry.send(&sent.body(b""));
+            let is_refused = response.status == 409 && response.text().contains(MESSAGE);
+            assert_eq!(
+                is_refused,
+                action.writes,
+                "{path} {action:?}: {}",
+                response.text()
+            );
+            *(if action.writes {
+                &mut changes
+            } else {
+                &mut reads
+            }) += 1;
+        }
+    }
+    assert!(
+        changes > 20 && reads > 50,
+        "{changes} changes, {reads} reads"
+    );
+    assert!(memory.objects() == before, "nothing was stored");
+    let download = format!("{}/1.0.0/download", module.path());
+    registry.get(&download).expect(200);
+}
+
+#[test]
+fn an_older_version_answers_from_facts_and_writes_no_index() {
+    let (memory, registry, module) = outgrown();
+    memory.lose_indices();
+    registry
+        .get(&format!("{}/versions", module.path()))
+        .expect(200);
+    assert_eq!(memory.indices().len(), 0);
+}
+
+#[test]
+fn an_older_version_repairs_nothing() {
+    let (memory, registry, _) = outgrown();
+    memory.lose_indices();
+    let before = memory.objects();
+    memory.forget_operations();
+    registry.reconcile();
+    assert_eq!(memory.operations(), ["R2 get format"]);
+    assert!(memory.objects() == before);
+}
+
+#[test]
+fn a_copy_of_a_newer_version_is_not_imported() {
+    let memory = Memory::new();
+    let registry = Registry::in_memory(&memory, &[]);
+    let facts = json!({ "facts": [{ "key": "format", "document": NEWER }] }).to_string();
+    let restored = registry.admin("PUT", "/admin/v1/facts", Some(facts.as_bytes()));
+    assert!(restored.expect(409).errors().contains(MESSAGE));
+    assert_eq!(
+        memory.object_bytes("format"),
+        br#"{"oldest_writer":"0.1.0"}"#
+    );
+}
+
+#[test]
+fn a_copy_of_an_older_version_lowers_nothing() {
+    let memory = Memory::new();
+    let registry = Registry::in_memory(&memory, &[]);
+    let older = r#"{"oldest_writer":"0.0.1"}"#;
+    for (document, outcome) in [(older, "unchanged"), ("{}", "refused")] {
+        let facts = json!({ "facts": [{ "key": "format", "document": document }] }).to_string();
+        let restored = registry.admin("PUT", "/admin/v1/facts", Some(facts.as_bytes()));
+        let restored = restored.expect(200).json();
+        assert_eq!(restored[outcome].as_array().unwrap().len(), 1, "{restored}");
+    }
+    assert_eq!(
+        memory.object_bytes("format"),
+        br#"{"oldest_writer":"0.1.0"}"#
+    );
+}
+
+#[test]
+fn a_version_that_raises_the_format_waits_a_minute_before_it_writes() {
+    let memory = Memory::new();
+    memory.put_object("format", br#"{"oldest_writer":"0.0.1"}"#);
+    let registry = Registry::in_memory(&memory, &[]);
+    let module = ModuleFixture::of("acme", "1.0.0");
+    let refused = module.put(&registry).expect(503);
+    assert!(
+        refused.errors().contains("in 60 seconds"),
+        "{}",
+        refused.errors()
+    );
+    let raised = r#"{"oldest_writer":"0.1.0","raised_at":1800000000}"#;
+    assert_eq!(memory.object_bytes("format"), raised.as_bytes());
+    memory.advance(FORMAT_SECONDS);
+    module.publish(&registry);
+}
