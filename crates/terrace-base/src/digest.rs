@@ -15,28 +15,28 @@ pub struct Sha256([u8; 32]);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Sha512([u8; 64]);
 
-/// Why a text is not a SHA-256 digest.
+/// The error for a text that is not a SHA-256 digest.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is not a SHA-256 digest of 64 hexadecimal digits")]
 pub struct DigestError(String);
 
 impl Sha256 {
-    /// The digest of `bytes`.
+    /// Returns the digest of `bytes`.
     pub fn of(bytes: &[u8]) -> Self {
         Self(sha2::Sha256::digest(bytes).into())
     }
 
-    /// The digest that a hasher made.
+    /// Wraps a digest that a hasher has computed.
     pub const fn from_bytes(bytes: [u8; 32]) -> Self {
         Self(bytes)
     }
 
-    /// The 32 bytes themselves.
+    /// Returns the 32 bytes.
     pub fn as_bytes(&self) -> &[u8; 32] {
         &self.0
     }
 
-    /// Standard base64 with padding, as `x-amz-checksum-sha256` wants it.
+    /// Returns standard base64 with padding, the form that `x-amz-checksum-sha256` requires.
     pub fn to_base64(self) -> String {
         STANDARD.encode(self.0)
     }
@@ -51,7 +51,7 @@ impl fmt::Display for Sha256 {
 impl FromStr for Sha256 {
     type Err = DigestError;
 
-    /// Reads hexadecimal of either case.
+    /// Parses hexadecimal digits in either case.
     fn from_str(text: &str) -> Result<Self, DigestError> {
         let mut bytes = [0u8; 32];
         match decode(text, &mut bytes) {
@@ -62,23 +62,23 @@ impl FromStr for Sha256 {
 }
 
 impl Sha512 {
-    /// The digest of `bytes`.
+    /// Returns the digest of `bytes`.
     pub fn of(bytes: &[u8]) -> Self {
         Self(sha2::Sha512::digest(bytes).into())
     }
 
-    /// A digest that was computed elsewhere.
+    /// Wraps a digest that was computed elsewhere.
     pub fn from_bytes(bytes: [u8; 64]) -> Self {
         Self(bytes)
     }
 
-    /// Reads hexadecimal of either case.
+    /// Parses hexadecimal digits in either case.
     pub fn parse(text: &str) -> Option<Self> {
         let mut bytes = [0u8; 64];
         decode(text, &mut bytes).map(|()| Self(bytes))
     }
 
-    /// The 64 bytes themselves.
+    /// Returns the 64 bytes.
     pub fn as_bytes(&self) -> &[u8; 64] {
         &self.0
     }
@@ -90,7 +90,8 @@ impl fmt::Display for Sha512 {
     }
 }
 
-/// Writes what every path and every second line of a document holds: by `{:02x}` it takes ten times as long.
+/// Writes a digest in hexadecimal. Every path and every second line of a document contains one, and `{:02x}`
+/// takes ten times as long.
 fn write_hex(bytes: &[u8], f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let digit = |nibble: u8| char::from(nibble + if nibble < 10 { b'0' } else { b'a' - 10 });
     let mut text = String::with_capacity(bytes.len() * 2);
@@ -101,7 +102,7 @@ fn write_hex(bytes: &[u8], f: &mut fmt::Formatter<'_>) -> fmt::Result {
     f.write_str(&text)
 }
 
-/// Fills `bytes` with what `text` says in hexadecimal, if it says exactly as many.
+/// Decodes hexadecimal `text` into `bytes`; `None` if it does not have exactly two digits per byte.
 fn decode(text: &str, bytes: &mut [u8]) -> Option<()> {
     let digit = |byte: u8| match byte {
         b'0'..=b'9' => Some(byte - b'0'),
@@ -128,18 +129,18 @@ mod tests {
     const EMPTY: &str = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
     #[test]
-    fn the_digest_of_nothing_is_the_published_one() {
+    fn the_digest_of_an_empty_input_matches_the_published_value() {
         assert_eq!(Sha256::of(b"").to_string(), EMPTY);
     }
 
     #[test]
-    fn hexadecimal_of_either_case_reads_and_is_written_in_lower_case() {
+    fn hexadecimal_is_read_in_either_case_and_written_in_lower_case() {
         let upper: Sha256 = EMPTY.to_ascii_uppercase().parse().unwrap();
         assert_eq!(upper.to_string(), EMPTY);
     }
 
     #[test]
-    fn other_text_is_refused() {
+    fn text_that_is_not_a_digest_is_rejected() {
         for text in [
             "",
             EMPTY.trim_start_matches('e'),

@@ -1,7 +1,8 @@
 //! Small types that all crates of Terrace share.
 //!
 //! # In scope
-//! Digests, MACs, secrets, moments, percent-encoding, URLs, writing JSON, and the one printer of text from outside.
+//! Digests, MACs, secrets, timestamps, percent-encoding, URLs, JSON serialisation, sorting, spelling
+//! suggestions, and the one printer of untrusted text.
 //!
 //! # Out of scope
 //! Everything that belongs to one protocol, and all IO: time, keys and bytes are arguments.

@@ -1,26 +1,27 @@
-//! HMAC-SHA-256 (RFC 2104), which tokens, paths and presigned URLs are signed with.
+//! HMAC-SHA-256 (RFC 2104), the MAC of tokens, paths and presigned URLs.
 
 use std::fmt;
 
 use hmac::{Hmac, KeyInit as _, Mac as _};
 
-/// A key that is ready for its messages: what hashing the key costs is paid once. `Debug` does not show it.
+/// A MAC key that has been hashed once, when it was created, and not again for each message. `Debug` does not
+/// print it.
 #[derive(Clone)]
 pub struct MacKey(Hmac<sha2::Sha256>);
 
 impl MacKey {
-    /// A key may have any length.
-    #[expect(clippy::expect_used, reason = "HMAC takes a key of any length")]
+    /// Creates a MAC key from bytes of any length.
+    #[expect(clippy::expect_used, reason = "HMAC accepts keys of any length")]
     pub fn new(key: &[u8]) -> Self {
-        Self(Hmac::new_from_slice(key).expect("any length of key"))
+        Self(Hmac::new_from_slice(key).expect("HMAC accepts keys of any length"))
     }
 
-    /// What this key makes of a message.
+    /// Returns the MAC of `message`.
     pub fn sign(&self, message: &[u8]) -> [u8; 32] {
         self.fed(message).finalize().into_bytes().into()
     }
 
-    /// Whether this key has made that of a message. How long it takes does not tell how much is right.
+    /// Returns whether `mac` is the MAC of `message`. The time taken does not reveal how many bytes match.
     pub fn has_signed(&self, message: &[u8], mac: &[u8]) -> bool {
         self.fed(message).verify_slice(mac).is_ok()
     }
@@ -38,7 +39,7 @@ impl fmt::Debug for MacKey {
     }
 }
 
-/// What a key of any length makes of a message, once.
+/// Returns the MAC of one message. `key` may have any length.
 pub fn hmac(key: &[u8], message: &[u8]) -> [u8; 32] {
     MacKey::new(key).sign(message)
 }
@@ -50,7 +51,7 @@ mod tests {
 
     /// Test case 2 of RFC 4231.
     #[test]
-    fn the_mac_is_the_one_that_is_published() {
+    fn the_mac_matches_the_published_test_vector() {
         let key = MacKey::new(b"Jefe");
         let message = b"what do ya want for nothing?";
         let mac = key.sign(message);

@@ -1,17 +1,18 @@
-//! Percent-encoding of queries, forms and signed paths (RFC 3986, section 2.1). In paths of requests none is ever decoded.
+//! Percent-encoding of queries, forms and signed paths (RFC 3986, section 2.1). The paths of requests are
+//! never decoded.
 
 use std::borrow::Cow;
 
-/// What a `+` stands for.
+/// The meaning of a `+` in encoded text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Plus {
-    /// For itself, as in a URL.
+    /// A literal `+`, as in a URL.
     Plus,
-    /// For a space, as in a form (RFC 6749, appendix B).
+    /// A space, as in a form (RFC 6749, appendix B).
     Space,
 }
 
-/// The text that was escaped; `None` if an escape is none, or it is no text.
+/// Percent-decodes `text`; `None` if an escape is malformed or the result is not UTF-8.
 pub fn decoded(text: &str, plus: Plus) -> Option<Cow<'_, str>> {
     let is_plain = |byte: u8| byte != b'%' && (byte != b'+' || plus == Plus::Plus);
     if text.bytes().all(is_plain) {
@@ -33,7 +34,7 @@ pub fn decoded(text: &str, plus: Plus) -> Option<Cow<'_, str>> {
     String::from_utf8(bytes).ok().map(Cow::Owned)
 }
 
-/// Whether a byte stands for itself everywhere (RFC 3986, section 2.3).
+/// Returns whether a byte never needs escaping (RFC 3986, section 2.3).
 pub fn is_unreserved(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~')
 }
@@ -66,7 +67,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn escapes_are_read_and_what_is_none_is_nothing() {
+    fn escapes_are_decoded_and_malformed_ones_are_rejected() {
         for (text, in_a_url, in_a_form) in [
             ("a+b", Some("a+b"), Some("a b")),
             ("a%2bb%20c", Some("a+b c"), Some("a+b c")),
@@ -85,7 +86,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_escaped_reads_back(text in "\\PC{0,40}") {
+        fn encoded_text_decodes_to_itself(text in "\\PC{0,40}") {
             let escaped = encode(&text);
             for plus in [Plus::Plus, Plus::Space] {
                 let read = decoded(&escaped, plus);

@@ -1,27 +1,27 @@
-//! Secrets that neither print nor leak by the time a comparison takes.
+//! Secrets that are never printed, and whose comparison does not leak timing.
 
 use std::fmt;
 
 use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq as _;
 
-/// A secret text. `Debug` does not show it.
+/// A secret text. `Debug` does not print it.
 #[derive(Clone)]
 pub struct Secret(String);
 
 impl Secret {
-    /// Keeps `text` as a secret.
+    /// Wraps `text` as a secret.
     pub fn new(text: impl Into<String>) -> Self {
         Self(text.into())
     }
 
-    /// The secret itself, for keying a MAC and nothing else.
+    /// Returns the secret text, to key a MAC or to send it to the party that it authenticates to.
     pub fn expose(&self) -> &str {
         &self.0
     }
 
-    /// Whether `candidate` is the secret. Both are hashed first, so the time taken tells
-    /// neither the length nor the first difference.
+    /// Returns whether `candidate` is the secret. Both are hashed first, so the time taken reveals neither
+    /// the length nor the position of the first difference.
     pub fn matches(&self, candidate: &str) -> bool {
         Sha256::digest(self.0.as_bytes())
             .ct_eq(&Sha256::digest(candidate.as_bytes()))
@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_secret_matches_itself_only_and_never_prints() {
+    fn a_secret_matches_only_itself_and_is_never_printed() {
         let secret = Secret::new("correct horse");
         assert!(secret.matches("correct horse"));
         assert!(!secret.matches("correct hors"));

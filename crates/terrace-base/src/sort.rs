@@ -1,21 +1,21 @@
-//! Sorting, once for all types. The standard library's sorts are made anew for each type that is sorted, 4 to
-//! 10 KiB of wasm each; here positions are sorted, and only the comparison is the type's. That takes longer where
-//! there are thousands, so that what becomes a version list is sorted by the standard library.
+//! Sorting that is compiled once for all types. The standard library's sorts are instantiated for each sorted
+//! type, at 4 to 10 KiB of wasm each. Here only the comparison is generic: the sort itself runs on positions.
+//! That is slower for thousands of items, so the items of version lists are sorted by the standard library.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Sorts these; what is equal stays in its order.
+/// Sorts items in ascending order. The sort is stable.
 pub fn sort<T: Ord>(items: &mut Vec<T>) {
     sort_by(items, Ord::cmp);
 }
 
-/// The same by another order.
+/// Sorts items by `compare`. The sort is stable.
 pub fn sort_by<T>(items: &mut Vec<T>, compare: impl Fn(&T, &T) -> Ordering) {
     let by_place = |items: &[T], one: usize, other: usize| {
         match (items.get(one), items.get(other)) {
             (Some(one), Some(other)) => compare(one, other),
-            // There are no such places.
+            // Unreachable: every position is in range.
             _ => Ordering::Equal,
         }
     };
@@ -36,22 +36,23 @@ pub fn sort_by<T>(items: &mut Vec<T>, compare: impl Fn(&T, &T) -> Ordering) {
     items.extend(places.into_iter().filter_map(taken));
 }
 
-/// So many are sorted where they are: the scopes of a token, the platforms of a version.
+/// Maximum number of items sorted in place by insertion, such as the scopes of a token or the platforms of a
+/// version.
 const FEW: usize = 16;
 
-/// No two places are equal, so that the smaller one of both sorts does.
+/// Sorts positions. No two positions are equal, so the smaller unstable sort suffices.
 fn sort_places(places: &mut [usize], compare: &dyn Fn(usize, usize) -> Ordering) {
     places.sort_unstable_by(|one, other| compare(*one, *other).then(one.cmp(other)));
 }
 
-/// A map of these, of which the last one with a key stays. `collect` would sort them before.
+/// Collects entries into a map; the last entry with a key wins. `collect` would sort the entries first.
 pub fn map<K: Ord, V>(entries: impl IntoIterator<Item = (K, V)>) -> BTreeMap<K, V> {
     let mut map = BTreeMap::new();
     map.extend(entries);
     map
 }
 
-/// A set of these. `collect` would sort them before.
+/// Collects items into a set. `collect` would sort the items first.
 pub fn set<T: Ord>(items: impl IntoIterator<Item = T>) -> BTreeSet<T> {
     let mut set = BTreeSet::new();
     set.extend(items);
@@ -67,7 +68,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_order_is_that_of_the_standard_library(pairs in vec((0_u8..9, any::<u32>()), 0..4 * FEW)) {
+        fn the_order_matches_that_of_the_standard_library(pairs in vec((0_u8..9, any::<u32>()), 0..4 * FEW)) {
             let (mut all, mut by_first) = (pairs.clone(), pairs.clone());
             sort(&mut all);
             sort_by(&mut by_first, |one, other| one.0.cmp(&other.0));

@@ -1,4 +1,4 @@
-//! Misspelt names.
+//! Suggestions for misspelt names.
 
 /// Returns the number of edits between two names: a character added, removed or replaced, or two
 /// neighbours exchanged.
@@ -6,7 +6,7 @@ pub fn distance(a: &str, b: &str) -> usize {
     strsim::osa_distance(a, b)
 }
 
-/// Returns the name that a misspelt one most likely stands for; `None` where more than a third of it
+/// Returns the name that a misspelt one most likely stands for; `None` if more than a third of its characters
 /// would have to change.
 pub fn nearest<'n>(misspelt: &str, names: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
     let most = misspelt.chars().count() / 3;

@@ -1,7 +1,7 @@
-//! Serde for the types whose only stored form is their text.
+//! Serde implementations for the types whose only stored form is their text.
 
-/// Serialises through `Display` and reads through `FromStr`, so that a stored document passes the
-/// same checks as a request.
+/// Implements serialisation through `Display` and deserialisation through `FromStr`, so that a stored
+/// document passes the same checks as a request.
 #[macro_export]
 macro_rules! text_serde {
     ($($type:ty),+ $(,)?) => {$(

@@ -1,15 +1,15 @@
-//! Time as a number, and the three ways it is written.
+//! Timestamps, and the three formats in which they are written.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// Seconds since 1970-01-01T00:00:00Z. In documents it is the number.
+/// Seconds since 1970-01-01T00:00:00Z. Documents store the number.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct UnixTime(pub u64);
 
-/// A moment broken into the parts of the Gregorian calendar, in UTC.
+/// A timestamp split into the parts of the Gregorian calendar, in UTC.
 struct Civil {
     year: u64,
     month: u64,
@@ -20,18 +20,18 @@ struct Civil {
 }
 
 impl UnixTime {
-    /// This moment and `seconds` more.
+    /// Adds `seconds` to this timestamp.
     #[must_use]
     pub fn plus(self, seconds: u32) -> Self {
         Self(self.0.saturating_add(u64::from(seconds)))
     }
 
-    /// The seconds that have passed since an earlier moment; 0 if it is not earlier.
+    /// Returns the seconds that have passed since an earlier timestamp, or 0 if `earlier` is not earlier.
     pub fn since(self, earlier: Self) -> u64 {
         self.0.saturating_sub(earlier.0)
     }
 
-    /// `20130524`, as a SigV4 credential scope has it.
+    /// Returns the date as in a SigV4 credential scope: `20130524`.
     pub fn date_stamp(self) -> String {
         let Civil {
             year, month, day, ..
@@ -39,7 +39,7 @@ impl UnixTime {
         format!("{year:04}{month:02}{day:02}")
     }
 
-    /// `20130524T000000Z`, as `X-Amz-Date` has it.
+    /// Returns the timestamp as in `X-Amz-Date`: `20130524T000000Z`.
     pub fn amz_date(self) -> String {
         let Civil {
             hour,
@@ -50,8 +50,8 @@ impl UnixTime {
         format!("{}T{hour:02}{minute:02}{second:02}Z", self.date_stamp())
     }
 
-    /// From days to a date: Howard Hinnant's `civil_from_days`, for days since 1970 only.
-    /// <https://howardhinnant.github.io/date_algorithms.html>
+    /// Converts days to a date with Howard Hinnant's `civil_from_days`, for days since 1970 only:
+    /// <https://howardhinnant.github.io/date_algorithms.html>.
     fn civil(self) -> Civil {
         let days = self.0 / 86_400 + 719_468;
         let era = days / 146_097;
@@ -77,7 +77,7 @@ impl UnixTime {
 }
 
 impl fmt::Display for UnixTime {
-    /// RFC 3339: `2013-05-24T00:00:00Z`.
+    /// Writes the timestamp as in RFC 3339: `2013-05-24T00:00:00Z`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Civil {
             year,
@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn dates_agree_with_the_calendar() {
+    fn dates_match_the_calendar() {
         for (seconds, text) in [
             (0, "1970-01-01T00:00:00Z"),
             (1_369_353_600, "2013-05-24T00:00:00Z"),

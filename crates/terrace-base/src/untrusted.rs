@@ -1,15 +1,16 @@
-//! Text from outside in messages: from clients, other registries, archives and file names.
+//! Untrusted text in messages: text from clients, other registries, archives and file names.
 //!
-//! A terminal obeys escape sequences, shows what follows a bidirectional override in another order and nothing of
-//! a zero-width character, and a line feed lets a text pass for a line of ours. So none of them is printed: each
-//! is written as `\n` or `\u{202e}`.
+//! A terminal executes escape sequences, reorders the text after a bidirectional override, and hides
+//! zero-width characters; a line feed lets text pass for a line of Terrace's own. None of these characters is
+//! printed: each is written as an escape, such as `\n` or `\u{202e}`.
 
 use std::fmt::{self, Write as _};
 
-/// The characters of a quoted text that are shown: more of a name helps nobody to find it.
+/// The maximum number of characters of a quoted text that are shown. More of a name would not help to find
+/// it.
 pub const QUOTED_CHARS: usize = 120;
 
-/// A text that displays without anything that a terminal would obey.
+/// A text whose `Display` form contains no character that a terminal acts on.
 #[derive(Debug, Clone, Copy)]
 pub struct Untrusted<'t> {
     text: &'t str,
@@ -39,7 +40,7 @@ pub fn quoted(text: &str) -> Untrusted<'_> {
 }
 
 impl Untrusted<'_> {
-    /// Shows at most this many characters of the text.
+    /// Limits the output to `chars` characters of the text.
     #[must_use]
     pub fn at_most(self, chars: usize) -> Self {
         Self {
@@ -48,7 +49,7 @@ impl Untrusted<'_> {
         }
     }
 
-    /// Escapes what is not ASCII too, so that the text cannot look like another one.
+    /// Also escapes characters outside ASCII, so that the text cannot look like another one.
     #[must_use]
     pub fn in_ascii(self) -> Self {
         Self {
@@ -83,8 +84,8 @@ impl fmt::Display for Untrusted<'_> {
     }
 }
 
-/// Whether a terminal would act on a character, show nothing of it, or show others in another order than they
-/// stand (clients.md 14.1 on 2.1.2).
+/// Returns whether a terminal would act on a character, hide it, or display others in a different order than
+/// they are stored (clients.md 14.1 on 2.1.2).
 pub fn is_unprintable(c: char) -> bool {
     c.is_control()
         || matches!(
@@ -101,7 +102,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn what_a_terminal_would_obey_is_escaped() {
+    fn characters_that_a_terminal_acts_on_are_escaped() {
         for (text, shown) in [
             ("größer 測試", "größer 測試"),
             ("a\x1b[2J\r\n\tb", "a\\u{1b}[2J\\r\\n\\tb"),
@@ -122,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_text_is_cut() {
+    fn a_long_text_is_truncated() {
         let long = "é".repeat(500);
         let most = QUOTED_CHARS;
         assert_eq!(
@@ -140,7 +141,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn nothing_unprintable_is_ever_shown(text in any::<String>()) {
+        fn unprintable_characters_are_never_shown(text in any::<String>()) {
             for shown in [line(&text).to_string(), quoted(&text).to_string()] {
                 prop_assert!(!shown.contains(is_unprintable), "{shown:?}");
             }

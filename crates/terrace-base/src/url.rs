@@ -1,40 +1,40 @@
-//! Absolute URLs, in the one spelling that all URL parsers read alike.
+//! Absolute URLs, in the one spelling that all URL parsers agree on.
 //!
 //! # In scope
-//! `http(s)://host[:port][/path][?query]`, of ASCII alone. The `url` crate accepts everything that is accepted here,
-//! with the same host, port, path and query; its tables of Unicode are why it is no dependency of the Worker. Whether
-//! the Punycode of a label that begins with `xn--` decodes is not checked.
+//! `http(s)://host[:port][/path][?query]`, in ASCII only. The `url` crate parses every URL that this module
+//! accepts into the same host, port, path and query; its Unicode tables are the reason why it is not a
+//! dependency of the Worker. Whether the Punycode of a label that begins with `xn--` decodes is not checked.
 //!
 //! # Out of scope
-//! Relative references, other schemes, user names and passwords, fragments. Which hosts may be asked is for the caller
-//! to decide.
+//! Relative references, other schemes, user names and passwords, and fragments. The caller decides which
+//! hosts may be contacted.
 
-// The addresses alone: no pure crate has sockets.
+// Only the address types: no pure crate opens sockets.
 use core::net::{Ipv4Addr, Ipv6Addr};
 use std::fmt;
 use std::str::FromStr;
 
-/// The longest URL that is accepted: every browser and server takes as many bytes.
+/// The maximum length of a URL in bytes. Every browser and server accepts at least this many.
 pub const MAX_BYTES: usize = 2_000;
 
 /// The scheme of a [`Url`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scheme {
-    /// Without TLS.
+    /// `http`, without TLS.
     Http,
-    /// With TLS.
+    /// `https`, with TLS.
     Https,
 }
 
-/// An absolute URL, as it was written.
+/// An absolute URL, in its original spelling.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Url {
     text: String,
     scheme: Scheme,
-    /// The place after the host.
+    /// The byte offset of the end of the host.
     host_end: usize,
     port: Option<u16>,
-    /// The place after the host and the port.
+    /// The byte offset of the end of the host and port.
     authority_end: usize,
 }
 
@@ -42,27 +42,30 @@ pub struct Url {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HttpsUrl(Url);
 
-/// The reason why a text is not accepted as a URL. It does not repeat the text, which may hold a password.
+/// The error for a text that is not an accepted URL. It does not repeat the text, which may contain a
+/// password.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum UrlError {
     /// The text is longer than the limit.
     #[error("it is {0} bytes long, at most {max} are allowed", max = MAX_BYTES)]
     TooLong(usize),
-    /// The scheme is missing, or is not the one that is named.
+    /// The scheme is missing or not allowed; the field names the allowed ones.
     #[error("it must start with {0}")]
     Scheme(&'static str),
-    /// The host or the port is missing or cannot exist, or there are credentials before the host.
-    #[error("what follows :// must be a host, with a port if need be and nothing else")]
-    Host,
-    /// The path or the query has a fragment after it, or has characters or segments that URL parsers change.
+    /// The host or the port is missing or invalid, or the host follows credentials.
     #[error(
-        "its path and its query may not hold spaces, quotes, backslashes, \"..\", a fragment, or what is not ASCII"
+        "\"://\" must be followed by a host and an optional port, without a user name or password"
+    )]
+    Host,
+    /// The path or query contains a fragment, or characters or segments that URL parsers normalise.
+    #[error(
+        "its path and query may not contain spaces, quotes, backslashes, \"..\", a fragment, or characters outside ASCII"
     )]
     Path,
 }
 
 impl Scheme {
-    /// The scheme without its `:`.
+    /// Returns the scheme without its `:`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Http => "http",
@@ -70,7 +73,7 @@ impl Scheme {
         }
     }
 
-    /// The port of a URL that names none.
+    /// Returns the default port of the scheme, for URLs that name none.
     pub fn default_port(self) -> u16 {
         match self {
             Self::Http => 80,
@@ -92,33 +95,34 @@ impl Scheme {
 }
 
 impl Url {
-    /// The URL, as it was written.
+    /// Returns the URL in its original spelling.
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
-    /// The scheme.
+    /// Returns the scheme.
     pub fn scheme(&self) -> Scheme {
         self.scheme
     }
 
-    /// The host, as it was written; an IPv6 address is in brackets.
+    /// Returns the host in its original spelling; an IPv6 address is in brackets.
     pub fn host(&self) -> &str {
         let start = self.scheme.prefix().len();
         self.text.get(start..self.host_end).unwrap_or_default()
     }
 
-    /// The port, if the URL names one.
+    /// Returns the port, if the URL names one.
     pub fn port(&self) -> Option<u16> {
         self.port
     }
 
-    /// The port, which is that of the scheme if the URL names none.
+    /// Returns the port, or the default port of the scheme if the URL names none.
     pub fn port_or_default(&self) -> u16 {
         self.port.unwrap_or(self.scheme.default_port())
     }
 
-    /// The host and the port, as in a `Host` header: in lower case, and without the port of the scheme.
+    /// Returns the host and port as in a `Host` header: in lower case, and without the default port of the
+    /// scheme.
     pub fn host_header(&self) -> String {
         let host = self.host().to_ascii_lowercase();
         match self.port.filter(|port| *port != self.scheme.default_port()) {
@@ -127,18 +131,19 @@ impl Url {
         }
     }
 
-    /// The scheme, the host and the port, in lower case and without the port of the scheme: `https://host[:port]`.
+    /// Returns the scheme, host and port, in lower case and without the default port of the scheme:
+    /// `https://host[:port]`.
     pub fn origin(&self) -> String {
         format!("{}{}", self.scheme.prefix(), self.host_header())
     }
 
-    /// The path, as it was written; it may be empty.
+    /// Returns the path in its original spelling; it may be empty.
     pub fn path(&self) -> &str {
         let (path, _) = self.path_and_query();
         path
     }
 
-    /// The query without its `?`, if there is one.
+    /// Returns the query without its `?`, if there is one.
     pub fn query(&self) -> Option<&str> {
         let (_, query) = self.path_and_query();
         query
@@ -188,12 +193,12 @@ impl fmt::Display for Url {
 }
 
 impl HttpsUrl {
-    /// The URL, as it was written.
+    /// Returns the URL in its original spelling.
     pub fn as_str(&self) -> &str {
         self.0.as_str()
     }
 
-    /// The URL with its parts.
+    /// Returns the URL as a [`Url`], which gives access to its parts.
     pub fn as_url(&self) -> &Url {
         &self.0
     }
@@ -221,12 +226,12 @@ impl fmt::Display for HttpsUrl {
     }
 }
 
-/// Returns `host[:port]` of an origin such as `https://host[:port]`, which is not checked.
+/// Returns `host[:port]` of an origin such as `https://host[:port]`, without validating it.
 pub fn authority(origin: &str) -> &str {
     origin.split_once("://").map_or(origin, |(_, rest)| rest)
 }
 
-/// Splits `host[:port]`. The colons within the brackets of an IPv6 address are none of a port.
+/// Splits `host[:port]`. A colon within the brackets of an IPv6 address does not start a port.
 pub fn split_port(authority: &str) -> (&str, Option<&str>) {
     let bracket = authority.rfind(']').unwrap_or_default();
     match authority.rsplit_once(':') {
@@ -235,7 +240,8 @@ pub fn split_port(authority: &str) -> (&str, Option<&str>) {
     }
 }
 
-/// Whether a host with this last label is taken for an IPv4 address (WHATWG URL, "ends in a number").
+/// Returns whether URL parsers take a host with this last label for an IPv4 address (WHATWG URL, "ends in a
+/// number").
 pub fn is_number(label: &str) -> bool {
     let digits = !label.is_empty() && label.bytes().all(|byte| byte.is_ascii_digit());
     let hexadecimal = label
@@ -245,13 +251,13 @@ pub fn is_number(label: &str) -> bool {
 }
 
 fn read_port(port: &str) -> Option<u16> {
-    // The standard library also reads a sign.
+    // The standard library's parser also accepts a sign.
     let is_number = port.bytes().all(|byte| byte.is_ascii_digit());
     port.parse().ok().filter(|port| is_number && *port > 0)
 }
 
-/// Whether a host is a name of ASCII labels, which may end in a dot, an IPv4 address of four decimal numbers, or an
-/// IPv6 address in brackets.
+/// Returns whether a host is a name of ASCII labels with an optional final dot, an IPv4 address of four
+/// decimal numbers, or an IPv6 address in brackets.
 fn is_host(host: &str) -> bool {
     if let Some(rest) = host.strip_prefix('[') {
         let address = rest.strip_suffix(']');
@@ -265,7 +271,7 @@ fn is_host(host: &str) -> bool {
     }
 }
 
-/// Whether a text consists of ASCII labels with dots between, as a name does and an IPv4 address.
+/// Returns whether a text consists of ASCII labels separated by dots, as names and IPv4 addresses do.
 pub fn is_name(text: &str) -> bool {
     let is_label = |label: &str| {
         let is_plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_');
@@ -274,7 +280,7 @@ pub fn is_name(text: &str) -> bool {
     text.split('.').all(is_label)
 }
 
-/// Whether URL parsers leave a path and a query as they are.
+/// Returns whether URL parsers leave a path and query unchanged.
 fn is_plain(rest: &str) -> bool {
     let is_plain = |b: u8| b.is_ascii_graphic() && !b"\"#<>\\^`{|}".contains(&b);
     let is_dots = |segment: &str| {
@@ -304,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn a_url_has_its_parts_as_they_were_written() {
+    fn a_url_keeps_its_parts_in_their_original_spelling() {
         for (text, host, port, path, query) in [
             ("https://a.example", "a.example", None, "", None),
             ("http://A.example./", "A.example.", None, "/", None),
@@ -340,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_header_has_no_port_of_the_scheme() {
+    fn a_host_header_omits_the_default_port() {
         for (text, header) in [
             ("https://A.example:443/", "a.example"),
             ("http://a.example:80", "a.example"),
@@ -357,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn other_texts_are_rejected_with_the_rule() {
+    fn invalid_urls_are_rejected_with_the_rule() {
         const SCHEME: UrlError = UrlError::Scheme("https:// or http://");
         for (text, error) in [
             ("", SCHEME),
@@ -413,7 +419,7 @@ mod tests {
     }
 
     #[test]
-    fn an_https_url_has_no_other_scheme() {
+    fn an_https_url_rejects_other_schemes() {
         const SCHEME: UrlError = UrlError::Scheme("https://");
         for text in [
             "http://a.example",
@@ -429,7 +435,7 @@ mod tests {
         assert_eq!("https://a b".parse::<HttpsUrl>(), Err(UrlError::Host));
     }
 
-    /// Texts of which many are URLs, and most others are nearly so. None has a label in Punycode.
+    /// Generates texts many of which are URLs, while most others nearly are. None has a label in Punycode.
     fn nearly_urls() -> impl Strategy<Value = String> {
         let host = prop_oneof![
             "[a-zA-Z0-9_.-]{0,12}",
@@ -497,7 +503,7 @@ mod tests {
     }
 
     #[test]
-    fn the_texts_of_the_property_are_urls_often_enough() {
+    fn the_generated_texts_are_often_urls() {
         use proptest::strategy::ValueTree as _;
         use proptest::test_runner::TestRunner;
         let mut runner = TestRunner::deterministic();
