@@ -1,4 +1,5 @@
-//! Requests and replies, without a platform: methods, cache policies, errors, ranges, the line of the log.
+//! Requests and replies, without a platform: methods, cache policies, errors, byte ranges, the request log
+//! line.
 
 pub mod form;
 pub mod guard;

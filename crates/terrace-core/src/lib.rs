@@ -6,9 +6,9 @@
 //! URL signing, and every check a publish must pass.
 //!
 //! # Out of scope
-//! Everything that touches the world. Nothing here reads a clock, opens a
-//! connection, awaits, or names a platform; time, keys and bytes are arguments.
-//! That is what lets native tests, the Worker and the `terrace` command share it.
+//! All side effects. This crate reads no clock, opens no connection, never awaits and names no platform;
+//! time, keys and bytes are arguments. That is why native tests, the Worker and the `terrace` command can
+//! share it.
 
 pub mod api;
 pub mod auth;

@@ -1,28 +1,29 @@
-//! Queries and forms: `name=value` pairs with an `&` between, percent-encoded.
+//! Queries and forms: percent-encoded `name=value` pairs, separated by `&`.
 //!
-//! Both are decoded strictly: an escape that is none, and bytes that are not UTF-8, are no text. Everything else is
-//! read as the `form_urlencoded` crate reads it, but for the `+` of a [`Query`].
+//! Both are decoded strictly: malformed escapes and bytes that are not UTF-8 are rejected. Everything else is
+//! parsed as the `form_urlencoded` crate does, except for the `+` of a [`Query`].
 
 use std::borrow::Cow;
 
 use terrace_base::percent::{Plus, decoded, encode};
 
-/// A query as it was sent, without its `?`, of a client that encodes values as it likes (clients.md 11.2).
+/// A query as it was sent, without its `?`. Clients may encode its values in any way (clients.md 11.2).
 #[derive(Debug, Clone, Copy)]
 pub struct Query<'a>(pub &'a str);
 
-/// A text in `application/x-www-form-urlencoded`, of a browser or an OAuth client (RFC 6749, appendix B).
+/// A text in `application/x-www-form-urlencoded`, sent by a browser or an OAuth client (RFC 6749, appendix
+/// B).
 #[derive(Debug, Clone, Copy)]
 pub struct Form<'a>(pub &'a str);
 
-/// The reason why a parameter, or a whole form, cannot be used.
+/// The reason why a parameter, or a whole form, is invalid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum FormError {
-    /// A parameter is there more than once.
-    #[error("is there more than once")]
+    /// A parameter occurs more than once.
+    #[error("is given more than once")]
     Twice,
-    /// A name or a value is not text.
-    #[error("is not text in UTF-8")]
+    /// A name or a value is not UTF-8 text.
+    #[error("is not UTF-8 text")]
     NoText,
     /// The form has more parameters than the limit.
     #[error("has too many parameters")]
@@ -30,8 +31,9 @@ pub enum FormError {
 }
 
 impl<'a> Query<'a> {
-    /// Returns the first value of a name. One that is not text is passed over, and so is a name without `=`.
-    /// A `+` is a `+`: no value that is asked for here has a space, and media types have a `+`.
+    /// Returns the first value of a name. Values that are not UTF-8 text are skipped, and so are names
+    /// without `=`. A `+` is a literal `+`: no value that is read here has a space, and media types have a
+    /// `+`.
     pub fn value(self, name: &str) -> Option<Cow<'a, str>> {
         self.values(name).next()
     }
@@ -44,11 +46,11 @@ impl<'a> Query<'a> {
 }
 
 impl Form<'_> {
-    /// Returns the value of a parameter. An empty one counts as missing, and one that is there twice as wrong (RFC 6749,
-    /// section 3.1). Parameters of other names are not looked at.
+    /// Returns the value of a parameter. An empty value counts as missing; a repeated parameter is an error
+    /// (RFC 6749, section 3.1). Parameters with other names are ignored.
     ///
     /// # Errors
-    /// When the parameter has no one value.
+    /// If the parameter is given more than once, or its value is not UTF-8 text.
     pub fn value(self, name: &str) -> Result<Option<String>, FormError> {
         let mut named = Pair::all(self.0).filter(|pair| pair.is_named(name, Plus::Space));
         let Some(pair) = named.next() else {
@@ -62,10 +64,10 @@ impl Form<'_> {
         Ok(Some(value).filter(|value| !value.is_empty()))
     }
 
-    /// Checks that every parameter is text and there once, and that there are no more than `most`.
+    /// Checks that every parameter is UTF-8 text and given once, and that there are at most `most`.
     ///
     /// # Errors
-    /// When one is not, or there are more.
+    /// The first rule that is violated.
     pub fn check(self, most: usize) -> Result<(), FormError> {
         let mut names: Vec<Cow<'_, str>> = Vec::new();
         for pair in Pair::all(self.0) {
@@ -84,18 +86,19 @@ impl Form<'_> {
     }
 }
 
-/// Encodes parameters for a query or a form. What is not unreserved is escaped, so that both read back the same.
+/// Encodes parameters for a query or a form. All bytes that are not unreserved are escaped, so that both
+/// decode to the same values.
 pub fn encoded(parameters: &[(&str, &str)]) -> String {
     let pairs = parameters.iter();
     let pairs = pairs.map(|(name, value)| format!("{name}={}", encode(value)));
     pairs.collect::<Vec<_>>().join("&")
 }
 
-/// A pair as it was sent.
+/// A pair as it was sent, not decoded.
 #[derive(Debug, Clone, Copy)]
 struct Pair<'a> {
     name: &'a str,
-    /// What follows the first `=`, if there is one.
+    /// The text after the first `=`, if there is one.
     value: Option<&'a str>,
 }
 
@@ -125,7 +128,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn values_of_a_query_are_read_however_they_are_encoded_11_2() {
+    fn values_of_a_query_are_decoded_in_any_encoding_11_2() {
         let query = Query("digest=sha256%3Aab&from=a%2fb/c&tag=1&tag=2&artifactType=a/b+json&x");
         assert_eq!(query.value("digest").as_deref(), Some("sha256:ab"));
         assert_eq!(query.value("from").as_deref(), Some("a/b/c"));
@@ -158,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn a_whole_form_is_checked() {
+    fn a_form_with_an_invalid_parameter_is_rejected() {
         assert_eq!(Form("a=1&&b&c=%C3%A4&").check(3), Ok(()));
         for (form, error) in [
             ("a=1&b=%", FormError::NoText),
@@ -171,7 +174,7 @@ mod tests {
         }
     }
 
-    /// Texts with pairs that are there twice, empty, or escaped in any way.
+    /// Generates texts with pairs that are repeated, empty, or escaped in various ways.
     fn forms() -> impl Strategy<Value = String> {
         let piece = "(a=|%61=|b=|c|)([ab&=+\u{e4}]|%[2-7][0-9a-fA-F]|%C3%A4|[ !-~]){0,6}";
         prop::collection::vec(piece, 0..5).prop_map(|pieces| pieces.join("&"))
@@ -209,7 +212,7 @@ mod tests {
         }
 
         #[test]
-        fn what_is_encoded_reads_back(value in "\\PC{1,40}") {
+        fn encoded_parameters_decode_to_themselves(value in "\\PC{1,40}") {
             let text = encoded(&[("a", "x"), ("b", &value)]);
             let read = Query(&text).value("b");
             prop_assert_eq!(read.as_deref(), Some(value.as_str()));

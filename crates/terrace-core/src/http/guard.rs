@@ -1,22 +1,22 @@
-//! Where a request for an origin may go.
+//! Restrictions on the destinations of requests to an origin.
 //!
-//! An origin's answers name URLs, and a redirect may lead anywhere: without a guard, whoever runs
-//! an origin could have the machine that mirrors it ask its own network. The guard looks at the
-//! parts of a URL alone. What a name resolves to is for the driver to hand to
-//! [`Guard::check_address`], where it can see that at all.
+//! An origin's responses contain URLs, and redirects may lead anywhere. Without a guard, the operator of an
+//! origin could make the machine that mirrors it send requests to its own network (SSRF). The guard checks
+//! the parts of a URL only. The driver passes the addresses that a name resolves to, where it can see them,
+//! to [`Guard::check_address`].
 
-// The addresses alone: `core` has no sockets.
+// Only the address types: `core` has no sockets.
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use crate::limits;
 use terrace_base::url::{Url, is_number};
 
-/// The parts of an absolute URL that a guard looks at, as its driver has read them.
+/// The parts of an absolute URL that a guard checks, as parsed by its driver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct UrlParts<'u> {
-    /// Without the `:`.
+    /// The scheme without its `:`.
     pub scheme: &'u str,
-    /// Whether there is a user name or a password.
+    /// Whether the URL contains a user name or a password.
     pub has_userinfo: bool,
     /// A name, an IPv4 address, or an IPv6 address with or without its brackets.
     pub host: &'u str,
@@ -35,18 +35,18 @@ impl<'u> From<&'u Url> for UrlParts<'u> {
     }
 }
 
-/// Which hosts may be asked: those of the public internet, and those that the operator has named.
+/// The hosts that may be contacted: those of the public internet, and those that the operator has named.
 ///
-/// Any port but 0 is allowed: registries on ports such as 8443 exist, and what could be found out
-/// by asking other ports of public hosts with TLS, anybody can find out without us.
+/// Any port but 0 is allowed. Registries on ports such as 8443 exist, and scanning other ports of public
+/// hosts with TLS reveals nothing that anyone could not find out directly.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Guard {
     named: Vec<(String, u16)>,
 }
 
-/// Why a URL is not asked.
+/// The reason why a URL must not be contacted.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{host:?} is not asked: {rule}")]
+#[error("refusing to contact {host:?}: {rule}")]
 pub struct GuardError {
     host: String,
     rule: &'static str,
@@ -55,23 +55,23 @@ pub struct GuardError {
 const HTTPS_PORT: u16 = 443;
 
 impl Guard {
-    /// The public internet alone.
+    /// Allows the public internet only.
     pub fn public() -> Self {
         Self::default()
     }
 
-    /// The public internet, and exactly this host with this port, which the operator has named.
-    /// It may be private, but it is asked with TLS, too.
+    /// Additionally allows exactly this host with this port, which the operator has named. The host may be
+    /// private; TLS is still required.
     #[must_use]
     pub fn naming(mut self, host: &str, port: u16) -> Self {
         self.named.push((folded(host), port));
         self
     }
 
-    /// Whether a request may be sent to this URL.
+    /// Checks whether a request may be sent to this URL.
     ///
     /// # Errors
-    /// The rule that forbids it, and the host.
+    /// The host, and the rule that forbids it.
     pub fn check(&self, url: UrlParts<'_>) -> Result<(), GuardError> {
         let refused = |rule| {
             Err(GuardError {
@@ -80,13 +80,13 @@ impl Guard {
             })
         };
         if !url.scheme.eq_ignore_ascii_case("https") {
-            return refused("only https is");
+            return refused("only https is allowed");
         }
         if url.has_userinfo {
-            return refused("the URL holds a user name or a password");
+            return refused("the URL contains a user name or a password");
         }
         if url.port == Some(0) {
-            return refused("port 0 is none");
+            return refused("port 0 is not valid");
         }
         if self.names(url.host, url.port) {
             return Ok(());
@@ -97,11 +97,10 @@ impl Guard {
         }
     }
 
-    /// Whether a connection may be made to this address, to which the host of a URL that was
-    /// checked resolves.
+    /// Checks whether a connection may be made to `address`, to which the host of a checked URL resolves.
     ///
     /// # Errors
-    /// The rule that forbids it, and the host.
+    /// The host, and the rule that forbids it.
     pub fn check_address(
         &self,
         host: &str,
@@ -125,7 +124,7 @@ impl Guard {
     }
 }
 
-/// Lower case, without the dot of a fully qualified name, and without brackets.
+/// Normalises a host: lower case, without the final dot of a fully qualified name, and without brackets.
 fn folded(host: &str) -> String {
     let bare = host.strip_suffix('.').unwrap_or(host);
     let address = bare.strip_prefix('[').and_then(|h| h.strip_suffix(']'));
@@ -136,7 +135,7 @@ fn forbidden_host(host: &str) -> Option<&'static str> {
     if host.contains(':') {
         return match host.parse() {
             Ok(address) => forbidden_v6(address),
-            Err(_) => Some("it is no IPv6 address"),
+            Err(_) => Some("it is not a valid IPv6 address"),
         };
     }
     let last = host.rsplit('.').next().unwrap_or_default();
@@ -144,7 +143,7 @@ fn forbidden_host(host: &str) -> Option<&'static str> {
         return match host.parse() {
             Ok(address) => forbidden_v4(address),
             // Such as 127.1, 0x7f.0.0.1, 0177.0.0.1 and 2130706433.
-            Err(_) => Some("an IPv4 address is four decimal numbers"),
+            Err(_) => Some("an IPv4 address must be four decimal numbers"),
         };
     }
     forbidden_name(host)
@@ -158,24 +157,24 @@ fn forbidden_name(host: &str) -> Option<&'static str> {
                 .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
     };
     if host.len() > limits::HOSTNAME_BYTES || !host.split('.').all(is_label) {
-        return Some("it is no domain name in its ASCII form");
+        return Some("it is not a domain name in its ASCII form");
     }
     let is_below = |domain: &str| {
         host.strip_suffix(domain)
             .is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
     };
     if is_below("localhost") {
-        return Some("localhost is this machine");
+        return Some("localhost refers to this machine");
     }
     if !host.contains('.') {
-        return Some("a name without a dot is of a private network");
+        return Some("a name without a dot belongs to a private network");
     }
     // RFC 6762, RFC 8375, and ICANN's reservation of 2024.
     let private = ["local", "internal", "home.arpa"];
     private
         .into_iter()
         .any(is_below)
-        .then_some("local, internal and home.arpa are of private networks")
+        .then_some("local, internal and home.arpa belong to private networks")
 }
 
 fn forbidden_address(address: IpAddr) -> Option<&'static str> {
@@ -185,16 +184,16 @@ fn forbidden_address(address: IpAddr) -> Option<&'static str> {
     }
 }
 
-/// IANA's IPv4 special-purpose address registry, without what is globally reachable.
+/// IANA's IPv4 special-purpose address registry, except for its globally reachable blocks.
 fn forbidden_v4(address: Ipv4Addr) -> Option<&'static str> {
     match address.octets() {
         [0, ..] => Some("the address is unspecified"),
-        [127, ..] => Some("the address is of this machine"),
+        [127, ..] => Some("the address belongs to this machine"),
         [10, ..] | [172, 16..=31, ..] | [192, 168, ..] => Some("the address is private"),
-        [100, 64..=127, ..] => Some("the address is behind a carrier's NAT"),
+        [100, 64..=127, ..] => Some("the address is reserved for carrier-grade NAT"),
         [169, 254, ..] => Some("the address is link-local"),
         [192, 0, 0 | 2, _] | [198, 51, 100, _] | [203, 0, 113, _] => {
-            Some("the address is reserved, or for documentation")
+            Some("the address is reserved or for documentation")
         }
         [192, 88, 99, _] | [198, 18..=19, ..] | [240..=255, ..] => Some("the address is reserved"),
         [224..=239, ..] => Some("the address is multicast"),
@@ -202,15 +201,17 @@ fn forbidden_v4(address: Ipv4Addr) -> Option<&'static str> {
     }
 }
 
-/// What IANA has given out for global unicast, without what leads elsewhere or is reserved.
+/// IANA's global unicast allocations are allowed, except for blocks that are reserved or lead elsewhere.
 fn forbidden_v6(address: Ipv6Addr) -> Option<&'static str> {
     match address.segments() {
         [0, 0, 0, 0, 0, 0, 0, 0] => Some("the address is unspecified"),
-        [0, 0, 0, 0, 0, 0, 0, 1] => Some("the address is of this machine"),
-        // Nobody needs a public IPv4 address in this form.
-        [0, 0, 0, 0, 0, 0xffff, ..] => Some("the address is an IPv4 address in disguise"),
-        [0x64, 0xff9b, ..] => Some("the address is an IPv4 address behind NAT64"),
-        [0x2002, ..] | [0x2001, 0, ..] => Some("the address is an IPv4 address in a tunnel"),
+        [0, 0, 0, 0, 0, 0, 0, 1] => Some("the address belongs to this machine"),
+        // No client needs a public IPv4 address in this form.
+        [0, 0, 0, 0, 0, 0xffff, ..] => Some("the address is an IPv4-mapped IPv6 address"),
+        [0x64, 0xff9b, ..] => Some("the address leads to an IPv4 address through NAT64"),
+        [0x2002, ..] | [0x2001, 0, ..] => {
+            Some("the address leads to an IPv4 address through a tunnel")
+        }
         [0xfc00..=0xfdff, ..] => Some("the address is private"),
         [0xfe80..=0xfebf, ..] => Some("the address is link-local"),
         [0xff00..=0xffff, ..] => Some("the address is multicast"),
@@ -236,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn public_hosts_are_asked_on_any_port() {
+    fn public_hosts_are_allowed_on_any_port() {
         for host in [
             "registry.opentofu.org",
             "Releases.HashiCorp.com",
@@ -262,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn only_https_without_userinfo_and_with_a_port_is_asked() {
+    fn a_url_with_another_scheme_userinfo_or_port_zero_is_rejected() {
         let host = "registry.example.com";
         for scheme in ["http", "ftp", "file", "", "httpss"] {
             let parts = UrlParts {
@@ -285,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn private_and_reserved_addresses_are_not_asked_in_any_spelling() {
+    fn private_and_reserved_addresses_are_rejected_in_any_spelling() {
         for (host, rule) in [
             ("0.0.0.0", "unspecified"),
             ("127.0.0.1", "this machine"),
@@ -319,8 +320,8 @@ mod tests {
             ("[::1]", "this machine"),
             ("::1", "this machine"),
             ("[0:0:0:0:0:0:0:1]", "this machine"),
-            ("[::ffff:127.0.0.1]", "disguise"),
-            ("[::ffff:a00:1]", "disguise"),
+            ("[::ffff:127.0.0.1]", "IPv4-mapped"),
+            ("[::ffff:a00:1]", "IPv4-mapped"),
             ("[::127.0.0.1]", "reserved"),
             ("[64:ff9b::7f00:1]", "NAT64"),
             ("[64:ff9b:1::1]", "NAT64"),
@@ -329,7 +330,7 @@ mod tests {
             ("[fc00::1]", "private"),
             ("[fdff::1]", "private"),
             ("[fe80::1]", "link-local"),
-            ("[fe80::1%25eth0]", "no IPv6 address"),
+            ("[fe80::1%25eth0]", "not a valid IPv6 address"),
             ("[ff02::1]", "multicast"),
             ("[2001:db8::1]", "documentation"),
             ("[3fff::1]", "documentation"),
@@ -343,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_private_networks_are_not_asked() {
+    fn names_of_private_networks_are_rejected() {
         for (host, rule) in [
             ("", "ASCII form"),
             (".", "ASCII form"),
@@ -367,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn a_named_host_may_be_private_and_no_other_is() {
+    fn only_a_named_host_may_be_private() {
         let guard = Guard::public()
             .naming("10.0.0.1", 8443)
             .naming("Vault", 443);
@@ -398,7 +399,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_name_resolves_to_is_checked_by_the_same_rules() {
+    fn the_address_that_a_name_resolves_to_is_checked_by_the_same_rules() {
         let guard = Guard::public().naming("registry.corp.example", 443);
         let private: IpAddr = "10.0.0.1".parse().unwrap();
         let public: IpAddr = "8.8.8.8".parse().unwrap();
@@ -411,7 +412,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_text_gets_a_private_address_past_the_guard(host in "[0-9a-fx.:\\[\\]]{1,20}") {
+        fn a_private_address_never_passes_the_guard(host in "[0-9a-fx.:\\[\\]]{1,20}") {
             if Guard::public().check(https(&host)).is_ok()
                 && let Ok(address) = folded(&host).parse::<IpAddr>()
             {

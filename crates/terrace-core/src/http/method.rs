@@ -1,24 +1,24 @@
-//! The methods of HTTP that any route answers.
+//! The HTTP methods that routes support.
 
-/// The methods that any route answers.
+/// An HTTP method that at least one route supports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Method {
-    /// Remove.
+    /// Removes a resource.
     Delete,
-    /// Read.
+    /// Reads a resource.
     Get,
-    /// Read the headers only.
+    /// Reads the headers only.
     Head,
-    /// Go on with an upload.
+    /// Continues an upload.
     Patch,
-    /// Begin an upload.
+    /// Starts an upload, or runs an operation.
     Post,
-    /// Create or publish.
+    /// Creates or publishes a resource.
     Put,
 }
 
 impl Method {
-    /// Reads a method; `None` for one that no route answers.
+    /// Parses a method; `None` if no route supports it.
     pub fn parse(text: &str) -> Option<Self> {
         match text {
             "DELETE" => Some(Self::Delete),
@@ -31,13 +31,13 @@ impl Method {
         }
     }
 
-    /// Methods as the header `Allow` has them.
+    /// Returns methods in the format of the `Allow` header.
     pub fn names(methods: &[Self]) -> String {
         let names: Vec<&str> = methods.iter().map(|method| method.as_str()).collect();
         names.join(", ")
     }
 
-    /// The method as HTTP writes it.
+    /// Returns the method as HTTP writes it.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Delete => "DELETE",

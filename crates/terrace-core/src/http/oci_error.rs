@@ -1,6 +1,6 @@
-//! What an OCI client is told: `{"errors":[{"code":"…","message":"…"}]}` (clients.md 6.4).
+//! Errors for OCI clients: `{"errors":[{"code":"…","message":"…"}]}` (clients.md 6.4).
 
-/// A request of an OCI client that is not answered with what it asked for.
+/// An error response to an OCI client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OciError {
     code: OciCode,
@@ -9,34 +9,34 @@ pub struct OciError {
     headers: Vec<(&'static str, String)>,
 }
 
-/// The error codes of the specification that are used here (OCI Distribution 1.1, "Error Codes").
+/// The error codes of the specification that Terrace uses (OCI Distribution 1.1, "Error Codes").
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OciCode {
-    /// The registry has no such blob in this repository.
+    /// The repository has no such blob.
     BlobUnknown,
-    /// What is sent does not go on where the upload is.
+    /// A chunk does not start where the upload ends.
     BlobUploadInvalid,
-    /// There is no such upload, or no more.
+    /// The upload does not exist, or no longer exists.
     BlobUploadUnknown,
-    /// It contradicts what is mirrored, or cannot be pushed here at all.
+    /// The request contradicts mirrored content, or cannot be pushed here at all.
     Denied,
-    /// A digest is none, or of another algorithm.
+    /// A digest is malformed, or uses another algorithm.
     DigestInvalid,
-    /// What a manifest refers to is not in this repository.
+    /// The repository lacks content that a manifest refers to.
     ManifestBlobUnknown,
-    /// A manifest is none.
+    /// A manifest is malformed.
     ManifestInvalid,
-    /// The registry has no such manifest in this repository.
+    /// The repository has no such manifest.
     ManifestUnknown,
-    /// The name of a repository is none.
+    /// A repository name is malformed.
     NameInvalid,
     /// The registry has no such repository.
     NameUnknown,
-    /// There is more, or less, than may be or was announced.
+    /// The content is longer or shorter than allowed or announced.
     SizeInvalid,
-    /// A token is missing or wrong.
+    /// The token is missing or invalid.
     Unauthorized,
-    /// The operation is not possible here.
+    /// The operation is not supported here.
     Unsupported,
 }
 
@@ -59,8 +59,8 @@ impl OciCode {
         }
     }
 
-    /// The HTTP status, unless it is another. A name that cannot be is not there: with anything but
-    /// a 404 OpenTofu ends instead of looking elsewhere (clients.md 6.4).
+    /// Returns the default HTTP status. An invalid name is a 404: with any other status OpenTofu stops
+    /// instead of looking elsewhere (clients.md 6.4).
     fn status(self) -> u16 {
         match self {
             Self::BlobUnknown
@@ -81,7 +81,7 @@ impl OciCode {
 }
 
 impl OciError {
-    /// An error with this code, told in these words.
+    /// Creates an error with this code and message.
     pub fn new(code: OciCode, message: impl Into<String>) -> Self {
         Self {
             code,
@@ -91,36 +91,36 @@ impl OciError {
         }
     }
 
-    /// The same with another status than the one of its code.
+    /// Replaces the default status of the code.
     #[must_use]
     pub fn with_status(mut self, status: u16) -> Self {
         self.status = status;
         self
     }
 
-    /// The same with one more header.
+    /// Adds a header.
     #[must_use]
     pub fn with_header(mut self, name: &'static str, value: impl Into<String>) -> Self {
         self.headers.push((name, value.into()));
         self
     }
 
-    /// The code.
+    /// Returns the code.
     pub(super) fn code(&self) -> OciCode {
         self.code
     }
 
-    /// The HTTP status.
+    /// Returns the HTTP status.
     pub fn status(&self) -> u16 {
         self.status
     }
 
-    /// What else the answer tells.
+    /// Returns the additional headers of the response.
     pub(crate) fn headers(&self) -> &[(&'static str, String)] {
         &self.headers
     }
 
-    /// What is wrong.
+    /// Returns the message.
     pub fn message(&self) -> &str {
         &self.message
     }

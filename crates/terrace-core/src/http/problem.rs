@@ -1,7 +1,6 @@
-//! Everything that can be wrong with a request, and what the caller is told.
+//! Every client-visible error, and the message for the caller.
 //!
-//! The message names the value and the rule. What went wrong *inside* is logged by the Worker,
-//! once, and never told outside.
+//! A message names the value and the rule. The Worker logs internal causes once and never reveals them.
 
 use serde::Serialize;
 
@@ -14,44 +13,44 @@ use terrace_base::json;
 const TOO_MANY_FAILURES: &str =
     "too many requests with wrong credentials came from this address: wait a minute";
 
-/// A request that is not answered with what it asked for.
+/// A client-visible error.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Problem {
-    /// 400: the request cannot be understood.
+    /// 400: the request is malformed.
     BadRequest(String),
     /// 409: a published version does not change.
     Conflict(Vec<String>),
-    /// 403: a signed URL that is not, or no longer, good.
+    /// 403: a signed URL is invalid or has expired.
     Forbidden(String),
-    /// 422: understood, and refused; every reason at once.
+    /// 422: the request is well-formed but rejected; all reasons at once.
     Invalid(Vec<String>),
-    /// 410: it was there, and must not be used any more; why.
+    /// 410: the version existed and must not be used any more; the reason.
     Gone(String),
-    /// 411: the length must be known before the body.
+    /// 411: the length must be declared before the body.
     LengthRequired,
-    /// 405: this route has other methods.
+    /// 405: the methods that this route supports.
     MethodNotAllowed(Vec<Method>),
-    /// 500: a stored document is not what was written there; only an operator can help.
+    /// 500: a stored document is damaged; only the operator can help.
     Corrupt(String),
-    /// 500: a variable of the deployment is wrong; only its name is told.
+    /// 500: a variable of the deployment is invalid; only its name is revealed.
     Misconfigured(String),
-    /// 404: there is nothing of this name.
+    /// 404: nothing exists under this name.
     NotFound(String),
-    /// 413: the body is larger than the limit, in bytes.
+    /// 413: the body exceeds the limit, in bytes.
     TooLarge(u64),
-    /// 401: a token is missing or wrong, and why.
+    /// 401: the token is missing or invalid; the reason.
     Unauthorized(String),
-    /// 429: too many requests came with wrong ones.
+    /// 429: too many requests had invalid credentials.
     TooManyFailures,
-    /// What an OCI client is told.
+    /// An error with an OCI code.
     Oci(OciError),
-    /// 502: another registry, from which something is to be pulled, gave nothing of use.
+    /// 502: another registry, from which content is pulled, returned no usable response.
     Origin(String),
-    /// 503: storage did not answer; the same request again will finish what this one began.
+    /// 503: storage did not respond; a retry finishes what this request started.
     Unavailable(String),
 }
 
-/// A type instead of `serde_json::json!`, whose values would be kilobytes of wasm.
+/// A type instead of `serde_json::json!`, whose values would add kilobytes of wasm.
 #[derive(Serialize)]
 struct ErrorBody {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -59,7 +58,7 @@ struct ErrorBody {
     errors: Vec<String>,
 }
 
-/// `{"errors":[{"code":"…","message":"…"}]}` (clients.md 6.4).
+/// The OCI error body, `{"errors":[{"code":"…","message":"…"}]}` (clients.md 6.4).
 #[derive(Serialize)]
 struct OciBody<'a> {
     errors: [OciEntry<'a>; 1],
@@ -72,14 +71,14 @@ struct OciEntry<'a> {
 }
 
 impl Problem {
-    /// A token is needed.
+    /// Creates the error for a request without a token.
     pub fn no_token() -> Self {
         let told =
             "this needs the header \"Authorization: Bearer <token>\" with a token of this registry";
         Self::Unauthorized(told.to_owned())
     }
 
-    /// The HTTP status.
+    /// Returns the HTTP status.
     pub fn status(&self) -> u16 {
         match self {
             Self::BadRequest(_) => 400,
@@ -100,7 +99,7 @@ impl Problem {
         }
     }
 
-    /// What the caller reads, one line for each reason.
+    /// Returns the messages for the caller, one line for each reason.
     pub fn messages(&self) -> Vec<String> {
         match self {
             Self::Conflict(reasons) | Self::Invalid(reasons) => bounded(reasons),
@@ -119,14 +118,14 @@ impl Problem {
             }
             Self::MethodNotAllowed(allowed) => {
                 let allowed = Method::names(allowed);
-                vec![format!("this route answers {allowed} only")]
+                vec![format!("this route supports only {allowed}")]
             }
             Self::TooLarge(limit) => vec![format!("the body may be at most {limit} bytes long")],
             Self::TooManyFailures => vec![TOO_MANY_FAILURES.to_owned()],
         }
     }
 
-    /// The answer as the Terraform protocols have it: `{"errors":["…"]}`.
+    /// Returns the response in the format of the Terraform protocols: `{"errors":["…"]}`.
     pub fn reply<S>(&self) -> Reply<S> {
         if let Self::Oci(_) = self {
             return self.oci_reply();
@@ -143,14 +142,14 @@ impl Problem {
         self.with_headers(Reply::json(self.status(), CachePolicy::NoStore, text))
     }
 
-    /// The answer as one line of text, for the one route whose error body a client shows to its
+    /// Returns the response as one line of text, for the one route whose error body a client shows to its
     /// user (clients.md 3.7).
     pub fn text_reply<S>(&self) -> Reply<S> {
         let text = format!("{}\n", self.messages().join("; "));
         self.with_headers(Reply::text(self.status(), CachePolicy::NoStore, text))
     }
 
-    /// The answer as OCI clients read it. Of what is wrong inside, the specification knows nothing.
+    /// Returns the response in the format of OCI Distribution, which has no codes for internal errors.
     pub fn oci_reply<S>(&self) -> Reply<S> {
         let code = match self {
             Self::Oci(error) => error.code().as_str(),

@@ -1,22 +1,22 @@
-//! The part of an object that a client asks for (RFC 9110, section 14): one range, in bytes.
+//! Range requests (RFC 9110, section 14) with a single range, in bytes.
 
-/// What of an object is wanted.
+/// The requested part of an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wanted {
-    /// All of it: no range is asked for, several are, or something that is none.
+    /// The whole object: the header is absent, malformed, or names several ranges.
     Whole,
-    /// `first` to `last`, both included.
+    /// Bytes `first` to `last`, both included.
     Part {
-        /// The first byte.
+        /// The offset of the first byte.
         first: u64,
-        /// The last byte.
+        /// The offset of the last byte.
         last: u64,
     },
-    /// Something that is not there.
+    /// A range that is not satisfiable.
     Nothing,
 }
 
-/// Reads a `Range` header for an object of `size` bytes.
+/// Parses a `Range` header for an object of `size` bytes.
 pub fn wanted(header: &str, size: u64) -> Wanted {
     read(header, size).unwrap_or(Wanted::Whole)
 }
@@ -46,7 +46,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn a_range_is_what_of_it_is_there() {
+    fn a_range_is_clamped_to_the_size() {
         let part = |first, last| Wanted::Part { first, last };
         for (header, size, want) in [
             ("bytes=0-", 10, part(0, 9)),
@@ -74,7 +74,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_part_is_inside(header in "bytes=[0-9]{0,4}-[0-9]{0,4}", size in 0u64..2_000) {
+        fn a_part_lies_within_the_object(header in "bytes=[0-9]{0,4}-[0-9]{0,4}", size in 0u64..2_000) {
             if let Wanted::Part { first, last } = wanted(&header, size) {
                 prop_assert!(first <= last && last < size);
             }

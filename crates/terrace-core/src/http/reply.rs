@@ -1,15 +1,15 @@
-//! What is answered. The one place where response headers are made.
+//! Responses. All response headers are created here.
 
 use std::borrow::Cow;
 
-/// A response. `S` is the platform's stream, which the core passes on and never reads.
+/// A response. `S` is the platform's stream, which the core passes on without reading it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reply<S> {
     /// The HTTP status.
     pub status: u16,
-    /// Names in lower case.
+    /// The headers, with names in lower case.
     pub headers: Vec<(&'static str, Cow<'static, str>)>,
-    /// The body; a HEAD request gets none.
+    /// The body; empty for a HEAD request.
     pub body: Body<S>,
 }
 
@@ -18,22 +18,22 @@ pub struct Reply<S> {
 pub enum Body<S> {
     /// No body.
     Empty,
-    /// These bytes.
+    /// A body held in memory.
     Text(String),
-    /// What storage streams, natively.
+    /// A stream from storage, in the platform's own type.
     Stream(S),
 }
 
-/// How long a response may be kept. Every response has one: the platform keeps for hours what
-/// says nothing about it, presigned URLs included
+/// How long a response may be cached. Every response has a policy, because the platform caches responses
+/// without one for hours, presigned URLs included
 /// (<https://developers.cloudflare.com/workers/cache/configuration/>).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CachePolicy {
-    /// Kept by nobody: whatever holds a signed URL, a secret or an error.
+    /// Never cached: for all responses with a signed URL, a secret or an error.
     NoStore,
-    /// Kept, and asked for again with its ETag each time: version lists.
+    /// Cached, and revalidated with its ETag each time: for version lists.
     Revalidate,
-    /// Kept for five minutes: what only a deployment changes.
+    /// Cached for five minutes: for responses that only a deployment changes.
     Short,
 }
 
@@ -48,7 +48,7 @@ impl CachePolicy {
 }
 
 impl<S> Reply<S> {
-    /// A response with no body yet.
+    /// Creates a response without a body.
     pub fn new(status: u16, cache: CachePolicy) -> Self {
         Self {
             status,
@@ -60,20 +60,21 @@ impl<S> Reply<S> {
         }
     }
 
-    /// A JSON response. The content type is exactly what discovery demands (clients.md 1.1, 5.2).
+    /// Creates a JSON response. The content type is exactly the one that discovery requires (clients.md 1.1,
+    /// 5.2).
     pub fn json(status: u16, cache: CachePolicy, text: String) -> Self {
         let reply = Self::new(status, cache).with("content-type", "application/json");
         reply.with_body(Body::Text(text))
     }
 
-    /// A response a person reads.
+    /// Creates a plain text response for people.
     pub fn text(status: u16, cache: CachePolicy, text: String) -> Self {
         let reply = Self::new(status, cache).with("content-type", "text/plain; charset=utf-8");
         reply.with_body(Body::Text(text))
     }
 
-    /// A page in a browser, of which nothing is kept, and which only does what this content security
-    /// policy allows (<https://www.w3.org/TR/CSP3/>).
+    /// Creates a web page that is never cached, with this content security policy
+    /// (<https://www.w3.org/TR/CSP3/>).
     pub fn page(status: u16, policy: String, html: String) -> Self {
         Self::new(status, CachePolicy::NoStore)
             .with("content-type", "text/html; charset=utf-8")
@@ -84,7 +85,8 @@ impl<S> Reply<S> {
             .with_body(Body::Text(html))
     }
 
-    /// The same where a browser might be led: nothing of it runs, and it is shown in no frame.
+    /// Adds a content security policy and `X-Frame-Options`, for responses that a browser may render: no
+    /// scripts run, and no frame shows the page.
     #[must_use]
     pub fn fenced(self) -> Self {
         if self.header("content-security-policy").is_some() {
@@ -97,21 +99,21 @@ impl<S> Reply<S> {
         .with("x-frame-options", "DENY")
     }
 
-    /// Sends a browser elsewhere, with a GET. The address that it comes from is not told there.
+    /// Redirects a browser with a GET. The target does not learn the address of this page.
     pub fn redirect(location: String) -> Self {
         Self::new(303, CachePolicy::NoStore)
             .with("location", location)
             .with("referrer-policy", "no-referrer")
     }
 
-    /// The same with one more header.
+    /// Adds a header.
     #[must_use]
     pub fn with(mut self, name: &'static str, value: impl Into<Cow<'static, str>>) -> Self {
         self.headers.push((name, value.into()));
         self
     }
 
-    /// The same for one caller: no cache that others share may keep it.
+    /// Marks the response as meant for one caller: no shared cache may store it.
     #[must_use]
     pub fn made_private(mut self) -> Self {
         for (name, value) in &mut self.headers {
@@ -126,14 +128,15 @@ impl<S> Reply<S> {
         self
     }
 
-    /// The same with this body.
+    /// Sets the body.
     #[must_use]
     pub fn with_body(mut self, body: Body<S>) -> Self {
         self.body = body;
         self
     }
 
-    /// The answer to HEAD: the same headers, with the length that GET would have, and no body.
+    /// Converts the response for a HEAD request: the same headers, with the length of the GET body, and no
+    /// body.
     #[must_use]
     pub fn into_head(mut self) -> Self {
         if let Body::Text(text) = &self.body {
@@ -144,7 +147,7 @@ impl<S> Reply<S> {
         self
     }
 
-    /// The value of a header.
+    /// Returns the value of a header.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers
             .iter()

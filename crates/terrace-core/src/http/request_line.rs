@@ -1,79 +1,79 @@
-//! One line of the log for each request: what was asked for, how it went, and what it took.
+//! One log line per request: its route, outcome and resource usage.
 //!
-//! It holds no path, no query and no header but the product of the client, so nothing that anybody could
-//! use: a path may hold the signature of a URL.
+//! The line contains no path, no query and no header except the product of the client, so it leaks nothing
+//! usable: a path may contain the signature of a URL.
 
 use crate::http::method::Method;
 use crate::limits;
 
-/// Which requests are written down.
+/// The requests that are logged.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum LoggedRequests {
-    /// All of them.
+    /// All requests.
     #[default]
     All,
-    /// Those that are answered with a status of 400 and above.
+    /// Requests with a status of 400 or above.
     Failures,
-    /// None.
+    /// No requests.
     None,
 }
 
-/// What some part of the platform was used for.
+/// The usage of one part of the platform.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Took {
-    /// How many operations.
+    /// The number of operations.
     pub operations: u32,
-    /// How long they took together, in milliseconds. Some may have run at the same time.
+    /// Their total duration in milliseconds. Some may have run concurrently.
     pub millis: u64,
 }
 
-/// What answering a request took of the platform.
+/// The platform resources that a request used.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Usage {
-    /// Workers KV.
+    /// Operations on Workers KV.
     pub kv: Took,
-    /// R2.
+    /// Operations on R2.
     pub r2: Took,
-    /// Other registries, and providers of identities.
+    /// Requests to other registries and identity providers.
     pub origin: Took,
 }
 
-/// What became of the one index that a read is answered from.
+/// The outcome of the one index lookup of a read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IndexState {
-    /// KV had it.
+    /// The index was in KV.
     Hit,
-    /// KV had none, or could not be asked: the facts were.
+    /// The index was not in KV, or KV was unavailable; the facts were read instead.
     Miss,
-    /// It was too old, or made by other rules.
+    /// The index was too old, or built by other rules.
     Unfit,
-    /// It could not be read.
+    /// The index could not be parsed.
     Corrupt,
 }
 
-/// The program that sent a request, as it calls itself: `Terraform/1.11.4`.
+/// The program that sent a request, as named in its `User-Agent`: `Terraform/1.11.4`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Client {
     product: String,
     version: String,
 }
 
-/// One request.
+/// The data of one log line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestLine<'r> {
-    /// What was asked for; see `api::endpoint::Endpoint::name`.
+    /// The name of the route; see `api::endpoint::Endpoint::name`.
     pub route: &'static str,
-    /// How.
+    /// The method; `None` if no route supports it.
     pub method: Option<Method>,
-    /// What was answered.
+    /// The status of the response.
     pub status: u16,
-    /// How long it took until then, in milliseconds.
+    /// The time until the response, in milliseconds.
     pub millis: u64,
-    /// What it took.
+    /// The resources that the request used.
     pub usage: Usage,
-    /// Whether the index was there, of a read.
+    /// The outcome of the index lookup, for a read.
     pub index: Option<IndexState>,
-    /// Who asked.
+    /// The client that sent the request.
     pub client: &'r Client,
 }
 
@@ -89,7 +89,7 @@ impl IndexState {
 }
 
 impl LoggedRequests {
-    /// Reads the setting; `None` for another text.
+    /// Parses the setting; `None` if it is invalid.
     pub fn parse(text: &str) -> Option<Self> {
         match text {
             "all" => Some(Self::All),
@@ -99,7 +99,7 @@ impl LoggedRequests {
         }
     }
 
-    /// Whether one that is answered like this is among them.
+    /// Returns whether a request with this status is logged.
     pub fn include(self, status: u16) -> bool {
         match self {
             Self::All => true,
@@ -110,7 +110,7 @@ impl LoggedRequests {
 }
 
 impl Usage {
-    /// What was taken since then.
+    /// Returns the usage since `before`.
     #[must_use]
     pub fn since(self, before: Self) -> Self {
         let since = |now: Took, before: Took| Took {
@@ -126,8 +126,8 @@ impl Usage {
 }
 
 impl Client {
-    /// Whoever sends this header `User-Agent`: the first product in it. What is no product of RFC 9110,
-    /// section 10.1.5, has no name.
+    /// Returns the first product in a `User-Agent` header. The client has an empty name if that is not a
+    /// product of RFC 9110, section 10.1.5.
     pub fn of_user_agent(header: Option<&str>) -> Self {
         let first = header.unwrap_or_default().split(' ').next();
         let (product, version) = first.and_then(|it| it.split_once('/')).unwrap_or_default();
@@ -143,28 +143,28 @@ impl Client {
         }
     }
 
-    /// What it is called; empty where nobody knows.
+    /// Returns the name of the product; empty if unknown.
     pub fn product(&self) -> &str {
         &self.product
     }
 
-    /// Which version it is.
+    /// Returns the version of the product; empty if unknown.
     pub fn version(&self) -> &str {
         &self.version
     }
 }
 
 impl RequestLine<'_> {
-    /// The line, if it is one of those that are written.
+    /// Returns the line if the setting includes this request.
     pub fn logged(&self, which: LoggedRequests) -> Option<String> {
         which.include(self.status).then(|| self.to_json())
     }
 
-    /// The line: a JSON object, of which Workers Logs makes fields to search by
+    /// Returns the line: a JSON object, whose members Workers Logs indexes as fields
     /// (<https://developers.cloudflare.com/workers/observability/logs/workers-logs/>).
     ///
-    /// It is put together by hand: a serialiser writes it quote by quote, each by a call that copies a byte, which
-    /// is a third of what wasm takes to decide a read. Nothing in it has to be escaped.
+    /// The JSON is assembled by hand. A serialiser writes it quote by quote, each with a call that copies a
+    /// byte, which takes a third of the wasm time of a read decision. No value needs escaping.
     pub fn to_json(&self) -> String {
         let Usage { kv, r2, origin } = self.usage;
         let mut line = String::with_capacity(256);
@@ -194,7 +194,8 @@ impl RequestLine<'_> {
         line
     }
 
-    /// The same as the header `Server-Timing` has it (<https://www.w3.org/TR/server-timing/>).
+    /// Returns the usage in the format of the `Server-Timing` header
+    /// (<https://www.w3.org/TR/server-timing/>).
     pub fn server_timing(&self) -> String {
         let Usage { kv, r2, origin } = self.usage;
         let parts = [("kv", kv), ("r2", r2), ("origin", origin)];
@@ -230,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_tells_what_was_asked_and_what_it_took() {
+    fn a_line_contains_the_route_the_outcome_and_the_usage() {
         let client = Client::of_user_agent(Some("Terraform/1.11.4 (+https://www.terraform.io)"));
         assert_eq!(
             line(&client).to_json(),
@@ -243,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn a_client_is_the_first_product_it_names() {
+    fn a_client_is_the_first_product_of_its_user_agent() {
         let named = |header| {
             let client = Client::of_user_agent(header);
             (client.product().to_owned(), client.version().to_owned())
@@ -267,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_taken_since_is_what_was_not_before() {
+    fn usage_since_a_point_excludes_earlier_usage() {
         let took = |operations, millis| Took { operations, millis };
         let usage = |kv, r2, origin| Usage { kv, r2, origin };
         let before = usage(took(1, 2), took(3, 4), took(5, 6));
@@ -276,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn which_requests_are_written_down_is_one_of_three() {
+    fn the_setting_for_logged_requests_has_three_values() {
         for (text, of_success, of_failure) in [
             ("all", true, true),
             ("failures", false, true),
@@ -291,7 +292,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_client_breaks_out_of_its_line(header in "\\PC{0,80}|[ -~]{0,20}/[ -~]{0,20}") {
+        fn a_client_name_never_breaks_the_line(header in "\\PC{0,80}|[ -~]{0,20}/[ -~]{0,20}") {
             let client = Client::of_user_agent(Some(&header));
             let json: serde_json::Value = serde_json::from_str(&line(&client).to_json()).unwrap();
             prop_assert_eq!(json["client"].as_str(), Some(client.product()));

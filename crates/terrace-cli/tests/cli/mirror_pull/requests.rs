@@ -25,11 +25,11 @@ fn redirects_are_followed_to_other_paths_and_not_to_http_or_private_hosts() {
     let elsewhere = Origin::start();
     let plain = origin.url().replace("https:", "http:");
     for (location, told) in [
-        (format!("{plain}/elsewhere?a=%2F"), "only https is"),
+        (format!("{plain}/elsewhere?a=%2F"), "only https is allowed"),
         // Of this machine, too, but nobody has named it.
-        (format!("{}/", elsewhere.url()), "of this machine"),
+        (format!("{}/", elsewhere.url()), "this machine"),
         ("https://localhost/".to_owned(), "localhost"),
-        ("https://[::ffff:127.0.0.1]/".to_owned(), "in disguise"),
+        ("https://[::ffff:127.0.0.1]/".to_owned(), "IPv4-mapped"),
         ("https://169.254.169.254/latest/".to_owned(), "link-local"),
         ("https://user@origin.example/".to_owned(), "user name"),
         ("https://origin.example:99999/".to_owned(), "malformed"),
