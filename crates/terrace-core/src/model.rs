@@ -1,10 +1,10 @@
-//! The words of the domain: addresses, versions, digests of packages, the status of a release.
+//! The domain vocabulary: addresses, versions, digests of packages, the status of a release.
 //!
 //! # In scope
-//! Values that can only be made by parsing, and their text.
+//! Value types that can only be created by parsing, and their text form.
 //!
 //! # Out of scope
-//! Where they are stored ([`crate::storage`]) and how a protocol writes them.
+//! Storage ([`crate::storage`]) and the wire formats of protocols.
 
 pub mod address;
 pub mod name;

@@ -1,4 +1,4 @@
-//! What a provider or a module is called, with OpenTofu's own nouns (`registry-address`).
+//! The addresses of providers and modules, named as in OpenTofu (`registry-address`).
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,53 +9,53 @@ use crate::model::name::{
 
 /// A provider that this registry hosts: `namespace/type`.
 ///
-/// The hostname of the full address is the registry's own and is not stored, so that a
-/// registry may be reached under several names and may move to another.
+/// The hostname of the full address is the registry's own. It is not stored, so that a registry may be
+/// reached under several names and may move to another.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ProviderAddress {
-    /// Who publishes it.
+    /// The publisher.
     pub namespace: Namespace,
-    /// What it is a provider for, such as `aws`.
+    /// The type of the provider, such as `aws`.
     pub provider_type: ProviderType,
 }
 
 /// A provider that this registry mirrors: `hostname/namespace/type`.
-///
-/// The hostname is another registry's, and only a name: nothing is fetched from it to answer a
+/// The hostname belongs to another registry, and is only a name: nothing is fetched from it to answer a
+/// client.
 /// client.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MirroredAddress {
-    /// Which registry hosts it.
+    /// The registry that hosts the provider.
     pub hostname: Hostname,
-    /// What it is called there.
+    /// The provider's address in that registry.
     pub provider: ProviderAddress,
 }
 
 /// A module that this registry hosts: `namespace/name/system`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ModuleAddress {
-    /// Who publishes it.
+    /// The publisher.
     pub namespace: ModuleNamespace,
-    /// What it builds, such as `vpc`.
+    /// The name, usually of the infrastructure that the module creates, such as `vpc`.
     pub name: ModuleName,
-    /// The remote system it is written for, such as `aws`.
+    /// The remote system that the module is written for, such as `aws`.
     pub system: System,
 }
 
-/// Why a text is not an address.
+/// The error for a text that is not an address.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AddressError {
-    /// One of the parts is not a name.
+    /// A part is not a valid name.
     #[error(transparent)]
     Name(#[from] NameError),
-    /// There are too many or too few parts.
+    /// The address has too many or too few parts.
     #[error("{value:?} is not a {what}: write it as {shape}")]
     Shape {
-        /// What was wanted.
+        /// The kind of address that was expected.
         what: &'static str,
-        /// What was given.
+        /// The rejected text.
         value: String,
-        /// What it should look like.
+        /// The expected form.
         shape: &'static str,
     },
 }
@@ -102,7 +102,7 @@ impl FromStr for MirroredAddress {
 
     fn from_str(text: &str) -> Result<Self, AddressError> {
         let parts = text.split_once('/');
-        // Which registry is meant by two parts is a guess that nobody should make.
+        // An address of two parts does not name its registry, which must not be guessed.
         let whole = parts.filter(|(_, provider)| provider.contains('/'));
         let (hostname, provider) = whole.ok_or_else(|| AddressError::Shape {
             what: "mirrored provider's address",
@@ -147,7 +147,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses_read_back_as_they_are_written() {
+    fn addresses_parse_back_from_their_text() {
         for text in ["acme/widget", "a1/b-2"] {
             assert_eq!(text.parse::<ProviderAddress>().unwrap().to_string(), text);
         }
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_with_other_parts_says_how_to_write_it() {
+    fn an_address_with_the_wrong_number_of_parts_is_rejected_with_the_expected_form() {
         let error = "acme".parse::<ProviderAddress>().unwrap_err().to_string();
         assert!(error.contains("namespace/type"), "{error}");
         let error = "random".parse::<MirroredAddress>().unwrap_err().to_string();

@@ -1,4 +1,4 @@
-//! The words an address is made of, one newtype each.
+//! The names that addresses consist of, with one newtype each.
 //!
 //! Providers and modules follow different rules, as the clients do: every part of a
 //! provider address is case-insensitive and kept in lower case, while a module's
@@ -10,7 +10,7 @@ use std::str::FromStr;
 
 use crate::limits;
 
-/// Why a text is not a name of the wanted kind.
+/// The error for a text that is not a name of the expected kind.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{what} {value:?} {rule}")]
 pub struct NameError {
@@ -36,7 +36,7 @@ macro_rules! name {
         pub struct $name(String);
 
         impl $name {
-            /// The name as it stands in addresses, keys and URLs.
+            /// Returns the name as it appears in addresses, keys and URLs.
             pub fn as_str(&self) -> &str {
                 &self.0
             }
@@ -63,19 +63,19 @@ macro_rules! name {
 name! {
     /// The namespace of a provider: one DNS label in lower case, without `--`.
     ///
-    /// Clients lower-case what the user wrote before they ask, so upper case is folded here too.
+    /// Clients convert the user's text to lower case before they send it, so upper case is folded here too.
     Namespace, "namespace", provider_part
 }
 
 name! {
-    /// The type of a provider, such as `aws`: one DNS label in lower case, without `--`,
-    /// and without the prefix `terraform-`, which clients refuse.
+    /// The type of a provider, such as `aws`: one DNS label in lower case, without `--`, and without the
+    /// prefix `terraform-`, which clients reject.
     ProviderType, "provider type", provider_type
 }
 
 name! {
-    /// The host that a provider's address begins with, such as `registry.opentofu.org`: at least two
-    /// DNS labels in lower case, internationalised ones in their ASCII form, and no port.
+    /// The hostname at the start of a provider's address, such as `registry.opentofu.org`: at least two DNS
+    /// labels in lower case, internationalised ones in their ASCII form, without a port.
     ///
     /// A client cannot ask a mirror for a provider whose hostname has a port (clients.md 5.6).
     Hostname, "hostname", hostname
@@ -96,8 +96,8 @@ name! {
     System, "target system", system
 }
 
-/// A name that nothing has, for the keys of what is hidden: whether there is such a thing is looked up
-/// the same way, and never found.
+/// A name that nothing can have, used in the keys of hidden packages: a lookup takes the same path as for any
+/// other name, and never finds anything.
 const HIDDEN: &str = ".hidden";
 
 impl Namespace {
@@ -123,10 +123,10 @@ fn hostname(text: &str) -> Result<String, &'static str> {
         return Err("is longer than 253 characters");
     }
     if text.contains(':') {
-        return Err("has a port, and clients do not ask mirrors for such a provider");
+        return Err("has a port, and clients do not support mirrors for such providers");
     }
     if !text.contains('.') {
-        return Err("must be a whole domain name, such as \"registry.example.com\"");
+        return Err("must be a complete domain name, such as \"registry.example.com\"");
     }
     for label in text.split('.') {
         if label.is_empty() || label.len() > limits::PROVIDER_PART_BYTES {
@@ -136,7 +136,7 @@ fn hostname(text: &str) -> Result<String, &'static str> {
             .bytes()
             .all(|b| b.is_ascii_alphanumeric() || b == b'-')
         {
-            return Err("may hold only letters, digits, dashes and dots, in its ASCII form");
+            return Err("may contain only letters, digits, dashes and dots, in its ASCII form");
         }
         if label.starts_with('-') || label.ends_with('-') {
             return Err("has a label that starts or ends with a dash");
@@ -153,13 +153,13 @@ fn provider_part(text: &str) -> Result<String, &'static str> {
         return Err("is longer than 63 characters");
     }
     if !text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-') {
-        return Err("may hold only letters, digits and dashes");
+        return Err("may contain only letters, digits and dashes");
     }
     if text.starts_with('-') || text.ends_with('-') {
         return Err("may not start or end with a dash");
     }
     if text.contains("--") {
-        return Err("may not hold two dashes in a row");
+        return Err("may not contain two dashes in a row");
     }
     Ok(text.to_ascii_lowercase())
 }
@@ -168,7 +168,7 @@ fn provider_type(text: &str) -> Result<String, &'static str> {
     let name = provider_part(text)?;
     if name.starts_with("terraform-") {
         return Err(
-            "may not start with \"terraform-\": the type is what follows \"terraform-provider-\"",
+            "may not start with \"terraform-\": the type is the part after \"terraform-provider-\"",
         );
     }
     Ok(name)
@@ -185,7 +185,7 @@ fn module_part(text: &str) -> Result<String, &'static str> {
         .bytes()
         .all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_')
     {
-        return Err("may hold only letters, digits, dashes and underscores");
+        return Err("may contain only letters, digits, dashes and underscores");
     }
     let ends_well = |b: Option<u8>| b.is_some_and(|b| b.is_ascii_alphanumeric());
     if !ends_well(text.bytes().next()) || !ends_well(text.bytes().next_back()) {
@@ -205,7 +205,7 @@ fn system(text: &str) -> Result<String, &'static str> {
         .bytes()
         .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit())
     {
-        return Err("may hold only lower-case letters and digits");
+        return Err("may contain only lower-case letters and digits");
     }
     Ok(text.to_owned())
 }
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn provider_names_that_clients_refuse_are_refused_with_the_rule() {
+    fn provider_names_that_clients_reject_are_rejected_with_the_rule() {
         for (text, rule) in [
             ("", "is empty"),
             ("a_b", "letters, digits and dashes"),

@@ -1,4 +1,4 @@
-//! The names of OCI Distribution: repositories, tags, digests, uploads.
+//! The names of OCI Distribution: repositories, tags, digests and uploads.
 
 mod digest;
 mod name;
@@ -10,5 +10,5 @@ pub use name::{RepositoryName, Tag};
 pub(crate) use name::{is_name, is_virtual};
 pub use upload_id::UploadId;
 
-/// What the paths of OCI Distribution start with.
+/// The path prefix of OCI Distribution.
 pub const OCI_PREFIX: &str = "/v2/";

@@ -1,13 +1,13 @@
-//! Under which hostnames the registry's own providers are asked for.
+//! The hostnames under which clients request the registry's own providers.
 
 use crate::model::address::MirroredAddress;
 use crate::model::name::Hostname;
 use crate::model::package::Package;
 use terrace_base::url;
 
-/// The registry's own hostnames: the one it was reached under, and those its configuration names.
+/// The registry's own hostnames: the hostname of the request, and those in the configuration.
 ///
-/// Providers under these are hosted here and nowhere else: nothing under them is ever mirrored.
+/// Providers under these names are hosted here only; nothing under them is ever mirrored.
 #[derive(Debug, Clone, Copy)]
 pub struct OwnHosts<'a> {
     authority: &'a str,
@@ -15,7 +15,7 @@ pub struct OwnHosts<'a> {
 }
 
 impl<'a> OwnHosts<'a> {
-    /// Those of a registry that was reached at `origin`, as in `https://host[:port]`.
+    /// Returns the hostnames of a registry that was reached at `origin`, such as `https://host[:port]`.
     pub fn new(origin: &'a str, configured: &'a [Hostname]) -> Self {
         Self {
             authority: url::authority(origin),
@@ -23,7 +23,7 @@ impl<'a> OwnHosts<'a> {
         }
     }
 
-    /// Whether providers of this hostname are the registry's own. The port does not count: an
+    /// Returns whether providers of this hostname are the registry's own. The port is ignored, because an
     /// address in a mirror cannot have one (clients.md 5.6).
     pub fn include(&self, hostname: &Hostname) -> bool {
         let (host, _) = url::split_port(self.authority);
@@ -32,7 +32,7 @@ impl<'a> OwnHosts<'a> {
         hostname.as_str().eq_ignore_ascii_case(host) || self.configured.contains(hostname)
     }
 
-    /// The package of an address in the mirror: hosted if it is the registry's own.
+    /// Returns the package of an address in the mirror: a hosted one if the hostname is the registry's own.
     pub fn package(&self, address: MirroredAddress) -> Package {
         if self.include(&address.hostname) {
             Package::Provider(address.provider)
@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_hostname_is_our_own_when_it_was_asked_or_is_configured() {
+    fn a_hostname_is_the_registrys_own_if_it_is_requested_or_configured() {
         let configured = ["registry.example.com".parse().unwrap()];
         let own = OwnHosts::new("https://Terrace.example.workers.dev:8443", &configured);
         for (hostname, is_own) in [

@@ -1,4 +1,4 @@
-//! Packages: what versions belong to, and the files of a provider's version.
+//! Packages, which versions belong to, and the files of a provider's version.
 
 use std::fmt;
 
@@ -7,30 +7,30 @@ use crate::model::name::{Hostname, ModuleNamespace, Namespace};
 use crate::model::platform::Platform;
 use crate::model::version::Version;
 
-/// The package that versions belong to: a provider or a module.
+/// A package, which versions belong to: a provider or a module.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Package {
-    /// A provider this registry hosts.
+    /// A provider that this registry hosts.
     Provider(ProviderAddress),
     /// A provider of another registry.
     Mirrored(MirroredAddress),
-    /// A module this registry hosts.
+    /// A module that this registry hosts.
     Module(ModuleAddress),
 }
 
-/// A package that its origin offers.
+/// A provider package that is offered by its origin.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct PulledPackage {
-    /// Whose package.
+    /// The address of the provider.
     pub address: MirroredAddress,
-    /// Of which version.
+    /// The version of the package.
     pub version: Version,
-    /// For which platform.
+    /// The platform of the package.
     pub platform: Platform,
 }
 
 impl Package {
-    /// Returns a package of the same kind that nobody can publish: what is hidden is looked up there.
+    /// Returns a package of the same kind that cannot be published, for lookups of hidden packages.
     #[must_use]
     pub fn hidden(mut self) -> Self {
         match &mut self {
@@ -41,7 +41,7 @@ impl Package {
         self
     }
 
-    /// The address as people write it; `Display` is the way it is stored.
+    /// Returns the address as users write it; `Display` writes the storage key.
     pub fn address(&self) -> String {
         match self {
             Self::Provider(address) => address.to_string(),
@@ -52,7 +52,7 @@ impl Package {
 }
 
 impl Package {
-    /// Reads the way a package is stored, as `Display` writes it.
+    /// Parses the storage key of a package, as written by `Display`.
     pub fn parse_key(text: &str) -> Option<Self> {
         let package = if let Some(address) = text.strip_prefix("modules/") {
             Self::Module(address.parse().ok()?)
@@ -64,8 +64,8 @@ impl Package {
         (package.to_string() == text).then_some(package)
     }
 
-    /// Reads an address as people write it: `namespace/type`, `hostname/namespace/type` or
-    /// `namespace/name/system`. A hostname has a dot, and nothing else has one.
+    /// Parses an address as users write it: `namespace/type`, `hostname/namespace/type` or
+    /// `namespace/name/system`. Only hostnames contain a dot.
     pub fn parse_address(text: &str) -> Option<Self> {
         let provider = |text: &str| text.parse::<ProviderAddress>().ok().map(Self::Provider);
         let mirrored = |text: &str| text.parse::<MirroredAddress>().ok().map(Self::Mirrored);
@@ -97,7 +97,7 @@ impl fmt::Display for PulledPackage {
     }
 }
 
-/// The name that clients and mirrors expect of a package (clients.md 5.11).
+/// Returns the file name that clients and mirrors expect for a package (clients.md 5.11).
 pub fn package_filename(
     address: &ProviderAddress,
     version: &Version,

@@ -1,4 +1,4 @@
-//! The package hashes of dependency lock files: `zh:` of the zip, and `h1:` of what is in it.
+//! The package hashes of dependency lock files: `zh:` for the zip, and `h1:` for its contents.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,53 +10,53 @@ use sha2::Digest as _;
 
 use terrace_base::digest::Sha256;
 
-/// A hash of a provider package, as clients compare it: as text.
+/// A hash of a provider package. Clients compare hashes as text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum PackageHash {
-    /// `zh:` and hexadecimal: the zip's own bytes.
+    /// `zh:` and hexadecimal: the digest of the zip.
     Zh(Sha256),
-    /// `h1:` and base64: the names and contents of its entries (Go's `dirhash.Hash1`).
+    /// `h1:` and base64: the digest of the names and contents of its entries (Go's `dirhash.Hash1`).
     H1(Sha256),
 }
 
-/// Why a text is no package hash.
+/// The error for a text that is not a package hash.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PackageHashError {
-    /// The scheme is none that is known.
+    /// The scheme is unknown.
     #[error("the hash {0:?} starts with neither \"h1:\" nor \"zh:\"")]
     Scheme(String),
-    /// Not the base64 of 32 bytes.
+    /// The text after `h1:` is not the base64 of 32 bytes.
     #[error("the hash {0:?} is not \"h1:\" and the padded base64 of 32 bytes")]
     H1(String),
-    /// Not 64 lower-case hexadecimal digits. Clients compare text.
+    /// The text after `zh:` is not 64 lower-case hexadecimal digits. Clients compare hashes as text.
     #[error("the hash {0:?} is not \"zh:\" and 64 lower-case hexadecimal digits")]
     Zh(String),
 }
 
-/// Why files have no `h1:` hash.
+/// The error for files without an `h1:` hash.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum H1Error {
-    /// A name with a line break would make two lines of one.
-    #[error("the file name {0:?} has a line break in it, and has no h1 hash")]
+    /// A name contains a line break, which would make two lines of one.
+    #[error("the file name {0:?} contains a line break, which h1 hashes do not support")]
     LineBreak(String),
-    /// Two files of one name.
-    #[error("the file name {0:?} is there twice")]
+    /// Two files have the same name.
+    #[error("the file name {0:?} appears twice")]
     Duplicate(String),
 }
 
 impl PackageHash {
-    /// The `zh:` hash of a zip with this digest.
+    /// Returns the `zh:` hash of a zip with this digest.
     pub fn zh(zip: Sha256) -> Self {
         Self::Zh(zip)
     }
 
-    /// The `h1:` hash of files, in any order, given the digest of each content.
+    /// Returns the `h1:` hash of files, in any order, given the digest of each content.
     ///
-    /// Of a zip, give every entry under its exact name, directories (with the digest of nothing)
-    /// too: that is what Go's `dirhash.HashZip` does.
+    /// For a zip, pass every entry with its exact name, directories (with the digest of empty contents)
+    /// included, as Go's `dirhash.HashZip` does.
     ///
     /// # Errors
-    /// A name that has no hash, or is there twice.
+    /// A name contains a line break, or appears twice.
     pub fn h1_of<N: Into<String>>(
         files: impl IntoIterator<Item = (N, Sha256)>,
     ) -> Result<Self, H1Error> {
@@ -131,7 +131,7 @@ impl<'de> serde::Deserialize<'de> for PackageHash {
 mod tests {
     use super::*;
 
-    // Go's dirhash.HashZip of a zip with these files: `docs/index.md` "# docs\n",
+    // The result of Go's `dirhash.HashZip` for a zip with these files: `docs/index.md` "# docs\n",
     // `terraform-provider-x_v1.0.0` "#!/bin/sh\n", `LICENSE` "free\n", `é.txt` "".
     const GO: &str = "h1:my4cy8sLdbcvLJbDzrMHQmYf0MQJrnM0LCt4plZ0eRc=";
 
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn the_h1_hash_is_the_one_that_go_computes() {
+    fn the_h1_hash_matches_that_of_go() {
         assert_eq!(PackageHash::h1_of(sample()).unwrap().to_string(), GO);
     }
 
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn no_files_have_a_hash_too() {
+    fn an_empty_list_of_files_has_a_hash() {
         let none: [(&str, Sha256); 0] = [];
         assert_eq!(
             PackageHash::h1_of(none).unwrap().to_string(),
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_have_no_hash_are_refused() {
+    fn file_names_without_a_hash_are_rejected() {
         let name =
             |name: &str| PackageHash::h1_of([("a", Sha256::of(b"")), (name, Sha256::of(b""))]);
         assert_eq!(name("b\nc"), Err(H1Error::LineBreak("b\nc".into())));
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn hashes_are_read_back_from_their_text() {
+    fn hashes_parse_back_from_their_text() {
         for hash in [
             PackageHash::zh(Sha256::of(b"zip")),
             PackageHash::h1_of(sample()).unwrap(),
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn other_text_is_no_hash() {
+    fn text_that_is_not_a_hash_is_rejected() {
         let zh = format!("zh:{}", Sha256::of(b""));
         for text in [
             "",

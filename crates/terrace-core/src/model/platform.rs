@@ -1,41 +1,41 @@
-//! The operating system and architecture a package runs on.
+//! The operating system and architecture that a package runs on.
 
 use std::fmt;
 use std::str::FromStr;
 
 use crate::limits;
 
-/// A target platform, written `os_arch` as in `linux_amd64`.
+/// A target platform, written `os_arch`, such as `linux_amd64`.
 ///
-/// Each half is 1 to 16 lower-case letters and digits: exactly one `_` joins them
-/// (clients.md 2.4.1), so neither half may hold one.
+/// Each half is 1 to 16 lower-case letters and digits. Exactly one `_` joins them (clients.md 2.4.1), so
+/// neither half may contain one.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Platform {
     os: String,
     arch: String,
 }
 
-/// Why a text is not a platform.
+/// The error for a text that is not a platform.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PlatformError {
-    /// One of its halves is not a keyword.
+    /// A half is not a valid keyword.
     #[error("{what} {value:?} must be 1 to {max} lower-case letters and digits", max = limits::PLATFORM_PART_BYTES)]
     Part {
-        /// Which half.
+        /// Which half: the operating system or the architecture.
         what: &'static str,
-        /// What was given.
+        /// The rejected text.
         value: String,
     },
-    /// It has no `_`, or more than one.
+    /// The text does not contain a `_`.
     #[error("platform {0:?} must be written os_arch, such as linux_amd64")]
     Shape(String),
 }
 
 impl Platform {
-    /// Joins the two halves.
+    /// Creates a platform from its halves.
     ///
     /// # Errors
-    /// When one of them is not a keyword.
+    /// If one of them is not a valid keyword.
     pub fn new(os: &str, arch: &str) -> Result<Self, PlatformError> {
         Ok(Self {
             os: part("operating system", os)?,
@@ -43,12 +43,12 @@ impl Platform {
         })
     }
 
-    /// The operating system, such as `linux`.
+    /// Returns the operating system, such as `linux`.
     pub fn os(&self) -> &str {
         &self.os
     }
 
-    /// The architecture, such as `amd64`.
+    /// Returns the architecture, such as `amd64`.
     pub fn arch(&self) -> &str {
         &self.arch
     }

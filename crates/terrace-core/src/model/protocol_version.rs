@@ -1,25 +1,26 @@
-//! The version of the plugin protocol that a provider speaks.
+//! The version of the plugin protocol that a provider implements.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// A plugin protocol version, `MAJOR.MINOR` as in `5.1`.
+/// A plugin protocol version, `MAJOR.MINOR`, such as `5.1`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ProtocolVersion {
     major: u16,
     minor: u16,
 }
 
-/// A text is not a plugin protocol version.
+/// The error for a text that is not a plugin protocol version.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("plugin protocol {0:?} is not of the form MAJOR.MINOR, such as 5.0 or 6.0")]
 pub struct ProtocolVersionError(String);
 
 impl ProtocolVersion {
-    /// What GoReleaser's users mean who ship no manifest (the public registry's rule).
+    /// The default for releases without a manifest, as GoReleaser's users publish them (the public registry's
+    /// rule).
     pub const DEFAULT: Self = Self { major: 5, minor: 0 };
 
-    /// Whether terraform and tofu can run it: at least 5.0 and below 7 (clients.md 2.2.3).
+    /// Returns whether terraform and tofu support it: at least 5.0 and below 7 (clients.md 2.2.3).
     pub fn is_supported_by_clients(self) -> bool {
         (5..7).contains(&self.major)
     }
@@ -55,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_protocol_version_is_two_canonical_numbers() {
+    fn a_protocol_version_consists_of_two_canonical_numbers() {
         let version: ProtocolVersion = "6.10".parse().unwrap();
         assert_eq!(version.to_string(), "6.10");
         for text in [
@@ -66,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn clients_run_protocols_five_and_six_2_2_3() {
+    fn clients_support_protocols_five_and_six_2_2_3() {
         let supported = |text: &str| {
             text.parse::<ProtocolVersion>()
                 .unwrap()

@@ -1,21 +1,21 @@
 //! The SHA256SUMS file of a provider release.
 //!
-//! Its bytes are signed, so nothing in it can be mended here: what would break or crash a client
-//! is refused (clients.md 2.3.1, 2.3.2).
+//! Its bytes are signed, so nothing in it can be corrected here: text that would break or crash a client is
+//! rejected (clients.md 2.3.1, 2.3.2).
 
 use std::collections::BTreeMap;
 
 use crate::limits;
 use terrace_base::digest::Sha256;
 
-/// A SHA256SUMS text that every client reads the same way.
+/// A SHA256SUMS text that every client reads in the same way.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Shasums {
     text: String,
     digests: BTreeMap<String, Sha256>,
 }
 
-/// Why a SHA256SUMS text would not work for clients. Lines are counted from 1.
+/// The error for a SHA256SUMS text that clients cannot use. Lines are counted from 1.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ShasumsError {
     /// A blank line makes every client panic.
@@ -23,45 +23,45 @@ pub enum ShasumsError {
         "SHA256SUMS line {0} is blank, which crashes terraform and tofu: remove it and sign again"
     )]
     Blank(usize),
-    /// One file is named twice.
+    /// A file name appears twice.
     #[error("SHA256SUMS names {0:?} twice")]
     Duplicate(String),
-    /// There is nothing in it.
+    /// The file is empty.
     #[error("SHA256SUMS is empty")]
     Empty,
-    /// A line that is not a digest and a name.
+    /// A line is not a digest and a name.
     #[error("SHA256SUMS line {line} is not \"<sha256>  <filename>\": {text:?}")]
     Malformed {
-        /// Where.
+        /// The number of the line.
         line: usize,
-        /// What stands there.
+        /// The text of the line, at most 120 characters.
         text: String,
     },
-    /// A name that no client matches with the file's own.
+    /// A name that no client matches with the name of its file.
     #[error(
-        "SHA256SUMS line {line} names {name:?}: clients want the bare file name, without \"*\" or a directory"
+        "SHA256SUMS line {line} names {name:?}: clients require the bare file name, without \"*\" or a directory"
     )]
     Name {
-        /// Where.
+        /// The number of the line.
         line: usize,
-        /// What stands there.
+        /// The name, at most 120 characters.
         name: String,
     },
-    /// Larger than the limit.
+    /// The file exceeds the limit.
     #[error("SHA256SUMS is {0} bytes long, at most {max} are allowed", max = limits::SHASUMS_BYTES)]
     TooLong(usize),
 }
 
 impl Shasums {
-    /// Reads the text under the clients' own rules.
+    /// Parses the text by the clients' own rules.
     ///
     /// # Errors
-    /// Every line that would not work, at once.
+    /// All unusable lines at once.
     pub fn parse(text: &str) -> Result<Self, Vec<ShasumsError>> {
         if text.len() > limits::SHASUMS_BYTES {
             return Err(vec![ShasumsError::TooLong(text.len())]);
         }
-        // Clients split at `\n` after trimming one final line end; a further one is a blank line.
+        // Clients trim one final line ending and split at `\n`; a further line ending is a blank line.
         let body = text.strip_suffix('\n').unwrap_or(text);
         if body.trim().is_empty() {
             return Err(vec![ShasumsError::Empty]);
@@ -88,17 +88,17 @@ impl Shasums {
         }
     }
 
-    /// The exact text that was signed.
+    /// Returns the exact text that was signed.
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
-    /// The digest it promises for a file.
+    /// Returns the digest that it lists for a file.
     pub fn digest_of(&self, filename: &str) -> Option<Sha256> {
         self.digests.get(filename).copied()
     }
 
-    /// The names of all files it lists, sorted.
+    /// Returns the names of all files that it lists, sorted.
     pub fn filenames(&self) -> impl Iterator<Item = &str> {
         self.digests.keys().map(String::as_str)
     }
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn what_clients_read_is_accepted_2_3_1() {
+    fn a_text_that_clients_read_is_accepted_2_3_1() {
         for text in [
             format!("{DIGEST}  a.zip\n"),
             format!("{DIGEST}  a.zip"),
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn a_blank_line_anywhere_is_refused_because_it_crashes_clients_2_3_2() {
+    fn a_blank_line_which_crashes_clients_is_rejected_anywhere_2_3_2() {
         for (text, line) in [
             (format!("\n{DIGEST}  a.zip\n"), 1),
             (format!("{DIGEST}  a.zip\n\n{DIGEST}  b.zip\n"), 2),
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn binary_mode_and_dotted_names_are_refused_2_3_1() {
+    fn binary_mode_and_dotted_names_are_rejected_2_3_1() {
         for name in ["*a.zip", "./a.zip", "d/a.zip", "..\\a.zip", "é.zip"] {
             let found = errors(&format!("{DIGEST}  {name}\n"));
             assert!(
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn a_comment_or_an_odd_line_is_refused_2_3_2() {
+    fn a_comment_or_a_malformed_line_is_rejected_2_3_2() {
         for line in [
             "# checksums",
             "abc  a.zip",
@@ -196,13 +196,13 @@ mod tests {
     }
 
     #[test]
-    fn all_bad_lines_are_reported_at_once() {
+    fn all_invalid_lines_are_reported_at_once() {
         let found = errors(&format!("{DIGEST}  a.zip\n\n{DIGEST}  a.zip\nnonsense\n"));
         assert_eq!(found.len(), 3, "{found:?}");
     }
 
     #[test]
-    fn an_empty_text_and_a_huge_one_are_refused() {
+    fn an_empty_text_and_a_huge_one_are_rejected() {
         assert_eq!(errors(""), [ShasumsError::Empty]);
         assert_eq!(errors("\n"), [ShasumsError::Empty]);
         let huge = "x".repeat(limits::SHASUMS_BYTES + 1);
@@ -211,14 +211,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_is_either_read_or_refused_without_a_panic(text in "(?s).{0,400}") {
+        fn any_text_is_accepted_or_rejected_without_a_panic(text in "(?s).{0,400}") {
             let _ = Shasums::parse(&text);
         }
 
-        /// terraform's `acceptableHashes` indexes the first field of each line; a text accepted
-        /// here always has one, and it is always a digest.
+        /// terraform's `acceptableHashes` indexes the first field of each line. Every line of a text that is
+        /// accepted here has a first field, and it is a digest.
         #[test]
-        fn every_line_of_an_accepted_text_has_a_digest_first(
+        fn every_line_of_an_accepted_text_starts_with_a_digest(
             text in proptest::collection::vec("([0-9a-f]{64}  [a-z*./]{1,4}|\r?| {0,2})", 0..5)
         ) {
             let text = text.join("\n");

@@ -1,4 +1,4 @@
-//! The repository that a release was made from.
+//! The source repository of a release.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,59 +10,61 @@ use terrace_base::url;
 
 /// The URL of a repository, such as `https://github.com/acme/terraform-provider-widget`.
 ///
-/// It becomes a field of version lists and an annotation of OCI manifests, where Renovate and Dependabot look for
-/// release notes; so it holds no credentials, and nothing that would need escaping in JSON or in a header.
+/// The URL becomes a field of version lists and an annotation of OCI manifests, where Renovate and Dependabot
+/// look for release notes. So it contains no credentials, and no characters that need escaping in JSON or in
+/// a header.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourceUrl(String);
 
-/// Why a text is not the URL of a repository. Where the text may hold a credential, the message leaves it out.
+/// The error for a text that is not the URL of a repository. If the text may contain a credential, the
+/// message omits it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SourceUrlError {
     /// The URL is too long for the metadata of a release.
     #[error("the source URL has {0} bytes, at most {max} are allowed", max = limits::SOURCE_BYTES)]
     TooLong(usize),
-    /// The scheme is another one.
+    /// The scheme is not http or https.
     #[error(
         "the source {0:?} does not begin with https:// or http://: give the URL of the repository in a browser, \
          such as https://github.com/acme/terraform-provider-widget"
     )]
     Scheme(String),
-    /// A user name or a password is part of the URL, and would be published with it.
+    /// The URL contains a user name or a password, which would be published with it.
     #[error(
-        "the source URL has a user name or a password before its host, which everybody could read: leave it out"
+        "the source URL has a user name or a password before its host, which anyone could read: remove it"
     )]
     Credentials,
-    /// A query or a fragment is part of the URL, which may hold a credential as well.
+    /// The URL contains a query or a fragment, which may contain a credential too.
     #[error(
-        "the source URL has a query or a fragment: give the URL of the repository without what follows it"
+        "the source URL has a query or a fragment: give the URL of the repository without them"
     )]
     Query,
-    /// The host is missing or cannot exist.
+    /// The host is missing or invalid.
     #[error("the host {0:?} of the source URL is not a host name with an optional port")]
     Host(String),
-    /// The path has a character that a URL has only in an escaped form.
-    #[error("the source URL has the character {0:?}, which has to be percent-encoded")]
+    /// The path contains a character that must be percent-encoded in a URL.
+    #[error("the source URL contains the character {0:?}, which must be percent-encoded")]
     Character(char),
 }
 
-/// The source of a release as it is stored.
+/// The source of a release, as stored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SourceDocument {
-    /// The repository.
+    /// The URL of the repository.
     pub url: SourceUrl,
-    /// Whether the publisher only claims it, and nobody has verified it.
+    /// Whether the source is only the publisher's claim and not verified.
     pub claimed: bool,
 }
 
 impl SourceDocument {
-    /// The source as a publisher gave it.
+    /// Creates the source from the publisher's claim.
     pub fn claimed(url: SourceUrl) -> Self {
         Self { url, claimed: true }
     }
 }
 
 impl SourceUrl {
-    /// The URL.
+    /// Returns the URL.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -98,7 +100,7 @@ impl FromStr for SourceUrl {
     }
 }
 
-/// What stands between the scheme and the path.
+/// Returns the part between the scheme and the path.
 fn authority(text: &str) -> Option<&str> {
     let rest = text.strip_prefix("https://");
     let rest = rest.or_else(|| text.strip_prefix("http://"))?;
@@ -110,7 +112,7 @@ fn is_host(authority: &str) -> bool {
     url::is_name(host) && port.is_none_or(|port| port.parse::<u16>().is_ok())
 }
 
-/// The characters of RFC 3986 that need no escape in JSON either.
+/// The characters of RFC 3986 that also need no escape in JSON.
 fn is_plain(c: char) -> bool {
     c.is_ascii_alphanumeric() || "-._~:/@!$&'()*+,;=%".contains(c)
 }
@@ -124,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_url_of_a_repository_is_taken_as_it_is() {
+    fn the_url_of_a_repository_is_accepted_unchanged() {
         for text in [
             "https://github.com/acme/terraform-provider-widget",
             "https://gitlab.example.com:8443/acme/infra/modules/-/tree/main/vpc",
@@ -136,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn a_credential_is_refused_and_not_repeated() {
+    fn a_credential_is_rejected_and_not_repeated() {
         for text in [
             "https://user:hunter2@github.com/acme/vpc",
             "https://hunter2@github.com/acme/vpc",
@@ -150,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_that_is_no_url_is_refused_with_the_rule() {
+    fn a_text_that_is_not_a_url_is_rejected_with_the_rule() {
         for (text, rule) in [
             ("", "https://"),
             ("github.com/acme/vpc", "https://"),
@@ -178,7 +180,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_source_needs_no_escape_in_json_and_stands_in_a_header(text in "https?://[ -~]{0,60}") {
+        fn a_source_needs_no_escape_in_json_or_in_a_header(text in "https?://[ -~]{0,60}") {
             if let Ok(source) = text.parse::<SourceUrl>() {
                 prop_assert_eq!(serde_json::to_string(&source).unwrap(), format!("\"{text}\""));
                 prop_assert!(source.as_str().bytes().all(|b| b.is_ascii_graphic()));

@@ -1,10 +1,10 @@
-//! What is said of a release after its publish: that it is deprecated, withdrawn or revoked.
+//! The status of a release after its publish: deprecated, withdrawn or revoked.
 //!
-//! The release itself never changes. What is said lies beside it, one document for each package, and
-//! can be taken back. The protocols know no such thing but the `warnings` of a provider's list
-//! (clients.md 2.1.2), which both clients print on every init; so a version that is deprecated or
-//! withdrawn stays in the lists, or lock files that name it would break, and one that is revoked leaves
-//! them and is answered 410.
+//! The release itself never changes. Its status is stored beside it, in one document for each package, and
+//! can be lifted. The protocols have no such concept except the `warnings` of a provider's list (clients.md
+//! 2.1.2), which both clients print on every init. So a deprecated or withdrawn version stays in the lists,
+//! because lock files that name it would break otherwise; a revoked one leaves the lists and is answered with
+//! 410.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -19,84 +19,84 @@ use terrace_base::time::UnixTime;
 use terrace_base::untrusted::is_unprintable;
 use terrace_openpgp::KeyId;
 
-/// What is said of a version.
+/// The status of a version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
-    /// It works, and something else is better.
+    /// The version works, but there is a better alternative.
     Deprecated,
-    /// It should not have been published: who has it keeps it, and nobody should begin with it.
+    /// The version should not have been published: existing users may keep it, new users should not adopt it.
     Withdrawn,
-    /// It must not be installed any more.
+    /// The version must not be installed any more.
     Revoked,
 }
 
-/// Why something is said: one line for whoever reads it in a terminal.
+/// The reason for a status: one line that is printed in a terminal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reason(String);
 
-/// What somebody has said.
+/// A status with its origin.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Statement {
-    /// What.
+    /// The status itself.
     pub state: State,
-    /// Why.
+    /// The reason, for users.
     pub reason: Reason,
-    /// When.
+    /// The time when it was set.
     pub at: UnixTime,
-    /// Who.
+    /// The name of the caller who set it.
     pub by: String,
 }
 
-/// All that is said of a package and its versions.
+/// The status of a package and of its versions.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Standings {
-    /// Of all of it; never that it is revoked.
+    /// The status of the whole package; never revoked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub package: Option<Statement>,
-    /// Of a version, by its text.
+    /// The status of versions, by their text.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub versions: BTreeMap<String, Statement>,
 }
 
-/// What is said of a signing key.
+/// The status of a signing key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyState {
-    /// It signs nothing new; what it has signed stays.
+    /// The key may not sign new releases; existing ones stay.
     Retired,
-    /// Nothing that it has signed is to be installed.
+    /// No release signed by the key may be installed.
     Revoked,
 }
 
-/// What somebody has said of a signing key.
+/// The status of a signing key, with its origin.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeyStatement {
-    /// What.
+    /// The status itself.
     pub state: KeyState,
-    /// Why.
+    /// The reason, for users and publishers.
     pub reason: Reason,
-    /// When.
+    /// The time when it was set.
     pub at: UnixTime,
-    /// Who.
+    /// The name of the caller who set it.
     pub by: String,
 }
 
-/// Why a text is no state.
+/// The error for a text that is not a status.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{0:?} is no state: a release is deprecated, withdrawn, revoked or active, a signing key retired, revoked or active"
+    "{0:?} is not a valid state: a release can be deprecated, withdrawn, revoked or active, and a signing key retired, revoked or active"
 )]
 pub struct StateError(String);
 
-/// Why a text is no reason.
+/// The error for a text that is not a valid reason.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "a reason is one line of 1 to {} bytes that can be printed",
+    "a reason must be one line of 1 to {} bytes of printable text",
     limits::REASON_BYTES
 )]
 pub struct ReasonError;
 
 impl Standings {
-    /// The same where a version is signed by a key of which this is said.
+    /// Marks a version as revoked if the key that signed it is revoked.
     pub fn judge(&mut self, version: &Version, key_id: KeyId, said: &KeyStatement) {
         if said.state != KeyState::Revoked {
             return;
@@ -111,21 +111,21 @@ impl Standings {
         self.versions.insert(version.to_string(), statement);
     }
 
-    /// Why a version must not be installed, if so.
+    /// Returns the reason why a version must not be installed, if it is revoked.
     pub fn revoked(&self, version: &Version) -> Option<&Reason> {
         let statement = self.versions.get(&version.to_string());
         let statement = statement.filter(|it| it.state == State::Revoked);
         statement.map(|it| &it.reason)
     }
 
-    /// Whether any version must not be installed.
+    /// Returns whether any version is revoked.
     pub fn revokes_any(&self) -> bool {
         let mut statements = self.versions.values();
         statements.any(|it| it.state == State::Revoked)
     }
 
-    /// What is said, a line for each, for the users of `address`: of the package, then of every version
-    /// that is revoked, then of others no more than they would read; the newest versions first.
+    /// Returns the warnings for users of `address`, one line each: for the package, then for every revoked
+    /// version, then for at most [`limits::WARNINGS`] others; the newest versions first.
     pub fn warnings(&self, address: &str) -> Vec<String> {
         let mut versions: Vec<(bool, Version, &Statement)> = Vec::new();
         for (version, statement) in &self.versions {
@@ -151,7 +151,7 @@ impl Standings {
         if more > 0 {
             lines.truncate(most);
             lines.push(format!(
-                "{address}: {more} more versions are not what they were"
+                "{address}: {more} more versions are deprecated or withdrawn"
             ));
         }
         lines
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_of_a_key_is_pinned() {
+    fn the_status_of_a_key_is_pinned() {
         for (state, word) in [
             (KeyState::Retired, "retired"),
             (KeyState::Revoked, "revoked"),
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn users_are_told_of_the_package_and_of_the_newest_versions_first() {
+    fn warnings_list_the_package_and_then_the_newest_versions() {
         let versions = ["1.9.0", "1.10.0"];
         let standings = Standings {
             package: Some(statement(State::Deprecated, "use acme/gadget")),
@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_revoked_is_told_first_however_much_is_said_of_others() {
+    fn warnings_list_revoked_versions_before_all_others() {
         let mut versions: BTreeMap<_, _> = (0..limits::WARNINGS + 5)
             .map(|n| (format!("2.{n}.0"), statement(State::Deprecated, "old")))
             .collect();
@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn users_are_not_told_more_than_they_would_read() {
+    fn warnings_are_limited_in_number() {
         let versions = (0..limits::WARNINGS + 5)
             .map(|n| (format!("1.{n}.0"), statement(State::Deprecated, "old")))
             .collect();
@@ -341,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reason_is_one_line_that_can_be_printed() {
+    fn a_reason_must_be_one_printable_line() {
         let long = "x".repeat(limits::REASON_BYTES + 1);
         for text in [
             "",

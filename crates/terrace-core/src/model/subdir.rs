@@ -1,4 +1,4 @@
-//! The directory inside an archive where a module begins.
+//! The directory in an archive that contains a module.
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,7 +11,7 @@ use crate::limits;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Subdir(String);
 
-/// A text is not a subdirectory.
+/// The error for a text that is not a subdirectory.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "subdirectory {0:?} must be a relative path of letters, digits, \"-\", \"_\" and \".\" without empty, \".\" or \"..\" parts"
@@ -19,7 +19,7 @@ pub struct Subdir(String);
 pub struct SubdirError(String);
 
 impl Subdir {
-    /// The path, with `/` between its parts and none at its ends.
+    /// Returns the path, with `/` between its parts and none at its ends.
     pub fn as_str(&self) -> &str {
         &self.0
     }

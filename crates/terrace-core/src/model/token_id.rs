@@ -1,16 +1,16 @@
-//! The ids of API tokens.
+//! The IDs of API tokens.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// Names a token, also where it is not to be shown.
+/// The ID of a token, which identifies it where the token itself must not be shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TokenId(u64);
 
 impl TokenId {
-    /// A new one.
+    /// Creates an ID from random bytes.
     pub fn new(random: [u8; 16]) -> Self {
-        // Of 16 random bytes any 8 are.
+        // Any 8 of 16 random bytes are random.
         Self(u128::from_be_bytes(random) as u64)
     }
 }
@@ -18,7 +18,7 @@ impl TokenId {
 impl FromStr for TokenId {
     type Err = ();
 
-    /// Reads 16 hexadecimal digits in lower case.
+    /// Parses 16 hexadecimal digits in lower case.
     fn from_str(text: &str) -> Result<Self, ()> {
         let id = Self(u64::from_str_radix(text, 16).map_err(drop)?);
         if id.to_string() == text {

@@ -6,39 +6,39 @@ use std::str::FromStr;
 
 use crate::limits;
 
-/// A version in canonical form. Ordered as SemVer orders; build metadata breaks ties so
-/// that the order is total and an index has one way to be written.
+/// A version in canonical form, in SemVer order. Build metadata breaks ties, so that the order is total and
+/// an index has exactly one form.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Version(semver::Version);
 
-/// Why a text is not a version.
+/// The error for a text that is not a version.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum VersionError {
-    /// It is not semantic versioning.
+    /// The text is not a semantic version.
     #[error("version {value:?} is not a semantic version such as 1.2.3 or 1.2.3-beta.1: {cause}")]
     NotSemver {
-        /// What was given.
+        /// The rejected text.
         value: String,
-        /// What the parser stumbled over.
+        /// The parser's message.
         cause: String,
     },
-    /// It has a leading `v`, which one client in three refuses (clients.md 2.1.3).
+    /// The version has a leading `v`, which one client in three rejects (clients.md 2.1.3).
     #[error("version {0:?} has a leading \"v\": write it without")]
     LeadingV(String),
-    /// One of its numbers is larger than Terraform can hold (go-version's segments are `int64`).
+    /// A number is larger than Terraform supports (go-version's segments are `int64`).
     #[error("version {0:?} has a number above {max}, which terraform cannot read", max = i64::MAX)]
     TooLarge(String),
-    /// It is longer than any key can hold.
+    /// The version is longer than any key can hold.
     #[error("version is {0} characters long, at most {max} are allowed", max = limits::VERSION_BYTES)]
     TooLong(usize),
 }
 
 impl Version {
-    /// Reads what a *client asks for*: the short forms `1` and `1.0` and a leading `v` mean
+    /// Parses a version *in a client's request*: the short forms `1` and `1.0` and a leading `v` stand for
     /// the canonical version that they normalise to (clients.md 2.1.3, 3.2, 10.9).
     ///
     /// # Errors
-    /// When no canonical version is meant.
+    /// If the text does not stand for a canonical version.
     pub fn parse_request(text: &str) -> Result<Self, VersionError> {
         let bare = text.strip_prefix('v').unwrap_or(text);
         let core_end = bare.find(['-', '+']).unwrap_or(bare.len());
@@ -48,13 +48,13 @@ impl Version {
             1 => format!("{core}.0{rest}"),
             _ => bare.to_owned(),
         };
-        // What is wrong with it is told of what was asked for, not of what it was made into.
+        // The error describes the requested text, not its normalised form.
         whole.parse().or_else(|_| text.parse())
     }
 }
 
 impl Version {
-    /// The version `major.minor.patch`.
+    /// Creates the version `major.minor.patch`.
     pub const fn new(major: u32, minor: u32, patch: u32) -> Self {
         Self(semver::Version::new(
             major as u64,
@@ -63,17 +63,17 @@ impl Version {
         ))
     }
 
-    /// Whether it has build metadata: `+…`.
+    /// Returns whether the version has build metadata: `+…`.
     pub fn has_build(&self) -> bool {
         !self.0.build.is_empty()
     }
 
-    /// Whether it is a prerelease: `-…`.
+    /// Returns whether the version is a prerelease: `-…`.
     pub fn is_prerelease(&self) -> bool {
         !self.0.pre.is_empty()
     }
 
-    /// Its numbers and identifiers, for those who compare more than whole versions.
+    /// Returns the parsed version, for comparisons of its numbers and identifiers.
     pub fn as_semver(&self) -> &semver::Version {
         &self.0
     }
@@ -82,7 +82,7 @@ impl Version {
 impl FromStr for Version {
     type Err = VersionError;
 
-    /// Reads what may be *published*: exactly canonical text.
+    /// Parses a version *to publish*, which must be canonical.
     fn from_str(text: &str) -> Result<Self, VersionError> {
         if text.len() > limits::VERSION_BYTES {
             return Err(VersionError::TooLong(text.len()));

@@ -1,4 +1,4 @@
-//! Digests as OCI writes them: `sha256:…` and `sha512:…` (OCI Image 1.1, "Digests").
+//! Digests in the form of OCI: `sha256:…` and `sha512:…` (OCI Image 1.1, "Digests").
 
 use std::fmt;
 
@@ -8,20 +8,20 @@ use terrace_base::digest::{Sha256, Sha512};
 
 use crate::http::oci_error::{OciCode, OciError};
 
-/// What names content: its bytes and nothing else.
+/// A digest, which names content by its bytes alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Digest {
-    /// `sha256:` and 64 digits: what everybody uses.
+    /// `sha256:` and 64 digits, which all common tools use.
     Sha256(Sha256),
     /// `sha512:` and 128 digits.
     Sha512(Sha512),
 }
 
 impl Digest {
-    /// Reads a digest in its canonical form only: two spellings would be two names.
+    /// Parses a digest in its canonical form only, because two spellings would be two names.
     ///
     /// # Errors
-    /// That it is none, or of another algorithm.
+    /// If the text is not a digest, or uses another algorithm.
     pub fn parse(text: &str) -> Result<Self, OciError> {
         read(text).ok_or_else(|| {
             OciError::new(
@@ -31,7 +31,7 @@ impl Digest {
         })
     }
 
-    /// The digest of `bytes` by the same algorithm as this one.
+    /// Returns the digest of `bytes` by the algorithm of this one.
     #[must_use]
     pub fn of_same_kind(&self, bytes: &[u8]) -> Self {
         match self {
@@ -40,7 +40,7 @@ impl Digest {
         }
     }
 
-    /// Reads the hexadecimal digits alone, whose number tells the algorithm.
+    /// Parses the hexadecimal digits alone, whose number determines the algorithm.
     pub(crate) fn from_hex(text: &str) -> Option<Self> {
         if text.bytes().any(|byte| byte.is_ascii_uppercase()) {
             return None;
@@ -49,7 +49,7 @@ impl Digest {
         text.parse().ok().map(Self::Sha256).or_else(sha512)
     }
 
-    /// The name of the algorithm.
+    /// Returns the name of the algorithm.
     pub fn algorithm(&self) -> &'static str {
         match self {
             Self::Sha256(_) => "sha256",
@@ -57,7 +57,7 @@ impl Digest {
         }
     }
 
-    /// The hexadecimal digits alone.
+    /// Returns the hexadecimal digits alone.
     pub fn hex(&self) -> String {
         match self {
             Self::Sha256(digest) => digest.to_string(),
@@ -99,7 +99,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn a_digest_reads_back_and_no_other_spelling_does() {
+    fn a_digest_parses_back_and_other_spellings_are_rejected() {
         for digest in [
             Digest::Sha256(Sha256::of(b"x")),
             Digest::Sha512(Sha512::of(b"x")),

@@ -1,4 +1,4 @@
-//! Names of repositories and tags, as OCI Distribution has them.
+//! The names of repositories and tags in OCI Distribution.
 
 use std::fmt;
 
@@ -9,20 +9,20 @@ use crate::http::oci_error::{OciCode, OciError};
 use super::tag;
 use crate::model::version::Version;
 
-/// The name of a repository that clients push to: none of `providers/…` and `modules/…`, which are
-/// made of what is published.
+/// The name of a repository that clients push to. Names in `providers/…` and `modules/…` are excluded: those
+/// repositories are generated from published releases.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct RepositoryName(String);
 
-/// A tag.
+/// A valid tag.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Tag(String);
 
 impl RepositoryName {
-    /// Reads a name.
+    /// Parses a repository name.
     ///
     /// # Errors
-    /// That it is none, is too long, or is one that nobody can push to.
+    /// If the name is malformed or too long, or the repository cannot be pushed to.
     pub fn parse(text: &str) -> Result<Self, OciError> {
         if !is_name(text) {
             return Err(OciError::new(
@@ -40,35 +40,36 @@ impl RepositoryName {
         if is_virtual(text) {
             return Err(OciError::new(
                 OciCode::NameUnknown,
-                "this repository is made of what is published",
+                "this repository is generated from published releases and cannot be pushed to",
             ));
         }
         Ok(Self(text.to_owned()))
     }
 
-    /// The name of none: what is hidden is looked up there.
+    /// Returns a name that no repository can have, for lookups of hidden repositories.
     pub fn hidden() -> Self {
         Self(".hidden".to_owned())
     }
 
-    /// As it is written.
+    /// Returns the name as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 }
 
 impl Tag {
-    /// The tag of a version; none where that is longer than a tag may be.
+    /// Returns the tag of a version; `None` if it would be longer than a tag may be.
     pub fn of(version: &Version) -> Option<Self> {
         Self::parse(&tag::of(version))
     }
 
-    /// The version that it is, as OpenTofu reads a tag, if it is a whole one (clients.md 6.3).
+    /// Returns the version that the tag stands for, as OpenTofu reads tags, if it is a complete one
+    /// (clients.md 6.3).
     pub fn version(&self) -> Option<Version> {
         tag::parse(&self.0)
     }
 
-    /// Reads a tag: `[a-zA-Z0-9_][a-zA-Z0-9._-]{0,127}`.
+    /// Parses a tag: `[a-zA-Z0-9_][a-zA-Z0-9._-]{0,127}`.
     pub fn parse(text: &str) -> Option<Self> {
         let is_word = |b: u8| b.is_ascii_alphanumeric() || b == b'_';
         let mut bytes = text.bytes();
@@ -78,18 +79,19 @@ impl Tag {
         is_tag.then(|| Self(text.to_owned()))
     }
 
-    /// As it is written.
+    /// Returns the tag as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 }
 
-/// Whether what a path says of repositories is about those that are made of what is published.
+/// Returns whether a path below `/v2/` belongs to a repository that is generated from published releases.
 pub(crate) fn is_virtual(path: &str) -> bool {
     matches!(path.split('/').next(), Some("providers" | "modules"))
 }
 
-/// `[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*(\/…)*` (OCI Distribution 1.1, "Pulling manifests").
+/// Returns whether a text matches `[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*(\/…)*` (OCI Distribution 1.1, "Pulling
+/// manifests").
 pub(crate) fn is_name(text: &str) -> bool {
     let is_part = |part: &str| {
         let is_alphanumeric = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit();
@@ -133,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_published_cannot_be_pushed_to() {
+    fn generated_repositories_cannot_be_pushed_to() {
         for name in ["providers/a/b", "modules/a", "providers"] {
             assert!(RepositoryName::parse(name).is_err(), "{name}");
         }
@@ -155,7 +157,7 @@ mod tests {
     }
 
     proptest! {
-        /// `:` separates names from what is in them, in every key.
+        /// In every key, `:` separates a repository name from the names within the repository.
         #[test]
         fn no_name_has_a_colon(text in "[a-z0-9:/._-]{1,20}") {
             if let Ok(name) = RepositoryName::parse(&text) {

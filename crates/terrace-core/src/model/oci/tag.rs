@@ -1,13 +1,14 @@
-//! Tags: versions, with `_` for the `+` that OCI does not allow (clients.md 6.3).
+//! Conversion between tags and versions: a tag has a `_` for the `+`, which OCI does not allow (clients.md
+//! 6.3).
 
 use crate::model::version::Version;
 
-/// The tag of a version.
+/// Returns the tag of a version.
 pub(crate) fn of(version: &Version) -> String {
     version.to_string().replace('+', "_")
 }
 
-/// The version that a tag names; `None` for a tag that no version has.
+/// Returns the version that a tag names; `None` if it is not the tag of a version.
 pub(crate) fn parse(tag: &str) -> Option<Version> {
     let version = tag.replacen('_', "+", 1).parse().ok()?;
     (of(&version) == tag).then_some(version)
@@ -32,7 +33,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_whole_version_is_no_tag() {
+    fn a_tag_without_a_complete_version_is_rejected() {
         for tag in [
             "",
             "latest",

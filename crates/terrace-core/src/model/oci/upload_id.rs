@@ -1,4 +1,4 @@
-//! The ids of uploads.
+//! The IDs of uploads.
 
 use std::fmt;
 
@@ -6,13 +6,13 @@ use crate::http::oci_error::{OciCode, OciError};
 use crate::limits;
 use terrace_base::time::UnixTime;
 
-/// Names an upload: a UUID that begins with its time (RFC 9562, version 7), so that those which nobody
-/// has completed are the first of a listing.
+/// The ID of an upload: a UUID that begins with its time (RFC 9562, version 7), so that abandoned uploads
+/// come first in a listing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct UploadId(u128);
 
 impl UploadId {
-    /// A new one.
+    /// Creates the ID of an upload that starts at `now`.
     pub fn new(now: UnixTime, random: [u8; 16]) -> Self {
         let time = u128::from(now.0.saturating_mul(1_000)) << 80;
         let rest = u128::from_be_bytes(random) & (u128::MAX >> 48);
@@ -22,29 +22,29 @@ impl UploadId {
         Self(time | (rest & !fixed) | version | variant)
     }
 
-    /// Reads an id in its canonical form only.
+    /// Parses an ID in its canonical form only.
     pub fn parse(text: &str) -> Option<Self> {
         let digits: String = text.split('-').collect();
         let id = Self(u128::from_str_radix(&digits, 16).ok()?);
         (id.to_string() == text).then_some(id)
     }
 
-    /// When it began.
+    /// Returns the time when the upload started.
     pub fn began(self) -> UnixTime {
         let milliseconds = u64::try_from(self.0 >> 80).unwrap_or(u64::MAX);
         UnixTime(milliseconds / 1_000)
     }
 
-    /// Whether nobody will complete it any more.
+    /// Returns whether the upload is too old to be completed.
     pub fn is_abandoned(self, now: UnixTime) -> bool {
         now.0.saturating_sub(self.began().0) > limits::UPLOAD_ABANDONED_SECONDS
     }
 
-    /// That there is no such upload.
+    /// Returns the error for an upload that does not exist.
     pub fn unknown() -> OciError {
         OciError::new(
             OciCode::BlobUploadUnknown,
-            "there is no such upload in this repository: it is complete, was cancelled or is too old",
+            "there is no such upload in this repository: it was completed or cancelled, or has expired",
         )
     }
 }
@@ -72,7 +72,7 @@ mod tests {
     const NOW: UnixTime = UnixTime(1_800_000_000);
 
     #[test]
-    fn an_id_is_a_uuid_of_its_time() {
+    fn an_id_is_a_uuid_with_its_time() {
         let id = UploadId::new(NOW, [0xff; 16]);
         assert_eq!(id.to_string(), "01a3185c-5000-7fff-bfff-ffffffffffff");
         assert_eq!(id.began(), NOW);
@@ -82,13 +82,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn an_id_reads_back(random in any::<[u8; 16]>()) {
+        fn an_id_parses_back_from_its_text(random in any::<[u8; 16]>()) {
             let id = UploadId::new(NOW, random);
             prop_assert_eq!(UploadId::parse(&id.to_string()), Some(id));
         }
 
         #[test]
-        fn later_ids_come_later(random in any::<[u8; 16]>(), other in any::<[u8; 16]>()) {
+        fn later_ids_sort_after_earlier_ones(random in any::<[u8; 16]>(), other in any::<[u8; 16]>()) {
             let earlier = UploadId::new(NOW, random).to_string();
             prop_assert!(earlier < UploadId::new(NOW.plus(1), other).to_string());
         }
