@@ -1,4 +1,4 @@
-//! Who may do what: tokens and scopes, sign-in, trusted publishers.
+//! Authentication and authorisation: tokens and scopes, sign-in, trusted publishers.
 
 pub mod access;
 pub mod exchange;

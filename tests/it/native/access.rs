@@ -576,7 +576,7 @@ fn credentials_that_are_of_no_use_are_logged_with_the_reason_and_never_shown() {
     let path = "/v1/providers/acme/widget/versions";
     for (shown, reason) in [
         (token.as_str(), "expired"),
-        ("hunter2hunter2hunter2", "no token of this registry"),
+        ("hunter2hunter2hunter2", "not a token of this registry"),
         ("terrace_0123456789abcdef.x.y.z", "mistyped"),
     ] {
         let response = private.get_as(shown, path).expect(401);

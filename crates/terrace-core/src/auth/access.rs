@@ -1,7 +1,8 @@
-//! Who may do what.
+//! Access control: callers, their rights, and what they may read.
 //!
-//! A request says who sends it by a token, or by nothing. What is public asks nobody. What is private
-//! is there for those whose token reaches its [`Owner`], and for others it is as if it were missing.
+//! A request identifies its caller by a token, or is anonymous. Public packages need no credentials. A
+//! private package is visible to callers whose token covers its [`Owner`]; for all others it appears not to
+//! exist.
 
 mod document;
 mod owner;
@@ -27,7 +28,7 @@ use crate::model::token_id::TokenId;
 use terrace_base::secret::Secret;
 use terrace_base::time::UnixTime;
 
-/// Whom a deployment lets do what.
+/// The access rules of a deployment.
 #[derive(Debug, Clone)]
 pub struct Access {
     roots: Option<Roots>,
@@ -41,67 +42,67 @@ struct Roots {
     keys: TokenKeys,
 }
 
-/// Who may read without a token.
+/// The rules for reads without a token.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Visibility {
-    /// Whether nobody may, unless it is an exception.
+    /// Whether reads require a token, with the exceptions below.
     pub is_private: bool,
-    /// For whose things it is the other way round.
+    /// Owners to which the opposite of `is_private` applies.
     pub exceptions: Vec<OwnerPattern>,
 }
 
-/// Who sends a request.
+/// The sender of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Caller {
-    /// Somebody without a token.
+    /// A caller without a token.
     Anonymous,
-    /// Whoever knows the admin token.
+    /// A caller with the admin token.
     Root,
-    /// The bearer of a token.
+    /// The bearer of an API token.
     Bearer(Box<Token>),
 }
 
-/// Why the credentials of a request are of no use.
+/// The reason why the credentials of a request are rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum CredentialsError {
-    /// They are neither a bearer token nor a user name with a password.
+    /// The header contains neither a bearer token nor a user name with a password.
     #[error(
-        "the header Authorization is neither \"Bearer <token>\" nor Basic with a token as the password"
+        "the Authorization header must be \"Bearer <token>\", or Basic with a token as the password"
     )]
     Unreadable,
-    /// They are no token of this form, nor the admin token.
-    #[error("this is no token of this registry")]
+    /// The credentials are neither the admin token nor in the form of an API token.
+    #[error("this is not a token of this registry")]
     Unknown,
-    /// They are a token, but not a good one.
+    /// The credentials are an API token that is not valid.
     #[error(transparent)]
     Token(AccessTokenError),
-    /// They were good.
-    #[error("this token is revoked")]
+    /// The token was valid and has been revoked.
+    #[error("this token is revoked: use another one")]
     Revoked,
-    /// Too many of them came from the same address.
+    /// Too many invalid credentials came from the same address.
     #[error("too many requests with wrong credentials came from this address: wait a minute")]
     TooMany,
 }
 
-/// What a caller gets to read of something.
+/// The view that a caller has of a package.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sight {
-    /// It, as everybody.
+    /// Readable by anyone.
     Public,
-    /// It, as not everybody.
+    /// Readable because of the caller's token.
     Private,
-    /// That there is no such thing.
+    /// Reported as missing.
     Hidden,
-    /// That a token is needed.
+    /// Rejected until the caller presents a token.
     Closed,
 }
 
-/// Stands for whoever has none in the clients that need a token to go on. It opens nothing.
+/// The password of anonymous callers, for clients that do not continue without a token. It grants nothing.
 pub const ANONYMOUS: &str = "anonymous";
 
 impl Access {
-    /// The access that these admin tokens give, the second one as long as the first replaces it.
-    /// Without any nobody is known.
+    /// Creates the access rules for these admin tokens. The previous one stays valid while it is configured.
+    /// Without an admin token, every caller is anonymous.
     pub fn new(newest: Option<Secret>, previous: Option<Secret>, visibility: Visibility) -> Self {
         let roots = newest.map(|newest| Roots {
             keys: TokenKeys::new(&newest, previous.as_ref()),
@@ -111,43 +112,42 @@ impl Access {
         Self { roots, visibility }
     }
 
-    /// Whether there is an admin token, without which nothing can be changed.
+    /// Returns whether there is an admin token, without which nothing can be changed.
     pub fn has_root(&self) -> bool {
         self.roots.is_some()
     }
 
-    /// Whether nobody reads anything without a token.
+    /// Returns whether every read requires a token.
     pub fn is_closed(&self) -> bool {
         self.visibility.is_private && self.visibility.exceptions.is_empty()
     }
 
-    /// Whether reading needs a token, unless told otherwise.
+    /// Returns whether reads require a token by default.
     pub fn is_private(&self) -> bool {
         self.visibility.is_private
     }
 
-    /// Whether anything is not for everybody to read. Otherwise reads look at no credentials: a stale token
-    /// must not break what works without any (clients.md 2.1.5, 5.5).
+    /// Returns whether any package is private. If not, reads ignore all credentials: a stale token must not
+    /// break requests that work without one (clients.md 2.1.5, 5.5).
     pub fn guards_reads(&self) -> bool {
         self.visibility != Visibility::default()
     }
 
-    /// Makes tokens; `None` without an admin token.
+    /// Returns the keys that issue tokens; `None` without an admin token.
     pub fn keys(&self) -> Option<&TokenKeys> {
         self.roots.as_ref().map(|roots| &roots.keys)
     }
 
-    /// Seals what signing in hands out; `None` without an admin token.
+    /// Returns the seals for the state of sign-ins; `None` without an admin token.
     pub fn seals(&self) -> Option<Seals> {
         let roots = self.roots.as_ref()?;
         Some(Seals::new(&roots.newest, roots.previous.as_ref()))
     }
 
-    /// Who sends a request with this `Authorization` header. Where there is no admin token it means
-    /// nothing.
+    /// Identifies the caller from the `Authorization` header. Without an admin token, the header is ignored.
     ///
     /// # Errors
-    /// Why it is of no use. Revoked tokens are not known here.
+    /// The reason why the credentials are rejected. Revocation is checked elsewhere.
     pub fn caller(
         &self,
         authorization: Option<&str>,
@@ -181,7 +181,7 @@ impl Access {
         Err(CredentialsError::Unknown)
     }
 
-    /// Whether this caller may read everything.
+    /// Returns whether this caller may read everything.
     pub fn lets_read_all(&self, caller: &Caller) -> bool {
         match caller {
             Caller::Root => true,
@@ -190,7 +190,7 @@ impl Access {
         }
     }
 
-    /// What this caller gets to read of what is of this owner.
+    /// Returns the view that this caller has of the packages of `owner`.
     pub fn sight(&self, caller: &Caller, owner: &Owner) -> Sight {
         let Visibility {
             is_private,
@@ -210,7 +210,7 @@ impl Access {
 }
 
 impl Caller {
-    /// Whether this one may do everything.
+    /// Returns whether the caller may do everything.
     pub fn is_admin(&self) -> bool {
         match self {
             Self::Anonymous => false,
@@ -219,7 +219,7 @@ impl Caller {
         }
     }
 
-    /// Whether this one may publish for an owner.
+    /// Returns whether the caller may publish for an owner.
     pub fn may_publish(&self, owner: &Owner) -> bool {
         match self {
             Self::Anonymous => false,
@@ -228,7 +228,7 @@ impl Caller {
         }
     }
 
-    /// Which token has to be good still.
+    /// Returns the ID of the caller's token, whose revocation must be checked.
     pub fn token(&self) -> Option<TokenId> {
         match self {
             Self::Bearer(token) => Some(token.id),
@@ -236,7 +236,7 @@ impl Caller {
         }
     }
 
-    /// Who this is, for logs and documents.
+    /// Returns the caller's name for logs and documents.
     pub fn name(&self) -> String {
         match self {
             Self::Anonymous => "nobody".to_owned(),
@@ -246,7 +246,7 @@ impl Caller {
     }
 }
 
-/// The password of Basic credentials that have a user name, whatever it is.
+/// Returns the password of Basic credentials with any user name that is not empty.
 fn password(encoded: &str) -> Option<String> {
     let bytes = STANDARD.decode(encoded).ok()?;
     let text = String::from_utf8(bytes).ok()?;
@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn the_admin_token_and_the_one_before_are_bearers_or_passwords_of_any_user() {
+    fn both_admin_tokens_are_accepted_as_bearer_or_as_password_of_any_user() {
         for header in [
             "Bearer 0123456789abcdef",
             "bearer  fedcba9876543210",
@@ -333,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_is_a_bearer_or_a_password() {
+    fn a_token_is_accepted_as_bearer_or_as_password() {
         let access = access(Visibility::default());
         let text = written("read");
         for header in [format!("Bearer {text}"), basic(&format!("me:{text}"))] {
@@ -343,14 +343,14 @@ mod tests {
     }
 
     #[test]
-    fn where_there_is_no_admin_token_credentials_mean_nothing() {
+    fn credentials_are_ignored_without_an_admin_token() {
         let access = Access::new(None, None, Visibility::default());
         let caller = access.caller(Some("Bearer x"), || NOW);
         assert_eq!(caller, Ok(Caller::Anonymous));
     }
 
     #[test]
-    fn what_is_private_is_there_for_those_whose_token_reaches_it() {
+    fn private_packages_are_visible_to_tokens_that_cover_their_owner() {
         use Sight::{Closed, Hidden, Private, Public};
         let visibility = |is_private| Visibility {
             is_private,
@@ -359,7 +359,7 @@ mod tests {
         let (public, private) = (access(visibility(false)), access(visibility(true)));
         let bearer = |scopes| Caller::Bearer(Box::new(token(scopes)));
         let (acme, globex) = (Owner::of_namespace("acme"), Owner::of_namespace("globex"));
-        // In each registry first what is an exception, then the rest.
+        // For each registry, the exception comes first and then the rest.
         for (caller, in_public, in_private) in [
             (Caller::Anonymous, [Hidden, Public], [Public, Closed]),
             (Caller::Root, [Private, Public], [Public, Private]),
@@ -382,7 +382,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_header_opens_by_chance(header in "((Bearer|Basic) )?\\PC{0,80}") {
+        fn a_random_header_never_authenticates(header in "((Bearer|Basic) )?\\PC{0,80}") {
             prop_assert!(!matches!(caller(&header), Ok(Caller::Root | Caller::Bearer(_))));
         }
     }

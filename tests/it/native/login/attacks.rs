@@ -78,7 +78,7 @@ fn a_state_is_good_in_its_browser_for_ten_minutes() {
 
     people.memory.advance(u64::from(SIGN_IN_SECONDS) + 1);
     stopped(back(&cookie, &state), 400, "ten minutes");
-    logged(&people, "login: state: it was good until");
+    logged(&people, "login: state: it expired at");
 }
 
 #[test]

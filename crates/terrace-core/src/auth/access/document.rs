@@ -1,4 +1,4 @@
-//! What is stored of a token. Nobody can make the token of it.
+//! The stored description of a token, from which the token cannot be reconstructed.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,21 +6,21 @@ use super::scope::Scopes;
 use super::token::TokenName;
 use terrace_base::time::UnixTime;
 
-/// A token as it was made.
+/// A token as it was issued.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TokenDocument {
-    /// Its name for people.
+    /// The display name.
     pub name: TokenName,
-    /// What it is good for.
+    /// The scopes that it grants.
     pub scopes: Scopes,
-    /// When it was made.
+    /// The time of issue.
     pub created: UnixTime,
-    /// By whom.
+    /// The name of the caller who issued it.
     pub by: String,
-    /// Until when it is good, if not for ever.
+    /// The time when it expires; `None` for a token that never does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires: Option<UnixTime>,
-    /// From when on it is revoked. Only for who lists tokens: what counts is [`super::RevocationDocument`].
+    /// The time from which it is revoked, for listings only. [`super::RevocationDocument`] is authoritative.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revoked: Option<UnixTime>,
 }

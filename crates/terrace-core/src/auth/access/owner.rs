@@ -1,4 +1,4 @@
-//! Whose something is. Access is given by it.
+//! Owners of packages and repositories. Access is granted by owner.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,26 +7,26 @@ use crate::limits;
 use crate::model::name::Hostname;
 use crate::model::package::Package;
 
-/// Whose something is: `acme`, as the namespace of what is published here, or
-/// `registry.example.com/acme`, as a hostname with a namespace of what is mirrored from there.
+/// The owner of a package: `acme`, the namespace of packages published here, or `registry.example.com/acme`,
+/// the hostname and namespace of packages mirrored from there.
 ///
-/// In lower case: two namespaces of modules that differ in case alone have one owner.
+/// Owners are in lower case: two module namespaces that differ only in case have one owner.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Owner(String);
 
-/// Which owners a scope or a setting names: one, or with a hostname alone all those of that host.
+/// The owners that a scope or a setting names: one owner, or with a hostname alone all owners of that host.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct OwnerPattern(String);
 
-/// Why a text names no owners.
+/// The error for a text that is not an owner pattern.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{0:?} is no namespace, such as acme, no hostname and no hostname/namespace of a mirrored provider"
+    "{0:?} is neither a namespace, such as acme, nor a hostname or hostname/namespace of mirrored providers"
 )]
 pub struct OwnerError(String);
 
 impl Owner {
-    /// The one of a provider or a module.
+    /// Returns the owner of a provider or module.
     pub fn of(package: &Package) -> Self {
         Self(match package {
             Package::Provider(address) => address.namespace.to_string(),
@@ -37,7 +37,7 @@ impl Owner {
         })
     }
 
-    /// The one of a repository that holds no provider: as its name begins.
+    /// Returns the owner of a repository that contains no provider, from the start of its name.
     pub fn of_repository(name: &str) -> Self {
         let mut parts = name.splitn(3, '/');
         let first = parts.next().unwrap_or_default();
@@ -47,19 +47,19 @@ impl Owner {
         }
     }
 
-    /// The one of a namespace.
+    /// Returns the owner of a namespace.
     pub fn of_namespace(namespace: &str) -> Self {
         Self(namespace.to_ascii_lowercase())
     }
 }
 
 impl OwnerPattern {
-    /// Whether this is one of them.
+    /// Returns whether the pattern includes this owner.
     pub fn includes(&self, owner: &Owner) -> bool {
         self.is_at_the_beginning_of(&owner.0)
     }
 
-    /// Whether all that another one names are among them.
+    /// Returns whether the pattern includes all owners of another pattern.
     pub fn covers(&self, other: &Self) -> bool {
         self.is_at_the_beginning_of(&other.0)
     }
@@ -109,7 +109,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn what_is_published_belongs_to_its_namespace_whatever_its_case() {
+    fn a_published_package_belongs_to_its_namespace_in_any_case() {
         let provider = Package::Provider("acme/widget".parse().unwrap());
         let module = Package::Module("Acme/vpc/aws".parse().unwrap());
         assert_eq!(Owner::of(&provider).to_string(), "acme");
@@ -117,13 +117,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_mirrored_belongs_to_a_namespace_of_another_host() {
+    fn a_mirrored_package_belongs_to_a_namespace_of_another_host() {
         let package = Package::Mirrored("registry.example.com/acme/widget".parse().unwrap());
         assert_eq!(Owner::of(&package).to_string(), "registry.example.com/acme");
     }
 
     #[test]
-    fn a_pattern_names_one_owner_or_those_of_a_host() {
+    fn a_pattern_includes_one_owner_or_all_of_a_host() {
         let includes = |pattern: &str, owner: &str| {
             let pattern: OwnerPattern = pattern.parse().unwrap();
             pattern.includes(&Owner(owner.to_owned()))
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn what_names_no_owner_is_refused() {
+    fn a_text_that_names_no_owner_is_rejected() {
         for text in [
             "",
             "*",

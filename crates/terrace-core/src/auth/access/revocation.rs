@@ -1,8 +1,8 @@
-//! Tokens that are dead before they expire.
+//! Tokens that are revoked before they expire.
 //!
-//! All of them are in one index, which each isolate keeps for a while: so that a request with a token
-//! costs no read. [`limits::REVOCATIONS_SECONDS`] and [`limits::LIST_CACHE_SECONDS`] together are
-//! how long a revoked token may still be good somewhere.
+//! One index lists all of them, and each isolate caches it for a while, so that a request with a token costs
+//! no read. [`limits::REVOCATIONS_SECONDS`] and [`limits::LIST_CACHE_SECONDS`] together are the maximum time
+//! for which a revoked token may still be accepted somewhere.
 
 use std::collections::BTreeMap;
 
@@ -14,29 +14,29 @@ use terrace_base::json;
 use terrace_base::sort;
 use terrace_base::time::UnixTime;
 
-/// That a token is revoked: the document in storage, which is the truth.
+/// The stored revocation of a token, which is authoritative.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RevocationDocument {
-    /// From when on; what has been rotated is good for a while longer.
+    /// The time from which the token is revoked. A rotated token stays valid for a while longer.
     pub from: UnixTime,
-    /// When the token expires anyway, if it does.
+    /// The time when the token expires anyway, if it does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires: Option<UnixTime>,
 }
 
-/// The names of its metadata.
+/// The metadata names of `RevocationDocument::from` and `expires`.
 const FROM: &str = "from";
 const EXPIRES: &str = "expires";
 
 impl RevocationDocument {
-    /// All of it as the metadata of its object, so that a listing tells it.
+    /// Returns the whole document as the metadata of its object, so that a listing contains it.
     pub fn to_metadata(&self) -> Vec<(&'static str, String)> {
         let mut metadata = vec![(FROM, self.from.0.to_string())];
         metadata.extend(self.expires.map(|expires| (EXPIRES, expires.0.to_string())));
         metadata
     }
 
-    /// Reads it back; `None` where a copy of the bucket has lost it.
+    /// Parses the metadata; `None` if a copy of the bucket has lost it.
     pub fn from_metadata(metadata: &[(String, String)]) -> Option<Self> {
         let value = |name: &str| {
             let found = metadata.iter().find(|(known, _)| known == name);
@@ -52,14 +52,14 @@ impl RevocationDocument {
     }
 }
 
-/// All revoked tokens with the time from which they are, as they are kept in the index.
+/// All revoked tokens with the times from which they are revoked, as stored in the index.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Revocations {
     revoked: BTreeMap<String, UnixTime>,
 }
 
 impl Revocations {
-    /// Those that still matter.
+    /// Collects the revocations of tokens that have not expired.
     pub fn of(all: impl IntoIterator<Item = (TokenId, RevocationDocument)>, now: UnixTime) -> Self {
         let matters = |document: &RevocationDocument| document.expires.is_none_or(|it| it >= now);
         let all = all.into_iter().filter(|(_, document)| matters(document));
@@ -68,7 +68,7 @@ impl Revocations {
         }
     }
 
-    /// Whether a token is dead.
+    /// Returns whether a token is revoked at this time.
     pub fn include(&self, id: TokenId, now: UnixTime) -> bool {
         let from = self.revoked.get(&id.to_string());
         from.is_some_and(|from| *from <= now)
@@ -76,7 +76,7 @@ impl Revocations {
 }
 
 impl Revocations {
-    /// The index of all revoked tokens.
+    /// Returns the index of all revoked tokens.
     pub fn index(&self) -> IndexDocument {
         IndexDocument::new(json::to_string(self))
     }
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_is_dead_from_its_revocation_on() {
+    fn a_token_is_revoked_from_the_time_of_its_revocation() {
         let dead = id("0000000000000001");
         let rotated = id("0000000000000002");
         let all = [
@@ -116,13 +116,13 @@ mod tests {
     }
 
     #[test]
-    fn what_has_expired_needs_no_revocation() {
+    fn an_expired_token_is_not_listed_as_revoked() {
         let all = [(id("0000000000000001"), document(0, Some(NOW.0 - 1)))];
         assert_eq!(Revocations::of(all, NOW), Revocations::default());
     }
 
     #[test]
-    fn the_metadata_of_the_object_tells_all_of_it() {
+    fn the_metadata_contains_the_whole_document() {
         for document in [document(1, Some(2)), document(1, None)] {
             let metadata = document.to_metadata().into_iter();
             let metadata: Vec<_> = metadata.map(|(k, v)| (k.to_owned(), v)).collect();

@@ -1,4 +1,4 @@
-//! What a token is good for.
+//! The scopes of a token.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,45 +7,45 @@ use super::owner::{Owner, OwnerError, OwnerPattern};
 use crate::limits;
 use terrace_base::sort;
 
-/// One right.
+/// A single scope.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Scope {
-    /// `admin`: everything.
+    /// `admin`: do everything.
     Admin,
-    /// `read`: reading everything.
+    /// `read`: read everything.
     Read,
-    /// `read:acme`: reading what is of these owners.
+    /// `read:acme`: read the packages of these owners.
     ReadOf(OwnerPattern),
-    /// `publish:acme`: publishing what is of these owners, and reading it.
+    /// `publish:acme`: publish packages of these owners, and read them.
     Publish(OwnerPattern),
 }
 
-/// The rights of a token; at least one, none twice.
+/// The scopes of a token: at least one, without duplicates.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Scopes(Vec<Scope>);
 
-/// Why a text is no scope.
+/// The error for a text that is not a valid list of scopes.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ScopeError {
-    /// It is none of the four.
-    #[error("{0:?} is no scope: there are admin, read, read:<namespace> and publish:<namespace>")]
+    /// The text is none of the four scopes.
+    #[error("{0:?} is not a scope: use admin, read, read:<namespace> or publish:<namespace>")]
     Unknown(String),
-    /// What it is for is no namespace.
+    /// The owner of a scope is invalid.
     #[error("scope {0}: {1}")]
     Owner(&'static str, OwnerError),
-    /// There is none at all.
+    /// The list is empty.
     #[error("a token needs a scope: admin, read, read:<namespace> or publish:<namespace>")]
     None,
-    /// There are too many.
+    /// The list exceeds the limit.
     #[error("a token has at most {} scopes", limits::SCOPES)]
     TooMany,
 }
 
 impl Scopes {
-    /// These, each once.
+    /// Sorts and deduplicates the scopes.
     ///
     /// # Errors
-    /// When there are none, or too many.
+    /// If there are none, or too many.
     pub fn new(mut scopes: Vec<Scope>) -> Result<Self, ScopeError> {
         sort::sort(&mut scopes);
         scopes.dedup();
@@ -56,15 +56,15 @@ impl Scopes {
         }
     }
 
-    /// These, without those that others of them cover.
+    /// Creates a list without the scopes that others of it cover.
     ///
     /// # Errors
-    /// When there are none, or too many.
+    /// If there are none, or too many.
     pub fn united(scopes: Vec<Scope>) -> Result<Self, ScopeError> {
         Self::new(without_covered(scopes))
     }
 
-    /// What they let somebody read, and nothing else.
+    /// Returns the scopes for reading that these include, and no others.
     pub fn to_read(&self) -> Self {
         let reading = self.0.iter().map(|scope| match scope {
             Scope::Admin | Scope::Read => Scope::Read,
@@ -73,17 +73,17 @@ impl Scopes {
         Self(without_covered(reading.collect()))
     }
 
-    /// Whether everything is allowed.
+    /// Returns whether everything is allowed.
     pub fn allow_all(&self) -> bool {
         self.0.contains(&Scope::Admin)
     }
 
-    /// Whether everything may be read.
+    /// Returns whether everything may be read.
     pub fn allow_reading_all(&self) -> bool {
         self.0.contains(&Scope::Read) || self.allow_all()
     }
 
-    /// Whether what is of this owner may be read.
+    /// Returns whether the packages of this owner may be read.
     pub fn allow_reading(&self, owner: &Owner) -> bool {
         self.0.iter().any(|scope| match scope {
             Scope::Admin | Scope::Read => true,
@@ -91,7 +91,7 @@ impl Scopes {
         })
     }
 
-    /// Whether something may be published for this owner.
+    /// Returns whether packages of this owner may be published.
     pub fn allow_publishing(&self, owner: &Owner) -> bool {
         self.0.iter().any(|scope| match scope {
             Scope::Admin => true,
@@ -100,12 +100,12 @@ impl Scopes {
         })
     }
 
-    /// Whether they allow all that this one allows.
+    /// Returns whether these scopes allow everything that `scope` allows.
     pub fn cover(&self, scope: &Scope) -> bool {
         self.0.iter().any(|own| own.covers(scope))
     }
 
-    /// Each of them.
+    /// Iterates over the scopes.
     pub fn iter(&self) -> impl Iterator<Item = &Scope> {
         self.0.iter()
     }
@@ -123,7 +123,7 @@ fn without_covered(mut scopes: Vec<Scope>) -> Vec<Scope> {
 }
 
 impl Scope {
-    /// Whether it allows all that another one allows.
+    /// Returns whether this scope allows everything that another one allows.
     fn covers(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Admin, _) | (Self::Read, Self::Read | Self::ReadOf(_)) => true,
@@ -161,7 +161,7 @@ impl FromStr for Scope {
 impl FromStr for Scopes {
     type Err = ScopeError;
 
-    /// Reads scopes with spaces between them.
+    /// Parses scopes separated by white space.
     fn from_str(text: &str) -> Result<Self, ScopeError> {
         let scopes: Result<_, _> = text.split_ascii_whitespace().map(str::parse).collect();
         Self::new(scopes?)
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn united_scopes_are_those_that_no_other_covers() {
+    fn united_scopes_omit_those_that_others_cover() {
         let united = |text: &str| {
             let scopes = text
                 .split(' ')
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn what_reads_only_reads_the_same() {
+    fn scopes_are_reduced_to_reading_the_same_packages() {
         for (scopes, reading) in [
             ("admin", "read"),
             ("read publish:acme", "read"),
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn scopes_are_written_as_they_are_read() {
+    fn scopes_are_written_in_the_form_that_is_parsed() {
         for text in [
             "admin",
             "read",
@@ -258,15 +258,15 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_scope_is_named_with_the_rule() {
+    fn an_invalid_scope_is_rejected_with_the_rule() {
         for (text, told) in [
             ("", "needs a scope"),
             ("publish", "publish:<namespace>"),
             ("write:acme", "\"write:acme\""),
             ("publish:*", "\"*\""),
             ("publish:", "\"\""),
-            ("admin:acme", "no scope"),
-            ("Read", "no scope"),
+            ("admin:acme", "not a scope"),
+            ("Read", "not a scope"),
             ("read:acme:x", "\"acme:x\""),
         ] {
             let error = text.parse::<Scopes>().unwrap_err().to_string();
@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn a_right_reaches_as_far_as_it_says() {
+    fn a_scope_allows_only_its_owners() {
         let (acme, globex) = (Owner::of_namespace("acme"), Owner::of_namespace("globex"));
         for (text, reads, reads_other, publishes, publishes_other) in [
             ("admin", true, true, true, true),

@@ -1,15 +1,15 @@
-//! Texts that the registry hands out and gets back: it keeps nothing meanwhile, and nobody can change or
-//! make one.
+//! Sealed texts: state that the registry hands out and gets back instead of storing it. Clients can neither
+//! forge nor change it.
 //!
 //! ```text
 //! {fields}.{mac}
 //!
-//! fields   base64url of lines: until when it is good, as seconds since 1970, and what it says
-//! mac      base64url of HMAC-SHA-256 over what it is for and the fields, keyed by what is made of the
+//! fields   base64url of lines: the expiry, as seconds since 1970, and the content
+//! mac      base64url of HMAC-SHA-256 over the purpose and the fields, with a key derived from the
 //!          admin token
 //! ```
 //!
-//! What it says can be read by whoever has it.
+//! The content is not encrypted: the holder of the text can read it.
 
 use std::fmt;
 
@@ -21,42 +21,42 @@ use terrace_base::mac::{MacKey, hmac};
 use terrace_base::secret::Secret;
 use terrace_base::time::UnixTime;
 
-/// What can be sealed: lines of text, none of which holds a line break.
+/// A value that can be sealed: lines of text without line breaks.
 pub trait Sealable: Sized {
-    /// What it is for, so that none is taken for another.
+    /// The purpose, so that a text sealed for one purpose is not accepted for another.
     const PURPOSE: &'static str;
 
-    /// What it says, line by line.
+    /// Returns the content, line by line.
     fn lines(&self) -> Vec<String>;
 
-    /// Reads it back.
+    /// Parses the content.
     fn parse<'l>(lines: impl Iterator<Item = &'l str>) -> Option<Self>;
 }
 
-/// Seals texts, and knows them again.
+/// The keys that seal texts and verify them.
 #[derive(Clone)]
 pub struct Seals {
     newest: SealKey,
     previous: Option<SealKey>,
 }
 
-/// The key of a seal. What is derived from it belongs to what it has sealed.
+/// A sealing key. Values derived from it are bound to the texts that it has sealed.
 #[derive(Clone)]
 pub struct SealKey(MacKey);
 
-/// Why a text is no good.
+/// The reason why a sealed text is rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SealError {
-    /// It was not sealed with these keys, or for something else.
-    #[error("it was not made here, or was changed, or the admin token was")]
+    /// The text was not sealed with these keys, or for another purpose.
+    #[error("it was not issued by this registry, or it or the admin token was changed")]
     Foreign,
-    /// It was good until then.
-    #[error("it was good until {0}")]
+    /// The text has expired; the field is the time.
+    #[error("it expired at {0}")]
     Stale(UnixTime),
 }
 
 impl Seals {
-    /// The seals of these admin tokens. The previous one seals nothing any more.
+    /// Derives the keys from these admin tokens. The previous one only verifies.
     pub fn new(newest: &Secret, previous: Option<&Secret>) -> Self {
         let derived = |secret: &Secret| {
             SealKey(MacKey::new(&hmac(
@@ -70,12 +70,12 @@ impl Seals {
         }
     }
 
-    /// The key that seals now.
+    /// Returns the key that seals new texts.
     pub fn newest(&self) -> &SealKey {
         &self.newest
     }
 
-    /// A text that is good until then.
+    /// Seals a value until `expires`.
     pub fn seal<T: Sealable>(&self, what: &T, expires: UnixTime) -> String {
         let mut lines = what.lines();
         lines.insert(0, expires.0.to_string());
@@ -84,10 +84,10 @@ impl Seals {
         format!("{fields}.{}", URL_SAFE_NO_PAD.encode(mac))
     }
 
-    /// Reads a text, with the key that has sealed it.
+    /// Opens a text, and returns its value with the key that sealed it.
     ///
     /// # Errors
-    /// Why it is good for nothing.
+    /// The reason why the text is rejected.
     pub fn open<T: Sealable>(&self, text: &str, now: UnixTime) -> Result<(T, &SealKey), SealError> {
         let (fields, mac) = Some(text)
             .filter(|text| text.len() <= limits::SEALED_BYTES)
@@ -101,7 +101,7 @@ impl Seals {
             .into_iter()
             .flatten();
         let key = keys.find(has_sealed).ok_or(SealError::Foreign)?;
-        // What follows was written here, by this version or another.
+        // The rest was written by this registry, by this version or another.
         let (expires, what) = parse(fields).ok_or(SealError::Foreign)?;
         if expires < now {
             return Err(SealError::Stale(expires));
@@ -111,7 +111,7 @@ impl Seals {
 }
 
 impl SealKey {
-    /// What belongs to `value` and nobody else can know, in 43 characters of base64url.
+    /// Derives a value for `value` that only this registry can compute, in 43 characters of base64url.
     pub fn derive(&self, label: &str, value: &str) -> String {
         URL_SAFE_NO_PAD.encode(self.0.sign(format!("{label}\n{value}").as_bytes()))
     }
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sealed_text_reads_back_until_it_is_stale() {
+    fn a_sealed_text_opens_until_it_expires() {
         let seals = seals("0123456789abcdef", None);
         let text = seals.seal(&Note("hello".to_owned()), NOW);
         assert_eq!(
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn no_byte_of_it_can_be_changed() {
+    fn a_text_with_a_changed_byte_is_rejected() {
         let seals = seals("0123456789abcdef", None);
         let text = seals.seal(&Note("hello".to_owned()), NOW);
         for at in 0..text.len() {
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_for_one_thing_is_not_for_another() {
+    fn a_text_sealed_for_another_purpose_is_rejected() {
         let seals = seals("0123456789abcdef", None);
         let text = seals.seal(&Note("hello".to_owned()), NOW);
         let other = seals.open::<Other>(&text, NOW).map(|(other, _)| other);
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn a_changed_admin_token_breaks_off_no_sign_in_while_the_old_one_is_the_previous() {
+    fn a_sign_in_survives_a_new_admin_token_while_the_previous_one_is_configured() {
         let (old, new) = ("0123456789abcdef", "fedcba9876543210");
         let before = seals(old, None);
         let text = before.seal(&Note("hello".to_owned()), NOW);
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_derived_has_the_length_of_a_verifier_and_differs_by_label_and_value() {
+    fn a_derived_value_has_the_length_of_a_verifier_and_depends_on_label_and_value() {
         let key = seals("0123456789abcdef", None).newest;
         assert_eq!(key.derive("a", "b").len(), 43);
         assert_ne!(key.derive("a", "b"), key.derive("a", "c"));
@@ -248,14 +248,14 @@ mod tests {
     }
 
     #[test]
-    fn keys_do_not_print() {
+    fn keys_are_not_printed() {
         let seals = seals("0123456789abcdef", None);
         assert_eq!(format!("{seals:?}{:?}", seals.newest), "Seals(…)SealKey(…)");
     }
 
     proptest! {
         #[test]
-        fn no_text_is_opened_by_chance(text in "[A-Za-z0-9_.-]{0,120}|\\PC{0,80}") {
+        fn a_random_text_is_rejected(text in "[A-Za-z0-9_.-]{0,120}|\\PC{0,80}") {
             prop_assert!(opened(&seals("0123456789abcdef", None), &text, NOW).is_err());
         }
     }

@@ -1,4 +1,4 @@
-//! Bounds how often somebody may guess.
+//! Throttling of credential guesses.
 
 use core::net::Ipv6Addr;
 use std::collections::HashMap;
@@ -6,8 +6,8 @@ use std::collections::HashMap;
 use crate::limits;
 use terrace_base::time::UnixTime;
 
-/// Counts requests with wrong credentials by the address they come from, for a minute each. It knows
-/// what one isolate has seen, and forgets everything rather than grow.
+/// Counts requests with invalid credentials by client address, over one minute each. It only knows the
+/// requests of its own isolate, and drops all entries rather than grow without bound.
 #[derive(Debug, Default)]
 pub struct Throttle {
     failures: HashMap<String, Window>,
@@ -20,13 +20,13 @@ struct Window {
 }
 
 impl Throttle {
-    /// Counts one more, and tells how many there were within the minute.
+    /// Counts a request, and returns the number within the minute.
     pub fn count(&mut self, address: &str, now: UnixTime) -> u32 {
         if self.failures.len() >= limits::THROTTLED_ADDRESSES {
             self.failures.retain(|_, window| window.is_open(now));
         }
         if self.failures.len() >= limits::THROTTLED_ADDRESSES {
-            // Whoever guesses by many addresses shall not have those forgotten who guess by one.
+            // A guesser with many addresses must not evict the entry of a guesser with one.
             self.failures.retain(|_, window| window.count > 1);
         }
         if self.failures.len() >= limits::THROTTLED_ADDRESSES {
@@ -44,7 +44,7 @@ impl Throttle {
         window.count
     }
 
-    /// Takes one back.
+    /// Removes one request from the count.
     pub fn forgive(&mut self, address: &str) {
         if let Some(window) = self.failures.get_mut(&network(address)) {
             window.count = window.count.saturating_sub(1);
@@ -52,7 +52,7 @@ impl Throttle {
     }
 }
 
-/// What an address belongs to whole: one of IPv6 comes with 2⁶⁴ others
+/// Returns the network that an address belongs to: an IPv6 client usually controls 2⁶⁴ addresses
 /// (<https://www.rfc-editor.org/rfc/rfc6177>).
 pub fn network(address: &str) -> String {
     match address.parse::<Ipv6Addr>() {
@@ -77,7 +77,7 @@ mod tests {
     const NOW: UnixTime = UnixTime(1_800_000_000);
 
     #[test]
-    fn guesses_count_by_address_for_a_minute() {
+    fn guesses_are_counted_by_address_for_a_minute() {
         let mut throttle = Throttle::default();
         for count in 1..4 {
             assert_eq!(throttle.count("a", NOW), count);
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_no_guess_is_taken_back() {
+    fn a_forgiven_request_is_not_counted() {
         let mut throttle = Throttle::default();
         throttle.count("a", NOW);
         throttle.count("a", NOW);
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_of_one_network_are_one() {
+    fn addresses_of_one_network_share_a_count() {
         let mut throttle = Throttle::default();
         throttle.count("2001:db8:1:2::1", NOW);
         assert_eq!(throttle.count("2001:db8:1:2:ffff:ffff:ffff:ffff", NOW), 2);
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn who_guesses_by_many_addresses_makes_nobody_forgotten() {
+    fn guesses_from_many_addresses_do_not_evict_a_single_guesser() {
         let mut throttle = Throttle::default();
         throttle.count("a", NOW);
         throttle.count("a", NOW);
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn it_does_not_grow_without_end() {
+    fn the_number_of_entries_is_bounded() {
         let mut throttle = Throttle::default();
         for n in 0..limits::THROTTLED_ADDRESSES * 3 {
             throttle.count(&n.to_string(), NOW);

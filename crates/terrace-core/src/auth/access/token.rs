@@ -1,13 +1,12 @@
-//! API tokens: texts that say what they are good for, and are verified without asking anybody.
+//! API tokens: self-contained texts that are verified without a lookup.
 //!
 //! ```text
 //! terrace_{id}.{claims}.{mac}.{checksum}
 //!
 //! id        16 hexadecimal digits
-//! claims    base64url of three lines: when it expires, as seconds since 1970 or nothing; its
-//!           scopes; its name
-//! mac       base64url of HMAC-SHA-256 over all before it, keyed by what is made of the admin token
-//! checksum  8 hexadecimal digits of SHA-256 over all before it: a typo is told from a forgery
+//! claims    base64url of three lines: the expiry, as seconds since 1970 or empty; the scopes; the name
+//! mac       base64url of HMAC-SHA-256 over everything before it, with a key derived from the admin token
+//! checksum  8 hexadecimal digits of SHA-256 over everything before it: tells typos from forgeries
 //! ```
 
 use std::fmt;
@@ -25,59 +24,63 @@ use terrace_base::secret::Secret;
 use terrace_base::time::UnixTime;
 use terrace_base::untrusted::is_unprintable;
 
-/// What every token begins with, for scanners that look for leaked ones.
+/// The prefix of every token, for scanners that look for leaked ones.
 pub const PREFIX: &str = "terrace_";
 
-/// What a token is called by whoever made it: one line of 1 to 100 bytes.
+/// The display name of a token: one line of 1 to 100 bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TokenName(String);
 
-/// What a token says.
+/// The content of a token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Token {
-    /// Its own name among all tokens.
+    /// The ID, which is unique among all tokens.
     pub id: TokenId,
-    /// Its name for people.
+    /// The display name.
     pub name: TokenName,
-    /// What it is good for.
+    /// The scopes that it grants.
     pub scopes: Scopes,
-    /// Until when; `None` for ever.
+    /// The time when it expires; `None` for a token that never does.
     pub expires: Option<UnixTime>,
-    /// Whether it was made with the admin token before: what is given for it dies with it.
+    /// Whether it was issued under the previous admin token: tokens issued in exchange for it become invalid
+    /// with it.
     pub is_of_previous: bool,
 }
 
-/// Makes tokens and knows them again.
+/// The keys that issue tokens and verify them.
 #[derive(Clone)]
 pub struct TokenKeys {
     newest: MacKey,
     previous: Option<MacKey>,
 }
 
-/// Why a text is no good token.
+/// The reason why a text is not a valid token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum AccessTokenError {
-    /// It has no such form, or its checksum is wrong.
-    #[error("this token was mistyped, or is not whole")]
+    /// The form or the checksum is wrong.
+    #[error("this token is mistyped or incomplete: copy it again")]
     Mistyped,
-    /// It was not made with these keys.
-    #[error("this token was not made by this registry, or before its admin token was changed")]
+    /// The token was not issued with these keys.
+    #[error(
+        "this token was issued by another registry, or before the admin token of this one was changed"
+    )]
     Foreign,
-    /// It was good until then.
-    #[error("this token has expired at {0}")]
+    /// The token has expired; the field is the time.
+    #[error("this token expired at {0}: use another one")]
     Expired(UnixTime),
 }
 
-/// Why a text cannot name a token.
+/// The error for a text that is not a valid token name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "a token is called by one line of 1 to {} bytes",
+    "a token's name must be one printable line of 1 to {} bytes",
     limits::TOKEN_NAME_BYTES
 )]
 pub struct TokenNameError;
 
 impl TokenKeys {
-    /// The keys of these admin tokens. The previous one makes none any more.
+    /// Derives the keys from these admin tokens. The previous one issues no new tokens, except in exchange
+    /// for its own.
     pub fn new(newest: &Secret, previous: Option<&Secret>) -> Self {
         let derived = |secret: &Secret| {
             MacKey::new(&hmac(secret.expose().as_bytes(), b"terrace API token 1"))
@@ -88,7 +91,7 @@ impl TokenKeys {
         }
     }
 
-    /// A token as its bearer gets it.
+    /// Returns the text of a token.
     pub fn write(&self, token: &Token) -> String {
         let Token {
             id,
@@ -110,10 +113,10 @@ impl TokenKeys {
         format!("{whole}.{checksum}")
     }
 
-    /// Reads a token.
+    /// Parses and verifies a token.
     ///
     /// # Errors
-    /// Why it is good for nothing.
+    /// The reason why the token is rejected.
     pub fn read(
         &self,
         text: &str,
@@ -135,7 +138,7 @@ impl TokenKeys {
         if is_of_previous && !self.previous.as_ref().is_some_and(is_of) {
             return Err(AccessTokenError::Foreign);
         }
-        // What follows was written here, by this version or another.
+        // The rest was written by this registry, by this version or another.
         let token = parse(signed).ok_or(AccessTokenError::Foreign)?;
         let token = Token {
             is_of_previous,
@@ -172,8 +175,7 @@ fn checksum(text: &str) -> String {
 }
 
 impl TokenName {
-    /// A name that begins with these words, and goes on with as much as has room of a text from
-    /// elsewhere, which may be anything.
+    /// Returns a name that starts with `words`, followed by as much of an untrusted text as fits.
     pub(crate) fn shortened(words: &str, text: &str) -> Self {
         let mut name = words.to_owned();
         name.push(' ');
@@ -188,8 +190,8 @@ impl TokenName {
 }
 
 impl TokenName {
-    /// The name that comes nearest to any text: what cannot be shown is replaced, and what is too long
-    /// cut.
+    /// Returns the valid name closest to any text: unprintable characters are replaced, and a long text is
+    /// truncated.
     pub fn nearest(text: &str) -> Self {
         let shown = |c: char| {
             if is_unprintable(c) {
@@ -252,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_reads_back_until_it_expires() {
+    fn a_token_verifies_until_it_expires() {
         let text = keys().write(&token());
         assert_eq!(
             text,
@@ -271,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn a_typo_is_told_from_what_others_have_made() {
+    fn a_typo_is_distinguished_from_a_foreign_token() {
         let text = keys().write(&token());
         for at in 0..text.len() {
             let mut typo = text.clone().into_bytes();
@@ -291,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn no_claim_can_be_changed_by_whoever_knows_the_form() {
+    fn a_token_with_a_changed_claim_is_rejected() {
         let text = keys().write(&token());
         let [head, claims, mac, _] = *text.split('.').collect::<Vec<_>>() else {
             panic!()
@@ -315,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn a_changed_admin_token_leaves_tokens_good_as_long_as_it_is_the_previous_one() {
+    fn a_token_stays_valid_while_its_admin_token_is_the_previous_one() {
         let (old, new) = (
             Secret::new("0123456789abcdef"),
             Secret::new("fedcba9876543210"),
@@ -324,7 +326,7 @@ mod tests {
         let overlap = TokenKeys::new(&new, Some(&old));
         let read = overlap.read(&text, || NOW).unwrap();
         assert!(read.is_of_previous);
-        // What is given for it dies with it.
+        // A token issued in exchange for it becomes invalid with it.
         let after = TokenKeys::new(&new, None);
         let given = overlap.write(&read);
         assert!(overlap.read(&given, || NOW).is_ok());
@@ -350,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_is_made_of_any_text() {
+    fn any_text_can_be_shortened_to_a_name() {
         let long = "ä".repeat(100);
         for (text, name) in [
             (
@@ -383,13 +385,13 @@ mod tests {
     }
 
     #[test]
-    fn keys_do_not_print() {
+    fn keys_are_not_printed() {
         assert_eq!(format!("{:?}", keys()), "TokenKeys(…)");
     }
 
     proptest! {
         #[test]
-        fn what_is_made_of_any_text_is_a_name(text in "\\PC{0,80}|(?s).{0,120}") {
+        fn a_name_from_any_text_is_valid(text in "\\PC{0,80}|(?s).{0,120}") {
             let made = TokenName::shortened("job", &text);
             prop_assert_eq!(made.to_string().parse(), Ok(made));
         }
