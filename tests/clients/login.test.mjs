@@ -88,10 +88,10 @@ describe("login", { skip }, () => {
     /** Nothing was given; the page says how to go on, and lets the terminal know. */
     async function endsWithNothing({ work, terminal }, page) {
       const text = await textOf(page);
-      assert.match(text, /Or press Ctrl-C in the terminal, and Ctrl-\\ if it does not heed that\. Then begin again with terraform login 127/);
+      assert.match(text, /Or press Ctrl-C in the terminal, or Ctrl-\\ if that has no effect\. Then start again with terraform login 127/);
       await page.click("text=Let the terminal know");
       assert.notEqual(await terminal.end(), 0);
-      assert.match(terminal.screen, /invalid_grant.*sign-in was refused or has failed: the page in the browser says why/);
+      assert.match(terminal.screen, /invalid_grant.*sign-in was refused or failed: the page in the browser shows the reason/);
       assert.equal(await stored(work), undefined);
     }
 
@@ -102,7 +102,7 @@ describe("login", { skip }, () => {
       await signIn(page, url, "ann");
       const asked = await textOf(page);
       assert.match(asked, /Give your terminal a token\? You are signed in to 127\.0\.0\.1:\d+ as ann@acme\.example/);
-      assert.match(asked, /read everything \(read\) publish and read what is of acme \(publish:acme\)/);
+      assert.match(asked, /read everything \(read\) publish and read the packages of acme \(publish:acme\)/);
       await page.click(ALLOW);
       await page.waitForURL(/^http:\/\/localhost:100\d\d\/login\?/, { waitUntil: "domcontentloaded" });
       assert.match(await textOf(page), /close this page|return to the terminal/i);
@@ -144,7 +144,7 @@ describe("login", { skip }, () => {
         await signIn(page, begun.url, login);
         const text = await textOf(page);
         assert.ok(text.includes(`You are signed in as ${name}, and no rule of`), text);
-        assert.match(text, /Ask whoever operates it/);
+        assert.match(text, /Ask its operator/);
         await endsWithNothing(begun, page);
       }
     });
@@ -161,7 +161,7 @@ describe("login", { skip }, () => {
       for (const deadline = Date.now() + 5_000; !(await listens()) && Date.now() < deadline; ) await sleep(50);
       await page.goto(`${uri}?${new URLSearchParams({ code, state: asked.get("state") })}`);
       assert.notEqual(await terminal.end(), 0);
-      assert.match(terminal.screen, /invalid_grant.*this code has expired after 60 seconds: run the login command again/);
+      assert.match(terminal.screen, /invalid_grant.*this code expired after 60 seconds: run the login command again/);
       assert.equal(await stored(work), undefined);
     });
 
@@ -175,7 +175,7 @@ describe("login", { skip }, () => {
       await signIn(page, url, "ann");
       await page.click(ALLOW);
       assert.notEqual(await terminal.end(), 0);
-      assert.match(terminal.screen, /invalid_grant.*this code was used before, so the token that it gave is revoked/);
+      assert.match(terminal.screen, /invalid_grant.*this code was already used, so its token is revoked/);
       assert.equal(await stored(work), undefined);
       const [first, second] = repeater.answers;
       assert.deepEqual([first.status, second.status], [200, 400]);
@@ -207,7 +207,7 @@ describe("login", { skip }, () => {
       for (const url of [callback, callback.replace(/state=[^&]+/, "state=x"), `${registry.url}/oauth/callback`]) {
         const response = await other.goto(url);
         assert.equal(response.status(), 400);
-        assert.match(await textOf(other), /This sign-in cannot go on.*not begun in this browser/);
+        assert.match(await textOf(other), /This sign-in cannot continue.*not started in this browser/);
       }
       // In its own browser it gets further, and the provider does not take its code twice.
       assert.equal((await page.goto(callback)).status(), 502);
@@ -240,7 +240,7 @@ describe("login", { skip }, () => {
       const form = `<form method=post action="${registry.url}/oauth/consent"><input name=consent value="${consent}">`;
       await foreign.setContent(`${form}<button name=answer value=allow>x</button></form>`);
       await foreign.click("button");
-      await foreign.waitForSelector("text=This sign-in cannot go on");
+      await foreign.waitForSelector("text=This sign-in cannot continue");
     });
 
     test("the page can be read on a phone, in the light and in the dark", async () => {

@@ -1,18 +1,19 @@
-//! Token exchange (RFC 8693): a job of a CI presents the token that its CI has given it, and gets one of
-//! this registry's, which is good for a few minutes.
+//! Token exchange (RFC 8693): a CI job presents its CI's token, and gets a token of this registry that is
+//! valid for a few minutes.
 //!
 //! # In scope
-//! What is asked for, what is answered, and which token is given for a [`Grant`](crate::auth::oidc::Grant).
+//! The request, the response, and the token that is issued for a [`Grant`](crate::auth::oidc::Grant).
 //!
 //! # Out of scope
-//! Whether to believe the job's token ([`terrace_jose`]), and what the rules open for it ([`crate::auth::oidc`]).
+//! Verification of the job's token ([`terrace_jose`]), and the rules that grant scopes to it
+//! ([`crate::auth::oidc`]).
 //!
 //! # Replays
-//! Within its life a job's token may be presented again, and has to be: an upload may take longer than
-//! what was given first is good for. Each time it opens the same, and nothing that is given for it is
-//! good for longer than it is itself, so whoever has stolen it gains nothing by exchanging it often, and
-//! nothing at all once it has expired. To remember which were presented would take a write to storage
-//! that all isolates see at once, for each job.
+//! A job may present its token repeatedly while it is valid, and sometimes must: an upload may take longer
+//! than the first issued token is valid. Each exchange grants the same scopes, and no issued token outlives
+//! the job's token. So an attacker with a stolen token gains nothing by exchanging it often, and nothing at
+//! all once it has expired. Detection of repeated exchanges would take a write to storage that all isolates
+//! see at once, for each job.
 
 mod error;
 mod form;
@@ -32,32 +33,32 @@ use terrace_base::secret::Secret;
 use terrace_base::time::UnixTime;
 use terrace_jose::{Claims, TokenError};
 
-/// The variable whose rules say which jobs get a token.
+/// The variable with the rules for the jobs that get tokens.
 pub const TRUSTED_PUBLISHERS: &str = "TERRACE_TRUSTED_PUBLISHERS";
 
-/// Where tokens are exchanged.
+/// The path of the exchange endpoint.
 pub const EXCHANGE_PATH: &str = "/oauth/exchange";
 
 /// The grant type of an exchange (RFC 8693, section 2.1).
 pub const GRANT_TYPE: &str = "urn:ietf:params:oauth:grant-type:token-exchange";
 
-/// What a job presents (RFC 8693, section 3).
+/// The type of the job's token (RFC 8693, section 3).
 pub const TYPE_JWT: &str = "urn:ietf:params:oauth:token-type:jwt";
 
-/// The same by its other name: CIs call it so.
+/// The type for ID tokens, which some CIs use instead.
 const TYPE_ID_TOKEN: &str = "urn:ietf:params:oauth:token-type:id_token";
 
-/// What it gets.
+/// The type of the issued token.
 const TYPE_ACCESS_TOKEN: &str = "urn:ietf:params:oauth:token-type:access_token";
 
-/// What a job asks for.
+/// A job's request for a token.
 #[derive(Debug)]
 pub struct ExchangeRequest {
     subject_token: Secret,
     scopes: Option<Scopes>,
 }
 
-/// The body of a request, as the job sends it.
+/// Returns the request body that a job sends.
 pub fn request_body(subject_token: &str) -> String {
     let parameters = [
         ("grant_type", GRANT_TYPE),
@@ -67,7 +68,7 @@ pub fn request_body(subject_token: &str) -> String {
     encoded(&parameters)
 }
 
-/// What it is answered (RFC 8693, section 2.2.1).
+/// The response to a successful exchange (RFC 8693, section 2.2.1).
 #[derive(Serialize)]
 struct Answer<'a> {
     access_token: &'a str,
@@ -78,10 +79,10 @@ struct Answer<'a> {
 }
 
 impl ExchangeRequest {
-    /// Reads a request that came to this origin.
+    /// Parses a request that was sent to this origin.
     ///
     /// # Errors
-    /// What is wrong with its form. Its token is not looked at.
+    /// The error in the request's form. The job's token is not verified here.
     pub fn parse(
         content_type: Option<&str>,
         body: &[u8],
@@ -103,7 +104,7 @@ impl ExchangeRequest {
             return wrong(format!("requested_token_type must be {TYPE_ACCESS_TOKEN}"));
         }
         if form.value("actor_token").is_some() {
-            return wrong("a job acts for itself: actor_token is not taken".to_owned());
+            return wrong("a job acts for itself: actor_token is not supported".to_owned());
         }
         for target in ["audience", "resource"] {
             let target = form.value(target);
@@ -120,15 +121,16 @@ impl ExchangeRequest {
         })
     }
 
-    /// The token that the job presents.
+    /// Returns the token that the job presents.
     pub fn subject_token(&self) -> &str {
         self.subject_token.expose()
     }
 
-    /// What of the scopes that are granted the job asks for: all of them, unless it says which.
+    /// Returns the scopes that the job requests out of those that are granted; all of them if it requests
+    /// none.
     ///
     /// # Errors
-    /// When it asks for more.
+    /// If it requests a scope that is not granted.
     pub fn narrow(&self, granted: &Scopes) -> Result<Scopes, ExchangeError> {
         let Some(asked) = &self.scopes else {
             return Ok(granted.clone());
@@ -142,10 +144,10 @@ impl ExchangeRequest {
     }
 }
 
-/// The token that a job with these claims gets. It dies with the job's own, or before.
+/// Creates the token for a job with these claims. It expires no later than the job's own token.
 ///
 /// # Errors
-/// When the job's own is good only because clocks may differ: nothing can be given for it.
+/// If the job's token is accepted only because of clock tolerance: no token can be issued for it.
 pub fn token_for(
     claims: &Claims,
     scopes: Scopes,
@@ -167,7 +169,7 @@ pub fn token_for(
     })
 }
 
-/// The answer that hands out a token, of which `written` is the text.
+/// Returns the response with a token, whose text is `written`.
 pub fn answer<S>(token: &Token, written: &str, now: UnixTime) -> Reply<S> {
     let expires = token.expires.unwrap_or(now);
     let answer = Answer {
@@ -202,7 +204,7 @@ mod tests {
     const OF_JWT: &str = "&subject_token_type=urn:ietf:params:oauth:token-type:jwt";
 
     #[test]
-    fn a_request_is_read_and_does_not_print_its_token() {
+    fn a_request_is_parsed_and_does_not_print_its_token() {
         let request = parse(&body(OF_JWT)).unwrap();
         assert_eq!(request.subject_token(), "a.b.c");
         assert!(!format!("{request:?}").contains("a.b.c"));
@@ -211,13 +213,13 @@ mod tests {
     }
 
     #[test]
-    fn what_a_job_sends_is_read() {
+    fn a_request_body_of_a_job_parses_back() {
         let request = parse(&request_body("a+b.c/d&e=")).unwrap();
         assert_eq!(request.subject_token(), "a+b.c/d&e=");
     }
 
     #[test]
-    fn what_is_for_another_registry_is_refused() {
+    fn a_request_for_another_registry_is_rejected() {
         for target in ["audience", "resource"] {
             for (value, is_right) in [
                 ("https%3A%2F%2Fregistry.example.com", true),
@@ -235,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn a_job_gets_what_it_asks_for_of_what_is_granted() {
+    fn a_job_gets_the_requested_scopes_if_they_are_granted() {
         let granted: Scopes = "publish:acme read:globex publish:a.example"
             .parse()
             .unwrap();
@@ -266,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_covers_everything() {
+    fn the_scope_for_everything_covers_all_others() {
         let all: Scopes = "admin".parse().unwrap();
         for scope in ["admin", "read", "read:acme", "publish:acme"] {
             assert!(all.cover(&scope.parse::<Scope>().unwrap()), "{scope}");

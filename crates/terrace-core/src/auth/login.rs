@@ -1,4 +1,5 @@
-//! `login.v1`: how `terraform login` and `tofu login` get a token for a person, whom another party knows.
+//! `login.v1`: the sign-in of `terraform login` and `tofu login`, by which a person gets a token through an
+//! identity provider.
 //!
 //! ```text
 //! terminal                browser                    registry                      provider
@@ -20,16 +21,16 @@
 //!    ├──────────────────────────────────────────────────►│ the token                   │
 //! ```
 //!
-//! Nothing is stored between one request and the next: what has to be known later travels along as a
-//! [`Sealable`](crate::auth::access::Sealable) text. What is stored is the token's own document, created once, which makes its code
-//! good for one use.
+//! Nothing is stored between two requests: the state travels along as a
+//! [`Sealable`](crate::auth::access::Sealable) text. Only the token's own document is stored. It is created
+//! once, so that the code can be redeemed only once.
 //!
 //! # In scope
-//! What clients may ask for ([`Terminal`], [`TokenRequest`]), what travels along, whom a provider says that
-//! somebody is ([`Person`]), what is asked of providers, and the pages that people see.
+//! The requests of clients ([`Terminal`], [`TokenRequest`]), the sealed state, the identity that a provider
+//! reports ([`Person`]), the requests to providers, and the pages that people see.
 //!
 //! # Out of scope
-//! The requests to providers, and the storing of tokens.
+//! Sending requests to providers, and storing tokens.
 
 mod error;
 mod exchange;
@@ -54,18 +55,18 @@ pub use terminal::{
 use crate::auth::access::Seals;
 use crate::auth::oidc::LoginRules;
 
-/// Where people come back to from their provider.
+/// The path to which a provider redirects the browser.
 pub const CALLBACK_PATH: &str = "/oauth/callback";
 
-/// How people sign in to a deployment.
+/// The sign-in configuration of a deployment.
 #[derive(Debug, Clone)]
 pub struct Login {
-    /// Who knows them.
+    /// The identity provider.
     pub provider: Provider,
-    /// What they may do.
+    /// The rules that grant scopes to people.
     pub rules: LoginRules,
-    /// How long their tokens are good, in seconds.
+    /// The lifetime of people's tokens, in seconds.
     pub lifetime: u64,
-    /// Seals what travels along.
+    /// Seals the state between requests.
     pub seals: Seals,
 }

@@ -127,7 +127,7 @@ fn a_long_code_of_a_provider_is_not_passed_on() {
     let (cookie, state) = people.begin();
     let long = "c".repeat(terrace_core::limits::PROVIDER_CODE_BYTES + 1);
     let back = people.come_back(&cookie, &[("code", &long), ("state", &state)]);
-    stopped(back, 502, "cannot be believed");
+    stopped(back, 502, "returned an invalid response");
     assert!(people.provider.forms.borrow().is_empty());
 }
 
@@ -146,7 +146,7 @@ fn a_token_with_a_claim_of_another_sign_in_is_rejected() {
     ] {
         let before = people.provider.claims.borrow().clone();
         claim(&people, name, value);
-        stopped(people.sign_in().1, 502, "cannot be believed");
+        stopped(people.sign_in().1, 502, "returned an invalid response");
         logged(&people, reason);
         people.provider.claims.replace(before);
     }
@@ -164,7 +164,7 @@ fn a_token_with_a_claim_of_another_sign_in_is_rejected() {
         (answer(302, &json!({})), "302"),
     ] {
         *people.provider.answer.borrow_mut() = Some(body);
-        stopped(people.sign_in().1, 502, "cannot be believed");
+        stopped(people.sign_in().1, 502, "returned an invalid response");
         logged(&people, reason);
     }
 }
@@ -180,7 +180,7 @@ fn a_token_is_good_for_the_sign_in_that_it_answers_and_no_other() {
     claims.insert("nonce".to_owned(), nonce.1.into());
     let token = people.provider.sign(&claims);
     *people.provider.answer.borrow_mut() = Some(answer(200, &json!({ "id_token": token })));
-    stopped(people.sign_in().1, 502, "cannot be believed");
+    stopped(people.sign_in().1, 502, "returned an invalid response");
     logged(&people, "its nonce is not that of this sign-in");
 }
 

@@ -76,11 +76,11 @@ fn people_of_github_sign_in_by_their_organisations_and_teams() {
     people
         .memory
         .connect(|_| Some(answer(200, &json!({ "error": "bad_verification_code" }))));
-    stopped(people.sign_in().1, 502, "cannot be believed");
+    stopped(people.sign_in().1, 502, "returned an invalid response");
     logged(&people, "bad_verification_code");
     people.memory.connect(|url| match url.contains("/orgs") {
         true => Some(answer(403, &json!({ "message": "rate limit" }))),
         false => github(url),
     });
-    stopped(people.sign_in().1, 502, "cannot be believed");
+    stopped(people.sign_in().1, 502, "returned an invalid response");
 }

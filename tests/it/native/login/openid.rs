@@ -232,15 +232,15 @@ fn a_provider_that_does_not_answer_is_told_apart() {
     people.memory.disconnect();
     let response = people.open(&opened());
     assert_eq!(response.header("retry-after"), Some("10"));
-    stopped(response, 503, "does not answer");
+    stopped(response, 503, "does not respond");
     let people = People::new();
     let (cookie, state) = people.begin();
     let back = || people.come_back(&cookie, &[("code", "c"), ("state", &state)]);
     let broken = answer(502, &json!({}));
     *people.provider.answer.borrow_mut() = Some(broken);
-    stopped(back(), 503, "does not answer");
+    stopped(back(), 503, "does not respond");
     people.memory.disconnect();
-    stopped(back(), 503, "does not answer");
+    stopped(back(), 503, "does not respond");
     logged(&people, "origin: https://login.example.com/token");
 }
 
@@ -266,7 +266,7 @@ fn a_person_without_a_rule_reads_who_they_are_and_the_log_has_the_reason() {
     claim(&people, "groups", json!(["guests"]));
     claim(&people, "email", json!("bob@acme.example"));
     let text = stopped(people.sign_in().1, 403, "<strong>bob@acme.example</strong>");
-    assert!(text.contains("Ask whoever operates it"), "{text}");
+    assert!(text.contains("Ask its operator"), "{text}");
     assert!(!text.contains("staff"), "{text}");
     logged(&people, "no rule is for it");
 }

@@ -1,4 +1,4 @@
-//! How an exchange fails, as OAuth tells it (RFC 6749, section 5.2; RFC 8693, section 2.2.2).
+//! Errors of a token exchange, in OAuth's format (RFC 6749, section 5.2; RFC 8693, section 2.2.2).
 
 use serde::Serialize;
 
@@ -7,26 +7,26 @@ use crate::http::reply::{CachePolicy, Reply};
 use crate::limits;
 use terrace_base::json;
 
-/// Why a job gets no token.
+/// The reason why a job gets no token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ExchangeError {
-    /// Another kind of grant is asked for.
+    /// The request has another grant type.
     GrantType,
-    /// The request has another form.
+    /// The request is malformed.
     Malformed(String),
-    /// No job is trusted here.
+    /// The registry trusts no jobs.
     Off,
-    /// Scopes are asked for that are none, or are not granted.
+    /// A requested scope is invalid or not granted.
     Scope(String),
-    /// The token is wanted for another registry.
+    /// The token is requested for another registry.
     Target,
-    /// The body is longer than the limit.
+    /// The body exceeds the limit.
     TooLarge,
-    /// Too many jobs that are not trusted came from the same address.
+    /// Too many untrusted jobs came from the same address.
     TooMany,
-    /// The issuer of the job's token cannot be asked for its keys.
+    /// The keys of the token's issuer are unavailable.
     Unavailable,
-    /// The job's token is refused. Why, only the log says.
+    /// The job's token is rejected. Only the log states the reason.
     Untrusted,
 }
 
@@ -57,7 +57,7 @@ impl ExchangeError {
             Self::Scope(_) => "invalid_scope",
             Self::Target => "invalid_target",
             Self::TooMany | Self::Unavailable => "temporarily_unavailable",
-            // A subject token that is "unacceptable based on policy" is that, too.
+            // RFC 8693 also covers a subject token that is "unacceptable based on policy".
             Self::Malformed(_) | Self::Off | Self::TooLarge | Self::Untrusted => "invalid_request",
         }
     }
@@ -68,7 +68,7 @@ impl ExchangeError {
             Self::Malformed(told) | Self::Scope(told) => told.clone(),
             Self::Off => format!("this registry trusts no jobs: {TRUSTED_PUBLISHERS} is not set"),
             Self::Target => {
-                "audience and resource must be the origin of this registry, as the request has reached it"
+                "audience and resource must be the origin of this registry, under which the request reached it"
                     .to_owned()
             }
             Self::TooLarge => {
@@ -76,16 +76,16 @@ impl ExchangeError {
                 format!("the body may be at most {most} bytes long")
             }
             Self::TooMany => {
-                "too many jobs that are not trusted came from this address: wait a minute".to_owned()
+                "too many untrusted jobs came from this address: wait a minute".to_owned()
             }
             Self::Unavailable => {
-                "the issuer of this token does not answer: try again".to_owned()
+                "the issuer of this token does not respond: try again".to_owned()
             }
             Self::Untrusted => "this job is not trusted here".to_owned(),
         }
     }
 
-    /// The answer.
+    /// Returns the response.
     pub fn reply<S>(&self) -> Reply<S> {
         let body = Body {
             error: self.code(),
@@ -101,7 +101,7 @@ impl ExchangeError {
     }
 }
 
-/// With no character that a description may not have.
+/// Replaces the characters that an error description may not contain.
 fn described(text: &str) -> String {
     let allowed = |c: char| match c {
         '"' => '\'',
@@ -116,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_error_is_told_as_oauth_has_it() {
+    fn an_error_is_reported_in_the_format_of_oauth() {
         let scope = "a\u{202e}\"\\\n".parse::<crate::auth::access::Scope>();
         let scope = ExchangeError::Scope(scope.unwrap_err().to_string());
         for (error, status, code) in [

@@ -4,7 +4,7 @@ use super::ExchangeError;
 use crate::http::form::{self, FormError};
 use crate::limits;
 
-/// Parameters, each once.
+/// The parameters of a form, each given once.
 pub(super) struct Form<'a>(form::Form<'a>);
 
 impl<'a> Form<'a> {
@@ -20,19 +20,19 @@ impl<'a> Form<'a> {
         if body.len() as u64 > limits::EXCHANGE_BYTES {
             return Err(ExchangeError::TooLarge);
         }
-        let body = std::str::from_utf8(body).map_err(|_| wrong("the body is no form"))?;
+        let body = std::str::from_utf8(body).map_err(|_| wrong("the body is not a form"))?;
         let form = form::Form(body);
         match form.check(limits::EXCHANGE_PARAMETERS) {
             Ok(()) => Ok(Self(form)),
-            Err(FormError::NoText) => Err(wrong("the body is no form")),
-            Err(FormError::Twice) => Err(wrong("a parameter is there twice")),
+            Err(FormError::NoText) => Err(wrong("the body is not a form")),
+            Err(FormError::Twice) => Err(wrong("a parameter is given twice")),
             Err(FormError::TooMany) => Err(wrong("there are too many parameters")),
         }
     }
 
-    /// A parameter that is not empty: those that are count as missing (RFC 6749, section 3.2).
+    /// Returns the value of a parameter. Empty parameters count as missing (RFC 6749, section 3.2).
     pub(super) fn value(&self, name: &str) -> Option<String> {
-        // The whole form was checked.
+        // `parse` has checked the whole form.
         self.0.value(name).ok().flatten()
     }
 
@@ -63,15 +63,15 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_form_is_refused() {
+    fn a_body_that_is_not_a_form_is_rejected() {
         let many: Vec<String> = (0..=limits::EXCHANGE_PARAMETERS)
             .map(|n| format!("p{n}=1"))
             .collect();
         for (body, told) in [
-            ("a=%", "no form"),
-            ("a=%4", "no form"),
-            ("a=%zz", "no form"),
-            ("a=%ff", "no form"),
+            ("a=%", "not a form"),
+            ("a=%4", "not a form"),
+            ("a=%zz", "not a form"),
+            ("a=%ff", "not a form"),
             ("a=1&a=1", "twice"),
             ("a=1&%61=2", "twice"),
             ("a&a", "twice"),

@@ -1,64 +1,64 @@
-//! Where a sign-in ends without a token, and what the person in front of the browser is told. The reason is
-//! in the log alone where it would tell a stranger about the deployment.
+//! Errors that end a sign-in without a token, and their pages. Only the log states a reason that would reveal
+//! details of the deployment to a stranger.
 
 use super::page::{Html, PATIENCE, page};
 use super::terminal::ParameterError;
 use super::{Person, Terminal};
 use crate::http::reply::Reply;
 
-/// Why a sign-in goes no further.
+/// The reason why a sign-in fails.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SignInError {
-    /// What was opened is not what a client opens.
+    /// The request is not one that a client makes.
     Parameter(ParameterError),
-    /// What came back was not begun here, or in another browser.
+    /// The sign-in was started elsewhere, or in another browser.
     Foreign,
-    /// It took too long.
+    /// The sign-in took too long.
     Stale,
-    /// The provider sends somebody back without having signed them in, for this reason.
+    /// The provider did not sign the person in; the field is its error.
     RefusedThere(String),
-    /// The person has refused.
+    /// The person declined.
     RefusedHere,
-    /// The person is signed in, and there is nothing for them.
+    /// The person is signed in, but no rule grants them anything.
     NothingGranted(Box<Person>),
-    /// The provider's answer is not one to believe.
+    /// The provider's response is invalid.
     Distrusted,
-    /// The provider does not answer.
+    /// The provider does not respond.
     Unreachable,
-    /// Too many sign-ins that came to nothing were begun from where this comes from.
+    /// Too many failed sign-ins came from this network.
     TooOften,
-    /// Nobody stands before the registry who would know people.
+    /// The request did not come through Cloudflare Access.
     Unprotected,
 }
 
 impl SignInError {
-    /// The page that says so; `host` is what people call the registry, and `terminal` who still waits, if that
-    /// is known.
+    /// Returns the page for the error. `host` is the registry's name for users; `terminal` is the waiting
+    /// client, if known.
     pub fn page<S>(&self, host: &str, terminal: Option<&Terminal>) -> Reply<S> {
         let body = Html::default();
         let (status, title, body) = match self {
             Self::Parameter(ParameterError { parameter, rule }) => {
                 let body = body
-                    .raw("<p>The address that was opened is not one that a terminal opens: its parameter <code>")
+                    .raw("<p>This address does not start a sign-in: its parameter <code>")
                     .text(parameter)
                     .raw("</code> ")
                     .text(rule)
                     .raw(".</p>");
-                (400, "This address is not complete", body)
+                (400, "This sign-in address is not valid", body)
             }
             Self::Foreign => {
                 let body = body
-                    .raw("<p>This sign-in was not begun in this browser, or another one was begun ")
-                    .raw("after it. Cookies have to be allowed for this site.</p>");
-                (400, "This sign-in cannot go on", body)
+                    .raw("<p>This sign-in was not started in this browser, or another one was started ")
+                    .raw("after it. Cookies must be allowed for this site.</p>");
+                (400, "This sign-in cannot continue", body)
             }
             Self::TooOften => {
-                let body = body.raw("<p>Too many sign-ins from this network have come to nothing. Wait a minute, and begin again.</p>");
+                let body = body.raw("<p>Too many sign-ins from this network have failed. Wait a minute, then start again.</p>");
                 (429, "Too many sign-ins", body)
             }
             Self::Stale => {
                 let body = body
-                    .raw("<p>A sign-in has to be finished within ")
+                    .raw("<p>A sign-in must be finished within ")
                     .raw(PATIENCE)
                     .raw(".</p>");
                 (400, "This sign-in took too long", body)
@@ -80,28 +80,28 @@ impl SignInError {
                     .text(&person.name.to_string())
                     .raw("</strong>, and no rule of <strong>")
                     .text(host)
-                    .raw("</strong> lets you do anything. Ask whoever operates it: the Worker&#39;s log ")
-                    .raw("says which rule comes nearest.</p>");
+                    .raw("</strong> lets you do anything. Ask its operator: the Worker&#39;s log ")
+                    .raw("shows which rule comes closest.</p>");
                 (403, "Nothing is granted to you", body)
             }
             Self::Distrusted => {
                 let body = body
-                    .raw("<p>What the sign-in provider has answered cannot be believed, or not be used. ")
-                    .raw("If that stays so, ask whoever operates this registry: the Worker&#39;s log has ")
+                    .raw("<p>The sign-in provider returned an invalid response. ")
+                    .raw("If this persists, contact the operator of this registry: the Worker&#39;s log states ")
                     .raw("the reason.</p>");
                 (502, "Sign-in has failed", body)
             }
             Self::Unreachable => {
                 let body = body
-                    .raw("<p>The sign-in provider does not answer. Wait a moment; if that stays so, ask ")
-                    .raw("whoever operates this registry.</p>");
-                (503, "The sign-in provider does not answer", body)
+                    .raw("<p>The sign-in provider does not respond. Wait a moment; if this persists, contact ")
+                    .raw("the operator of this registry.</p>");
+                (503, "The sign-in provider does not respond", body)
             }
             Self::Unprotected => {
                 let body = body
                     .raw("<p>This registry relies on Cloudflare Access, and this request did not come ")
-                    .raw("through it, or not with a good token. Ask whoever operates the registry: the ")
-                    .raw("Worker&#39;s log has the reason.</p>");
+                    .raw("through it, or not with a valid token. Contact the operator of this registry: the ")
+                    .raw("Worker&#39;s log states the reason.</p>");
                 (403, "Sign-in has failed", body)
             }
         };
@@ -120,7 +120,7 @@ mod tests {
     use crate::http::reply::Body;
 
     #[test]
-    fn every_page_says_what_to_do_in_the_terminal_7_5() {
+    fn every_page_explains_what_to_do_in_the_terminal_7_5() {
         let name = "ann <b>";
         let person = Person {
             name: name.parse().unwrap(),
@@ -150,7 +150,7 @@ mod tests {
                 "ann &lt;b&gt;",
             ),
             (SignInError::Distrusted, 502, "log"),
-            (SignInError::Unreachable, 503, "does not answer"),
+            (SignInError::Unreachable, 503, "does not respond"),
             (SignInError::Unprotected, 403, "Cloudflare Access"),
         ] {
             let reply: Reply<()> = stop.page("registry.example.com", None);
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn where_it_is_known_who_waits_one_click_ends_that_7_5() {
+    fn a_link_ends_a_known_waiting_terminal_7_5() {
         let query = "client_id=terraform-cli&response_type=code&code_challenge_method=S256\
             &redirect_uri=http://localhost:10003/login&state=a%20%22state\
             &code_challenge=E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";

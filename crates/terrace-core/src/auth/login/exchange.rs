@@ -1,4 +1,4 @@
-//! The last step: a client sends its code, and gets a token or is told why not.
+//! The last step of a sign-in: a client redeems its code for a token.
 
 use std::borrow::Cow;
 
@@ -11,21 +11,22 @@ use crate::http::reply::{CachePolicy, Reply};
 use crate::limits;
 use terrace_base::json;
 
-/// The code that stands for none: with it a client ends that would wait for ever (clients.md 7.5).
+/// The code for a refused sign-in: it ends a client that would otherwise wait forever (clients.md 7.5).
 pub(super) const REFUSED: &str = "refused";
 
-/// What a client sends for a token (clients.md 7.6).
+/// A client's request for a token (clients.md 7.6).
 #[derive(Debug)]
 pub struct TokenRequest {
-    /// The code, as it was handed out.
+    /// The code that was issued to the client.
     pub code: String,
-    /// What it proves itself by.
+    /// The PKCE verifier of the client.
     pub verifier: Verifier,
-    /// Where it got the code.
+    /// The port on which the client received the code.
     pub port: Port,
 }
 
-/// What a client gets (RFC 6749, section 5.1). It keeps the token and forgets the rest (clients.md 7.7).
+/// The response with a token (RFC 6749, section 5.1). Clients keep the token and drop the rest (clients.md
+/// 7.7).
 #[derive(Debug, Serialize)]
 pub struct LoginToken {
     access_token: String,
@@ -33,52 +34,50 @@ pub struct LoginToken {
     expires_in: u64,
 }
 
-/// Why there is no token. What is told here is what a client shows to its user.
+/// The reason why a code is not redeemed. Clients show the message to their users.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RedemptionError {
-    /// It does not call itself what it was told to.
+    /// The client ID is wrong.
     #[error("{0}")]
     Client(ParameterError),
-    /// It asks for something else than a token for a code.
+    /// The grant type is not an authorization code.
     #[error("{0}")]
     GrantType(ParameterError),
-    /// A parameter is wrong.
+    /// A parameter is missing or invalid.
     #[error("{0}")]
     Parameter(ParameterError),
-    /// There was no consent.
-    #[error("sign-in was refused or has failed: the page in the browser says why")]
+    /// The person did not consent.
+    #[error("sign-in was refused or failed: the page in the browser shows the reason")]
     Refused,
-    /// It is no code of this registry.
-    #[error("this is no code of this registry: run the login command again")]
+    /// The code was not issued by this registry.
+    #[error("this is not a code of this registry: run the login command again")]
     Foreign,
-    /// It is too old.
+    /// The code has expired.
     #[error(
-        "this code has expired after {} seconds: run the login command again",
+        "this code expired after {} seconds: run the login command again",
         limits::LOGIN_CODE_SECONDS
     )]
     Expired,
-    /// It was handed out on another port.
-    #[error("redirect_uri is not the one that this code was handed out to")]
+    /// The code was issued to another port.
+    #[error("redirect_uri is not the one that this code was issued to")]
     OtherPort,
-    /// It was handed out to another client.
-    #[error("code_verifier is not that of the client that this code was handed out to")]
+    /// The code was issued to another client.
+    #[error("code_verifier does not belong to the client that this code was issued to")]
     OtherVerifier,
-    /// It was used before.
-    #[error(
-        "this code was used before, so the token that it gave is revoked: run the login command again"
-    )]
+    /// The code was already redeemed.
+    #[error("this code was already used, so its token is revoked: run the login command again")]
     Used,
-    /// Too many that are none came from where this comes from.
+    /// Too many invalid codes came from this address.
     #[error(
         "too many wrong codes came from this address: wait a minute, and run the login command again"
     )]
     TooMany,
-    /// Storage did not answer.
+    /// Storage did not respond.
     #[error("the registry cannot store a token at the moment: run the login command again")]
     Unavailable,
 }
 
-/// RFC 6749, section 5.2.
+/// An error response (RFC 6749, section 5.2).
 #[derive(Serialize)]
 struct ErrorBody<'e> {
     error: &'static str,
@@ -86,12 +85,12 @@ struct ErrorBody<'e> {
 }
 
 impl TokenRequest {
-    /// Reads the form that a client sends.
+    /// Parses the form that a client sends.
     ///
     /// # Errors
-    /// The first parameter that is wrong.
+    /// The first parameter that is missing or invalid.
     pub fn parse(body: &[u8]) -> Result<Self, RedemptionError> {
-        // Whatever is no text has no parameters.
+        // A body that is not UTF-8 has no parameters.
         let form = Form(std::str::from_utf8(body).unwrap_or_default());
         must_be(form, "grant_type", "authorization_code").map_err(RedemptionError::GrantType)?;
         must_be(form, "client_id", CLIENT_ID).map_err(RedemptionError::Client)?;
@@ -109,7 +108,7 @@ impl TokenRequest {
 }
 
 impl LoginToken {
-    /// A token that is good for so many seconds.
+    /// Creates the response for a token that expires after `expires_in` seconds.
     pub fn new(text: String, expires_in: u64) -> Self {
         Self {
             access_token: text,
@@ -118,7 +117,7 @@ impl LoginToken {
         }
     }
 
-    /// As the one media type that OpenTofu takes (clients.md 14.1).
+    /// Returns the response, with the only media type that OpenTofu accepts (clients.md 14.1).
     pub fn reply<S>(&self) -> Reply<S> {
         let text = json::to_string(self);
         Reply::json(200, CachePolicy::NoStore, text).with("pragma", "no-cache")
@@ -126,12 +125,12 @@ impl LoginToken {
 }
 
 impl RedemptionError {
-    /// Whether somebody may have tried a code or a verifier that they were not given.
+    /// Returns whether the request may be a guess of a code or a verifier.
     pub fn may_be_a_guess(&self) -> bool {
         matches!(self, Self::Foreign | Self::OtherPort | Self::OtherVerifier)
     }
 
-    /// What the client is told (RFC 6749, section 5.2).
+    /// Returns the error response (RFC 6749, section 5.2).
     pub fn reply<S>(&self) -> Reply<S> {
         let (status, error) = match self {
             Self::Client(_) => (400, "invalid_client"),
@@ -175,7 +174,7 @@ mod tests {
     use crate::http::reply::Body;
     use proptest::prelude::*;
 
-    /// What Terraform 1.11 sends (clients.md 7.6).
+    /// The form that Terraform 1.11 sends (clients.md 7.6).
     const FORM: &str = "client_id=terraform-cli&code=a.b\
         &code_verifier=dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk&grant_type=authorization_code\
         &redirect_uri=http%3A%2F%2Flocalhost%3A10003%2Flogin";
@@ -191,14 +190,14 @@ mod tests {
     }
 
     #[test]
-    fn the_form_of_a_client_is_read_7_6() {
+    fn the_form_of_a_client_is_parsed_7_6() {
         let request = TokenRequest::parse(FORM.as_bytes()).unwrap();
         assert_eq!(request.code, "a.b");
         assert_eq!(request.port.to_string(), "http://localhost:10003/login");
     }
 
     #[test]
-    fn whatever_is_wrong_has_its_error_and_is_named() {
+    fn an_invalid_parameter_is_reported_with_its_error_code() {
         for (from, to, error, parameter) in [
             (
                 "authorization_code",
@@ -246,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_user_reads_has_only_characters_that_may_be_there() {
+    fn an_error_description_has_only_allowed_characters() {
         for fault in [
             RedemptionError::Refused,
             RedemptionError::Foreign,
@@ -264,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn the_answer_is_what_clients_take_7_7() {
+    fn the_response_has_the_form_that_clients_accept_7_7() {
         let reply: Reply<()> = LoginToken::new("terrace_x".to_owned(), 60).reply();
         assert_eq!(reply.header("content-type"), Some("application/json"));
         let text = r#"{"access_token":"terrace_x","token_type":"bearer","expires_in":60}"#;

@@ -1,4 +1,4 @@
-//! GitHub, whose people sign in by OAuth: it has no ID tokens, so it is asked who somebody is
+//! Sign-in with GitHub by OAuth. GitHub has no ID tokens, so its API is asked for the person's identity
 //! (<https://docs.github.com/en/apps/oauth-apps/building-oauth-apps/authorizing-oauth-apps>).
 
 use serde::Deserialize;
@@ -7,25 +7,25 @@ use serde_json::{Map, Value};
 
 use crate::limits;
 
-/// Where GitHub is.
+/// GitHub's endpoints and settings.
 #[derive(Debug)]
 pub struct GitHub;
 
 impl GitHub {
-    /// What the configuration calls it.
+    /// The issuer that stands for GitHub in the configuration.
     pub const ISSUER: &'static str = "https://github.com";
-    /// Where people sign in.
+    /// The authorization endpoint.
     pub const AUTHORIZE: &'static str = "https://github.com/login/oauth/authorize";
-    /// Where a code is exchanged.
+    /// The token endpoint.
     pub const TOKEN: &'static str = "https://github.com/login/oauth/access_token";
-    /// Who somebody is.
+    /// The API of the signed-in user.
     pub const USER: &'static str = "https://api.github.com/user";
-    /// How we prove ourselves there.
+    /// The method by which the registry authenticates at the token endpoint.
     pub const AUTH_METHOD: &'static str = "client_secret_post";
-    /// What has to be asked for to be told of organisations and teams.
+    /// The default scopes, which are required to read organisations and teams.
     pub const SCOPES: &'static str = "read:org";
 
-    /// A page of the organisations, or teams, that somebody is in. The first is 1.
+    /// Returns the URL of a page of a person's organisations or teams. The first page is 1.
     pub fn page(list: GitHubList, page: usize) -> String {
         let list = match list {
             GitHubList::Organisations => "orgs",
@@ -36,16 +36,16 @@ impl GitHub {
     }
 }
 
-/// What GitHub lists of somebody.
+/// A list of a person's memberships.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GitHubList {
-    /// Those that they have not hidden from us.
+    /// The organisations that the person has not hidden from the registry.
     Organisations,
-    /// The teams in them.
+    /// The teams in those organisations.
     Teams,
 }
 
-/// What GitHub says of somebody, gathered.
+/// A person's identity and memberships at GitHub.
 #[derive(Debug)]
 pub struct GitHubMembers {
     user: User,
@@ -73,7 +73,7 @@ struct Team {
 }
 
 impl GitHubMembers {
-    /// Reads who somebody is; `None` if that is not what it says.
+    /// Parses the user's identity; `None` if the body is not of the expected form.
     pub fn of_user(body: &[u8]) -> Option<Self> {
         Some(Self {
             user: read(body)?,
@@ -82,7 +82,7 @@ impl GitHubMembers {
         })
     }
 
-    /// Adds a page, and tells whether there may be another; `None` if it is none.
+    /// Adds a page, and returns whether there may be another; `None` if the body is not of the expected form.
     pub fn add(&mut self, list: GitHubList, body: &[u8]) -> Option<bool> {
         let count = match list {
             GitHubList::Organisations => {
@@ -101,9 +101,9 @@ impl GitHubMembers {
         Some(count >= limits::GITHUB_AT_ONCE)
     }
 
-    /// All of it, as the claims that rules look at: `login`, `id`, `orgs` and `teams`, each of which is
-    /// `organisation/team`; and `org_ids` and `team_ids`, since a name can be given up and taken by another.
-    /// The ids are texts, as those in lists are that rules look into.
+    /// Returns the claims that rules check: `login`, `id`, `orgs` and `teams`, each as `organisation/team`;
+    /// and `org_ids` and `team_ids`, since a name can be given up and taken by another. The ids are strings,
+    /// because rules match only strings within lists.
     pub fn into_claims(self) -> Map<String, Value> {
         let User { id, login } = self.user;
         let id_text = |id: u64| Value::from(id.to_string());
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn rules_look_at_the_login_the_id_the_organisations_and_the_teams() {
+    fn rules_match_the_login_the_id_the_organisations_and_the_teams() {
         let granted = |claims: Value| {
             let rules = json!([{ "scopes": ["read"], "claims": claims }]).to_string();
             let rules: LoginRules = rules.parse().unwrap();
@@ -169,14 +169,14 @@ mod tests {
     }
 
     #[test]
-    fn a_person_is_called_by_login_and_id() {
+    fn a_person_is_named_by_login_and_id() {
         let person = Person::of(&ann());
         assert_eq!(person.name.to_string(), "ann (1001)");
         assert_eq!(person.account.to_string(), "1001");
     }
 
     #[test]
-    fn pages_follow_as_long_as_they_are_full() {
+    fn another_page_follows_a_full_one() {
         let url = GitHub::page(GitHubList::Teams, 2);
         assert_eq!(url, "https://api.github.com/user/teams?per_page=100&page=2");
         let mut members = GitHubMembers::of_user(br#"{"login":"ann","id":1}"#).unwrap();
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_something_else_is_nothing() {
+    fn a_body_of_another_form_is_rejected() {
         for body in [
             "",
             "{}",

@@ -1,7 +1,7 @@
-//! The pages that people see while they sign in.
+//! The pages of a sign-in.
 //!
-//! Everything that is shown of a request, a provider or a setting goes through [`Html::text`], which escapes
-//! it; what is written as it is, is written in this program. There is no script, and nothing is loaded.
+//! All text from a request, a provider or a setting goes through [`Html::text`], which escapes it; only
+//! literals of this program are written unescaped. There are no scripts, and nothing is loaded.
 
 use super::exchange::REFUSED;
 use super::{Consent, Port, Terminal};
@@ -10,18 +10,18 @@ use crate::http::reply::Reply;
 use crate::limits;
 use terrace_base::time::UnixTime;
 
-/// HTML in the making.
+/// An HTML builder.
 #[derive(Debug, Default)]
 pub(super) struct Html(String);
 
 impl Html {
-    /// Adds HTML of this program.
+    /// Appends a literal of this program without escaping.
     pub(super) fn raw(mut self, html: &'static str) -> Self {
         self.0.push_str(html);
         self
     }
 
-    /// Adds text of anybody, in an element or in an attribute between double quotes.
+    /// Appends untrusted text, escaped for an element or an attribute in double quotes.
     pub(super) fn text(mut self, text: &str) -> Self {
         for char in text.chars() {
             match char {
@@ -36,8 +36,8 @@ impl Html {
         self
     }
 
-    /// Says how to begin again. A client waits until it is ended: Ctrl-C does that for OpenTofu, while
-    /// Terraform 1.11 heeds nothing but Ctrl-\; both end by a code that gives nothing, if the reader brings it.
+    /// Appends instructions for starting again. A client waits until it is ended. Ctrl-C ends OpenTofu, while
+    /// Terraform 1.11 reacts only to Ctrl-\. Both end when the browser delivers a code that yields no token.
     pub(super) fn begin_again(self, host: &str, terminal: Option<&Terminal>) -> Self {
         let html = match terminal {
             Some(terminal) => self
@@ -46,8 +46,8 @@ impl Html {
                 .raw("\">Let the terminal know</a>, so that it stops waiting.</p>"),
             None => self,
         };
-        html.raw("<p>Or press <kbd>Ctrl</kbd>-<kbd>C</kbd> in the terminal, and <kbd>Ctrl</kbd>-<kbd>\\</kbd> ")
-            .raw("if it does not heed that. Then begin again with <code>terraform login ")
+        html.raw("<p>Or press <kbd>Ctrl</kbd>-<kbd>C</kbd> in the terminal, or <kbd>Ctrl</kbd>-<kbd>\\</kbd> ")
+            .raw("if that has no effect. Then start again with <code>terraform login ")
             .text(host)
             .raw("</code> or <code>tofu login ")
             .text(host)
@@ -55,7 +55,7 @@ impl Html {
     }
 }
 
-/// Works on a phone, in the dark, and with large letters.
+/// A style for phones, dark mode and large text.
 const STYLE: &str = "\
 :root{color-scheme:light dark;font:1.0625rem/1.5 system-ui,sans-serif}\
 body{max-width:34rem;margin:0 auto;padding:2rem 1.25rem;overflow-wrap:anywhere}\
@@ -65,11 +65,11 @@ button{font:inherit;padding:.6rem 1.4rem;border:1px solid;border-radius:.5rem;cu
 button.allow{background:#0b57d0;border-color:#0b57d0;color:#fff}\
 .note{opacity:.8;font-size:.9375rem}";
 
-/// Lets a browser take the style above, and no other.
+/// The hash that allows the style above in the content security policy, and no other.
 const STYLE_HASH: &str = "sha256-lOuBfpoGwS/isULQ51z2ORWDRADXpv5DqczUh3F1OZA=";
 
-/// A page. Where it has a form, that may lead here, and from here to this port of the reader's own
-/// machine: browsers apply the rule to where the answer redirects to, as well.
+/// Creates a page. If it has a form, the form may be submitted to this registry and redirect to this port of
+/// the reader's own machine: browsers apply `form-action` to redirects as well.
 pub(super) fn page<S>(
     status: u16,
     title: &'static str,
@@ -97,7 +97,8 @@ pub(super) fn page<S>(
     Reply::page(status, policy, html.0)
 }
 
-/// Asks a person whether their terminal shall have a token. `sealed` is the [`Consent`] itself.
+/// Creates the page that asks a person whether their terminal may have a token. `sealed` is the sealed
+/// [`Consent`].
 pub fn consent_page<S>(consent: &Consent, sealed: &str, host: &str, expires: UnixTime) -> Reply<S> {
     let token = &consent.token;
     let body = Html::default()
@@ -107,7 +108,7 @@ pub fn consent_page<S>(consent: &Consent, sealed: &str, host: &str, expires: Uni
         .text(&token.person.name.to_string())
         .raw("</strong>.</p><p>A terminal on this computer asks for a token that lets it:</p><ul>");
     let body = rights(body, &token.scopes)
-        .raw("</ul><p>The token is good until ")
+        .raw("</ul><p>The token is valid until ")
         .text(&expires.to_string())
         .raw(", or until it is revoked.</p>")
         .raw("<form method=\"post\" action=\"/oauth/consent\">")
@@ -132,17 +133,17 @@ pub fn consent_page<S>(consent: &Consent, sealed: &str, host: &str, expires: Uni
     )
 }
 
-/// What a token is good for, in words.
+/// Lists the scopes of a token in words.
 fn rights(body: Html, scopes: &Scopes) -> Html {
     scopes.iter().fold(body, |body, scope| {
         let body = body.raw("<li>");
         let body = match scope {
             Scope::Admin => body.raw("do <strong>everything</strong>, as an administrator"),
             Scope::Read => body.raw("read everything"),
-            Scope::ReadOf(owner) => body.raw("read what is of ").text(&owner.to_string()),
+            Scope::ReadOf(owner) => body.raw("read the packages of ").text(&owner.to_string()),
             Scope::Publish(owner) => {
                 let owner = owner.to_string();
-                body.raw("publish and read what is of ").text(&owner)
+                body.raw("publish and read the packages of ").text(&owner)
             }
         };
         let scope = scope.to_string();
@@ -150,9 +151,12 @@ fn rights(body: Html, scopes: &Scopes) -> Html {
     })
 }
 
-/// How long a page with a form is good, in words.
+/// The time for which a page with a form is valid, in words.
 pub(super) const PATIENCE: &str = "ten minutes";
-const _: () = assert!(limits::SIGN_IN_SECONDS == 600, "the pages say so");
+const _: () = assert!(
+    limits::SIGN_IN_SECONDS == 600,
+    "the pages state ten minutes"
+);
 
 #[cfg(test)]
 mod tests {
@@ -170,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_lets_nothing_in_and_nobody_frame_it() {
+    fn a_page_loads_nothing_and_cannot_be_framed() {
         let reply: Reply<()> = page(200, "T", Html::default(), None);
         let policy = reply.header("content-security-policy").unwrap();
         for rule in [
@@ -217,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_shown_of_anybody_is_escaped() {
+    fn untrusted_text_on_a_page_is_escaped() {
         assert_eq!(
             shown("<script>alert('1')</script> & \"x\""),
             "&lt;script&gt;alert(&#39;1&#39;)&lt;/script&gt; &amp; &quot;x&quot;"
@@ -226,7 +230,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_text_breaks_out(text in "[<>&\"'a-z/= \\PC]{0,60}") {
+        fn text_never_breaks_out_of_its_element(text in "[<>&\"'a-z/= \\PC]{0,60}") {
             let shown = shown(&text);
             prop_assert!(!shown.contains(['<', '>', '"', '\'']));
         }

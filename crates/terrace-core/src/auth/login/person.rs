@@ -1,34 +1,34 @@
-//! Who has signed in.
+//! The identity of a signed-in person.
 
 use serde_json::{Map, Value};
 
 use crate::auth::access::TokenName;
 use terrace_base::digest::Sha256;
 
-/// A person, as their provider knows them.
+/// A person, as identified by their provider.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Person {
-    /// What people know them by, and their tokens are called.
+    /// The display name, which is also the name of their tokens.
     pub name: TokenName,
-    /// The account that is theirs and nobody else's, ever.
+    /// The unique account, which never belongs to another person.
     pub account: TokenName,
 }
 
-/// Bytes of a name that others could have, too, next to that of the account.
+/// Maximum length in bytes of a display name that is not unique, next to that of the account.
 const LABEL_BYTES: usize = 48;
 
-/// Bytes of an account's name next to it.
+/// Maximum length in bytes of an account's name next to the display name.
 const ACCOUNT_BYTES: usize = 46;
 
 impl Person {
-    /// Whom these claims are about. They are called by what only they can have: an address that they have
-    /// shown to be theirs, or else their account, after what they call themselves.
+    /// Identifies a person by their claims. The display name is one that only they can have: a verified
+    /// address, or otherwise their account, after the name that they chose.
     pub fn of(claims: &Map<String, Value>) -> Self {
         let text = |name: &str| claims.get(name).and_then(Value::as_str);
         let subject = text("sub").unwrap_or_default();
         let is_verified = match claims.get("email_verified") {
             Some(Value::Bool(is_verified)) => *is_verified,
-            // Amazon Cognito says it so.
+            // Amazon Cognito sends a string.
             Some(Value::String(text)) => text == "true",
             _ => false,
         };
@@ -47,8 +47,8 @@ impl Person {
     }
 }
 
-/// The name of an account. Where what is told of it cannot be shown whole, it ends in some of its digest:
-/// no two accounts share a name in the audit log.
+/// Returns the name of an account. If the subject cannot be shown unchanged, the name ends with part of its
+/// digest, so that no two accounts share a name in the audit log.
 fn account_of(subject: &str) -> TokenName {
     let nearest = TokenName::nearest(subject);
     if nearest.to_string() == subject && !subject.contains(MARK) {
@@ -59,10 +59,10 @@ fn account_of(subject: &str) -> TokenName {
     TokenName::nearest(&format!("{shown}{MARK}{mark}"))
 }
 
-/// What stands before the digest of an account.
+/// The separator before the digest of an account.
 const MARK: &str = " #";
 
-/// The beginning of a text.
+/// Returns the start of a text.
 fn cut(text: &str, most: usize) -> &str {
     text.get(..text.floor_char_boundary(most)).unwrap_or(text)
 }
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_that_is_verified_names_a_person_and_another_does_not() {
+    fn only_a_verified_address_names_a_person() {
         let ann = |verified: Value| {
             named(json!({ "sub": "1", "email": "ann@acme.example", "email_verified": verified })).0
         };
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn without_one_the_account_is_told() {
+    fn a_person_without_an_address_is_named_by_the_account() {
         assert_eq!(
             named(json!({ "sub": "1" })),
             ("1".to_owned(), "1".to_owned())
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn long_and_odd_names_become_names_of_tokens() {
+    fn long_and_unprintable_names_become_valid_token_names() {
         let long = json!({ "sub": "s".repeat(255), "name": "ä".repeat(100) });
         assert_eq!(
             named(long).0,

@@ -1,4 +1,4 @@
-//! What is asked of the provider that knows people.
+//! Requests to the identity provider.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -10,71 +10,70 @@ use terrace_base::percent::encode;
 use terrace_base::secret::Secret;
 use terrace_jose::{Discovery, IssuerUrl};
 
-/// Who knows people.
+/// The identity provider of a deployment.
 #[derive(Debug, Clone)]
 pub enum Provider {
-    /// A provider of OpenID Connect.
+    /// An OpenID Connect provider.
     OpenId(IssuerUrl, Client),
-    /// GitHub, which has OAuth alone.
+    /// GitHub, which supports only OAuth.
     GitHub(Client),
-    /// Cloudflare Access, which lets nobody through to us whom it does not know.
+    /// Cloudflare Access, which passes on only the requests of people whom it has signed in.
     CloudflareAccess {
-        /// The team's domain, which issues its tokens.
+        /// The team's domain, which is the issuer of its tokens.
         team: IssuerUrl,
-        /// The tag of the application that stands before us.
+        /// The audience tag of the Access application in front of the registry.
         audience: String,
     },
 }
 
-/// What the registry is to its provider.
+/// The registry's client at its provider.
 #[derive(Debug, Clone)]
 pub struct Client {
-    /// Its name there.
+    /// The client ID.
     pub id: String,
-    /// What it proves itself by; none where it is a public client.
+    /// The client secret; `None` for a public client.
     pub secret: Option<Secret>,
-    /// What it asks to be told, with spaces between.
+    /// The requested scopes, separated by spaces.
     pub scopes: String,
 }
 
-/// A visit of somebody to their provider, from which they come back.
+/// A redirect to the provider, from which the browser returns to the callback.
 #[derive(Debug)]
 pub struct Visit<'v> {
-    /// Where people sign in there.
+    /// The provider's authorization endpoint.
     pub endpoint: &'v str,
-    /// Where they come back to.
+    /// The URL to which the browser returns.
     pub callback: &'v str,
-    /// What they bring back.
+    /// The state that the browser returns.
     pub state: &'v str,
-    /// What the provider puts into its token.
+    /// The nonce that the provider puts into its ID token.
     pub nonce: Option<&'v str>,
-    /// What we prove ourselves by, when they are back.
+    /// The PKCE challenge for the registry's own verifier.
     pub challenge: Option<&'v Challenge>,
 }
 
-/// What a provider answers for a code (RFC 6749, sections 5.1 and 5.2; OpenID Connect Core, section
-/// 3.1.3.3).
+/// The provider's response to a code (RFC 6749, sections 5.1 and 5.2; OpenID Connect Core, section 3.1.3.3).
 #[derive(Debug, Default, Deserialize)]
 pub struct ProviderAnswer {
-    /// Who it is.
+    /// The ID token, which identifies the person.
     pub id_token: Option<String>,
-    /// What opens the provider's own API.
+    /// The token for the provider's own API.
     pub access_token: Option<String>,
-    /// Why there is nothing.
+    /// The error code.
     pub error: Option<String>,
-    /// The same in words.
+    /// The error in words.
     pub error_description: Option<String>,
 }
 
 impl Client {
-    /// Whether a sign-in is bound to us by PKCE: wherever the provider says that it knows it, and where
-    /// nothing else binds it (RFC 9700, section 2.1.1).
+    /// Returns whether sign-ins use PKCE: if the provider advertises support for it, and if nothing else
+    /// binds a sign-in to this registry (RFC 9700, section 2.1.1).
     pub fn uses_pkce(&self, discovery: &Discovery) -> bool {
         let methods = &discovery.code_challenge_methods;
         self.secret.is_none() || methods.iter().any(|method| method == "S256")
     }
 
-    /// Where somebody is sent to sign in (OpenID Connect Core, section 3.1.2.1).
+    /// Returns the URL at which a person signs in (OpenID Connect Core, section 3.1.2.1).
     pub fn visit(&self, visit: &Visit<'_>) -> String {
         let mut parameters = vec![
             ("response_type", "code"),
@@ -96,9 +95,9 @@ impl Client {
         format!("{}{joint}{}", visit.endpoint, encoded(&parameters))
     }
 
-    /// The form that asks for tokens, and the header `Authorization` that goes with it, in the first way
-    /// that the provider knows to prove who we are (OpenID Connect Core, section 9); `None` if it knows
-    /// none of ours.
+    /// Returns the form that redeems a code, and its `Authorization` header, using the first supported client
+    /// authentication method of the provider (OpenID Connect Core, section 9); `None` if it supports none of
+    /// them.
     pub fn redemption(
         &self,
         code: &str,
@@ -118,7 +117,7 @@ impl Client {
             return Some((encoded(&parameters), None));
         };
         if knows("client_secret_basic") {
-            // Encoded before it is encoded (RFC 6749, section 2.3.1).
+            // Both are percent-encoded before base64 (RFC 6749, section 2.3.1).
             let (id, secret) = (encode(&self.id), encode(secret.expose()));
             let credentials = STANDARD.encode(format!("{id}:{secret}"));
             return Some((encoded(&parameters), Some(format!("Basic {credentials}"))));
@@ -130,7 +129,7 @@ impl Client {
 }
 
 impl ProviderAnswer {
-    /// Reads an answer; one that is none says nothing.
+    /// Parses a response; one of another form is empty.
     pub fn parse(body: &[u8]) -> Self {
         serde_json::from_slice(body).unwrap_or_default()
     }
@@ -157,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn somebody_is_sent_to_sign_in_with_all_that_comes_back() {
+    fn the_sign_in_url_contains_all_parameters() {
         let challenge = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"
             .parse()
             .unwrap();
@@ -188,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn we_prove_who_we_are_in_a_way_that_the_provider_knows() {
+    fn the_client_authenticates_by_a_method_that_the_provider_supports() {
         let verifier = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
             .parse()
             .unwrap();
@@ -218,14 +217,14 @@ mod tests {
     }
 
     #[test]
-    fn pkce_is_used_where_it_is_known_or_nothing_else_binds_a_sign_in() {
+    fn pkce_is_used_if_it_is_supported_or_nothing_else_binds_a_sign_in() {
         assert!(client(Some("s")).uses_pkce(&discovery("\"plain\",\"S256\"")));
         assert!(!client(Some("s")).uses_pkce(&discovery("\"plain\"")));
         assert!(client(None).uses_pkce(&discovery("")));
     }
 
     #[test]
-    fn an_answer_is_read_and_one_that_is_none_says_nothing() {
+    fn a_response_of_another_form_is_empty() {
         let answer = ProviderAnswer::parse(br#"{"id_token":"a.b.c","expires_in":1}"#);
         assert_eq!(answer.id_token.as_deref(), Some("a.b.c"));
         for body in ["", "[]", "<html>", r#"{"id_token":1}"#] {

@@ -1,4 +1,4 @@
-//! What travels along while somebody signs in, and is stored nowhere.
+//! The state that is carried through the browser during a sign-in, and stored nowhere.
 
 use std::str::FromStr;
 
@@ -13,69 +13,70 @@ use crate::limits;
 use crate::model::token_id::TokenId;
 use terrace_base::digest::Sha256;
 
-/// A browser in which somebody signs in: what only it knows, by its cookie.
+/// The browser of a sign-in, identified by a secret in its cookie.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Browser(String);
 
-/// What is told of a [`Browser`]: enough to know it again, and not to be it.
+/// The public mark of a [`Browser`]: it suffices to recognise the browser, but not to impersonate it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BrowserMark(String);
 
-/// Our `state` at the provider: that a sign-in was begun here, by which browser, and for which terminal.
+/// The `state` sent to the provider: it proves that the sign-in was started here, by this browser and for
+/// this terminal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SignInState {
-    /// Who waits.
+    /// The waiting terminal.
     pub terminal: Terminal,
-    /// Where it was begun.
+    /// The browser in which the sign-in was started.
     pub browser: BrowserMark,
 }
 
-/// What a person is asked to allow. It is in the form that they send, so that nobody can make them send
-/// another.
+/// A request for a person's consent. It is part of the form that they submit, so that an attacker cannot make
+/// them submit another.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Consent {
-    /// Who waits.
+    /// The waiting terminal.
     pub terminal: Terminal,
-    /// Where they were asked.
+    /// The browser that shows the form.
     pub browser: BrowserMark,
-    /// The token that they allow, of which there will be one at most.
+    /// The token to allow; at most one is created.
     pub token: Allowed,
 }
 
-/// What a terminal gets its token for.
+/// The code that a terminal redeems for its token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Code {
-    /// Where the terminal listens.
+    /// The port on which the terminal listens.
     pub port: Port,
-    /// What it proves itself by.
+    /// The challenge that the terminal's verifier must match.
     pub challenge: Challenge,
-    /// The token that it is for.
+    /// The token to create.
     pub token: Allowed,
 }
 
-/// A token that does not exist yet.
+/// A token that has not been created yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Allowed {
-    /// What it will be called among all tokens. Its document is created once: so that whatever leads to it
-    /// is good once, and a second use knows which token to revoke.
+    /// The ID of the future token. Its document is created once, so that each code and consent works once,
+    /// and a second use reveals which token to revoke.
     pub id: TokenId,
-    /// Whose it is.
+    /// The person who gets the token.
     pub person: Person,
-    /// What it is good for.
+    /// The scopes of the token.
     pub scopes: Scopes,
 }
 
-/// The prefix keeps others than this host from setting it, and makes it secure
+/// The name of the cookie. Its prefix prevents other hosts from setting it, and requires `Secure`
 /// (<https://developer.mozilla.org/docs/Web/HTTP/Reference/Headers/Set-Cookie>).
 const COOKIE: &str = "__Host-terrace-sign-in";
 
 impl Browser {
-    /// Another one.
+    /// Creates a new identity for a browser.
     pub fn new(random: [u8; 16]) -> Self {
         Self(URL_SAFE_NO_PAD.encode(random))
     }
 
-    /// The one that sends these cookies.
+    /// Returns the browser that these cookies identify.
     pub fn of_cookies(header: &str) -> Option<Self> {
         let mut pairs = header
             .split(';')
@@ -84,46 +85,46 @@ impl Browser {
         Some(Self(value.to_owned()))
     }
 
-    /// The cookie that makes a browser this one.
+    /// Returns the `Set-Cookie` value that identifies the browser.
     pub fn cookie(&self) -> String {
-        // First for the provider, then for the question.
+        // Once for the provider's page, and once for the consent page.
         let (value, seconds) = (&self.0, 2 * limits::SIGN_IN_SECONDS);
-        // Lax: it must come along when the provider sends somebody back.
+        // Lax: the browser must send it when the provider redirects back.
         format!("{COOKIE}={value}; Path=/; Max-Age={seconds}; Secure; HttpOnly; SameSite=Lax")
     }
 
-    /// What may be told of it.
+    /// Returns the public mark of the browser.
     pub fn mark(&self) -> BrowserMark {
         BrowserMark(Sha256::of(self.0.as_bytes()).to_string())
     }
 
-    /// What the provider has to put into its token for this sign-in, so that no other token will do
-    /// (OpenID Connect Core, section 3.1.2.1).
+    /// Returns the nonce that the provider must put into its token for this sign-in, so that no other token
+    /// is accepted (OpenID Connect Core, section 3.1.2.1).
     pub fn nonce(&self, key: &SealKey) -> String {
         key.derive("nonce", &self.0)
     }
 
-    /// What only we can tell the provider of this sign-in (RFC 7636).
+    /// Returns the PKCE verifier for this sign-in, which only the registry can compute (RFC 7636).
     pub fn verifier(&self, key: &SealKey) -> Option<super::Verifier> {
         key.derive("verifier", &self.0).parse().ok()
     }
 }
 
 impl BrowserMark {
-    /// Whether this is the browser.
+    /// Returns whether this is the mark of `browser`.
     pub fn is_of(&self, browser: &Browser) -> bool {
         self.0.as_bytes().ct_eq(browser.mark().0.as_bytes()).into()
     }
 }
 
 impl Consent {
-    /// The same for a token that only reads.
+    /// Limits the token to reading.
     pub fn to_read(mut self) -> Self {
         self.token.scopes = self.token.scopes.to_read();
         self
     }
 
-    /// What a terminal gets if it is given.
+    /// Returns the terminal, and the code that it gets after consent.
     pub fn into_code(self) -> (Terminal, Code) {
         let code = Code {
             port: self.terminal.port,
@@ -135,10 +136,11 @@ impl Consent {
 }
 
 impl Code {
-    /// What it is good for, to whoever sends this request (RFC 6749, section 4.1.3; RFC 7636, section 4.6).
+    /// Returns the token if this request may redeem the code (RFC 6749, section 4.1.3; RFC 7636, section
+    /// 4.6).
     ///
     /// # Errors
-    /// That it is not theirs.
+    /// If the code belongs to another client.
     pub fn redeem(self, request: &TokenRequest) -> Result<Allowed, RedemptionError> {
         if self.port != request.port {
             return Err(RedemptionError::OtherPort);
@@ -301,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn all_three_read_back_and_none_is_another() {
+    fn all_three_sealed_types_open_as_themselves_only() {
         let (seals, consent) = (seals(), consent());
         let state = SignInState {
             terminal: terminal(),
@@ -330,10 +332,10 @@ mod tests {
         assert_eq!(stale, Err(SealError::Stale(NOW)));
     }
 
-    /// They are in nobody's bucket, but a sign-in may begin with one version of the Worker and end with the
-    /// next.
+    /// These texts are stored nowhere, but a sign-in may start with one version of the Worker and end with
+    /// the next.
     #[test]
-    fn what_travels_along_is_pinned() {
+    fn the_sealed_texts_are_pinned() {
         let said = |lines: Vec<String>| lines.join("\n");
         let mark = browser().mark().0;
         let terminal =
@@ -357,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn a_code_is_for_one_port_and_one_verifier() {
+    fn a_code_is_bound_to_one_port_and_one_verifier() {
         let verifier = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
         let code = consent().into_code().1;
         let redeemed = code.clone().redeem(&request(10_003, verifier)).unwrap();
@@ -369,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn a_browser_is_known_by_its_cookie_alone() {
+    fn a_browser_is_identified_by_its_cookie_alone() {
         let browser = browser();
         let cookie = browser.cookie();
         assert_eq!(
@@ -396,7 +398,7 @@ mod tests {
     }
 
     #[test]
-    fn nonce_and_verifier_belong_to_one_browser() {
+    fn nonce_and_verifier_are_bound_to_one_browser() {
         let (seals, other) = (seals(), Browser::new([8; 16]));
         let key = seals.newest();
         assert_ne!(browser().nonce(key), other.nonce(key));

@@ -1,4 +1,4 @@
-//! The terminal that waits for a token: what `terraform login` and `tofu login` ask for.
+//! The waiting terminal: the authorization request of `terraform login` and `tofu login`.
 
 use std::fmt;
 use std::ops::RangeInclusive;
@@ -12,24 +12,24 @@ use subtle::ConstantTimeEq as _;
 use crate::http::form::{Form, encoded};
 use crate::limits;
 
-/// What clients are told to call themselves (clients.md 7.1).
+/// The client ID that discovery assigns to clients (clients.md 7.1).
 pub const CLIENT_ID: &str = "terraform-cli";
 
-/// The ports that clients listen on for their code (clients.md 7.3).
+/// The ports on which clients listen for their code (clients.md 7.3).
 pub const PORTS: RangeInclusive<u16> = 10_000..=10_010;
 
-/// A terminal that waits: where, and for what.
+/// A waiting terminal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Terminal {
-    /// Where it listens.
+    /// The port on which it listens.
     pub port: Port,
-    /// What it shall get back, so that it knows its own.
+    /// The state to return, by which the client recognises its own sign-in.
     pub state: TerminalState,
-    /// What it will prove itself by.
+    /// The challenge that its verifier must match.
     pub challenge: Challenge,
 }
 
-/// A port that a client listens on, on the machine of its user.
+/// A port on which a client listens, on its user's machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Port(u16);
 
@@ -37,29 +37,29 @@ pub struct Port(u16);
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TerminalState(String);
 
-/// The hash of a secret that the client tells last (RFC 7636, section 4.2, `S256`).
+/// The hash of a secret that the client reveals last (RFC 7636, section 4.2, `S256`).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Challenge(String);
 
-/// That secret (RFC 7636, section 4.1).
+/// The secret of a [`Challenge`] (RFC 7636, section 4.1).
 #[derive(Clone, PartialEq, Eq)]
 pub struct Verifier(String);
 
-/// Which parameter of a request is wrong, and what it must be.
+/// The error for a request with an invalid parameter.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{parameter} {rule}")]
 pub struct ParameterError {
-    /// Which.
+    /// The name of the parameter.
     pub parameter: &'static str,
-    /// The rule.
+    /// The rule that it violates.
     pub rule: String,
 }
 
 impl Terminal {
-    /// Reads the query of the URL that a client opens in a browser (clients.md 7.4).
+    /// Parses the query of the URL that a client opens in a browser (clients.md 7.4).
     ///
     /// # Errors
-    /// The first parameter that is wrong.
+    /// The first parameter that is missing or invalid.
     pub fn parse(query: &str) -> Result<Self, ParameterError> {
         let form = Form(query);
         must_be(form, "client_id", CLIENT_ID)?;
@@ -73,14 +73,14 @@ impl Terminal {
         })
     }
 
-    /// Where the browser goes with the code. It is on the user's own machine, whatever else is asked for.
+    /// Returns the URL that delivers a code to the client. It always points to the user's own machine.
     pub fn redirect_to(&self, code: &str) -> String {
         let parameters = [("code", code), ("state", &self.state.0)];
         format!("{}?{}", self.port, encoded(&parameters))
     }
 }
 
-/// A parameter that has one value.
+/// Checks that a parameter has exactly this value.
 pub(super) fn must_be(
     form: Form<'_>,
     parameter: &'static str,
@@ -93,7 +93,7 @@ pub(super) fn must_be(
     }
 }
 
-/// A parameter that must be there.
+/// Parses a required parameter.
 pub(super) fn required<T: FromStr>(
     form: Form<'_>,
     parameter: &'static str,
@@ -114,37 +114,37 @@ fn wrong(parameter: &'static str, rule: impl ToString) -> ParameterError {
 }
 
 impl Port {
-    /// The port alone.
+    /// Returns the port number.
     pub fn number(self) -> u16 {
         self.0
     }
 
-    /// The origin that a browser comes to, for the rule that lets it.
+    /// Returns the origin of the client's server, for the content security policy.
     pub fn origin(self) -> String {
         format!("http://localhost:{}", self.0)
     }
 }
 
 impl Challenge {
-    /// Whether this is the secret.
+    /// Returns whether `verifier` is the secret of this challenge.
     pub fn is_of(&self, verifier: &Verifier) -> bool {
         let challenge = verifier.challenge();
         self.0.as_bytes().ct_eq(challenge.0.as_bytes()).into()
     }
 
-    /// As it is sent.
+    /// Returns the challenge as it is sent.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 }
 
 impl Verifier {
-    /// What is told of it beforehand.
+    /// Returns the challenge for this verifier, which is sent in advance.
     pub fn challenge(&self) -> Challenge {
         Challenge(URL_SAFE_NO_PAD.encode(sha2::Sha256::digest(self.0.as_bytes())))
     }
 
-    /// The secret itself, to be sent to whom it is for.
+    /// Returns the secret, to be sent to its recipient only.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -153,7 +153,7 @@ impl Verifier {
 impl FromStr for Port {
     type Err = String;
 
-    /// Reads a whole redirect URI, of which only the port may differ (clients.md 7.4).
+    /// Parses a complete redirect URI, in which only the port may vary (clients.md 7.4).
     fn from_str(uri: &str) -> Result<Self, String> {
         let port = uri.strip_prefix("http://localhost:");
         let port = port.and_then(|rest| rest.strip_suffix("/login"));
@@ -174,7 +174,7 @@ impl FromStr for TerminalState {
             && text.bytes().all(|byte| (b' '..=b'~').contains(&byte));
         is_state.then(|| Self(text.to_owned())).ok_or_else(|| {
             let most = limits::LOGIN_STATE_BYTES;
-            format!("must be 1 to {most} printable characters of ASCII")
+            format!("must be 1 to {most} printable ASCII characters")
         })
     }
 }
@@ -205,7 +205,7 @@ impl FromStr for Verifier {
 }
 
 impl fmt::Display for Port {
-    /// The whole redirect URI.
+    /// Writes the complete redirect URI.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/login", self.origin())
     }
@@ -234,7 +234,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// What OpenTofu 1.12 sends (clients.md 7.4).
+    /// The query that OpenTofu 1.12 sends (clients.md 7.4).
     const QUERY: &str = "client_id=terraform-cli&code_challenge=E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM\
         &code_challenge_method=S256&redirect_uri=http%3A%2F%2Flocalhost%3A10003%2Flogin&response_type=code\
         &state=74d3bbc5-7fc6-4e0b-8bb7-4e6d1d3a0a5e";
@@ -243,7 +243,7 @@ mod tests {
     const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
 
     #[test]
-    fn what_a_client_asks_for_is_read_7_4() {
+    fn the_request_of_a_client_is_parsed_7_4() {
         let terminal = Terminal::parse(QUERY).unwrap();
         assert_eq!(terminal.port, Port(10_003));
         assert!(terminal.challenge.is_of(&VERIFIER.parse().unwrap()));
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn anything_else_is_refused_with_the_parameter_and_the_rule() {
+    fn an_invalid_request_is_rejected_with_the_parameter_and_the_rule() {
         for (from, to, parameter, rule) in [
             (
                 "client_id=terraform-cli&",
@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn a_code_goes_nowhere_but_to_a_port_of_this_machine_7_4() {
+    fn a_code_is_sent_only_to_a_port_of_this_machine_7_4() {
         for uri in [
             "https://localhost:10003/login",
             "http://127.0.0.1:10003/login",
@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_secret_itself_fits_its_challenge() {
+    fn only_the_verifier_itself_matches_its_challenge() {
         let challenge: Challenge = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"
             .parse()
             .unwrap();
@@ -373,7 +373,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_is_taken_stays_on_this_machine_in_one_line(
+        fn an_accepted_redirect_stays_on_this_machine_and_on_one_line(
             uri in "(http://localhost:100[01][0-9]/login|\\PC{0,40})",
             state in "\\PC{0,40}",
         ) {
