@@ -50,7 +50,12 @@ fn a_code_is_for_its_terminal_alone_7_6() {
             "invalid_grant",
             "not a code of this registry",
         ),
-        ("code", &state, "invalid_grant", "not a code of this registry"),
+        (
+            "code",
+            &state,
+            "invalid_grant",
+            "not a code of this registry",
+        ),
         ("code_verifier", "", "invalid_request", "is missing"),
         ("code_verifier", "short", "invalid_request", "43 to 128"),
         (
