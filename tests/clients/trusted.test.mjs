@@ -130,10 +130,10 @@ inBothModes((mode) => {
   });
 
   for (const [what, job, pattern] of [
-    ["another repository", "fork", /"repository" is "acme\/terraform-aws-vpc", and here "evil\/terraform-aws-vpc"/],
-    ["a repository that looks like it", "look-alike", /and here "\\u\{430\}cme\/terraform-aws-vpc"/],
-    ["a branch", "branch", /"ref" is "refs\/tags\/v\*", and here "refs\/heads\/main"/],
-    ["a tag that is not protected", "unprotected", /"ref_protected" is "true", and here "false"/],
+    ["another repository", "fork", /"repository" to be "acme\/terraform-aws-vpc", and found "evil\/terraform-aws-vpc"/],
+    ["a repository that looks like it", "look-alike", /and found "\\u\{430\}cme\/terraform-aws-vpc"/],
+    ["a branch", "branch", /"ref" to be "refs\/tags\/v\*", and found "refs\/heads\/main"/],
+    ["a tag that is not protected", "unprotected", /"ref_protected" to be "true", and found "false"/],
   ]) {
     test(`a job of ${what} is refused, and only the log says why`, async () => {
       const token = await trust.issuer.tokenOf(job, trust.registry.url);

@@ -486,22 +486,22 @@ mod tests {
             (
                 vec![TOKEN, (TRUSTED_PUBLISHERS, "acme/widget")],
                 TRUSTED_PUBLISHERS,
-                "no JSON",
+                "cannot be parsed as JSON",
             ),
             (
                 vec![TOKEN, (TRUSTED_PUBLISHERS, "true")],
                 TRUSTED_PUBLISHERS,
-                "a list of one object or more",
+                "a list of at least one object",
             ),
             (
                 vec![TOKEN, (TRUSTED_PUBLISHERS, RULE_FOR_ANYBODY)],
                 TRUSTED_PUBLISHERS,
-                "rule 1 does not say whom it trusts",
+                "rule 1 does not identify the jobs that it trusts",
             ),
             (
                 vec![TOKEN, (TRUSTED_PUBLISHERS, RULE_WITH_A_TYPO)],
                 TRUSTED_PUBLISHERS,
-                "rule 1 has in its scopes what is none: \"publish\"",
+                "rule 1 has an invalid scope: \"publish\"",
             ),
             (
                 vec![(TRUSTED_PUBLISHERS, RULE)],

@@ -1,13 +1,13 @@
-//! What the tokens of other parties open: the operator's rules for the jobs of a CI and for people.
+//! Grants for tokens of other issuers: the operator's rules for CI jobs and for people.
 //!
 //! # In scope
-//! [`TrustedPublishers`] for the jobs of a CI, [`LoginRules`] for people, and where an issuer may be asked
-//! ([`issuer_guard`]).
+//! [`TrustedPublishers`] for CI jobs, [`LoginRules`] for people, and the hosts to which requests for an
+//! issuer may go ([`issuer_guard`]).
 //!
 //! # Out of scope
-//! Whether a token is genuine, for us and valid now: [`terrace_jose`].
+//! Verification that a token is genuine, meant for this registry and valid now: [`terrace_jose`].
 //!
-//! A [`GrantError`] is for the log alone. Who presents a token learns only that it was refused.
+//! A [`GrantError`] is for the log only. The sender of a token learns only that it was rejected.
 
 mod ci_system;
 mod error;
@@ -31,8 +31,8 @@ use terrace_jose::IssuerUrl;
 
 use crate::http::guard::Guard;
 
-/// Where requests for an issuer may go: to public hosts, and to its own, which the operator has named and which may be
-/// private.
+/// Returns the guard for requests to an issuer: it allows public hosts and the issuer's own host, which the
+/// operator has named and which may be private.
 pub fn issuer_guard(issuer: &IssuerUrl) -> Guard {
     let url = issuer.as_url();
     Guard::public().naming(url.host(), url.port_or_default())
@@ -40,7 +40,7 @@ pub fn issuer_guard(issuer: &IssuerUrl) -> Guard {
 
 #[cfg(test)]
 #[test]
-fn a_private_issuer_may_be_asked_because_it_is_named_and_no_other_private_host() {
+fn a_private_host_is_allowed_only_if_it_is_the_issuers_own() {
     use terrace_base::url::Url;
     let guard = issuer_guard(&"https://localhost:8443/oidc".parse().unwrap());
     let check = |url: &str| guard.check((&url.parse::<Url>().unwrap()).into());

@@ -268,7 +268,7 @@ fn a_person_without_a_rule_reads_who_they_are_and_the_log_has_the_reason() {
     let text = stopped(people.sign_in().1, 403, "<strong>bob@acme.example</strong>");
     assert!(text.contains("Ask its operator"), "{text}");
     assert!(!text.contains("staff"), "{text}");
-    logged(&people, "no rule is for it");
+    logged(&people, "no rule matches it");
 }
 
 #[test]

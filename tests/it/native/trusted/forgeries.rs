@@ -200,7 +200,7 @@ fn misuses() -> Vec<Forgery> {
         (
             "good for a year",
             saying("exp", NOW + 365 * day),
-            "lives for",
+            "its lifetime is",
         ),
         (
             "another issuer with the same subject",

@@ -1,4 +1,4 @@
-//! The claims that the CI systems put into the tokens of their jobs, and which of them identify somebody.
+//! The claims in the tokens of CI systems, and which of them identify a repository or its owner.
 //!
 //! GitHub's are in <https://docs.github.com/en/actions/reference/security/oidc>, GitLab's in
 //! <https://docs.gitlab.com/ci/secrets/id_token_authentication/>.
@@ -7,24 +7,25 @@ use super::{ClaimPattern, RuleError};
 use terrace_base::spelling;
 use terrace_jose::{IssuerUrl, Quoted};
 
-/// A CI system whose claims are known, or any other.
+/// A CI system with known claims, or any other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum CiSystem {
-    /// GitHub Actions: of github.com, of an enterprise on ghe.com, or of an Enterprise Server.
+    /// GitHub Actions: on github.com, on an enterprise's ghe.com, or on an Enterprise Server.
     GitHub,
-    /// GitLab CI, where the name of its host says so.
+    /// GitLab CI, recognised by the name of its host.
     GitLab,
-    /// Another system, or a GitLab under a name that does not say so.
+    /// Another system, or a GitLab whose host name does not reveal it.
     Other,
 }
 
-/// The claims of a system.
+/// The known claims of a system.
 struct Vocabulary {
-    /// Claims that name a repository, its owner or a larger unit: no stranger's job has the same.
+    /// Claims that name a repository, its owner or a larger unit: a stranger's job cannot have the same
+    /// values.
     identifying: &'static [&'static str],
-    /// Claims that a stranger's job can have as well: everybody has a `refs/tags/v1`, may name an
-    /// environment `release`, may call a public workflow (`job_workflow_ref`), and can be helped by the
-    /// same person (`actor`, `user_login`).
+    /// Claims whose values a stranger's job can have too: any repository can have a `refs/tags/v1`, name an
+    /// environment `release`, call a public workflow (`job_workflow_ref`), and be run by the same person
+    /// (`actor`, `user_login`).
     circumstances: &'static [&'static str],
 }
 
@@ -66,7 +67,8 @@ const GITHUB: Vocabulary = Vocabulary {
     ],
 };
 
-/// Properties that an organisation gives to its repositories: another one may give the same to its own.
+/// The prefix of the properties that an organisation gives to its repositories. Another organisation may give
+/// the same ones to its own.
 const GITHUB_PROPERTY: &str = "repo_property_";
 
 const GITLAB: Vocabulary = Vocabulary {
@@ -88,8 +90,8 @@ const GITLAB: Vocabulary = Vocabulary {
         "groups_direct",
         "job_config",
         "job_id",
-        // The pipeline of a merge request runs in the project that it is for, with the code of a fork: the four
-        // of `job_…` then name the former, and `project_path` and its like the fork.
+        // The pipeline of a merge request runs in its target project, with the code of a fork. The four
+        // `job_…` claims then name the target project, and `project_path` and the like name the fork.
         "job_namespace_id",
         "job_namespace_path",
         "job_policy_ref_sha",
@@ -135,12 +137,12 @@ impl CiSystem {
         }
     }
 
-    /// Whether the system has the event `pull_request_target`.
+    /// Returns whether the system has the event `pull_request_target`.
     pub(super) fn has_pull_request_target(self) -> bool {
         self == Self::GitHub
     }
 
-    /// Refuses the misspelt name of a claim. Any other unknown name is accepted, because the system may add claims.
+    /// Rejects a misspelt claim. Any other unknown claim is accepted, because the system may add claims.
     pub(super) fn check_claim(self, name: &str) -> Result<(), RuleError> {
         let Some(system) = self.not_knowing(name) else {
             return Ok(());
@@ -155,7 +157,7 @@ impl CiSystem {
         }
     }
 
-    /// Returns the name of the system if its tokens are not known to have a claim.
+    /// Returns the name of the system if its tokens are not known to have this claim.
     pub(super) fn not_knowing(self, name: &str) -> Option<&'static str> {
         let system = match self {
             Self::GitHub => "GitHub",
@@ -176,11 +178,12 @@ impl CiSystem {
         identifying.iter().chain(circumstances).copied()
     }
 
-    /// Whether a claim of this value says whose a job is.
+    /// Returns whether a claim with this pattern identifies a job's repository or owner.
     pub(super) fn identifies(self, name: &str, pattern: &ClaimPattern) -> bool {
         let identifying = match self {
             Self::GitHub => GITHUB.identifying,
-            // Others have `sub`, too, and a GitLab may have any host. GitHub's have one of a known form.
+            // Other systems have `sub` too, and a GitLab may have any host. GitHub's subjects have a known
+            // form.
             Self::GitLab | Self::Other => GITLAB.identifying,
         };
         let is_of_somebody = match (self, name) {
@@ -190,26 +193,26 @@ impl CiSystem {
         identifying.contains(&name) && is_of_somebody && pattern.pins_first_part()
     }
 
-    /// Returns the way to write a rule that says whom it trusts.
+    /// Returns advice on claims that identify the trusted jobs.
     pub(super) fn advice(self) -> &'static str {
         match self {
             Self::GitHub => "repository, repository_owner_id or sub",
             Self::GitLab => "project_path, namespace_id or sub",
             Self::Other => {
-                "sub, or project_path of GitLab; where another claim names somebody, also write identifies = true into the rule"
+                "sub, or project_path of GitLab; if another claim identifies the jobs, also add identifies = true to the rule"
             }
         }
     }
 }
 
-/// Whether a subject of GitHub has something in it that identifies a repository or its owner. It consists of
-/// names and values, such as `repo:acme/widget:ref:refs/heads/main`, and every repository chooses which:
-/// `environment:release` may be anybody's.
+/// Returns whether a pattern for GitHub's subject includes a part that identifies a repository or its owner.
+/// A subject consists of names and values, such as `repo:acme/widget:ref:refs/heads/main`, and every
+/// repository chooses its parts: any repository may have `environment:release`.
 fn subject_identifies(pattern: &ClaimPattern) -> bool {
     let text = pattern.to_string();
     let mut parts = text.split(':');
     while let Some(name) = parts.next() {
-        // The one name without a value.
+        // The only name without a value.
         if name == "pull_request" {
             continue;
         }
@@ -223,7 +226,7 @@ fn subject_identifies(pattern: &ClaimPattern) -> bool {
     false
 }
 
-/// Claims that say how somebody has signed in, and not who that is
+/// Returns whether a claim describes how a person signed in, rather than who they are
 /// (<https://openid.net/specs/openid-connect-core-1_0.html#IDToken>).
 pub(super) fn is_standard(name: &str) -> bool {
     const STANDARD: &[&str] = &["acr", "amr", "auth_time", "azp", "email_verified", "typ"];
@@ -239,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn the_issuer_tells_which_system_it_is() {
+    fn the_system_is_recognised_by_its_issuer() {
         for issuer in [
             "https://token.actions.githubusercontent.com",
             "https://token.actions.githubusercontent.com/acme",
@@ -280,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn a_subject_of_github_identifies_by_its_repository_or_its_owner() {
+    fn a_subject_of_github_identifies_a_repository_or_its_owner() {
         let identifies = |text: &str| CiSystem::GitHub.identifies("sub", &text.parse().unwrap());
         for subject in [
             "repo:acme/widget:ref:refs/tags/v*",

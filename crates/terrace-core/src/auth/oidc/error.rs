@@ -1,38 +1,38 @@
-//! Every way in which a token opens nothing.
+//! The reasons why a token grants nothing.
 
 use terrace_jose::{Quoted, TokenError};
 
 use crate::auth::access::ScopeError;
 
-/// The reason why nothing is granted for a token, for the log. Whoever has presented the token is not told.
+/// The reason why a token grants nothing. It is for the log only, not for the sender of the token.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum GrantError {
-    /// The token is not to be believed, or its issuer is not one of the rules'.
+    /// The token is not valid, or no rule has its issuer.
     #[error(transparent)]
     Token(#[from] TokenError),
-    /// The token is valid for longer than a token of a job needs to be.
-    #[error("it lives for {seconds} seconds, at most {most} are allowed")]
+    /// The token's lifetime exceeds the limit for jobs.
+    #[error("its lifetime is {seconds} seconds, at most {most} are allowed")]
     LivesTooLong {
-        /// The seconds from its first moment to its last.
+        /// The seconds between its issue and its expiry.
         seconds: u64,
-        /// The limit.
+        /// The maximum lifetime in seconds.
         most: u64,
     },
-    /// The rules that are for the token grant too much together.
+    /// The matching rules grant too many scopes together.
     #[error(transparent)]
     Scopes(ScopeError),
-    /// The token is genuine, and no rule is for it. This is what the rule that comes nearest asks for.
+    /// The token is genuine, but no rule matches it. The fields describe the rule that comes closest.
     #[error(
-        "no rule is for it: in the nearest, rule {rule}, {claim} is {wanted}, and here {found}"
+        "no rule matches it: the closest, rule {rule}, requires {claim} to be {wanted}, and found {found}"
     )]
     NoRule {
-        /// The place of that rule, from 1.
+        /// The number of that rule, from 1.
         rule: usize,
-        /// The first claim that differs.
+        /// The first claim that does not match.
         claim: Quoted,
-        /// What the rule asks for.
+        /// The pattern in the rule.
         wanted: Quoted,
-        /// What the token says.
+        /// The value in the token.
         found: Quoted,
     },
 }

@@ -1,4 +1,4 @@
-//! Signing in: which people may do what, by what their organisation's provider says of them.
+//! Rules for sign-in: the scopes of people, according to the claims of their organisation's provider.
 
 use std::str::FromStr;
 
@@ -17,19 +17,19 @@ use terrace_jose::{Quoted, TokenError};
 ///  {"scopes": ["admin"], "claims": {"email": "ann@example.com"}}]
 /// ```
 ///
-/// Of a claim that is a list, as `groups` is, one text is enough. A rule on `email` asks for
-/// `email_verified`, too; some providers (Entra) never say that, because their users may write into
-/// `email` what they like.
+/// For a claim that is a list, such as `groups`, one matching element is enough. A rule on `email` also
+/// requires `email_verified`. Some providers (Entra) never set that claim, because their users may write
+/// anything into `email`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LoginRules {
     rules: Vec<Rule>,
 }
 
 impl LoginRules {
-    /// What is granted to the person of whom these claims are, wherever they come from.
+    /// Returns the scopes of the person with these claims, from any source.
     ///
     /// # Errors
-    /// Why nothing is.
+    /// The reason why nothing is granted.
     pub fn scopes(&self, claims: &Map<String, Value>) -> Result<Scopes, GrantError> {
         let numbered = self.rules.iter().zip(1..);
         let verdicts =
@@ -39,8 +39,8 @@ impl LoginRules {
     }
 }
 
-/// A rule that lets people change something must say who they are: `*` alone is everybody whom the
-/// provider knows, which may be the world.
+/// Parses a rule. A rule that grants changes must identify people: `*` alone matches everyone who has an
+/// account at the provider, possibly the whole world.
 fn take(members: &mut Map<String, Value>) -> Result<Rule, RuleError> {
     let rule = Rule::take(members)?;
     match rule.grants_changes() && rule.is_for_everybody() {

@@ -1,36 +1,36 @@
-//! What a rule asks of a claim: a text, or a text with gaps.
+//! Patterns for the values of claims: a text, optionally with wildcards.
 
 use std::fmt;
 use std::str::FromStr;
 
 use super::limits;
 
-/// A pattern for the value of a claim. It is compared byte for byte, so `Acme` is not `acme`: names
-/// that a forge takes in either case (GitHub's repositories) stand in its tokens as their owner has
-/// written them. A `*` stands for any run of characters, also none, but for `/` and control characters.
-/// Nothing else is special.
+/// A pattern for the value of a claim. It is compared byte by byte, so `Acme` does not match `acme`: names
+/// that a forge accepts in any case (GitHub's repositories) appear in its tokens as their owner has written
+/// them. A `*` matches any run of characters, possibly empty, except `/` and control characters. Nothing else
+/// is special.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClaimPattern(String);
 
-/// Why a text is no pattern.
+/// The reason why a text is not a pattern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum PatternError {
-    /// It is empty.
+    /// The pattern is empty.
     #[error("it is empty")]
     Empty,
-    /// It is longer than the limit.
+    /// The pattern exceeds the limit.
     #[error("it is {0} bytes long, at most {max} are allowed", max = limits::PATTERN_BYTES)]
     TooLong(usize),
-    /// It holds a control character, which no claim may.
-    #[error("it holds a control character")]
+    /// The pattern contains a control character, which no claim may contain.
+    #[error("it contains a control character")]
     Control,
-    /// It has two stars in a row, which elsewhere stand for what has slashes.
-    #[error("`**` has no meaning: a `*` never stands for a `/`, write one for each part")]
+    /// The pattern contains `**`, which elsewhere also matches slashes.
+    #[error("`**` has no meaning: a `*` never matches a `/`, so write one for each part")]
     DoubleStar,
 }
 
 impl ClaimPattern {
-    /// Whether this is what the pattern asks for.
+    /// Returns whether a value matches the pattern.
     pub fn matches(&self, text: &str) -> bool {
         let mut literals = self.0.split('*');
         let first = literals.next().unwrap_or_default();
@@ -40,8 +40,8 @@ impl ClaimPattern {
         let Some(last) = literals.next_back() else {
             return rest.is_empty();
         };
-        // The first place of each literal will do: whatever keeps a star from reaching it keeps it
-        // from all later ones.
+        // The first occurrence of each literal suffices: an obstacle between a star and this occurrence also
+        // lies before all later ones.
         for literal in literals {
             match rest.split_once(literal) {
                 Some((run, after)) if is_run(run) => rest = after,
@@ -51,20 +51,21 @@ impl ClaimPattern {
         rest.strip_suffix(last).is_some_and(is_run)
     }
 
-    /// Whether it asks for nothing in particular, or for no more than a form: `*@*` is every address.
+    /// Returns whether the pattern matches arbitrary values, or only requires a form: `*@*` matches every
+    /// address.
     pub(super) fn is_anything(&self) -> bool {
         !self.0.contains(char::is_alphanumeric)
     }
 
-    /// Whether it leaves the first part of a path, or all of what is no path, to nobody else: with
-    /// `acme*/widget` whoever takes a name that begins so would be let in.
+    /// Returns whether the pattern fixes the first part of a path, or the whole of a value without slashes:
+    /// `acme*/widget` would also admit strangers who take a name with that start.
     pub(super) fn pins_first_part(&self) -> bool {
         let first = self.0.split('/').next().unwrap_or_default();
         !first.is_empty() && !first.contains('*')
     }
 }
 
-/// What a `*` may stand for.
+/// Returns whether a `*` may match this text.
 fn is_run(text: &str) -> bool {
     !text.contains(|c: char| c == '/' || c.is_control())
 }
@@ -122,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn a_star_is_any_run_within_one_part() {
+    fn a_star_matches_any_run_within_one_part() {
         for text in ["refs/tags/v", "refs/tags/v1.2.3-rc.1", "refs/tags/v*"] {
             assert!(matches("refs/tags/v*", text), "{text:?}");
         }
@@ -146,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_pattern_is_refused() {
+    fn an_invalid_pattern_is_rejected() {
         let parse = |text: &str| text.parse::<ClaimPattern>().unwrap_err();
         assert_eq!(parse(""), PatternError::Empty);
         assert_eq!(parse("a\n"), PatternError::Control);
@@ -156,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_whole_first_part_says_who_it_is() {
+    fn only_a_fixed_first_part_identifies() {
         let pins = |text: &str| text.parse::<ClaimPattern>().unwrap().pins_first_part();
         for text in [
             "acme",
@@ -179,7 +180,7 @@ mod tests {
         }
     }
 
-    /// Every way to fill each star.
+    /// Matches by trying every way to fill each star.
     fn naive(pattern: &[char], text: &[char]) -> bool {
         match (pattern.split_first(), text.split_first()) {
             (None, text) => text.is_none(),
@@ -197,7 +198,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(4_000))]
         #[test]
-        fn it_matches_as_trying_everything_does(
+        fn a_pattern_matches_as_an_exhaustive_search_does(
             pattern in "[ab/*\u{430}]{1,8}",
             text in "[ab/\n\u{430}]{0,10}",
         ) {

@@ -1,4 +1,4 @@
-//! A rule: claims that it asks for, and scopes that it grants. Rules are JSON that operators write.
+//! A rule: the claims that it requires, and the scopes that it grants. Rules are JSON written by operators.
 
 use serde_json::{Map, Value};
 
@@ -8,42 +8,42 @@ use crate::auth::access::{Scope, Scopes};
 use crate::limits as access_limits;
 use terrace_jose::{Claims, Quoted, json};
 
-/// What is granted to whoever has presented a token.
+/// The grant for a token.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Grant {
-    /// What the token says.
+    /// The claims of the token.
     pub claims: Claims,
-    /// The scopes of all rules that are for it, each once.
+    /// The scopes of all matching rules, without duplicates.
     pub scopes: Scopes,
 }
 
-/// What every rule has: to whom it grants what.
+/// The common part of all rules: required claims and granted scopes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Rule {
     scopes: Vec<Scope>,
     claims: Vec<(String, ClaimPattern)>,
 }
 
-/// Whether a claim that is a list is looked into.
+/// How a claim that is a list is matched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Lists {
-    /// One of its texts is enough.
+    /// One matching element is enough.
     AnyOf,
-    /// It is not what the rule asks for.
+    /// A list never matches.
     Refused,
 }
 
-/// How a rule is not for a token.
+/// The reason why a rule does not match a token.
 #[derive(Debug)]
 pub(super) struct Difference {
-    /// How much of it is.
+    /// The number of claims that match.
     pub(super) matched: usize,
     pub(super) claim: Quoted,
     pub(super) wanted: Quoted,
     pub(super) found: Quoted,
 }
 
-/// Reads a list of rules, each by `read`, which takes what it knows out of the members.
+/// Parses a list of rules. `read` parses a rule and removes the members that it knows.
 pub(super) fn parse_rules<R>(
     text: &str,
     read: impl Fn(&mut Map<String, Value>) -> Result<R, RuleError>,
@@ -76,8 +76,8 @@ pub(super) fn parse_rules<R>(
         .collect()
 }
 
-/// The scopes of all rules that are for a token, or how the nearest is not; `None` where there is no
-/// rule at all.
+/// Returns the scopes of all matching rules, or the difference from the closest; `None` if there are no
+/// rules.
 pub(super) fn union<'r>(
     verdicts: impl Iterator<Item = (usize, &'r Rule, Result<(), Difference>)>,
 ) -> Option<Result<Scopes, GrantError>> {
@@ -107,7 +107,7 @@ pub(super) fn union<'r>(
 }
 
 impl Rule {
-    /// Takes `scopes` and `claims` out of the members of a rule.
+    /// Removes `scopes` and `claims` from the members of a rule, and parses them.
     pub(super) fn take(members: &mut Map<String, Value>) -> Result<Self, RuleError> {
         let scopes = take(members, "scopes")?;
         let claims = take(members, "claims")?;
@@ -117,35 +117,35 @@ impl Rule {
         })
     }
 
-    /// Returns the claims that it asks for, with what each must be.
+    /// Returns the required claims with their patterns.
     pub(super) fn claims(&self) -> impl Iterator<Item = (&str, &ClaimPattern)> {
         let claims = self.claims.iter();
         claims.map(|(name, pattern)| (&**name, pattern))
     }
 
-    /// Whether it lets somebody change anything.
+    /// Returns whether the rule allows any changes.
     pub(super) fn grants_changes(&self) -> bool {
         let changes = |scope: &Scope| matches!(scope, Scope::Admin | Scope::Publish(_));
         self.scopes.iter().any(changes)
     }
 
-    /// Whether no claim that it asks for, and that says who somebody is, must be anything in particular.
+    /// Returns whether the rule matches everyone: none of its identifying claims has a specific pattern.
     pub(super) fn is_for_everybody(&self) -> bool {
         let mut claims = self.claims.iter();
         claims.all(|(name, pattern)| is_standard(name) || pattern.is_anything())
     }
 
-    /// Whether it grants everything.
+    /// Returns whether the rule grants everything.
     pub(super) fn grants_all(&self) -> bool {
         self.scopes.contains(&Scope::Admin)
     }
 
-    /// Whether the claims are those that it asks for.
+    /// Compares the rule with the claims of a token.
     pub(super) fn compare(&self, claims: &Claims, lists: Lists) -> Result<(), Difference> {
         self.compare_all(claims.members(), lists)
     }
 
-    /// The same of claims that no token has brought.
+    /// Compares the rule with claims that do not come from a token.
     pub(super) fn compare_all(
         &self,
         claims: &Map<String, Value>,
@@ -153,7 +153,7 @@ impl Rule {
     ) -> Result<(), Difference> {
         let is_met = |(name, pattern): &&(String, ClaimPattern)| {
             let value = claims.get(name);
-            // Of several addresses `email_verified` would not tell which.
+            // With several addresses, `email_verified` would not say to which it applies.
             let lists = if name == EMAIL { Lists::Refused } else { lists };
             value.is_some_and(|value| matches(pattern, value, lists))
         };
@@ -169,12 +169,12 @@ impl Rule {
     }
 }
 
-/// A claim that is a number or a truth value is compared as JSON writes it.
+/// Matches a claim. Numbers and booleans are compared in their JSON form.
 fn matches(pattern: &ClaimPattern, value: &Value, lists: Lists) -> bool {
     match value {
         Value::String(text) => pattern.matches(text),
         Value::Bool(value) => pattern.matches(if *value { "true" } else { "false" }),
-        // Of other numbers several have one text, once they are read.
+        // Several other numbers have the same text after parsing.
         Value::Number(number) if !number.is_f64() => pattern.matches(&number.to_string()),
         Value::Array(list) if lists == Lists::AnyOf => list
             .iter()
@@ -184,7 +184,7 @@ fn matches(pattern: &ClaimPattern, value: &Value, lists: Lists) -> bool {
     }
 }
 
-/// Takes a member that must be there.
+/// Removes a required member.
 pub(super) fn take(
     members: &mut Map<String, Value>,
     name: &'static str,
@@ -196,7 +196,7 @@ fn read_scopes(value: &Value) -> Result<Vec<Scope>, RuleError> {
     let wrong = |found: &Value| RuleError::Shape {
         name: "scopes",
         found: Quoted::value(Some(found)),
-        wanted: "a list of scopes such as \"publish:acme\"",
+        wanted: "a list of scopes, such as \"publish:acme\"",
     };
     let list = value.as_array().ok_or_else(|| wrong(value))?;
     check_count("scopes", list.len(), access_limits::SCOPES)?;
@@ -212,7 +212,7 @@ fn read_claims(value: &Value) -> Result<Vec<(String, ClaimPattern)>, RuleError> 
     let asked = value.as_object().ok_or_else(|| RuleError::Shape {
         name: "claims",
         found: Quoted::value(Some(value)),
-        wanted: "an object of claims and what they must be",
+        wanted: "an object of claims and their patterns",
     })?;
     check_count("claims", asked.len(), limits::RULE_CLAIMS)?;
     let mut claims = Vec::new();
@@ -220,7 +220,7 @@ fn read_claims(value: &Value) -> Result<Vec<(String, ClaimPattern)>, RuleError> 
         check_name(name)?;
         claims.push((name.clone(), read_pattern(name, pattern)?));
     }
-    // An address that nobody has shown to be theirs says nothing (OpenID Connect Core, section 5.7).
+    // An unverified address proves nothing (OpenID Connect Core, section 5.7).
     if asked.contains_key(EMAIL) {
         let pattern = read_pattern(EMAIL_VERIFIED, &Value::from("true"))?;
         claims.push((EMAIL_VERIFIED.to_owned(), pattern));
@@ -240,8 +240,8 @@ fn check_count(name: &'static str, count: usize, most: usize) -> Result<(), Rule
 
 fn check_name(name: &str) -> Result<(), RuleError> {
     let rule = match name {
-        "iss" => "write it as the issuer of the rule",
-        "aud" => "write it as the audience of the rule",
+        "iss" => "use the member issuer of the rule",
+        "aud" => "use the member audience of the rule",
         "exp" | "iat" | "nbf" | "jti" | "nonce" => "it differs from token to token",
         "" => "it has no name",
         _ if name.len() > limits::CLAIM_NAME_BYTES => "its name is too long",

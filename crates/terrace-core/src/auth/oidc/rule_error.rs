@@ -1,128 +1,129 @@
-//! Every way in which a list of rules is wrong.
+//! Errors in a list of rules.
 
 use super::{PatternError, limits};
 use crate::auth::access::ScopeError;
 use terrace_jose::{Quoted, UrlError};
 
-/// Why a text is no list of rules.
+/// The error for a text that is not a list of rules.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RulesError {
-    /// It is longer than the limit.
-    #[error("the rules are {0} bytes long, at most {max} are read", max = limits::RULES_BYTES)]
+    /// The text exceeds the limit.
+    #[error("the rules are {0} bytes long, at most {max} are allowed", max = limits::RULES_BYTES)]
     TooLong(usize),
-    /// It is no JSON, or a member is there twice.
-    #[error("the rules are no JSON that is read: {0}")]
+    /// The text is not JSON, or an object has a duplicate member.
+    #[error("the rules cannot be parsed as JSON: {0}")]
     Json(String),
-    /// It is another kind of JSON, or an empty list.
-    #[error("the rules must be a list of one object or more, such as {example}", example = EXAMPLE)]
+    /// The JSON is not a list, or an empty one.
+    #[error("the rules must be a list of at least one object, such as {example}", example = EXAMPLE)]
     NoList,
-    /// There are more than the limit.
-    #[error("there are {0} rules, at most {max} are read", max = limits::RULES)]
+    /// The number of rules exceeds the limit.
+    #[error("there are {0} rules, at most {max} are allowed", max = limits::RULES)]
     TooMany(usize),
-    /// One of them is wrong.
+    /// A rule is invalid.
     #[error("rule {rule} {fault}")]
     Rule {
-        /// Its place, from 1.
+        /// The number of the rule, from 1.
         rule: usize,
-        /// What is wrong with it.
+        /// The error in the rule.
         fault: RuleError,
     },
 }
 
 const EXAMPLE: &str = r#"[{"scopes":["publish:acme"],"claims":{...}}]"#;
 
-/// What is wrong with a rule.
+/// The error in a rule.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RuleError {
-    /// It is something else than an object.
+    /// The rule is not an object.
     #[error("is {0}, not an object")]
     NoObject(Quoted),
-    /// It has a member that has no meaning.
-    #[error("has a member {0}, which is not known")]
+    /// The rule has an unknown member.
+    #[error("has the unknown member {0}")]
     Unknown(Quoted),
-    /// It lacks a member.
+    /// A required member is missing.
     #[error("has no {0}")]
     Missing(&'static str),
-    /// A member is something else than it must be.
+    /// A member has the wrong type or form.
     #[error("has {found} as its {name}: it must be {wanted}")]
     Shape {
-        /// Which.
+        /// The name of the member.
         name: &'static str,
-        /// What it is.
+        /// The value, as quoted in the message.
         found: Quoted,
-        /// What it must be.
+        /// The form that is required.
         wanted: &'static str,
     },
-    /// It has more of something than the limit.
+    /// The number of scopes or claims is out of range.
     #[error("has {count} {name}: it must have 1 to {most}")]
     Count {
-        /// Of what.
+        /// The name of the member: `scopes` or `claims`.
         name: &'static str,
-        /// How many.
+        /// The number of its elements.
         count: usize,
-        /// The limit.
+        /// The maximum number.
         most: usize,
     },
-    /// It would let a job do everything.
+    /// The rule would let a job do everything.
     #[error(
-        "grants \"admin\", and a job never gets everything: grant what it publishes, such as \"publish:acme\""
+        "grants \"admin\", which jobs may never have: grant only the namespace that it publishes to, such as \"publish:acme\""
     )]
     Admin,
-    /// A scope is none.
-    #[error("has in its scopes what is none: {0}")]
+    /// A scope is invalid.
+    #[error("has an invalid scope: {0}")]
     Scope(ScopeError),
-    /// Its issuer is none.
+    /// The issuer is not a valid URL.
     #[error("has {found} as its issuer: {cause}")]
     Issuer {
-        /// What it is.
+        /// The value, as quoted in the message.
         found: Quoted,
-        /// What is wrong with it.
+        /// The reason why it is not an issuer.
         cause: UrlError,
     },
-    /// It asks for a claim that has another place, or that no token has.
+    /// A claim must be given elsewhere in the rule, or cannot be matched.
     #[error("asks for the claim {0}: {1}")]
     Claim(Quoted, &'static str),
-    /// It asks for a claim that tokens of its issuer do not have, and that is spelt much as one that they have.
+    /// The rule asks for a claim that tokens of its issuer do not have, and whose name is close to one that
+    /// they have.
     #[error(
         "asks for the claim {claim}, which the tokens of {system} do not have; did you mean {nearest}?"
     )]
     MisspeltClaim {
-        /// The claim.
+        /// The name of the claim.
         claim: Quoted,
-        /// The CI system.
+        /// The name of the CI system.
         system: &'static str,
         /// The claim that was probably meant.
         nearest: &'static str,
     },
-    /// It says that its claims identify somebody, where Terrace knows which claims do.
+    /// The rule sets `identifies`, but Terrace knows which claims identify the jobs of this issuer.
     #[error("has identifies, which is for issuers other than GitHub and GitLab: remove it")]
     Identifies,
-    /// It asks for a claim by something else than a text.
-    #[error("asks for {claim} to be {found}: write a text in quotes")]
+    /// The pattern of a claim is not a string.
+    #[error("asks for {claim} to be {found}: write a string in quotes")]
     NoText {
-        /// The claim.
+        /// The name of the claim.
         claim: Quoted,
-        /// What is there.
+        /// The value, as quoted in the message.
         found: Quoted,
     },
-    /// It asks for a claim by what is no pattern.
+    /// The pattern of a claim is invalid.
     #[error("asks for {claim} to be {found}: {cause}")]
     Pattern {
-        /// The claim.
+        /// The name of the claim.
         claim: Quoted,
-        /// What is there.
+        /// The value, as quoted in the message.
         found: Quoted,
-        /// What is wrong with it.
+        /// The reason why it is not a pattern.
         cause: PatternError,
     },
-    /// It would trust everybody whom its issuer knows.
+    /// The rule would trust every job of its issuer.
     #[error(
-        "does not say whom it trusts: add a claim that names them, without a * before its first /: {0}"
+        "does not identify the jobs that it trusts: add a claim that identifies them, without a * before its first /: {0}"
     )]
     Anybody(&'static str),
-    /// It lets everybody change something whom the provider knows.
+    /// The rule would let everyone with an account at the provider make changes.
     #[error(
-        "lets everybody change something whom the provider knows: only read may be granted by * alone"
+        "lets everyone with an account at the provider make changes: with * alone, grant only read"
     )]
     Everybody,
 }

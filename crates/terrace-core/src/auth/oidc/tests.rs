@@ -1,4 +1,4 @@
-//! Rules, and the tokens that they are for or not.
+//! Rules, with matching and non-matching tokens.
 
 mod accepted;
 mod claim_forgeries;

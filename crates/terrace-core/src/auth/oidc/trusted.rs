@@ -1,5 +1,5 @@
-//! Trusted publishing: which jobs may publish what, with no secret but the token that their CI gives
-//! them.
+//! Trusted publishing: rules for the CI jobs that may publish, without any secret except the token from their
+//! CI.
 
 use std::str::FromStr;
 
@@ -20,18 +20,18 @@ use terrace_jose::{Claims, Expected, IssuerKeys, IssuerUrl, Quoted, TokenError, 
 ///   "claims": {"repository": "acme/terraform-provider-widget", "ref": "refs/tags/v*"}}]
 /// ```
 ///
-/// A rule may have an `audience`, which takes the place of the registry's own. It may grant `read`,
-/// and everything below, but never `admin`: whoever can push to a repository would own the registry.
+/// A rule may have an `audience`, which replaces the registry's own. It may grant `read` and narrower scopes,
+/// but never `admin`: otherwise push access to a repository would give control of the registry.
 ///
-/// Its claims must identify somebody. Which claims do is known of GitHub and GitLab; a rule of another issuer
-/// asks for `sub`, or says `"identifies": true`.
+/// Its claims must identify the trusted jobs. Terrace knows which claims of GitHub and GitLab do so; a rule
+/// for another issuer requires `sub`, or sets `"identifies": true`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TrustedPublishers {
     rules: Vec<TrustedPublisher>,
 }
 
-/// One rule: the jobs of which it is true are granted its scopes. A claim that is a list is never
-/// what it asks for, since a job is of one repository.
+/// A rule: it grants its scopes to the jobs that match it. A claim that is a list never matches, since a job
+/// belongs to one repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TrustedPublisher {
     issuer: IssuerUrl,
@@ -39,10 +39,10 @@ pub struct TrustedPublisher {
     rule: Rule,
 }
 
-/// A claim that a rule asks for and that the tokens of its CI system are not known to have.
+/// A claim that a rule requires and that the tokens of its CI system are not known to have.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnknownClaim {
-    /// The place of the rule, from 1.
+    /// The number of the rule, from 1.
     pub rule: usize,
     /// The name of the claim.
     pub claim: Quoted,
@@ -51,12 +51,12 @@ pub struct UnknownClaim {
 }
 
 impl TrustedPublishers {
-    /// Whether nobody is trusted.
+    /// Returns whether no job is trusted.
     pub fn is_empty(&self) -> bool {
         self.rules.is_empty()
     }
 
-    /// The issuers that any rule trusts, each once.
+    /// Returns the issuers of all rules, without duplicates.
     pub fn issuers(&self) -> Vec<&IssuerUrl> {
         let mut issuers: Vec<&IssuerUrl> = Vec::new();
         for rule in &self.rules {
@@ -67,9 +67,9 @@ impl TrustedPublishers {
         issuers
     }
 
-    /// Returns the rules, by their places from 1, that a pull request from a fork can meet: by the event
-    /// `pull_request_target`, which everybody sets off, and which runs a workflow of the base repository for its
-    /// base branch.
+    /// Returns the numbers, from 1, of the rules that a pull request from a fork can match: by the event
+    /// `pull_request_target`, which anyone can trigger, and which runs a workflow of the base repository for
+    /// its base branch.
     pub fn open_to_forks(&self) -> impl Iterator<Item = usize> {
         let numbered = self.rules.iter().zip(1..);
         numbered
@@ -77,8 +77,8 @@ impl TrustedPublishers {
             .map(|(_, place)| place)
     }
 
-    /// Returns the claims that rules ask for and that their CI system is not known to have. They may be new; they never
-    /// identify anybody.
+    /// Returns the claims that rules require and that their CI system is not known to have. They may be new.
+    /// They never identify jobs.
     pub fn unknown_claims(&self) -> impl Iterator<Item = UnknownClaim> {
         let numbered = self.rules.iter().zip(1..);
         numbered.flat_map(|(rule, place)| {
@@ -93,10 +93,10 @@ impl TrustedPublishers {
         })
     }
 
-    /// The issuer whose keys a token is to be verified with.
+    /// Returns the issuer with whose keys a token must be verified.
     ///
     /// # Errors
-    /// When the token is of none that is trusted.
+    /// If the token's issuer is not trusted.
     pub fn issuer_of(&self, token: &UnverifiedToken<'_>) -> Result<&IssuerUrl, TokenError> {
         let claimed = token.claimed_issuer();
         let mut issuers = self.rules.iter().map(|rule| &rule.issuer);
@@ -105,10 +105,10 @@ impl TrustedPublishers {
             .ok_or_else(|| TokenError::Issuer(Quoted::text(claimed)))
     }
 
-    /// Returns the claims of a token of a job, where rules without an audience mean `audience`.
+    /// Returns the verified claims of a job's token. `audience` is the default for rules without one.
     ///
     /// # Errors
-    /// The first thing that is wrong with the token.
+    /// The first check that fails.
     pub fn verify(
         &self,
         token: &UnverifiedToken<'_>,
@@ -125,10 +125,11 @@ impl TrustedPublishers {
         token.verify(keys, &expected)
     }
 
-    /// Returns what the rules grant to a job with these claims, where rules without an audience mean `audience`.
+    /// Returns the scopes that the rules grant to a job with these claims. `audience` is the default for
+    /// rules without one.
     ///
     /// # Errors
-    /// Why nothing is granted.
+    /// The reason why nothing is granted.
     pub fn grant(&self, claims: Claims, audience: &str) -> Result<Grant, GrantError> {
         let most = limits::JOB_TOKEN_SECONDS;
         let seconds = claims.expires().0.saturating_sub(claims.issued().0);
@@ -139,7 +140,7 @@ impl TrustedPublishers {
         Ok(Grant { claims, scopes })
     }
 
-    /// The scopes of all rules that are for these claims.
+    /// Returns the scopes of all rules that match these claims.
     fn scopes(&self, claims: &Claims, audience: &str) -> Result<Scopes, GrantError> {
         let numbered = self.rules.iter().zip(1..);
         let verdicts = numbered
@@ -210,9 +211,9 @@ impl TrustedPublisher {
     }
 }
 
-/// Whether a claim of GitHub keeps out `pull_request_target`: by the event, by a tag (such a run is of the base
-/// branch), by an environment, which has rules of its own, or by a workflow. Another environment or workflow may lack
-/// such rules, so a pattern that admits several of them keeps out nothing.
+/// Returns whether a GitHub claim excludes `pull_request_target`: by the event, by a tag (such a run belongs
+/// to the base branch), by an environment, which has its own rules, or by a workflow. Another environment or
+/// workflow may lack such rules, so a pattern that matches several of them excludes nothing.
 fn excludes_forks(name: &str, pattern: &ClaimPattern) -> bool {
     let text = pattern.to_string();
     match name {
@@ -236,12 +237,13 @@ fn is_one(pattern: &str) -> bool {
     !pattern.contains('*')
 }
 
-/// Whether a pattern such as `acme/widget/.github/workflows/release.yml@*` names one workflow, whatever its ref is.
+/// Returns whether a pattern such as `acme/widget/.github/workflows/release.yml@*` matches one workflow only,
+/// at any ref.
 fn is_one_workflow(pattern: &str) -> bool {
     pattern.split('@').next().is_some_and(is_one)
 }
 
-/// Whether a pattern for a ref begins as that of a branch does, up to its first star.
+/// Returns whether a pattern for a ref can match a branch, judged by the text before its first star.
 fn could_be_branch(pattern: &str) -> bool {
     const BRANCHES: &str = "refs/heads/";
     let literal = pattern.split('*').next().unwrap_or_default();
@@ -272,7 +274,7 @@ fn read_audience(value: &Value) -> Result<String, RuleError> {
     audience.ok_or_else(|| RuleError::Shape {
         name: "audience",
         found: Quoted::value(Some(value)),
-        wanted: "a text, as the job asks for",
+        wanted: "a string, as in the job's token request",
     })
 }
 

@@ -1,9 +1,9 @@
-//! The tokens of jobs that a rule is for.
+//! Tokens of jobs that match a rule.
 
 use super::forge::*;
 
 #[test]
-fn a_job_of_github_is_granted_what_its_rule_says() {
+fn a_job_of_github_is_granted_the_scopes_of_its_rule() {
     let grant = exchange(&genuine(&github())).unwrap();
     assert_eq!(grant.scopes.to_string(), "publish:acme");
     let claims = &grant.claims;
@@ -22,19 +22,19 @@ fn a_job_of_github_is_granted_what_its_rule_says() {
 }
 
 #[test]
-fn a_job_of_gitlab_is_granted_what_its_rule_says() {
+fn a_job_of_gitlab_is_granted_the_scopes_of_its_rule() {
     let grant = exchange(&genuine(&gitlab())).unwrap();
     assert_eq!(grant.scopes.to_string(), "publish:infra");
 }
 
 #[test]
-fn a_token_may_live_for_a_day() {
+fn a_token_may_be_valid_for_a_day() {
     let claims = with(github(), "exp", NOW.0 - 10 + 24 * 3_600);
     assert!(exchange(&genuine(&claims)).is_ok());
 }
 
 #[test]
-fn a_number_or_a_truth_value_is_compared_as_json_writes_it() {
+fn a_number_or_a_boolean_is_compared_in_its_json_form() {
     let claims = with(gitlab(), "ref_protected", true);
     assert!(exchange(&genuine(&claims)).is_ok());
 }

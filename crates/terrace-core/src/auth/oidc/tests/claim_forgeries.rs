@@ -1,11 +1,11 @@
-//! Tokens that are genuine and not for this, or of somebody with a similar name.
+//! Genuine tokens that no rule matches, or whose names resemble trusted ones.
 
 use super::forge::*;
 use serde_json::{Map, Value, json};
 
 type Claims = Map<String, Value>;
 
-/// Genuine tokens with one claim changed.
+/// Returns genuine tokens with one claim changed.
 fn changed<'n>(
     claim: &str,
     reason: &'static str,
@@ -26,13 +26,13 @@ fn texts<'n>(texts: &[&'n str]) -> Vec<(&'n str, Value)> {
 }
 
 #[test]
-fn what_a_rule_of_one_issuer_asks_for_opens_nothing_for_another() {
+fn the_claims_of_a_rule_grant_nothing_to_another_issuer() {
     let claims = with(github(), "iss", GITLAB);
     assert_refused(&[("GitHub's claims by GitLab", genuine(&claims), "NoRule")]);
 }
 
 #[test]
-fn repositories_with_similar_names_are_refused() {
+fn repositories_with_similar_names_are_rejected() {
     assert_refused(&changed(
         "repository",
         "NoRule",
@@ -71,7 +71,7 @@ fn repositories_with_similar_names_are_refused() {
 }
 
 #[test]
-fn refs_beside_the_pattern_are_refused() {
+fn refs_outside_the_pattern_are_rejected() {
     assert_refused(&changed(
         "ref",
         "NoRule",
@@ -98,7 +98,7 @@ fn refs_beside_the_pattern_are_refused() {
 }
 
 #[test]
-fn claims_of_another_type_or_missing_are_refused() {
+fn missing_claims_and_claims_of_another_type_are_rejected() {
     let repository = "acme/terraform-provider-widget";
     assert_refused(&changed(
         "repository",
@@ -149,7 +149,7 @@ fn claims_of_another_type_or_missing_are_refused() {
 }
 
 #[test]
-fn jobs_of_gitlab_beside_the_rule_are_refused() {
+fn jobs_of_gitlab_that_do_not_match_the_rule_are_rejected() {
     let token = |claim: &str, value: &str| genuine(&with(gitlab(), claim, value));
     assert_refused(&[
         (
@@ -179,20 +179,20 @@ fn jobs_of_gitlab_beside_the_rule_are_refused() {
 }
 
 #[test]
-fn the_log_says_which_claim_differs_so_that_a_look_alike_is_seen() {
+fn the_log_quotes_the_claim_that_differs_so_that_a_look_alike_is_visible() {
     let line = |claims: Claims| exchange(&genuine(&claims)).unwrap_err().to_string();
     let look_alike = "\u{430}cme/terraform-provider-widget\u{1b}[2J";
     assert_eq!(
         line(with(github(), "repository", look_alike)),
         concat!(
-            "no rule is for it: in the nearest, rule 1, \"repository\" is ",
-            "\"acme/terraform-provider-widget\", and here ",
+            "no rule matches it: the closest, rule 1, requires \"repository\" to be ",
+            "\"acme/terraform-provider-widget\", and found ",
             "\"\\u{430}cme/terraform-provider-widget\\u{1b}[2J\"",
         )
     );
     let missing = line(without(github(), "environment"));
     assert!(
-        missing.ends_with(r#""environment" is "release", and here nothing"#),
+        missing.ends_with(r#""environment" to be "release", and found nothing"#),
         "{missing}"
     );
     let long = line(with(github(), "repository", "a".repeat(9_000)));
@@ -200,7 +200,7 @@ fn the_log_says_which_claim_differs_so_that_a_look_alike_is_seen() {
 }
 
 #[test]
-fn tokens_that_live_too_long_are_refused() {
+fn tokens_with_a_long_lifetime_are_rejected() {
     let year = 365 * 24 * 3_600;
     let forgery = |name: &'static str, claims: Claims, reason| (name, genuine(&claims), reason);
     assert_refused(&[

@@ -1,4 +1,4 @@
-//! Issuers with one key, and tokens of theirs.
+//! Issuers with one key, and their tokens.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -22,12 +22,12 @@ fn encode(bytes: impl AsRef<[u8]>) -> String {
     URL_SAFE_NO_PAD.encode(bytes)
 }
 
-/// A token with these claims, of the issuer that they name.
+/// Returns a token with these claims, from the issuer that they name.
 pub(super) fn genuine(claims: &Map<String, Value>) -> String {
     signed(&Value::from(claims.clone()).to_string())
 }
 
-/// A token with this text as its claims.
+/// Returns a token with this text as its claims.
 pub(super) fn signed(claims: &str) -> String {
     let header = json!({ "typ": "JWT", "alg": "EdDSA", "kid": "ed25519" });
     let message = format!("{}.{}", encode(header.to_string()), encode(claims));
@@ -35,7 +35,7 @@ pub(super) fn signed(claims: &str) -> String {
     format!("{message}.{signature}")
 }
 
-/// What the token of a job says that GitHub runs for a tag.
+/// Returns the claims of a job that GitHub runs for a tag.
 pub(super) fn github() -> Map<String, Value> {
     let claims = json!({
         "jti": "f1c2a5d0-3f4b-4f0e-9a53-5a5d4f6b7c8d",
@@ -73,7 +73,7 @@ pub(super) fn github() -> Map<String, Value> {
     claims.as_object().unwrap().clone()
 }
 
-/// What the token of a job says that GitLab runs for a tag.
+/// Returns the claims of a job that GitLab runs for a tag.
 pub(super) fn gitlab() -> Map<String, Value> {
     let claims = json!({
         "namespace_id": "72",
@@ -109,7 +109,7 @@ pub(super) fn gitlab() -> Map<String, Value> {
     claims.as_object().unwrap().clone()
 }
 
-/// The same claims, but for one.
+/// Replaces one claim.
 pub(super) fn with(
     mut claims: Map<String, Value>,
     name: &str,
@@ -119,13 +119,13 @@ pub(super) fn with(
     claims
 }
 
-/// The same claims without one.
+/// Removes one claim.
 pub(super) fn without(mut claims: Map<String, Value>, name: &str) -> Map<String, Value> {
     claims.remove(name).unwrap();
     claims
 }
 
-/// The keys of an issuer.
+/// Returns the keys of an issuer.
 pub(super) fn keys(issuer: &str) -> IssuerKeys {
     let x = encode(key().verifying_key().as_bytes());
     let key = json!({ "kty": "OKP", "crv": "Ed25519", "kid": "ed25519", "use": "sig", "x": x });
@@ -133,7 +133,7 @@ pub(super) fn keys(issuer: &str) -> IssuerKeys {
     IssuerKeys::parse(&issuer.parse().unwrap(), body.as_bytes()).unwrap()
 }
 
-/// What the tests' registry trusts.
+/// Returns the rules of the tests' registry.
 pub(super) fn publishers() -> TrustedPublishers {
     let rules = json!([
         {
@@ -159,12 +159,12 @@ pub(super) fn publishers() -> TrustedPublishers {
     rules.to_string().parse().unwrap()
 }
 
-/// What the tests' registry makes of a token, as its endpoint would.
+/// Exchanges a token as the endpoint of the tests' registry does.
 pub(super) fn exchange(token: &str) -> Result<Grant, GrantError> {
     exchange_by(&publishers(), token)
 }
 
-/// What a registry with these rules makes of a token.
+/// Exchanges a token in a registry with these rules.
 pub(super) fn exchange_by(rules: &TrustedPublishers, token: &str) -> Result<Grant, GrantError> {
     let token = UnverifiedToken::parse(token)?;
     let issuer = rules.issuer_of(&token)?;
@@ -172,7 +172,7 @@ pub(super) fn exchange_by(rules: &TrustedPublishers, token: &str) -> Result<Gran
     rules.grant(claims, AUDIENCE)
 }
 
-/// Sees to it that each token is refused for the reason whose name stands beside it.
+/// Asserts that each token is rejected for the reason named next to it.
 pub(super) fn assert_refused(forgeries: &[(&str, String, &str)]) {
     for (name, token, reason) in forgeries {
         let error = match exchange(token) {
@@ -189,7 +189,7 @@ pub(super) fn assert_refused(forgeries: &[(&str, String, &str)]) {
     }
 }
 
-/// The name of an error's innermost variant.
+/// Returns the name of an error's innermost variant.
 pub(super) fn variant(error: &GrantError) -> String {
     let debug = match error {
         GrantError::Token(error) => format!("{error:?}"),

@@ -1,4 +1,4 @@
-//! Whatever operators write, something comes out.
+//! Arbitrary texts as rules.
 
 use crate::auth::oidc::{LoginRules, TrustedPublishers};
 use proptest::prelude::*;

@@ -53,7 +53,7 @@ fn sign_in(claims: &Map<String, Value>, nonce: &str) -> Result<Vec<String>, Stri
 }
 
 #[test]
-fn a_person_is_granted_what_their_groups_and_their_address_open() {
+fn a_person_is_granted_the_scopes_of_their_groups_and_address() {
     let granted = sign_in(&ann(), NONCE).unwrap();
     assert_eq!(granted, ["read", "publish:acme", "publish:tools"]);
     let one = with(ann(), "groups", "staff");
@@ -61,7 +61,7 @@ fn a_person_is_granted_what_their_groups_and_their_address_open() {
 }
 
 #[test]
-fn an_address_that_is_not_verified_opens_nothing() {
+fn an_unverified_address_grants_nothing() {
     let granted = |claims| sign_in(&claims, NONCE).unwrap();
     let said = with(ann(), "email_verified", "true");
     assert!(granted(said).contains(&"publish:tools".to_owned()));
@@ -79,7 +79,7 @@ fn an_address_that_is_not_verified_opens_nothing() {
 }
 
 #[test]
-fn who_is_in_no_group_that_a_rule_names_is_refused() {
+fn a_person_without_a_matching_group_is_rejected() {
     let stranger = without(ann(), "email");
     for groups in [
         json!([]),

@@ -1,4 +1,4 @@
-//! What operators write, and what it opens.
+//! Operators' rules, and the scopes that they grant.
 
 use super::forge::*;
 use crate::auth::oidc::{LoginRules, TrustedPublishers, limits};
@@ -24,7 +24,7 @@ fn parse(rules: &Value) -> Result<TrustedPublishers, String> {
     parsed.map_err(|error| error.to_string())
 }
 
-/// What these rules grant to a job of GitHub's with these claims.
+/// Returns the scopes that these rules grant to a GitHub job with these claims.
 fn scopes(rules: &Value, claims: &Map<String, Value>) -> Result<Vec<String>, String> {
     match exchange_by(&parse(rules).unwrap(), &genuine(claims)) {
         Ok(grant) => Ok(grant.scopes.iter().map(ToString::to_string).collect()),
@@ -33,7 +33,7 @@ fn scopes(rules: &Value, claims: &Map<String, Value>) -> Result<Vec<String>, Str
 }
 
 #[test]
-fn all_rules_that_are_for_a_job_count_together() {
+fn the_scopes_of_all_matching_rules_are_united() {
     let rules = json!([
         rule(),
         changed("scopes", ["publish:acme", "publish:tools"]),
@@ -49,7 +49,7 @@ fn all_rules_that_are_for_a_job_count_together() {
 }
 
 #[test]
-fn a_rule_with_an_audience_is_for_tokens_of_that_audience_alone() {
+fn a_rule_with_an_audience_matches_only_tokens_for_that_audience() {
     let other = "https://other.example";
     let mut special = changed("audience", other);
     special["scopes"] = json!(["publish:special"]);
@@ -70,7 +70,7 @@ fn a_rule_with_an_audience_is_for_tokens_of_that_audience_alone() {
 }
 
 #[test]
-fn the_refusal_tells_of_the_rule_that_comes_nearest() {
+fn the_error_describes_the_closest_rule() {
     let rules = json!([
         changed(
             "claims",
@@ -88,12 +88,12 @@ fn the_refusal_tells_of_the_rule_that_comes_nearest() {
     let refusal = scopes(&rules, &github()).unwrap_err();
     assert_eq!(
         refusal,
-        "no rule is for it: in the nearest, rule 2, \"ref\" is \"refs/heads/main\", and here \"refs/tags/v1.2.3\""
+        "no rule matches it: the closest, rule 2, requires \"ref\" to be \"refs/heads/main\", and found \"refs/tags/v1.2.3\""
     );
 }
 
 #[test]
-fn without_rules_nobody_is_trusted() {
+fn no_job_is_trusted_without_rules() {
     let text = genuine(&github());
     let token = UnverifiedToken::parse(&text).unwrap();
     let none = TrustedPublishers::default();
@@ -112,7 +112,7 @@ fn each_issuer_is_named_once() {
 }
 
 #[test]
-fn a_rule_that_names_nobody_is_refused() {
+fn a_rule_without_an_identifying_claim_is_rejected() {
     for claims in [
         json!({ "ref": "refs/tags/v1" }),
         json!({ "environment": "release", "ref_type": "tag", "event_name": "push" }),
@@ -129,7 +129,7 @@ fn a_rule_that_names_nobody_is_refused() {
     ] {
         let error = parse(&json!([changed("claims", claims.clone())])).unwrap_err();
         assert!(
-            error.starts_with("rule 1 does not say whom it trusts"),
+            error.starts_with("rule 1 does not identify the jobs that it trusts"),
             "{claims}: {error}"
         );
     }
@@ -145,7 +145,7 @@ fn a_rule_that_names_nobody_is_refused() {
     }
 }
 
-/// A rule for an issuer, with these claims.
+/// Returns a rule for an issuer, with these claims.
 fn of(issuer: &str, claims: Value) -> Value {
     json!({ "scopes": ["publish:acme"], "issuer": issuer, "claims": claims })
 }
@@ -154,7 +154,7 @@ const SELF_MANAGED: &str = "https://git.acme.example";
 const BUILDKITE: &str = "https://agent.buildkite.com";
 
 #[test]
-fn a_rule_for_gitlab_that_names_nobody_is_refused() {
+fn a_rule_for_gitlab_without_an_identifying_claim_is_rejected() {
     for claims in [
         json!({ "job_source": "push" }),
         json!({ "job_policy_ref_uri": "gitlab.com/acme/policies//.gitlab-ci.yml@refs/heads/main" }),
@@ -166,7 +166,7 @@ fn a_rule_for_gitlab_that_names_nobody_is_refused() {
         json!({ "project_path": "*/widget" }),
     ] {
         let error = parse(&json!([of(GITLAB, claims.clone())])).unwrap_err();
-        let told = "rule 1 does not say whom it trusts";
+        let told = "rule 1 does not identify the jobs that it trusts";
         assert!(
             error.starts_with(told) && error.contains("project_path"),
             "{claims}: {error}"
@@ -187,7 +187,7 @@ fn a_rule_for_gitlab_that_names_nobody_is_refused() {
 }
 
 #[test]
-fn a_misspelt_claim_is_refused_with_the_nearest() {
+fn a_misspelt_claim_is_rejected_with_a_suggestion() {
     for (issuer, claim, told) in [
         (
             GITHUB,
@@ -216,7 +216,7 @@ fn a_misspelt_claim_is_refused_with_the_nearest() {
 }
 
 #[test]
-fn a_claim_that_the_system_may_have_added_is_accepted_and_identifies_nobody() {
+fn an_unknown_claim_is_accepted_but_does_not_identify() {
     for (issuer, claim) in [
         (GITHUB, "pipeline_slug"),
         (GITHUB, "project_path"),
@@ -231,7 +231,7 @@ fn a_claim_that_the_system_may_have_added_is_accepted_and_identifies_nobody() {
         assert_eq!(unknown[0].claim.to_string(), format!("{claim:?}"));
         let alone = json!({ claim: "acme/widget" });
         let error = parse(&json!([of(issuer, alone)])).unwrap_err();
-        assert!(error.contains("does not say whom it trusts"), "{error}");
+        assert!(error.contains("does not identify the jobs that it trusts"), "{error}");
     }
     let known = json!({ "repository": "acme/widget", "repo_property_team": "core" });
     let rules = parse(&json!([of(GITHUB, known)])).unwrap();
@@ -242,7 +242,7 @@ fn a_claim_that_the_system_may_have_added_is_accepted_and_identifies_nobody() {
 }
 
 #[test]
-fn a_rule_for_another_issuer_asks_for_the_subject_or_says_that_it_identifies() {
+fn a_rule_for_another_issuer_needs_the_subject_or_identifies() {
     let slugs = json!({ "organization_slug": "acme", "pipeline_slug": "*" });
     for claims in [
         slugs.clone(),
@@ -252,7 +252,7 @@ fn a_rule_for_another_issuer_asks_for_the_subject_or_says_that_it_identifies() {
         json!({ "sub": "*" }),
     ] {
         let error = parse(&json!([of(BUILDKITE, claims.clone())])).unwrap_err();
-        let told = "rule 1 does not say whom it trusts";
+        let told = "rule 1 does not identify the jobs that it trusts";
         assert!(
             error.starts_with(told) && error.contains("identifies"),
             "{claims}: {error}"
@@ -267,9 +267,9 @@ fn a_rule_for_another_issuer_asks_for_the_subject_or_says_that_it_identifies() {
     };
     assert!(vouched(BUILDKITE, slugs.clone(), json!(true)).is_ok());
     let error = vouched(BUILDKITE, slugs.clone(), json!(false)).unwrap_err();
-    assert!(error.contains("does not say whom it trusts"), "{error}");
+    assert!(error.contains("does not identify the jobs that it trusts"), "{error}");
     let error = vouched(BUILDKITE, json!({ "pipeline_slug": "*" }), json!(true)).unwrap_err();
-    assert!(error.contains("does not say whom it trusts"), "{error}");
+    assert!(error.contains("does not identify the jobs that it trusts"), "{error}");
     let error = vouched(BUILDKITE, slugs, json!("yes")).unwrap_err();
     assert!(error.contains("must be true or false"), "{error}");
     for issuer in [GITHUB, GITLAB] {
@@ -282,7 +282,7 @@ fn a_rule_for_another_issuer_asks_for_the_subject_or_says_that_it_identifies() {
 }
 
 #[test]
-fn a_rule_that_a_pull_request_from_a_fork_may_meet_is_pointed_out() {
+fn a_rule_that_a_pull_request_from_a_fork_can_match_is_reported() {
     let open = |rule: Value| {
         let rules = parse(&json!([rule])).unwrap();
         rules.open_to_forks().collect::<Vec<usize>>()
@@ -324,7 +324,7 @@ fn a_rule_that_a_pull_request_from_a_fork_may_meet_is_pointed_out() {
 }
 
 #[test]
-fn an_error_names_the_rule_and_what_is_wrong_with_it() {
+fn an_error_names_the_rule_and_the_reason() {
     let long = "a".repeat(limits::PATTERN_BYTES + 1);
     let many: Map<String, Value> = (0..=limits::RULE_CLAIMS)
         .map(|n| (format!("claim{n}"), json!("a")))
@@ -334,11 +334,11 @@ fn an_error_names_the_rule_and_what_is_wrong_with_it() {
         (json!([]), "rule 2 is a list, not an object"),
         (
             changed("scope", "read"),
-            "rule 2 has a member \"scope\", which is not known",
+            "rule 2 has the unknown member \"scope\"",
         ),
         (
             changed("Claims", json!({})),
-            "rule 2 has a member \"Claims\", which is not known",
+            "rule 2 has the unknown member \"Claims\"",
         ),
         (json!({}), "rule 2 has no scopes"),
         (json!({ "scopes": ["read"] }), "rule 2 has no claims"),
@@ -354,17 +354,14 @@ fn an_error_names_the_rule_and_what_is_wrong_with_it() {
             changed("scopes", json!([])),
             "rule 2 has 0 scopes: it must have 1 to 20",
         ),
-        (
-            changed("scopes", [""]),
-            "rule 2 has in its scopes what is none: \"\"",
-        ),
+        (changed("scopes", [""]), "rule 2 has an invalid scope: \"\""),
         (
             changed("scopes", ["read all"]),
-            "rule 2 has in its scopes what is none: \"read all\"",
+            "rule 2 has an invalid scope: \"read all\"",
         ),
         (
             changed("scopes", ["publish:acme", "admin"]),
-            "rule 2 grants \"admin\", and a job never gets everything",
+            "rule 2 grants \"admin\", which jobs may never have",
         ),
         (changed("scopes", [1]), "rule 2 has 1 as its scopes"),
         (
@@ -378,11 +375,11 @@ fn an_error_names_the_rule_and_what_is_wrong_with_it() {
         (changed("claims", many), "rule 2 has 17 claims"),
         (
             changed("claims", json!({ "iss": "a" })),
-            "rule 2 asks for the claim \"iss\": write it",
+            "rule 2 asks for the claim \"iss\": use the member issuer",
         ),
         (
             changed("claims", json!({ "aud": "a" })),
-            "rule 2 asks for the claim \"aud\": write it",
+            "rule 2 asks for the claim \"aud\": use the member audience",
         ),
         (
             changed("claims", json!({ "exp": "1" })),
@@ -394,7 +391,7 @@ fn an_error_names_the_rule_and_what_is_wrong_with_it() {
         ),
         (
             changed("claims", json!({ "sub": 1 })),
-            "rule 2 asks for \"sub\" to be 1: write a text",
+            "rule 2 asks for \"sub\" to be 1: write a string",
         ),
         (
             changed("claims", json!({ "sub": ["a"] })),
@@ -430,16 +427,16 @@ fn an_error_names_the_rule_and_what_is_wrong_with_it() {
 }
 
 #[test]
-fn what_is_no_list_of_rules_is_refused() {
+fn a_text_that_is_not_a_list_of_rules_is_rejected() {
     let parse = |text: &str| text.parse::<TrustedPublishers>().unwrap_err().to_string();
     for text in ["[]", "{}", "null", "\"acme\""] {
         assert!(
-            parse(text).contains("must be a list of one object or more"),
+            parse(text).contains("must be a list of at least one object"),
             "{text}"
         );
     }
     for text in ["", "[", "[{\"scopes\":[],\"scopes\":[]}]", "[]x"] {
-        assert!(parse(text).contains("no JSON that is read"), "{text}");
+        assert!(parse(text).contains("cannot be parsed as JSON"), "{text}");
     }
     let twice = rule().to_string();
     let twice = twice.replace("\"repository\":", "\"repository\":\"a/b\",\"repository\":");
@@ -450,7 +447,7 @@ fn what_is_no_list_of_rules_is_refused() {
 }
 
 #[test]
-fn rules_for_people_have_no_issuer_and_may_be_for_everybody() {
+fn rules_for_people_have_no_issuer_and_may_match_everyone() {
     let parse = |rules: Value| {
         rules
             .to_string()
@@ -472,10 +469,13 @@ fn rules_for_people_have_no_issuer_and_may_be_for_everybody() {
     ] {
         let rules = json!([{ "scopes": ["read", scope], "claims": claims }]);
         let error = parse(rules).unwrap_err();
-        assert!(error.contains("lets everybody change something"), "{error}");
+        assert!(
+            error.contains("lets everyone with an account at the provider make changes"),
+            "{error}"
+        );
     }
     let error = parse(json!([rule()])).unwrap_err();
-    assert_eq!(error, "rule 1 has a member \"issuer\", which is not known");
+    assert_eq!(error, "rule 1 has the unknown member \"issuer\"");
     let error = parse(json!([{ "scopes": ["read"], "claims": {} }])).unwrap_err();
     assert!(error.starts_with("rule 1 has 0 claims"), "{error}");
 }
