@@ -1,4 +1,4 @@
-//! The configuration of a deployment: every variable, read once, in this one place.
+//! The configuration of a deployment: all variables are parsed here, and only once.
 
 mod login;
 mod settings;
@@ -21,32 +21,33 @@ use terrace_presign::{Endpoint, Presigner};
 
 pub use settings::*;
 
-/// A deployment's settings.
+/// The configuration of a deployment.
 #[derive(Debug, Clone)]
 pub struct Config {
-    /// Who may do what.
+    /// The access rules.
     pub access: Access,
-    /// Requests with wrong credentials from one address in a minute, after which each is a 429.
+    /// The limit of requests with invalid credentials from one address per minute; further ones get a 429.
     pub failures_a_minute: u32,
-    /// Which requests are written to the log.
+    /// The requests that are logged.
     pub logged_requests: LoggedRequests,
-    /// Which jobs get tokens for what; none unless they are configured.
+    /// The rules for CI jobs that get tokens; none by default.
     pub trusted_publishers: TrustedPublishers,
-    /// How archives are reached; `None` when no secret is set that could sign their URLs.
+    /// The URLs of archives; `None` if no secret is set that could sign them.
     pub archive_urls: Option<ArchiveUrls>,
-    /// The registry's hostnames, apart from the one a request comes in under.
+    /// The registry's hostnames, except the one of the request.
     pub hostnames: Vec<Hostname>,
-    /// What is mirrored when somebody asks for it, and what is not served.
+    /// The rules for pull-through mirroring and blocked versions.
     pub pull: PullPolicy,
-    /// Which pushed repositories hold providers.
+    /// The pushed repositories that contain providers.
     pub oci_providers: ProviderRepositories,
-    /// How people sign in, if they can.
+    /// The sign-in of people, if configured.
     pub login: Option<Box<Login>>,
-    /// Storage operations of one step of a repair; 0 for no periodic one.
+    /// The number of storage operations of one repair step; 0 disables periodic repairs.
     pub repair_operations: u32,
 }
 
-/// A variable that cannot be used, with its name and the rule. Never its value, if it is a secret.
+/// The error for a variable that cannot be used, with its name and the rule. It never contains the value of a
+/// secret.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{variable} {rule}")]
 pub struct ConfigError {
@@ -55,7 +56,7 @@ pub struct ConfigError {
 }
 
 impl ConfigError {
-    /// The name of the variable.
+    /// Returns the name of the variable.
     pub fn variable(&self) -> &str {
         &self.variable
     }
@@ -69,12 +70,11 @@ fn error(variable: &'static str, rule: impl Into<String>) -> ConfigError {
 }
 
 impl Config {
-    /// Reads the variables of an environment, by their names. A setting that is empty counts as not set, and
-    /// of two with one name the first counts. Variables that are [not meant for
-    /// Terrace](is_meant_for_terrace) are ignored.
+    /// Parses the variables of an environment. An empty setting counts as not set; if a name occurs twice,
+    /// the first value counts. Variables that are [not meant for Terrace](is_meant_for_terrace) are ignored.
     ///
     /// # Errors
-    /// The first variable that is wrong, or that is meant for Terrace and is none of [`SETTINGS`].
+    /// The first variable that is invalid, or that is meant for Terrace and is not in [`SETTINGS`].
     pub fn from_vars(vars: &[(&str, &str)]) -> Result<Self, ConfigError> {
         settings::check_names(vars.iter().map(|(name, _)| *name))?;
         let var = |name: &'static str| {
@@ -115,13 +115,13 @@ impl Config {
 }
 
 impl Config {
-    /// Returns what an operator should change although it can be used as it is, a line for each.
+    /// Returns warnings about settings that are valid but should be changed, one line each.
     pub fn warnings(&self) -> Vec<String> {
         let open = self.trusted_publishers.open_to_forks();
         let open = open.map(|rule| {
             format!(
-                "{TRUSTED_PUBLISHERS} rule {rule} also trusts workflows on pull_request_target, which everybody \
-                 sets off who opens a pull request: ask for a tag, an environment or an event_name, too"
+                "{TRUSTED_PUBLISHERS} rule {rule} also trusts workflows on pull_request_target, which anyone \
+                 can trigger by opening a pull request: also ask for a tag, an environment or an event_name"
             )
         });
         let unknown = self.trusted_publishers.unknown_claims();
@@ -162,7 +162,7 @@ fn admin_token(
     {
         return Err(error(
             name,
-            format!("begins with {PREFIX:?}, as the tokens made with it do"),
+            format!("begins with {PREFIX:?}, which is the prefix of the tokens made with it"),
         ));
     }
     Ok(secret)
@@ -188,7 +188,7 @@ fn access(
         let needs = |name| {
             Err(error(
                 name,
-                format!("needs {ADMIN_TOKEN}, which makes tokens"),
+                format!("needs {ADMIN_TOKEN}, with which tokens are made"),
             ))
         };
         if previous.is_some() {
@@ -213,11 +213,11 @@ fn trusted_publishers(
     };
     let parsed = rules.parse();
     let parsed = parsed
-        .map_err(|cause: RulesError| error(TRUSTED_PUBLISHERS, format!("is wrong: {cause}")))?;
+        .map_err(|cause: RulesError| error(TRUSTED_PUBLISHERS, format!("is invalid: {cause}")))?;
     if access.has_root() {
         Ok(parsed)
     } else {
-        let rule = format!("needs {ADMIN_TOKEN}, which makes tokens");
+        let rule = format!("needs {ADMIN_TOKEN}, with which tokens are made");
         Err(error(TRUSTED_PUBLISHERS, rule))
     }
 }
@@ -230,7 +230,7 @@ fn hostnames(value: Option<String>) -> Result<Vec<Hostname>, ConfigError> {
         .filter(|text| !text.is_empty())
         .map(|text| {
             text.parse()
-                .map_err(|cause: NameError| error(HOSTNAMES, format!("is wrong: {cause}")))
+                .map_err(|cause: NameError| error(HOSTNAMES, format!("is invalid: {cause}")))
         })
         .collect()
 }
@@ -263,7 +263,7 @@ fn provider_repositories(
     }
 }
 
-/// `hostname=https://host[:port]`.
+/// Parses `hostname=https://host[:port]`.
 fn origin(text: &str) -> Result<(Hostname, HttpsUrl), String> {
     let shape = || format!("{text:?} is not of the form hostname=https://host:port");
     let (hostname, origin) = text.split_once('=').ok_or_else(shape)?;
@@ -274,7 +274,7 @@ fn origin(text: &str) -> Result<(Hostname, HttpsUrl), String> {
     is_bare.then_some((hostname, origin)).ok_or_else(shape)
 }
 
-/// The words of a variable that is a list, each parsed.
+/// Parses each word of a variable that is a list.
 fn words<T, E: ToString>(
     var: &impl Fn(&'static str) -> Option<String>,
     name: &'static str,
@@ -284,7 +284,7 @@ fn words<T, E: ToString>(
     value
         .split([',', ' ', '\t', '\n', '\r'])
         .filter(|word| !word.is_empty())
-        .map(|word| parse(word).map_err(|e| error(name, format!("is wrong: {}", e.to_string()))))
+        .map(|word| parse(word).map_err(|e| error(name, format!("is invalid: {}", e.to_string()))))
         .collect()
 }
 
@@ -367,7 +367,7 @@ fn presigner(
     let bucket = bucket.map_err(incomplete)?;
     if endpoint.names_bucket(&bucket) {
         let rule =
-            format!("ends in the bucket's name {bucket:?}, which goes into {S3_BUCKET} alone");
+            format!("ends in the bucket's name {bucket:?}, which belongs in {S3_BUCKET} alone");
         return Err(error(S3_ENDPOINT, rule));
     }
     Ok(Some(Presigner::new(
@@ -401,7 +401,7 @@ mod tests {
     const RULE_WITH_A_TYPO: &str = r#"[{"scopes":["publish"],"issuer":"https://gitlab.com","claims":{"project_path":"acme/widget"}}]"#;
 
     #[test]
-    fn jobs_are_trusted_by_rules_and_none_without() {
+    fn jobs_are_trusted_only_if_there_are_rules() {
         assert!(read(&[TOKEN]).unwrap().trusted_publishers.is_empty());
         let config = read(&[TOKEN, (TRUSTED_PUBLISHERS, RULE)]).unwrap();
         assert!(!config.trusted_publishers.is_empty());
@@ -443,13 +443,13 @@ mod tests {
     }
 
     #[test]
-    fn nothing_set_is_a_registry_without_admin_routes() {
+    fn a_registry_without_settings_has_no_admin_routes() {
         let config = read(&[]).unwrap();
         assert!(!config.access.has_root() && config.archive_urls.is_none());
     }
 
     #[test]
-    fn s3_keys_switch_presigning_on_and_without_them_the_worker_signs() {
+    fn urls_are_presigned_with_s3_keys_and_signed_by_the_worker_without() {
         let worker = read(&[TOKEN]).unwrap().archive_urls.unwrap();
         assert!(worker.path_signer().is_some());
         let bucket = read(&S3).unwrap().archive_urls.unwrap();
@@ -457,7 +457,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_variable_is_named_with_the_rule() {
+    fn an_invalid_variable_is_reported_with_its_name_and_the_rule() {
         for (vars, name, rule) in [
             (vec![(ADMIN_TOKEN, "short")], ADMIN_TOKEN, "at least 16"),
             (
@@ -580,7 +580,7 @@ mod tests {
     }
 
     #[test]
-    fn an_origin_is_read_in_lower_case_and_without_the_port_of_https() {
+    fn an_origin_is_normalised_to_lower_case_and_without_the_default_port() {
         for (url, origin) in [
             ("https://C.d/", "https://c.d"),
             ("https://c.d:443", "https://c.d"),
@@ -594,7 +594,7 @@ mod tests {
     }
 
     #[test]
-    fn a_misspelt_setting_is_refused_and_its_value_is_not_told() {
+    fn a_misspelt_setting_is_rejected_without_its_value() {
         let error = read(&[TOKEN, ("TERRACE_ACESS", "private")]).unwrap_err();
         assert_eq!(
             error.to_string(),
@@ -606,7 +606,7 @@ mod tests {
     }
 
     #[test]
-    fn the_lifetime_may_be_a_second_or_seven_days() {
+    fn the_lifetime_may_be_one_second_or_seven_days() {
         for value in ["1", "604800"] {
             assert!(read(&[TOKEN, (URL_LIFETIME, value)]).is_ok());
         }

@@ -1,6 +1,6 @@
 //! The admin API's JSON, for the Worker that reads it and the command that writes it.
 //!
-//! Wire types only: they hold what was sent. [`crate::publish`] makes sense of them.
+//! Wire types only: they hold the unvalidated values. [`crate::publish`] validates them.
 
 mod operations;
 
@@ -27,9 +27,9 @@ pub struct ProviderBody {
     pub shasums: String,
     /// Its detached OpenPGP signature: base64 of the binary form, or ASCII armour.
     pub signature: String,
-    /// One for each platform.
+    /// The packages, one for each platform.
     pub packages: Vec<PackageBody>,
-    /// The URL of the repository it was made from, if known.
+    /// The URL of the release's source repository, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
 }
@@ -38,9 +38,9 @@ pub struct ProviderBody {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PackageBody {
-    /// Such as `linux`.
+    /// The operating system, such as `linux`.
     pub os: String,
-    /// Such as `amd64`.
+    /// The architecture, such as `amd64`.
     pub arch: String,
     /// The name of the zip, as in SHA256SUMS.
     pub filename: String,
@@ -57,17 +57,17 @@ pub struct PackageBody {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MirrorBody {
-    /// Plugin protocols, such as `5.0`, where they are known.
+    /// Plugin protocols, such as `5.0`, if known.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub protocols: Vec<String>,
-    /// What the provider's origin signed, where it is known.
+    /// The checksums signed by the provider's origin, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signed: Option<SignedBody>,
-    /// One for each platform to mirror; others may follow later.
+    /// The packages, one for each platform to mirror; others may follow later.
     pub packages: Vec<PackageBody>,
 }
 
-/// What the origin of a mirrored provider signed, within [`MirrorBody`].
+/// The signed checksums from the origin of a mirrored provider, within [`MirrorBody`].
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SignedBody {
@@ -75,18 +75,18 @@ pub struct SignedBody {
     pub shasums: String,
     /// Its detached OpenPGP signature: base64 of the binary form, or ASCII armour.
     pub signature: String,
-    /// The key that made it, in ASCII armour.
+    /// The signing key, in ASCII armour.
     pub signing_key: String,
 }
 
-/// The answer of `GET /admin/v1/mirror/{hostname}/{namespace}/{type}/{version}`: what is mirrored.
+/// The response of `GET /admin/v1/mirror/{hostname}/{namespace}/{type}/{version}`: the mirrored release.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct MirroredBody {
-    /// Plugin protocols, where they are known.
+    /// Plugin protocols, if known.
     pub protocols: Vec<String>,
-    /// Whether what the origin signed is stored.
+    /// Whether the origin's signed checksums are stored.
     pub signed: bool,
-    /// One for each platform that is stored.
+    /// The stored packages, one for each platform.
     pub packages: Vec<PackageBody>,
 }
 
@@ -94,12 +94,12 @@ pub struct MirroredBody {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ModuleBody {
-    /// The archive.
+    /// The module's archive.
     pub archive: ModuleArchiveBody,
-    /// Where in the archive the module begins, if not at its top.
+    /// The directory in the archive that contains the module, if not the top one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subdir: Option<String>,
-    /// The URL of the repository it was made from, if known.
+    /// The URL of the release's source repository, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
 }
@@ -108,72 +108,72 @@ pub struct ModuleBody {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ModuleArchiveBody {
-    /// `zip` or `tar.gz`.
+    /// The format: `zip` or `tar.gz`.
     pub format: String,
-    /// Its digest, in hexadecimal.
+    /// The digest of the archive, in hexadecimal.
     pub sha256: String,
-    /// Its length in bytes.
+    /// The length of the archive in bytes.
     pub size: u64,
 }
 
-/// The answer to a publish that was understood.
+/// The response to a well-formed publish request.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(tag = "status", rename_all = "snake_case")]
 pub enum PublishAnswer {
-    /// 201: it is published now.
+    /// 201: the release is now published.
     Created(Published),
-    /// 200: it was published before, with the same bytes.
+    /// 200: the release was already published, with the same bytes.
     Unchanged(Published),
-    /// 202: send these archives, then the same request again.
+    /// 202: the client must upload these archives and then repeat the request.
     Incomplete {
-        /// What is not stored yet.
+        /// The archives that are not stored yet.
         missing: Vec<MissingArchive>,
     },
-    /// 409: it was published before, with other bytes.
+    /// 409: the release was already published, with other bytes.
     Conflict {
-        /// What differs.
+        /// The differences.
         errors: Vec<String>,
     },
-    /// 422: it cannot be published.
+    /// 422: the release cannot be published.
     Invalid {
-        /// Everything that is wrong with it.
+        /// All reasons.
         errors: Vec<String>,
     },
 }
 
-/// What was published.
+/// A published release.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Published {
-    /// `namespace/type`, `hostname/namespace/type` or `namespace/name/system`.
+    /// The address: `namespace/type`, `hostname/namespace/type` or `namespace/name/system`.
     pub address: String,
-    /// The version.
+    /// The published version.
     pub version: String,
-    /// What is accepted now but will not be for ever, such as an expired key.
+    /// Conditions that are accepted now but will not always be, such as an expired key.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
 }
 
-/// An archive that has to be sent.
+/// An archive that must be uploaded.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct MissingArchive {
-    /// What the publisher called it.
+    /// The publisher's name for the file.
     pub filename: String,
-    /// Its digest, in hexadecimal.
+    /// The digest of the archive, in hexadecimal.
     pub sha256: String,
-    /// Its length in bytes.
+    /// The length of the archive in bytes.
     pub size: u64,
-    /// How to send it.
+    /// The upload request to send.
     pub upload: UploadRequest,
 }
 
-/// An HTTP request that sends an archive's bytes as its body.
+/// An HTTP request that uploads an archive as its body.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct UploadRequest {
-    /// `PUT`.
+    /// The method, `PUT`.
     pub method: String,
-    /// Where to. It is a secret for as long as it is good.
+    /// The URL, which is a secret while it is valid.
     pub url: String,
-    /// Exactly these headers must be sent.
+    /// The headers, all of which must be sent unchanged.
     pub headers: std::collections::BTreeMap<String, String>,
 }
 
@@ -181,18 +181,18 @@ pub struct UploadRequest {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StandingBody {
-    /// `deprecated`, `withdrawn`, `revoked`, or `active`, which takes back what was said.
+    /// The status: `deprecated`, `withdrawn`, `revoked`, or `active`, which lifts the others.
     pub state: String,
-    /// Why: one line.
+    /// The reason, in one line.
     pub reason: String,
 }
 
-/// The answer of `PUT /admin/v1/namespaces/{namespace}/keys/{key_id}`.
+/// The response of `PUT /admin/v1/namespaces/{namespace}/keys/{key_id}`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct KeyChangeAnswer {
-    /// The keys of the namespace now.
+    /// The keys of the namespace after the change.
     pub keys: SigningKeysDocument,
-    /// If there are more releases to look at: the same request with `?after=` this goes on.
+    /// The cursor if more releases must be processed: repeat the request with `?after=` this value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<String>,
 }
@@ -201,11 +201,11 @@ pub struct KeyChangeAnswer {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TokenBody {
-    /// What it is called.
+    /// The display name of the token.
     pub name: String,
-    /// What it is good for: `admin`, `read`, `read:acme`, `publish:acme`.
+    /// The scopes of the token: `admin`, `read`, `read:acme`, `publish:acme`.
     pub scopes: Vec<String>,
-    /// For how long, in seconds; for ever if that is not said.
+    /// The lifetime in seconds; without it, the token never expires.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_in: Option<u64>,
 }
@@ -214,37 +214,37 @@ pub struct TokenBody {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RotationBody {
-    /// How long the old one stays good, in seconds.
+    /// The time for which the old token stays valid, in seconds.
     #[serde(default)]
     pub overlap: u64,
 }
 
-/// A token as it is listed, or, with its text, as it was just made.
+/// A token in a list, or, with its text, directly after creation.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct TokenAnswer {
-    /// By which it is revoked.
+    /// The ID, by which the token is revoked.
     pub id: String,
-    /// What it is called.
+    /// The display name.
     pub name: String,
-    /// What it is good for.
+    /// The scopes.
     pub scopes: Vec<String>,
-    /// When it was made (RFC 3339).
+    /// The time of creation (RFC 3339).
     pub created: String,
-    /// By whom.
+    /// The name of the caller who created it.
     pub created_by: String,
-    /// When it stops being good, if it does.
+    /// The time of expiry, if it expires (RFC 3339).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires: Option<String>,
-    /// From when on it is revoked.
+    /// The time from which it is revoked (RFC 3339).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revoked: Option<String>,
-    /// The token itself, which is told once.
+    /// The text of the token, which is returned only once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token: Option<String>,
 }
 
 impl TokenAnswer {
-    /// What is told of a token.
+    /// Describes a token for a response.
     pub fn new(id: TokenId, document: &TokenDocument, token: Option<String>) -> Self {
         let time = |time: UnixTime| time.to_string();
         Self {
@@ -260,49 +260,50 @@ impl TokenAnswer {
     }
 }
 
-/// The answer of `GET /admin/v1/audit`.
+/// The response of `GET /admin/v1/audit`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct AuditPage {
-    /// Each as it is stored, byte for byte: the chain is made of their digests.
+    /// The stored entries, byte for byte: their digests form the hash chain.
     pub entries: Vec<String>,
-    /// If there are more: `?after=` this number gets them.
+    /// The cursor if there are more entries: continue with `?after=` this number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<u64>,
-    /// The number of the newest entry, as far as is known.
+    /// The number of the newest known entry.
     pub newest: u64,
 }
 
-/// The answer of `DELETE /admin/v1/tokens/{id}`.
+/// The response of `DELETE /admin/v1/tokens/{id}`.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub struct RevokedToken {
-    /// Whether a token with this id was made here: what was given to somebody for a while is not known.
+    /// Whether a stored token has this ID. Short-lived tokens from an exchange are not stored, so their IDs
+    /// are unknown.
     pub known: bool,
 }
 
-/// The answer of `GET /admin/v1/tokens`.
+/// The response of `GET /admin/v1/tokens`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct TokenPage {
-    /// Ascending by their ids.
+    /// The tokens, in ascending order of their IDs.
     pub tokens: Vec<TokenAnswer>,
-    /// If there are more: `?after=` this id gets them.
+    /// The cursor if there are more tokens: continue with `?after=` this ID.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<String>,
 }
 
-/// The signing keys of a namespace, as stored and as answered.
+/// The signing keys of a namespace, as stored and as returned.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SigningKeysDocument {
-    /// One element for each key, in the order they were added.
+    /// The keys, in the order in which they were added.
     pub keys: Vec<crate::storage::release::SigningKeyDocument>,
-    /// What is said of keys, by their ids; also of those that were removed.
+    /// The status of keys by ID, including those of removed keys.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub statements: BTreeMap<KeyId, KeyStatement>,
 }
 
-/// Any other error.
+/// The body of any other error.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct ErrorBody {
-    /// One line each.
+    /// The error messages, one line each.
     pub errors: Vec<String>,
 }
 

@@ -1,11 +1,11 @@
 //! The table of endpoints: the properties of every route, in one place.
 //!
 //! # In scope
-//! Data: the name of a route, its paths as `docs/openapi.yaml` writes them, and for each of its methods who may use
+//! Data: the name of a route, its paths as in `docs/openapi.yaml`, and for each of its methods who may use
 //! it, how the body is read, whether it writes and whether it is audited.
 //!
 //! # Out of scope
-//! Acting on it, which is for the read machine and the application's pipeline.
+//! Enforcing these properties, which is up to the read machine and the application's pipeline.
 
 use crate::api::route::{
     AdminRoute, BytesRoute, HandledRoute, MirrorRoute, OAuthRoute, OciRoute, Route, TerraformRoute,
@@ -19,73 +19,74 @@ use crate::oci::pushed::PushedPath;
 /// The properties of a route.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Endpoint {
-    /// Its name in logs and metrics, which contain no names of packages or people.
+    /// The name in logs and metrics, without names of packages or people.
     pub name: &'static str,
-    /// Its paths in `docs/openapi.yaml`.
+    /// The paths in `docs/openapi.yaml`.
     pub paths: &'static [&'static str],
-    /// Its methods.
+    /// The supported methods.
     pub actions: &'static [Action],
-    /// The form of its errors.
+    /// The format of errors.
     pub errors: Errors,
 }
 
 /// The properties of one method of a route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Action {
-    /// The method.
+    /// The HTTP method.
     pub method: Method,
     /// Who may use it.
     pub access: Access,
     /// How the body is read.
     pub body: Body,
-    /// Whether it writes documents or bytes, which an older version may not ([`crate::storage::format`]).
+    /// Whether it writes documents or bytes, which an older version must not ([`crate::storage::format`]).
     pub writes: bool,
-    /// Whether an entry of the audit log is written for what was let through.
+    /// Whether accepted requests get an entry in the audit log.
     pub is_audited: bool,
 }
 
-/// Who may use an endpoint. The pipeline goes by it for everything that is no indexed read; for reads the gate of the read
-/// machine goes by the owner of the package, and the access matrix (`tests/it/native/access.rs`) compares both.
+/// The callers who may use an endpoint. The pipeline enforces this for everything except indexed reads. For
+/// reads, the read machine checks the owner of the package; the access matrix (`tests/it/native/access.rs`)
+/// compares both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
-    /// Anyone, whatever credentials they send. What the request must have instead, such as a signature, is checked
-    /// by the handler.
+    /// Anyone, with any credentials. The handler checks other requirements, such as a signature.
     Anyone,
-    /// Callers with valid credentials or none: the handler decides what they see.
+    /// Callers with valid credentials or none: the handler decides what to show them.
     Known,
-    /// Callers who may read what the route names. Where nothing is private, no credentials are looked at.
+    /// Callers who may read the named package. If nothing is private, credentials are ignored.
     Readers,
-    /// Callers who may publish for the owner that the route names.
+    /// Callers who may publish for the owner in the route.
     Publishers,
-    /// Administrators.
+    /// Administrators only.
     Admins,
 }
 
 /// How the body of a request is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Body {
-    /// Not at all.
+    /// The body is ignored.
     Ignored,
-    /// Whole, before the handler is called. Its length must be declared, and be at most so many bytes.
+    /// The body is read before the handler is called. Its length must be declared and must not exceed this
+    /// limit, in bytes.
     Whole(u64),
-    /// By the handler.
+    /// The handler reads the body.
     Handler,
 }
 
-/// The form of errors.
+/// The format of errors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Errors {
-    /// The one of the Terraform protocols: `{"errors":["…"]}`.
+    /// The format of the Terraform protocols: `{"errors":["…"]}`.
     Json,
-    /// The one of OCI Distribution, with a challenge that names the registry.
+    /// The format of OCI Distribution, with a challenge that names the registry.
     Oci,
-    /// The one of OAuth (RFC 6749, section 5.2).
+    /// The format of OAuth (RFC 6749, section 5.2).
     OAuth,
 }
 
 use Access::{Admins, Anyone, Known, Publishers, Readers};
 
-/// Defines the endpoints as constants, and the list of them all.
+/// Defines the endpoints as constants, and the list of all endpoints.
 macro_rules! endpoints {
     ($($id:ident $errors:ident $name:literal $paths:tt $actions:tt)+) => {
         $(const $id: Endpoint = Endpoint {
@@ -95,7 +96,7 @@ macro_rules! endpoints {
             errors: Errors::$errors,
         };)+
 
-        /// Every endpoint.
+        /// All endpoints.
         pub const ENDPOINTS: &[&Endpoint] = &[$(&$id),+];
     };
 }
@@ -133,10 +134,10 @@ endpoints! {
     PUSHED_UPLOAD      Oci   "pushed_upload"      ["/v2/{repository}/blobs/uploads/{id}"]                             [push(Method::Get), push(Method::Head), push(Method::Patch), push(Method::Put), push(Method::Delete)]
 
     ARCHIVE            Json  "archive"            ["/archives/{expires}/{hmac}/{sha256}.{extension}"]                 [get(Anyone), head(Anyone), handled(Method::Put, Anyone).writing()]
-    // No HEAD: a length that is not known yet must not be told wrong (clients.md 2.2.8).
+    // No HEAD: the length may be unknown, and must not be reported wrongly (clients.md 2.2.8).
     PULL               Json  "pull"               ["/pull/{expires}/{hmac}/{hostname}/{namespace}/{type}/{version}/{os}_{arch}.zip"] [get(Anyone)]
 
-    // No HEAD: each visit is one sign-in.
+    // No HEAD: each request is one sign-in.
     LOGIN_START        OAuth "login_start"        ["/oauth/authorize"]                                                [get(Anyone)]
     LOGIN_CALLBACK     OAuth "login_callback"     ["/oauth/callback"]                                                 [get(Anyone)]
     LOGIN_CONSENT      OAuth "login_consent"      ["/oauth/consent"]                                                  [handled(Method::Post, Anyone)]
@@ -157,7 +158,7 @@ endpoints! {
     REINDEX            Json  "reindex"            ["/admin/v1/reindex"]                                               [change(Method::Post, Admins)]
     VERIFY             Json  "verify"             ["/admin/v1/verify"]                                                [question()]
     FACTS              Json  "facts"              ["/admin/v1/facts"]                                                 [get(Admins), copy()]
-    // A question how to send a copy sends none.
+    // The POST only returns upload URLs; it uploads nothing.
     STORED_ARCHIVES    Json  "stored_archives"    ["/admin/v1/archives"]                                              [get(Admins), question()]
     GARBAGE            Json  "garbage"            ["/admin/v1/garbage"]                                               [change(Method::Post, Admins)]
 }
@@ -180,12 +181,12 @@ const fn head(access: Access) -> Action {
     action(Method::Head, access, Body::Ignored)
 }
 
-/// A body that the handler reads, perhaps as a stream.
+/// A request whose body the handler reads, possibly as a stream.
 const fn handled(method: Method, access: Access) -> Action {
     action(method, access, Body::Handler)
 }
 
-/// Everything that OCI clients send for a repository, besides indexed reads.
+/// A request of an OCI client for a repository, except indexed reads.
 const fn push(method: Method) -> Action {
     let action = handled(method, Publishers);
     match method {
@@ -194,7 +195,7 @@ const fn push(method: Method) -> Action {
     }
 }
 
-/// A change by a JSON document.
+/// A change described by a JSON document.
 const fn change(method: Method, access: Access) -> Action {
     action(method, access, Body::Whole(limits::ADMIN_BODY_BYTES)).audited()
 }
@@ -203,12 +204,12 @@ const fn deletion() -> Action {
     action(Method::Delete, Admins, Body::Ignored).audited()
 }
 
-/// A POST that changes nothing.
+/// A POST request that changes nothing.
 const fn question() -> Action {
     action(Method::Post, Admins, Body::Whole(limits::ADMIN_BODY_BYTES))
 }
 
-/// A part of a copy of another registry.
+/// A part of a backup to restore.
 const fn copy() -> Action {
     action(Method::Put, Admins, Body::Whole(limits::RESTORE_BODY_BYTES)).audited()
 }
@@ -232,29 +233,29 @@ impl Action {
 }
 
 impl Endpoint {
-    /// The action of a method; `None` if the endpoint does not have it.
+    /// Returns the action of a method; `None` if the endpoint does not support it.
     pub fn action(&self, method: Method) -> Option<&'static Action> {
         self.actions.iter().find(|action| action.method == method)
     }
 
-    /// The action of a request's method.
+    /// Returns the action of a request's method.
     ///
     /// # Errors
-    /// [`Problem::MethodNotAllowed`] with the methods that the endpoint has.
+    /// [`Problem::MethodNotAllowed`] with the methods that the endpoint supports.
     pub fn requested(&self, method: &str) -> Result<&'static Action, Problem> {
         Method::parse(method)
             .and_then(|method| self.action(method))
             .ok_or_else(|| Problem::MethodNotAllowed(self.methods()))
     }
 
-    /// All its methods.
+    /// Returns all supported methods.
     pub fn methods(&self) -> Vec<Method> {
         self.actions.iter().map(|action| action.method).collect()
     }
 }
 
 impl Route {
-    /// The properties of this route.
+    /// Returns the properties of this route.
     pub fn endpoint(&self) -> &'static Endpoint {
         match self {
             Self::Home => &HOME,
@@ -295,7 +296,7 @@ impl Route {
 }
 
 impl HandledRoute {
-    /// The properties of this route.
+    /// Returns the properties of this route.
     pub fn endpoint(&self) -> &'static Endpoint {
         match self {
             Self::Health => &HEALTH,
@@ -363,7 +364,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn changes_by_anyone_are_left_to_handlers_that_check_the_request_itself() {
+    fn handlers_check_changes_that_anyone_may_request() {
         for endpoint in ENDPOINTS {
             for action in endpoint.actions {
                 let reads = matches!(action.method, Method::Get | Method::Head);

@@ -1,9 +1,10 @@
-//! The table of contents: every route, parsed from a path by a plain match.
+//! The routing table: every route, parsed from a path by a plain match.
 //!
-//! Segments are validated as they are read, byte for byte: no percent escape is ever decoded, so
-//! no two spellings of a path mean the same thing.
+//! Segments are validated byte by byte as they are read. Percent escapes are never decoded, so no two
+//! spellings of a path mean the same thing.
 //!
-//! The properties of each route (its name, methods, who may use it, …) stand in [`crate::api::endpoint`].
+//! The properties of each route (its name, methods, who may use it, …) are defined in
+//! [`crate::api::endpoint`].
 
 mod admin;
 mod bytes;
@@ -26,27 +27,28 @@ pub use oauth::OAuthRoute;
 pub use oci::OciRoute;
 pub use terraform::TerraformRoute;
 
-/// What the paths of the network mirror start with.
+/// The path prefix of the network mirror.
 pub const MIRROR_PREFIX: &str = "/mirror/";
 
-/// What the paths of the admin API start with.
+/// The path prefix of the admin API.
 pub const ADMIN_PREFIX: &str = "/admin/";
 
-/// What the paths start with by which people sign in and jobs get tokens.
+/// The path prefix of sign-in and token exchange.
 pub const LOGIN_PREFIX: &str = "/oauth/";
 
-/// Whether answers below this path are [fenced](crate::http::reply::Reply::fenced): a browser might be led there.
-/// This goes by the path alone, because it holds for errors of paths without a route, too.
+/// Returns whether responses below this path are [fenced](crate::http::reply::Reply::fenced), because a
+/// browser might render them. Only the path decides, because this also applies to errors of paths without a
+/// route.
 pub fn is_fenced(path: &str) -> bool {
     [ADMIN_PREFIX, LOGIN_PREFIX]
         .iter()
         .any(|prefix| path.starts_with(prefix))
 }
 
-/// Everything that can be asked for, by protocol.
+/// All routes, by protocol.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Route {
-    /// `/`: a line for the human who comes by.
+    /// `/`: a line of text for human visitors.
     Home,
     /// `/healthz`
     Health,
@@ -56,15 +58,15 @@ pub enum Route {
     Mirror(MirrorRoute),
     /// OCI Distribution.
     Oci(OciRoute),
-    /// Stored bytes, by signed URLs.
+    /// Stored bytes, served by signed URLs.
     Bytes(BytesRoute),
-    /// Sign-in, and tokens for jobs of a CI.
+    /// Sign-in, and token exchange for CI jobs.
     OAuth(OAuthRoute),
     /// The admin API.
     Admin(AdminRoute),
 }
 
-/// A route that the read machine leaves to a handler.
+/// A route that the read machine passes to a handler.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum HandledRoute {
     /// `/healthz`
@@ -73,22 +75,22 @@ pub enum HandledRoute {
     OciBase,
     /// `/v2/token`
     OciToken,
-    /// Everything of a repository that clients push to, besides reads of its indices.
+    /// All requests for pushed repositories, except reads of their indices.
     Pushed(PushedRequest),
-    /// Stored bytes, by signed URLs.
+    /// Stored bytes, served by signed URLs.
     Bytes(BytesRoute),
-    /// Sign-in, and tokens for jobs of a CI.
+    /// Sign-in, and token exchange for CI jobs.
     OAuth(OAuthRoute),
     /// The admin API.
     Admin(AdminRoute),
 }
 
 impl Route {
-    /// Reads a path as it was sent, without its query.
+    /// Parses a path as it was sent, without its query.
     ///
     /// # Errors
-    /// [`Problem::NotFound`] for a path of no route, and for a read route whose names cannot
-    /// exist; [`Problem::BadRequest`] for an admin route with such names.
+    /// [`Problem::NotFound`] for a path of no route, and for a read route with invalid names;
+    /// [`Problem::BadRequest`] for an admin route with invalid names.
     pub fn parse(path: &str) -> Result<Self, Problem> {
         if path.len() > limits::PATH_BYTES {
             return Err(Problem::BadRequest(format!(
@@ -121,7 +123,7 @@ impl Route {
     }
 }
 
-/// The first segment, and everything after its slash.
+/// Returns the first segment, and everything after its slash.
 fn split_first(path: &str) -> (&str, Option<&str>) {
     match path.split_once('/') {
         Some((first, rest)) => (first, Some(rest)),
@@ -129,7 +131,7 @@ fn split_first(path: &str) -> (&str, Option<&str>) {
     }
 }
 
-/// The segments after the first slash; none if there is no slash.
+/// Returns the segments after the first slash; none if there is no slash.
 fn split(rest: Option<&str>) -> Vec<&str> {
     rest.map_or_else(Vec::new, |rest| rest.split('/').collect())
 }
@@ -141,7 +143,7 @@ fn no_such_route(path: &str) -> Problem {
     ))
 }
 
-/// The error of a read whose names cannot exist.
+/// Returns the error for a read route with invalid names.
 fn missing(error: impl ToString) -> Problem {
     Problem::NotFound(error.to_string())
 }
@@ -179,7 +181,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn every_route_is_read_from_its_path() {
+    fn every_route_is_parsed_from_its_path() {
         let mac = "0".repeat(64);
         let archive = format!("/archives/1800000000/{mac}/{mac}.zip");
         for (path, want) in [
@@ -257,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn a_short_version_and_upper_case_names_mean_the_canonical_ones_2_1_3_2_1_7() {
+    fn a_short_version_and_upper_case_names_are_normalised_2_1_3_2_1_7() {
         assert_eq!(
             Route::parse("/v1/providers/AcMe/Widget/1.0/download/linux/amd64"),
             Route::parse("/v1/providers/acme/widget/1.0.0/download/linux/amd64"),
@@ -269,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn another_spelling_of_a_path_is_not_the_path() {
+    fn another_spelling_of_a_path_is_not_found() {
         for path in [
             "//",
             "/oauth/exchange/",
@@ -291,14 +293,14 @@ mod tests {
     }
 
     #[test]
-    fn a_mirror_url_without_its_slash_is_told_so_instead_of_being_passed_over_5_1() {
+    fn a_mirror_url_without_its_final_slash_is_an_error_5_1() {
         let problem = Route::parse("/a.b/acme/widget/index.json").unwrap_err();
         assert_eq!(problem.status(), 400);
         assert!(problem.messages().concat().contains("end in a slash"));
     }
 
     #[test]
-    fn a_name_that_cannot_exist_is_not_found_on_a_read_and_explained_on_a_publish() {
+    fn an_invalid_name_is_not_found_on_a_read_and_explained_on_a_publish() {
         let read = Route::parse("/v1/providers/a_b/widget/versions").unwrap_err();
         assert_eq!(read.status(), 404);
         let publish = Route::parse("/admin/v1/providers/a_b/widget/1.0.0").unwrap_err();
@@ -314,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_in_the_place_of_its_id_is_not_repeated() {
+    fn a_token_in_place_of_its_id_is_not_repeated() {
         let problem = Route::parse("/admin/v1/tokens/terrace_0123456789abcdef.s3cret");
         let messages = problem.unwrap_err().messages().concat();
         assert!(
@@ -325,12 +327,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_path_is_read_or_refused_without_a_panic(path in "(?s)/.{0,200}") {
+        fn any_path_is_accepted_or_rejected_without_a_panic(path in "(?s)/.{0,200}") {
             let _ = Route::parse(&path);
         }
 
         #[test]
-        fn near_misses_are_refused_without_a_panic(
+        fn near_misses_are_rejected_without_a_panic(
             path in "(/(v1|admin|mirror|a\\.b|index\\.json|1\\.0\\.0\\.json|providers|modules|namespaces|keys|acme|widget|1\\.0\\.0|download|linux|versions|\\.\\.|%2e|))*"
         ) {
             let _ = Route::parse(&path);

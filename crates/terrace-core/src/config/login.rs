@@ -1,4 +1,4 @@
-//! How people sign in.
+//! The configuration of sign-in.
 
 use std::str::FromStr;
 
@@ -23,7 +23,7 @@ const ALL: [&str; 8] = [
     LOGIN_LIFETIME,
 ];
 
-/// Asks for what every provider tells of people, apart from their groups.
+/// The default scopes: the claims that every provider has about people, except their groups.
 const SCOPES: &str = "openid email profile";
 
 pub(super) fn login(
@@ -33,7 +33,12 @@ pub(super) fn login(
     let Some(set) = ALL.into_iter().find(|name| var(name).is_some()) else {
         return Ok(None);
     };
-    let needs = || error(set, format!("needs {ADMIN_TOKEN}, which makes tokens"));
+    let needs = || {
+        error(
+            set,
+            format!("needs {ADMIN_TOKEN}, with which tokens are made"),
+        )
+    };
     Ok(Some(Login {
         seals: seals.ok_or_else(needs)?,
         provider: provider(var)?,
@@ -54,8 +59,7 @@ fn provider(var: &impl Fn(&'static str) -> Option<String>) -> Result<Provider, C
             LOGIN_SCOPES,
         ];
         if let Some(other) = others.into_iter().find(|name| var(name).is_some()) {
-            let rule =
-                format!("is set, and so is {LOGIN_ACCESS_TEAM}: there is one way to sign in");
+            let rule = format!("is set, and so is {LOGIN_ACCESS_TEAM}: choose one way to sign in");
             return Err(error(other, rule));
         }
         return Ok(Provider::CloudflareAccess {
@@ -71,7 +75,7 @@ fn provider(var: &impl Fn(&'static str) -> Option<String>) -> Result<Provider, C
         None => SCOPES.to_owned(),
     };
     if !is_github && !scopes.split(' ').any(|scope| scope == "openid") {
-        let rule = format!("is {scopes:?}: openid must be among them");
+        let rule = format!("is {scopes:?}: it must include openid");
         return Err(error(LOGIN_SCOPES, rule));
     }
     let secret = match var(LOGIN_CLIENT_SECRET) {
@@ -79,7 +83,10 @@ fn provider(var: &impl Fn(&'static str) -> Option<String>) -> Result<Provider, C
         None => None,
     };
     if is_github && secret.is_none() {
-        return Err(error(LOGIN_CLIENT_SECRET, "is not set: GitHub wants one"));
+        return Err(error(
+            LOGIN_CLIENT_SECRET,
+            "is not set: GitHub requires one",
+        ));
     }
     let client = Client {
         id: short(LOGIN_CLIENT_ID, wanted(var, LOGIN_CLIENT_ID)?)?,
@@ -110,17 +117,17 @@ fn parsed<T: FromStr>(name: &'static str, text: &str) -> Result<T, ConfigError>
 where
     T::Err: std::fmt::Display,
 {
-    let wrong = |cause| error(name, format!("is wrong: {cause}"));
+    let wrong = |cause| error(name, format!("is invalid: {cause}"));
     text.parse().map_err(wrong)
 }
 
-/// Something that is sent to a provider as it is. What it is, is not told.
+/// Checks a value that is sent to a provider unchanged. The error omits the value.
 fn short(name: &'static str, text: String) -> Result<String, ConfigError> {
     let most = limits::LOGIN_CLIENT_BYTES;
     if text.len() <= most && text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
         return Ok(text);
     }
-    let rule = format!("must be at most {most} printable characters of ASCII");
+    let rule = format!("must be at most {most} printable ASCII characters");
     Err(error(name, rule))
 }
 
@@ -156,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_signs_in_unless_that_is_configured() {
+    fn sign_in_is_disabled_by_default() {
         assert!(read(&[TOKEN]).unwrap().login.is_none());
     }
 
@@ -179,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_named_with_the_rule() {
+    fn an_invalid_variable_is_reported_with_its_name_and_the_rule() {
         for (vars, name, rule) in [
             (vec![RULES, ISSUER, CLIENT], LOGIN_ISSUER, ADMIN_TOKEN),
             (vec![TOKEN, RULES], LOGIN_ISSUER, "is not set"),
@@ -215,7 +222,7 @@ mod tests {
             (
                 vec![TOKEN, ISSUER, CLIENT, (LOGIN_RULES, "[]")],
                 LOGIN_RULES,
-                "is wrong",
+                "is invalid",
             ),
             (
                 vec![TOKEN, RULES, ISSUER, CLIENT, (LOGIN_SCOPES, "email")],

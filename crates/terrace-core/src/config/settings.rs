@@ -1,14 +1,14 @@
-//! The settings of a deployment: the one table of their names.
+//! The table of all settings of a deployment.
 
 use std::borrow::Cow;
 
 use super::ConfigError;
 use terrace_base::spelling;
 
-/// The beginning of the name of every setting.
+/// The prefix of the name of every setting.
 const PREFIX: &str = "TERRACE_";
 
-/// The variables of the `terrace` command, which share the prefix.
+/// The variables of the `terrace` command, which have the same prefix.
 const COMMAND_VARIABLES: [&str; 4] = [
     "TERRACE_TOKEN",
     "TERRACE_URL",
@@ -30,7 +30,7 @@ macro_rules! settings {
     ($($(#[$doc:meta])* $kind:ident $constant:ident = $name:literal;)*) => {
         $($(#[$doc])* pub const $constant: &str = $name;)*
 
-        /// Every setting that there is.
+        /// All settings.
         pub const SETTINGS: &[Setting] = &[
             $(Setting { name: $name, is_secret: settings!(@is_secret $kind) },)*
         ];
@@ -44,17 +44,18 @@ settings! {
     secret ADMIN_TOKEN = "TERRACE_ADMIN_TOKEN";
     /// The admin secret that [`ADMIN_TOKEN`] replaces, as long as it and the tokens made under it remain valid.
     secret ADMIN_TOKEN_PREVIOUS = "TERRACE_ADMIN_TOKEN_PREVIOUS";
-    /// Who may read: everybody (`public`, the default) or the holders of a token (`private`).
+    /// The callers who may read: anyone (`public`, the default) or the holders of a token (`private`).
     variable ACCESS = "TERRACE_ACCESS";
     /// The owners to which the opposite of [`ACCESS`] applies: namespaces, hostnames of mirrored providers, or
     /// `hostname/namespace`, separated by commas or spaces.
     variable ACCESS_EXCEPT = "TERRACE_ACCESS_EXCEPT";
-    /// Requests with wrong credentials from one address in a minute, after which each is answered by 429.
+    /// The limit of requests with invalid credentials from one address per minute, after which each is
+    /// answered with 429.
     variable FAILURES_A_MINUTE = "TERRACE_FAILURES_A_MINUTE";
-    /// Which requests are written to the log: `all` (the default), `failures` or `none`.
+    /// The requests that are logged: `all` (the default), `failures` or `none`.
     variable LOG_REQUESTS = "TERRACE_LOG_REQUESTS";
-    /// The jobs of a CI that may publish with the token of their CI: rules as
-    /// [`TrustedPublishers`](crate::auth::oidc::TrustedPublishers) has them, as JSON text or as a JSON value.
+    /// The CI jobs that may publish with the token of their CI: rules in the form of
+    /// [`TrustedPublishers`](crate::auth::oidc::TrustedPublishers), as JSON text or as a JSON value.
     variable TRUSTED_PUBLISHERS = "TERRACE_TRUSTED_PUBLISHERS";
     /// The S3 endpoint of the bucket, such as `https://<account>.r2.cloudflarestorage.com`; may have a path.
     variable S3_ENDPOINT = "TERRACE_S3_ENDPOINT";
@@ -70,15 +71,15 @@ settings! {
     variable URL_LIFETIME = "TERRACE_URL_LIFETIME";
     /// The secret that keys the URLs signed by the Worker; the default is the admin secret.
     secret URL_SECRET = "TERRACE_URL_SECRET";
-    /// Further hostnames of this registry, separated by commas: the mirror answers for a provider of one of
-    /// them with the registry's own. The hostname of the request always counts.
+    /// Further hostnames of this registry, separated by commas. For a provider under one of them, the mirror
+    /// returns the registry's own. The hostname of the request always counts.
     variable HOSTNAMES = "TERRACE_HOSTNAMES";
     /// Providers of other registries to mirror on demand: patterns such as
     /// `registry.opentofu.org/hashicorp/*`, separated by commas or spaces.
     variable PULL_THROUGH = "TERRACE_PULL_THROUGH";
-    /// Mirrored providers that are refused: the same patterns, or with a version `…/widget@1.2.0`.
+    /// Mirrored providers that are blocked: the same patterns, or with a version `…/widget@1.2.0`.
     variable PULL_BLOCK = "TERRACE_PULL_BLOCK";
-    /// The time since which a version must have been listed by its origin before it is mirrored, in seconds.
+    /// The minimum time for which its origin must have listed a version before it is mirrored, in seconds.
     variable PULL_MINIMUM_AGE = "TERRACE_PULL_MINIMUM_AGE";
     /// The addresses of registries that are not reached under their hostnames: `hostname=https://host:port`,
     /// separated by commas or spaces. These hosts, and no others, may be private.
@@ -87,21 +88,21 @@ settings! {
     /// spaces; [`ProviderRepositories::NONE`](crate::oci::pushed::ProviderRepositories::NONE) for none. The
     /// default is `opentofu-providers=registry.opentofu.org`.
     variable OCI_PROVIDERS = "TERRACE_OCI_PROVIDERS";
-    /// The provider of OpenID Connect with which people sign in, exactly as its tokens name it, or
+    /// The OpenID Connect provider with which people sign in, exactly as its tokens name it, or
     /// `https://github.com`.
     variable LOGIN_ISSUER = "TERRACE_LOGIN_ISSUER";
     /// The registry's client ID at that provider.
     variable LOGIN_CLIENT_ID = "TERRACE_LOGIN_CLIENT_ID";
     /// The registry's client secret at that provider; a public client has none.
     secret LOGIN_CLIENT_SECRET = "TERRACE_LOGIN_CLIENT_SECRET";
-    /// The scopes that it requests, separated by spaces; the default is `openid email profile`, and `read:org`
-    /// for GitHub.
+    /// The requested scopes, separated by spaces; the default is `openid email profile`, and `read:org` for
+    /// GitHub.
     variable LOGIN_SCOPES = "TERRACE_LOGIN_SCOPES";
-    /// The team of Cloudflare Access in front of the registry, instead of a provider.
+    /// The Cloudflare Access team in front of the registry, instead of a provider.
     variable LOGIN_ACCESS_TEAM = "TERRACE_LOGIN_ACCESS_TEAM";
     /// The audience tag of the team's application.
     variable LOGIN_ACCESS_AUDIENCE = "TERRACE_LOGIN_ACCESS_AUDIENCE";
-    /// The scopes that people get, as [`LoginRules`](crate::auth::oidc::LoginRules) has them.
+    /// The scopes of people, in the form of [`LoginRules`](crate::auth::oidc::LoginRules).
     variable LOGIN_RULES = "TERRACE_LOGIN_RULES";
     /// The lifetime of a person's token in seconds: 60 to 315360000; the default is 7776000.
     variable LOGIN_LIFETIME = "TERRACE_LOGIN_LIFETIME";
@@ -109,9 +110,9 @@ settings! {
     variable REPAIR_OPERATIONS = "TERRACE_REPAIR_OPERATIONS";
 }
 
-/// Whether a variable of the environment is meant for Terrace: whether its name begins with `TERRACE`, in whatever case and
-/// with anything after it (`TERRACE-ACCESS`), or with a word that is one edit away from `TERRACE_` (`TERACE_ACCESS`). All
-/// others are bindings.
+/// Returns whether a variable of the environment is meant for Terrace: its name begins with `TERRACE`, in any
+/// case and with anything after it (`TERRACE-ACCESS`), or with a word that is one edit away from `TERRACE_`
+/// (`TERACE_ACCESS`). All others are bindings.
 pub fn is_meant_for_terrace(name: &str) -> bool {
     let beginning = name.get(..PREFIX.len() - 1).unwrap_or_default();
     if beginning.eq_ignore_ascii_case(PREFIX.trim_end_matches('_')) {
@@ -122,9 +123,9 @@ pub fn is_meant_for_terrace(name: &str) -> bool {
         && spelling::distance(&first_word.to_ascii_uppercase(), PREFIX) <= 1
 }
 
-/// Whether a member of the environment is a variable that is meant for Terrace. An object, such as a KV namespace or a
-/// service, is a binding, whatever its name is. But under the name of a setting it is a wrong value, which must not be
-/// ignored.
+/// Returns whether a member of the environment is a variable that is meant for Terrace. An object, such as a
+/// KV namespace or a service, is a binding, whatever its name. Under the name of a setting, however, an
+/// object is an invalid value, which must not be ignored.
 pub fn is_variable_for_terrace(name: &str, is_object: bool) -> bool {
     match is_object {
         true => is_setting(name),
@@ -136,7 +137,7 @@ fn is_setting(name: &str) -> bool {
     SETTINGS.iter().any(|setting| setting.name == name)
 }
 
-/// Refuses the first name that is meant for Terrace and is not the name of a setting: with a misspelt
+/// Rejects the first name that is meant for Terrace and is not the name of a setting: with a misspelt
 /// `TERRACE_ACCESS = "private"` the registry would be public.
 pub(super) fn check_names<'n>(names: impl IntoIterator<Item = &'n str>) -> Result<(), ConfigError> {
     let mut names = names.into_iter();
@@ -150,7 +151,7 @@ fn not_a_setting(name: &str) -> ConfigError {
     let known = SETTINGS.iter().map(|setting| setting.name);
     let rule = match spelling::nearest(&name.to_ascii_uppercase(), known) {
         _ if COMMAND_VARIABLES.contains(&name) => {
-            "belongs to the terrace command and not to the Worker: remove it here, also from the environment of \
+            "belongs to the terrace command and not to the Worker: remove it here, and from the environment of \
              `wrangler dev`"
                 .to_owned()
         }
@@ -162,7 +163,7 @@ fn not_a_setting(name: &str) -> ConfigError {
     ConfigError { variable, rule }
 }
 
-/// The characters of an unknown name that a message shows: more than the longest name of a setting has.
+/// The number of characters of an unknown name that a message shows, more than the longest setting has.
 const SHOWN_CHARACTERS: usize = 64;
 
 #[cfg(test)]
@@ -174,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn every_name_of_the_table_is_accepted_and_occurs_once() {
+    fn every_setting_is_accepted_and_occurs_once() {
         for (place, setting) in SETTINGS.iter().enumerate() {
             assert_eq!(refusal(setting.name), None);
             assert!(setting.name.starts_with(PREFIX), "{}", setting.name);
@@ -184,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn a_misspelt_name_is_refused_with_the_nearest_setting() {
+    fn a_misspelt_name_is_rejected_with_a_suggestion() {
         for (misspelt, meant) in [
             ("TERRACE_ACESS", ACCESS),
             ("TERRACE_ACCESS_EXEPT", ACCESS_EXCEPT),
@@ -203,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_resembles_no_setting_is_refused_without_a_suggestion() {
+    fn a_name_unlike_any_setting_is_rejected_without_a_suggestion() {
         for name in ["TERRACE_", "TERRACE_VERBOSE"] {
             let told = format!("{name} is not a setting of Terrace: remove it");
             assert_eq!(refusal(name), Some(told));
@@ -211,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn a_variable_of_the_command_is_refused_as_such() {
+    fn a_variable_of_the_command_is_rejected_as_such() {
         for name in COMMAND_VARIABLES {
             let told = refusal(name).unwrap();
             let beginning =
@@ -236,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn bindings_and_variables_of_others_are_none_of_the_settings() {
+    fn bindings_and_foreign_variables_are_ignored() {
         for name in [
             "FACTS",
             "INDICES",
@@ -252,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_name_is_shown_on_one_line_and_cut() {
+    fn an_unknown_name_is_shown_on_one_line_and_truncated() {
         let told = refusal(&format!("TERRACE_\n{}", "A".repeat(500))).unwrap();
         assert!(
             told.starts_with("TERRACE_\\nAAA") && told.len() < 128,

@@ -1,4 +1,4 @@
-//! What operators ask for: repair, verification, garbage, copies.
+//! The operators' requests: repair, verification, garbage collection, backups.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,35 +9,35 @@ use terrace_base::time::UnixTime;
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ReindexBody {
-    /// The cursor that the step before has ended with; none for the first step. `behind` is its older name.
+    /// The cursor returned by the previous step; none for the first step. `behind` is its older name.
     #[serde(default, alias = "behind", skip_serializing_if = "Option::is_none")]
     pub after: Option<String>,
-    /// The address of the only package to look at.
+    /// The address of the only package to repair.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub package: Option<String>,
-    /// Releases, as `ADDRESS@VERSION`, whose loss is accepted: the indices that are left of them are removed.
+    /// Releases, as `ADDRESS@VERSION`, whose loss is accepted: their remaining indices are removed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub accept_loss: Vec<String>,
 }
 
-/// Its answer: what one step did.
+/// The response of a repair step.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReindexAnswer {
-    /// How many indices were compared with the facts.
+    /// The number of indices that were compared with the facts.
     pub looked_at: u32,
-    /// Those that were not what the facts say, or missing, and are written anew.
+    /// Indices that differed from the facts or were missing, and are rebuilt.
     #[serde(default)]
     pub rewritten: Vec<String>,
-    /// Those of which there is no fact, and that are removed.
+    /// Indices without a fact, which are removed.
     #[serde(default)]
     pub removed: Vec<String>,
-    /// What could not be looked at or written; the log of the registry says why.
+    /// Indices that could not be checked or written; the registry's log states the reason.
     #[serde(default)]
     pub failed: Vec<String>,
-    /// Releases, as `ADDRESS@VERSION`, that are missing although an index tells that they were published.
+    /// Releases, as `ADDRESS@VERSION`, that are missing although an index shows that they were published.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lost: Vec<String>,
-    /// Where the next step begins; none after the last.
+    /// The cursor of the next step; none after the last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<String>,
 }
@@ -46,32 +46,32 @@ pub struct ReindexAnswer {
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct VerifyBody {
-    /// The key that the step before has ended with; none for the first step. `behind` is its older name.
+    /// The key returned by the previous step; none for the first step. `behind` is its older name.
     #[serde(default, alias = "behind", skip_serializing_if = "Option::is_none")]
     pub after: Option<String>,
 }
 
-/// Its answer: stored bytes, hashed again.
+/// The response of a verification step, which hashes stored bytes again.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct VerifyAnswer {
-    /// How many objects were hashed.
+    /// The number of objects that were hashed.
     pub looked_at: u32,
-    /// How many bytes these are.
+    /// The number of bytes that were hashed.
     pub bytes: u64,
-    /// Those that are not what their keys say.
+    /// Objects whose bytes do not match their keys.
     #[serde(default)]
     pub wrong: Vec<WrongBytes>,
-    /// The key that the next step begins after; none after the last.
+    /// The key after which the next step starts; none after the last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<String>,
 }
 
-/// Stored bytes that are not what their key says.
+/// Stored bytes that do not match the digest in their key.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct WrongBytes {
-    /// Where they lie.
+    /// The storage key.
     pub key: String,
-    /// Their digest, if they are still there.
+    /// The actual digest, if the object still exists.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<String>,
 }
@@ -80,49 +80,49 @@ pub struct WrongBytes {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FactBody {
-    /// Its key.
+    /// The storage key.
     pub key: String,
-    /// Its text.
+    /// The text of the document.
     pub document: String,
 }
 
-/// The answer of `GET /admin/v1/facts`.
+/// The response of `GET /admin/v1/facts`.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct FactsAnswer {
-    /// Ascending by their keys.
+    /// The documents, in ascending order of their keys.
     pub facts: Vec<FactBody>,
-    /// Keys that this version of the registry knows nothing about.
+    /// Keys that this version of the registry does not recognise.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unknown: Vec<String>,
-    /// Keys of documents that are no text: they are damaged.
+    /// Keys of documents that are not UTF-8 text: they are damaged.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unreadable: Vec<String>,
-    /// If there are more: `?after=` this key gets them.
+    /// The cursor if there are more documents: continue with `?after=` this key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<String>,
 }
 
-/// The body of `PUT /admin/v1/facts`: documents of a copy, to be created where there are none.
+/// The body of `PUT /admin/v1/facts`: documents of a backup, created if they do not exist.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RestoreBody {
-    /// What a document refers to must be there before it.
+    /// The documents. Everything that a document refers to must exist before it.
     pub facts: Vec<FactBody>,
 }
 
-/// Its answer; each key is in one of these.
+/// The response to a restore request. Each key is in exactly one list.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct RestoreAnswer {
-    /// Created now.
+    /// Documents that were created.
     #[serde(default)]
     pub created: Vec<String>,
-    /// There before, with the same bytes.
+    /// Documents that already existed with the same bytes.
     #[serde(default)]
     pub unchanged: Vec<String>,
-    /// There before, with other bytes: nothing was changed.
+    /// Documents that already existed with other bytes; nothing was changed.
     #[serde(default)]
     pub conflicts: Vec<String>,
-    /// What must not be stored, and why.
+    /// Documents that must not be stored, with the reasons.
     #[serde(default)]
     pub refused: Vec<RefusedFact>,
 }
@@ -130,63 +130,63 @@ pub struct RestoreAnswer {
 /// A document that must not be stored.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct RefusedFact {
-    /// Its key.
+    /// The storage key.
     pub key: String,
-    /// Why.
+    /// The reason why it must not be stored.
     pub reason: String,
 }
 
-/// The answer of `GET /admin/v1/archives`.
+/// The response of `GET /admin/v1/archives`.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct StoredAnswer {
-    /// The registry's time.
+    /// The registry's current time.
     pub now: UnixTime,
-    /// Ascending by their keys.
+    /// The archives, in ascending order of their keys.
     pub archives: Vec<StoredArchive>,
-    /// Keys that this version of the registry knows nothing about.
+    /// Keys that this version of the registry does not recognise.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unknown: Vec<String>,
-    /// If there are more: `?after=` this key gets them.
+    /// The cursor if there are more archives: continue with `?after=` this key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<String>,
 }
 
-/// Bytes as they are stored.
+/// A stored object.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StoredArchive {
-    /// Where they lie.
+    /// The storage key.
     pub key: String,
-    /// How many there are.
+    /// The length in bytes.
     pub size: u64,
-    /// Since when.
+    /// The time when the object was stored.
     pub stored_at: UnixTime,
-    /// Where to fetch them from, if that was asked for. It is a secret for as long as it is good.
+    /// The download URL, if requested. It is a secret while it is valid.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
 }
 
-/// The body of `POST /admin/v1/archives`: bytes of a copy, which may be missing.
+/// The body of `POST /admin/v1/archives`: objects of a backup, some of which may be missing.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct UploadsBody {
-    /// Some of them.
+    /// Some objects of the backup.
     pub archives: Vec<UploadBody>,
 }
 
-/// Bytes of a copy.
+/// An object of a backup.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct UploadBody {
-    /// Where they lie.
+    /// The storage key.
     pub key: String,
-    /// How many there are.
+    /// The length in bytes.
     pub size: u64,
 }
 
-/// Its answer.
+/// The response with the missing objects.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct UploadsAnswer {
-    /// What is to be sent; called by its key.
+    /// The objects to upload, named by their keys.
     pub missing: Vec<MissingArchive>,
 }
 
@@ -194,40 +194,40 @@ pub struct UploadsAnswer {
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GarbageBody {
-    /// Archives that nothing refers to: they may be removed in an hour.
+    /// Archives without references: they may be removed in an hour.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mark: Vec<String>,
-    /// Archives that something refers to after all.
+    /// Archives that turned out to have references.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub keep: Vec<String>,
-    /// Archives that were marked then, and that nothing has referred to since.
+    /// Archives that were marked earlier and have had no references since.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub remove: Vec<MarkedBody>,
 }
 
-/// An archive that was marked.
+/// A marked archive.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MarkedBody {
-    /// Where it lies.
+    /// The storage key.
     pub key: String,
-    /// When it was marked.
+    /// The time when it was marked.
     pub marked_at: UnixTime,
 }
 
-/// Its answer.
+/// The response of a garbage collection step.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct GarbageAnswer {
-    /// Archives that are marked now.
+    /// Archives that are now marked.
     #[serde(default)]
     pub marked: Vec<String>,
-    /// Archives that are no garbage any more.
+    /// Archives that are no longer garbage.
     #[serde(default)]
     pub kept: Vec<String>,
-    /// Archives that are gone.
+    /// Archives that are removed.
     #[serde(default)]
     pub removed: Vec<String>,
-    /// Archives that a publish has found meanwhile, or whose time has not come.
+    /// Archives that a publish has claimed in the meantime, or whose waiting time has not passed.
     #[serde(default)]
     pub spared: Vec<String>,
 }

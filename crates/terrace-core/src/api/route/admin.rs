@@ -18,8 +18,8 @@ pub enum AdminRoute {
     PublishModule(ModuleAddress, Version),
     /// `/admin/v1/mirror/{hostname}/{namespace}/{type}/{version}`
     MirroredRelease(MirroredAddress, Version),
-    /// `/admin/v1/{kind}/{address}/standing`, of a version `/admin/v1/{kind}/{address}/{version}/standing`,
-    /// where the kind is `providers`, `modules` or `mirror`.
+    /// `/admin/v1/{kind}/{address}/standing`, or `/admin/v1/{kind}/{address}/{version}/standing` for a
+    /// version, where the kind is `providers`, `modules` or `mirror`.
     Status(Package, Option<Version>),
     /// `/admin/v1/audit`
     Audit,
@@ -46,7 +46,7 @@ pub enum AdminRoute {
 }
 
 impl AdminRoute {
-    /// Reads the segments after `/admin/`; `None` if they have the shape of no route.
+    /// Parses the segments after `/admin/`; `None` if they match no route.
     pub(super) fn parse(segments: &[&str]) -> Result<Option<Self>, Problem> {
         Ok(Some(match segments {
             [
@@ -87,7 +87,7 @@ impl AdminRoute {
         }))
     }
 
-    /// Reads the segments between the kind and `standing`.
+    /// Parses the segments between the kind and `standing`.
     fn parse_status(kind: &str, address: &[&str]) -> Result<Option<Self>, Problem> {
         let (package, version) = match (kind, address) {
             ("providers", [namespace, provider_type, version @ ..]) => {
@@ -115,12 +115,12 @@ impl AdminRoute {
     }
 }
 
-/// The error of names that cannot exist: whoever publishes has to know why.
+/// Returns the error for invalid names, which explains the reason to the publisher.
 fn bad(error: impl ToString) -> Problem {
     Problem::BadRequest(error.to_string())
 }
 
-/// Reads the ID of a token. The error leaves the text out, because it may be a token that was given by mistake.
+/// Parses the ID of a token. The error omits the text, because it may be a token passed by mistake.
 fn token_id(text: &str) -> Result<TokenId, Problem> {
     let rule = "the path has no token ID after /tokens/: an ID is the 16 lower-case hexadecimal digits between \
                 \"terrace_\" and the first dot of a token";

@@ -1,4 +1,4 @@
-//! Routes of stored bytes, by URLs that the Worker has signed.
+//! Routes of stored bytes, served by URLs that the Worker has signed.
 
 use crate::storage::signed_path::{PullPath, SignedPath};
 
@@ -12,7 +12,7 @@ pub enum BytesRoute {
 }
 
 impl BytesRoute {
-    /// Reads the segments after `/archives/`.
+    /// Parses the segments after `/archives/`.
     pub(super) fn parse_archive(segments: &[&str]) -> Option<Self> {
         match segments {
             [expires, mac, file_name] => {
@@ -22,7 +22,7 @@ impl BytesRoute {
         }
     }
 
-    /// Reads the segments after `/pull/`.
+    /// Parses the segments after `/pull/`.
     pub(super) fn parse_pull(segments: &[&str]) -> Option<Self> {
         match segments {
             [expires, mac, package @ ..] => {

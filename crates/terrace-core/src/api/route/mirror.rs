@@ -9,20 +9,21 @@ use crate::model::version::Version;
 /// A route of the network mirror, or of the lists of mirrored providers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MirrorRoute {
-    /// `/mirror` and `/mirror/`: the lines for the CLI configuration.
+    /// `/mirror` and `/mirror/`: a snippet for the CLI configuration.
     Home,
     /// `/mirror/{hostname}/{namespace}/{type}/index.json`
     Versions(MirroredAddress),
     /// `/mirror/{hostname}/{namespace}/{type}/{version}.json`
     Packages(MirroredAddress, Version),
-    /// `/origins/{hostname}/.well-known/terraform.json`: where the mirrored providers of another registry are listed.
+    /// `/origins/{hostname}/.well-known/terraform.json`: discovery for the lists of another registry's
+    /// mirrored providers.
     OriginDiscovery(Hostname),
     /// `/origins/{hostname}/v1/providers/{namespace}/{type}/versions`
     OriginVersions(MirroredAddress),
 }
 
 impl MirrorRoute {
-    /// Reads the segments after `/mirror`; `None` if they have the shape of no route.
+    /// Parses the segments after `/mirror`; `None` if they match no route.
     pub(super) fn parse(segments: &[&str]) -> Result<Option<Self>, Problem> {
         match segments {
             [] | [""] => Ok(Some(Self::Home)),
@@ -45,7 +46,7 @@ impl MirrorRoute {
         }
     }
 
-    /// Reads the segments after `/origins/`; `None` if they have the shape of no route.
+    /// Parses the segments after `/origins/`; `None` if they match no route.
     pub(super) fn parse_origins(segments: &[&str]) -> Result<Option<Self>, Problem> {
         match segments {
             [hostname, ".well-known", "terraform.json"] => {
@@ -68,7 +69,7 @@ impl MirrorRoute {
     }
 }
 
-/// Refuses paths of a base URL without its final slash, whose last segment clients replace (clients.md 5.1).
+/// Rejects paths of a base URL without its final slash, whose last segment clients replace (clients.md 5.1).
 pub(super) fn check_base_url(hostname: &str, rest: &[&str]) -> Result<(), Problem> {
     match rest {
         [_, _, file] if hostname.contains('.') && file.ends_with(".json") => {
@@ -78,7 +79,7 @@ pub(super) fn check_base_url(hostname: &str, rest: &[&str]) -> Result<(), Proble
     }
 }
 
-/// The error that a client's user reads in a log, and whoever opens the URL: with a 404 the client would
-/// silently go elsewhere.
-const NO_SLASH: &str = "this is no path of the network mirror: the url of network_mirror must end \
+/// The error for such paths, which appears in the client's log and in a browser. With a 404, the client would
+/// silently use another source.
+const NO_SLASH: &str = "this is not a path of the network mirror: the url of network_mirror must end \
     in a slash, as in https://<this registry>/mirror/";

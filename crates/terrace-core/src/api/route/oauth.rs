@@ -1,22 +1,22 @@
-//! Routes of sign-in, and of tokens for jobs of a CI.
+//! Routes of sign-in, and of token exchange for CI jobs.
 
-/// A route by which people sign in, or jobs get tokens.
+/// A route of sign-in or token exchange.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OAuthRoute {
-    /// `/oauth/exchange`: tokens for the jobs of a CI.
+    /// `/oauth/exchange`: token exchange for CI jobs.
     Exchange,
-    /// `/oauth/authorize`: where a terminal sends a browser to sign in.
+    /// `/oauth/authorize`: the page that a terminal opens in a browser.
     Authorize,
-    /// `/oauth/callback`: where the identity provider sends the browser back.
+    /// `/oauth/callback`: the page to which the identity provider redirects the browser.
     Callback,
-    /// `/oauth/consent`: what a person allows or refuses.
+    /// `/oauth/consent`: the person's consent or refusal.
     Consent,
-    /// `/oauth/token`: what the terminal sends its code to.
+    /// `/oauth/token`: the endpoint at which the terminal redeems its code.
     Token,
 }
 
 impl OAuthRoute {
-    /// Reads the segments after `/oauth/`.
+    /// Parses the segments after `/oauth/`.
     pub(super) fn parse(segments: &[&str]) -> Option<Self> {
         match segments {
             ["exchange"] => Some(Self::Exchange),

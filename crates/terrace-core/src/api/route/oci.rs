@@ -12,19 +12,19 @@ pub enum OciRoute {
     Base,
     /// `/v2/token`
     Token,
-    /// `/v2/_catalog`: the list of all repositories, which is not offered.
+    /// `/v2/_catalog`: the list of all repositories, which is not supported.
     Catalog,
-    /// `/v2/{repository}/…` of a repository that is made of published releases.
+    /// `/v2/{repository}/…` of a repository that is generated from published releases.
     Generated(OciRequest),
     /// `/v2/{repository}/…` of a repository that clients push to.
     Pushed(PushedRequest),
 }
 
 impl OciRoute {
-    /// Reads a path below `/v2`.
+    /// Parses a path below `/v2`.
     pub(super) fn parse(path: &str) -> Result<Self, Problem> {
         match path.strip_prefix(OCI_PREFIX) {
-            // The base, with or without its final slash.
+            // The base path, with or without its final slash.
             None | Some("") => Ok(Self::Base),
             Some("token") => Ok(Self::Token),
             Some("_catalog") => Ok(Self::Catalog),

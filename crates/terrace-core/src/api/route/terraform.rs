@@ -21,12 +21,12 @@ pub enum TerraformRoute {
     ModuleVersions(ModuleAddress),
     /// `/v1/modules/{namespace}/{name}/{system}/{version}/download`
     ModuleDownload(ModuleAddress, Version),
-    /// `/v1/modules/{namespace}/{name}/{system}/download`: of the newest version.
+    /// `/v1/modules/{namespace}/{name}/{system}/download`: the newest version.
     ModuleNewest(ModuleAddress),
 }
 
 impl TerraformRoute {
-    /// Reads the segments after `/v1/`; `None` if they have the shape of no route.
+    /// Parses the segments after `/v1/`; `None` if they match no route.
     pub(super) fn parse(segments: &[&str]) -> Result<Option<Self>, Problem> {
         Ok(Some(match segments {
             ["providers", namespace, provider_type, "versions"] => {
@@ -52,7 +52,7 @@ impl TerraformRoute {
                 module(namespace, name, system).map_err(missing)?,
                 Version::parse_request(version).map_err(missing)?,
             ),
-            // Those of update tools and scanners, after those of clients.
+            // The routes of update tools and scanners come after those of clients.
             ["providers", namespace, provider_type, version] => Self::ProviderVersion(
                 provider(namespace, provider_type).map_err(missing)?,
                 Version::parse_request(version).map_err(missing)?,

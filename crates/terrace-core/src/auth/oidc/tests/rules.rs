@@ -231,7 +231,10 @@ fn an_unknown_claim_is_accepted_but_does_not_identify() {
         assert_eq!(unknown[0].claim.to_string(), format!("{claim:?}"));
         let alone = json!({ claim: "acme/widget" });
         let error = parse(&json!([of(issuer, alone)])).unwrap_err();
-        assert!(error.contains("does not identify the jobs that it trusts"), "{error}");
+        assert!(
+            error.contains("does not identify the jobs that it trusts"),
+            "{error}"
+        );
     }
     let known = json!({ "repository": "acme/widget", "repo_property_team": "core" });
     let rules = parse(&json!([of(GITHUB, known)])).unwrap();
@@ -267,9 +270,15 @@ fn a_rule_for_another_issuer_needs_the_subject_or_identifies() {
     };
     assert!(vouched(BUILDKITE, slugs.clone(), json!(true)).is_ok());
     let error = vouched(BUILDKITE, slugs.clone(), json!(false)).unwrap_err();
-    assert!(error.contains("does not identify the jobs that it trusts"), "{error}");
+    assert!(
+        error.contains("does not identify the jobs that it trusts"),
+        "{error}"
+    );
     let error = vouched(BUILDKITE, json!({ "pipeline_slug": "*" }), json!(true)).unwrap_err();
-    assert!(error.contains("does not identify the jobs that it trusts"), "{error}");
+    assert!(
+        error.contains("does not identify the jobs that it trusts"),
+        "{error}"
+    );
     let error = vouched(BUILDKITE, slugs, json!("yes")).unwrap_err();
     assert!(error.contains("must be true or false"), "{error}");
     for issuer in [GITHUB, GITLAB] {
