@@ -1,4 +1,4 @@
-//! Secrets that are never printed, and whose comparison does not leak timing.
+//! Secrets that are never printed and are compared in constant time.
 
 use std::fmt;
 

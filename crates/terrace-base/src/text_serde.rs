@@ -1,4 +1,4 @@
-//! Serde implementations for the types whose only stored form is their text.
+//! Serde implementations for types that are stored as their text.
 
 /// Implements serialisation through `Display` and deserialisation through `FromStr`, so that a stored
 /// document passes the same checks as a request.

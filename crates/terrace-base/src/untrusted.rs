@@ -10,7 +10,7 @@ use std::fmt::{self, Write as _};
 /// it.
 pub const QUOTED_CHARS: usize = 120;
 
-/// A text whose `Display` form contains no character that a terminal acts on.
+/// A text that is displayed without any characters that a terminal acts on.
 #[derive(Debug, Clone, Copy)]
 pub struct Untrusted<'t> {
     text: &'t str,

@@ -38,7 +38,7 @@ pub struct Url {
     authority_end: usize,
 }
 
-/// A [`Url`] whose scheme is https.
+/// A [`Url`] with the scheme https.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HttpsUrl(Url);
 
@@ -435,7 +435,7 @@ mod tests {
         assert_eq!("https://a b".parse::<HttpsUrl>(), Err(UrlError::Host));
     }
 
-    /// Generates texts many of which are URLs, while most others nearly are. None has a label in Punycode.
+    /// Generates texts that are URLs or nearly URLs. None has a label in Punycode.
     fn nearly_urls() -> impl Strategy<Value = String> {
         let host = prop_oneof![
             "[a-zA-Z0-9_.-]{0,12}",

@@ -1,9 +1,9 @@
 //! The pure part of Terrace.
 //!
 //! # In scope
-//! What a registry *is*: addresses, versions, the stored documents, the index
-//! functions, each protocol's wire format, request parsing into one [`api::route::Route`],
-//! URL signing, and every check a publish must pass.
+//! The rules of a registry: addresses, versions, the stored documents, the index functions, each protocol's
+//! wire format, request parsing into one [`api::route::Route`], URL signing, and every check that a publish
+//! must pass.
 //!
 //! # Out of scope
 //! All side effects. This crate reads no clock, opens no connection, never awaits and names no platform;

@@ -102,7 +102,7 @@ pub const TOKEN_OVERLAP_SECONDS: u64 = 7_776_000;
 pub const AUDIT_AT_ONCE: u32 = 200;
 
 /// Maximum number of releases processed per request when the status of their signing key changes. Each takes
-/// about a dozen storage operations, of which a request may make 1,000
+/// about a dozen storage operations, and a request may make 1,000
 /// (<https://developers.cloudflare.com/workers/platform/limits/#subrequests>).
 pub const SIGNED_RELEASES_AT_ONCE: u32 = 40;
 
@@ -138,7 +138,7 @@ pub const FAILURES_A_MINUTE: u32 = 20;
 /// metrics.
 pub const CLIENT_PART_BYTES: usize = 32;
 
-/// Maximum number of addresses whose invalid credentials an isolate counts.
+/// Maximum number of addresses for which an isolate counts invalid credentials.
 pub const THROTTLED_ADDRESSES: usize = 1_000;
 
 /// Maximum number of signing keys of one namespace. Clients try them one after another.
@@ -322,8 +322,8 @@ pub const GITHUB_PAGE_BYTES: usize = 1024 * 1024;
 /// be read per day: one step an hour over releases of fifteen platforms reads 40,000.
 pub const REPAIR_OPERATIONS: u32 = 150;
 
-/// Allowed number of operations of one repair step. The minimum is what the lists of a package take. The
-/// maximum is what every plan allows a request, less what a release takes that is started with the last
+/// Allowed number of operations of one repair step. The minimum suffices for the lists of a package. The
+/// maximum fits into a request on every plan, together with a release that is started with the last
 /// operations.
 pub const REPAIR_OPERATIONS_RANGE: std::ops::RangeInclusive<u32> = 40..=800;
 
@@ -364,7 +364,7 @@ pub const RESTORE_BODY_BYTES: u64 = 3 * MANIFEST_BYTES;
 /// of CPU. Paid plans start at 30 s, and an object may have 5 GB.
 pub const VERIFY_BYTES: u64 = 1024 * 1024 * 1024;
 
-/// Maximum number of objects whose digests one request verifies. Each takes one operation.
+/// Maximum number of objects that one request hashes again. Each takes one operation.
 pub const VERIFIED_AT_ONCE: u32 = 100;
 
 /// Maximum number of archives in one garbage collection request. The removal of one takes four operations.

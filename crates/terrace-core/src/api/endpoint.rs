@@ -181,7 +181,7 @@ const fn head(access: Access) -> Action {
     action(Method::Head, access, Body::Ignored)
 }
 
-/// A request whose body the handler reads, possibly as a stream.
+/// A request with a body that the handler reads, possibly as a stream.
 const fn handled(method: Method, access: Access) -> Action {
     action(method, access, Body::Handler)
 }

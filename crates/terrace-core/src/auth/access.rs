@@ -1,8 +1,8 @@
-//! Access control: callers, their rights, and what they may read.
+//! Access control: callers, their rights, and the packages that they may read.
 //!
 //! A request identifies its caller by a token, or is anonymous. Public packages need no credentials. A
-//! private package is visible to callers whose token covers its [`Owner`]; for all others it appears not to
-//! exist.
+//! private package is visible to callers with a token that covers its [`Owner`]; for all others it appears
+//! not to exist.
 
 mod document;
 mod owner;
@@ -228,7 +228,7 @@ impl Caller {
         }
     }
 
-    /// Returns the ID of the caller's token, whose revocation must be checked.
+    /// Returns the ID of the caller's token, so that its revocation can be checked.
     pub fn token(&self) -> Option<TokenId> {
         match self {
             Self::Bearer(token) => Some(token.id),

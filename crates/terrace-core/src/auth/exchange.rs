@@ -169,7 +169,7 @@ pub fn token_for(
     })
 }
 
-/// Returns the response with a token, whose text is `written`.
+/// Returns the response with a token. `written` is the token's text.
 pub fn answer<S>(token: &Token, written: &str, now: UnixTime) -> Reply<S> {
     let expires = token.expires.unwrap_or(now);
     let answer = Answer {

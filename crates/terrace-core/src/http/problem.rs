@@ -46,11 +46,11 @@ pub enum Problem {
     Oci(OciError),
     /// 502: another registry, from which content is pulled, returned no usable response.
     Origin(String),
-    /// 503: storage did not respond; a retry finishes what this request started.
+    /// 503: storage did not respond; a retry completes the interrupted request.
     Unavailable(String),
 }
 
-/// A type instead of `serde_json::json!`, whose values would add kilobytes of wasm.
+/// A type instead of `serde_json::json!`, because `Value` would add kilobytes of wasm.
 #[derive(Serialize)]
 struct ErrorBody {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -142,8 +142,8 @@ impl Problem {
         self.with_headers(Reply::json(self.status(), CachePolicy::NoStore, text))
     }
 
-    /// Returns the response as one line of text, for the one route whose error body a client shows to its
-    /// user (clients.md 3.7).
+    /// Returns the response as one line of text, for the one route with an error body that a client shows to
+    /// its user (clients.md 3.7).
     pub fn text_reply<S>(&self) -> Reply<S> {
         let text = format!("{}\n", self.messages().join("; "));
         self.with_headers(Reply::text(self.status(), CachePolicy::NoStore, text))

@@ -160,7 +160,7 @@ impl RequestLine<'_> {
         which.include(self.status).then(|| self.to_json())
     }
 
-    /// Returns the line: a JSON object, whose members Workers Logs indexes as fields
+    /// Returns the line: a JSON object. Workers Logs indexes its members as fields
     /// (<https://developers.cloudflare.com/workers/observability/logs/workers-logs/>).
     ///
     /// The JSON is assembled by hand. A serialiser writes it quote by quote, each with a call that copies a

@@ -77,7 +77,7 @@ name! {
     /// The hostname at the start of a provider's address, such as `registry.opentofu.org`: at least two DNS
     /// labels in lower case, internationalised ones in their ASCII form, without a port.
     ///
-    /// A client cannot ask a mirror for a provider whose hostname has a port (clients.md 5.6).
+    /// A client cannot ask a mirror for a provider with a port in its hostname (clients.md 5.6).
     Hostname, "hostname", hostname
 }
 

@@ -15,7 +15,7 @@ pub struct ReindexBody {
     /// The address of the only package to repair.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub package: Option<String>,
-    /// Releases, as `ADDRESS@VERSION`, whose loss is accepted: their remaining indices are removed.
+    /// Releases, as `ADDRESS@VERSION`, that are accepted as lost: their remaining indices are removed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub accept_loss: Vec<String>,
 }
@@ -58,7 +58,7 @@ pub struct VerifyAnswer {
     pub looked_at: u32,
     /// The number of bytes that were hashed.
     pub bytes: u64,
-    /// Objects whose bytes do not match their keys.
+    /// Objects with bytes that do not match their keys.
     #[serde(default)]
     pub wrong: Vec<WrongBytes>,
     /// The key after which the next step starts; none after the last.
@@ -227,7 +227,7 @@ pub struct GarbageAnswer {
     /// Archives that are removed.
     #[serde(default)]
     pub removed: Vec<String>,
-    /// Archives that a publish has claimed in the meantime, or whose waiting time has not passed.
+    /// Archives that a publish has claimed in the meantime, or that must wait longer.
     #[serde(default)]
     pub spared: Vec<String>,
 }

@@ -69,7 +69,8 @@ impl MirrorRoute {
     }
 }
 
-/// Rejects paths of a base URL without its final slash, whose last segment clients replace (clients.md 5.1).
+/// Rejects paths of a base URL without its final slash: clients replace the last segment of such a URL
+/// (clients.md 5.1).
 pub(super) fn check_base_url(hostname: &str, rest: &[&str]) -> Result<(), Problem> {
     match rest {
         [_, _, file] if hostname.contains('.') && file.ends_with(".json") => {

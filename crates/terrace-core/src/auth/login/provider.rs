@@ -17,7 +17,7 @@ pub enum Provider {
     OpenId(IssuerUrl, Client),
     /// GitHub, which supports only OAuth.
     GitHub(Client),
-    /// Cloudflare Access, which passes on only the requests of people whom it has signed in.
+    /// Cloudflare Access, which passes on only the requests of people that it has signed in.
     CloudflareAccess {
         /// The team's domain, which is the issuer of its tokens.
         team: IssuerUrl,

@@ -14,7 +14,7 @@ pub(super) enum CiSystem {
     GitHub,
     /// GitLab CI, recognised by the name of its host.
     GitLab,
-    /// Another system, or a GitLab whose host name does not reveal it.
+    /// Another system, or a GitLab under a host name that does not reveal it.
     Other,
 }
 
@@ -23,9 +23,9 @@ struct Vocabulary {
     /// Claims that name a repository, its owner or a larger unit: a stranger's job cannot have the same
     /// values.
     identifying: &'static [&'static str],
-    /// Claims whose values a stranger's job can have too: any repository can have a `refs/tags/v1`, name an
-    /// environment `release`, call a public workflow (`job_workflow_ref`), and be run by the same person
-    /// (`actor`, `user_login`).
+    /// Claims that a stranger's job can have with the same values: any repository can have a `refs/tags/v1`,
+    /// name an environment `release`, call a public workflow (`job_workflow_ref`), and be run by the same
+    /// person (`actor`, `user_login`).
     circumstances: &'static [&'static str],
 }
 
@@ -118,7 +118,7 @@ const GITLAB: Vocabulary = Vocabulary {
 };
 
 impl CiSystem {
-    /// Returns the system whose tokens an issuer signs.
+    /// Returns the system that an issuer belongs to.
     pub(super) fn of(issuer: &IssuerUrl) -> Self {
         let url = issuer.as_url();
         let host = url.host().to_ascii_lowercase();

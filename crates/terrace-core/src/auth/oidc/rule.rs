@@ -153,7 +153,7 @@ impl Rule {
     ) -> Result<(), Difference> {
         let is_met = |(name, pattern): &&(String, ClaimPattern)| {
             let value = claims.get(name);
-            // With several addresses, `email_verified` would not say to which it applies.
+            // With several addresses, it would be unclear to which of them `email_verified` applies.
             let lists = if name == EMAIL { Lists::Refused } else { lists };
             value.is_some_and(|value| matches(pattern, value, lists))
         };

@@ -82,7 +82,7 @@ pub enum RuleError {
     /// A claim must be given elsewhere in the rule, or cannot be matched.
     #[error("asks for the claim {0}: {1}")]
     Claim(Quoted, &'static str),
-    /// The rule asks for a claim that tokens of its issuer do not have, and whose name is close to one that
+    /// The rule asks for a claim that tokens of its issuer do not have, but with a name close to one that
     /// they have.
     #[error(
         "asks for the claim {claim}, which the tokens of {system} do not have; did you mean {nearest}?"

@@ -93,7 +93,7 @@ impl TrustedPublishers {
         })
     }
 
-    /// Returns the issuer with whose keys a token must be verified.
+    /// Returns the trusted issuer that a token names. Its keys must verify the token.
     ///
     /// # Errors
     /// If the token's issuer is not trusted.

@@ -40,7 +40,7 @@ impl Digest {
         }
     }
 
-    /// Parses the hexadecimal digits alone, whose number determines the algorithm.
+    /// Parses the hexadecimal digits alone. Their number determines the algorithm.
     pub(crate) fn from_hex(text: &str) -> Option<Self> {
         if text.bytes().any(|byte| byte.is_ascii_uppercase()) {
             return None;

@@ -1,4 +1,4 @@
-//! Genuine tokens that no rule matches, or whose names resemble trusted ones.
+//! Genuine tokens that no rule matches, or with names that resemble trusted ones.
 
 use super::forge::*;
 use serde_json::{Map, Value, json};
