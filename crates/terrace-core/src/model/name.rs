@@ -126,7 +126,7 @@ fn hostname(text: &str) -> Result<String, &'static str> {
         return Err("has a port, and clients do not support mirrors for such providers");
     }
     if !text.contains('.') {
-        return Err("must be a complete domain name, such as \"registry.example.com\"");
+        return Err("must be a whole domain name, such as \"registry.example.com\"");
     }
     for label in text.split('.') {
         if label.is_empty() || label.len() > limits::PROVIDER_PART_BYTES {

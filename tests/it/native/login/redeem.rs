@@ -62,7 +62,7 @@ fn a_code_is_for_its_terminal_alone_7_6() {
             "code_verifier",
             &other_verifier,
             "invalid_grant",
-            "code_verifier is not that",
+            "code_verifier does not belong",
         ),
         (
             "redirect_uri",
@@ -127,7 +127,7 @@ fn a_code_that_is_used_twice_revokes_its_token() {
         .get_as(token, "/v1/providers/a/b/versions")
         .expect(404);
     let told = refused(people.exchange(&exchanged(&code)), "invalid_grant");
-    assert!(told.contains("used before"), "{told}");
+    assert!(told.contains("already used"), "{told}");
     elsewhere()
         .get_as(token, "/v1/providers/a/b/versions")
         .expect(401);

@@ -355,7 +355,7 @@ fn standings_that_nobody_could_have_said_are_refused() {
         ),
         (
             r#"{"versions":{"1.0.0":{"state":"lost","reason":"x","at":1,"by":"root"}}}"#.to_owned(),
-            "no state",
+            "not a valid state",
         ),
         (
             r#"{"versions":{"1.0.0":{"state":"revoked","reason":"a\u001b","at":1,"by":"root"}}}"#
