@@ -134,7 +134,7 @@ pub const REVOCATIONS_FRESH_SECONDS: u64 = 10;
 /// Default limit of requests with invalid credentials from one address per minute.
 pub const FAILURES_A_MINUTE: u32 = 20;
 
-/// Maximum length of a client's product name, and of its version. Longer ones do not become labels in the
+/// Maximum length of a client's product name, and of its version. Longer ones are not recorded in logs and
 /// metrics.
 pub const CLIENT_PART_BYTES: usize = 32;
 

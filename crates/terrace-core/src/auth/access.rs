@@ -97,7 +97,8 @@ pub enum Sight {
     Closed,
 }
 
-/// The password of anonymous callers, for clients that do not continue without a token. It grants nothing.
+/// The placeholder token of anonymous callers, for clients that do not continue without a token. It grants
+/// nothing.
 pub const ANONYMOUS: &str = "anonymous";
 
 impl Access {

@@ -24,7 +24,7 @@ pub enum Problem {
     Forbidden(String),
     /// 422: the request is well-formed but rejected; all reasons at once.
     Invalid(Vec<String>),
-    /// 410: the version existed and must not be used any more; the reason.
+    /// 410: the resource existed and must not be used any more; the reason.
     Gone(String),
     /// 411: the length must be declared before the body.
     LengthRequired,
