@@ -1,8 +1,8 @@
-//! Storage: every key, the stored documents, and the URLs that lead to stored archives.
+//! Storage: every key, the stored documents, and the signed URLs of stored archives.
 //!
 //! # In scope
-//! One type for each key, written and read back in one place ([`key`]); the documents that describe releases
-//! ([`release`]) and the format ([`format`](mod@format)); signed URLs ([`archive_url`], [`signed_path`]).
+//! One type for each key, with its text written and parsed in one place ([`key`]); the documents that describe
+//! releases ([`release`]) and the format ([`format`](mod@format)); signed URLs ([`archive_url`], [`signed_path`]).
 //!
 //! # Out of scope
 //! The values of indices ([`crate::index`]) and every read or write.

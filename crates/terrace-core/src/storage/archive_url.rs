@@ -1,4 +1,4 @@
-//! Where archives are fetched from and sent to: time-limited URLs that need no credential.
+//! URLs of archives, for downloads and uploads: time-limited, without a credential.
 
 use crate::limits;
 use crate::model::oci::Digest;
@@ -8,16 +8,16 @@ use crate::storage::signed_path::PathSigner;
 use terrace_base::time::UnixTime;
 use terrace_presign::{Presigner, SignedMethod};
 
-/// Makes the URLs of archives, in the mode that the deployment has keys for.
+/// Makes the URLs of archives. The mode depends on the keys of the deployment.
 #[derive(Debug, Clone)]
 pub struct ArchiveUrls {
     signer: ArchiveSigner,
-    /// Signs the URLs of what is not stored yet, which the Worker answers in either mode.
+    /// Signs pull-through URLs, of packages that are not stored yet; the Worker serves them in both modes.
     paths: Option<PathSigner>,
     lifetime: u32,
 }
 
-/// Who answers an archive URL.
+/// The server of archive URLs.
 #[derive(Debug, Clone)]
 pub enum ArchiveSigner {
     /// The bucket itself, through its S3 API.
@@ -26,24 +26,24 @@ pub enum ArchiveSigner {
     Worker(PathSigner),
 }
 
-/// How to send one archive: a PUT of its bytes to `url` with exactly these headers.
+/// The upload of one archive: a PUT of its bytes to `url` with exactly these headers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Upload {
-    /// Where to.
+    /// The target of the PUT request.
     pub url: String,
     /// Header names in lower case, with their values.
     pub headers: Vec<(&'static str, String)>,
 }
 
-/// A header that says whose the source of a copy is, so that there is none with it. Of a PUT it says
-/// nothing. With a header `x-amz-copy-source` more, which nobody has signed, stores that do not look
-/// whether all headers are signed would copy any object of the bucket to where an archive may be sent
-/// (<https://docs.aws.amazon.com/AmazonS3/latest/API/API_CopyObject.html>).
+/// A header that names the expected owner of a copy's source. No owner is called `none`, so with this value
+/// every copy fails; a plain PUT ignores it. Stores that do not check whether all headers are signed would
+/// otherwise accept an additional `x-amz-copy-source` header, and copy any object of the bucket to the target
+/// of an upload (<https://docs.aws.amazon.com/AmazonS3/latest/API/API_CopyObject.html>).
 const NO_COPY: &str = "x-amz-source-expected-bucket-owner";
 
 impl ArchiveUrls {
-    /// URLs by `signer`, of what is not stored yet by `paths`; downloads are good for `lifetime`
-    /// seconds.
+    /// Creates URLs signed by `signer`, and pull-through URLs signed by `paths`; downloads are valid for
+    /// `lifetime` seconds.
     pub fn new(signer: ArchiveSigner, paths: Option<PathSigner>, lifetime: u32) -> Self {
         Self {
             signer,
@@ -52,7 +52,7 @@ impl ArchiveUrls {
         }
     }
 
-    /// The URL that a package, which its origin offers and nobody has asked for yet, is pulled by.
+    /// Returns the URL for pulling a package that its origin offers and no client has requested yet.
     pub fn pull(&self, origin: &str, package: PulledPackage, now: UnixTime) -> Option<String> {
         let signer = self.paths.as_ref()?;
         Some(format!(
@@ -61,12 +61,12 @@ impl ArchiveUrls {
         ))
     }
 
-    /// The signer of the paths that packages are pulled by.
+    /// Returns the signer of pull-through URLs.
     pub fn pull_signer(&self) -> Option<&PathSigner> {
         self.paths.as_ref()
     }
 
-    /// The URL to fetch an object from. `origin` is the registry's own, as in `https://host`.
+    /// Returns the URL of an object for a download. `origin` is the registry's own, as in `https://host`.
     pub fn download(&self, origin: &str, object: impl Into<BytesKey>, now: UnixTime) -> String {
         let object = object.into();
         match &self.signer {
@@ -84,10 +84,11 @@ impl ArchiveUrls {
         }
     }
 
-    /// How to send an object, which has `size` bytes, to where it is kept or where it comes in. The bucket
-    /// is told the digest, so it refuses other bytes, and to create only, so it never replaces what
-    /// something refers to; and not to copy, which is asked for by a header more. A SHA-512 it is not told:
-    /// what refers to such an object has to compare it.
+    /// Returns the upload of an object of `size` bytes, to its final key or as a staged upload. Signed
+    /// headers make the bucket check the digest, so it rejects other bytes; they allow only creating, so the
+    /// upload never replaces a referenced object; and they rule out a copy, which a single additional header
+    /// would request. There is no such check of a SHA-512 digest: the request that makes a reference to the
+    /// object has to compare it.
     pub fn upload(&self, origin: &str, object: BytesKey, size: u64, now: UnixTime) -> Upload {
         let content_type = object.content_type().to_owned();
         match &self.signer {
@@ -120,19 +121,22 @@ impl ArchiveUrls {
         }
     }
 
-    /// The largest archive that can be sent, in bytes, and why no larger.
+    /// Returns the largest archive that can be uploaded, in bytes, and the reason for this limit.
     pub fn upload_limit(&self) -> (u64, &'static str) {
         match &self.signer {
-            ArchiveSigner::Bucket(_) => (limits::ARCHIVE_BYTES, "R2 takes no more in one PUT"),
+            ArchiveSigner::Bucket(_) => (
+                limits::ARCHIVE_BYTES,
+                "this is the limit of a single PUT to R2",
+            ),
             ArchiveSigner::Worker(_) => (
                 limits::WORKER_BODY_BYTES,
-                "without S3 keys uploads pass through the Worker, and Cloudflare takes no larger \
-                 request body; set the TERRACE_S3_… variables to send archives straight to R2",
+                "without S3 keys uploads pass through the Worker, and Cloudflare accepts no larger \
+                 request body; set the TERRACE_S3_… variables to upload archives directly to R2",
             ),
         }
     }
 
-    /// The signer of Worker-signed paths, when that is the mode.
+    /// Returns the signer of Worker-signed paths; `None` in the other mode.
     pub fn path_signer(&self) -> Option<&PathSigner> {
         match &self.signer {
             ArchiveSigner::Worker(signer) => Some(signer),

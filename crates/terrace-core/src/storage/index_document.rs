@@ -1,4 +1,4 @@
-//! The values of indices in KV, and what rides in their metadata.
+//! The values of indices in KV, and their metadata.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,33 +8,33 @@ use crate::model::version::Version;
 use terrace_base::digest::Sha256;
 use terrace_base::time::UnixTime;
 
-/// A value for KV: the bytes and what a read must know without looking into them.
+/// A value for KV, with the metadata that a read needs without parsing the value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IndexDocument {
-    /// The bytes.
+    /// The value.
     pub text: String,
-    /// What rides in the key's metadata.
+    /// The metadata of the key.
     pub metadata: IndexMetadata,
 }
 
-/// The KV metadata of an index, 1,024 bytes at most.
+/// The KV metadata of an index, at most 1,024 bytes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IndexMetadata {
     /// The entity tag of the bytes, with its quotes.
     pub etag: String,
-    /// Of what must not be handed out any more: why.
+    /// The reason why the content must not be served any more; `None` if it may be.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gone: Option<String>,
-    /// Of a manifest or a zip of an OCI repository: what it is.
+    /// The description of the content, for a manifest or a zip of an OCI repository.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content: Option<ContentMetadata>,
-    /// Of a mirrored provider's list where pulling is configured: what it was made by.
+    /// The rules that the list was made by, for a mirrored provider's list if pulling is configured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pull: Option<PullMetadata>,
 }
 
 impl IndexMetadata {
-    /// Whether what goes into headers of it can stand there. What the registry writes can.
+    /// Whether its texts are valid in HTTP headers. Those that the registry writes are.
     pub fn is_sendable(&self) -> bool {
         let media_type = self
             .content
@@ -45,40 +45,41 @@ impl IndexMetadata {
     }
 }
 
-/// By what a list was made that depends on more than releases.
+/// The inputs of a list that depends on more than releases.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PullMetadata {
-    /// Identifies the rules; see [`PullPolicy::has_made`](crate::upstream::pull::PullPolicy::has_made).
+    /// The fingerprint of the rules; see
+    /// [`PullPolicy::has_made`](crate::upstream::pull::PullPolicy::has_made).
     pub rules: String,
-    /// When the origin was last asked; 0 if it is not asked.
+    /// The time of the last request to the origin; 0 if it is never asked.
     pub checked_at: UnixTime,
-    /// Whether nothing is listed: then there is no such provider.
+    /// Whether the list is empty: then the provider does not exist.
     #[serde(default, skip_serializing_if = "is_false")]
     pub is_empty: bool,
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde wants it so")]
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
 fn is_false(value: &bool) -> bool {
     !value
 }
 
-/// What is known about something in an OCI repository.
+/// The description of a manifest or blob in an OCI repository.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ContentMetadata {
-    /// Of a manifest; a blob has none.
+    /// The media type of a manifest; `None` for a blob.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub media_type: Option<String>,
-    /// Its digest.
+    /// The digest of the content.
     pub digest: Digest,
-    /// Its length in bytes.
+    /// The length of the content in bytes.
     pub size: u64,
-    /// Of which version it is, where it is published and not pushed.
+    /// The version that it belongs to, if it is published and not pushed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<Version>,
 }
 
 impl IndexDocument {
-    /// What has a digest.
+    /// Creates the index of content with a digest.
     pub(crate) fn of_content(content: ContentMetadata, text: String) -> Self {
         Self {
             metadata: IndexMetadata {
@@ -91,7 +92,7 @@ impl IndexDocument {
         }
     }
 
-    /// What must not be handed out any more. KV wants a value.
+    /// Creates the tombstone of content that must not be served any more. KV requires a value.
     pub fn gone(reason: &Reason) -> Self {
         let mut document = Self::new("gone".to_owned());
         document.metadata.gone = Some(reason.to_string());

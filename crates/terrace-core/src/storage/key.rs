@@ -1,4 +1,4 @@
-//! Every key that is ever stored, in one place.
+//! All keys that are ever stored, in one place.
 //!
 //! ```text
 //! R2 (the facts)
@@ -6,58 +6,58 @@
 //! ├── archives/{sha256}.tar.gz
 //! ├── archives/{sha256}.SHA256SUMS                              the signed text of a provider release
 //! ├── archives/{sha256}.sig                                     its binary signature
-//! ├── incoming/{sha256 of the release}.{sha256}.{extension}     an archive brought by who may not read all that is stored
+//! ├── incoming/{sha256 of the release}.{sha256}.{extension}     a staged upload: an archive from a caller that may not read everything stored
 //! ├── releases/providers/hosted/{namespace}/{type}/{version}    create-only; metadata: protocols, platforms
-//! ├── releases/providers/{hostname}/{namespace}/{type}/{version}  grows by compare-and-swap: platforms are added
+//! ├── releases/providers/{hostname}/{namespace}/{type}/{version}  grows by compare-and-swap, as platforms are added
 //! ├── releases/modules/{namespace}/{name}/{system}/{version}    create-only
 //! ├── changes/providers/hosted/{namespace}/{type}               16 random bytes in hexadecimal, rewritten after each commit: see `index`
 //! ├── changes/providers/{hostname}/{namespace}/{type}
 //! ├── changes/modules/{namespace}/{name}/{system}
-//! ├── written/{index}                                          up to which change an index was written, if many wait
-//! ├── origins/{hostname}/{namespace}/{type}                     what was seen of a pulled provider, by compare-and-swap
-//! ├── leases/…                                                  who fetches from an origin, until when
-//! ├── format                                                   the oldest version of Terrace that may write: see `storage::format`
-//! ├── standings/providers/hosted/{namespace}/{type}             what is deprecated, withdrawn or revoked, by compare-and-swap
+//! ├── written/{index}                                          the change up to which an index was written, if many publishers wait
+//! ├── origins/{hostname}/{namespace}/{type}                     the versions and keys seen at a pulled provider's origin, by compare-and-swap
+//! ├── leases/…                                                  who is fetching from an origin, and until when
+//! ├── format                                                   the oldest version of Terrace that may write, by compare-and-swap
+//! ├── standings/providers/hosted/{namespace}/{type}             statuses: deprecated, withdrawn or revoked, by compare-and-swap
 //! ├── standings/providers/{hostname}/{namespace}/{type}
 //! ├── standings/modules/{namespace}/{name}/{system}
-//! ├── audit/{number}                                            who changed what, append-only; each holds the digest of the one before
-//! ├── audit-head                                                which of them is about the newest
-//! ├── tokens/{id}                                               what is known of an API token, never the token
-//! ├── revocations/{id}                                          that one is revoked; metadata: from when
+//! ├── audit/{number}                                            who changed what, append-only; each holds the digest of the previous one
+//! ├── audit-head                                                approximately the newest entry
+//! ├── tokens/{id}                                               the description of an API token, never the token
+//! ├── revocations/{id}                                          a revoked token; metadata: the time from which it is revoked
 //! ├── changes/revocations
 //! ├── keys/{namespace}                                          signing keys, by compare-and-swap
-//! ├── repair/cursor                                             how far the periodic repair is, by compare-and-swap
-//! ├── garbage/{sha256}.{extension}                              that an archive may be removed, by compare-and-swap
-//! └── oci/                                                      what is pushed; `:` cannot be in a repository's name
+//! ├── repair/cursor                                             the position of the periodic repair, by compare-and-swap
+//! ├── garbage/{sha256}.{extension}                              marks an archive for removal, by compare-and-swap
+//! └── oci/                                                      pushed content; a repository's name cannot contain `:`
 //!     ├── blobs/{algorithm}/{digits}                            immutable bytes, shared by all repositories
-//!     ├── links/{repository}:{digest}                           that a repository has a blob, and its length
+//!     ├── links/{repository}:{digest}                           links a blob to a repository, with the blob's length
 //!     ├── manifests/{repository}:{digest}                       a manifest, byte for byte
-//!     ├── tags/{repository}:{tag}                               the digest of a manifest, or that it is gone
+//!     ├── tags/{repository}:{tag}                               the digest of a manifest, or a tombstone
 //!     ├── referrers/{repository}:{subject}:{digest}             the descriptor of a manifest with this subject
-//!     ├── changes/{repository}                                  rewritten after each change of a tag
+//!     ├── changes/{repository}                                  rewritten after each change to a tag
 //!     └── uploads/{id}                                          an upload, by compare-and-swap
 //!         └── {offset}-{writer}                                 a chunk of it, written once
 //!
 //! KV (the indices; each a pure function of the facts)
 //! ├── providers/hosted/{namespace}/{type}/versions              the response itself, streamed
-//! ├── providers/hosted/{namespace}/{type}/mirror                the same list as mirrors answer it
-//! ├── providers/hosted/{namespace}/{type}/version/{version}     what a package download is made of
+//! ├── providers/hosted/{namespace}/{type}/mirror                the same list in the network mirror protocol
+//! ├── providers/hosted/{namespace}/{type}/version/{version}     the data for package downloads
 //! ├── providers/{hostname}/{namespace}/{type}/mirror
 //! ├── providers/{hostname}/{namespace}/{type}/version/{version}
 //! ├── modules/{namespace}/{name}/{system}/versions
 //! ├── modules/{namespace}/{name}/{system}/version/{version}
-//! ├── of each of these, as OCI clients ask for it:
+//! ├── for each of these, the indices of its OCI repository:
 //! │   ├── …/tags                                                the list of tags, streamed
 //! │   ├── …/tag/{version}                                       the manifest of a version, streamed
-//! │   └── …/sha256/{digest}                                     a manifest, streamed; of a zip, that it is there
-//! ├── oci/{repository}:tags                                     the same of what is pushed
+//! │   └── …/sha256/{digest}                                     a manifest, streamed; for a zip, that it exists
+//! ├── oci/{repository}:tags                                     the same indices for pushed content
 //! ├── oci/{repository}:tag:{tag}
 //! ├── oci/{repository}:manifest:{digest}
 //! ├── oci/{repository}:blob:{digest}
 //! └── revocations                                               all revoked tokens
 //! ```
 //!
-//! `hosted` stands where a mirrored provider has its hostname; a hostname has a dot.
+//! `hosted` takes the place of a mirrored provider's hostname; a hostname contains a dot.
 
 mod bytes;
 mod parse;
@@ -80,106 +80,107 @@ pub use parse::PASSING;
 /// A key in R2 that holds a document.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum FactKey {
-    /// One published version, immutable.
+    /// A published version. Immutable, except that a mirrored provider's release gains platforms.
     Release(Package, Version),
-    /// What changed last about a package.
+    /// The change marker of a package, rewritten after each commit.
     Change(Package),
-    /// Up to which change of its package an index was written, for whoever waits to write the same.
+    /// The change of its package up to which an index was written, for publishers that wait to write the same
+    /// index.
     Written(IndexKey),
     /// The signing keys of a namespace.
     SigningKeys(Namespace),
-    /// What was last seen of a provider at its origin.
+    /// The state of a provider as last seen at its origin.
     Origin(MirroredAddress),
-    /// Who is fetching something from an origin, so that nobody else does.
+    /// The claim on a fetch from an origin, so that one request makes it at a time.
     Lease(Lease),
-    /// What is said of a package and its versions after their publish.
+    /// The statuses of a package and its versions, set after their publish.
     Standings(Package),
-    /// One entry of the audit log, by its number.
+    /// An entry of the audit log, by its number.
     Audit(u64),
-    /// Which entry is the newest.
+    /// A hint at the newest entry of the audit log.
     AuditHead,
-    /// What is known of a token.
+    /// The description of an API token.
     Token(TokenId),
-    /// That a token is revoked.
+    /// The revocation of a token.
     Revocation(TokenId),
-    /// What changed last about revocations.
+    /// The change marker of revocations.
     RevocationChange,
     /// The oldest version of Terrace that may write.
     Format,
-    /// How far the periodic repair is.
+    /// The position of the periodic repair.
     RepairCursor,
-    /// That an archive, which nothing refers to, may be removed.
+    /// The mark that an unreferenced archive may be removed.
     Garbage(ArchiveKey),
-    /// Something about a repository that clients push to.
+    /// A document about a repository that clients push to.
     Pushed(PushedFact),
 }
 
-/// A key in R2 that holds a document about what was pushed.
+/// A key in R2 that holds a document about pushed content.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum PushedFact {
-    /// That a repository has a blob.
+    /// The link that gives a repository a blob.
     Link(RepositoryName, Digest),
-    /// A manifest.
+    /// A manifest, byte for byte.
     Manifest(RepositoryName, Digest),
-    /// Which manifest a tag names.
+    /// The manifest that a tag names.
     Tag(RepositoryName, Tag),
-    /// That a manifest (the second) has the first as its subject.
+    /// The manifest with the second digest, as a referrer of the manifest with the first.
     Referrer(RepositoryName, Digest, Digest),
-    /// What changed last about the tags of a repository.
+    /// The change marker of a repository's tags.
     Change(RepositoryName),
-    /// An upload that is not complete.
+    /// An incomplete upload.
     Upload(UploadId),
 }
 
-/// What is fetched from an origin by one at a time.
+/// A fetch from an origin that only one request makes at a time.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Lease {
-    /// The list of a provider's versions.
+    /// The list of versions of a provider.
     Versions(MirroredAddress),
-    /// What is signed of a version.
+    /// The signed documents of a version.
     Release(MirroredAddress, Version),
-    /// The bytes of a package. Not by their digest: a provider that names another one's would stand in
-    /// its way.
+    /// The bytes of a package. Identified by the package and not by its digest: otherwise a provider that
+    /// lists another provider's digest could block that provider's fetches.
     Package(Box<PulledPackage>),
 }
 
 /// A key in KV.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum IndexKey {
-    /// The answer of a package's `versions` route.
+    /// The response of a package's `versions` route.
     Versions(Package),
-    /// The answer of a provider's `index.json` in the network mirror.
+    /// The response of a provider's `index.json` in the network mirror.
     MirrorVersions(Package),
-    /// What the `download` routes of one version are answered from.
+    /// The data behind the `download` routes of one version.
     Version(Package, Version),
-    /// The tags of a package's OCI repository.
+    /// The list of tags of a package's OCI repository.
     Tags(Package),
-    /// The manifest that a tag of it names.
+    /// The manifest that a version's tag names in that repository.
     Tag(Package, Version),
-    /// Something in it that has a digest.
+    /// A manifest or a zip of that repository, by digest.
     Content(Package, Sha256),
-    /// Something of a repository that clients push to.
+    /// An index of a repository that clients push to.
     Pushed(PushedIndex),
-    /// All revoked tokens.
+    /// The list of all revoked tokens.
     Revocations,
 }
 
-/// A key in KV about what was pushed.
+/// A key in KV about pushed content.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum PushedIndex {
-    /// The tags of a repository.
+    /// The list of tags of a repository.
     Tags(RepositoryName),
     /// The manifest that a tag names.
     Tag(RepositoryName, Tag),
     /// A manifest.
     Manifest(RepositoryName, Digest),
-    /// That there is a blob.
+    /// The existence of a blob.
     Blob(RepositoryName, Digest),
 }
 
 impl IndexKey {
-    /// A key of the same kind that nothing has: whoever may not know whether there is something is
-    /// answered in the same time as if there were nothing.
+    /// Returns a key of the same kind under which nothing is stored. A caller that may not learn whether a
+    /// package exists is answered in the same time as if it did not.
     pub(crate) fn hidden(&self) -> Self {
         match self.clone() {
             Self::Versions(package) => Self::Versions(package.hidden()),
@@ -207,70 +208,70 @@ impl PushedIndex {
 }
 
 impl FactKey {
-    /// The prefix under which all releases of a package lie, and nothing else.
+    /// Returns the prefix of the keys of all releases of a package, and of no other key.
     pub fn releases_of(package: &Package) -> String {
         format!("releases/{package}/")
     }
 
-    /// The prefix under which all releases of a namespace's hosted providers lie, and nothing else.
+    /// Returns the prefix of the keys of all releases of a namespace's hosted providers, and of no other key.
     pub fn releases_in(namespace: &Namespace) -> String {
         format!("releases/providers/hosted/{namespace}/")
     }
 
-    /// The version in a key that starts with [`FactKey::releases_of`].
+    /// Parses the version in a key that starts with [`FactKey::releases_of`].
     pub fn version_in(key: &str) -> Option<Version> {
         key.rsplit('/').next()?.parse().ok()
     }
 }
 
-/// Under which all archives lie that are to be published, and nothing else.
+/// Prefix of the keys of all staged uploads, and of no other key.
 pub const INCOMING: &str = "incoming/";
 
-/// Under which all entries of the audit log lie, and nothing else.
+/// Prefix of the keys of all entries of the audit log, and of no other key.
 pub const AUDIT: &str = "audit/";
 
-/// Under which all tokens lie, and nothing else.
+/// Prefix of the keys of all tokens, and of no other key.
 pub const TOKENS: &str = "tokens/";
 
-/// Under which all revocations lie, and nothing else.
+/// Prefix of the keys of all revocations, and of no other key.
 pub const REVOCATIONS: &str = "revocations/";
 
-/// Under which all published archives lie, and nothing else.
+/// Prefix of the keys of all published archives, and of no other key.
 pub const ARCHIVES: &str = "archives/";
 
-/// Under which all pushed blobs lie, and nothing else.
+/// Prefix of the keys of all pushed blobs, and of no other key.
 pub const BLOBS: &str = "oci/blobs/";
 
-/// The key of the oldest version that may write.
+/// Key of the oldest version that may write.
 pub const FORMAT: &str = "format";
 
-/// Under which all releases lie, and nothing else.
+/// Prefix of the keys of all releases, and of no other key.
 pub const RELEASES: &str = "releases/";
 
-/// Under which it lies what was seen of pulled providers, and nothing else.
+/// Prefix of the keys of all documents about pulled providers, and of no other key.
 pub const ORIGINS: &str = "origins/";
 
-/// Under which it lies what may be removed, and nothing else.
+/// Prefix of the keys of all marks of unreferenced archives, and of no other key.
 pub const GARBAGE: &str = "garbage/";
 
-/// Under which all uploads lie, and nothing else. Their ids begin with their time, so the oldest
+/// Prefix of the keys of all uploads, and of no other key. An upload's id begins with its time, so the oldest
 /// come first.
 pub const UPLOADS: &str = "oci/uploads/";
 
 impl PushedFact {
-    /// The prefix under which all tags of a repository lie, and nothing else.
+    /// Returns the prefix of the keys of all tags of a repository, and of no other key.
     pub fn tags_of(repository: &RepositoryName) -> String {
         format!("oci/tags/{repository}:")
     }
 
-    /// The prefix under which all referrers of a manifest lie, and nothing else.
+    /// Returns the prefix of the keys of all referrers of a manifest, and of no other key.
     pub fn referrers_of(repository: &RepositoryName, subject: &Digest) -> String {
         format!("oci/referrers/{repository}:{subject}:")
     }
 }
 
 impl PushedIndex {
-    /// The fact that it has to follow: when that changes, so does this.
+    /// Returns the fact from which this index follows: when it changes, the index changes.
     pub fn fact(&self) -> FactKey {
         FactKey::Pushed(match self.clone() {
             Self::Tags(repository) => PushedFact::Change(repository),
@@ -280,7 +281,7 @@ impl PushedIndex {
         })
     }
 
-    /// Of which repository it is.
+    /// Returns the repository that the index is about.
     pub fn repository(&self) -> &RepositoryName {
         match self {
             Self::Tags(repository)
@@ -367,7 +368,7 @@ mod tests {
     use crate::limits;
     use terrace_archive::ArchiveFormat;
 
-    /// These texts are what is stored: changing one needs a migration of every bucket.
+    /// The stored keys: changing one of these texts needs a migration of every bucket.
     #[test]
     fn the_layout_is_pinned() {
         let provider = Package::Provider("acme/widget".parse().unwrap());
@@ -447,7 +448,7 @@ mod tests {
     }
 
     #[test]
-    fn the_layout_of_what_is_pushed_is_pinned() {
+    fn the_layout_of_pushed_content_is_pinned() {
         let repository = RepositoryName::parse("team/app").unwrap();
         let tag = Tag::parse("v1.0").unwrap();
         let digest = Digest::Sha256(Sha256::of(b""));
@@ -511,7 +512,7 @@ mod tests {
     }
 
     #[test]
-    fn the_longest_key_of_what_is_pushed_fits_kv_and_r2() {
+    fn the_longest_key_of_pushed_content_fits_kv_and_r2() {
         let name = "a".repeat(limits::REPOSITORY_BYTES);
         let repository = RepositoryName::parse(&name).unwrap();
         let digest = Digest::Sha512(terrace_base::digest::Sha512::of(b""));

@@ -1,8 +1,8 @@
 //! A release: one published version, an immutable fact.
 //!
-//! Each is stored as one JSON document. One that is hosted here is created once and never replaced;
-//! a mirrored one may gain platforms, and what it says already never changes. The formats are
-//! pinned by tests: changing one needs a new schema number and a way to read the old one.
+//! Each is stored as one JSON document. The release of a hosted package is created once and never replaced; a
+//! mirrored one may gain platforms, while its existing contents never change. The formats are pinned by
+//! tests: changing one needs a new schema number and a way to read the old one.
 
 mod mirrored;
 
@@ -32,15 +32,15 @@ const SCHEMA: u32 = 1;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Release {
-    /// Of a provider.
+    /// A version of a provider hosted here.
     Provider(ProviderRelease),
-    /// Of another registry's provider.
+    /// A version of a provider of another registry.
     Mirrored(MirroredRelease),
-    /// Of a module.
+    /// A version of a module.
     Module(ModuleRelease),
 }
 
-/// What every release document begins with.
+/// The fields that every release document begins with.
 #[derive(Deserialize)]
 struct Head {
     kind: Kind,
@@ -55,27 +55,27 @@ enum Kind {
     Module,
 }
 
-/// One published version of a provider.
+/// A published version of a provider.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProviderRelease {
     schema: u32,
-    /// Whose version it is.
+    /// The provider's address.
     pub address: ProviderAddress,
-    /// The version.
+    /// The version of the provider.
     pub version: Version,
-    /// When it was committed.
+    /// The time of the commit.
     pub published_at: UnixTime,
-    /// The plugin protocols it speaks, ascending.
+    /// The plugin protocols that it speaks, ascending.
     pub protocols: Vec<ProtocolVersion>,
-    /// Where the SHA256SUMS text lies.
+    /// The digest of the SHA256SUMS text.
     pub shasums: Sha256,
-    /// Where its binary signature lies.
+    /// The digest of its binary signature.
     pub signature: Sha256,
-    /// The key that made the signature, as it was then.
+    /// The key that made the signature, as it was at the commit.
     pub signing_key: SigningKeyDocument,
-    /// One for each platform, ascending by platform.
+    /// The packages, one for each platform, ascending by platform.
     pub packages: Vec<PackageDocument>,
-    /// The repository it was made from, where it is known.
+    /// The repository that it was built from, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<SourceDocument>,
 }
@@ -87,16 +87,16 @@ pub struct SigningKeyDocument {
     pub key_id: KeyId,
     /// The whole fingerprint, in lower-case hexadecimal digits.
     pub fingerprint: String,
-    /// The key itself.
+    /// The key in ASCII armour.
     pub ascii_armor: String,
 }
 
-/// One platform's zip within a provider release.
+/// A platform's zip within a provider release.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PackageDocument {
-    /// What it runs on.
+    /// The platform that it runs on.
     pub platform: Platform,
-    /// Its name in SHA256SUMS.
+    /// Its file name in SHA256SUMS.
     pub filename: String,
     /// Its digest, which is also its key and its `zh:` hash.
     pub sha256: Sha256,
@@ -107,19 +107,19 @@ pub struct PackageDocument {
     pub h1: Option<PackageHash>,
 }
 
-/// One published version of a module.
+/// A published version of a module.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ModuleRelease {
     schema: u32,
-    /// Whose version it is.
+    /// The module's address.
     pub address: ModuleAddress,
-    /// The version.
+    /// The version of the module.
     pub version: Version,
-    /// When it was committed.
+    /// The time of the commit.
     pub published_at: UnixTime,
-    /// Its archive.
+    /// The archive of the module.
     pub archive: ModuleArchiveDocument,
-    /// The repository it was made from, where it is known.
+    /// The repository that it was built from, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<SourceDocument>,
 }
@@ -127,45 +127,48 @@ pub struct ModuleRelease {
 /// The archive of a module release.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ModuleArchiveDocument {
-    /// How it is packed.
+    /// The archive's format.
     pub format: ArchiveFormat,
     /// Its digest, which is also its key.
     pub sha256: Sha256,
     /// Its length in bytes.
     pub size: u64,
-    /// Where in it the module begins, if not at the top.
+    /// The directory of the module within the archive, if not the top.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub subdir: Option<Subdir>,
 }
 
-/// What is known about a release at its commit, apart from what it is.
+/// The contents of a provider release, without its address, version and signing key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProviderContents {
-    /// The plugin protocols it speaks.
+    /// The plugin protocols that it speaks.
     pub protocols: Vec<ProtocolVersion>,
     /// The digest of the SHA256SUMS text.
     pub shasums: Sha256,
     /// The digest of the binary signature.
     pub signature: Sha256,
-    /// One for each platform.
+    /// The packages, one for each platform.
     pub packages: Vec<PackageDocument>,
-    /// The repository it was made from. It makes no other release: the first publisher's stays.
+    /// The repository that it was built from. A difference here is not another release: the first publisher's
+    /// is kept.
     pub source: Option<SourceDocument>,
 }
 
-/// A stored document that is not a release of this schema.
+/// Reasons why a stored document is not a release of this schema.
 #[derive(Debug, thiserror::Error)]
 pub enum ReleaseError {
-    /// It is not JSON of this shape.
+    /// The document is not JSON of this shape.
     #[error("not a release document: {0}")]
     Json(#[from] serde_json::Error),
-    /// A newer Terrace wrote it.
-    #[error("release document of schema {0}, this version of Terrace reads {SCHEMA}")]
+    /// The document was written by a newer Terrace.
+    #[error(
+        "the release document has schema {0}, but this version of Terrace reads only schema {SCHEMA}"
+    )]
     Schema(u32),
 }
 
 impl ProviderRelease {
-    /// The release as it is committed.
+    /// Creates the release as it is committed.
     pub fn new(
         address: ProviderAddress,
         version: Version,
@@ -194,11 +197,11 @@ impl ProviderRelease {
         }
     }
 
-    /// In what ways other contents would be another release. Empty when they are the same.
+    /// Lists the differences that make `other` another release; empty if it is the same.
     pub fn differences(&self, other: &ProviderContents) -> Vec<String> {
         let mut found = Vec::new();
         if self.protocols != other.protocols {
-            found.push("its protocols are others".to_owned());
+            found.push("its protocols differ".to_owned());
         }
         if self.shasums != other.shasums {
             found.push(format!("its SHA256SUMS has the digest {}", self.shasums));
@@ -206,7 +209,7 @@ impl ProviderRelease {
         if self.signature != other.signature {
             found.push(format!("its signature has the digest {}", self.signature));
         }
-        // The `h1:` hash follows from the archive, and not every publisher tells it.
+        // The `h1:` hash follows from the archive, and not every publisher sends it.
         let archive = |package: &PackageDocument| {
             let PackageDocument {
                 platform,
@@ -227,7 +230,7 @@ impl ProviderRelease {
 }
 
 impl ModuleRelease {
-    /// The release as it is committed.
+    /// Creates the release as it is committed.
     pub fn new(
         address: ModuleAddress,
         version: Version,
@@ -244,14 +247,14 @@ impl ModuleRelease {
         }
     }
 
-    /// The same release with the repository it was made from.
+    /// Returns the release with the repository that it was built from.
     #[must_use]
     pub fn with_source(mut self, source: Option<SourceDocument>) -> Self {
         self.source = source;
         self
     }
 
-    /// In what ways another archive would be another release. Empty when it is the same.
+    /// Lists the differences that make `other` another release; empty if it is the same.
     pub fn differences(&self, other: &ModuleArchiveDocument) -> Vec<String> {
         if self.archive == *other {
             return Vec::new();
@@ -264,7 +267,7 @@ impl ModuleRelease {
 }
 
 impl PackageDocument {
-    /// Where its bytes lie.
+    /// The key under which its bytes are stored.
     pub fn archive_key(&self) -> ArchiveKey {
         ArchiveKey {
             digest: self.sha256,
@@ -274,7 +277,7 @@ impl PackageDocument {
 }
 
 impl ModuleArchiveDocument {
-    /// Where its bytes lie.
+    /// The key under which its bytes are stored.
     pub fn archive_key(&self) -> ArchiveKey {
         ArchiveKey {
             digest: self.sha256,
@@ -284,7 +287,7 @@ impl ModuleArchiveDocument {
 }
 
 impl Release {
-    /// Whose version it is.
+    /// The package of which this is a version.
     pub fn package(&self) -> Package {
         match self {
             Self::Provider(release) => Package::Provider(release.address.clone()),
@@ -293,7 +296,7 @@ impl Release {
         }
     }
 
-    /// The version.
+    /// The version of the package.
     pub fn version(&self) -> &Version {
         match self {
             Self::Provider(release) => &release.version,
@@ -302,7 +305,7 @@ impl Release {
         }
     }
 
-    /// The repository it was made from, where it is known; that of a mirrored one never is.
+    /// The repository that it was built from, if known; never known for a mirrored release.
     pub fn source(&self) -> Option<&SourceDocument> {
         match self {
             Self::Provider(release) => release.source.as_ref(),
@@ -311,22 +314,22 @@ impl Release {
         }
     }
 
-    /// Whether what is stored of it may be more by now.
+    /// Whether the stored release may have gained contents since it was read.
     pub fn may_grow(&self) -> bool {
         matches!(self, Self::Mirrored(_))
     }
 
-    /// The stored document.
+    /// Returns the JSON document to store.
     pub fn to_document(&self) -> String {
         json::to_string(self)
     }
 
-    /// Reads a stored document, under the same rules as a publish.
+    /// Parses a stored document, under the same rules as a publish.
     ///
     /// # Errors
-    /// When it is no release, or of a schema this version does not know.
+    /// If it is not a release, or has a schema that this version does not know.
     pub fn from_document(text: &[u8]) -> Result<Self, ReleaseError> {
-        // Two passes, because what serde generates for a tagged enum is 15 KB of wasm.
+        // Two passes, because the code that serde generates for a tagged enum is 15 KB of wasm.
         let Head { kind, schema } = serde_json::from_slice(text)?;
         if schema != SCHEMA {
             return Err(ReleaseError::Schema(schema));
@@ -364,14 +367,14 @@ mod tests {
         )
     }
 
-    /// With the field that is absent where it is unknown.
+    /// Adds the field that is absent if the source is unknown.
     fn with_source(document: &str) -> String {
         let source = r#""source":{"url":"https://github.com/acme/widget","claimed":true}"#;
         let fields = document.strip_suffix('}').unwrap();
         format!("{fields},{source}}}")
     }
 
-    /// These are the stored facts: changing a byte of the format needs a migration.
+    /// The stored documents: changing a byte of the format needs a migration.
     #[test]
     fn the_stored_formats_are_pinned() {
         for pinned in [
@@ -387,7 +390,7 @@ mod tests {
     }
 
     #[test]
-    fn a_document_of_another_schema_or_shape_is_not_read() {
+    fn a_document_of_another_schema_or_shape_is_rejected() {
         let newer = pinned_module().replace("\"schema\":1", "\"schema\":2");
         assert!(matches!(
             Release::from_document(newer.as_bytes()),

@@ -1,8 +1,8 @@
 //! URLs that the Worker signs itself, for registries without S3 keys.
 //!
-//! The token is in the path, so that go-getter's re-encoding of queries cannot touch it and the
-//! path keeps its extension (clients.md 4.2, 4.6). A URL is good for one object, one method and
-//! until one moment: `/archives/{expires}/{hmac}/{sha256}.{extension}`.
+//! The token is in the path, so that go-getter's re-encoding of queries cannot affect it and the path keeps
+//! its extension (clients.md 4.2, 4.6). A URL is valid for one object and one method, until its expiry:
+//! `/archives/{expires}/{hmac}/{sha256}.{extension}`.
 
 use crate::model::address::{MirroredAddress, ProviderAddress};
 use crate::model::package::PulledPackage;
@@ -13,19 +13,19 @@ use terrace_base::secret::Secret;
 use terrace_base::time::UnixTime;
 use terrace_presign::SignedMethod;
 
-/// The path that all of these URLs start with.
+/// Path prefix of all URLs of stored objects.
 pub const PREFIX: &str = "/archives/";
 
-/// The path that the URLs of what is not stored yet start with.
+/// Path prefix of pull-through URLs, whose packages are not stored yet.
 pub const PULL_PREFIX: &str = "/pull/";
 
-/// Signs and checks archive paths.
+/// Signs and verifies the paths of archives.
 #[derive(Debug, Clone)]
 pub struct PathSigner {
     key: MacKey,
 }
 
-/// A signed path as it was asked for; [`PathSigner::check`] tells whether it is good.
+/// A signed path as requested; [`PathSigner::check`] verifies it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SignedPath {
     /// The object.
@@ -34,29 +34,29 @@ pub struct SignedPath {
     mac: Sha256,
 }
 
-/// A path that a package is pulled by, as it was asked for: below [`PULL_PREFIX`]
+/// The path of a pull-through URL as requested: below [`PULL_PREFIX`],
 /// `{expires}/{hmac}/{hostname}/{namespace}/{type}/{version}/{os}_{arch}.zip`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PullPath {
-    /// What.
+    /// The package to pull.
     pub package: PulledPackage,
     expires: UnixTime,
     mac: Sha256,
 }
 
-/// Why a signed path is refused. All are a 403 to the client.
+/// Reasons to reject a signed path. All are a 403 to the client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SignedPathError {
-    /// Its time is over.
+    /// The path has expired.
     #[error("this URL has expired: ask the registry for a new one")]
     Expired,
-    /// It was not made by this registry for this object, method and size.
+    /// The registry did not sign the path for this object, method and size.
     #[error("the signature of this URL does not match")]
     Signature,
 }
 
 impl PathSigner {
-    /// A signer whose key is derived from `secret`, so that one secret may serve other ends too.
+    /// Creates a signer whose key is derived from `secret`, so that the secret can serve other purposes too.
     pub fn new(secret: &Secret) -> Self {
         let derived = hmac(secret.expose().as_bytes(), b"terrace archive URL 1");
         Self {
@@ -64,20 +64,20 @@ impl PathSigner {
         }
     }
 
-    /// The path that allows downloading an object (GET and HEAD).
+    /// Returns a path that allows downloading an object (GET and HEAD).
     pub fn download(&self, object: impl Into<BytesKey>, expires: UnixTime) -> String {
         self.path(SignedMethod::Get, object.into(), 0, expires)
     }
 
-    /// The path that allows uploading exactly `size` bytes as an object.
+    /// Returns a path that allows uploading exactly `size` bytes as an object.
     pub fn upload(&self, object: impl Into<BytesKey>, size: u64, expires: UnixTime) -> String {
         self.path(SignedMethod::Put, object.into(), size, expires)
     }
 
-    /// Whether `path` allows `method` now. `size` is the length of an upload, 0 for a download.
+    /// Checks that `path` allows `method` now. `size` is the length of an upload, 0 for a download.
     ///
     /// # Errors
-    /// When it was not signed here, or its time is over.
+    /// If the signature does not match, or the path has expired.
     pub fn check(
         &self,
         path: &SignedPath,
@@ -89,17 +89,17 @@ impl PathSigner {
         self.verify(&message, path.mac, path.expires, now)
     }
 
-    /// The path that allows to pull a package.
+    /// Returns a path that allows pulling a package.
     pub fn pull(&self, package: &PulledPackage, expires: UnixTime) -> String {
         let message = pull_message(package, expires);
         let mac = Sha256::from_bytes(self.key.sign(message.as_bytes()));
         format!("{PULL_PREFIX}{}/{mac}/{package}.zip", expires.0)
     }
 
-    /// Whether `path` allows to pull its package now.
+    /// Checks that `path` allows pulling its package now.
     ///
     /// # Errors
-    /// When it was not signed here, or its time is over.
+    /// If the signature does not match, or the path has expired.
     pub fn check_pull(&self, path: &PullPath, now: UnixTime) -> Result<(), SignedPathError> {
         let message = pull_message(&path.package, path.expires);
         self.verify(&message, path.mac, path.expires, now)
@@ -141,7 +141,7 @@ fn pull_message(package: &PulledPackage, expires: UnixTime) -> String {
 }
 
 impl PullPath {
-    /// Reads the segments behind [`PULL_PREFIX`]; `None` when they have another shape.
+    /// Parses the segments after [`PULL_PREFIX`]; `None` if they have another shape.
     pub fn parse(expires: &str, mac: &str, package: [&str; 5]) -> Option<Self> {
         let [hostname, namespace, provider_type, version, file] = package;
         let provider = ProviderAddress {
@@ -172,7 +172,7 @@ fn parse_mac(text: &str) -> Option<Sha256> {
 }
 
 impl SignedPath {
-    /// Reads the three segments behind [`PREFIX`]; `None` when they have another shape.
+    /// Parses the three segments after [`PREFIX`]; `None` if they have another shape.
     pub fn parse(expires: &str, mac: &str, file_name: &str) -> Option<Self> {
         Some(Self {
             object: file_name.parse().ok()?,
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_is_good_for_its_object_method_and_time_only() {
+    fn a_path_is_valid_for_its_object_method_and_time_only() {
         let signer = PathSigner::new(&Secret::new("s"));
         let path = read(&signer.download(archive(b"a"), NOW.plus(10)));
         assert_eq!(check(&path, SignedMethod::Get, 0, NOW), Ok(()));
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn another_secret_does_not_open_it() {
+    fn a_path_signed_with_another_secret_is_rejected() {
         let path = read(&PathSigner::new(&Secret::new("t")).download(archive(b"a"), NOW));
         assert_eq!(
             check(&path, SignedMethod::Get, 0, NOW),
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn odd_segments_are_no_signed_path() {
+    fn malformed_segments_are_rejected() {
         let mac = "0".repeat(64);
         let name = archive(b"a").file_name();
         assert!(SignedPath::parse("1800000000", &mac, &name).is_some());
@@ -294,9 +294,9 @@ mod tests {
         PullPath::parse(expires, mac, package.try_into().ok()?)
     }
 
-    /// Each part of it is signed.
+    /// Each part of the path is signed.
     #[test]
-    fn a_path_to_pull_by_is_good_for_one_package_and_until_one_moment() {
+    fn a_pull_path_is_valid_for_one_package_until_its_expiry() {
         let signer = PathSigner::new(&Secret::new("s"));
         let package = PulledPackage {
             address: "registry.example.com/acme/widget".parse().unwrap(),

@@ -11,49 +11,50 @@ use crate::model::version::Version;
 use terrace_archive::ArchiveFormat;
 use terrace_base::digest::Sha256;
 
-/// A key in R2 that holds bytes named by their own digest.
+/// A key in R2 that holds an archive, named by the digest of its bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ArchiveKey {
     /// The digest of the bytes.
     pub digest: Sha256,
-    /// What the bytes are.
+    /// The kind of content.
     pub kind: ArchiveKind,
 }
 
-/// A key in R2 that holds bytes for clients: a published archive, or a blob that was pushed.
+/// A key in R2 that holds bytes for clients: a published or staged archive, or a pushed blob.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum BytesKey {
-    /// Published.
+    /// A published archive.
     Archive(ArchiveKey),
-    /// To be published by somebody who may not read all that is stored: whoever names an archive has to
-    /// bring it, and knowing the digest of another one's opens nothing.
+    /// A staged upload by a caller that may not read everything stored. Such a caller has to upload each
+    /// archive that it names, so knowing the digest of another publisher's archive opens nothing.
     Incoming(IncomingKey),
-    /// Pushed.
+    /// A pushed blob.
     Blob(Digest),
 }
 
-/// A key in R2 that holds an archive which was brought to be published.
+/// A key in R2 that holds a staged upload: an archive that is not published yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct IncomingKey {
-    /// The digest of the key of the release that it is brought for.
+    /// The digest of the key of the release that the upload is staged for.
     release: Sha256,
-    /// What it is going to be.
+    /// The key of the archive after the publish.
     pub archive: ArchiveKey,
 }
 
 /// A chunk of an upload: the bytes from `offset` on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ChunkKey {
-    /// Of which upload.
+    /// The upload that the chunk belongs to.
     pub upload: UploadId,
-    /// Where it begins.
+    /// The offset of its first byte in the upload.
     pub offset: u64,
-    /// Names the request that brought it: of two at once neither writes over the other's.
+    /// Identifies the request that sent it, so that of two concurrent requests neither overwrites the other's
+    /// chunk.
     pub writer: u64,
 }
 
 impl ChunkKey {
-    /// What follows [`UPLOADS`] in its key.
+    /// Returns the part of its key after [`UPLOADS`].
     pub fn name(&self) -> String {
         let Self {
             upload,
@@ -64,7 +65,7 @@ impl ChunkKey {
     }
 }
 
-/// What content-addressed bytes are. It decides the extension, which clients read meaning from.
+/// The kind of content-addressed bytes. It decides the extension, by which clients interpret the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ArchiveKind {
     /// A provider package or a module.
@@ -83,7 +84,7 @@ impl ArchiveKind {
         Self::Signature,
     ];
 
-    /// The end of the key, after a dot. go-getter unpacks a module by it (clients.md 4.1).
+    /// Returns the extension of the key, after the dot. go-getter unpacks a module by it (clients.md 4.1).
     pub fn extension(self) -> &'static str {
         match self {
             Self::Archive(format) => format.extension(),
@@ -92,7 +93,7 @@ impl ArchiveKind {
         }
     }
 
-    /// The content type the object is stored and served with.
+    /// Returns the content type that the object is stored and served with.
     pub fn content_type(self) -> &'static str {
         match self {
             Self::Archive(format) => format.content_type(),
@@ -103,7 +104,7 @@ impl ArchiveKind {
 }
 
 impl ArchiveKey {
-    /// The key that `bytes` are stored under.
+    /// Returns the key that `bytes` are stored under.
     pub fn of(bytes: &[u8], kind: ArchiveKind) -> Self {
         Self {
             digest: Sha256::of(bytes),
@@ -111,7 +112,7 @@ impl ArchiveKey {
         }
     }
 
-    /// The key that it is brought under for a release.
+    /// Returns the key under which the archive is staged for a release.
     pub fn incoming(self, package: &Package, version: &Version) -> IncomingKey {
         let release = format!("releases/{package}/{version}");
         IncomingKey {
@@ -120,7 +121,7 @@ impl ArchiveKey {
         }
     }
 
-    /// The last part of the key: `{sha256}.{extension}`.
+    /// Returns the last part of the key: `{sha256}.{extension}`.
     pub fn file_name(&self) -> String {
         format!("{}.{}", self.digest, self.kind.extension())
     }
@@ -139,7 +140,8 @@ impl fmt::Display for ArchiveKey {
 }
 
 impl BytesKey {
-    /// The last part of a signed path: the digest in hexadecimal and what the bytes are.
+    /// Returns the last part of a signed path: the digest in hexadecimal and an extension for the kind of
+    /// bytes.
     pub fn file_name(&self) -> String {
         match self {
             Self::Archive(archive) => archive.file_name(),
@@ -148,7 +150,7 @@ impl BytesKey {
         }
     }
 
-    /// The content type the object is stored and served with.
+    /// Returns the content type that the object is stored and served with.
     pub fn content_type(&self) -> &'static str {
         match self {
             Self::Archive(archive) | Self::Incoming(IncomingKey { archive, .. }) => {
@@ -158,7 +160,7 @@ impl BytesKey {
         }
     }
 
-    /// The digest of the bytes.
+    /// Returns the digest of the bytes.
     pub fn digest(&self) -> Digest {
         match self {
             Self::Archive(archive) | Self::Incoming(IncomingKey { archive, .. }) => {
@@ -169,7 +171,7 @@ impl BytesKey {
     }
 }
 
-/// What the name of a blob ends in.
+/// Extension of a blob's name, with its dot.
 const BLOB: &str = ".blob";
 
 impl From<ArchiveKey> for BytesKey {
@@ -203,7 +205,7 @@ impl fmt::Display for ChunkKey {
 impl FromStr for BytesKey {
     type Err = ArchiveNameError;
 
-    /// Reads [`BytesKey::file_name`], in its canonical form only.
+    /// Parses the text of [`BytesKey::file_name`], in its canonical form only.
     fn from_str(text: &str) -> Result<Self, ArchiveNameError> {
         if let Some(digits) = text.strip_suffix(BLOB) {
             let digest = Digest::from_hex(digits);
@@ -220,7 +222,7 @@ impl FromStr for BytesKey {
     }
 }
 
-/// A text is not `{sha256}.{extension}`.
+/// Error: a text that is not `{sha256}.{extension}`.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("not the name of an archive")]
 pub struct ArchiveNameError;
@@ -235,7 +237,7 @@ fn lower_digest(text: &str) -> Result<Sha256, ArchiveNameError> {
 impl FromStr for ArchiveKey {
     type Err = ArchiveNameError;
 
-    /// Reads [`ArchiveKey::file_name`], in its canonical form only.
+    /// Parses the text of [`ArchiveKey::file_name`], in its canonical form only.
     fn from_str(text: &str) -> Result<Self, ArchiveNameError> {
         let (digest, extension) = text.split_once('.').ok_or(ArchiveNameError)?;
         Ok(Self {
@@ -253,7 +255,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_name_of_a_blob_reads_back_and_nothing_else_does() {
+    fn only_the_canonical_name_of_a_blob_is_parsed() {
         for digest in [
             Digest::Sha256(Sha256::of(b"x")),
             Digest::Sha512(terrace_base::digest::Sha512::of(b"x")),
@@ -269,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn the_name_of_what_comes_in_reads_back_and_nothing_else_does() {
+    fn only_the_canonical_name_of_a_staged_upload_is_parsed() {
         for kind in ArchiveKind::ALL {
             let module = Package::Module("acme/vpc/aws".parse().unwrap());
             let version = "1.0.0".parse().unwrap();
@@ -289,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn an_archive_name_reads_back_and_nothing_else_does() {
+    fn only_the_canonical_name_of_an_archive_is_parsed() {
         for kind in ArchiveKind::ALL {
             let key = ArchiveKey::of(b"x", kind);
             assert_eq!(key.file_name().parse(), Ok(key));

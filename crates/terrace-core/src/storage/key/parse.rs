@@ -1,4 +1,4 @@
-//! Stored keys read back: only in their one spelling, so that a key and what it names are the same.
+//! Parses stored keys, only in their canonical spelling, so that each key has exactly one text.
 
 use super::{
     ARCHIVES, AUDIT, ArchiveKey, BLOBS, BytesKey, FORMAT, FactKey, GARBAGE, INCOMING, IndexKey,
@@ -7,8 +7,8 @@ use super::{
 use crate::model::oci::{Digest, RepositoryName, Tag};
 use crate::model::package::Package;
 
-/// Under which there is nothing that a copy of the registry needs: bytes, which are copied by themselves,
-/// and what is only for now.
+/// Prefixes below which nothing belongs in a copy of the registry: bytes, which are copied separately, and
+/// temporary documents.
 pub const PASSING: [&str; 11] = [
     ARCHIVES,
     "audit-head",
@@ -24,8 +24,8 @@ pub const PASSING: [&str; 11] = [
 ];
 
 impl FactKey {
-    /// Reads the key of a fact that lasts, or of garbage; `None` for one of another shape, and for what is
-    /// [`PASSING`].
+    /// Parses the key of a lasting fact, or of a mark of garbage; `None` for a key of another shape, and for
+    /// the other keys below [`PASSING`].
     pub fn parse(text: &str) -> Option<Self> {
         let key = Self::read(text)?;
         (key.to_string() == text).then_some(key)
@@ -65,15 +65,15 @@ impl FactKey {
         namespace.parse().ok().map(Self::SigningKeys)
     }
 
-    /// Reads the key of a release as people write it: `ADDRESS@VERSION`.
+    /// Parses the key of a release in its form for people: `ADDRESS@VERSION`.
     pub fn parse_release(text: &str) -> Option<Self> {
         let (address, version) = text.rsplit_once('@')?;
         let package = Package::parse_address(address)?;
         Some(Self::Release(package, version.parse().ok()?))
     }
 
-    /// Whether nothing that the registry does removes it, so that its absence is a loss. A client deletes
-    /// what it has pushed; tokens and sightings of an origin, if lost, are made again.
+    /// Whether the registry never removes it, so that its absence is a loss. A client can delete its pushed
+    /// content; tokens and documents about an origin are recreated if lost.
     pub fn stays(&self) -> bool {
         match self {
             Self::Release(..)
@@ -98,16 +98,15 @@ impl FactKey {
     /// Whether it is written once and never changes.
     pub fn is_immutable(&self) -> bool {
         match self {
-            // That of a mirrored provider gains platforms.
+            // A mirrored provider's release gains platforms.
             Self::Release(package, _) => !matches!(package, Package::Mirrored(_)),
             Self::Audit(_) => true,
             _ => false,
         }
     }
 
-    /// Whether it is part of what the registry is, and belongs into a copy of it. Whoever adds a kind of
-    /// fact decides it here: what lasts is read by [`FactKey::parse`], and what does not lies below one of
-    /// [`PASSING`].
+    /// Whether it belongs in a copy of the registry. The decision for a new kind of fact is made here:
+    /// [`FactKey::parse`] reads those that last, and the others lie below one of [`PASSING`].
     pub fn lasts(&self) -> bool {
         match self {
             Self::Release(..)
@@ -121,7 +120,7 @@ impl FactKey {
             Self::Change(_)
             | Self::Written(_)
             | Self::Lease(_)
-            // A hint, which follows from the entries.
+            // A hint that follows from the entries.
             | Self::AuditHead
             | Self::RevocationChange
             | Self::RepairCursor
@@ -139,7 +138,7 @@ impl FactKey {
 
 fn read_pushed(text: &str) -> Option<PushedFact> {
     let (kind, rest) = text.split_once('/')?;
-    // No repository has a colon in its name.
+    // A repository's name contains no colon.
     let (repository, name) = rest.split_once(':')?;
     let repository = RepositoryName::parse(repository).ok()?;
     let digest = |text: &str| Digest::parse(text).ok();
@@ -148,7 +147,7 @@ fn read_pushed(text: &str) -> Option<PushedFact> {
         "manifests" => Some(PushedFact::Manifest(repository, digest(name)?)),
         "tags" => Some(PushedFact::Tag(repository, Tag::parse(name)?)),
         "referrers" => {
-            // Two digests, each of which has a colon.
+            // Two digests, each of which contains a colon.
             let (algorithm, rest) = name.split_once(':')?;
             let (digits, second) = rest.split_once(':')?;
             let first = digest(&format!("{algorithm}:{digits}"))?;
@@ -159,7 +158,7 @@ fn read_pushed(text: &str) -> Option<PushedFact> {
 }
 
 impl IndexKey {
-    /// Reads the key of an index; `None` for one of another shape.
+    /// Parses the key of an index; `None` for a key of another shape.
     pub fn parse(text: &str) -> Option<Self> {
         let key = Self::read(text)?;
         (key.to_string() == text).then_some(key)
@@ -191,7 +190,7 @@ impl IndexKey {
         }
     }
 
-    /// The package that it is about, if it is about one.
+    /// The package that the index is about, if it is about one.
     pub fn package(&self) -> Option<&Package> {
         match self {
             Self::Versions(package)
@@ -220,7 +219,7 @@ fn read_pushed_index(text: &str) -> Option<PushedIndex> {
 }
 
 impl BytesKey {
-    /// Reads a whole key, as `Display` writes it.
+    /// Parses a whole key, as `Display` writes it.
     pub fn parse_key(text: &str) -> Option<Self> {
         let key = match text.strip_prefix(ARCHIVES) {
             Some(name) => Self::Archive(name.parse::<ArchiveKey>().ok()?),
@@ -254,7 +253,7 @@ mod tests {
         ArchiveKey::of(b"", ArchiveKind::Archive(ArchiveFormat::TarGz))
     }
 
-    /// One of each kind; `lasts` is where the compiler asks for a new one.
+    /// One key of each kind. A new kind is found by the compiler, in the match of `lasts`.
     fn facts() -> Vec<FactKey> {
         let mirrored: crate::model::address::MirroredAddress =
             "registry.example.com/acme/widget".parse().unwrap();
@@ -297,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lasts_is_read_back_and_everything_else_lies_apart() {
+    fn lasting_keys_are_parsed_and_others_lie_below_a_passing_prefix() {
         for key in facts() {
             let text = key.to_string();
             let is_passing = PASSING.iter().any(|prefix| text.starts_with(prefix));
@@ -309,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn every_index_is_read_back() {
+    fn every_index_key_is_parsed() {
         let repository = RepositoryName::parse("team/app").unwrap();
         let digest = Digest::Sha256(Sha256::of(b""));
         let mut keys = vec![IndexKey::Revocations];
@@ -337,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_are_read_back() {
+    fn keys_of_bytes_are_parsed() {
         for key in [
             BytesKey::Archive(archive()),
             BytesKey::Blob(Digest::Sha256(Sha256::of(b""))),
@@ -347,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_tell_by_their_shape_what_they_are_of() {
+    fn the_shape_of_an_address_determines_the_kind_of_package() {
         for package in packages() {
             assert_eq!(Package::parse_address(&package.address()), Some(package));
         }
@@ -377,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn a_document_that_stays_lasts() {
+    fn a_document_that_is_never_removed_lasts() {
         for key in facts() {
             assert!(!key.stays() || key.lasts(), "{key}");
             assert!(!key.is_immutable() || key.stays(), "{key}");
@@ -385,7 +384,7 @@ mod tests {
     }
 
     #[test]
-    fn another_spelling_is_another_key_and_none_of_ours() {
+    fn other_spellings_of_keys_are_rejected() {
         let digest = Digest::Sha256(Sha256::of(b"")).to_string();
         for text in [
             "",

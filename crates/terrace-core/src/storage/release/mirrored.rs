@@ -1,4 +1,4 @@
-//! A version of another registry's provider.
+//! A version of a provider of another registry.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,64 +13,65 @@ use terrace_base::time::UnixTime;
 
 /// One version of a provider that another registry hosts.
 ///
-/// A mirror may hold some of its platforms only, and gain others later.
+/// A mirror may hold only some of its platforms, and gain others later.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MirroredRelease {
     schema: u32,
-    /// Whose version it is.
+    /// The provider's address.
     pub address: MirroredAddress,
-    /// The version.
+    /// The version of the provider.
     pub version: Version,
-    /// When its first platform was mirrored.
+    /// The time when its first platform was mirrored.
     pub published_at: UnixTime,
-    /// The plugin protocols it speaks, ascending; none when nobody said.
+    /// The plugin protocols that it speaks, ascending; empty if no publisher listed any.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub protocols: Vec<ProtocolVersion>,
-    /// What its origin signed; not there when only the packages were at hand.
+    /// The documents that its origin signed; `None` if only the packages were available.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signed: Option<SignedDocument>,
-    /// One for each platform that is mirrored, ascending by platform.
+    /// The mirrored packages, one for each platform, ascending by platform.
     pub packages: Vec<PackageDocument>,
-    /// What its origin offers besides, ascending by platform: stored when somebody asks for it.
+    /// The packages that its origin offers besides, ascending by platform: each is stored when a client
+    /// requests it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub offered: Vec<OfferedPackage>,
 }
 
-/// One platform's zip that the origin has signed, and that is not stored yet.
+/// A platform's zip that the origin has signed and that is not stored yet.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OfferedPackage {
-    /// What it runs on.
+    /// The platform that it runs on.
     pub platform: Platform,
-    /// Its name in SHA256SUMS.
+    /// Its file name in SHA256SUMS.
     pub filename: String,
-    /// Its digest, which will be its key.
+    /// Its digest, which becomes part of its key.
     pub sha256: Sha256,
 }
 
-/// What a provider's origin signed.
+/// The documents that a provider's origin signed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SignedDocument {
-    /// Where the SHA256SUMS text lies. It may list platforms that are not mirrored.
+    /// The digest of the SHA256SUMS text, which may list platforms that are not mirrored.
     pub shasums: Sha256,
-    /// Where its binary signature lies.
+    /// The digest of its binary signature.
     pub signature: Sha256,
-    /// The key that made the signature, as the origin named it.
+    /// The key that made the signature, as the origin listed it.
     pub signing_key: SigningKeyDocument,
 }
 
-/// What a mirrored release says, apart from what it is.
+/// The contents of a mirrored release, without its address and version.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MirroredContents {
-    /// The plugin protocols it speaks, ascending.
+    /// The plugin protocols that it speaks, ascending.
     pub protocols: Vec<ProtocolVersion>,
-    /// What its origin signed.
+    /// The documents that its origin signed.
     pub signed: Option<SignedDocument>,
-    /// One for each platform, ascending by platform.
+    /// The packages, one for each platform, ascending by platform.
     pub packages: Vec<PackageDocument>,
 }
 
 impl MirroredRelease {
-    /// The release as it is first committed.
+    /// Creates the release as it is first committed.
     pub fn new(
         address: MirroredAddress,
         version: Version,
@@ -94,18 +95,18 @@ impl MirroredRelease {
         }
     }
 
-    /// What its origin offers for a platform, as long as it is not stored.
+    /// Returns the origin's offer for a platform, as long as its package is not stored.
     pub fn offer(&self, platform: &Platform) -> Option<&OfferedPackage> {
         self.offered
             .iter()
             .find(|offer| offer.platform == *platform)
     }
 
-    /// This release once what was offered for a platform is stored, as `size` bytes; `None` when
-    /// nothing is offered for it.
+    /// Returns the release with the package offered for a platform as a stored one of `size` bytes; `None`
+    /// if no package is offered for the platform.
     ///
     /// # Errors
-    /// Why it must not be part of the release.
+    /// The reason why the package must not become part of the release.
     pub fn with_stored(&self, platform: &Platform, size: u64) -> Result<Option<Self>, String> {
         let Some(offer) = self.offer(platform) else {
             return Ok(None);
@@ -137,14 +138,14 @@ impl MirroredRelease {
         offered.retain(|offer| packages.iter().all(|p| p.platform != offer.platform));
     }
 
-    /// This release with what `more` adds: platforms, hashes, a signature, protocols.
+    /// Returns the release with the additions of `more`: platforms, hashes, a signature, protocols.
     ///
     /// # Errors
-    /// Everything in which `more` contradicts what is known already: that never changes.
+    /// Everything in which `more` contradicts the release: known contents never change.
     pub fn with(&self, more: &MirroredContents) -> Result<Self, Vec<String>> {
         let mut grown = self.clone();
         let mut reasons = Vec::new();
-        // They are only told by some, and served to nobody: the first to tell is believed.
+        // Only some publishers list the protocols, and no client receives them: the first list is kept.
         if grown.protocols.is_empty() {
             grown.protocols.clone_from(&more.protocols);
         }
@@ -173,13 +174,13 @@ impl MirroredRelease {
         }
     }
 
-    /// What of it no release may have, whether it came at once or bit by bit.
+    /// Returns the reason why no release may be like this, whether it was built at once or step by step.
     fn excess(&self) -> Option<String> {
         let count = self.packages.len();
         if count > limits::PLATFORMS {
             let most = limits::PLATFORMS;
             return Some(format!(
-                "it would have {count} platforms; {most} are allowed"
+                "it would have {count} platforms; at most {most} are allowed"
             ));
         }
         let mut digests = std::collections::BTreeSet::new();
@@ -193,7 +194,7 @@ impl MirroredRelease {
         ))
     }
 
-    /// Adds a platform; says what contradicts it.
+    /// Adds a platform; returns the contradiction if there is one.
     fn add(&mut self, package: &PackageDocument) -> Option<String> {
         let place = self
             .packages
