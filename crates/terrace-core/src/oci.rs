@@ -1,14 +1,14 @@
-//! OCI Distribution 1.1, as far as a registry of providers and modules speaks it.
+//! OCI Distribution 1.1, as far as a registry of providers and modules needs it.
 //!
-//! # Virtual repositories
-//! Nobody pushes a published version a second time: each *is* an artifact. A provider's repository
-//! is `providers/{hostname}/{namespace}/{type}`, or without the hostname if it is hosted here, a
+//! # Generated repositories
+//! Publishers do not push a published version a second time: each *is* an artifact. A provider's repository
+//! is `providers/{hostname}/{namespace}/{type}`, or without the hostname if the provider is hosted here; a
 //! module's is `modules/{namespace}/{name}/{system}`. The tags are the versions, with `_` for `+`
-//! (clients.md 6.3). Manifests are functions of the release and nothing else, in the form that
-//! OpenTofu demands (clients.md 6.6, 6.7), so they are written once, as indices.
+//! (clients.md 6.3). Manifests are functions of the release alone, in the form that OpenTofu requires
+//! (clients.md 6.6, 6.7), so they are written once, as indices.
 //!
 //! # Pushed repositories
-//! Every other name is a repository that clients push to: [`pushed`].
+//! Every other name is that of a repository that clients push to: see [`pushed`].
 
 mod artifact;
 mod auth;

@@ -1,4 +1,4 @@
-//! Releases as artifacts: the manifests that OpenTofu demands (clients.md 6.6, 6.7).
+//! Releases as artifacts: the manifests that OpenTofu requires (clients.md 6.6, 6.7).
 
 use serde::{Deserialize, Serialize};
 
@@ -19,16 +19,16 @@ pub(super) const ZIP: &str = "archive/zip";
 /// Descriptor").
 pub const EMPTY_CONFIG: &str = "{}";
 const EMPTY_TYPE: &str = "application/vnd.oci.empty.v1+json";
-/// Its bytes as base64.
+/// The bytes of the empty config as base64.
 const EMPTY_DATA: &str = "e30=";
 
-/// What a manifest is.
+/// The kind of a manifest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum MediaType {
-    /// Of one platform's package, or of a module.
+    /// The manifest of one platform's package, or of a module.
     #[serde(rename = "application/vnd.oci.image.manifest.v1+json")]
     Manifest,
-    /// Of all platforms.
+    /// The index of all platforms.
     #[serde(rename = "application/vnd.oci.image.index.v1+json")]
     Index,
 }
@@ -38,11 +38,11 @@ pub enum MediaType {
 pub struct Artifact {
     /// The digest of the manifest that the tag names.
     pub tagged: Sha256,
-    /// Everything that can be asked for by its digest.
+    /// All content that clients can request by digest.
     pub contents: Vec<Content>,
 }
 
-/// Something with a digest.
+/// Content with a digest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Content {
     /// A manifest, with its text.
@@ -52,7 +52,7 @@ pub enum Content {
 }
 
 impl MediaType {
-    /// As a header has it.
+    /// Returns the media type as in a header.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Manifest => "application/vnd.oci.image.manifest.v1+json",
@@ -62,7 +62,7 @@ impl MediaType {
 }
 
 impl Content {
-    /// What it is asked for by.
+    /// Returns the digest by which clients request it.
     pub fn digest(&self) -> Sha256 {
         match self {
             Self::Manifest(_, text) => Sha256::of(text.as_bytes()),
@@ -71,7 +71,7 @@ impl Content {
     }
 }
 
-/// The digest of [`EMPTY_CONFIG`].
+/// Returns the digest of [`EMPTY_CONFIG`].
 pub fn empty_config() -> Sha256 {
     Sha256::of(EMPTY_CONFIG.as_bytes())
 }
@@ -99,7 +99,7 @@ struct Index<'a> {
     annotations: Option<SourceAnnotation<'a>>,
 }
 
-/// Where Renovate looks for release notes (clients.md 15.3).
+/// The annotation in which Renovate looks for release notes (clients.md 15.3).
 #[derive(Clone, Copy, Serialize)]
 struct SourceAnnotation<'a> {
     #[serde(rename = "org.opencontainers.image.source")]
@@ -139,12 +139,12 @@ struct PlatformObject<'a> {
 
 #[derive(Serialize)]
 struct Annotations<'a> {
-    /// The name that `oras pull` gives the file.
+    /// The file name that `oras pull` uses.
     #[serde(rename = "org.opencontainers.image.title")]
     title: &'a str,
 }
 
-/// A release as an artifact; `None` when there is nothing in it that OpenTofu could install.
+/// Returns a release as an artifact; `None` if it contains nothing that OpenTofu could install.
 pub fn artifact(release: &Release) -> Option<Artifact> {
     let source = SourceAnnotation::of(release.source());
     match release {
@@ -199,7 +199,7 @@ fn target<'a>(platform: &'a Platform, manifest: &str) -> Descriptor<'a> {
     }
 }
 
-/// OpenTofu takes modules as zips only.
+/// Returns a module as an artifact. OpenTofu takes modules as zips only.
 fn module(release: &ModuleRelease, source: Option<SourceAnnotation<'_>>) -> Option<Artifact> {
     let archive = &release.archive;
     if archive.format != ArchiveFormat::Zip {
@@ -215,7 +215,7 @@ fn module(release: &ModuleRelease, source: Option<SourceAnnotation<'_>>) -> Opti
     })
 }
 
-/// A manifest of one zip.
+/// Returns the manifest of one zip.
 fn manifest(
     artifact_type: &str,
     (sha256, size): (Sha256, u64),
@@ -283,7 +283,7 @@ mod tests {
         ))
     }
 
-    /// The digests of manifests are in other people's files: changing a byte changes them.
+    /// Lock files and configurations of users contain the digests of manifests: changing a byte changes them.
     #[test]
     fn the_texts_of_manifests_are_pinned() {
         let release = mirrored(vec![package("linux_amd64", 'a')]);
@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn every_platform_has_a_manifest_of_its_own() {
+    fn every_platform_has_its_own_manifest() {
         let packages = vec![package("darwin_arm64", 'b'), package("linux_amd64", 'a')];
         let found = artifact(&mirrored(packages)).unwrap();
         let mut digests: Vec<Sha256> = found.contents.iter().map(Content::digest).collect();
@@ -316,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn a_release_without_packages_is_no_artifact() {
+    fn a_release_without_packages_is_not_an_artifact() {
         assert_eq!(artifact(&mirrored(Vec::new())), None);
     }
 }

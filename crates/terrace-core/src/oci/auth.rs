@@ -1,8 +1,9 @@
-//! Tokens for OCI clients: where they are told to get them, and which they get.
+//! Tokens for OCI clients: the challenge that points to them, and their contents.
 //!
-//! They are told by one challenge (clients.md 6.10), ask there with their password, and come back with
-//! what they got. So that a token of theirs does not end up in their caches, they get another one with
-//! the same rights and the same id, good for a while: revoking the one revokes the other.
+//! A challenge names the token endpoint (clients.md 6.10). Clients send it their password, and then use the
+//! token that it returns. So that an API token does not end up in a client's cache, the endpoint returns
+//! another token with the same rights and the same id, valid for a limited time: revoking one revokes the
+//! other.
 
 use serde::Serialize;
 
@@ -14,18 +15,18 @@ use terrace_base::url;
 
 use crate::http::oci_error::{OciCode, OciError};
 
-/// The answer of the token endpoint (Docker Registry, "Token Authentication").
+/// The response of the token endpoint (Docker Registry, "Token Authentication").
 #[derive(Debug, Serialize)]
 pub struct TokenAnswer {
     token: String,
-    /// The same once more: OAuth calls it so.
+    /// The same token, under the name that OAuth uses.
     access_token: String,
     expires_in: u64,
 }
 
 impl TokenAnswer {
-    /// What this caller gets, whatever scopes are asked for: the rights are those of whom it is given
-    /// to. `random` names what is given for the admin token; `None` if that cannot be.
+    /// Creates the response for a caller, for any requested scopes: the token has the caller's own rights.
+    /// `random` identifies a token made for the admin token. `None` if a token cannot be made.
     pub fn new(
         caller: &Caller,
         keys: Option<&TokenKeys>,
@@ -62,13 +63,13 @@ impl TokenAnswer {
     }
 }
 
-/// Why the answer is a 401, with the one challenge that clients read (clients.md 6.10). `origin` is
-/// the registry's own, as the client reached it.
-pub fn unauthorized(origin: &str, told: &str) -> OciError {
-    OciError::new(OciCode::Unauthorized, told).with_header("www-authenticate", challenge(origin))
+/// Returns a 401 error with the only challenge that clients read (clients.md 6.10). `origin` is the
+/// registry's own, as the client reached it.
+pub fn unauthorized(origin: &str, message: &str) -> OciError {
+    OciError::new(OciCode::Unauthorized, message).with_header("www-authenticate", challenge(origin))
 }
 
-/// Where tokens are.
+/// Returns the challenge that names the token endpoint.
 pub fn challenge(origin: &str) -> String {
     let host = url::authority(origin);
     format!("Bearer realm=\"{origin}/v2/token\",service=\"{host}\"")
@@ -96,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_given_for_the_admin_token_is_good_for_a_while_and_holds_it_not() {
+    fn a_token_for_the_admin_token_expires_and_does_not_contain_it() {
         let answer = given(&Caller::Root);
         assert!(!answer.token.contains("an-admin-token-0"));
         assert_eq!(answer.expires_in, u64::from(limits::OCI_TOKEN_SECONDS));
@@ -107,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_given_for_a_token_has_its_rights_its_id_and_no_longer_life() {
+    fn a_token_for_an_api_token_has_its_rights_and_id_and_no_later_expiry() {
         let token = Token {
             id: "0123456789abcdef".parse().unwrap(),
             name: "ci".parse().unwrap(),
@@ -122,13 +123,13 @@ mod tests {
     }
 
     #[test]
-    fn anybody_gets_a_token_that_opens_nothing() {
+    fn an_anonymous_caller_gets_a_token_without_rights() {
         let answer = given(&Caller::Anonymous);
         assert_eq!(bearer(&answer.token, NOW), Ok(Caller::Anonymous));
     }
 
     #[test]
-    fn the_challenge_names_the_host_that_was_asked() {
+    fn the_challenge_names_the_requested_host() {
         assert_eq!(
             challenge("https://registry.example.com:8443"),
             "Bearer realm=\"https://registry.example.com:8443/v2/token\",service=\"registry.example.com:8443\""

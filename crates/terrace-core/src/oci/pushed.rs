@@ -1,10 +1,10 @@
-//! Repositories that clients push to: every name that is not made of what is published.
+//! Repositories that clients push to: all names except those of generated repositories.
 //!
-//! The facts are one object for each thing that can be named: a blob's bytes, which all repositories
-//! share, that a repository has it, a manifest, a tag, a referrer. So each write is whole or did not
-//! happen, and no list has to be changed for it. What clients read are indices, as of what is
-//! published; why they end up as the newest is told in [`crate::index`]. Here most of them follow one
-//! fact ([`PushedIndex::fact`](crate::storage::key::PushedIndex::fact)), whose revision is the marker.
+//! There is one fact for each thing that can be named: the bytes of a blob, which all repositories share, the
+//! link that gives a repository the blob, a manifest, a tag, a referrer. So each write happens as a whole or
+//! not at all, and no list has to be changed with it. Clients read indices, as they do for published
+//! packages; [`crate::index`] explains why these converge to the newest state. Here most indices follow from
+//! one fact ([`PushedIndex::fact`](crate::storage::key::PushedIndex::fact)), whose revision is the marker.
 
 mod document;
 mod manifest;

@@ -1,4 +1,4 @@
-//! The paths of OCI Distribution, below `/v2/`.
+//! The paths of OCI Distribution below `/v2/`, for generated repositories.
 
 use crate::limits;
 use crate::model::address::{MirroredAddress, ModuleAddress, ProviderAddress};
@@ -12,16 +12,16 @@ use crate::http::oci_error::{OciCode, OciError};
 use crate::model::oci::is_name;
 use crate::model::oci::tag;
 
-/// What an OCI client asks for.
+/// A request of an OCI client to a generated repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OciRequest {
-    /// Where.
+    /// The repository.
     pub repository: Repository,
-    /// What.
+    /// The path within the repository.
     pub path: OciPath,
 }
 
-/// A repository that is made of what is published.
+/// A repository that is generated from published releases.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Repository {
     /// `providers/{namespace}/{type}`
@@ -32,7 +32,7 @@ pub enum Repository {
     Module(ModuleAddress),
 }
 
-/// What is asked of a repository.
+/// A path within a generated repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum OciPath {
     /// `tags/list`
@@ -45,26 +45,29 @@ pub enum OciPath {
     Referrers(Sha256),
 }
 
-/// How a manifest is named.
+/// A reference to a manifest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reference {
-    /// By a tag, which is a version.
+    /// A tag, which is a version.
     Tag(Version),
-    /// By its digest.
+    /// A digest.
     Digest(Sha256),
 }
 
 impl OciRequest {
-    /// Reads what follows `/v2/`.
+    /// Parses the path after `/v2/`.
     ///
     /// # Errors
-    /// The error of the specification, told with the value and the rule.
+    /// The error code of the specification, with the value and the rule.
     pub fn parse(path: &str) -> Result<Self, OciError> {
         if path.len() > limits::PATH_BYTES {
             let most = limits::PATH_BYTES;
             return Err(OciError::new(
                 OciCode::NameInvalid,
-                format!("a path has at most {most} bytes"),
+                format!(
+                    "the path is {} bytes long, at most {most} are allowed",
+                    path.len()
+                ),
             ));
         }
         let segments: Vec<&str> = path.split('/').collect();
@@ -86,16 +89,16 @@ impl OciRequest {
 }
 
 impl Repository {
-    /// Reads the name of a repository.
+    /// Parses the name of a repository.
     ///
     /// # Errors
-    /// That it is none, or that of a repository that clients push to.
+    /// If the name is invalid, or not that of a generated repository.
     pub fn parse(name: &str) -> Result<Self, OciError> {
         let segments: Vec<&str> = name.split('/').collect();
         repository(&segments)
     }
 
-    /// The name of a package's repository.
+    /// Returns the name of a package's repository.
     pub fn of(package: &Package) -> String {
         match package {
             Package::Provider(address) => format!("providers/{address}"),
@@ -104,7 +107,7 @@ impl Repository {
         }
     }
 
-    /// Whose repository it is.
+    /// Returns the package of which this is the repository.
     pub fn package(self, own: &OwnHosts<'_>) -> Package {
         match self {
             Self::Hosted(address) => Package::Provider(address),
@@ -120,7 +123,7 @@ fn repository(name: &[&str]) -> Result<Repository, OciError> {
     if !is_name(&text) {
         return Err(OciError::new(
             OciCode::NameInvalid,
-            "the name of a repository has lower-case letters and digits, with single separators . _ - between them",
+            "a repository name consists of lower-case letters and digits, with single separators . _ - between them",
         ));
     }
     match name {
@@ -173,7 +176,7 @@ fn parse_digest(text: &str) -> Result<Sha256, OciError> {
         .ok_or_else(|| {
             OciError::new(
                 OciCode::DigestInvalid,
-                "a digest is sha256: and 64 lower-case hexadecimal digits",
+                "a digest must be sha256: followed by 64 lower-case hexadecimal digits",
             )
         })
 }
@@ -189,11 +192,11 @@ fn no_such_repository(name: &str) -> OciError {
     )
 }
 
-/// Why nothing can be pushed.
+/// The error for a push to a generated repository.
 fn read_only() -> OciError {
     OciError::new(
         OciCode::Unsupported,
-        "repositories are made of what is published: use `terrace publish`",
+        "this repository is generated from published releases, so clients cannot push to it: use `terrace publish`",
     )
 }
 
@@ -203,7 +206,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn the_name_of_a_repository_reads_back() {
+    fn the_name_of_a_repository_is_parsed() {
         let own = OwnHosts::new("https://own.example.com", &[]);
         for package in [
             Package::Provider("acme/widget".parse().unwrap()),

@@ -1,4 +1,4 @@
-//! Lists of tags, and pages of them.
+//! Lists of tags, with pagination.
 
 use std::borrow::Cow;
 
@@ -16,17 +16,16 @@ struct Tags {
     tags: Vec<String>,
 }
 
-/// A part of a list of tags (OCI Distribution 1.1, "Listing Tags").
+/// A page of a list of tags (OCI Distribution 1.1, "Listing Tags").
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TagPage {
-    /// How many, at most.
+    /// The maximum number of tags.
     pub n: Option<usize>,
-    /// Behind which one it begins.
+    /// The tag after which the page begins.
     pub last: Option<String>,
 }
 
-/// The list of a repository's tags, as it is answered: in the order of the specification, which is
-/// that of their bytes.
+/// Returns the list of a repository's tags as a response, in the order of the specification: by their bytes.
 pub fn tags(name: &str, versions: &[&Version]) -> String {
     list(
         name,
@@ -34,7 +33,7 @@ pub fn tags(name: &str, versions: &[&Version]) -> String {
     )
 }
 
-/// The list of these tags.
+/// Returns the list of the given tags.
 pub(crate) fn list(name: &str, mut tags: Vec<String>) -> String {
     tags.sort_unstable();
     let name = name.to_owned();
@@ -42,7 +41,7 @@ pub(crate) fn list(name: &str, mut tags: Vec<String>) -> String {
 }
 
 impl TagPage {
-    /// Reads a query; `None` when it asks for no part.
+    /// Parses a query; `None` if it does not request a page.
     pub fn parse(query: &str) -> Option<Self> {
         let query = Query(query);
         let n = query.value("n").and_then(|n| n.parse().ok());
@@ -50,19 +49,19 @@ impl TagPage {
         (n.is_some() || last.is_some()).then_some(Self { n, last })
     }
 
-    /// This part of a list, and the tag that the next part begins behind, if there is one.
+    /// Returns this page of a list, and the tag after which the next page begins, if there is one.
     ///
     /// # Errors
-    /// When `text` is no list of tags.
+    /// If `text` is not a list of tags.
     pub fn of(&self, text: &str) -> Result<(String, Option<String>), serde_json::Error> {
         let mut list: Tags = serde_json::from_slice(text.as_bytes())?;
         if let Some(last) = &self.last {
             list.tags.retain(|tag| tag > last);
         }
         let n = self.n.unwrap_or(usize::MAX);
-        let is_cut = list.tags.len() > n;
+        let is_truncated = list.tags.len() > n;
         list.tags.truncate(n);
-        let next = list.tags.last().cloned().filter(|_| is_cut);
+        let next = list.tags.last().cloned().filter(|_| is_truncated);
         Ok((json::to_string(&list), next))
     }
 }
@@ -72,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_page_is_what_was_asked_for() {
+    fn a_page_contains_the_requested_tags() {
         let versions: Vec<Version> = ["1.0.0", "1.1.0", "1.2.0"]
             .map(|v| v.parse().unwrap())
             .into();

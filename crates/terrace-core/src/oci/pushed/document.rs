@@ -1,4 +1,4 @@
-//! The documents about what was pushed: those that are stored, and the indices that follow from them.
+//! The stored documents about pushed content, and the indices that follow from them.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,28 +11,29 @@ use crate::storage::index_document::{ContentMetadata, IndexDocument};
 use super::manifest::{PushedManifest, is_media_type};
 use super::provider::{is_provider, version_of};
 
-/// That a repository has a blob.
+/// The link that gives a repository a blob.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LinkDocument {
-    /// Its length in bytes.
+    /// The blob's length in bytes.
     pub size: u64,
 }
 
-/// What a tag names. All of it rides in the object's metadata too, so that a listing tells it.
+/// The manifest that a tag names. All of it is also in the object's metadata, so that a listing contains it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TagDocument {
-    /// Which manifest.
+    /// The digest of the manifest.
     pub digest: Digest,
-    /// What that is.
+    /// The media type of the manifest.
     pub media_type: String,
-    /// What it is for.
+    /// The artifact type of the manifest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub artifact_type: Option<String>,
-    /// Names the push that wrote it: storage tells one write from another by their bytes alone.
+    /// Identifies the push that wrote the tag: storage distinguishes two writes only by their bytes.
     #[serde(default)]
     pub push: u64,
-    /// Whether it went with its manifest. Storage deletes whatever is there by then, and a tag may have
-    /// been pushed meanwhile; so this is written in its place, if it is still the same.
+    /// Whether this is a tombstone: the tag was deleted with its manifest. A delete in storage removes any
+    /// current object, and the tag may have been pushed again meanwhile; so the tombstone replaces the tag,
+    /// if it is still the same.
     #[serde(default, skip_serializing_if = "is_false")]
     pub is_gone: bool,
 }
@@ -40,20 +41,20 @@ pub struct TagDocument {
 /// A tag of a listing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListedTag {
-    /// The tag.
+    /// The name of the tag.
     pub tag: Tag,
-    /// What it names.
+    /// The manifest that the tag names.
     pub document: TagDocument,
 }
 
-/// The names of the metadata of a tag.
+/// Metadata names of a tag.
 const DIGEST: &str = "digest";
 const MEDIA_TYPE: &str = "media-type";
 const ARTIFACT_TYPE: &str = "artifact-type";
 const GONE: &str = "gone";
 
 impl TagDocument {
-    /// What a tag of this manifest says.
+    /// Creates a tag of this manifest.
     pub fn of(digest: Digest, manifest: &PushedManifest, push: u64) -> Self {
         Self {
             digest,
@@ -64,7 +65,7 @@ impl TagDocument {
         }
     }
 
-    /// The metadata of its object.
+    /// Returns the metadata of the tag's object.
     pub fn to_metadata(&self) -> Vec<(&'static str, String)> {
         let artifact_type = self.artifact_type.clone();
         let mut metadata = vec![
@@ -76,7 +77,7 @@ impl TagDocument {
         metadata
     }
 
-    /// Reads back what a listing has to know; `None` where a copy of the bucket has lost it.
+    /// Parses the metadata that a listing needs; `None` if a copy of the bucket has lost it.
     pub fn from_metadata<'a>(metadata: impl Fn(&str) -> Option<&'a str>) -> Option<Self> {
         Some(Self {
             digest: Digest::parse(metadata(DIGEST)?).ok()?,
@@ -88,10 +89,10 @@ impl TagDocument {
     }
 }
 
-/// A manifest as it is answered.
+/// Returns the index of a manifest.
 ///
 /// # Errors
-/// When it is none.
+/// If `text` is not a manifest.
 pub fn manifest_index(text: String, digest: Digest) -> Result<IndexDocument, OciError> {
     let media_type = PushedManifest::parse(text.as_bytes())?.kind();
     let content = ContentMetadata {
@@ -103,7 +104,7 @@ pub fn manifest_index(text: String, digest: Digest) -> Result<IndexDocument, Oci
     Ok(IndexDocument::of_content(content, text))
 }
 
-/// That there is a blob.
+/// Returns the index that records the existence of a blob.
 pub fn blob_index(link: &LinkDocument, digest: Digest) -> IndexDocument {
     let content = ContentMetadata {
         media_type: None,
@@ -111,19 +112,19 @@ pub fn blob_index(link: &LinkDocument, digest: Digest) -> IndexDocument {
         size: link.size,
         version: None,
     };
-    // KV wants a value.
+    // KV requires a value.
     IndexDocument::of_content(content, "blob".to_owned())
 }
 
-/// The list of a repository's tags; `None` when it has none. Where it holds a provider, only what
-/// OpenTofu can install is listed (clients.md 14.1 on 6.3).
+/// Returns the list of a repository's tags; `None` if it has no tag. In the repository of a provider, only
+/// versions that OpenTofu can install are listed (clients.md 14.1 on 6.3).
 pub fn tags_index(
     repository: &RepositoryName,
     holds_provider: bool,
     tags: &[ListedTag],
 ) -> Option<IndexDocument> {
     let are_there = || tags.iter().filter(|listed| !listed.document.is_gone);
-    // Without any tag there is no list.
+    // A repository without a tag has no list.
     are_there().next()?;
     let is_shown = |listed: &&ListedTag| {
         let TagDocument {
@@ -141,18 +142,18 @@ pub fn tags_index(
     Some(IndexDocument::new(text))
 }
 
-/// The metadata of what refers to a manifest: by which type a list of referrers is filtered. One that
-/// is no media type is only in the document.
+/// Returns the metadata of a referrer: the type by which a list of referrers is filtered. A type that is not
+/// a media type is only in the document.
 pub fn referrer_metadata(manifest: &PushedManifest) -> Vec<(&'static str, String)> {
     let artifact_type = manifest.referrer_type().filter(|text| is_media_type(text));
     let artifact_type = artifact_type.map(|text| (ARTIFACT_TYPE, text.to_owned()));
     artifact_type.into_iter().collect()
 }
 
-/// Whether what refers to a manifest may be of this type, by its metadata.
+/// Whether a referrer may be of this type, by its metadata.
 pub fn may_be_of_type(metadata: &[(String, String)], artifact_type: &str) -> bool {
-    let told = metadata.iter().find(|(name, _)| name == ARTIFACT_TYPE);
-    told.is_none_or(|(_, value)| value == artifact_type)
+    let stored = metadata.iter().find(|(name, _)| name == ARTIFACT_TYPE);
+    stored.is_none_or(|(_, value)| value == artifact_type)
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
@@ -204,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn a_provider_lists_what_can_be_installed_14_1() {
+    fn a_provider_lists_only_installable_tags_14_1() {
         let repository = RepositoryName::parse("opentofu-providers/acme/widget").unwrap();
         let tags = [
             listed("1.0", INDEX, Some(PROVIDER)),
@@ -221,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_gone_is_not_listed() {
+    fn a_tombstone_is_not_listed() {
         let repository = RepositoryName::parse("team/app").unwrap();
         let mut tags = [listed("a", INDEX, None), listed("b", INDEX, None)];
         let index = |tags: &[ListedTag]| tags_index(&repository, false, tags);
@@ -232,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn a_referrer_is_passed_over_by_its_type_if_that_is_known() {
+    fn a_referrer_of_another_type_is_filtered_out_if_its_type_is_known() {
         let of = |text: String| {
             let manifest = PushedManifest::parse(text.as_bytes()).unwrap();
             let metadata = referrer_metadata(&manifest).into_iter();

@@ -1,4 +1,4 @@
-//! Manifests, as far as a registry has to understand them: what they are, and to what they refer.
+//! Manifests, as far as a registry has to understand them: their types and references.
 
 use std::collections::BTreeMap;
 
@@ -9,20 +9,20 @@ use crate::limits;
 use crate::model::oci::Digest;
 use terrace_base::json;
 
-/// What a manifest is.
+/// The type of a manifest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ManifestType {
-    /// An OCI image manifest: an image, or whatever its artifact type says.
+    /// An OCI image manifest: an image, or an artifact of another type.
     Manifest,
     /// An OCI image index.
     Index,
-    /// What Docker calls an image manifest.
+    /// Docker's image manifest.
     DockerManifest,
-    /// What Docker calls a manifest list.
+    /// Docker's manifest list.
     DockerList,
 }
 
-/// A manifest that was understood.
+/// A parsed manifest.
 #[derive(Debug)]
 pub struct PushedManifest {
     kind: ManifestType,
@@ -31,7 +31,7 @@ pub struct PushedManifest {
     subject: Option<Digest>,
 }
 
-/// Something that a manifest needs in its repository to be whole.
+/// Content that a manifest requires in its repository.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reference {
     /// A config or a layer.
@@ -60,14 +60,14 @@ struct Document {
     annotations: Option<BTreeMap<String, String>>,
 }
 
-/// A list; Go writes an empty one as `null` where nobody has made it.
+/// A list; Go writes an uninitialised one as `null`.
 type List = Option<Vec<Descriptor>>;
 
 fn list<'de, D: Deserializer<'de>>(list: D) -> Result<Option<List>, D::Error> {
     List::deserialize(list).map(Some)
 }
 
-/// What a manifest says of something else.
+/// The description of other content in a manifest.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Descriptor {
@@ -90,7 +90,7 @@ pub(super) struct PlatformObject {
     pub(super) os_version: Option<String>,
 }
 
-/// A descriptor as a list of referrers has it.
+/// A descriptor as in a list of referrers.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Referrer<'a> {
@@ -111,7 +111,7 @@ impl ManifestType {
         Self::DockerList,
     ];
 
-    /// As a header has it.
+    /// Returns the media type as in a header.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Manifest => "application/vnd.oci.image.manifest.v1+json",
@@ -131,10 +131,10 @@ impl ManifestType {
 }
 
 impl PushedManifest {
-    /// Reads what is pushed. `content_type` is the header of that name.
+    /// Parses a pushed manifest. `content_type` is the header of that name.
     ///
     /// # Errors
-    /// In what way it is no manifest, or another than is announced.
+    /// If it is not a manifest, or has another type than the header.
     pub fn pushed(bytes: &[u8], content_type: Option<&str>) -> Result<Self, OciError> {
         let manifest = Self::parse(bytes)?;
         let announced = content_type.unwrap_or_default();
@@ -142,20 +142,19 @@ impl PushedManifest {
         let kind = manifest.kind.as_str();
         if !announced.is_empty() && !announced.eq_ignore_ascii_case(kind) {
             return Err(invalid(format!(
-                "the body is {kind}, which is not what Content-Type says"
+                "the manifest is of the type {kind}, but Content-Type names another one"
             )));
         }
         Ok(manifest)
     }
 
-    /// Reads what is stored. What it is can be told from its bytes alone, so nothing else has to be
-    /// kept for that.
+    /// Parses a stored manifest. Its type follows from its bytes alone, so nothing else has to be stored for it.
     ///
     /// # Errors
-    /// In what way it is no manifest.
+    /// If it is not a manifest.
     pub fn parse(bytes: &[u8]) -> Result<Self, OciError> {
         let document: Document = serde_json::from_slice(bytes)
-            .map_err(|error| invalid(format!("the body is no manifest: {}", short(&error))))?;
+            .map_err(|error| invalid(format!("the body is not a manifest: {}", short(&error))))?;
         if document.schema_version != 2 {
             return Err(invalid("schemaVersion must be 2"));
         }
@@ -171,7 +170,7 @@ impl PushedManifest {
         if let Some(artifact_type) = &document.artifact_type
             && !is_media_type(artifact_type)
         {
-            return Err(invalid("artifactType is no media type"));
+            return Err(invalid("artifactType must be a media type"));
         }
         let references = references(&document, kind)?;
         let subject = document.subject.as_ref().map(Descriptor::digest);
@@ -183,32 +182,32 @@ impl PushedManifest {
         })
     }
 
-    /// What it is.
+    /// The type of the manifest.
     pub fn kind(&self) -> ManifestType {
         self.kind
     }
 
-    /// What it says it is for.
+    /// The artifact type of the manifest, if it has one.
     pub fn artifact_type(&self) -> Option<&str> {
         let text = self.document.artifact_type.as_deref();
         text.filter(|text| !text.is_empty())
     }
 
-    /// Everything that must be in its repository for it to be whole. Layers that are not distributed need
-    /// not, and neither need its subject.
+    /// The content that must be in the repository before the manifest. Layers that are not distributed are
+    /// not required, and neither is its subject.
     pub fn references(&self) -> &[Reference] {
         &self.references
     }
 
-    /// What it is about.
+    /// The manifest that this one refers to as its subject.
     pub fn subject(&self) -> Option<Digest> {
         self.subject
     }
 
-    /// How a list of referrers describes it. `bytes` are its own, and `digest` theirs.
+    /// Returns the descriptor of the manifest in a list of referrers. `bytes` are its own, and `digest` is their digest.
     ///
     /// # Errors
-    /// When that is too long.
+    /// If the descriptor is too long.
     pub fn referrer(&self, bytes: &[u8], digest: Digest) -> Result<String, OciError> {
         let descriptor = json::to_string(&Referrer {
             media_type: self.kind.as_str(),
@@ -220,14 +219,14 @@ impl PushedManifest {
         let most = limits::REFERRER_BYTES;
         if descriptor.len() > most {
             return Err(invalid(format!(
-                "the descriptor of what refers to a manifest, with its annotations, may have {most} bytes"
+                "the descriptor of a referrer, with its annotations, may have at most {most} bytes"
             )));
         }
         Ok(descriptor)
     }
 
-    /// The artifact type by which a list of referrers is filtered: of a manifest that has none it is
-    /// the type of its config (OCI Distribution 1.1, "Listing Referrers").
+    /// The artifact type by which a list of referrers is filtered: for a manifest without one, the type of
+    /// its config (OCI Distribution 1.1, "Listing Referrers").
     pub fn referrer_type(&self) -> Option<&str> {
         let config = self.document.config.as_ref();
         let config = config.map(|config| config.media_type.as_str());
@@ -246,11 +245,11 @@ impl PushedManifest {
 impl Descriptor {
     pub(super) fn digest(&self) -> Result<Digest, OciError> {
         Digest::parse(&self.digest).map_err(|_| {
-            invalid("the digest of a descriptor is neither sha256 nor sha512 in lower case")
+            invalid("the digest of a descriptor must be a sha256 or sha512 in lower case")
         })
     }
 
-    /// Whether it is somewhere else on purpose.
+    /// Whether the content is deliberately stored elsewhere.
     fn is_elsewhere(&self) -> bool {
         self.urls.as_ref().is_some_and(|urls| !urls.is_empty())
             || self.media_type.contains(".nondistributable.")
@@ -264,7 +263,7 @@ fn references(document: &Document, kind: ManifestType) -> Result<Vec<Reference>,
         descriptors(document.layers.as_ref()),
         descriptors(document.manifests.as_ref()),
     );
-    // What `null` is depends on what should be there, and that must be said.
+    // The meaning of `null` depends on the type of the manifest, which must be explicit.
     if document.media_type.is_some() {
         if kind.is_index() && matches!(document.manifests, Some(None)) {
             manifests = Some(&[]);
@@ -273,7 +272,7 @@ fn references(document: &Document, kind: ManifestType) -> Result<Vec<Reference>,
         }
     }
     let mut references = Vec::new();
-    // One text must not be two things (CVE-2021-41190).
+    // A document must not be valid as two types (CVE-2021-41190).
     match (kind.is_index(), manifests, config, layers) {
         (true, Some(manifests), None, None) => {
             for descriptor in manifests {
@@ -288,19 +287,19 @@ fn references(document: &Document, kind: ManifestType) -> Result<Vec<Reference>,
         }
         (true, ..) => {
             return Err(invalid(
-                "an index has manifests, and neither config nor layers",
+                "an index must have manifests, and neither a config nor layers",
             ));
         }
         (false, ..) => {
             return Err(invalid(
-                "a manifest has a config and layers, and no manifests",
+                "a manifest must have a config and layers, and no manifests",
             ));
         }
     }
     let most = limits::MANIFEST_REFERENCES;
     if references.len() > most {
-        let told = format!("a manifest may refer to at most {most} others");
-        return Err(invalid(told));
+        let message = format!("a manifest may refer to at most {most} blobs or manifests");
+        return Err(invalid(message));
     }
     let mut once: Vec<Reference> = Vec::new();
     for reference in references {
@@ -311,24 +310,24 @@ fn references(document: &Document, kind: ManifestType) -> Result<Vec<Reference>,
     Ok(once)
 }
 
-/// The descriptors of a list; `None` where it is `null` or not there.
+/// Returns the descriptors of a list; `None` if it is `null` or missing.
 fn descriptors(list: Option<&List>) -> Option<&[Descriptor]> {
     list?.as_deref()
 }
 
-/// What serde says, which may repeat whatever it was given.
+/// Returns the text of an error, truncated because serde may quote the input in it.
 fn short(error: &serde_json::Error) -> String {
     let text = error.to_string();
     text.chars().take(limits::QUOTED_CHARS).collect()
 }
 
-/// Whether it can stand where media types stand: in a header and in a query.
+/// Whether the text is valid where media types appear: in a header and in a query.
 pub(super) fn is_media_type(text: &str) -> bool {
     text.len() <= limits::MEDIA_TYPE_BYTES && text.bytes().all(|byte| byte.is_ascii_graphic())
 }
 
-pub(super) fn invalid(told: impl Into<String>) -> OciError {
-    OciError::new(OciCode::ManifestInvalid, told)
+pub(super) fn invalid(message: impl Into<String>) -> OciError {
+    OciError::new(OciCode::ManifestInvalid, message)
 }
 
 #[cfg(test)]
@@ -361,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_manifest_needs_is_told_once() {
+    fn each_reference_of_a_manifest_is_returned_once() {
         let text = manifest("");
         let read = PushedManifest::parse(text.as_bytes()).unwrap();
         assert_eq!(read.kind(), ManifestType::Manifest);
@@ -371,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn layers_that_are_elsewhere_are_not_needed() {
+    fn layers_stored_elsewhere_are_not_required() {
         let foreign = format!(
             r#"{{"mediaType":"application/vnd.oci.image.layer.nondistributable.v1.tar","digest":"{}","size":1}}"#,
             digest('c')
@@ -393,7 +392,7 @@ mod tests {
     }
 
     #[test]
-    fn the_type_must_be_the_one_that_is_announced() {
+    fn the_type_must_match_the_content_type_header() {
         let text = manifest(&format!(r#","mediaType":"{OCI}""#));
         let read = |header| PushedManifest::pushed(text.as_bytes(), header).map(|it| it.kind());
         let parameters = format!("{OCI}; charset=utf-8");
@@ -407,7 +406,7 @@ mod tests {
     }
 
     #[test]
-    fn a_referrer_is_described_as_the_specification_says() {
+    fn the_descriptor_of_a_referrer_follows_the_specification() {
         let subject = descriptor('d');
         let text = manifest(&format!(
             r#","subject":{subject},"annotations":{{"a":"b"}}"#
@@ -428,39 +427,39 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_manifest_is_refused() {
+    fn an_invalid_manifest_is_rejected() {
         let both = manifest(r#","manifests":[]"#);
         let unknown = manifest(r#","mediaType":"application/json""#);
         let subject = manifest(r#","subject":{"mediaType":"a/b","digest":"md5:0","size":1}"#);
         let crossed = manifest(r#","mediaType":"application/vnd.oci.image.index.v1+json""#);
         let artifact = manifest(r#","artifactType":"a\nb""#);
         let deep = format!("{}{}", "[".repeat(5_000), "]".repeat(5_000));
-        for (text, told) in [
-            ("", "no manifest"),
-            ("[]", "no manifest"),
-            ("{}", "no manifest"),
-            ("\u{feff}{}", "no manifest"),
-            (deep.as_str(), "no manifest"),
+        for (text, message) in [
+            ("", "not a manifest"),
+            ("[]", "not a manifest"),
+            ("{}", "not a manifest"),
+            ("\u{feff}{}", "not a manifest"),
+            (deep.as_str(), "not a manifest"),
             (r#"{"schemaVersion":1}"#, "must be 2"),
-            (r#"{"schemaVersion":"2"}"#, "no manifest"),
+            (r#"{"schemaVersion":"2"}"#, "not a manifest"),
             (r#"{"schemaVersion":2}"#, "a config and layers"),
             (r#"{"schemaVersion":2,"layers":[]}"#, "a config and layers"),
-            (r#"{"schemaVersion":2,"manifests":{}}"#, "no manifest"),
-            (both.as_str(), "neither config"),
+            (r#"{"schemaVersion":2,"manifests":{}}"#, "not a manifest"),
+            (both.as_str(), "neither a config"),
             (unknown.as_str(), "must be one of"),
-            (subject.as_str(), "neither sha256"),
-            (crossed.as_str(), "neither config"),
+            (subject.as_str(), "a sha256 or sha512"),
+            (crossed.as_str(), "neither a config"),
             (artifact.as_str(), "artifactType"),
         ] {
             let found = refused(text);
-            assert!(found.contains(told), "{found}");
+            assert!(found.contains(message), "{found}");
         }
         let long = format!(r#"{{"schemaVersion":"{}"}}"#, "x".repeat(100_000));
         assert!(refused(&long).len() < 1_000);
     }
 
     #[test]
-    fn null_is_an_empty_list_where_it_is_clear_what_it_should_be() {
+    fn null_is_an_empty_list_if_the_type_is_explicit() {
         let config = descriptor('a');
         let typed = |kind: ManifestType, rest: &str| {
             let kind = kind.as_str();
@@ -493,7 +492,7 @@ mod tests {
     }
 
     #[test]
-    fn what_refers_to_a_manifest_is_described_in_few_words() {
+    fn the_descriptor_of_a_referrer_is_limited_in_size() {
         let describe = |length: usize| {
             let text = manifest(&format!(
                 r#","annotations":{{"a":"{}"}}"#,
@@ -509,7 +508,7 @@ mod tests {
     }
 
     #[test]
-    fn a_manifest_of_too_much_is_refused() {
+    fn a_manifest_with_too_many_references_is_rejected() {
         let one = |number: usize| {
             format!(r#"{{"mediaType":"a/b","digest":"sha256:{number:064}","size":1}}"#)
         };

@@ -1,5 +1,5 @@
-//! Providers that are pushed as OpenTofu's documentation says (clients.md 6.6): what is in one, and
-//! whose it is.
+//! Providers that are pushed as OpenTofu's documentation describes (clients.md 6.6): their contents and their
+//! owners.
 
 use crate::auth::access::Owner;
 use crate::http::oci_error::OciError;
@@ -18,13 +18,13 @@ use terrace_base::digest::Sha256;
 
 use super::manifest::{Descriptor, ManifestType, PushedManifest, invalid};
 
-/// Which repositories hold providers, and of which registry: below `prefix`, as
-/// `{prefix}/{namespace}/{type}`, those of `hostname`.
+/// The repositories that hold providers, with their registries: those below `prefix`, as
+/// `{prefix}/{namespace}/{type}`, hold providers of `hostname`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProviderRepositories(Vec<(String, Hostname)>);
 
 impl Default for ProviderRepositories {
-    /// `opentofu-providers/{namespace}/{type}` is of OpenTofu's registry.
+    /// `opentofu-providers/{namespace}/{type}` holds providers of OpenTofu's registry.
     fn default() -> Self {
         let hostname = "registry.opentofu.org".parse().ok();
         let all = hostname.map(|hostname| ("opentofu-providers".to_owned(), hostname));
@@ -33,18 +33,18 @@ impl Default for ProviderRepositories {
 }
 
 impl ProviderRepositories {
-    /// What stands for no repositories at all.
+    /// The configuration value for no such repositories.
     pub const NONE: &str = "none";
 
-    /// These.
+    /// Creates the list from pairs of prefix and hostname.
     pub fn new(all: Vec<(String, Hostname)>) -> Self {
         Self(all)
     }
 
-    /// Reads `{prefix}={hostname}`.
+    /// Parses `{prefix}={hostname}`.
     ///
     /// # Errors
-    /// What it should look like.
+    /// The expected form.
     pub fn parse_one(text: &str) -> Result<(String, Hostname), String> {
         let shape = || format!("{text:?} is not of the form repository/prefix=hostname");
         let (prefix, hostname) = text.split_once('=').ok_or_else(shape)?;
@@ -54,7 +54,7 @@ impl ProviderRepositories {
         Ok((prefix.to_owned(), hostname.parse().map_err(|_| shape())?))
     }
 
-    /// The repositories that would hold this provider.
+    /// Returns the repositories that would hold this provider.
     pub fn repositories(&self, address: &MirroredAddress) -> Vec<RepositoryName> {
         let of_host = self
             .0
@@ -66,7 +66,7 @@ impl ProviderRepositories {
             .collect()
     }
 
-    /// Whose provider a repository holds, if it holds one.
+    /// Returns the address of the provider that a repository holds, if it holds one.
     pub fn address(&self, repository: &RepositoryName) -> Option<MirroredAddress> {
         self.0.iter().find_map(|(prefix, hostname)| {
             let rest = repository.as_str().strip_prefix(prefix.as_str())?;
@@ -77,8 +77,8 @@ impl ProviderRepositories {
 }
 
 impl ProviderRepositories {
-    /// Whose a repository that clients push to is: the owner of the provider that it holds, or the one that its
-    /// name begins with.
+    /// Returns the owner of a pushed repository: the owner of the provider that it holds, or else the one
+    /// that its name begins with.
     pub fn owner(&self, repository: &RepositoryName) -> Owner {
         match self.address(repository) {
             Some(address) => Owner::of(&Package::Mirrored(address)),
@@ -87,29 +87,30 @@ impl ProviderRepositories {
     }
 }
 
-/// The version that OpenTofu reads a tag as, where it reads all of it (clients.md 14.1 on 6.3).
+/// Parses a tag as OpenTofu does, if it accepts the whole tag as a version (clients.md 14.1 on 6.3).
 pub(super) fn version_of(tag: &Tag) -> Option<Version> {
     crate::model::oci::tag::parse(tag.as_str())
 }
 
-/// Whether OpenTofu can install what is tagged. What else has a tag that looks like a version breaks
+/// Whether OpenTofu can install the tagged manifest. Any other manifest whose tag looks like a version breaks
 /// every install that looks for a version (clients.md 14.1 on 6.3).
 pub(super) fn is_provider(media_type: &str, artifact_type: Option<&str>) -> bool {
     media_type == ManifestType::Index.as_str() && artifact_type == Some(PROVIDER)
 }
 
 impl PushedManifest {
-    /// The version that this becomes of a provider, if it is one and a whole version is its tag.
+    /// Returns the version that this manifest becomes of a provider, if it is one and its tag is a whole
+    /// version.
     pub fn provider_version(&self, tag: &Tag) -> Option<Version> {
         is_provider(self.kind().as_str(), self.artifact_type())
             .then(|| version_of(tag))
             .flatten()
     }
 
-    /// The manifests of an index that OpenTofu would choose from, with their platforms.
+    /// Returns the manifests of an index that OpenTofu would choose from, with their platforms.
     ///
     /// # Errors
-    /// When there are none or too many, and when one of them is for no platform, or for another's.
+    /// If there are none or too many, or one of them has no platform, or the same one as another.
     pub fn provider_targets(&self) -> Result<Vec<(Digest, Platform)>, OciError> {
         let is_target = |descriptor: &&Descriptor| {
             descriptor.artifact_type.as_deref() == Some(PROVIDER_TARGET)
@@ -136,7 +137,7 @@ impl PushedManifest {
     /// Returns the package of one platform, from its manifest.
     ///
     /// # Errors
-    /// What OpenTofu would refuse about it.
+    /// The reason why OpenTofu would reject it.
     pub fn package(
         &self,
         address: &MirroredAddress,
@@ -157,16 +158,16 @@ impl PushedManifest {
 
     fn zip(&self) -> Result<(Sha256, u64), String> {
         if self.artifact_type() != Some(PROVIDER_TARGET) {
-            return Err(format!("its artifactType is not {PROVIDER_TARGET}"));
+            return Err(format!("its artifactType must be {PROVIDER_TARGET}"));
         }
         let is_zip = |layer: &&Descriptor| layer.media_type == ZIP;
         let mut zips = self.layers().iter().filter(is_zip);
         let (Some(zip), None) = (zips.next(), zips.next()) else {
-            return Err(format!("it needs exactly one layer of the type {ZIP}"));
+            return Err(format!("it must have exactly one layer of the type {ZIP}"));
         };
         match zip.digest() {
             Ok(Digest::Sha256(digest)) => Ok((digest, zip.size)),
-            _ => Err("the digest of its zip must be a sha256".to_owned()),
+            _ => Err("the digest of its zip must be a sha256 digest".to_owned()),
         }
     }
 }
@@ -174,15 +175,15 @@ impl PushedManifest {
 impl Descriptor {
     fn target(&self) -> Result<(Digest, Platform), OciError> {
         let digest = self.digest()?;
-        let told = || {
+        let message = || {
             invalid(format!(
-                "{digest} needs a platform with os and architecture"
+                "{digest} needs a platform with an os and an architecture"
             ))
         };
-        let platform = self.platform.as_ref().ok_or_else(told)?;
+        let platform = self.platform.as_ref().ok_or_else(message)?;
         if platform.os_version.is_some() {
             return Err(invalid(format!(
-                "the platform of {digest} has os.version, which OpenTofu does not choose"
+                "the platform of {digest} has os.version: OpenTofu never selects such a manifest"
             )));
         }
         let platform = Platform::new(&platform.os, &platform.architecture);
@@ -194,7 +195,7 @@ impl Descriptor {
 fn number_of_targets() -> OciError {
     let most = limits::PLATFORMS;
     invalid(format!(
-        "a provider has 1 to {most} manifests of the artifactType {PROVIDER_TARGET}"
+        "a provider must have 1 to {most} manifests of the artifactType {PROVIDER_TARGET}"
     ))
 }
 
@@ -212,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn a_repository_belongs_to_what_it_holds_or_as_its_name_begins() {
+    fn the_owner_of_a_repository_follows_from_its_provider_or_its_name() {
         assert_eq!(owner("acme/tools/lint"), "acme");
         assert_eq!(owner("acme"), "acme");
         assert_eq!(owner("ghcr.io/acme/lint"), "ghcr.io/acme");
@@ -251,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_whole_version_of_an_index_is_a_version_14_1() {
+    fn only_an_index_tagged_with_a_whole_version_is_a_version_14_1() {
         let index = br#"{"schemaVersion":2,"artifactType":"application/vnd.opentofu.provider","manifests":[]}"#;
         let index = PushedManifest::parse(index).unwrap();
         let version = |tag| index.provider_version(&Tag::parse(tag).unwrap());

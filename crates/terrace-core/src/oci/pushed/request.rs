@@ -1,4 +1,4 @@
-//! What is asked of a repository that clients push to.
+//! Requests to repositories that clients push to.
 
 use crate::http::oci_error::{OciCode, OciError};
 use crate::limits;
@@ -11,13 +11,13 @@ use crate::model::oci::UploadId;
 /// A path below `/v2/`, of a repository that clients push to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PushedRequest {
-    /// Where.
+    /// The repository.
     pub repository: RepositoryName,
-    /// What.
+    /// The path within the repository.
     pub path: PushedPath,
 }
 
-/// What is asked of a repository.
+/// A path within a repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PushedPath {
     /// `tags/list`
@@ -34,25 +34,28 @@ pub enum PushedPath {
     Upload(UploadId),
 }
 
-/// How a manifest is named.
+/// A reference to a manifest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ManifestName {
-    /// By a tag.
+    /// A tag.
     Tag(Tag),
-    /// By its digest.
+    /// A digest.
     Digest(Digest),
 }
 
 impl PushedRequest {
-    /// Reads what follows `/v2/`.
+    /// Parses the path after `/v2/`.
     ///
     /// # Errors
-    /// The error of the specification, told with the rule.
+    /// The error code of the specification, with the rule.
     pub fn parse(path: &str) -> Result<Self, OciError> {
         if path.len() > limits::PATH_BYTES {
             let most = limits::PATH_BYTES;
-            let told = format!("a path has at most {most} bytes");
-            return Err(OciError::new(OciCode::NameInvalid, told));
+            let message = format!(
+                "the path is {} bytes long, at most {most} are allowed",
+                path.len()
+            );
+            return Err(OciError::new(OciCode::NameInvalid, message));
         }
         let segments: Vec<&str> = path.split('/').collect();
         let (name, path) = match segments.as_slice() {
@@ -67,8 +70,8 @@ impl PushedRequest {
                 (name, Digest::parse(digest).map(PushedPath::Referrers))
             }
             _ => {
-                let told = "this is no path of OCI Distribution";
-                return Err(OciError::new(OciCode::NameUnknown, told));
+                let message = "this is not a path of the OCI Distribution API";
+                return Err(OciError::new(OciCode::NameUnknown, message));
             }
         };
         Ok(Self {
@@ -79,7 +82,7 @@ impl PushedRequest {
 }
 
 impl PushedPath {
-    /// Where this is, as a path: it is on the host that was asked, however that is called
+    /// Returns the path of this resource: without a host, so it is valid under every hostname of the
     /// (clients.md 11.1).
     pub fn location(&self, repository: &RepositoryName) -> String {
         let rest = match self {
@@ -104,7 +107,7 @@ fn manifest(reference: &str) -> Result<PushedPath, OciError> {
         Some(tag) => Ok(PushedPath::Manifest(ManifestName::Tag(tag))),
         None => Err(OciError::new(
             OciCode::ManifestUnknown,
-            "a tag has 1 to 128 letters, digits and _ . -, and begins with none of the last two",
+            "a tag has 1 to 128 letters, digits and _ . -, and does not begin with . or -",
         )),
     }
 }
@@ -122,7 +125,7 @@ mod tests {
     use terrace_base::time::UnixTime;
 
     #[test]
-    fn a_location_reads_back() {
+    fn a_location_is_parsed() {
         let repository = RepositoryName::parse("a/blobs/uploads").unwrap();
         let digest = Digest::Sha256(terrace_base::digest::Sha256::of(b"x"));
         let tag = Tag::parse("latest").unwrap();
@@ -144,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told_by_its_code() {
+    fn an_invalid_path_is_rejected_with_its_status() {
         let status = |path: &str| PushedRequest::parse(path).unwrap_err().status();
         assert_eq!(status("a/manifests/sha256:baddigeststring"), 400);
         assert_eq!(status("a/referrers/latest"), 400);

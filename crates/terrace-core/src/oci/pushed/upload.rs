@@ -1,4 +1,4 @@
-//! An upload that is not complete.
+//! Incomplete uploads.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,7 +8,7 @@ use crate::model::oci::RepositoryName;
 use crate::model::oci::UploadId;
 use crate::storage::key::ChunkKey;
 
-/// What has come of an upload. Its chunks lie one after another.
+/// The received part of an upload: consecutive chunks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UploadSession {
     repository: String,
@@ -21,7 +21,7 @@ struct Chunk {
     writer: u64,
 }
 
-/// `{first}-{last}`, both included.
+/// A byte range `{first}-{last}`, both inclusive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct ContentRange {
     first: u64,
@@ -29,7 +29,7 @@ struct ContentRange {
 }
 
 impl UploadSession {
-    /// One to which nothing has come yet.
+    /// Creates an empty upload.
     pub fn new(repository: &RepositoryName) -> Self {
         Self {
             repository: repository.to_string(),
@@ -37,23 +37,23 @@ impl UploadSession {
         }
     }
 
-    /// Whether it is of this repository.
+    /// Whether the upload belongs to this repository.
     pub fn is_of(&self, repository: &RepositoryName) -> bool {
         self.repository == repository.as_str()
     }
 
-    /// How many bytes have come.
+    /// Returns the number of bytes received.
     pub fn size(&self) -> u64 {
         let lengths = self.chunks.iter().map(|chunk| chunk.length);
         lengths.fold(0, u64::saturating_add)
     }
 
-    /// Whether nothing has come.
+    /// Whether no bytes have been received.
     pub fn is_empty(&self) -> bool {
         self.chunks.is_empty()
     }
 
-    /// The chunks that have come, with their lengths.
+    /// Returns the received chunks, with their lengths in bytes.
     pub fn chunks(&self, upload: UploadId) -> Vec<(ChunkKey, u64)> {
         let mut offset = 0_u64;
         let chunk = |chunk: &Chunk| {
@@ -69,26 +69,27 @@ impl UploadSession {
         self.chunks.iter().map(chunk).collect()
     }
 
-    /// Adds chunks of one request behind those that have come.
+    /// Appends the chunks of one request.
     ///
     /// # Errors
-    /// When there are too many.
+    /// If there are too many chunks.
     pub fn add(&mut self, writer: u64, lengths: &[u64]) -> Result<(), OciError> {
         let lengths = lengths.iter().filter(|length| **length > 0);
         let chunks = lengths.map(|&length| Chunk { length, writer });
         self.chunks.extend(chunks);
         let most = limits::UPLOAD_CHUNKS;
         if self.chunks.len() > most {
-            let told = format!("an upload has at most {most} chunks: send larger ones");
-            return Err(OciError::new(OciCode::SizeInvalid, told).with_status(413));
+            let message = format!("an upload may have at most {most} chunks: send larger chunks");
+            return Err(OciError::new(OciCode::SizeInvalid, message).with_status(413));
         }
         Ok(())
     }
 
-    /// Whether a chunk goes on where the upload is, and how long its range says it is. Without a range
-    /// it does.
+    /// Checks that a chunk continues the upload, and returns the length that its range states. A chunk without a
+    /// range continues it.
     ///
     /// # Errors
+    /// 416 if the chunk does not; 400 for an invalid range, or one whose length is not that of the body.
     /// 416 for one that does not; 400 for a range that is none, or of another length than the body.
     pub fn accepts(
         &self,
@@ -97,22 +98,26 @@ impl UploadSession {
     ) -> Result<Option<u64>, OciError> {
         let Some(range) = range else { return Ok(None) };
         let range = ContentRange::parse(range).ok_or_else(|| {
-            let told = "Content-Range is the first and the last byte of the chunk, as in 0-1023";
-            OciError::new(OciCode::BlobUploadInvalid, told)
+            let message =
+                "Content-Range must contain the first and the last byte of the chunk, as in 0-1023";
+            OciError::new(OciCode::BlobUploadInvalid, message)
         })?;
         if range.first != self.size() {
-            let told = format!("the next byte of this upload is {}", self.size());
-            return Err(OciError::new(OciCode::BlobUploadInvalid, told).with_status(416));
+            let message = format!(
+                "the chunk does not continue the upload: its first byte must be {}",
+                self.size()
+            );
+            return Err(OciError::new(OciCode::BlobUploadInvalid, message).with_status(416));
         }
-        let said = range.length();
-        if length.is_some_and(|length| length != said) {
-            let told = "Content-Range and the length of the body contradict each other";
-            return Err(OciError::new(OciCode::SizeInvalid, told));
+        let stated = range.length();
+        if length.is_some_and(|length| length != stated) {
+            let message = "Content-Range does not match the length of the body";
+            return Err(OciError::new(OciCode::SizeInvalid, message));
         }
-        Ok(Some(said))
+        Ok(Some(stated))
     }
 
-    /// What has come, as the header `Range` tells it; of nothing it cannot tell that.
+    /// Returns the `Range` header for the received bytes. The header cannot express that there are none.
     pub fn range(&self) -> String {
         format!("0-{}", self.size().saturating_sub(1))
     }
@@ -120,7 +125,7 @@ impl UploadSession {
 
 impl ContentRange {
     fn parse(text: &str) -> Option<Self> {
-        // Some clients write it as HTTP does.
+        // Some clients write the range as in HTTP.
         let text = text.strip_prefix("bytes ").unwrap_or(text);
         let text = text.split('/').next()?;
         let (first, last) = text.split_once('-')?;
@@ -153,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn a_document_that_counts_too_much_counts_no_further() {
+    fn the_size_of_an_upload_saturates() {
         let chunks = r#"[{"length":1,"writer":7},{"length":18446744073709551615,"writer":7}]"#;
         let text = format!(r#"{{"repository":"acme/things","chunks":{chunks}}}"#);
         let session: UploadSession = serde_json::from_str(&text).unwrap();
@@ -172,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn chunks_lie_one_after_another() {
+    fn chunks_are_consecutive() {
         let upload = UploadId::new(NOW, [1; 16]);
         let session = session(&[3, 0, 4]);
         let chunks: Vec<(u64, u64)> = session
@@ -185,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn a_chunk_goes_on_where_the_upload_is() {
+    fn a_chunk_must_continue_the_upload() {
         let session = session(&[10]);
         let status = |range, length| session.accepts(range, length).map_err(|e| e.status());
         assert_eq!(status(None, Some(5)), Ok(None));
@@ -210,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn there_are_not_more_chunks_than_can_be_put_together() {
+    fn an_upload_with_too_many_chunks_is_rejected() {
         let mut session = session(&[1; limits::UPLOAD_CHUNKS]);
         assert_eq!(session.add(7, &[1]).unwrap_err().status(), 413);
     }
