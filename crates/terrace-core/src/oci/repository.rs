@@ -186,7 +186,7 @@ fn no_such_repository(name: &str) -> OciError {
     OciError::new(
         OciCode::NameUnknown,
         format!(
-            "there is no repository {name}: they are providers/<hostname>/<namespace>/<type> and \
+            "there is no repository {name}: repositories are named providers/<hostname>/<namespace>/<type> and \
              modules/<namespace>/<name>/<system>"
         ),
     )

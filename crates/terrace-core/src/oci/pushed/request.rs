@@ -82,7 +82,7 @@ impl PushedRequest {
 }
 
 impl PushedPath {
-    /// Returns the path of this resource: without a host, so it is valid under every hostname of the
+    /// Returns the path of this resource. It has no host, so it is valid under every hostname of the registry
     /// (clients.md 11.1).
     pub fn location(&self, repository: &RepositoryName) -> String {
         let rest = match self {
