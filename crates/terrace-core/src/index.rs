@@ -1,24 +1,24 @@
-//! The indices: what KV holds, each a pure function of the facts.
+//! The indices: the values in KV, each a pure function of the facts.
 //!
-//! # How a version list stays the newest
-//! After its commit a publisher rewrites the package's *change* document in R2, lists the
-//! releases, writes the list to KV, and looks whether the change document is still its own; if
-//! not, somebody committed meanwhile, and it lists and writes again. Whoever commits after
-//! another has listed is therefore either seen by that other, or lists after that other has
-//! written. So the last list written holds every committed release, and a look costs one small read
-//! instead of a second listing of all versions.
+//! # Why the newest version list wins
+//! After its commit, a publisher rewrites the package's *change marker* in R2, lists the releases, writes the
+//! list to KV, and then reads the change marker again. If the marker is no longer its own, another publisher
+//! committed in the meantime, and it lists and writes again. So if a publisher commits after another one has
+//! listed, there are two cases: the other one sees the new marker, or the publisher lists after the other one
+//! has written. Therefore the last list written contains every committed release, and the check costs one
+//! small read instead of a second listing of all versions.
 //!
-//! A package has up to three lists, one for each protocol that lists its versions. They are made of one
-//! listing and written before the look, so what holds for one holds for all.
+//! A package has up to three lists, one for each protocol that lists its versions. They are built from one
+//! listing and written before the check, so the argument holds for all of them.
 //!
-//! Who had to wait for its turn to write them tells in R2 by which revision of the change document it
-//! did. Whoever still waits, and finds there the revision that is there now, has been listed: that
-//! revision is not older than its own commit, and the releases were listed after it.
+//! A publisher that had to wait for its turn to write the lists records in R2 the revision of the change marker
+//! at which it wrote. A publisher that is still waiting, and finds the current revision in that record, knows
+//! that its release is listed: the revision is not older than its own commit, and the releases were listed
+//! after it.
 //!
-//! This rests on two things: that KV orders writes of which one was acknowledged before the other
-//! was sent, and that a writer lives until its look. One that dies between its write and its look
-//! may leave a list that is too old; the next publish of the package, or the same one again,
-//! writes it anew.
+//! The argument rests on two assumptions: KV keeps the order of two writes if the first was acknowledged before
+//! the second was sent, and a writer lives until its check. A writer that dies between its write and its check
+//! may leave an outdated list; the next publish of the package, or a retry of the same one, rewrites it.
 
 mod described;
 mod made;
@@ -51,42 +51,42 @@ pub use described::DescribedVersion;
 pub(crate) use described::{ARCHIVE, SHASUMS};
 pub use made::MadeIndices;
 
-/// What a version list says about one release. It rides in the release object's metadata, so
-/// that a list of releases is enough to build the version list.
+/// The entry of one release in a version list. It is also in the release object's metadata, so that a listing
+/// of releases is enough to build the version list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListedRelease {
-    /// The version.
+    /// The version of the release.
     pub version: Version,
-    /// Of a provider: the plugin protocols. Of a module: none.
+    /// The plugin protocols of a provider; empty for a module.
     pub protocols: Vec<ProtocolVersion>,
-    /// Of a provider: the platforms. Of a module: none.
+    /// The platforms of a provider; empty for a module.
     pub platforms: Vec<Platform>,
-    /// The beginnings of the digests of everything that its artifact has; none if it is none.
+    /// The prefixes of the digests of all contents of its artifact; empty if it is not an artifact.
     pub contents: Vec<String>,
-    /// Of a hosted provider: the id of the key that signed it, where the object tells.
+    /// The id of the key that signed a hosted provider, if the object's metadata contains it.
     pub signing_key: Option<KeyId>,
-    /// Of a module: the repository it was made from, where it is known.
+    /// The repository that a module was built from, if known.
     pub source: Option<SourceUrl>,
 }
 
-/// The name of the metadata that holds the protocols, separated by commas.
+/// The metadata name of the protocols, separated by commas.
 const PROTOCOLS: &str = "protocols";
-/// The name of the metadata that holds the platforms, separated by commas.
+/// The metadata name of the platforms, separated by commas.
 const PLATFORMS: &str = "platforms";
-/// The name of the metadata that holds the id of the signing key.
+/// The metadata name of the id of the signing key.
 const SIGNING_KEY: &str = "key";
-/// The name of the metadata that holds the URL of the repository.
+/// The metadata name of the repository's URL.
 const SOURCE: &str = "source";
-/// The name of the metadata that holds the beginnings of digests, separated by commas.
+/// The metadata name of the prefixes of digests, separated by commas.
 const CONTENTS: &str = "contents";
-/// What stands there for none.
+/// The value of that metadata for an empty list.
 const NO_CONTENTS: &str = "-";
-/// How much of a digest is kept: 64 platforms have 129 of them, which are 1.4 KB of the 8 that R2 gives
-/// to custom metadata. Two that begin alike cost one read more.
+/// Length of a digest prefix, in characters. 64 platforms have 129 digests, whose prefixes take 1.4 KB of the
+/// 8 KB that R2 allows for custom metadata. Two digests with the same prefix cost one more read.
 const CONTENT_CHARS: usize = 10;
 
 impl ListedRelease {
-    /// What a version list says about `release`.
+    /// Creates the entry of `release`.
     pub fn of(release: &Release) -> Self {
         let (protocols, platforms) = match release {
             Release::Provider(it) => (it.protocols.clone(), platforms(&it.packages)),
@@ -110,12 +110,12 @@ impl ListedRelease {
         }
     }
 
-    /// Whether its artifact may have something with this digest.
+    /// Whether its artifact may contain content with this digest.
     pub fn may_contain(&self, digest: Sha256) -> bool {
         self.contents.contains(&beginning(digest))
     }
 
-    /// The metadata of the release object: what the list of its package needs, and no more.
+    /// Returns the metadata of the release object: exactly the data that the list of its package needs.
     pub fn to_metadata(&self, package: &Package) -> Vec<(&'static str, String)> {
         let contents = match self.contents.as_slice() {
             [] => NO_CONTENTS.to_owned(),
@@ -135,8 +135,8 @@ impl ListedRelease {
         metadata
     }
 
-    /// Reads back the metadata of a release object; `None` when it does not tell what a list of
-    /// this package's versions needs.
+    /// Parses the metadata of a release object; `None` if data are missing that a list of this package's
+    /// versions needs.
     pub fn from_metadata<'a>(
         package: &Package,
         version: Version,
@@ -184,7 +184,7 @@ fn split<T: std::str::FromStr>(text: &str) -> Option<Vec<T>> {
 #[derive(Serialize)]
 struct ProviderVersions {
     versions: Vec<ProviderVersion>,
-    /// What both clients print on every init (clients.md 2.1.2).
+    /// Warnings that both clients print on every init (clients.md 2.1.2).
     #[serde(skip_serializing_if = "Vec::is_empty")]
     warnings: Vec<String>,
 }
@@ -220,8 +220,8 @@ struct ModuleVersion {
     version: Version,
 }
 
-/// Every version list of a package, ascending by version and without those that are revoked; none when
-/// it has no versions at all.
+/// Returns every version list of a package, ascending by version and without revoked versions; empty if it
+/// has no versions at all.
 pub fn versions(
     package: &Package,
     mut releases: Vec<ListedRelease>,
@@ -231,7 +231,7 @@ pub fn versions(
         return Vec::new();
     }
     releases.retain(|release| standings.revoked(&release.version).is_none());
-    // The order of versions is total, so a stable sort, twice as large in wasm, gives the same.
+    // The order of versions is total, so a stable sort, twice as large in wasm, has the same result.
     releases.sort_unstable_by(|a, b| a.version.cmp(&b.version));
     let versions = || IndexKey::Versions(package.clone());
     let mirror = || IndexKey::MirrorVersions(package.clone());
@@ -272,7 +272,7 @@ pub fn versions(
     }
 }
 
-/// The lists of a mirrored provider of which nothing is to be seen, to replace those that were there.
+/// Returns the lists of a mirrored provider without visible versions, to replace its earlier lists.
 pub fn empty_versions(address: &MirroredAddress) -> Vec<(IndexKey, IndexDocument)> {
     let package = Package::Mirrored(address.clone());
     let tags = tags(&package, &[]);
@@ -285,7 +285,7 @@ pub fn empty_versions(address: &MirroredAddress) -> Vec<(IndexKey, IndexDocument
     ]
 }
 
-/// The tags of those that are artifacts.
+/// Returns the list of tags: the versions that are artifacts.
 fn tags(package: &Package, releases: &[ListedRelease]) -> IndexDocument {
     let artifacts = releases.iter().filter(|listed| !listed.contents.is_empty());
     let versions: Vec<&Version> = artifacts.map(|listed| &listed.version).collect();
@@ -293,8 +293,8 @@ fn tags(package: &Package, releases: &[ListedRelease]) -> IndexDocument {
     IndexDocument::new(text)
 }
 
-/// Returns every index of one version. `others` are releases of the same package that may have some of its contents,
-/// too; those of a revoked version depend on them.
+/// Returns every index of one version. `others` are releases of the same package that may share some of its
+/// contents; the indices of a revoked version depend on them.
 pub fn of_version(
     release: &Release,
     others: &[Release],
@@ -309,8 +309,8 @@ pub fn of_version(
         let reason = standings.revoked(other.version());
         sharing.push((reason, other.version(), contents(other)));
     }
-    // The same digest has the same index, whichever of its versions writes it: that of the lowest version that can be
-    // installed, or else the reason of the lowest one.
+    // The same digest has the same index, regardless of the version that writes it: that of the lowest
+    // version that can be installed, or, without one, the tombstone with the lowest version's reason.
     sort::sort_by(&mut sharing, |one, other| {
         (one.0.is_some(), one.1).cmp(&(other.0.is_some(), other.1))
     });
@@ -335,7 +335,7 @@ fn as_published(release: &Release) -> Vec<(IndexKey, IndexDocument)> {
     documents
 }
 
-/// Returns the digests of everything that OCI clients may ask of one version.
+/// Returns the digests of all content that OCI clients may request of one version.
 pub fn digests(release: &Release) -> Vec<Sha256> {
     let artifact = oci::artifact(release);
     let contents = artifact.map(|artifact| artifact.contents);
@@ -343,7 +343,8 @@ pub fn digests(release: &Release) -> Vec<Sha256> {
     contents.iter().map(Content::digest).collect()
 }
 
-/// What OCI clients may ask of one version: its manifests, and that its zips are there.
+/// Returns the content that OCI clients may request of one version: its manifests, and the existence of its
+/// zips.
 fn contents(release: &Release) -> Vec<(IndexKey, IndexDocument)> {
     let (package, version) = (release.package(), release.version());
     let Some(Artifact { tagged, contents }) = oci::artifact(release) else {
@@ -366,7 +367,7 @@ fn content_document(content: Content, version: Version) -> IndexDocument {
     let digest = Digest::Sha256(content.digest());
     let (media_type, size, text) = match content {
         Content::Manifest(media_type, text) => (Some(media_type), text.len() as u64, text),
-        // KV wants a value.
+        // KV requires a value.
         Content::Zip(_, size) => (None, size, "zip".to_owned()),
     };
     IndexDocument::of_content(
@@ -404,51 +405,52 @@ fn provider_version(release: ListedRelease) -> ProviderVersion {
     }
 }
 
-/// What package downloads of one provider version are answered from.
+/// The data for package downloads of one provider version.
 #[derive(Debug, Serialize)]
 pub struct ProviderVersionIndex {
     /// The plugin protocols.
     pub protocols: Vec<ProtocolVersion>,
-    /// Where the SHA256SUMS text lies.
+    /// The digest of the SHA256SUMS text.
     pub shasums: Sha256,
-    /// Where its signature lies.
+    /// The digest of its signature.
     pub signature: Sha256,
-    /// The key that signed it.
+    /// The key that made the signature.
     pub signing_key: SigningKeyDocument,
-    /// One for each platform.
+    /// The packages, one for each platform.
     pub packages: Vec<IndexedPackage>,
-    /// The repository it was made from, where it is known.
+    /// The repository that it was built from, if known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<SourceUrl>,
 }
 
-/// One platform's zip.
+/// A platform's zip in an index.
 #[derive(Debug, Serialize)]
 pub struct IndexedPackage {
-    /// What it runs on.
+    /// The platform that it runs on.
     pub platform: Platform,
-    /// Its name in SHA256SUMS.
+    /// Its file name in SHA256SUMS.
     pub filename: String,
-    /// Its digest.
+    /// The digest of the zip.
     pub sha256: Sha256,
     /// Its length in bytes.
     pub size: u64,
-    /// The `h1:` hash of its contents, if its publisher told it.
+    /// The `h1:` hash of its contents, if its publisher sent it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub h1: Option<PackageHash>,
 }
 
-/// What every version index of a provider says, whoever hosts it: all that a mirror tells.
+/// The part of every provider's version index that a mirror needs, whether the provider is hosted here or
+/// mirrored.
 #[derive(Debug, Serialize)]
 pub struct PackagesIndex {
-    /// One for each platform.
+    /// The packages, one for each platform.
     pub packages: Vec<IndexedPackage>,
-    /// What the origin offers besides.
+    /// The packages that the origin offers besides.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub offered: Vec<OfferedPackage>,
 }
 
-/// What downloads of one version are answered from.
+/// Returns the index for downloads of one version.
 pub fn version(release: &Release) -> IndexDocument {
     let text = match release {
         Release::Provider(release) => json::to_string(&provider_index(release)),
@@ -510,7 +512,7 @@ mod tests {
     }
 
     #[test]
-    fn a_provider_list_is_what_the_protocol_wants_ascending_2_1_1_2_1_3() {
+    fn a_provider_list_follows_the_protocol_in_ascending_order_2_1_1_2_1_3() {
         let releases = vec![
             listed("1.10.0", "5.0,6.0", "linux_amd64,darwin_arm64"),
             listed("1.2.0", "5.0", "linux_amd64"),
@@ -524,7 +526,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mirrored_provider_has_the_lists_of_the_mirror_and_of_tags_only_5_3_6_3() {
+    fn a_mirrored_provider_has_only_the_lists_of_the_mirror_and_of_tags_5_3_6_3() {
         let package = Package::Mirrored("registry.example.com/acme/widget".parse().unwrap());
         let lists = versions(
             &package,
@@ -541,7 +543,7 @@ mod tests {
     }
 
     #[test]
-    fn a_module_list_is_what_the_protocol_wants_3_1() {
+    fn a_module_list_follows_the_protocol_3_1() {
         let package = Package::Module("acme/vpc/aws".parse().unwrap());
         let releases = vec![listed("1.0.0", "", ""), listed("0.9.0", "", "")];
         let lists = versions(&package, releases, &Standings::default());
@@ -590,7 +592,7 @@ mod tests {
     }
 
     #[test]
-    fn what_must_not_be_handed_out_is_pinned() {
+    fn the_tombstone_of_an_index_is_pinned() {
         let gone = IndexDocument::gone(&"it deletes".parse().unwrap());
         assert_pinned(&gone.text, "gone");
         assert_pinned(
@@ -600,7 +602,7 @@ mod tests {
     }
 
     #[test]
-    fn metadata_of_another_form_is_not_guessed_at() {
+    fn metadata_of_another_form_is_rejected() {
         let version: Version = "1.0.0".parse().unwrap();
         let read = |protocols: &'static str, platforms: &'static str| {
             ListedRelease::from_metadata(&provider(), version.clone(), |name| {
@@ -619,7 +621,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_order_in_which_releases_are_listed_does_not_matter(
+        fn the_order_of_listed_releases_does_not_matter(
             mut numbers in proptest::collection::vec((0u8..4, 0u8..4, 0u8..20), 1..20), seed in any::<u64>()
         ) {
             numbers.sort_unstable();
@@ -636,7 +638,7 @@ mod tests {
         }
 
         #[test]
-        fn metadata_reads_back_as_it_was_written(
+        fn metadata_is_parsed_as_written(
             protocols in proptest::collection::vec("[56]\\.[0-9]", 1..3),
             platforms in proptest::collection::vec("[a-z]{2,8}_[a-z0-9]{2,8}", 1..5),
         ) {

@@ -1,12 +1,12 @@
-//! The digests that the index of a version names.
+//! The digests in a version's index.
 
 use serde_json::Value;
 
 use crate::storage::index_document::IndexMetadata;
 use terrace_base::digest::Sha256;
 
-/// The digests of a version's files, by their names, as its index has them; none for a revoked version. An index is written after the commit
-/// of its release and at no other time: where the release is missing, it is lost.
+/// The digests of a version's files, by name, as its index contains them; empty for a revoked version. An
+/// index is only ever written after the commit of its release, so if the release is missing, it is lost.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DescribedVersion {
     digests: Vec<(String, Sha256)>,
@@ -14,12 +14,12 @@ pub struct DescribedVersion {
 
 /// The name of the digest of a module's archive.
 pub(crate) const ARCHIVE: &str = "archive";
-/// The name of the digest of the text that a hosted provider's publisher signed.
+/// The name of the digest of a hosted provider's signed SHA256SUMS text.
 pub(crate) const SHASUMS: &str = "SHA256SUMS";
 
 impl DescribedVersion {
-    /// Reads a version index; `None` where it neither names a digest nor says that the version is revoked. A type for
-    /// each kind would be 3 KiB of the upload.
+    /// Parses a version index; `None` if it neither contains a digest nor marks the version as revoked. A
+    /// type for each kind would add 3 KiB to the upload.
     pub fn parse(metadata: &IndexMetadata, text: &str) -> Option<Self> {
         let mut described = Self {
             digests: Vec::new(),
@@ -47,12 +47,12 @@ impl DescribedVersion {
         }
     }
 
-    /// Whether the index of a revoked version, which names no digests, is all there is.
+    /// Whether only the index of a revoked version exists, which contains no digests.
     pub fn is_of_unknown_bytes(&self) -> bool {
         self.digests.is_empty()
     }
 
-    /// Returns the digest of this name.
+    /// Returns the digest with this name.
     pub fn digest(&self, name: &str) -> Option<Sha256> {
         let mut digests = self.digests.iter();
         digests
@@ -73,7 +73,7 @@ mod tests {
     const DIGEST: Sha256 = Sha256::from_bytes([7; 32]);
 
     #[test]
-    fn each_kind_of_version_index_names_its_digests() {
+    fn each_kind_of_version_index_contains_its_digests() {
         let package = format!(
             r#"{{"platform":"linux_amd64","filename":"a.zip","sha256":"{DIGEST}","size":1}}"#
         );
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn the_index_of_a_revoked_version_describes_one_of_unknown_bytes() {
+    fn the_index_of_a_revoked_version_has_no_digests() {
         let gone = IndexDocument::gone(&"it deletes".parse().unwrap());
         let described = DescribedVersion::parse(&gone.metadata, &gone.text).unwrap();
         assert!(described.is_of_unknown_bytes());

@@ -1,4 +1,4 @@
-//! Which indices the releases of a package make.
+//! The indices that follow from the releases of a package.
 
 use std::collections::{HashMap, HashSet};
 
@@ -7,18 +7,18 @@ use crate::model::package::Package;
 use crate::model::version::Version;
 use crate::storage::key::IndexKey;
 
-/// The indices that the releases of a package make, to be looked up by their keys: there are dozens for each
+/// The indices that follow from the releases of a package, for lookups by key: there are dozens for each
 /// release.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct MadeIndices {
     /// Whether each version is an artifact for OCI clients.
     versions: HashMap<Version, bool>,
-    /// The beginnings of the digests of everything that those have.
+    /// The prefixes of the digests of all contents of these artifacts.
     contents: HashSet<String>,
 }
 
 impl MadeIndices {
-    /// Of all its releases.
+    /// Collects the indices of all releases of a package.
     pub fn of(releases: Vec<ListedRelease>) -> Self {
         let mut made = Self::default();
         for release in releases {
@@ -29,12 +29,13 @@ impl MadeIndices {
         made
     }
 
-    /// Whether there is no release.
+    /// Whether there are no releases.
     pub fn is_empty(&self) -> bool {
         self.versions.is_empty()
     }
 
-    /// Whether one of its releases makes this index. Of what has a digest it may be that none does.
+    /// Whether one of the releases has this index. For a digest there may be false positives, since only
+    /// prefixes are compared.
     pub fn includes(&self, key: &IndexKey) -> bool {
         match key {
             IndexKey::Versions(Package::Mirrored(_))
@@ -69,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn an_index_is_made_of_a_release_that_has_it() {
+    fn an_index_is_included_if_a_release_has_it() {
         let provider = Package::Provider("acme/widget".parse().unwrap());
         let mirrored = Package::Mirrored("registry.example.com/acme/widget".parse().unwrap());
         let module = Package::Module("acme/vpc/aws".parse().unwrap());

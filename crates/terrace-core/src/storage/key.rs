@@ -151,7 +151,7 @@ pub enum IndexKey {
     Versions(Package),
     /// The response of a provider's `index.json` in the network mirror.
     MirrorVersions(Package),
-    /// The data behind the `download` routes of one version.
+    /// The data for the `download` routes of one version.
     Version(Package, Version),
     /// The list of tags of a package's OCI repository.
     Tags(Package),
