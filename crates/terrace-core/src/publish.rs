@@ -1,10 +1,10 @@
-//! Publishing, decided: what was sent and what is stored go in, the steps to take come out.
+//! Publishing as a decision: the request and the stored state go in, the steps to take come out.
 //!
-//! Nothing is written before everything a client would refuse has been checked (but the contents of
-//! zips that [`ExpectedArchive::zip_inspector`] only lists), and one conditional write of the
-//! release document is the commit: create-only, or, for what a mirrored release gains, only over
-//! the document that was read. All steps before it store bytes that nothing refers to yet; all steps
-//! after it rebuild indices, and the same request again takes them again.
+//! Nothing is written before everything that a client would reject has been checked (except the contents of
+//! zips that [`ExpectedArchive::zip_inspector`] only lists). One conditional write of the release document is
+//! the commit: create-only, or, if a mirrored release gains contents, only over the document that was read.
+//! The steps before it store bytes that nothing refers to yet; the steps after it rebuild indices, and a
+//! retry of the request repeats them.
 
 mod mirror;
 mod module;
@@ -35,31 +35,31 @@ pub use mirror::MirrorPublication;
 pub use module::ModulePublication;
 pub use provider::ProviderPublication;
 
-/// A request to publish, understood and free of what can be seen to be wrong from it alone.
+/// A parsed request to publish, without any error that is visible from the request alone.
 #[derive(Debug, Clone)]
 pub enum Publication {
-    /// Of a provider.
+    /// The publication of a provider.
     Provider(ProviderPublication),
-    /// Of another registry's provider.
+    /// The publication of a provider of another registry, to mirror.
     Mirror(MirrorPublication),
-    /// Of a module.
+    /// The publication of a module.
     Module(ModulePublication),
 }
 
 /// An archive that must be stored before the release.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExpectedArchive {
-    /// Where.
+    /// The key that it is stored under.
     pub key: ArchiveKey,
-    /// How long it is, in bytes.
+    /// Its length in bytes.
     pub size: u64,
-    /// What the publisher calls it.
+    /// Its file name, as the publisher calls it.
     pub filename: String,
-    /// What must be inside.
+    /// The contents that it must have.
     pub contents: ExpectedContents,
 }
 
-/// What must be inside an archive.
+/// The contents that an archive must have.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ExpectedContents {
     /// The executable of a provider of this type, for this platform.
@@ -68,86 +68,85 @@ pub enum ExpectedContents {
     Module(Option<Subdir>),
 }
 
-/// What was found stored for an [`ExpectedArchive`].
+/// The state of an [`ExpectedArchive`] in storage.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ArchiveState {
-    /// Nothing, or nothing that is what its key says.
+    /// Nothing is stored, or no bytes that match the key.
     Missing,
     /// Bytes of the right digest.
     Stored {
-        /// How many.
+        /// The length in bytes.
         size: u64,
-        /// What a client would refuse about them.
+        /// The reasons why a client would reject the archive.
         reasons: Vec<String>,
-        /// What a client accepts, and its user may regret.
+        /// Properties that a client accepts and its user may regret.
         warnings: Vec<String>,
     },
 }
 
-/// Everything a plan depends on, apart from the request.
+/// The state that a plan depends on, besides the request.
 #[derive(Debug)]
 pub struct Seen {
     /// The release of this version, if there is one.
     pub existing: Option<StoredRelease>,
-    /// Where there is none, the version as its index still describes it: then its release is lost.
+    /// The version as its index still describes it, if there is no release: then its release is lost.
     pub described: Option<DescribedVersion>,
-    /// The signing keys of the namespace; none for what is not signed by one of them.
+    /// The signing keys of the namespace; empty for a publication that none of them signs.
     pub keys: Vec<SigningKey>,
-    /// What is said of them, by their ids.
+    /// The statuses of these keys, by their ids.
     pub statements: BTreeMap<KeyId, KeyStatement>,
-    /// One for each of [`Publication::archives`], in that order.
+    /// The states of [`Publication::archives`], in the same order.
     pub archives: Vec<ArchiveState>,
 }
 
-/// A release as it was read.
+/// A release as read from storage.
 #[derive(Debug, Clone)]
 pub struct StoredRelease {
-    /// What it says.
+    /// The parsed release.
     pub release: Release,
-    /// Identifies what was read, for a write that must not overwrite anything else.
+    /// The entity tag of the document, for a write that must replace no other document.
     pub etag: String,
 }
 
-/// What to do about a request to publish.
+/// The decision about a request to publish.
 #[derive(Debug)]
 pub enum Plan {
-    /// Refuse: the version was published with other bytes.
+    /// Reject: the version was published with other bytes.
     Conflict(Vec<String>),
-    /// Refuse, for every one of these reasons.
+    /// Reject, for all of these reasons.
     Invalid(Vec<String>),
-    /// Ask for these archives.
+    /// Request the upload of these archives.
     Upload(Vec<ExpectedArchive>),
-    /// Take the steps in order.
+    /// Execute the steps in order.
     Execute {
-        /// What to do.
+        /// The steps to execute.
         steps: Vec<Step>,
-        /// Whether this publishes the version, or only makes its indices anew.
+        /// Whether this publishes the version; otherwise it only rebuilds its indices.
         creates: bool,
-        /// What the publisher should know.
+        /// Warnings for the publisher.
         warnings: Vec<String>,
     },
 }
 
-/// One storage operation of a publish. Each may be repeated without harm.
+/// A storage operation of a publish. Each may be repeated without harm.
 #[derive(Debug, Clone)]
 pub enum Step {
     /// Store bytes under their own digest.
     StoreArchive(ArchiveKey, Vec<u8>),
-    /// **The commit**: create the release document, and never replace one.
+    /// **The commit**: create the release document, never replacing one.
     CreateRelease(Box<Release>),
-    /// **The commit** of what a mirrored release gains: replace the document with this etag, and no
-    /// other.
+    /// **The commit** of additions to a mirrored release: replace the document with this etag, and no other.
     GrowRelease(Box<Release>, String),
-    /// Write the index of the version; of one that may grow, as it is stored by then.
+    /// Write the index of the version; for a release that may grow, as it is stored at that time.
     IndexVersion(Box<Release>),
-    /// Tell whoever is writing the version list that there is more to list.
+    /// Notify concurrent writers of the version list that there is another change to list.
     MarkChanged(Package),
     /// Write the version list.
     IndexVersions(Package),
 }
 
 impl ExpectedArchive {
-    /// Says what a client would refuse about an archive with these entries.
+    /// Returns the reasons why a client would reject an archive with these entries.
     pub fn refusals(&self, entries: &[Entry]) -> Vec<String> {
         let reasons = match &self.contents {
             ExpectedContents::Provider(provider_type, _) => {
@@ -163,7 +162,7 @@ impl ExpectedArchive {
             .collect()
     }
 
-    /// Says what a client accepts about an archive with these entries, and its user may regret.
+    /// Returns the properties of an archive with these entries that a client accepts and its user may regret.
     pub fn remarks(&self, entries: &[Entry]) -> Vec<String> {
         let warnings = match &self.contents {
             ExpectedContents::Provider(provider_type, platform) => {
@@ -181,8 +180,8 @@ impl ExpectedArchive {
             .collect()
     }
 
-    /// Looks into a zip of `size` bytes as deep as this one needs it: a module is unpacked, while of a
-    /// provider, which has hundreds of megabytes, only the entries are listed.
+    /// Returns the inspector for a zip of `size` bytes: a module is unpacked, while only the entries of a
+    /// provider are listed, since it has hundreds of megabytes.
     pub fn zip_inspector(&self, size: u64) -> ZipInspector {
         match self.contents {
             ExpectedContents::Provider(..) => ZipInspector::new(size),
@@ -190,7 +189,7 @@ impl ExpectedArchive {
         }
     }
 
-    /// The warning that a module with these entries was only listed, if it is a zip too large.
+    /// Returns a warning if the module is a zip too large to unpack, so that its entries were only listed.
     fn contents_unchecked(&self, entries: &[Entry]) -> Option<ArchiveWarning> {
         match self.format() {
             ArchiveFormat::Zip => zip_contents_warning(self.size, entries),
@@ -198,7 +197,7 @@ impl ExpectedArchive {
         }
     }
 
-    /// How it is packed.
+    /// The archive's format.
     pub fn format(&self) -> ArchiveFormat {
         match self.key.kind {
             crate::storage::key::ArchiveKind::Archive(format) => format,
@@ -208,7 +207,7 @@ impl ExpectedArchive {
 }
 
 impl Publication {
-    /// Whose version is published.
+    /// The package of which a version is published.
     pub fn package(&self) -> Package {
         match self {
             Self::Provider(provider) => Package::Provider(provider.address.clone()),
@@ -217,12 +216,12 @@ impl Publication {
         }
     }
 
-    /// The address as its publisher writes it.
+    /// The address, as its publisher writes it.
     pub fn address(&self) -> String {
         self.package().address()
     }
 
-    /// Which version is published.
+    /// The version to publish.
     pub fn version(&self) -> &Version {
         match self {
             Self::Provider(provider) => &provider.version,
@@ -231,7 +230,7 @@ impl Publication {
         }
     }
 
-    /// The archives that must be stored first.
+    /// Returns the archives that must be stored before the release.
     pub fn archives(&self) -> Vec<ExpectedArchive> {
         match self {
             Self::Provider(provider) => provider.archives(),
@@ -240,10 +239,10 @@ impl Publication {
         }
     }
 
-    /// What `existing` becomes with this: the same, or more of it where it is mirrored.
+    /// Returns `existing` after this publication: unchanged, or with more platforms if it is mirrored.
     ///
     /// # Errors
-    /// In what ways they contradict each other.
+    /// The contradictions between the two.
     pub fn onto(&self, existing: &Release) -> Result<Release, Vec<String>> {
         let differences = match (self, existing) {
             (Self::Provider(provider), Release::Provider(release)) => {
@@ -256,7 +255,7 @@ impl Publication {
                 Ok(grown) => return Ok(Release::Mirrored(grown)),
                 Err(differences) => differences,
             },
-            _ => vec!["it is of another kind".to_owned()],
+            _ => vec!["it is a release of another kind".to_owned()],
         };
         if differences.is_empty() {
             return Ok(existing.clone());
@@ -264,7 +263,9 @@ impl Publication {
         let (address, version) = (self.address(), self.version());
         let mut reasons = vec![match self {
             Self::Mirror(_) => {
-                format!("{address} {version} is mirrored already, and that contradicts this")
+                format!(
+                    "{address} {version} is already mirrored, with contents that contradict this request"
+                )
             }
             _ => format!(
                 "{address} {version} is already published and never changes; publish another version"
@@ -274,20 +275,20 @@ impl Publication {
         Err(reasons)
     }
 
-    /// Compares this with a version whose release is lost: the same bytes may be published again.
+    /// Compares the publication with a version whose release is lost: the same bytes may be published again.
     ///
     /// # Errors
-    /// In what they differ, and what can be done.
+    /// The differences, and the possible remedies.
     pub fn repeats(&self, described: &DescribedVersion) -> Result<(), Vec<String>> {
         let (address, version) = (self.address(), self.version());
         let freed = format!(
-            "if the loss is accepted, terrace admin reindex --accept-loss {address}@{version} frees this one within a \
-             minute"
+            "to accept the loss instead, run terrace admin reindex --accept-loss {address}@{version}: it frees this \
+             version within a minute"
         );
         if described.is_of_unknown_bytes() {
             return Err(vec![format!(
-                "{address} {version} was published and revoked, and its release is missing in storage. With which \
-                 bytes is unknown, so none can be published again: restore it from a copy (terrace admin import), or \
+                "{address} {version} was published and revoked, and its release is missing in storage. Its \
+                 digests are unknown, so it cannot be published again: restore it from a copy (terrace admin import), or \
                  publish another version; {freed}"
             )]);
         }
@@ -295,9 +296,12 @@ impl Publication {
         let differences: Vec<String> = digests
             .filter_map(|(name, digest)| match described.digest(&name) {
                 Some(before) if before == digest => None,
-                Some(before) => Some(format!("{name} has the sha256 {digest}, and had {before}")),
-                // Written to the index now, it would replace the digests there: one more publish could change those.
-                None => Some(format!("{name} was not part of it")),
+                Some(before) => Some(format!(
+                    "{name} has the sha256 {digest}, but was published with {before}"
+                )),
+                // In the index, the new digest would replace the old ones: one more publish could then change
+                // those.
+                None => Some(format!("{name} was not part of the published version")),
             })
             .collect();
         if differences.is_empty() {
@@ -311,7 +315,7 @@ impl Publication {
         Err(reasons)
     }
 
-    /// The digests of its files, by the names that an index gives them.
+    /// Returns the digests of its files, by the names in its index.
     fn digests(&self) -> Vec<(String, Sha256)> {
         let archives = self.archives().into_iter();
         let mut digests: Vec<(String, Sha256)> = archives
@@ -328,12 +332,12 @@ impl Publication {
         digests
     }
 
-    /// Whether `existing` decides alone, so that nobody need look at archives.
+    /// Whether `existing` alone decides the plan, so that there is no need to look up archives.
     pub fn is_settled_by(&self, existing: &Release) -> bool {
         self.onto(existing).map_or(true, |after| after == *existing)
     }
 
-    /// Decides.
+    /// Returns the decision for this request.
     pub fn plan(&self, seen: Seen, now: UnixTime) -> Plan {
         let mut replaces = None;
         if let Some(StoredRelease { release, etag }) = seen.existing {
@@ -369,7 +373,7 @@ impl Publication {
                 } => {
                     if size != archive.size {
                         reasons.push(format!(
-                            "{}: the archive with this sha256 is not {} bytes long",
+                            "{}: the stored archive with this sha256 is {size} bytes long, not {}",
                             archive.filename, archive.size
                         ));
                     }
@@ -437,7 +441,7 @@ impl Publication {
     }
 }
 
-/// The steps after a commit: they make its indices, and the same again does no harm.
+/// Returns the steps after a commit. They rebuild its indices, and may be repeated without harm.
 pub fn indexing(release: &Release) -> Vec<Step> {
     vec![
         Step::MarkChanged(release.package()),
@@ -446,7 +450,7 @@ pub fn indexing(release: &Release) -> Vec<Step> {
     ]
 }
 
-/// What is wrong with sending these archives where `urls` points to.
+/// Returns the reasons why these archives cannot be uploaded to the targets of `urls`.
 pub fn too_large(archives: &[ExpectedArchive], urls: &ArchiveUrls) -> Vec<String> {
     let (limit, why) = urls.upload_limit();
     archives
@@ -459,7 +463,7 @@ pub fn too_large(archives: &[ExpectedArchive], urls: &ArchiveUrls) -> Vec<String
         .collect()
 }
 
-/// The metadata that the release object carries for version lists.
+/// Returns the metadata that the release object has for version lists.
 pub fn release_metadata(release: &Release) -> Vec<(&'static str, String)> {
     ListedRelease::of(release).to_metadata(&release.package())
 }

@@ -238,7 +238,7 @@ fn a_digest_that_sha256sums_has_wrong_is_refused() {
     dist.edit_shasums(|text| text.replace(&right, &wrong));
     let errors = refused(&dist);
     assert!(
-        errors.contains("linux_amd64.zip: SHA256SUMS says"),
+        errors.contains("linux_amd64.zip: SHA256SUMS lists the sha256"),
         "{errors}"
     );
 }
@@ -360,7 +360,7 @@ fn all_that_is_wrong_is_told_at_once() {
         "SHA256SUMS.sig is missing",
         "linux_amd64.zip, which is not in",
         "windows_amd64.zip: not a zip",
-        "windows_amd64.zip: SHA256SUMS says",
+        "windows_amd64.zip: SHA256SUMS lists the sha256",
         "manifest.json: its sha256 is",
     ] {
         assert!(errors.contains(expected), "{expected:?} is not in {errors}");

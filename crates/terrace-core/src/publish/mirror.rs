@@ -1,4 +1,4 @@
-//! Mirroring a version of another registry's provider.
+//! Mirroring a version of a provider of another registry.
 
 use super::provider::{
     check_packages, collect, disagreements_of, expected_archives, parse_packages,
@@ -18,19 +18,19 @@ use terrace_base::time::UnixTime;
 use terrace_openpgp as openpgp;
 use terrace_openpgp::parse_signing_keys;
 
-/// A version of another registry's provider, to mirror.
+/// A version of a provider of another registry, to mirror.
 #[derive(Debug, Clone)]
 pub struct MirrorPublication {
-    /// Whose version.
+    /// The provider's address.
     pub address: MirroredAddress,
-    /// Which.
+    /// The version of the provider.
     pub version: Version,
     protocols: Vec<ProtocolVersion>,
     signed: Option<Signed>,
     packages: Vec<PackageDocument>,
 }
 
-/// What the origin signed, and the signature holds.
+/// The documents that the origin signed, with a verified signature.
 #[derive(Debug, Clone)]
 struct Signed {
     shasums: Shasums,
@@ -40,10 +40,10 @@ struct Signed {
 }
 
 impl MirrorPublication {
-    /// Makes sense of what was sent. A signature is verified here: it needs no key but its own.
+    /// Parses a request. The signature is verified here, since that needs only the key in the request.
     ///
     /// # Errors
-    /// Everything that is wrong with it and can be seen without storage.
+    /// All errors that can be found without storage.
     pub fn parse(
         address: MirroredAddress,
         version: Version,
@@ -75,10 +75,10 @@ impl MirrorPublication {
         }
     }
 
-    /// Makes a publication of packages that OCI clients have pushed. Nothing of it is signed.
+    /// Creates a publication of packages that OCI clients have pushed. None of it is signed.
     ///
     /// # Errors
-    /// Everything in which the packages contradict each other or the limits.
+    /// All contradictions between the packages, and all limits that they exceed.
     pub fn of_pushed(
         address: MirroredAddress,
         version: Version,
@@ -102,12 +102,11 @@ impl MirrorPublication {
         expected_archives(&self.address.provider, &self.packages)
     }
 
-    /// What is stored of this version once it is mirrored too.
+    /// Returns the stored release with the additions of this publication.
     ///
     /// # Errors
-    /// What contradicts it. A package that comes without a signature must be one that the known
-    /// signature covers: either it is offered, or the text of SHA256SUMS tells, which has to be sent
-    /// again.
+    /// The contradictions. A package without a signature must be one that the known signature covers: either the
+    /// origin offers it, or the publisher has to send SHA256SUMS again, which lists it.
     pub(super) fn onto(&self, existing: &MirroredRelease) -> Result<MirroredRelease, Vec<String>> {
         let grown = existing.with(&self.contents())?;
         let is_known = |package: &PackageDocument| {
@@ -119,8 +118,8 @@ impl MirrorPublication {
         let gains = !grown.packages.iter().all(is_known);
         if existing.signed.is_some() && self.signed.is_none() && gains {
             return Err(vec![
-                "its packages are those its origin signed: a platform can be added together with \
-                 the origin's SHA256SUMS, signature and key only (terrace mirror add sends them)"
+                "its packages were signed by its origin, so a platform can only be added together with \
+                 the origin's SHA256SUMS, signature and key (terrace mirror add sends them)"
                     .to_owned(),
             ]);
         }
@@ -135,7 +134,7 @@ impl MirrorPublication {
         Ok(grown)
     }
 
-    /// The release if nothing of it is mirrored yet, and what is to be told about its key.
+    /// Returns the release for a version that is not mirrored yet, and warnings about its key.
     pub(super) fn release(&self, now: UnixTime) -> (MirroredRelease, Vec<String>) {
         let (address, version) = (self.address.clone(), self.version.clone());
         let signed = self.signed.as_ref();

@@ -15,19 +15,19 @@ use terrace_base::time::UnixTime;
 /// A module version to publish.
 #[derive(Debug, Clone)]
 pub struct ModulePublication {
-    /// Whose version.
+    /// The module's address.
     pub address: ModuleAddress,
-    /// Which.
+    /// The version of the module.
     pub version: Version,
     pub(super) document: ModuleArchiveDocument,
     source: Option<SourceDocument>,
 }
 
 impl ModulePublication {
-    /// Makes sense of what was sent.
+    /// Parses a request.
     ///
     /// # Errors
-    /// Everything that is wrong with it and can be seen without storage.
+    /// All errors that can be found without storage.
     pub fn parse(
         address: ModuleAddress,
         version: Version,
@@ -39,10 +39,10 @@ impl ModulePublication {
         let subdir = body.subdir.as_deref().map(str::parse::<Subdir>).transpose();
         let source = parse_source(body.source.as_deref());
         if version.has_build() {
-            // terraform asked for 1.0.0+a downloads 1.0.0, if there is one, and says so to nobody.
+            // If terraform is asked for 1.0.0+a, it downloads 1.0.0 if that exists, without a message.
             reasons.push(format!(
                 "version {version} has build metadata, which clients ignore when they choose a \
-                 module's version: publish it without what follows the \"+\""
+                 module's version: publish it without the \"+\" and the text after it"
             ));
         }
         reasons.extend(format.as_ref().err().map(ToString::to_string));

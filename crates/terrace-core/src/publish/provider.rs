@@ -30,9 +30,9 @@ use terrace_openpgp::{KeyId, SigningKey};
 /// A provider version to publish.
 #[derive(Debug, Clone)]
 pub struct ProviderPublication {
-    /// Whose version.
+    /// The provider's address.
     pub address: ProviderAddress,
-    /// Which.
+    /// The version of the provider.
     pub version: Version,
     protocols: Vec<ProtocolVersion>,
     shasums: Shasums,
@@ -42,10 +42,10 @@ pub struct ProviderPublication {
 }
 
 impl ProviderPublication {
-    /// Makes sense of what was sent.
+    /// Parses a request.
     ///
     /// # Errors
-    /// Everything that is wrong with it and can be seen without storage or keys.
+    /// All errors that can be found without storage or keys.
     pub fn parse(
         address: ProviderAddress,
         version: Version,
@@ -101,7 +101,7 @@ impl ProviderPublication {
         }
     }
 
-    /// The release, if its signature is one that clients accept.
+    /// Returns the release and warnings, if clients accept its signature.
     pub(super) fn release(
         &self,
         keys: &[SigningKey],
@@ -189,7 +189,7 @@ pub(super) fn texts<E: ToString>(errors: &[E]) -> Vec<String> {
     errors.iter().map(ToString::to_string).collect()
 }
 
-/// Reads the URL of the repository that something was made from.
+/// Parses the URL of the repository that a release was built from.
 pub(super) fn parse_source(text: Option<&str>) -> Result<Option<SourceDocument>, Vec<String>> {
     let url = text.map(str::parse::<SourceUrl>).transpose();
     let url = url.map_err(|error| vec![error.to_string()])?;
@@ -206,18 +206,18 @@ fn parse_protocols(texts: &[String]) -> Result<Vec<ProtocolVersion>, Vec<String>
     }
     let protocols = parse_protocol_list(texts)?;
     if !protocols.iter().any(|p| p.is_supported_by_clients()) {
-        return Err(vec!["none of the protocols is at least 5.0 and below 7.0, which is what terraform and tofu run".to_owned()]);
+        return Err(vec!["none of the protocols is at least 5.0 and below 7.0, the range that terraform and tofu support".to_owned()]);
     }
     Ok(protocols)
 }
 
-/// Protocols, ascending, however many and of whatever clients.
+/// Parses plugin protocols, in ascending order. None of them needs to be one that clients run.
 pub(super) fn parse_protocol_list(texts: &[String]) -> Result<Vec<ProtocolVersion>, Vec<String>> {
     let most = limits::PROTOCOLS;
     if texts.len() > most {
         let given = texts.len();
         return Err(vec![format!(
-            "protocols may list {most} plugin protocol versions at most; {given} are given"
+            "protocols may list at most {most} plugin protocol versions; {given} are given"
         )]);
     }
     let mut protocols: Vec<ProtocolVersion> = Vec::new();
@@ -269,7 +269,7 @@ pub(super) fn parse_packages(
     without_reasons(distinct(packages), reasons)
 }
 
-/// Checks packages that are parsed already, one for each platform, and sorts them by platform.
+/// Checks parsed packages: one for each platform. Sorts them by platform.
 pub(super) fn check_packages(
     packages: Vec<PackageDocument>,
 ) -> Result<Vec<PackageDocument>, Vec<String>> {
@@ -281,7 +281,7 @@ pub(super) fn check_packages(
     without_reasons(distinct(packages), reasons)
 }
 
-/// The packages, if there are no reasons against any of them, found before or now.
+/// Returns the packages if there are no reasons against them, neither earlier ones nor their own.
 fn without_reasons(
     packages: Result<Vec<PackageDocument>, Vec<String>>,
     mut reasons: Vec<String>,
@@ -300,7 +300,7 @@ fn check_number(packages: usize) -> Result<(), Vec<String>> {
     )])
 }
 
-/// The packages by platform. No two may have the same platform or the same digest.
+/// Sorts the packages by platform. No two may have the same platform or the same digest.
 fn distinct(packages: Vec<PackageDocument>) -> Result<Vec<PackageDocument>, Vec<String>> {
     let mut by_platform = BTreeMap::new();
     let mut digests = BTreeSet::new();
@@ -366,17 +366,19 @@ fn parse_package(
 fn parse_h1(text: &str) -> Result<PackageHash, String> {
     match text.parse() {
         Ok(hash @ PackageHash::H1(_)) => Ok(hash),
-        Ok(PackageHash::Zh(_)) => Err(format!("h1 is {text:?}, which is a zh hash")),
+        Ok(PackageHash::Zh(_)) => Err(format!(
+            "h1 is {text:?}, a zh: hash; it must be an h1: hash"
+        )),
         Err(error) => Err(error.to_string()),
     }
 }
 
-/// What is wrong with the size of an archive, if anything.
+/// Returns the reason to reject the size of an archive, if there is one.
 pub(super) fn size_reason(filename: &str, size: u64) -> Option<String> {
     let most = limits::ARCHIVE_BYTES;
     (size == 0 || size > most).then(|| {
         format!(
-            "{}: a size of {size} bytes is not from 1 to {most}",
+            "{}: the size is {size} bytes, but must be from 1 to {most}",
             short(filename)
         )
     })
@@ -387,7 +389,7 @@ fn short(text: &str) -> String {
     text.escape_debug().to_string()
 }
 
-/// Where SHA256SUMS and the packages say different things (clients.md 2.3.1).
+/// Returns the contradictions between SHA256SUMS and the packages (clients.md 2.3.1).
 fn disagreements(shasums: &Shasums, packages: &[PackageDocument]) -> Vec<String> {
     let mut reasons = disagreements_of(shasums, packages);
     let known = sort::set(packages.iter().map(|p| p.filename.as_str()));
@@ -401,7 +403,7 @@ fn disagreements(shasums: &Shasums, packages: &[PackageDocument]) -> Vec<String>
     reasons
 }
 
-/// Where SHA256SUMS does not say what these packages say; it may list others too.
+/// Returns the contradictions between these packages and SHA256SUMS, which may list other files too.
 pub(super) fn disagreements_of(shasums: &Shasums, packages: &[PackageDocument]) -> Vec<String> {
     let mut reasons = Vec::new();
     for PackageDocument {
@@ -411,7 +413,7 @@ pub(super) fn disagreements_of(shasums: &Shasums, packages: &[PackageDocument]) 
         match shasums.digest_of(filename) {
             None => reasons.push(format!("SHA256SUMS does not list {filename}")),
             Some(listed) if listed != *sha256 => reasons.push(format!(
-                "{filename}: SHA256SUMS says {listed}, the package says {sha256}"
+                "{filename}: SHA256SUMS lists the sha256 {listed}, but the package has {sha256}"
             )),
             Some(_) => {}
         }

@@ -210,7 +210,7 @@ fn a_package_that_the_origin_did_not_sign_is_refused_2_3_1() {
     let (_, _, _, zip) = &mut fixture.origin.packages[0];
     zip.push(0);
     let refused = fixture.put(&registry).expect(422).errors();
-    assert!(refused.contains("SHA256SUMS says"), "{refused}");
+    assert!(refused.contains("SHA256SUMS lists the sha256"), "{refused}");
 }
 
 #[test]

@@ -93,7 +93,7 @@ fn a_mirrored_version_whose_release_is_lost_takes_no_platform_that_it_did_not_ha
     let published = mirrored.clone().only("amd64");
     published.publish(&registry);
     memory.remove_object("releases/providers/registry.example.com/acme/widget/1.0.0");
-    is_refused_as_lost(mirrored.put(&registry), "was not part of it");
+    is_refused_as_lost(mirrored.put(&registry), "was not part of the published version");
     published.put(&registry).expect(201);
     mirrored.publish(&registry);
 }
@@ -111,7 +111,7 @@ fn a_revoked_version_whose_release_is_lost_takes_no_bytes() {
     assert!(!removed.contains(&MODULE_INDEX.to_owned()), "{removed:?}");
     for says in ["hello", "evil"] {
         let refused = module(says).put(&registry);
-        is_refused_as_lost(refused, "With which bytes is unknown");
+        is_refused_as_lost(refused, "Its digests are unknown");
     }
     let accepted = json!({ "accept_loss": ["acme/vpc/aws@1.0.0"] });
     let Reindexed { removed, lost, .. } = reindex_with(&registry, accepted);

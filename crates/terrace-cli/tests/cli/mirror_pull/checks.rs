@@ -30,7 +30,7 @@ fn a_digest_that_sha256sums_does_not_have_is_refused_2_3_1() {
         document.to_string()
     });
     let errors = refused(&origin);
-    assert!(errors.contains("SHA256SUMS says"), "{errors}");
+    assert!(errors.contains("SHA256SUMS lists the sha256"), "{errors}");
 }
 
 #[test]

@@ -103,7 +103,7 @@ pub enum OriginError {
     TooManyProtocols(usize),
     /// None of the protocols is one that clients run (clients.md 2.2.3).
     #[error(
-        "none of the protocols {0} is at least 5.0 and below 7.0, which is what terraform and tofu run"
+        "none of the protocols {0} is at least 5.0 and below 7.0, the range that terraform and tofu support"
     )]
     NoProtocol(String),
     /// `shasum` is no digest (clients.md 2.2.5).
@@ -119,7 +119,7 @@ pub enum OriginError {
     #[error("SHA256SUMS does not list {0}")]
     NotListed(String),
     /// The zip is in it with another digest (clients.md 2.3.1).
-    #[error("{filename}: SHA256SUMS says {listed}, the origin says {stated}")]
+    #[error("{filename}: SHA256SUMS lists the sha256 {listed}, but the origin states {stated}")]
     OtherDigest {
         /// The zip.
         filename: String,
