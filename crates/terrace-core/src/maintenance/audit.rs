@@ -1,8 +1,8 @@
-//! Who changed what: an append-only chain of entries, each of which holds the digest of the one before.
+//! The audit log: an append-only chain of entries. Each contains the digest of the previous one.
 //!
-//! An entry that is changed or taken out breaks the chain behind it. Taking the newest ones away does
-//! not: that shows only against a copy, or against the [`AuditHead`], which whoever may delete entries
-//! may write, too.
+//! An entry that is changed or removed breaks the chain after it. Removing the newest entries does not: that
+//! shows only in comparison with a copy, or with the [`AuditHead`], which anyone who may delete entries may
+//! also overwrite.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,31 +12,31 @@ use crate::storage::key::FactKey;
 use terrace_base::digest::Sha256;
 use terrace_base::time::UnixTime;
 
-/// One change. Its text, byte for byte, is what the next entry holds the digest of.
+/// An entry of the audit log: one change. The next entry contains the digest of its text, byte for byte.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AuditEntry {
-    /// Counts from 1.
+    /// The number of the entry, counted from 1.
     pub number: u64,
-    /// When.
+    /// The time of the change.
     pub at: UnixTime,
-    /// Who: `root`, or a token by its id and name.
+    /// The caller: `root`, or a token by its id and name.
     pub by: String,
-    /// The address it came from, as the platform tells it; empty where it does not.
+    /// The client's address as the platform reports it; empty if it does not.
     pub from: String,
-    /// The method and the path.
+    /// The method and the path of the request.
     pub what: String,
-    /// The status of the answer.
+    /// The status of the response.
     pub status: u16,
-    /// The digest of what was sent, if anything was.
+    /// The digest of the request's body, if it had one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sent: Option<Sha256>,
-    /// The digest of the entry before; of the first, that of nothing.
+    /// The digest of the previous entry; for the first entry, that of the empty text.
     pub previous: Sha256,
 }
 
 impl AuditEntry {
-    /// Returns the key of the release that was there after this change, if it was a publish that was let through:
-    /// also of one that found the same published before.
+    /// Returns the key of the release that exists after this change, if it was a successful publish:
+    /// including one that found the same release already published.
     pub fn published(&self) -> Option<FactKey> {
         if !matches!(self.status, 200 | 201) {
             return None;
@@ -56,8 +56,8 @@ impl AuditEntry {
         }
     }
 
-    /// Returns the key of another document that this change wrote and that nothing removes: of statements about a
-    /// package, of the keys of a namespace, or of a token's revocation.
+    /// Returns the key of another document that this change wrote and that the registry never removes: the
+    /// statuses of a package, the keys of a namespace, or the revocation of a token.
     pub fn wrote(&self) -> Option<FactKey> {
         if self.status != 200 {
             return None;
@@ -79,28 +79,28 @@ impl AuditEntry {
     }
 }
 
-/// Which entry was the newest a while ago, to find the end without a walk.
+/// A hint at the newest entry, to find the end of the log without a walk. It may be outdated.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AuditHead {
-    /// Its number; 0 for none.
+    /// The number of the entry; 0 if there is none.
     pub number: u64,
 }
 
-/// Where a chain breaks.
+/// The place where a chain breaks.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AuditError {
-    /// An entry cannot be read.
+    /// An entry cannot be parsed.
     #[error("entry {0} cannot be read: it was changed")]
     Unreadable(u64),
     /// An entry is missing.
     #[error("entry {0} is missing")]
     Missing(u64),
-    /// An entry does not follow from the one before.
+    /// An entry does not contain the digest of the previous one.
     #[error("entry {0} does not follow from entry {prev}: one of them was changed", prev = .0 - 1)]
     Broken(u64),
 }
 
-/// Walks a chain from its beginning.
+/// A walk over a chain from its beginning.
 #[derive(Debug)]
 pub struct AuditChain {
     next: u64,
@@ -117,10 +117,10 @@ impl Default for AuditChain {
 }
 
 impl AuditChain {
-    /// Goes one entry on, given by its text.
+    /// Advances by one entry, given by its text.
     ///
     /// # Errors
-    /// Where the chain breaks.
+    /// The place where the chain breaks.
     pub fn follow(&mut self, text: &str) -> Result<AuditEntry, AuditError> {
         let unreadable = |_| AuditError::Unreadable(self.next);
         let entry: AuditEntry = serde_json::from_str(text).map_err(unreadable)?;
@@ -135,7 +135,7 @@ impl AuditChain {
         Ok(entry)
     }
 
-    /// How many entries have been walked.
+    /// The number of entries walked so far.
     pub fn length(&self) -> u64 {
         self.next - 1
     }
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_that_is_changed_taken_out_or_moved_is_found() {
+    fn an_entry_that_is_changed_removed_or_moved_is_detected() {
         let whole = chain(5);
         let mut changed = whole.clone();
         changed[2] = changed[2].replace("192.0.2.1", "192.0.2.2");
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_of_a_publish_names_the_release_that_it_left() {
+    fn an_entry_of_a_publish_names_its_release() {
         let entry = |what: &str, status| {
             let mut entry: AuditEntry = serde_json::from_str(&chain(1)[0]).unwrap();
             entry.what = what.to_owned();
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_names_the_document_that_it_wrote_and_that_stays() {
+    fn an_entry_names_the_lasting_document_that_it_wrote() {
         let entry = |what: &str, status| {
             let mut entry: AuditEntry = serde_json::from_str(&chain(1)[0]).unwrap();
             entry.what = what.to_owned();

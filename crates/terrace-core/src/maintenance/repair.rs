@@ -1,30 +1,30 @@
-//! Repair: how far a walk over everything is, and what may be removed.
+//! Repair: the position of a walk over everything stored, and the marks of archives that may be removed.
 //!
 //! # Why no archive is removed that a release refers to
-//! An archive without a release is what a publish leaves that was broken off, and what one is going to
-//! refer to. To tell them apart takes time, so it is removed in two phases:
+//! An archive without a release is either left over from an interrupted publish, or about to be referred to by
+//! a release. Only time distinguishes the two, so an archive is removed in two phases:
 //!
-//! 1. It is **marked**: [`GarbageDocument`], created only if there is none.
-//! 2. An hour ([`limits::GARBAGE_SECONDS`]) later somebody looks for references again, at every release.
-//!    If there is none, the mark that was read before that look becomes *removing* by compare-and-swap, the
-//!    archive is removed, and then the mark.
+//! 1. It is **marked**: a [`GarbageDocument`] is created if there is none.
+//! 2. An hour ([`limits::GARBAGE_SECONDS`]) later, every release is searched for references again. If there is
+//!    none, the mark that was read before this search becomes *removing* by compare-and-swap, the archive is
+//!    removed, and then the mark.
 //!
-//! A publish (or whatever else is going to refer to an archive) looks for marks **before** it looks for
-//! archives. One that is marked becomes *kept* by compare-and-swap; one that is being removed counts as
-//! missing, and is not committed to. What it has seen is good for a quarter of an hour
-//! ([`limits::LOOK_SECONDS`]); after that it looks again before it commits.
+//! A publish (or any other request that is about to refer to an archive) looks up marks **before** it looks up
+//! archives. If an archive is marked, the mark becomes *kept* by compare-and-swap. If an archive is being
+//! removed, it counts as missing, and the publish does not commit to it. The marks that a publish has read are
+//! valid for a quarter of an hour ([`limits::LOOK_SECONDS`]); after that it reads them again before it commits.
 //!
-//! So consider a commit that refers to an archive, and the swap to *removing* of the same archive:
+//! So consider a commit that refers to an archive, and the swap to *removing* for the same archive:
 //!
-//! - The publish has looked for marks before this mark was made. Then its commit was at most a quarter of
-//!   an hour after that, and the second look, an hour after the mark, has found the release.
-//! - It has looked between the mark and the swap. Then the mark is *kept*, and the swap fails.
-//! - It has looked after the swap and before the mark was removed. Then it has not committed.
-//! - It has looked after that. Then the archive was gone before it looked for archives, which have to be
-//!   sent again.
+//! - The publish read the marks before this mark was made. Then its commit was at most a quarter of an hour
+//!   after that, and the second search, an hour after the mark, has found the release.
+//! - It read them between the mark and the swap. Then the mark is *kept*, and the swap fails.
+//! - It read them after the swap and before the mark was removed. Then it has not committed.
+//! - It read them after that. Then the archive was removed before the publish looked up archives, and the
+//!   client has to upload it again.
 //!
-//! A removal that was broken off is taken up again after an hour: until the mark is gone nothing commits to
-//! the archive, so that what was stored again meanwhile can be removed, too.
+//! An interrupted removal is resumed after an hour: as long as the mark exists, nothing commits to the archive,
+//! so a copy that was stored again in the meantime can be removed, too.
 
 use std::fmt;
 use std::str::FromStr;
@@ -36,72 +36,73 @@ use crate::model::package::Package;
 use crate::storage::key::{FactKey, INCOMING, ORIGINS, RELEASES};
 use terrace_base::time::UnixTime;
 
-/// One of the things that a walk looks at, one after the other.
+/// A section of a walk. A walk visits the sections one after another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Section {
-    /// Every release, and of each package its lists.
+    /// Every release, and the lists of each package.
     Releases,
-    /// The lists of what is pulled, where no version is stored yet.
+    /// The lists of pulled providers without a stored version.
     Origins,
-    /// Every manifest that was pushed.
+    /// Every pushed manifest.
     Manifests,
-    /// Every tag, and of each repository the list of them.
+    /// Every tag, and the list of tags of each repository.
     Tags,
     /// Every blob of a repository.
     Links,
     /// The list of revoked tokens.
     Revocations,
-    /// What was brought to be published: whether it still may be.
+    /// Every staged upload: whether it may still be published.
     Incoming,
     /// Every index: whether there is a fact that it follows from.
     Indices,
 }
 
-/// How far a walk is.
+/// The position of a walk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Position {
-    /// What it looks at.
+    /// The current section.
     pub section: Section,
-    /// The name that it goes on behind, which follows the section's prefix; in [`Section::Indices`] a
-    /// whole key.
+    /// The name after which the walk continues, without the section's prefix; in [`Section::Indices`] a whole
+    /// key.
     pub behind: String,
-    /// In [`Section::Indices`]: the page of the listing, in storage's own words.
+    /// The page of the listing in [`Section::Indices`], as the storage's own cursor.
     pub page: Option<String>,
 }
 
-/// How far the periodic repair is: one document, changed by compare-and-swap, so that one at a time works.
+/// The position of the periodic repair: one document, changed by compare-and-swap, so that only one step runs
+/// at a time.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CursorDocument {
-    /// Where the next step begins; empty for the beginning.
+    /// The position of the next step; empty for the beginning.
     pub next: String,
-    /// When a step has begun that has not ended yet.
+    /// The start time of a step that has not ended yet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub begun: Option<UnixTime>,
 }
 
-/// That an archive may be removed.
+/// The mark of an archive that may be removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GarbageDocument {
-    /// What is to become of it.
+    /// The state of the removal.
     pub state: GarbageState,
-    /// Since when.
+    /// The time since which the mark is in this state.
     pub since: UnixTime,
 }
 
-/// What is to become of an archive that nothing referred to.
+/// The state of an archive that nothing referred to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GarbageState {
-    /// It is removed, unless something refers to it soon.
+    /// The archive will be removed, unless something refers to it soon.
     Marked,
-    /// A publish has found it.
+    /// A publish has found the archive.
     Kept,
-    /// It is being removed: nothing may refer to it.
+    /// The archive is being removed: nothing may refer to it.
     Removing,
 }
 
-/// A text is no state of a mark.
+/// Error: a text that is not the state of a mark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("neither marked nor kept nor removing")]
+#[error("the state must be marked, kept or removing")]
 pub struct GarbageStateError;
 
 impl FromStr for GarbageState {
@@ -127,7 +128,7 @@ impl fmt::Display for GarbageState {
     }
 }
 
-/// What stands between the page and the key of a position in the indices. No cursor has one.
+/// Separates the page and the key of a position in the indices. No storage cursor contains it.
 const SEPARATOR: char = ' ';
 
 impl Section {
@@ -142,7 +143,7 @@ impl Section {
         Self::Indices,
     ];
 
-    /// What the keys of its facts begin with.
+    /// Returns the prefix of the keys of its facts.
     pub fn prefix(self) -> &'static str {
         match self {
             Self::Releases => RELEASES,
@@ -156,7 +157,7 @@ impl Section {
         }
     }
 
-    /// The one after it.
+    /// Returns the next section; `None` after the last one.
     pub fn next(self) -> Option<Self> {
         let mut rest = Self::ALL.into_iter().skip_while(|section| *section != self);
         rest.nth(1)
@@ -164,12 +165,12 @@ impl Section {
 }
 
 impl Position {
-    /// The beginning of a section.
+    /// Returns the beginning of a section.
     pub fn start(section: Section) -> Self {
         Self::behind(section, String::new())
     }
 
-    /// Behind a name of a section.
+    /// Returns the position after a name of a section.
     pub fn behind(section: Section, behind: String) -> Self {
         Self {
             section,
@@ -178,11 +179,11 @@ impl Position {
         }
     }
 
-    /// Where a walk over a package alone begins.
+    /// Returns the beginning of a walk over a single package.
     pub fn start_of(package: &Package) -> Self {
         let releases = FactKey::releases_of(package);
         let behind = releases.strip_prefix(RELEASES).unwrap_or_default();
-        // The slash is left out: the lists of the package are not looked at yet.
+        // Without the slash, because the lists of the package have not been checked yet.
         let behind = behind.trim_end_matches('/').to_owned();
         Self::behind(Section::Releases, behind)
     }
@@ -203,15 +204,15 @@ impl fmt::Display for Position {
     }
 }
 
-/// A text is no position of a walk.
+/// Error: a text that is not the position of a walk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("it must be the `next` of a step before")]
+#[error("it must be the `next` of an earlier step")]
 pub struct PositionError;
 
 impl FromStr for Position {
     type Err = PositionError;
 
-    /// Reads what `Display` has written; nothing is the beginning.
+    /// Parses the text that `Display` writes; the empty text is the beginning.
     fn from_str(text: &str) -> Result<Self, PositionError> {
         if text.is_empty() {
             return Ok(Self::start(Section::Releases));
@@ -235,7 +236,7 @@ impl FromStr for Position {
 }
 
 impl CursorDocument {
-    /// Whether somebody else is at it.
+    /// Whether another step is running.
     pub fn is_taken(&self, now: UnixTime) -> bool {
         self.begun
             .is_some_and(|begun| now.since(begun) < limits::REPAIR_SECONDS)
@@ -243,7 +244,7 @@ impl CursorDocument {
 }
 
 impl GarbageDocument {
-    /// Of an archive that nothing refers to.
+    /// Creates the mark of an archive that nothing refers to.
     pub fn marked(now: UnixTime) -> Self {
         Self {
             state: GarbageState::Marked,
@@ -251,12 +252,13 @@ impl GarbageDocument {
         }
     }
 
-    /// The same archive, in another state from now on.
+    /// Creates the mark of the same archive in another state, from now on.
     pub fn becomes(state: GarbageState, now: UnixTime) -> Self {
         Self { state, since: now }
     }
 
-    /// Whether it has been in its state for so long that whoever has seen another one is done.
+    /// Whether the mark has been in its state long enough that every request that read an earlier state has
+    /// ended.
     pub fn is_settled(&self, now: UnixTime) -> bool {
         now.since(self.since) >= limits::GARBAGE_SECONDS
     }
@@ -264,7 +266,7 @@ impl GarbageDocument {
 
 const _: () = assert!(
     limits::GARBAGE_SECONDS >= 2 * limits::LOOK_SECONDS,
-    "a publish must be over before what it has not seen marked is removed"
+    "a publish must end before an archive is removed whose mark it has not seen"
 );
 
 terrace_base::text_serde!(GarbageState);
@@ -282,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn a_position_is_read_back() {
+    fn a_position_is_parsed_as_written() {
         for position in [
             Position::start(Section::Releases),
             position(
@@ -314,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn every_section_has_its_turn() {
+    fn every_section_is_visited() {
         let mut section = Section::Releases;
         let mut seen = vec![section];
         while let Some(next) = section.next() {
@@ -353,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_that_never_ended_is_waited_for_and_then_forgotten() {
+    fn a_step_that_never_ends_blocks_others_for_a_limited_time() {
         let cursor = |begun: Option<u64>| CursorDocument {
             next: String::new(),
             begun: begun.map(UnixTime),

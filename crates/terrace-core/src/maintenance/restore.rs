@@ -1,9 +1,9 @@
-//! Documents of a copy, on their way into a registry: whether each is one that this registry could have
-//! written under its key, and what must be there before it.
+//! Documents of a copy that are imported into a registry: whether this registry could have written each under
+//! its key, and the content that must be stored before it.
 //!
-//! A document is stored byte for byte, so that a copy of a registry is the same registry: a release keeps
-//! the time of its publish and the key that signed it. What was checked about an archive when it was
-//! published is not checked again; that it is there, with its digest, is.
+//! A document is stored byte for byte, so that a copy of a registry is the same registry: a release keeps the
+//! time of its publish and the key that signed it. The checks of an archive at its publish are not repeated;
+//! the check that it exists with its digest is.
 
 use std::str::FromStr;
 
@@ -26,35 +26,35 @@ use terrace_base::digest::Sha256;
 use terrace_base::json;
 use terrace_openpgp::parse_signing_keys;
 
-/// Why the audit log of one registry is not put into another one: each says what happened there. Entries
-/// that came from outside could be made up, and the numbers are taken by those about the import itself.
-const LOG: &str =
-    "an audit log is kept with a copy and never restored: it tells what happened elsewhere";
+/// The reason why the audit log of one registry is never imported into another: each describes the changes of
+/// its own registry. Entries from outside could be forged, and their numbers are taken by the entries about
+/// the import itself.
+const LOG: &str = "an audit log is kept with a copy and never restored: it describes the changes of another registry";
 
 /// A document that may be stored.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Restored {
     /// The metadata of its object.
     pub metadata: Vec<(&'static str, String)>,
-    /// Bytes that must be stored before it, with their number where it is told.
+    /// The bytes that must be stored before it, with their length if it is known.
     pub bytes: Vec<StoredReference>,
     /// A document that must be stored before it.
     pub fact: Option<FactKey>,
-    /// The marker that says that something has changed.
+    /// The change marker to rewrite after it.
     pub change: Option<FactKey>,
 }
 
 /// Bytes that a document refers to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StoredReference {
-    /// Where they lie.
+    /// The key of the bytes.
     pub key: BytesKey,
-    /// How many there are, where that is told.
+    /// Their length, if the document contains it.
     pub size: Option<u64>,
 }
 
 impl Release {
-    /// All bytes that it is made of.
+    /// Returns all bytes that the release consists of.
     pub fn stored(&self) -> Vec<StoredReference> {
         let signed = |shasums: Sha256, signature: Sha256| {
             [
@@ -95,17 +95,17 @@ fn reference(digest: Sha256, kind: ArchiveKind, size: Option<u64>) -> StoredRefe
 }
 
 impl Restored {
-    /// Makes sense of a document.
+    /// Parses a document.
     ///
     /// # Errors
-    /// Why no registry of this version has written it under this key.
+    /// The reason why no registry of this version has written it under this key.
     pub fn parse(key: &FactKey, document: &str) -> Result<Self, String> {
         match key {
             FactKey::Release(package, version) => {
-                let release = Release::from_document(document.as_bytes()).map_err(told)?;
+                let release = Release::from_document(document.as_bytes()).map_err(text_of)?;
                 if release.package() != *package || release.version() != version {
                     let (package, version) = (release.package(), release.version());
-                    return Err(format!("it is {} {version}", package.address()));
+                    return Err(format!("it describes {} {version}", package.address()));
                 }
                 same(document, release.to_document())?;
                 Ok(Self {
@@ -134,7 +134,7 @@ impl Restored {
             FactKey::Audit(_) => Err(LOG.to_owned()),
             FactKey::Origin(_) => OriginDocument::from_document(document.as_bytes())
                 .map(|_| Self::default())
-                .map_err(told),
+                .map_err(text_of),
             FactKey::Token(_) => read::<TokenDocument>(document).map(|_| Self::default()),
             FactKey::Revocation(_) => {
                 let revocation: RevocationDocument = read(document)?;
@@ -146,7 +146,7 @@ impl Restored {
             }
             FactKey::Format => read::<FormatDocument>(document).map(|_| Self::default()),
             FactKey::Pushed(fact) => Self::parse_pushed(fact, document),
-            _ => Err("it is no part of a copy".to_owned()),
+            _ => Err("it does not belong in a copy".to_owned()),
         }
     }
 
@@ -177,7 +177,7 @@ impl Restored {
                 Ok(Self {
                     metadata: tag.to_metadata(),
                     bytes: Vec::new(),
-                    // What is gone names nothing any more.
+                    // A tombstone refers to no manifest.
                     fact: (!tag.is_gone).then_some(FactKey::Pushed(manifest)),
                     change: Some(FactKey::Pushed(change)),
                 })
@@ -190,15 +190,15 @@ impl Restored {
                 })
             }
             PushedFact::Change(_) | PushedFact::Upload(_) => {
-                Err("it is no part of a copy".to_owned())
+                Err("it does not belong in a copy".to_owned())
             }
         }
     }
 }
 
-/// What a document that is there becomes by one of a copy that differs: what is revoked in either of them is
-/// revoked, or a copy would make installable what somebody has seen to be dangerous. `None` if there is nothing
-/// to add.
+/// Merges the revocations of a copy into a stored document that differs: a version or key that is revoked in
+/// either is revoked, because otherwise an import could make content installable again that was found to be
+/// dangerous. `None` if there is nothing to add.
 pub fn with_revocations(key: &FactKey, there: &[u8], copy: &str) -> Option<String> {
     match key {
         FactKey::Standings(_) => {
@@ -233,10 +233,10 @@ pub fn with_revocations(key: &FactKey, there: &[u8], copy: &str) -> Option<Strin
     }
 }
 
-/// Whether a document about a referrer is what its manifest makes it; the metadata of its object.
+/// Checks that a document about a referrer follows from its manifest, and returns the metadata of its object.
 ///
 /// # Errors
-/// Why it is not.
+/// The reason why it does not.
 pub fn check_referrer(
     document: &str,
     subject: Digest,
@@ -245,7 +245,7 @@ pub fn check_referrer(
 ) -> Result<Vec<(&'static str, String)>, String> {
     let parsed = PushedManifest::parse(manifest).map_err(|error| error.message().to_owned())?;
     if parsed.subject() != Some(subject) {
-        return Err(format!("{digest} has another subject"));
+        return Err(format!("the manifest {digest} has another subject"));
     }
     let referrer = parsed.referrer(manifest, digest);
     same(
@@ -262,20 +262,20 @@ fn check_standings(standings: &Standings) -> Result<(), String> {
     }
     let mut versions = standings.versions.keys();
     match versions.find(|version| !is_spelled::<Version>(version)) {
-        Some(version) => Err(format!("{version:?} is no version")),
+        Some(version) => Err(format!("{version:?} is not a version")),
         None => Ok(()),
     }
 }
 
-/// Whether a text is the one spelling of something.
+/// Whether a text is in canonical form.
 fn is_spelled<T: FromStr + ToString>(text: &str) -> bool {
     text.parse::<T>().is_ok_and(|it| it.to_string() == text)
 }
 
-/// Reads a document, which must be written as this version writes it: so that nothing is in it that would
-/// be lost, or read otherwise by another version.
+/// Parses a document. It must be written exactly as this version writes it, so that it contains nothing that
+/// would be lost, or read differently by another version.
 fn read<T: DeserializeOwned + Serialize>(document: &str) -> Result<T, String> {
-    let read: T = serde_json::from_slice(document.as_bytes()).map_err(told)?;
+    let read: T = serde_json::from_slice(document.as_bytes()).map_err(text_of)?;
     same(document, json::to_string(&read))?;
     Ok(read)
 }
@@ -287,7 +287,7 @@ fn same(document: &str, written: String) -> Result<(), String> {
     Err("it is not written as this version of Terrace writes it".to_owned())
 }
 
-fn told(error: impl ToString) -> String {
+fn text_of(error: impl ToString) -> String {
     error.to_string()
 }
 
@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn a_release_names_what_must_be_there_before_it() {
+    fn a_release_lists_the_bytes_that_must_be_stored_before_it() {
         let restored = parse("releases/modules/acme/vpc/aws/1.2.3", &module()).unwrap();
         let [needed] = restored.bytes.as_slice() else {
             panic!("{restored:?}");
@@ -322,19 +322,19 @@ mod tests {
     }
 
     #[test]
-    fn what_no_registry_has_written_is_refused() {
+    fn a_document_that_no_registry_has_written_is_rejected() {
         let document = module();
         let key = "releases/modules/acme/vpc/aws/1.2.3";
         for (key, document, reason) in [
             (
                 "releases/modules/acme/vpc/aws/1.2.4",
                 document.clone(),
-                "it is acme/vpc/aws 1.2.3",
+                "it describes acme/vpc/aws 1.2.3",
             ),
             (
                 "releases/modules/acme/net/aws/1.2.3",
                 document.clone(),
-                "it is acme/vpc/aws 1.2.3",
+                "it describes acme/vpc/aws 1.2.3",
             ),
             (key, document.replace(':', ": "), "not written as"),
             (
@@ -361,7 +361,7 @@ mod tests {
             (
                 &format!("garbage/{DIGEST}.zip"),
                 "{}".to_owned(),
-                "no part of a copy",
+                "not belong in a copy",
             ),
         ] {
             let error = parse(key, &document).unwrap_err();
@@ -370,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn tokens_and_revocations_are_taken_as_they_are() {
+    fn tokens_and_revocations_are_accepted_unchanged() {
         let token = r#"{"name":"ci","scopes":"read","created":1,"by":"root"}"#;
         parse("tokens/0123456789abcdef", token).unwrap();
         let restored = parse("revocations/0123456789abcdef", r#"{"from":1}"#).unwrap();
