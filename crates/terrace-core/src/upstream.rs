@@ -1,4 +1,4 @@
-//! Other registries, as their clients see them.
+//! Other registries, from the side of a client.
 
 pub mod origin;
 pub mod pull;

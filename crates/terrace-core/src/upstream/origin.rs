@@ -1,19 +1,18 @@
-//! Another registry's provider protocol, from the client's side: what to ask, and what an answer
-//! is worth.
+//! The provider protocol of another registry, from the client's side: the requests, and the validation of the
+//! responses.
 //!
 //! # In scope
-//! Finding the provider service of a host ([`Service`]), its list of versions
-//! ([`OriginVersions`]), those of them that someone wants ([`Constraints`]), and one package with
-//! everything that is signed about it ([`PackageInquiry`]). A package is accepted exactly where
-//! `terraform` and `tofu` would accept it, so that whoever mirrors it hands out nothing that they
-//! would not have taken themselves.
+//! Finding the provider service of a host ([`Service`]), its list of versions ([`OriginVersions`]), the
+//! requested versions among them ([`Constraints`]), and one package with all its signed documents
+//! ([`PackageInquiry`]). A package is accepted exactly if `terraform` and `tofu` would accept it, so a mirror
+//! serves nothing that its clients would have rejected from the origin.
 //!
 //! # Out of scope
-//! The requests. Each is named by a [`Fetch`], and the driver
+//! The requests themselves. Each is described by a [`Fetch`], and the driver
 //! 1. resolves the reference against the base (RFC 3986, section 5.2),
 //! 2. asks the [`Guard`](crate::http::guard::Guard) before it connects, and again before it follows each of at most
 //!    [`limits::ORIGIN_REDIRECTS`] redirects,
-//! 3. and gives back what came as [`Fetched`].
+//! 3. and returns the response as [`Fetched`].
 
 mod constraint;
 mod discovery;
@@ -40,34 +39,34 @@ pub use versions::{OriginVersion, OriginVersions};
 /// One GET request for the driver to make.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fetch {
-    /// The absolute URL that `reference` counts from; there is none if it is absolute itself.
+    /// The absolute URL that `reference` is relative to; `None` if it is absolute itself.
     pub base: Option<String>,
     /// The URL, absolute or relative.
     pub reference: String,
-    /// The longest body in bytes that is of use. A driver may stop one byte later.
+    /// The longest useful body, in bytes. A driver may stop one byte later.
     pub max_bytes: u64,
-    /// Whether the token of the registry may go along, to the registry's own host only. It never
-    /// goes to archives (clients.md 2.2.6).
+    /// Whether the request may carry the token for the registry, to the registry's own host only. Requests
+    /// for archives never carry it (clients.md 2.2.6).
     pub with_token: bool,
-    /// What is fetched, for messages.
+    /// The name of the fetched resource, for messages.
     pub what: &'static str,
 }
 
-/// What came of a [`Fetch`].
+/// The response to a [`Fetch`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fetched {
-    /// The status of the last answer, which is no redirect.
+    /// The status of the last response, which is not a redirect.
     pub status: u16,
-    /// The absolute URL that gave it, after all redirects: relative URLs in the body count from it.
+    /// The absolute URL of the response, after all redirects: relative URLs in the body are relative to it.
     pub final_url: String,
-    /// Its `Content-Type`, if it has one.
+    /// Its `Content-Type` header, if it has one.
     pub content_type: Option<String>,
-    /// Its body. That of anything but a 200 is not read and may be left empty.
+    /// Its body. Only the body of a 200 is read; any other may be left empty.
     pub body: Vec<u8>,
 }
 
 impl Fetch {
-    /// Takes a whole answer of 200, and makes an error of every other.
+    /// Returns the whole body of a 200, and an error for every other status.
     fn take<'f>(&self, fetched: &'f Fetched) -> Result<&'f [u8], OriginError> {
         let (what, status) = (self.what, fetched.status);
         match status {
@@ -83,27 +82,27 @@ impl Fetch {
         }
     }
 
-    /// The same, read as one JSON object. Unknown members are passed over, as clients do.
+    /// Parses the body of a 200 as one JSON object. Unknown members are ignored, as clients do.
     fn take_json<T: DeserializeOwned>(&self, fetched: &Fetched) -> Result<T, OriginError> {
         let body = self.take(fetched)?;
         let json = |reason: String| OriginError::Json {
             what: self.what,
             reason,
         };
-        // Serde would also read an array, as the members in their order.
+        // Serde would also accept an array, with the members in order.
         if body.trim_ascii_start().first() != Some(&b'{') {
-            return Err(json("it is no JSON object".to_owned()));
+            return Err(json("it is not a JSON object".to_owned()));
         }
         serde_json::from_slice(body).map_err(|error| json(plain(&error.to_string())))
     }
 }
 
-/// A bounded piece of an origin's text, to be quoted and escaped by `{:?}`.
+/// Returns a bounded part of an origin's text, to be quoted and escaped by `{:?}`.
 fn shortened(text: &str) -> String {
     text.chars().take(limits::ORIGIN_TEXT_CHARS).collect()
 }
 
-/// A bounded piece of an origin's text, to be read by people.
+/// Returns a bounded part of an origin's text in readable form.
 fn plain(text: &str) -> String {
     let most = 2 * limits::ORIGIN_TEXT_CHARS;
     untrusted::line(text).at_most(most).to_string()
@@ -115,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_200_has_a_body_and_every_other_status_is_told_apart() {
+    fn only_200_has_a_body_and_other_statuses_are_distinguished() {
         let status = |status: u16| {
             let fetched = Fetched {
                 status,
@@ -145,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_body_longer_than_asked_for_is_refused() {
+    fn a_body_longer_than_the_limit_is_rejected() {
         let max = fetch().max_bytes;
         let fetched = answer(" ".repeat(usize::try_from(max).unwrap() + 1));
         let error = fetch().take(&fetched).unwrap_err();
@@ -153,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn json_is_one_object_of_sane_depth_and_errors_hold_no_control_characters() {
+    fn json_is_one_object_of_limited_depth_and_errors_have_no_control_characters() {
         #[derive(Debug, serde::Deserialize)]
         struct Anything {
             #[serde(rename = "a")]

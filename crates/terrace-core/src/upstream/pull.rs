@@ -1,7 +1,7 @@
-//! Pull-through: which providers of other registries are mirrored when somebody asks for them.
+//! Pull-through: the providers of other registries that are mirrored on request.
 //!
-//! Nothing is, unless the operator names it. What is named is looked up at its origin, kept in a
-//! [`OriginDocument`], and shown to clients as far as the [`PullPolicy`] admits it.
+//! By default there are none: the operator names them. A named provider is looked up at its origin, recorded
+//! in an [`OriginDocument`], and shown to clients as far as the [`PullPolicy`] admits it.
 
 mod document;
 mod pattern;
@@ -23,30 +23,30 @@ use terrace_base::sort;
 use terrace_base::time::UnixTime;
 use terrace_base::url::{HttpsUrl, Url};
 
-/// What the operator has written.
+/// The rules of the operator.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PullRules {
-    /// What may be pulled. Nothing else ever is.
+    /// The providers that may be pulled. No other provider is.
     pub allowed: Vec<ProviderPattern>,
-    /// What is not served, however it came here.
+    /// The versions that are never served, whether pulled or mirrored explicitly.
     pub blocked: Vec<VersionPattern>,
-    /// How long a version must have been seen at its origin, in seconds, before it is shown.
+    /// The minimum time, in seconds, since a version was first seen at its origin, before it is shown.
     pub minimum_age: u64,
-    /// Where the registries of hostnames are, if not at `https://{hostname}`. No path counts.
+    /// The URLs of registries that are not at `https://{hostname}`. Their paths are ignored.
     pub origins: Vec<(Hostname, HttpsUrl)>,
 }
 
-/// What the operator allows to be pulled, and what nobody shall get.
+/// The policy from the operator's rules: the providers that may be pulled, and the blocked versions.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PullPolicy {
     rules: PullRules,
-    /// Identifies the rules, so that a list made by others is seen to be.
+    /// Identifies the rules, so that a list made by other rules is recognised.
     fingerprint: String,
 }
 
 impl fmt::Display for PullRules {
-    /// Writes the rules as the operator could have written them, a line for each. Stored lists are identified by this
-    /// text: if it changes, all of them are rebuilt.
+    /// Writes the rules in the operator's syntax, one per line. Stored lists are identified by this text: if
+    /// it changes, all of them are rebuilt.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for allowed in &self.allowed {
             writeln!(f, "allow {allowed}")?;
@@ -87,7 +87,7 @@ impl PullPolicy {
         allowed.any(|pattern| pattern.matches(address))
     }
 
-    /// Whether this version is kept from clients.
+    /// Whether this version is hidden from clients.
     pub fn blocks(&self, address: &MirroredAddress, version: &Version) -> bool {
         let mut blocked = self.rules.blocked.iter();
         blocked.any(|pattern| pattern.matches(address, version))
@@ -99,13 +99,13 @@ impl PullPolicy {
         age >= self.rules.minimum_age && self.pulls(address) && !self.blocks(address, &seen.version)
     }
 
-    /// Where the registry of a hostname is asked: `https://host[:port]`.
+    /// Returns the URL of the registry of a hostname: `https://host[:port]`.
     pub fn origin_of(&self, hostname: &Hostname) -> String {
         self.named_origin(hostname)
             .map_or_else(|| format!("https://{hostname}"), Url::origin)
     }
 
-    /// Where requests for the registry of a hostname may go: to public hosts, and to the one that
+    /// Returns the guard for requests to the registry of a hostname: it allows public hosts, and the one that
     /// the operator has named for it.
     pub fn guard(&self, hostname: &Hostname) -> Guard {
         let guard = Guard::public();
@@ -121,9 +121,9 @@ impl PullPolicy {
         Some(origin.as_url())
     }
 
-    /// What the mirror lists of a provider: what is stored, and what its origin had when it was last
-    /// asked, without what is blocked or too new. A stored version of which no package is stored
-    /// depends on its origin, too.
+    /// Returns the mirror's list for a provider: the stored versions and those that its origin had at the
+    /// last check, without blocked or too recent ones. A stored version without any stored package depends on
+    /// its origin, too.
     pub fn listed(
         &self,
         address: &MirroredAddress,
@@ -152,7 +152,7 @@ impl PullPolicy {
         listed
     }
 
-    /// What a list that was made by these rules says about itself; nothing where there are none.
+    /// Returns the metadata of a list made by these rules; `None` without rules.
     pub fn metadata(&self, seen: Option<&OriginDocument>, is_empty: bool) -> Option<PullMetadata> {
         (!self.is_empty()).then(|| PullMetadata {
             rules: self.fingerprint.clone(),
@@ -170,8 +170,8 @@ impl PullPolicy {
     }
 }
 
-/// Returns the answer for a mirrored version that the operator blocks: a 404, as for everything that
-/// a mirror does not have (clients.md 5.5).
+/// Returns the error for a mirrored version that the operator blocks: a 404, as for everything that a mirror
+/// does not have (clients.md 5.5).
 pub fn blocked(address: &MirroredAddress, version: &Version) -> Problem {
     Problem::NotFound(format!(
         "{address} {version} is blocked by the operator of this registry"
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_pulled_that_is_not_named() {
+    fn only_named_providers_are_pulled() {
         let nothing = PullPolicy::default();
         let some = policy("a.test/acme/* b.test/*/widget", "");
         for (address, pulled) in [
@@ -237,7 +237,7 @@ mod tests {
             ("a.test/acme/widget", "1.2.0", 0, false),
             ("a.test/evil/widget", "1.0.0", 0, false),
             ("b.test/acme/widget", "1.0.0", 0, false),
-            // A clock that runs backwards shows nothing early.
+            // If the clock runs backwards, nothing is shown early.
             ("a.test/acme/widget", "1.0.0", 2_000, false),
         ] {
             let address = address.parse().unwrap();
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn a_registry_is_where_its_name_says_unless_the_operator_says_otherwise() {
+    fn a_registry_is_at_its_hostname_unless_the_operator_names_another_origin() {
         let policy = policy("", "");
         let origin = |hostname: &str| policy.origin_of(&hostname.parse().unwrap());
         assert_eq!(origin("a.test"), "https://10.0.0.1:8443");
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn other_rules_have_another_fingerprint() {
+    fn different_rules_have_different_fingerprints() {
         let one = policy("a.test/*/*", "");
         let other = policy("a.test/*/*", "a.test/evil/*");
         assert!(one.has_made(one.metadata(None, false).as_ref()));
@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_host_that_is_named_for_a_registry_may_be_private() {
+    fn only_the_named_origin_of_a_registry_may_be_private() {
         let policy = policy("", "");
         let parts = |host, port| UrlParts {
             scheme: "https",
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_has_what_is_stored_and_what_is_admitted_without_what_is_blocked() {
+    fn a_list_contains_stored_and_admitted_versions_but_no_blocked_ones() {
         let policy = policy("a.test/*/*", "a.test/acme/widget@1.1.0");
         let address = "a.test/acme/widget".parse().unwrap();
         let release = |version: &str| ListedRelease {

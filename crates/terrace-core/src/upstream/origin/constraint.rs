@@ -1,7 +1,7 @@
-//! Version constraints, as terraform and tofu read them for providers.
+//! Version constraints, as terraform and tofu parse them for providers.
 //!
-//! The rules are those of the library that both use, apparentlymart's `go-versions`, in its "ruby
-//! style". It is stricter about spaces; nobody's meaning depends on them.
+//! The rules are those of the library that both use, apparentlymart's `go-versions`, in its "ruby style".
+//! This parser is stricter about spaces, which never changes the meaning of a constraint.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -11,7 +11,7 @@ use crate::limits;
 use crate::model::version::Version;
 use semver::{BuildMetadata, Prerelease};
 
-/// Constraints that a version must meet, every one.
+/// A list of constraints. A version must meet all of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Constraints {
     text: String,
@@ -21,7 +21,7 @@ pub struct Constraints {
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Constraint {
     operator: Operator,
-    /// With zeros for the numbers that are left out.
+    /// The version, with zeros for omitted numbers.
     boundary: semver::Version,
 }
 
@@ -39,7 +39,7 @@ enum Operator {
     SameMinor,
 }
 
-/// Why a text is no version constraint.
+/// Error: a text that is not a version constraint.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{text:?} is not a version constraint such as \"~> 3.6\" or \">= 1.2.0, < 2.0.0\": {reason}"
@@ -50,7 +50,7 @@ pub struct ConstraintError {
 }
 
 impl Constraints {
-    /// Exactly this version.
+    /// Creates the constraint for exactly this version.
     pub fn exactly(version: &Version) -> Self {
         Self {
             text: version.to_string(),
@@ -61,7 +61,7 @@ impl Constraints {
         }
     }
 
-    /// Both these and those.
+    /// Returns the combination of both lists.
     #[must_use]
     pub fn and(mut self, other: Self) -> Self {
         if !self.text.is_empty() && !other.text.is_empty() {
@@ -72,8 +72,8 @@ impl Constraints {
         self
     }
 
-    /// Whether a version is among those that are asked for. A prerelease is only where it is named
-    /// exactly (clients.md 2.1.4).
+    /// Whether a version is admitted. A prerelease is admitted only if it is named exactly (clients.md
+    /// 2.1.4).
     pub fn admit(&self, version: &Version) -> bool {
         let version = version.as_semver();
         let is_named = |constraint: &Constraint| {
@@ -89,7 +89,7 @@ impl Constraints {
 impl Constraint {
     fn is_met(&self, version: &semver::Version) -> bool {
         let boundary = &self.boundary;
-        // Build metadata matters only where a version is named.
+        // Build metadata matters only in comparisons with an exact version.
         let order = version.cmp_precedence(boundary);
         let is_below = |major, minor| {
             let upper = semver::Version::new(major, minor, 0);
@@ -117,7 +117,7 @@ impl fmt::Display for Constraints {
 impl FromStr for Constraints {
     type Err = ConstraintError;
 
-    /// Reads constraints with commas between them. None at all admit every release.
+    /// Parses constraints, separated by commas. An empty list admits every release.
     fn from_str(text: &str) -> Result<Self, ConstraintError> {
         let error = |reason: String| ConstraintError {
             text: text.chars().take(80).collect(),
@@ -128,7 +128,7 @@ impl FromStr for Constraints {
             return Err(error(format!("it is longer than {most} bytes")));
         }
         let text = text.trim();
-        // One comma may stand at the end.
+        // A trailing comma is allowed.
         let list = text.strip_suffix(',').unwrap_or(text);
         let each = match list.trim() {
             "" => Vec::new(),
@@ -166,7 +166,7 @@ fn constraint(text: &str) -> Result<Constraint, String> {
     Ok(Constraint { operator, boundary })
 }
 
-/// How many numbers are given, and the version with zeros for the others.
+/// Returns the number of given numbers, and the version with zeros for the others.
 fn boundary(text: &str) -> Result<(usize, semver::Version), String> {
     if text.is_empty() {
         return Err("a version is missing".to_owned());
@@ -189,7 +189,7 @@ fn boundary(text: &str) -> Result<(usize, semver::Version), String> {
     for number in core.split('.') {
         if number.is_empty() || !number.bytes().all(|byte| byte.is_ascii_digit()) {
             return Err(format!(
-                "{number:?} is no number; leave out what may be anything"
+                "{number:?} is not a number; leave out numbers that may have any value"
             ));
         }
         numbers.push(
@@ -202,7 +202,7 @@ fn boundary(text: &str) -> Result<(usize, semver::Version), String> {
         [major] => (*major, 0, 0),
         [major, minor] => (*major, *minor, 0),
         [major, minor, patch] => (*major, *minor, *patch),
-        _ => return Err("a version has three numbers at most".to_owned()),
+        _ => return Err("a version has at most three numbers".to_owned()),
     };
     let odd = |error: semver::Error| error.to_string();
     let boundary = semver::Version {
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn each_operator_means_what_terraforms_documentation_says() {
+    fn each_operator_follows_terraforms_documentation() {
         check("1.2.0", &["1.2.0"], &["1.2.1", "1.1.9"]);
         check("= 1.2", &["1.2.0"], &["1.2.1"]);
         check("!= 1.2.0", &["1.2.1", "0.1.0"], &["1.2.0"]);
@@ -243,14 +243,14 @@ mod tests {
     }
 
     #[test]
-    fn the_pessimistic_operator_lets_the_last_number_that_is_given_grow() {
+    fn the_pessimistic_operator_allows_larger_values_of_the_last_given_number() {
         check(
             "~> 1.0.4",
             &["1.0.4", "1.0.5", "1.0.10"],
             &["1.0.3", "1.1.0"],
         );
         check("~> 1.1", &["1.1.0", "1.2.0", "1.10.9"], &["1.0.9", "2.0.0"]);
-        // With one number this is where the library for modules says otherwise.
+        // With a single number, the library for modules differs.
         check("~> 1", &["1.0.0", "1.9.0"], &["0.9.0", "2.0.0"]);
         check("~>0.9", &["0.9.0", "0.10.0"], &["1.0.0"]);
     }
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn a_prerelease_is_admitted_only_where_it_is_named_exactly_2_1_4() {
+    fn a_prerelease_is_admitted_only_if_it_is_named_exactly_2_1_4() {
         check(
             "= 1.2.0-beta.1",
             &["1.2.0-beta.1"],
@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn build_metadata_matters_only_where_a_version_is_named() {
+    fn build_metadata_matters_only_for_an_exact_version() {
         check("= 1.0.0+b", &["1.0.0+b"], &["1.0.0", "1.0.0+c"]);
         check("= 1.0.0", &["1.0.0"], &["1.0.0+b"]);
         check("<= 1.0.0", &["1.0.0", "1.0.0+b"], &[]);
@@ -302,9 +302,9 @@ mod tests {
     }
 
     #[test]
-    fn other_text_is_refused_with_a_reason() {
+    fn an_invalid_constraint_is_rejected_with_a_reason() {
         for (text, reason) in [
-            ("latest", "is no number"),
+            ("latest", "is not a number"),
             ("v1.0.0", "without a \"v\""),
             (">= v1.0.0", "without a \"v\""),
             ("1.*", "leave out"),
@@ -315,7 +315,7 @@ mod tests {
             ("== 1.0", "no operator"),
             ("~> ", "missing"),
             ("1.0,,2.0", "missing"),
-            ("1.0 2.0", "is no number"),
+            ("1.0 2.0", "is not a number"),
             ("1.0.0-", "nothing follows"),
             ("1.0.0+", "nothing follows"),
             ("1.0.0-é", "unexpected character"),

@@ -1,4 +1,4 @@
-//! Where a host has its providers (clients.md 1).
+//! Discovery of a host's provider service (clients.md 1).
 
 use serde::Deserialize;
 
@@ -6,16 +6,16 @@ use super::{Fetch, Fetched, OriginError, shortened};
 use crate::limits;
 use crate::model::name::Hostname;
 
-/// The provider service of a host: everything that is asked of it has a path below this.
+/// The provider service of a host: all of its resources are below this URL.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Service {
-    /// The URL that the discovery document came from.
+    /// The final URL of the discovery document.
     base: String,
-    /// Where the service is, counted from there. Ends in `/`, or is empty.
+    /// The path or URL of the service, relative to `base`. Ends in `/`, or is empty.
     directory: String,
 }
 
-/// What is read of the document. Other services are nobody's business here, whatever they are.
+/// The relevant part of the document. Other services are ignored, whatever their type.
 #[derive(Deserialize)]
 struct Document {
     #[serde(rename = "providers.v1")]
@@ -23,12 +23,13 @@ struct Document {
 }
 
 impl Service {
-    /// Asks for the discovery document of a host, at port 443.
+    /// Returns the request for the discovery document of a host, at port 443.
     pub fn discover(hostname: &Hostname) -> Fetch {
         Self::discover_at(&format!("https://{hostname}"))
     }
 
-    /// Asks for the discovery document of `origin`, a scheme and a host with or without a port.
+    /// Returns the request for the discovery document of `origin`, a scheme and a host with or without a
+    /// port.
     pub fn discover_at(origin: &str) -> Fetch {
         Fetch {
             base: None,
@@ -39,10 +40,10 @@ impl Service {
         }
     }
 
-    /// Reads the answer to [`discover`](Self::discover).
+    /// Parses the response to [`discover`](Self::discover).
     ///
     /// # Errors
-    /// Why no provider can be asked of this host.
+    /// The reason why no provider can be requested from this host.
     pub fn read(fetched: &Fetched) -> Result<Self, OriginError> {
         let fetch = Self::discover_at("");
         fetch.take(fetched)?;
@@ -59,7 +60,7 @@ impl Service {
         })
     }
 
-    /// Asks for something below the service.
+    /// Returns the request for a resource of the service.
     pub(super) fn fetch(&self, path: &str, max_bytes: u64, what: &'static str) -> Fetch {
         Fetch {
             base: Some(self.base.clone()),
@@ -71,8 +72,8 @@ impl Service {
     }
 }
 
-/// What a relative path is put behind, so that one resolution is as good as the two that clients
-/// make: without a `/` at its end they leave out the last part (clients.md 1.4).
+/// Returns the directory of a reference: relative paths are appended to it, so that one resolution has the
+/// same result as the two of clients. Without a trailing `/` they drop the last segment (clients.md 1.4).
 fn directory(reference: &str) -> Result<String, OriginError> {
     let error = || OriginError::ServiceUrl(shortened(reference));
     if !is_clean(reference) || reference.starts_with("//") {
@@ -92,8 +93,7 @@ fn directory(reference: &str) -> Result<String, OriginError> {
     Ok(origin + &upper.unwrap_or_default())
 }
 
-/// Whether every program reads a URL in the same way: some take a `\` for a `/`, and drop tabs and
-/// line breaks.
+/// Whether every program parses a URL in the same way: some treat `\` as `/`, and drop tabs and line breaks.
 pub(super) fn is_clean(reference: &str) -> bool {
     !reference.is_empty()
         && reference
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn the_document_is_asked_for_at_its_well_known_place() {
+    fn the_discovery_document_is_requested_at_its_well_known_url() {
         let fetch = Service::discover(&"registry.example.com".parse().unwrap());
         assert_eq!(
             fetch.reference,
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn a_service_may_be_a_path_or_a_url_and_counts_from_where_it_ends_in_a_slash_1_3_1_4() {
+    fn a_service_may_be_a_path_or_a_url_and_is_resolved_from_its_last_slash_1_3_1_4() {
         for (given, asked) in [
             ("/v1/providers/", "/v1/providers/a/b"),
             ("/v1/providers", "/v1/a/b"),
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_without_providers_says_so_1_2_1_6() {
+    fn a_host_without_providers_is_reported_1_2_1_6() {
         let missing = Fetched {
             status: 404,
             ..answer("")
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn a_service_that_is_no_url_is_refused() {
+    fn a_service_that_is_not_a_url_is_rejected() {
         for body in [
             r#"{"providers.v1": 1}"#,
             r#"{"providers.v1": {"a": "/v1/"}}"#,

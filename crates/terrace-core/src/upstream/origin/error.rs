@@ -1,4 +1,4 @@
-//! Every way in which another registry's answer is of no use.
+//! Errors from the responses of another registry.
 
 use crate::limits;
 use crate::model::platform::Platform;
@@ -6,99 +6,103 @@ use crate::model::shasums::ShasumsError;
 use terrace_base::digest::Sha256;
 use terrace_openpgp::OpenPgpError;
 
-/// Why nothing can be taken from an origin. What is quoted of its text is escaped and short.
+/// Reasons why a response of an origin cannot be used. Quotations from it are escaped and short.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum OriginError {
-    /// 404.
-    #[error("{what}: the origin has it not (status 404)")]
+    /// The origin returned 404.
+    #[error("{what}: not available from the origin (status 404)")]
     NotFound {
-        /// What was fetched.
+        /// The name of the fetched resource.
         what: &'static str,
     },
-    /// 401 or 403.
-    #[error("{what}: the origin refuses it with status {status}")]
+    /// The origin returned 401 or 403.
+    #[error("{what}: the origin denies access (status {status})")]
     NotAllowed {
-        /// What was fetched.
+        /// The name of the fetched resource.
         what: &'static str,
-        /// The status.
+        /// The status of the response.
         status: u16,
     },
-    /// 429 or 5xx.
-    #[error("{what}: the origin answers {status} for now; try again later")]
+    /// The origin returned 429 or 5xx.
+    #[error("{what}: the origin is temporarily unavailable (status {status}); try again later")]
     Unavailable {
-        /// What was fetched.
+        /// The name of the fetched resource.
         what: &'static str,
-        /// The status.
+        /// The status of the response.
         status: u16,
     },
-    /// Any other status than 200.
-    #[error("{what}: the origin answers {status}, and only 200 is of use")]
+    /// The origin returned another status than 200.
+    #[error("{what}: the origin returned the unexpected status {status}")]
     Status {
-        /// What was fetched.
+        /// The name of the fetched resource.
         what: &'static str,
-        /// The status.
+        /// The status of the response.
         status: u16,
     },
-    /// Larger than the limit.
-    #[error("{what} is longer than {max} bytes")]
+    /// The body is larger than the limit.
+    #[error("{what} is longer than the limit of {max} bytes")]
     TooLong {
-        /// What was fetched.
+        /// The name of the fetched resource.
         what: &'static str,
-        /// The limit.
+        /// The limit in bytes.
         max: u64,
     },
-    /// The discovery document is labelled as something else.
-    #[error("the discovery document has the media type {0:?}; clients take only application/json")]
+    /// The discovery document has another media type.
+    #[error(
+        "the discovery document has the media type {0:?}; clients accept only application/json"
+    )]
     MediaType(String),
-    /// It is not JSON of the shape that clients read.
-    #[error("{what} is not what clients read: {reason}")]
+    /// The body is not JSON of the shape that clients parse.
+    #[error("{what} is not a document that clients can parse: {reason}")]
     Json {
-        /// What was fetched.
+        /// The name of the fetched resource.
         what: &'static str,
-        /// What is wrong with it.
+        /// The error of the parser.
         reason: String,
     },
-    /// There is no `providers.v1`.
+    /// The discovery document has no `providers.v1`.
     #[error("the host serves no providers: its discovery document has no \"providers.v1\"")]
     NoProviders,
-    /// `providers.v1` is no URL that can be asked.
+    /// `providers.v1` is not a URL that can be requested.
     #[error(
         "\"providers.v1\" is {0:?}; it must be an https URL, or a path, of visible ASCII characters"
     )]
     ServiceUrl(String),
-    /// A URL of the package is none that can be asked.
+    /// A URL of the package is not one that can be requested.
     #[error(
         "{field} is {value:?}; it must be an https URL, or a path, of visible ASCII characters"
     )]
     Url {
-        /// Of which field.
+        /// The name of the field.
         field: &'static str,
-        /// What it says.
+        /// The value of the field.
         value: String,
     },
 
-    /// The package is for another platform than asked for (clients.md 2.2.1).
-    #[error("asked for {wanted}, the origin answers for os {os:?} and arch {arch:?}")]
+    /// The package is for another platform than requested (clients.md 2.2.1).
+    #[error(
+        "{wanted} was requested, but the origin returned a package for os {os:?} and arch {arch:?}"
+    )]
     OtherPlatform {
-        /// What was asked for.
+        /// The requested platform.
         wanted: Platform,
-        /// What it says.
+        /// The operating system in the response.
         os: String,
-        /// What it says.
+        /// The architecture in the response.
         arch: String,
     },
-    /// The zip has another name than every client and mirror expects (clients.md 5.11).
+    /// The zip has another file name than every client and mirror expects (clients.md 5.11).
     #[error("the file name is {name:?}; it must be {expected}")]
     Filename {
-        /// What it is called.
+        /// The file name in the response.
         name: String,
-        /// What it should be called.
+        /// The expected file name.
         expected: String,
     },
-    /// A protocol is not one (clients.md 2.2.3).
+    /// A protocol version is malformed (clients.md 2.2.3).
     #[error("protocols holds {0:?}, which is not of the form MAJOR.MINOR")]
     Protocol(String),
-    /// Too many of them.
+    /// There are too many protocols.
     #[error("protocols has {0} elements, at most {max} are allowed", max = limits::PROTOCOLS)]
     TooManyProtocols(usize),
     /// None of the protocols is one that clients run (clients.md 2.2.3).
@@ -106,71 +110,73 @@ pub enum OriginError {
         "none of the protocols {0} is at least 5.0 and below 7.0, the range that terraform and tofu support"
     )]
     NoProtocol(String),
-    /// `shasum` is no digest (clients.md 2.2.5).
+    /// `shasum` is not a digest (clients.md 2.2.5).
     #[error("shasum is {0:?}, not a SHA-256 digest of 64 hexadecimal digits")]
     Shasum(String),
     /// SHA256SUMS is not text.
     #[error("SHA256SUMS is not UTF-8")]
     ShasumsEncoding,
-    /// SHA256SUMS would not work for clients (clients.md 2.3.1, 2.3.2).
+    /// SHA256SUMS has errors for clients (clients.md 2.3.1, 2.3.2).
     #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
     Shasums(Vec<ShasumsError>),
-    /// The zip is not in it (clients.md 2.3.1).
+    /// SHA256SUMS does not list the zip (clients.md 2.3.1).
     #[error("SHA256SUMS does not list {0}")]
     NotListed(String),
-    /// The zip is in it with another digest (clients.md 2.3.1).
+    /// SHA256SUMS lists the zip with another digest (clients.md 2.3.1).
     #[error("{filename}: SHA256SUMS lists the sha256 {listed}, but the origin states {stated}")]
     OtherDigest {
-        /// The zip.
+        /// The file name of the zip.
         filename: String,
-        /// Its digest by SHA256SUMS.
+        /// Its digest in SHA256SUMS.
         listed: Sha256,
-        /// Its digest by the origin.
+        /// Its digest in the description of the package.
         stated: Sha256,
     },
 
-    /// There is no key to check the signature with (clients.md 2.3.6).
-    #[error("the origin names no signing keys, which clients accept of registry.opentofu.org only")]
+    /// The origin lists no key to verify the signature with (clients.md 2.3.6).
+    #[error(
+        "the origin lists no signing keys, which clients accept only from registry.opentofu.org"
+    )]
     NoKeys,
-    /// More than anyone has.
-    #[error("the origin names {0} signing keys, at most {max} are allowed", max = limits::KEYS)]
+    /// The origin lists more keys than any publisher has.
+    #[error("the origin lists {0} signing keys, at most {max} are allowed", max = limits::KEYS)]
     TooManyKeys(usize),
-    /// A key that clients stumble on before they find the right one (clients.md 2.3.5).
+    /// A key at which clients fail before they reach the right one (clients.md 2.3.5).
     #[error("signing key number {place}: {error}")]
     Key {
-        /// Its place, from 1.
+        /// The key's position in the list, from 1.
         place: usize,
-        /// What is wrong with it.
+        /// The error of the key.
         error: OpenPgpError,
     },
-    /// The signature is by a key that the origin does not name (clients.md 2.3.7).
-    #[error("SHA256SUMS is signed by {issuers}, and the origin names the keys {named}")]
+    /// The signature was made by a key that the origin does not list (clients.md 2.3.7).
+    #[error("SHA256SUMS is signed by {issuers}, but the origin lists only the keys {named}")]
     Issuer {
-        /// Who made it.
+        /// The ids of the keys that made the signature.
         issuers: String,
-        /// Who might have.
+        /// The listed keys.
         named: String,
     },
     /// The signature does not verify (clients.md 2.3.3 to 2.3.7).
     #[error("signature of SHA256SUMS: {0}")]
     Signature(OpenPgpError),
-    /// The signing key is another one than before.
+    /// The signing key is not one of the pinned keys.
     #[error(
         "the version is signed by key {fingerprint}, and the pinned signing keys of this provider are {pinned}: if its publisher has changed keys, pin the new one first"
     )]
     OtherKey {
         /// The fingerprint of the key that signed.
         fingerprint: String,
-        /// The fingerprints that are pinned.
+        /// The pinned fingerprints.
         pinned: String,
     },
-    /// Earlier versions were signed.
+    /// The version is not signed, although earlier versions were.
     #[error("the version is not signed, and the pinned signing keys of this provider are {pinned}")]
     NoLongerSigned {
-        /// The fingerprints that are pinned.
+        /// The pinned fingerprints.
         pinned: String,
     },
-    /// The driver fed what it was not asked for, or did not feed what it was.
-    #[error("the inquiry is not at its end, or was past it")]
+    /// The driver fed an unrequested response, or finished too early.
+    #[error("the inquiry is not finished, or has already ended")]
     Unfinished,
 }

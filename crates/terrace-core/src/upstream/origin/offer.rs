@@ -1,4 +1,4 @@
-//! Releases that an origin offers, and of which nothing is stored yet.
+//! Releases that an origin offers, without any stored package yet.
 
 use super::OriginPackage;
 use crate::limits;
@@ -12,8 +12,8 @@ use terrace_base::sort;
 use terrace_base::time::UnixTime;
 
 impl OriginPackage {
-    /// Returns the release of which nothing is stored yet, and which offers everything that the origin has signed
-    /// along with this package.
+    /// Returns a release without stored packages. It offers everything that the origin has signed along with
+    /// this package.
     pub fn offered(
         &self,
         address: MirroredAddress,
@@ -36,8 +36,8 @@ impl OriginPackage {
     }
 }
 
-/// Every package of this version that SHA256SUMS lists, ascending by platform. What else is listed,
-/// such as a manifest, is no package.
+/// Returns every package of this version that SHA256SUMS lists, ascending by platform. Other listed files,
+/// such as a manifest, are not packages.
 fn offers(
     provider: &ProviderAddress,
     version: &Version,
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_signed_and_no_package_of_this_version_is_not_offered() {
+    fn only_signed_packages_of_this_version_are_offered() {
         let digest = "0".repeat(64);
         let lines: String = [
             "terraform-provider-widget_1.0.0_linux_arm64.zip",
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn no_more_platforms_are_offered_than_a_release_may_have() {
+    fn the_number_of_offered_platforms_is_limited() {
         let line = |number: usize| {
             let digest = "0".repeat(64);
             format!("{digest}  terraform-provider-widget_1.0.0_linux_a{number}.zip\n")

@@ -1,4 +1,4 @@
-//! One package of one version, with everything that is signed about it (clients.md 2.2, 2.3).
+//! A package of a version, with all its signed documents (clients.md 2.2, 2.3).
 
 use serde::Deserialize;
 
@@ -18,52 +18,52 @@ use terrace_base::time::UnixTime;
 use terrace_openpgp as openpgp;
 use terrace_openpgp::{OpenPgpError, SigningKey};
 
-/// The one registry whose providers clients install without a signature where it names no key
-/// (OpenTofu, `ShouldEnforceGPGValidationForProvider`; clients.md 2.3.6).
+/// The only registry from which clients install providers without a signature, if it lists no key (OpenTofu,
+/// `ShouldEnforceGPGValidationForProvider`; clients.md 2.3.6).
 const MAY_BE_UNSIGNED: &str = "registry.opentofu.org";
 
-/// A package that clients would accept, if its zip has the digest that is promised.
+/// A package that clients would accept, if its zip has the promised digest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OriginPackage {
-    /// What it runs on.
+    /// The platform that it runs on.
     pub platform: Platform,
-    /// `terraform-provider-{type}_{version}_{os}_{arch}.zip`.
+    /// The file name: `terraform-provider-{type}_{version}_{os}_{arch}.zip`.
     pub filename: String,
-    /// The digest of the zip, by the origin and by SHA256SUMS.
+    /// The digest of the zip, in its description and in SHA256SUMS.
     pub sha256: Sha256,
-    /// How to get the zip. It is not checked yet.
+    /// The request for the zip, whose contents are not checked yet.
     pub download: Fetch,
-    /// The plugin protocols, ascending; the origin may name none.
+    /// The plugin protocols, ascending; the origin may list none.
     pub protocols: Vec<ProtocolVersion>,
     /// The exact text of SHA256SUMS, which lists the zip.
     pub shasums: Shasums,
-    /// Who vouches for SHA256SUMS. Nobody does for some providers of registry.opentofu.org.
+    /// The signature of SHA256SUMS; `None` for some providers of registry.opentofu.org.
     pub signed: Option<Signed>,
-    /// What clients, or people, may complain about one day.
+    /// Warnings about properties that clients accept, or may reject in the future.
     pub warnings: Vec<String>,
 }
 
 /// A signature that clients accept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Signed {
-    /// It, in its binary form.
+    /// The signature in its binary form.
     pub signature: Vec<u8>,
-    /// The key that made it.
+    /// The key that made the signature.
     pub key: SigningKeyDocument,
 }
 
-/// What a [`PackageInquiry`] wants next.
+/// The next step of a [`PackageInquiry`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Step {
-    /// Make this request and feed what came.
+    /// Make this request and feed its response.
     Fetch(Fetch),
-    /// Nothing: call [`PackageInquiry::finish`].
+    /// All steps are done: call [`PackageInquiry::finish`].
     Done,
 }
 
-/// Asks an origin for a package: its description, SHA256SUMS, and the signature of that.
+/// Requests a package from an origin: its description, SHA256SUMS, and the signature of that.
 ///
-/// It reads what it asked for and decides what to ask next; the caller does the asking.
+/// It parses each response and decides the next request; the caller makes the requests.
 #[derive(Debug)]
 pub struct PackageInquiry {
     address: MirroredAddress,
@@ -82,10 +82,10 @@ enum State {
     Failed(OriginError),
 }
 
-/// The description of a package, understood.
+/// The parsed description of a package.
 #[derive(Debug, Clone)]
 struct Description {
-    /// Where it came from: relative URLs count from there.
+    /// The URL of the description: relative URLs are relative to it.
     url: String,
     filename: String,
     sha256: Sha256,
@@ -96,8 +96,8 @@ struct Description {
     keys: Vec<String>,
 }
 
-/// As it is sent. `key_id`, `trust_signature` and `packages` are not read: the first is read by no
-/// client, the others say nothing that the signature does not.
+/// The description as sent. `key_id`, `trust_signature` and `packages` are not parsed: no client reads the
+/// first, and the others add nothing to the signature.
 #[derive(Deserialize)]
 struct Document {
     protocols: Option<Vec<String>>,
@@ -122,11 +122,11 @@ struct KeyBody {
 }
 
 impl PackageInquiry {
-    /// What is fetched first: a 404 says that there is no package for this platform.
+    /// The name of the first fetched resource: a 404 means that there is no package for this platform.
     pub const DESCRIPTION: &str = "package description";
 
-    /// Begins with a package of a version that is in the origin's list. `now` is the time at which
-    /// signatures and keys may be expired.
+    /// Begins the inquiry for a package of a version in the origin's list. `now` is the time for the expiry
+    /// of signatures and keys.
     pub fn new(
         service: &Service,
         address: MirroredAddress,
@@ -149,7 +149,7 @@ impl PackageInquiry {
         }
     }
 
-    /// What to do next.
+    /// Returns the next step.
     pub fn next(&self) -> Step {
         match &self.state {
             State::Description(fetch) => Step::Fetch(fetch.clone()),
@@ -159,10 +159,10 @@ impl PackageInquiry {
         }
     }
 
-    /// Takes the answer to what [`next`](Self::next) asked for.
+    /// Takes the response to the request of [`next`](Self::next).
     ///
     /// # Errors
-    /// Why clients would not accept the package. Everything after an error fails too.
+    /// The reason why clients would not accept the package. After an error every further call fails, too.
     pub fn feed(&mut self, fetched: &Fetched) -> Result<(), OriginError> {
         match self.advance(fetched) {
             Ok(state) => {
@@ -176,10 +176,10 @@ impl PackageInquiry {
         }
     }
 
-    /// The package.
+    /// Returns the package.
     ///
     /// # Errors
-    /// Why clients would not accept it, or [`OriginError::Unfinished`].
+    /// The reason why clients would not accept it, or [`OriginError::Unfinished`].
     pub fn finish(self) -> Result<OriginPackage, OriginError> {
         match self.state {
             State::Finished(package) => Ok(*package),
@@ -188,7 +188,7 @@ impl PackageInquiry {
         }
     }
 
-    /// The checks are in the order of the clients (clients.md 2.3).
+    /// Advances by one response. The checks are in the order of the clients (clients.md 2.3).
     fn advance(&self, fetched: &Fetched) -> Result<State, OriginError> {
         match &self.state {
             State::Description(fetch) => {
@@ -322,8 +322,8 @@ impl Description {
     }
 }
 
-/// Tries the keys one after another, as Terraform's `findSigningKey` does: one that did not make
-/// the signature is passed over, and whatever else is wrong is final (clients.md 2.3.5).
+/// Tries the keys one after another, as Terraform's `findSigningKey` does: a key that did not make the
+/// signature is skipped, and every other error is final (clients.md 2.3.5).
 fn verify(
     keys: &[String],
     signed: &[u8],
@@ -337,7 +337,7 @@ fn verify(
             Ok(keys) => keys,
             Err(error) if is_passed_over(&error) => {
                 named.push(format!(
-                    "number {}, which is of no use ({error})",
+                    "number {}, which cannot be used ({error})",
                     index + 1
                 ));
                 continue;
@@ -373,7 +373,7 @@ fn verify(
     })
 }
 
-/// Of several blocks in one text clients read only the first (clients.md 2.3.5).
+/// Returns the first key block of a text: clients ignore the others (clients.md 2.3.5).
 fn first_block(text: &str) -> &str {
     const END: &str = "-----END PGP PUBLIC KEY BLOCK-----";
     text.find(END)
@@ -381,7 +381,7 @@ fn first_block(text: &str) -> &str {
         .unwrap_or(text)
 }
 
-/// Whether clients can read this key, although no signature of it is accepted.
+/// Whether clients can parse this key, although they accept no signature by it.
 fn is_passed_over(error: &OpenPgpError) -> bool {
     matches!(
         error,
@@ -391,7 +391,7 @@ fn is_passed_over(error: &OpenPgpError) -> bool {
     )
 }
 
-/// Clients also read `5` as `5.0`.
+/// Parses plugin protocols. Clients also accept `5` as `5.0`.
 fn protocols(texts: &[String]) -> Result<Vec<ProtocolVersion>, OriginError> {
     if texts.len() > limits::PROTOCOLS {
         return Err(OriginError::TooManyProtocols(texts.len()));
@@ -412,7 +412,7 @@ fn protocols(texts: &[String]) -> Result<Vec<ProtocolVersion>, OriginError> {
         .collect::<Result<Vec<ProtocolVersion>, _>>()?;
     sort::sort(&mut protocols);
     protocols.dedup();
-    // None at all is no check (clients.md 2.2.3).
+    // Clients do not check an empty list (clients.md 2.2.3).
     if !protocols.is_empty() && !protocols.iter().any(|p| p.is_supported_by_clients()) {
         let texts: Vec<String> = protocols.iter().map(ToString::to_string).collect();
         return Err(OriginError::NoProtocol(texts.join(", ")));

@@ -1,11 +1,11 @@
-//! Whether a version is signed by whom earlier ones were.
+//! Checks that a version is signed by a key of earlier versions.
 
 use super::{OriginError, OriginPackage};
 use crate::storage::release::SigningKeyDocument;
 
-/// Accepts any key while nothing is pinned, and later only a key with a pinned fingerprint.
+/// Accepts any key as long as none is pinned, and otherwise only a key with a pinned fingerprint.
 ///
-/// Key IDs are not looked at: two keys can be made to have the same.
+/// Key IDs are not compared: two keys can be made to have the same ID.
 ///
 /// # Errors
 /// [`OriginError::OtherKey`] with both fingerprints.
@@ -25,7 +25,7 @@ pub fn check_pin(
 }
 
 impl OriginPackage {
-    /// The same for a whole package: one without a signature is accepted only while nothing is
+    /// Checks the key of a whole package. A package without a signature is accepted only as long as no key is
     /// pinned.
     ///
     /// # Errors
@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_key_is_taken_and_then_only_the_pinned_ones() {
+    fn the_first_key_is_accepted_and_then_only_pinned_keys() {
         assert_eq!(check_pin(&[], &key("aa")), Ok(()));
         let pinned = [key("aa"), key("bb")];
         assert_eq!(check_pin(&pinned, &key("bb")), Ok(()));

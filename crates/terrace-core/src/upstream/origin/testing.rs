@@ -1,8 +1,8 @@
-//! What the tests of this module share.
+//! Helpers for the tests of this module.
 
 use super::{Fetch, Fetched};
 
-/// A request for up to 16 KiB.
+/// Returns a request for up to 16 KiB.
 pub(super) fn fetch() -> Fetch {
     Fetch {
         base: None,
@@ -13,7 +13,7 @@ pub(super) fn fetch() -> Fetch {
     }
 }
 
-/// A good answer with this body.
+/// Returns a successful response with this body.
 pub(super) fn answer(body: impl AsRef<[u8]>) -> Fetched {
     Fetched {
         status: 200,

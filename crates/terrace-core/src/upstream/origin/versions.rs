@@ -1,4 +1,4 @@
-//! Which versions of a provider an origin has (clients.md 2.1).
+//! The versions of a provider at its origin (clients.md 2.1).
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -16,23 +16,23 @@ use terrace_base::sort;
 /// The versions of one provider, ascending.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct OriginVersions {
-    /// Each once.
+    /// The versions, without duplicates.
     pub versions: Vec<OriginVersion>,
-    /// What was passed over, and why; at most [`limits::REASONS`] lines.
+    /// The skipped entries with their reasons; at most [`limits::REASONS`] lines.
     pub skipped: Vec<String>,
-    /// What the origin wants people to read, without control characters.
+    /// The origin's warnings for its users, without control characters.
     pub warnings: Vec<String>,
 }
 
-/// One of them.
+/// A version of the provider.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OriginVersion {
-    /// In canonical form: an origin's `1.0` is asked for as `1.0.0` (clients.md 2.1.3).
+    /// The version in canonical form: an origin's `1.0` is requested as `1.0.0` (clients.md 2.1.3).
     pub version: Version,
-    /// The plugin protocols it is said to speak, as far as they are such.
+    /// The listed plugin protocols, without malformed ones.
     pub protocols: Vec<ProtocolVersion>,
-    /// The platforms it is said to have. Clients do not read them, so none may be named although
-    /// there are some (clients.md 2.1.2).
+    /// The listed platforms. Clients do not read this list, so it may be empty although platforms exist
+    /// (clients.md 2.1.2).
     pub platforms: Vec<Platform>,
 }
 
@@ -56,18 +56,18 @@ struct PlatformBody {
 }
 
 impl OriginVersions {
-    /// Asks for the versions of a provider.
+    /// Returns the request for the versions of a provider.
     pub fn ask(service: &Service, address: &MirroredAddress) -> Fetch {
         let path = format!("{}/versions", address.provider);
         service.fetch(&path, limits::ORIGIN_VERSIONS_BYTES, "version list")
     }
 
-    /// Reads the answer to `fetch`, which [`ask`](Self::ask) made.
+    /// Parses the response to `fetch`, which [`ask`](Self::ask) returned.
     ///
-    /// One bad version does not cost the others: it is passed over, as Terraform does since 1.13.
+    /// One invalid version does not affect the others: it is skipped, as in Terraform since 1.13.
     ///
     /// # Errors
-    /// Why there is no list.
+    /// The reason why there is no list.
     pub fn read(fetch: &Fetch, fetched: &Fetched) -> Result<Self, OriginError> {
         let document: Document = fetch.take_json(fetched)?;
         let mut versions = BTreeMap::new();
@@ -100,7 +100,7 @@ impl OriginVersions {
 
 fn read_version(body: &VersionBody, skipped: &mut Skipped) -> Result<OriginVersion, String> {
     let text = shortened(&body.version);
-    // A leading "v" is an error to clients, so nobody can depend on it.
+    // A leading "v" is an error in clients, so no configuration can depend on it.
     if body.version.starts_with(['v', 'V']) {
         return Err(format!("version {text:?} has a leading \"v\""));
     }
@@ -134,7 +134,7 @@ fn read_version(body: &VersionBody, skipped: &mut Skipped) -> Result<OriginVersi
     })
 }
 
-/// Lines, of which a hostile list could make a million.
+/// Reasons for skipped entries, limited because a hostile list could cause a million.
 #[derive(Default)]
 struct Skipped {
     lines: Vec<String>,
@@ -182,13 +182,13 @@ mod tests {
     }
 
     #[test]
-    fn the_list_is_asked_for_below_the_service() {
+    fn the_version_list_is_requested_below_the_service() {
         assert_eq!(ask().reference, "/v1/providers/acme/widget/versions");
         assert!(ask().with_token);
     }
 
     #[test]
-    fn versions_come_in_order_with_protocols_and_platforms_2_1_1_2_1_2() {
+    fn versions_are_sorted_and_have_protocols_and_platforms_2_1_1_2_1_2() {
         let list = read(
             r#"{"id": "x", "versions": [
                 {"version": "1.10.0", "protocols": ["6.0", "5.0", "x"],
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn one_bad_version_is_passed_over_and_told_and_a_short_one_is_completed_2_1_3() {
+    fn an_invalid_version_is_skipped_with_a_reason_and_a_short_one_is_completed_2_1_3() {
         let list = read(
             r#"{"versions": [{"version": "v1.0.0"}, {"version": "latest\u001b"}, {"version": "1.0"},
                 {"version": "1.0.0"}, {"version": ""}, {"version": "01.0.0"},
@@ -219,27 +219,27 @@ mod tests {
         .unwrap();
         assert_eq!(texts(&list), ["1.0.0", "2.0.0"]);
         assert_eq!(list.skipped.len(), 6, "{:?}", list.skipped);
-        let told = list.skipped.join("\n");
+        let skipped = list.skipped.join("\n");
         for part in [
             "\"v1.0.0\"",
             "latest\\u{1b}",
             "1.0.0 is listed again",
             "lin_ux",
         ] {
-            assert!(told.contains(part), "{part} is not in {told}");
+            assert!(skipped.contains(part), "{part} is not in {skipped}");
         }
         assert!(list.versions[1].platforms.is_empty());
     }
 
     #[test]
-    fn no_list_and_an_empty_list_are_the_same_2_1_6() {
+    fn a_missing_list_equals_an_empty_list_2_1_6() {
         for body in ["{}", r#"{"versions": null}"#, r#"{"versions": []}"#] {
             assert!(read(body).unwrap().versions.is_empty(), "{body}");
         }
     }
 
     #[test]
-    fn other_types_are_an_error_as_they_are_to_clients() {
+    fn other_types_are_an_error_as_in_clients() {
         for body in [
             r#"{"versions": {}}"#,
             r#"{"versions": "1.0.0"}"#,

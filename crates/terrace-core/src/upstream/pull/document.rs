@@ -1,4 +1,4 @@
-//! What was last seen of a provider at its origin.
+//! The state of a provider as last seen at its origin.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,16 +15,16 @@ use terrace_base::time::UnixTime;
 /// The schema of the documents written here.
 const SCHEMA: u32 = 1;
 
-/// What was last seen of a provider at its origin. One small document for each, changed by
+/// The state of a provider as last seen at its origin. One small document per provider, changed by
 /// compare-and-swap.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OriginDocument {
     schema: u32,
-    /// When its origin was last asked and answered.
+    /// The time of the last successful request to the origin.
     pub checked_at: UnixTime,
-    /// The versions its origin listed then, and those that it listed a while ago, ascending.
+    /// The versions that its origin listed then, and those that it listed until recently, ascending.
     pub versions: Vec<SeenVersion>,
-    /// The keys that may sign its versions: those of the first that was pulled, and what an
+    /// The keys that may sign its versions: the key of the first pulled version, and the keys that an
     /// administrator added.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub keys: Vec<SigningKeyDocument>,
@@ -33,32 +33,32 @@ pub struct OriginDocument {
 /// A version that an origin lists.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SeenVersion {
-    /// Which.
+    /// The version of the provider.
     pub version: Version,
-    /// Some of the platforms it is said to have: where to begin to ask.
+    /// Some of its listed platforms, to begin an inquiry with.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub platforms: Vec<Platform>,
-    /// When it was first listed; 0 for what was there when the provider was
-    /// first looked up. The protocol does not tell when a version was published.
+    /// The time when it was first listed; 0 for versions that existed when the provider was first looked up.
+    /// The protocol does not contain the time of a publish.
     pub first_seen: UnixTime,
-    /// Since when it is not listed any more.
+    /// The time since which it is no longer listed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub missing_since: Option<UnixTime>,
 }
 
-/// Why a stored document cannot be read.
+/// Reasons why a stored document cannot be parsed.
 #[derive(Debug, thiserror::Error)]
 pub enum OriginDocumentError {
-    /// It is no such JSON.
+    /// The document is not JSON of this shape.
     #[error(transparent)]
     Json(#[from] serde_json::Error),
-    /// It was written by a newer Terrace.
-    #[error("its schema is {0}, and {SCHEMA} is known")]
+    /// The document was written by a newer Terrace.
+    #[error("its schema is {0}, but only schema {SCHEMA} is known")]
     Schema(u32),
 }
 
 impl SeenVersion {
-    /// Whether it has been missing for so long that it is another one if it comes back.
+    /// Whether it has been missing for so long that it counts as new if it returns.
     fn is_gone(&self, now: UnixTime) -> bool {
         self.missing_since
             .is_some_and(|since| now.since(since) >= limits::PULL_MISSING_SECONDS)
@@ -66,7 +66,7 @@ impl SeenVersion {
 }
 
 impl Default for OriginDocument {
-    /// Nothing is known.
+    /// The state before the first look-up.
     fn default() -> Self {
         Self {
             schema: SCHEMA,
@@ -78,10 +78,10 @@ impl Default for OriginDocument {
 }
 
 impl OriginDocument {
-    /// Reads a stored document.
+    /// Parses a stored document.
     ///
     /// # Errors
-    /// When it is none.
+    /// If it is not JSON of this shape, or has another schema.
     pub fn from_document(bytes: &[u8]) -> Result<Self, OriginDocumentError> {
         let mut document: Self = serde_json::from_slice(bytes)?;
         if document.schema != SCHEMA {
@@ -91,9 +91,9 @@ impl OriginDocument {
         Ok(document)
     }
 
-    /// What is known after its origin has listed these versions; none means that it has no such
-    /// provider. What was known before keeps the time it was first seen, also when it was missing
-    /// for a short time: an origin that loses its list for an hour makes nothing new.
+    /// Returns the state after its origin has listed these versions; an empty list means that the origin has
+    /// no such provider. Known versions keep the time when they were first seen, even if they were missing
+    /// for a short time: if an origin loses its list for an hour, no version becomes new.
     pub fn after(before: Option<&Self>, listed: &OriginVersions, now: UnixTime) -> Self {
         let asked_before = before.filter(|before| before.was_asked());
         let first_seen = |version: &Version| match asked_before {
@@ -123,7 +123,7 @@ impl OriginDocument {
         after
     }
 
-    /// Those of these that `after` has no more, unless that is so for long.
+    /// Returns the versions that are missing in `after`, except those missing for long.
     fn missing(&self, after: &Self, now: UnixTime) -> Vec<SeenVersion> {
         let is_missing = |seen: &&SeenVersion| after.place(&seen.version).is_none();
         let missing = self.versions.iter().filter(is_missing);
@@ -147,18 +147,18 @@ impl OriginDocument {
         self.versions.get(place.ok()?)
     }
 
-    /// Whether its origin has ever answered.
+    /// Whether its origin has ever responded.
     pub fn was_asked(&self) -> bool {
         self.checked_at > UnixTime(0)
     }
 
-    /// A version that its origin lists.
+    /// Returns a version if its origin lists it.
     pub fn find(&self, version: &Version) -> Option<&SeenVersion> {
         self.place(version)
             .filter(|seen| seen.missing_since.is_none())
     }
 
-    /// The versions that `policy` shows of these, at the time its origin was asked.
+    /// Returns the versions that `policy` shows, as of the last request to the origin.
     pub fn admitted(
         &self,
         policy: &PullPolicy,
@@ -171,7 +171,7 @@ impl OriginDocument {
             .map(|seen| &seen.version)
     }
 
-    /// This, and versions may be signed by this key.
+    /// Returns the document with this key among those that may sign versions.
     #[must_use]
     pub fn with_key(mut self, key: &SigningKeyDocument) -> Self {
         if check_pin(&self.keys, key).is_err() || self.keys.is_empty() {
@@ -180,8 +180,8 @@ impl OriginDocument {
         self
     }
 
-    /// Whether its origin should be asked again. That it has no such provider is believed for a
-    /// shorter time, since somebody may be about to publish it.
+    /// Whether its origin should be asked again. The absence of a provider is cached for a shorter time,
+    /// because it may be about to be published.
     pub fn is_due(&self, now: UnixTime) -> bool {
         let is_listed = |seen: &SeenVersion| seen.missing_since.is_none();
         let kept = if !self.versions.iter().any(is_listed) {
@@ -197,7 +197,7 @@ impl OriginDocument {
 pub(super) mod testing {
     use super::*;
 
-    /// What was seen at a time: versions, each with when it was first seen.
+    /// Returns the state at a time: versions, each with the time when it was first seen.
     pub(in crate::upstream::pull) fn seen_at(
         checked_at: u64,
         versions: &[(&str, u64)],
@@ -241,7 +241,7 @@ mod tests {
         document.versions.iter().map(pair).collect()
     }
 
-    /// This is a stored fact: changing a byte of the format needs a migration.
+    /// The stored document: changing a byte of the format needs a migration.
     #[test]
     fn the_stored_format_is_pinned() {
         let document = OriginDocument::after(None, &listed(&["1.0.0"]), UnixTime(9));
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_origin_loses_for_a_while_is_not_new_afterwards() {
+    fn a_version_that_is_missing_for_a_short_time_is_not_new_afterwards() {
         let first = OriginDocument::after(None, &listed(&["1.0.0", "1.1.0"]), UnixTime(100_000));
         let lost = OriginDocument::after(Some(&first), &listed(&[]), UnixTime(200_000));
         assert_eq!(lost.find(&"1.0.0".parse().unwrap()), None);
@@ -264,7 +264,7 @@ mod tests {
             first_seen(&back),
             [("1.0.0".to_owned(), 0), ("1.1.0".to_owned(), 0)]
         );
-        // After long it may be something else under an old number.
+        // After a long time, an old number may be a different release.
         let still = OriginDocument::after(Some(&lost), &listed(&["1.1.0"]), soon);
         let late = UnixTime(soon.0 + 1);
         let late = OriginDocument::after(Some(&still), &listed(&["1.0.0", "1.1.0"]), late);
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_there_at_the_first_look_is_old_and_what_comes_later_is_new() {
+    fn versions_listed_first_are_old_and_later_ones_are_new() {
         let first = OriginDocument::after(None, &listed(&["1.0.0"]), UnixTime(10));
         let second =
             OriginDocument::after(Some(&first), &listed(&["1.0.0", "1.1.0"]), UnixTime(20));
@@ -294,21 +294,21 @@ mod tests {
     }
 
     #[test]
-    fn a_first_release_of_a_provider_that_was_looked_for_in_vain_is_new() {
+    fn the_first_release_of_a_provider_that_was_missing_is_new() {
         let nothing = OriginDocument::after(None, &listed(&[]), UnixTime(10));
         let then = OriginDocument::after(Some(&nothing), &listed(&["1.0.0"]), UnixTime(20));
         assert_eq!(first_seen(&then), [("1.0.0".to_owned(), 20)]);
     }
 
     #[test]
-    fn what_is_known_before_the_first_look_makes_nothing_new() {
+    fn a_document_from_before_the_first_request_makes_no_version_new() {
         let vouched = OriginDocument::default();
         let first = OriginDocument::after(Some(&vouched), &listed(&["1.0.0"]), UnixTime(10));
         assert_eq!(first_seen(&first), [("1.0.0".to_owned(), 0)]);
     }
 
     #[test]
-    fn an_origin_is_asked_again_sooner_when_it_had_nothing() {
+    fn an_origin_without_versions_is_asked_again_sooner() {
         let some = OriginDocument::after(None, &listed(&["1.0.0"]), UnixTime(1_000));
         let none = OriginDocument::after(None, &listed(&[]), UnixTime(1_000));
         const { assert!(limits::PULL_ABSENCE_SECONDS < limits::PULL_CHECK_SECONDS) };

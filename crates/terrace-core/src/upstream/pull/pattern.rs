@@ -1,4 +1,5 @@
-//! How an operator names providers: `hostname/namespace/type`, with `*` for a namespace or type.
+//! Patterns by which an operator names providers: `hostname/namespace/type`, with `*` for a namespace or
+//! type.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,7 +8,8 @@ use crate::model::address::MirroredAddress;
 use crate::model::name::{Hostname, NameError, Namespace, ProviderType};
 use crate::model::version::{Version, VersionError};
 
-/// Some providers of one registry. Its hostname is always named: nobody is asked by a wildcard.
+/// A set of providers of one registry. The hostname is always explicit: no wildcard causes requests to
+/// unnamed registries.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProviderPattern {
     hostname: Hostname,
@@ -15,29 +17,29 @@ pub struct ProviderPattern {
     provider_type: Option<ProviderType>,
 }
 
-/// Some providers, or one version of them: `hostname/namespace/type@version`.
+/// A set of providers, or one version of each of them: `hostname/namespace/type@version`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VersionPattern {
     providers: ProviderPattern,
     version: Option<Version>,
 }
 
-/// Why a text is no pattern.
+/// Reasons why a text is not a pattern.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ProviderPatternError {
-    /// It has too many or too few parts.
+    /// The text has too many or too few parts.
     #[error("{0:?} is not of the form hostname/namespace/type, with * for any namespace or type")]
     Shape(String),
     /// A part is neither `*` nor a name.
     #[error(transparent)]
     Name(#[from] NameError),
-    /// What follows the `@` is no version.
+    /// The text after the `@` is not a version.
     #[error(transparent)]
     Version(#[from] VersionError),
 }
 
 impl ProviderPattern {
-    /// Whether a provider is one of these.
+    /// Whether the pattern matches a provider.
     pub fn matches(&self, address: &MirroredAddress) -> bool {
         let MirroredAddress { hostname, provider } = address;
         let any_or = |matches: Option<bool>| matches.unwrap_or(true);
@@ -52,7 +54,7 @@ impl ProviderPattern {
 }
 
 impl VersionPattern {
-    /// Whether a version is one of these.
+    /// Whether the pattern matches a version.
     pub fn matches(&self, address: &MirroredAddress, version: &Version) -> bool {
         let is_it = self.version.as_ref().is_none_or(|named| named == version);
         is_it && self.providers.matches(address)
@@ -122,7 +124,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn patterns_read_back_as_they_are_written() {
+    fn patterns_are_parsed_as_written() {
         for text in [
             "a.test/*/*",
             "a.test/acme/*",
@@ -134,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_pattern_is_told_with_the_rule() {
+    fn an_invalid_pattern_is_rejected_with_the_rule() {
         for (text, rule) in [
             ("", "hostname/namespace/type"),
             ("a.test/acme", "hostname/namespace/type"),

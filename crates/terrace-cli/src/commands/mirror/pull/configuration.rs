@@ -169,7 +169,7 @@ mod tests {
             ("{\"terraform\": 1}".to_owned(), "terraform must be"),
             (required("\"a\": 1"), "source"),
             (required("\"a\": {\"source\": 1}"), "source must be"),
-            (required("\"a\": {\"version\": \"x\"}"), "no number"),
+            (required("\"a\": {\"version\": \"x\"}"), "not a number"),
         ] {
             let files = [("main.tf.json".to_owned(), text.clone())];
             let error = read(&files, &host).unwrap_err();
@@ -198,7 +198,7 @@ mod tests {
             ("terraform {".to_owned(), "main.tf"),
             (required("a = 1"), "source"),
             (required("a = { source = var.x }"), "source must be"),
-            (required("a = { version = \"x\" }"), "no number"),
+            (required("a = { version = \"x\" }"), "not a number"),
             (required("a = { source = \"../b\" }"), "namespace"),
         ] {
             let error = read_one(&text).unwrap_err();

@@ -103,7 +103,7 @@ mod tests {
             ),
             (
                 "[[provider]]\naddress = \"a.b/c/d\"\nversions = \"x\"",
-                "no number",
+                "not a number",
             ),
             (
                 "[[provider]]\naddress = \"a.b/c/d\"\nplatforms = [\"linux\"]",

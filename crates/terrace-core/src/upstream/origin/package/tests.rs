@@ -1,4 +1,4 @@
-//! What is taken of an origin, and what is not. Keys and signatures are those of the `openpgp` tests.
+//! Accepted and rejected packages of an origin. Keys and signatures are those of the `openpgp` tests.
 
 use super::super::testing::answer;
 use super::*;
@@ -21,7 +21,7 @@ const SHASUMS: &str = text!("SHA256SUMS");
 const NEXT_DAY: UnixTime = UnixTime(1_704_150_000);
 const YEARS_LATER: UnixTime = UnixTime(1_893_456_000);
 
-/// What an origin says, to be spoiled.
+/// The responses of an origin, to be modified by tests.
 struct Origin {
     hostname: &'static str,
     description: String,
@@ -69,7 +69,7 @@ impl Origin {
         )
     }
 
-    /// Asks it, and keeps what was asked.
+    /// Runs the inquiry, and returns its requests with the result.
     fn ask(&self) -> (Vec<Fetch>, Result<OriginPackage, OriginError>) {
         let mut inquiry = self.inquiry();
         let mut asked = Vec::new();
@@ -121,7 +121,7 @@ fn description(keys: &[&str]) -> String {
 }
 
 #[test]
-fn a_good_package_is_asked_for_in_three_steps_and_taken_whole_2_2_2() {
+fn a_valid_package_is_requested_in_three_steps_and_accepted_2_2_2() {
     let (asked, package) = Origin::good().ask();
     let references: Vec<&str> = asked.iter().map(|fetch| fetch.reference.as_str()).collect();
     let description = "/v1/providers/acme/widget/1.0.0/download/linux/amd64";
@@ -144,7 +144,7 @@ fn a_good_package_is_asked_for_in_three_steps_and_taken_whole_2_2_2() {
 }
 
 #[test]
-fn the_token_goes_to_the_description_alone_2_2_6() {
+fn only_the_request_for_the_description_carries_the_token_2_2_6() {
     let (asked, package) = Origin::good().ask();
     let with_token: Vec<bool> = asked.iter().map(|fetch| fetch.with_token).collect();
     assert_eq!(with_token, [true, false, false]);
@@ -152,7 +152,7 @@ fn the_token_goes_to_the_description_alone_2_2_6() {
 }
 
 #[test]
-fn the_urls_are_passed_on_byte_for_byte_and_count_from_the_final_url_2_2_4_2_2_6() {
+fn the_urls_are_kept_byte_for_byte_and_are_relative_to_the_final_url_2_2_4_2_2_6() {
     let (asked, package) = Origin::good().ask();
     let final_url = Some("https://origin.example/final");
     assert!(
@@ -167,7 +167,7 @@ fn the_urls_are_passed_on_byte_for_byte_and_count_from_the_final_url_2_2_4_2_2_6
 }
 
 #[test]
-fn another_platform_than_asked_for_is_refused_2_2_1() {
+fn another_platform_than_requested_is_rejected_2_2_1() {
     for (from, to) in [
         (r#""os": "linux""#, r#""os": "Linux""#),
         (r#""os": "linux""#, r#""os": "windows""#),
@@ -182,7 +182,7 @@ fn another_platform_than_asked_for_is_refused_2_2_1() {
 }
 
 #[test]
-fn another_file_name_is_refused_5_11() {
+fn another_file_name_is_rejected_5_11() {
     for name in [
         "terraform-provider-widget_1.0.0_darwin_arm64.zip",
         "terraform-provider-widget_v1.0.0_linux_amd64.zip",
@@ -197,7 +197,7 @@ fn another_file_name_is_refused_5_11() {
 }
 
 #[test]
-fn fields_that_are_missing_or_of_other_types_are_refused() {
+fn missing_fields_and_fields_of_other_types_are_rejected() {
     for field in [
         "os",
         "arch",
@@ -223,7 +223,7 @@ fn fields_that_are_missing_or_of_other_types_are_refused() {
 }
 
 #[test]
-fn urls_that_programs_read_differently_are_refused() {
+fn urls_that_programs_parse_differently_are_rejected() {
     for url in [
         "",
         "a b",
@@ -245,7 +245,7 @@ fn urls_that_programs_read_differently_are_refused() {
 }
 
 #[test]
-fn protocols_are_those_that_clients_run_or_not_named_2_2_3() {
+fn protocols_include_one_that_clients_run_or_are_omitted_2_2_3() {
     let with =
         |protocols: &str| Origin::describing(|text| text.replace("[\"6.0\", \"5\"]", protocols));
     for none in ["null", "[]"] {
@@ -261,7 +261,7 @@ fn protocols_are_those_that_clients_run_or_not_named_2_2_3() {
 }
 
 #[test]
-fn the_shasum_is_a_digest_and_that_of_sha256sums_2_2_5_2_3_1() {
+fn the_shasum_is_a_digest_and_matches_sha256sums_2_2_5_2_3_1() {
     let with = |shasum: &str| Origin::describing(|text| text.replace(SHASUM, shasum));
     assert_eq!(
         with(&SHASUM.to_ascii_uppercase())
@@ -281,7 +281,7 @@ fn the_shasum_is_a_digest_and_that_of_sha256sums_2_2_5_2_3_1() {
 }
 
 #[test]
-fn a_sha256sums_that_clients_cannot_use_is_refused_2_3_1_2_3_2() {
+fn a_sha256sums_that_clients_cannot_use_is_rejected_2_3_1_2_3_2() {
     let with = |shasums: &[u8]| {
         Origin {
             shasums: shasums.to_vec(),
@@ -315,7 +315,7 @@ fn a_sha256sums_that_clients_cannot_use_is_refused_2_3_1_2_3_2() {
 #[test]
 fn the_signature_must_be_of_exactly_these_bytes_2_3_7() {
     let origin = Origin {
-        // Clients read it in the same way, but it is not what was signed.
+        // Clients parse it in the same way, but the signed text is another one.
         shasums: SHASUMS.replace("  ", " ").into_bytes(),
         ..Origin::good()
     };
@@ -328,7 +328,7 @@ fn the_signature_must_be_of_exactly_these_bytes_2_3_7() {
 }
 
 #[test]
-fn a_signature_by_a_key_that_is_not_named_is_refused_with_both_2_3_7() {
+fn a_signature_by_an_unlisted_key_is_rejected_with_both_key_ids_2_3_7() {
     let error = Origin::signed_by(&[text!("ed25519.asc")], binary!("rsa2048.sig")).refused();
     assert!(matches!(error, OriginError::Issuer { .. }), "{error}");
     let ids = |text| {
@@ -342,7 +342,7 @@ fn a_signature_by_a_key_that_is_not_named_is_refused_with_both_2_3_7() {
 }
 
 #[test]
-fn other_things_than_a_binary_detached_signature_are_refused_2_3_3() {
+fn anything_but_a_binary_detached_signature_is_rejected_2_3_3() {
     let armored = "-----BEGIN PGP SIGNATURE-----\n\niQ==\n-----END PGP SIGNATURE-----\n";
     for signature in [
         b"".as_slice(),
@@ -377,7 +377,7 @@ fn the_keys_are_tried_in_order_2_3_5() {
         matches!(error, OriginError::Key { place: 1, .. }),
         "{error}"
     );
-    // Clients read these, and find that they did not make the signature.
+    // Clients can parse these keys, and find that they did not make the signature.
     for useless in [
         text!("revoked.asc"),
         text!("certify-only.asc"),
@@ -396,7 +396,7 @@ fn the_keys_are_tried_in_order_2_3_5() {
 }
 
 #[test]
-fn of_two_blocks_in_one_text_only_the_first_counts_2_3_5() {
+fn only_the_first_of_two_key_blocks_in_one_text_is_used_2_3_5() {
     let (rsa, other) = (text!("rsa2048.asc"), text!("ed25519.asc"));
     let signature = binary!("rsa2048.sig");
     let first = format!("{rsa}{other}");
@@ -407,7 +407,7 @@ fn of_two_blocks_in_one_text_only_the_first_counts_2_3_5() {
 }
 
 #[test]
-fn what_has_expired_or_was_revoked_is_judged_by_the_time_2_3_7() {
+fn expiry_and_revocation_are_judged_by_the_current_time_2_3_7() {
     let years_later = |key, signature| Origin {
         now: YEARS_LATER,
         ..Origin::signed_by(&[key], signature)
@@ -424,7 +424,7 @@ fn what_has_expired_or_was_revoked_is_judged_by_the_time_2_3_7() {
 }
 
 #[test]
-fn only_registry_opentofu_org_may_name_no_keys_2_3_6() {
+fn only_registry_opentofu_org_may_list_no_keys_2_3_6() {
     let none = || Origin::signed_by(&[], b"");
     assert_eq!(none().refused(), OriginError::NoKeys);
     let without = Origin::describing(|text| text.replace("\"signing_keys\"", "\"x\""));
@@ -434,7 +434,7 @@ fn only_registry_opentofu_org_may_name_no_keys_2_3_6() {
         ..none()
     };
     let (asked, package) = opentofu.ask();
-    assert_eq!(asked.len(), 2, "there is nothing to check a signature with");
+    assert_eq!(asked.len(), 2, "there is no key to verify a signature with");
     let package = package.unwrap();
     assert!(package.signed.is_none());
     assert_eq!(package.warnings.len(), 1);
@@ -445,7 +445,7 @@ fn only_registry_opentofu_org_may_name_no_keys_2_3_6() {
         matches!(error, OriginError::NoLongerSigned { .. }),
         "{error}"
     );
-    // With a key, it is checked like any other.
+    // If the origin lists a key, the signature is checked as for any other registry.
     let signed = Origin {
         hostname: MAY_BE_UNSIGNED,
         ..Origin::signed_by(&[text!("ed25519.asc")], binary!("rsa2048.sig"))
