@@ -1,4 +1,4 @@
-//! Credentials, checked.
+//! Parsing and checking credentials.
 
 use std::hint::black_box;
 

@@ -1,15 +1,15 @@
-//! Memory for the benchmarks, at the same price wherever it is taken.
+//! An allocator for the benchmarks. Each allocation has the same cost.
 //!
-//! What the system's allocator takes depends on what was allocated and freed before, in what order: a benchmark
-//! would tell of how its arguments were made, by thousands of instructions. Here each allocation takes the next
-//! bytes of a large piece, and nothing is ever given back.
+//! The cost of the system's allocator depends on earlier allocations and their order: the way that a
+//! benchmark's arguments were built would change its result by thousands of instructions. Here each
+//! allocation takes the next bytes of a large piece of memory, and nothing is ever freed.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-/// What is taken of the system at once, in bytes, unless somebody needs more. It is backed by memory only
-/// where it is written to.
+/// The number of bytes requested from the system at once, unless a single allocation needs more. Physical
+/// memory backs only the bytes that are written.
 const PIECE: usize = 256 << 20;
 
 pub(crate) struct Arena {
@@ -25,16 +25,16 @@ impl Arena {
         }
     }
 
-    /// Where `layout` has its place, if there is room in the piece.
+    /// Returns the address for `layout`, if the piece has room for it.
     fn place(&self, layout: Layout) -> Option<usize> {
         let place = self.next.load(Relaxed).next_multiple_of(layout.align());
         (place + layout.size() <= self.end.load(Relaxed)).then_some(place)
     }
 }
 
-// SAFETY: benchmarks have one thread. Every place is taken once: `next` only grows within a piece, and a
-// piece is as large as the system was asked for.
-#[expect(unsafe_code, reason = "an allocator is unsafe to be one")]
+// SAFETY: benchmarks have one thread. Each address is returned once: `next` only grows within a piece, and a
+// piece has the size that was requested from the system.
+#[expect(unsafe_code, reason = "implementing an allocator is unsafe")]
 unsafe impl GlobalAlloc for Arena {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         if self.place(layout).is_none() {
@@ -63,10 +63,10 @@ unsafe impl GlobalAlloc for Arena {
             self.next.store(old.addr() + size, Relaxed);
             return old;
         }
-        // SAFETY: `size` is not zero, and the alignment is that of a layout.
+        // SAFETY: `size` is not zero, and the alignment comes from a valid layout.
         let new = unsafe { self.alloc(Layout::from_size_align_unchecked(size, layout.align())) };
         if !new.is_null() {
-            // SAFETY: they are two allocations, and as much is copied as both have.
+            // SAFETY: the two allocations are distinct, and both have at least the copied number of bytes.
             unsafe { old.copy_to_nonoverlapping(new, layout.size().min(size)) };
         }
         new

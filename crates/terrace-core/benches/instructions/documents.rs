@@ -1,4 +1,4 @@
-//! Every document that is stored as JSON, read and written.
+//! Parsing and writing every document that is stored as JSON.
 
 use std::fmt::Write as _;
 use std::hint::black_box;
@@ -20,13 +20,13 @@ use terrace_core::upstream::pull::OriginDocument;
 
 use crate::releases::{mirrored, module, provider, signing_key};
 
-/// A document as it lies in storage, and how it is read.
+/// A stored document, with the function that parses it.
 pub(crate) struct Document {
     text: String,
     read: fn(&[u8]) -> Box<dyn Written>,
 }
 
-/// What can be written as JSON.
+/// A value that can be written as JSON.
 pub(crate) trait Written {
     fn write(&self) -> String;
 }
@@ -98,7 +98,7 @@ fn write(document: Box<dyn Written>) -> (String, Box<dyn Written>) {
     (text, document)
 }
 
-// What is pushed is stored as it came, and only read.
+// Pushed content is stored as received, and only parsed.
 #[library_benchmark]
 #[bench::of_15_platforms(image_index())]
 fn read_manifest(text: String) -> (PushedManifest, String) {

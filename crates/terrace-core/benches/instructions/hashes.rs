@@ -1,4 +1,4 @@
-//! The hashes of lock files.
+//! The hashes in lock files.
 
 use std::hint::black_box;
 
@@ -17,7 +17,7 @@ fn zh(bytes: Vec<u8>) -> (String, Vec<u8>) {
     (black_box(hash.to_string()), bytes)
 }
 
-/// The entries of a package, with the digests of their contents.
+/// Returns the entries of a package, with the digests of their contents.
 fn entries(count: usize) -> Vec<(String, Sha256)> {
     let name = |number| format!("terraform-provider-widget_v1.2.3/file-{number}");
     let names = (0..count).map(name);

@@ -1,4 +1,4 @@
-//! Indices, made of releases.
+//! Building indices from releases.
 
 use std::hint::black_box;
 
@@ -58,7 +58,7 @@ fn of_version(release: Release) -> (Indices, Release) {
     (black_box(indices), release)
 }
 
-/// What a release object of a listing tells.
+/// The metadata of a release object in a listing.
 type Metadata = (Package, Vec<(&'static str, String)>);
 
 fn metadata() -> Metadata {

@@ -1,13 +1,13 @@
-//! What the core takes in instructions, counted by callgrind: `npm run instructions`.
+//! The number of instructions of core functions, counted by callgrind: `npm run instructions`.
 //!
-//! Each benchmark runs once, in a process of its own, and says the same each time: what is counted is what
-//! the compiler has made, and not how fast a machine is. Only the benchmarked function counts: what it is
-//! given is made before. `baseline.json` beside this file is what the numbers are compared with.
+//! Each benchmark runs once, in its own process, with the same result each time: the result depends on the
+//! compiler's output, and not on the speed of the machine. Only the benchmarked function counts; its
+//! arguments are built before. The results are compared with `baseline.json` beside this file.
 
 #![expect(
     clippy::panic,
     clippy::unwrap_used,
-    reason = "what is benchmarked is made here and right"
+    reason = "the benchmarked values are constructed here and valid"
 )]
 
 mod access;

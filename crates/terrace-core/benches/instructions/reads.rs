@@ -1,4 +1,4 @@
-//! Reads from their beginning to their end, with nothing between but a lookup in a map.
+//! Whole reads, with only a map lookup as storage.
 
 use std::collections::BTreeMap;
 use std::hint::black_box;
@@ -16,11 +16,11 @@ use terrace_core::storage::release::Release;
 use crate::access::{SCOPES, written};
 use crate::releases::{NOW, ORIGIN, listed, mirrored, module, provider};
 
-/// A body of the platform, which is passed on unread.
+/// A body of the platform, which is forwarded unread.
 #[derive(Debug)]
 pub(crate) struct Stream;
 
-/// A request, and the only index that it will ask for.
+/// A request, and the only index that it requests.
 pub(crate) struct Read {
     config: Config,
     path: &'static str,
@@ -100,7 +100,7 @@ impl Read {
         }
     }
 
-    /// Of the zip of a module.
+    /// Creates a request for the zip of a module.
     fn of_blob(vars: &[(&str, &str)]) -> Self {
         let Release::Module(release) = module() else {
             panic!("not a module");
@@ -120,13 +120,13 @@ impl Read {
         self
     }
 
-    /// What the registry has of it, of 50 versions of each package.
+    /// Adds the stored index of this request, from 50 versions of each package.
     fn found(mut self) -> Self {
         let authorization = self
             .authorization
             .replace(format!("Bearer {}", ADMIN_TOKEN.1));
         let Begun::Read(lookup) = self.begin() else {
-            panic!("{} is no read", self.path);
+            panic!("{} is not a read", self.path);
         };
         self.authorization = authorization;
         let index = stored().remove(&lookup.key.to_string());
@@ -157,7 +157,7 @@ impl Read {
         match self.begin() {
             Begun::Read(lookup) => self.finish(&lookup),
             Begun::Answer(reply) | Begun::AnswerTo(_, reply) | Begun::Refused(_, reply) => reply,
-            Begun::Other(route, _) => panic!("{} is no read", route.endpoint().name),
+            Begun::Other(route, _) => panic!("{} is not a read", route.endpoint().name),
         }
     }
 

@@ -1,4 +1,4 @@
-//! What is benchmarked: releases as publishers make them, and what is listed of them.
+//! The benchmarked values: releases as publishers create them, and listings of them.
 
 use terrace_archive::ArchiveFormat;
 use terrace_base::digest::Sha256;
@@ -15,10 +15,10 @@ use terrace_core::storage::release::{
 
 pub(crate) const NOW: UnixTime = UnixTime(1_800_000_000);
 
-/// The registry, as its clients reach it.
+/// The registry's own URL, as its clients reach it.
 pub(crate) const ORIGIN: &str = "https://registry.example.com";
 
-/// Those that GoReleaser builds of a provider by HashiCorp's own configuration.
+/// The platforms that GoReleaser builds of a provider with HashiCorp's own configuration.
 const PLATFORMS: [&str; 15] = [
     "darwin_amd64",
     "darwin_arm64",
@@ -45,7 +45,7 @@ pub(crate) fn version(text: &str) -> Version {
     text.parse().unwrap()
 }
 
-/// A provider of this registry, for 15 platforms.
+/// Returns a provider of this registry, for 15 platforms.
 pub(crate) fn provider() -> Release {
     let contents = ProviderContents {
         protocols: vec!["5.0".parse().unwrap(), "6.0".parse().unwrap()],
@@ -59,7 +59,7 @@ pub(crate) fn provider() -> Release {
     Release::Provider(release)
 }
 
-/// The same of another registry.
+/// Returns the same provider of another registry.
 pub(crate) fn mirrored() -> Release {
     let contents = MirroredContents {
         protocols: vec!["5.0".parse().unwrap()],
@@ -105,7 +105,7 @@ fn packages() -> Vec<PackageDocument> {
     platforms().into_iter().map(package).collect()
 }
 
-/// About as long as an RSA key of 4,096 bits.
+/// Returns a key about as long as an RSA key of 4,096 bits.
 pub(crate) fn signing_key() -> SigningKeyDocument {
     let line = "mQINBGB9+xkBEACabYZOWKmgZsHTdRDiyPJxhbuUiKX65GUWkyRMJKi/1dviVxOX\n";
     SigningKeyDocument {
@@ -118,7 +118,7 @@ pub(crate) fn signing_key() -> SigningKeyDocument {
     }
 }
 
-/// What a listing tells of that many versions of a package, in its order, which is that of texts.
+/// Returns the listing of that many versions of a package, in the order of their texts.
 pub(crate) fn listed(package: &Package, count: usize) -> Vec<ListedRelease> {
     let is_provider = matches!(package, Package::Provider(_));
     let mut all: Vec<ListedRelease> = (0..count)

@@ -1,4 +1,4 @@
-//! Paths, parsed.
+//! Parsing paths.
 
 use std::hint::black_box;
 

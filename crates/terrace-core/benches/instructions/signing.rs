@@ -1,4 +1,4 @@
-//! Archive URLs, signed in both modes, and checked.
+//! Signing archive URLs in both modes, and verifying them.
 
 use std::hint::black_box;
 
