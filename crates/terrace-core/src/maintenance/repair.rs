@@ -17,7 +17,7 @@
 //! So consider a commit that refers to an archive, and the swap to *removing* for the same archive:
 //!
 //! - The publish read the marks before this mark was made. Then its commit was at most a quarter of an hour
-//!   after that, and the second search, an hour after the mark, has found the release.
+//!   later, and the second search, an hour after the mark, has found the release.
 //! - It read them between the mark and the swap. Then the mark is *kept*, and the swap fails.
 //! - It read them after the swap and before the mark was removed. Then it has not committed.
 //! - It read them after that. Then the archive was removed before the publish looked up archives, and the

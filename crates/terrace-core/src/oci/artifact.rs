@@ -283,7 +283,7 @@ mod tests {
         ))
     }
 
-    /// Lock files and configurations of users contain the digests of manifests: changing a byte changes them.
+    /// Files of users contain the digests of manifests: changing a byte changes them.
     #[test]
     fn the_texts_of_manifests_are_pinned() {
         let release = mirrored(vec![package("linux_amd64", 'a')]);

@@ -12,7 +12,7 @@ use terrace_presign::{Presigner, SignedMethod};
 #[derive(Debug, Clone)]
 pub struct ArchiveUrls {
     signer: ArchiveSigner,
-    /// Signs pull-through URLs, of packages that are not stored yet; the Worker serves them in both modes.
+    /// Signs the pull-through URLs of packages that are not stored yet; the Worker serves them in both modes.
     paths: Option<PathSigner>,
     lifetime: u32,
 }

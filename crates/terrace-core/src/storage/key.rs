@@ -91,7 +91,7 @@ pub enum FactKey {
     SigningKeys(Namespace),
     /// The state of a provider as last seen at its origin.
     Origin(MirroredAddress),
-    /// The claim on a fetch from an origin, so that one request makes it at a time.
+    /// The lease of a fetch from an origin, so that only one request makes it at a time.
     Lease(Lease),
     /// The statuses of a package and its versions, set after their publish.
     Standings(Package),
@@ -109,7 +109,7 @@ pub enum FactKey {
     Format,
     /// The position of the periodic repair.
     RepairCursor,
-    /// The mark that an unreferenced archive may be removed.
+    /// The mark of an unreferenced archive that may be removed.
     Garbage(ArchiveKey),
     /// A document about a repository that clients push to.
     Pushed(PushedFact),

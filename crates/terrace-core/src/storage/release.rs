@@ -149,8 +149,7 @@ pub struct ProviderContents {
     pub signature: Sha256,
     /// The packages, one for each platform.
     pub packages: Vec<PackageDocument>,
-    /// The repository that it was built from. A difference here is not another release: the first publisher's
-    /// is kept.
+    /// The repository that it was built from. It is not compared: the first publisher's value is kept.
     pub source: Option<SourceDocument>,
 }
 

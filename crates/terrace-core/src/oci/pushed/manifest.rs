@@ -204,7 +204,8 @@ impl PushedManifest {
         self.subject
     }
 
-    /// Returns the descriptor of the manifest in a list of referrers. `bytes` are its own, and `digest` is their digest.
+    /// Returns the descriptor of the manifest in a list of referrers. `bytes` are its own, and `digest` is
+    /// their digest.
     ///
     /// # Errors
     /// If the descriptor is too long.

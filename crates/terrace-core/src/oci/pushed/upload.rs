@@ -90,7 +90,6 @@ impl UploadSession {
     ///
     /// # Errors
     /// 416 if the chunk does not; 400 for an invalid range, or one whose length is not that of the body.
-    /// 416 for one that does not; 400 for a range that is none, or of another length than the body.
     pub fn accepts(
         &self,
         range: Option<&str>,

@@ -11,7 +11,7 @@ use crate::model::version::Version;
 use terrace_archive::ArchiveFormat;
 use terrace_base::digest::Sha256;
 
-/// A key in R2 that holds an archive, named by the digest of its bytes.
+/// A key in R2 that holds bytes, named by their own digest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ArchiveKey {
     /// The digest of the bytes.

@@ -102,8 +102,8 @@ impl MirroredRelease {
             .find(|offer| offer.platform == *platform)
     }
 
-    /// Returns the release with the package offered for a platform as a stored one of `size` bytes; `None`
-    /// if no package is offered for the platform.
+    /// Returns the release after the package offered for a platform has been stored, with `size` bytes;
+    /// `None` if no package is offered for the platform.
     ///
     /// # Errors
     /// The reason why the package must not become part of the release.
@@ -150,11 +150,11 @@ impl MirroredRelease {
             grown.protocols.clone_from(&more.protocols);
         }
         match (&grown.signed, &more.signed) {
-            (Some(known), Some(told)) if known.shasums != told.shasums => {
+            (Some(known), Some(more)) if known.shasums != more.shasums => {
                 reasons.push(format!("its SHA256SUMS has the digest {}", known.shasums));
             }
-            (Some(known), Some(told))
-                if known.signing_key.fingerprint != told.signing_key.fingerprint =>
+            (Some(known), Some(more))
+                if known.signing_key.fingerprint != more.signing_key.fingerprint =>
             {
                 let fingerprint = &known.signing_key.fingerprint;
                 reasons.push(format!("it is signed by the key {fingerprint}"));
@@ -174,7 +174,8 @@ impl MirroredRelease {
         }
     }
 
-    /// Returns the reason why no release may be like this, whether it was built at once or step by step.
+    /// Returns the first rule for packages that the release breaks, whether it was built at once or step by
+    /// step.
     fn excess(&self) -> Option<String> {
         let count = self.packages.len();
         if count > limits::PLATFORMS {
@@ -225,9 +226,9 @@ impl MirroredRelease {
             ));
         }
         match (known.h1, package.h1) {
-            (Some(h1), Some(told)) if h1 != told => Some(format!("{platform} has the hash {h1}")),
-            (None, told) => {
-                known.h1 = told;
+            (Some(h1), Some(sent)) if h1 != sent => Some(format!("{platform} has the hash {h1}")),
+            (None, sent) => {
+                known.h1 = sent;
                 None
             }
             _ => None,

@@ -1,7 +1,7 @@
 //! Version constraints, as terraform and tofu parse them for providers.
 //!
-//! The rules are those of the library that both use, apparentlymart's `go-versions`, in its "ruby style".
-//! This parser is stricter about spaces, which never changes the meaning of a constraint.
+//! The rules are those of the library that both use, apparentlymart's `go-versions`, in its "ruby style". The
+//! library is stricter about spaces, which never change the meaning of a constraint.
 
 use std::cmp::Ordering;
 use std::fmt;

@@ -39,7 +39,7 @@ pub struct OriginPackage {
     pub shasums: Shasums,
     /// The signature of SHA256SUMS; `None` for some providers of registry.opentofu.org.
     pub signed: Option<Signed>,
-    /// Warnings about properties that clients accept, or may reject in the future.
+    /// Warnings about properties that clients accept, but that they or their users may object to later.
     pub warnings: Vec<String>,
 }
 

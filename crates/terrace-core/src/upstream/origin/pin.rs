@@ -1,4 +1,4 @@
-//! Checks that a version is signed by a key of earlier versions.
+//! Checks that a version is signed by one of the keys that are pinned for its provider.
 
 use super::{OriginError, OriginPackage};
 use crate::storage::release::SigningKeyDocument;

@@ -134,7 +134,7 @@ fn read_version(body: &VersionBody, skipped: &mut Skipped) -> Result<OriginVersi
     })
 }
 
-/// Reasons for skipped entries, limited because a hostile list could cause a million.
+/// Reasons for skipped entries. Their number is limited, because a hostile list could produce a million.
 #[derive(Default)]
 struct Skipped {
     lines: Vec<String>,
