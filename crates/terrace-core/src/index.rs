@@ -81,7 +81,7 @@ const SOURCE: &str = "source";
 const CONTENTS: &str = "contents";
 /// The value of that metadata for an empty list.
 const NO_CONTENTS: &str = "-";
-/// Length of a digest prefix, in characters. 64 platforms have 129 digests, whose prefixes take 1.4 KB of the
+/// Length of a digest prefix, in characters. 64 platforms have 129 digests; their prefixes take 1.4 KB of the
 /// 8 KB that R2 allows for custom metadata. Two digests with the same prefix cost one more read.
 const CONTENT_CHARS: usize = 10;
 

@@ -16,7 +16,7 @@ use terrace_presign::SignedMethod;
 /// Path prefix of all URLs of stored objects.
 pub const PREFIX: &str = "/archives/";
 
-/// Path prefix of pull-through URLs, whose packages are not stored yet.
+/// Path prefix of pull-through URLs, for packages that are not stored yet.
 pub const PULL_PREFIX: &str = "/pull/";
 
 /// Signs and verifies the paths of archives.
@@ -56,7 +56,7 @@ pub enum SignedPathError {
 }
 
 impl PathSigner {
-    /// Creates a signer whose key is derived from `secret`, so that the secret can serve other purposes too.
+    /// Creates a signer with a key derived from `secret`, so that the secret can serve other purposes too.
     pub fn new(secret: &Secret) -> Self {
         let derived = hmac(secret.expose().as_bytes(), b"terrace archive URL 1");
         Self {

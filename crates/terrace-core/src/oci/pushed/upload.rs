@@ -89,7 +89,7 @@ impl UploadSession {
     /// range continues it.
     ///
     /// # Errors
-    /// 416 if the chunk does not; 400 for an invalid range, or one whose length is not that of the body.
+    /// 416 if the chunk does not; 400 for an invalid range, or one of another length than the body.
     pub fn accepts(
         &self,
         range: Option<&str>,

@@ -31,7 +31,7 @@ pub struct OriginPackage {
     pub filename: String,
     /// The digest of the zip, in its description and in SHA256SUMS.
     pub sha256: Sha256,
-    /// The request for the zip, whose contents are not checked yet.
+    /// The request for the zip. Its contents are not checked yet.
     pub download: Fetch,
     /// The plugin protocols, ascending; the origin may list none.
     pub protocols: Vec<ProtocolVersion>,
