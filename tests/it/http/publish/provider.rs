@@ -264,7 +264,7 @@ fn all_reasons_are_given_at_once() {
         "line 1 is blank",
         "\"Linux\"",
         "\"abc\"",
-        "size of 0",
+        "the size is 0 bytes",
     ] {
         assert!(errors.contains(reason), "{reason}: {errors}");
     }

@@ -40,7 +40,7 @@ pub enum OriginError {
         status: u16,
     },
     /// The body is larger than the limit.
-    #[error("{what} is longer than the limit of {max} bytes")]
+    #[error("{what} is longer than {max} bytes")]
     TooLong {
         /// The name of the fetched resource.
         what: &'static str,
