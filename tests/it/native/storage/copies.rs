@@ -348,7 +348,7 @@ fn standings_that_nobody_could_have_said_are_refused() {
     let key = "standings/modules/acme/vpc/aws";
     for (document, reason) in [
         (format!(r#"{{"package":{said}}}"#), "only be deprecated"),
-        (format!(r#"{{"versions":{{"1.0":{said}}}}}"#), "no version"),
+        (format!(r#"{{"versions":{{"1.0":{said}}}}}"#), "is not a version"),
         (
             format!(r#"{{"versions": {{"1.0.0":{said}}}}}"#),
             "not written as",
