@@ -1,5 +1,5 @@
-//! What an isolate remembers from one request to the next. Nothing depends on it but speed, and how
-//! soon a revoked token is dead and a guesser has to wait.
+//! The cache that an isolate keeps between requests. It affects only latency, the delay until a revocation
+//! takes effect, and throttling.
 
 use std::cell::{Cell, RefCell};
 
@@ -9,49 +9,49 @@ use terrace_core::limits;
 use terrace_core::model::token_id::TokenId;
 use terrace_jose::{Discovery, IssuerKeys, IssuerUrl};
 
-/// The memory of one isolate, or of one test.
+/// The cache of one isolate, or of one test.
 #[derive(Debug, Default)]
 pub struct Cache {
     revocations: RefCell<Option<Revocations>>,
-    /// When they were read.
+    /// When the revocations were read.
     read: Cell<UnixTime>,
-    /// When somebody last went to read them.
+    /// When a request last started to read the revocations again.
     asked: Cell<UnixTime>,
     /// When this version was last seen to be allowed to write.
     allowed_to_write: Cell<Option<UnixTime>>,
     throttle: RefCell<Throttle>,
     sign_ins: RefCell<Throttle>,
-    /// The keys of each issuer, and when they were read.
+    /// The keys of each issuer, with the time at which they were read.
     issuers: RefCell<Vec<(IssuerKeys, UnixTime)>>,
-    /// The issuers that could not be asked, when that was, and why.
+    /// The issuers that could not be reached, with the time of the attempt and the reason.
     failed_issuers: RefCell<Vec<(IssuerUrl, UnixTime, String)>>,
-    /// The issuers that somebody is asking, and since when.
+    /// The issuers that a request is fetching from, with the time at which it started.
     flights: RefCell<Vec<(IssuerUrl, UnixTime)>>,
-    /// What the provider of people says about itself, and when it was read.
+    /// The discovery document of the sign-in provider, with the time at which it was read.
     provider: RefCell<Option<(IssuerUrl, Discovery, UnixTime)>>,
 }
 
-/// For how long an issuer that could not be asked is left alone, in seconds: each try may wait for it, and
-/// anybody can cause one. It is also when those who were sent away come again.
+/// How long an issuer is not contacted after a failure, in seconds: each attempt may block until it times
+/// out, and any client can cause one. It is also the `Retry-After` of the rejected requests.
 const FAILURE_SECONDS: u64 = 5;
 
-/// For how long one who asks an issuer is waited for, in seconds: longer than it may take.
+/// How long to wait for a concurrent fetch from an issuer, in seconds: longer than the fetch may take.
 const FLIGHT_SECONDS: u64 = 20;
 
-/// What is remembered of a token.
+/// The cached revocation state of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Remembered {
-    /// Whether it is revoked.
+    /// Whether the token is revoked.
     Fresh(bool),
-    /// The same, and that it is time to look for news after the answer.
+    /// Whether the token is revoked. The caller must refresh the cache after the response.
     Stale(bool),
-    /// Nothing that may be gone by.
+    /// No usable entry.
     Miss,
 }
 
 impl Cache {
-    /// Whether a token is revoked, as far as is remembered. Whoever learns that it is time to look for news
-    /// has to.
+    /// Returns whether a token is revoked, according to the cache. A caller that receives `Stale` must
+    /// refresh the cache.
     pub fn recall(&self, token: TokenId, now: UnixTime) -> Remembered {
         let remembered = self.remembered(token, now);
         if matches!(remembered, Remembered::Stale(_)) {
@@ -60,7 +60,7 @@ impl Cache {
         remembered
     }
 
-    /// Whether a token is known not to be revoked, and it is not yet time to look for news.
+    /// Returns whether a fresh cache entry shows that a token is not revoked.
     pub fn knows_good(&self, token: TokenId, now: UnixTime) -> bool {
         self.remembered(token, now) == Remembered::Fresh(false)
     }
@@ -84,7 +84,7 @@ impl Cache {
         }
     }
 
-    /// Remembers all revoked tokens as they were at this time, which is when reading them began.
+    /// Caches the revoked tokens. `began` is the time at which reading them began.
     pub fn remember(&self, revocations: Revocations, began: UnixTime) {
         self.revocations.replace(Some(revocations));
         self.read.set(began);
@@ -101,7 +101,7 @@ impl Cache {
         self.allowed_to_write.set(Some(read));
     }
 
-    /// The keys of an issuer, with when they were read.
+    /// Returns the keys of an issuer, with the time at which they were read.
     pub fn issuer_keys(&self, issuer: &IssuerUrl) -> Option<(IssuerKeys, UnixTime)> {
         let known = self.issuers.borrow();
         known
@@ -110,7 +110,8 @@ impl Cache {
             .cloned()
     }
 
-    /// Remembers the keys of an issuer. Only issuers of the configuration come here, which are few.
+    /// Caches the keys of an issuer. Only issuers from the configuration are passed here, so their number is
+    /// small.
     pub fn remember_issuer_keys(&self, keys: IssuerKeys, read: UnixTime) {
         self.forget_failure(keys.issuer());
         let mut known = self.issuers.borrow_mut();
@@ -118,7 +119,7 @@ impl Cache {
         known.push((keys, read));
     }
 
-    /// Why an issuer could not be asked a moment ago.
+    /// Returns the reason why an issuer could not be reached, if that happened in the last 5 seconds.
     pub fn recent_failure(&self, issuer: &IssuerUrl, now: UnixTime) -> Option<String> {
         let silent = self.failed_issuers.borrow();
         let known = silent.iter().find(|(other, ..)| other == issuer);
@@ -126,8 +127,9 @@ impl Cache {
         recent.map(|(.., why)| why.clone())
     }
 
-    /// Whether this request is to ask an issuer, since nobody else is: then it says so when it has. Who was
-    /// broken off meanwhile is not waited for.
+    /// Returns whether this request must fetch from an issuer, because no other request is doing so. If
+    /// `true`, the caller must call [`end_flight`](Self::end_flight) afterwards. A request that was aborted
+    /// stops counting after 20 seconds.
     pub fn begin_flight(&self, issuer: &IssuerUrl, now: UnixTime) -> bool {
         let mut asked = self.flights.borrow_mut();
         asked.retain(|(_, since)| now.0.saturating_sub(since.0) < FLIGHT_SECONDS);
@@ -138,13 +140,13 @@ impl Cache {
         true
     }
 
-    /// Says that nobody is asking an issuer any more.
+    /// Marks the fetch from an issuer as finished.
     pub fn end_flight(&self, issuer: &IssuerUrl) {
         let mut asked = self.flights.borrow_mut();
         asked.retain(|(other, _)| other != issuer);
     }
 
-    /// Remembers that an issuer could not be asked.
+    /// Records that an issuer could not be reached.
     pub fn remember_failure(&self, issuer: &IssuerUrl, since: UnixTime, why: &str) {
         self.forget_failure(issuer);
         let silence = (issuer.clone(), since, why.to_owned());
@@ -156,25 +158,26 @@ impl Cache {
         silent.retain(|(other, ..)| other != issuer);
     }
 
-    /// What this provider of people says about itself, with when it was read.
+    /// Returns the discovery document of this sign-in provider, with the time at which it was read.
     pub fn provider(&self, issuer: &IssuerUrl) -> Option<(Discovery, UnixTime)> {
         let known = self.provider.borrow();
         let (_, discovery, read) = known.as_ref().filter(|(known, ..)| known == issuer)?;
         Some((discovery.clone(), *read))
     }
 
-    /// Remembers it.
+    /// Caches the discovery document of a sign-in provider.
     pub fn remember_provider(&self, issuer: IssuerUrl, discovery: Discovery, read: UnixTime) {
         self.provider.replace(Some((issuer, discovery, read)));
     }
 
-    /// Whoever sends wrong credentials, by the address they come from.
+    /// The failed authentications, by client address.
     pub fn throttle(&self) -> &RefCell<Throttle> {
         &self.throttle
     }
 
-    /// Whoever comes back from a provider with what it does not know. A client somewhere whose token is
-    /// wrong keeps nobody from signing in.
+    /// The sign-ins whose authorization code the provider rejected, by client address. They are counted apart
+    /// from failed authentications, so that a client with a wrong token does not stop others at its address
+    /// from signing in.
     pub fn sign_ins(&self) -> &RefCell<Throttle> {
         &self.sign_ins
     }
@@ -187,14 +190,14 @@ mod tests {
     const NOW: UnixTime = UnixTime(1_800_000_000);
 
     #[test]
-    fn what_is_remembered_is_gone_by_for_25_seconds_and_looked_after_from_the_tenth_on() {
+    fn revocations_are_cached_for_25_seconds_and_stale_from_the_tenth_on() {
         let cache = Cache::default();
         let id = "0000000000000001".parse().unwrap();
         assert_eq!(cache.recall(id, NOW), Remembered::Miss);
         cache.remember(Revocations::default(), NOW);
         assert_eq!(cache.recall(id, NOW.plus(9)), Remembered::Fresh(false));
         assert_eq!(cache.recall(id, NOW.plus(10)), Remembered::Stale(false));
-        // One looks for all.
+        // Only one request refreshes the cache.
         assert_eq!(cache.recall(id, NOW.plus(11)), Remembered::Fresh(false));
         assert_eq!(cache.recall(id, NOW.plus(20)), Remembered::Stale(false));
         assert_eq!(cache.recall(id, NOW.plus(25)), Remembered::Miss);

@@ -1,4 +1,4 @@
-//! Several actions at the same time, a few of them at once.
+//! Runs actions concurrently, a limited number at a time.
 
 use std::pin::Pin;
 
@@ -6,14 +6,15 @@ use futures_util::future::join_all;
 
 use crate::failure::Failure;
 
-/// Something to do at the same time as others, all in one type: code for each would be large.
+/// An action to run concurrently with others. All actions have one type: generic code for each would be
+/// large.
 pub(crate) type Boxed<'a> = Pin<Box<dyn Future<Output = Result<(), Failure>> + 'a>>;
 
-/// How many of these are done at once. Each may hold a manifest, and a Worker has six connections
+/// How many actions run at once. Each may hold a manifest, and a Worker has six connections
 /// (<https://developers.cloudflare.com/workers/platform/limits/#simultaneous-open-connections>).
 pub(crate) const AT_ONCE: usize = 4;
 
-/// Does all of it, a few at a time, until one fails.
+/// Runs the actions in batches of [`AT_ONCE`], and stops after the first batch with a failure.
 pub(crate) async fn all(actions: Vec<Boxed<'_>>) -> Result<(), Failure> {
     let mut actions = actions.into_iter();
     loop {

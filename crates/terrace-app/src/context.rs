@@ -1,4 +1,4 @@
-//! What one request has at hand: the configuration, the host, and the tasks it leaves behind.
+//! The state of one request: the configuration, the host, and the tasks deferred until after the response.
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};
@@ -20,34 +20,34 @@ use crate::host::Host;
 pub struct Context<'a, P: Host> {
     pub(crate) config: &'a Config,
     pub(crate) host: P,
-    /// The address of the client, as the platform knows it; empty where it does not.
+    /// The address of the client, as the platform knows it; empty if it is unknown.
     pub(crate) client_address: String,
     tasks: RefCell<Vec<Task<P::Stream>>>,
-    /// When this request has begun to ask other registries.
+    /// When this request first contacted another registry.
     pub(crate) asking_since: Cell<Option<UnixTime>>,
     memo: RefCell<Vec<Rc<dyn Any>>>,
 }
 
-/// Something to do once the client has its answer.
+/// A task to perform after the response has been sent.
 #[derive(Debug)]
 pub enum Task<S> {
-    /// Write an index that a reader has missed.
+    /// Write an index that a reader missed.
     Rebuild(IndexKey),
-    /// Ask a provider's origin whether there is more than the mirror lists.
+    /// Ask a provider's origin for versions that the mirror does not list yet.
     Refresh(MirroredAddress),
-    /// Store what a client is being sent.
+    /// Store an archive while it is sent to a client.
     Store(Box<Pulled<S>>),
-    /// Read which tokens are revoked.
+    /// Read the list of revoked tokens.
     Revocations,
-    /// Remove an upload that is complete, with its chunks, by their names.
+    /// Remove a completed upload, with its chunks, by their names.
     Discard(Vec<String>),
-    /// Remove some of the uploads that nobody will complete.
+    /// Remove some of the abandoned uploads.
     Sweep,
-    /// Remove staged archives that are published.
+    /// Remove the staged archives of a published release.
     DiscardStaged(Vec<IncomingKey>),
 }
 
-/// A package on its way from its origin.
+/// A package that is being fetched from its origin.
 #[derive(Debug)]
 pub struct Pulled<S> {
     pub(crate) package: PulledPackage,
@@ -68,50 +68,51 @@ impl<'a, P: Host> Context<'a, P> {
         }
     }
 
-    /// Returns what is to be done after the answers so far. It must be carried through even when the client
-    /// has gone: a writer of lists has to live until its second look.
+    /// Returns the tasks to perform after the responses so far. They must be completed even if the client has
+    /// disconnected: a request that writes a version list has to live until it has verified it.
     pub fn take_tasks(&self) -> Vec<Task<P::Stream>> {
         self.tasks.take()
     }
 
-    /// Leaves a task to be done after the answer.
+    /// Defers a task until after the response.
     pub(crate) fn defer(&self, task: Task<P::Stream>) {
         self.tasks.borrow_mut().push(task);
     }
 
-    /// Returns the value of this type that a service has remembered for the rest of the request.
+    /// Returns the value of this type that a service has stored for the rest of the request.
     pub(crate) fn recall<T: Any>(&self) -> Option<Rc<T>> {
         let memo = self.memo.borrow();
         memo.iter().find_map(|it| Rc::clone(it).downcast().ok())
     }
 
-    /// Remembers a value for the rest of the request, in place of another of its type.
+    /// Stores a value for the rest of the request, replacing any other of its type.
     pub(crate) fn remember<T: Any>(&self, value: T) {
         let mut memo = self.memo.borrow_mut();
         memo.retain(|it| !it.is::<T>());
         memo.push(Rc::new(value));
     }
 
-    /// Returns the contents of a change marker: 16 random bytes in hexadecimal, so that no two markers are the same, and
-    /// a revision follows from the content wherever it is stored.
+    /// Returns the contents of a change marker: 16 random bytes in hexadecimal, so that no two markers are
+    /// equal, and a revision can be derived from the content in any storage.
     pub(crate) fn change_marker(&self) -> String {
         let random = u128::from_be_bytes(self.host.random());
         format!("{random:032x}")
     }
 
-    /// Returns a number that no other request has.
+    /// Returns a random number, different for each call.
     pub(crate) fn unique_number(&self) -> u64 {
         let [.., a, b, c, d, e, f, g, h] = self.host.random();
         u64::from_be_bytes([a, b, c, d, e, f, g, h])
     }
 
-    /// Returns how many storage operations this request has taken.
+    /// Returns how many storage operations this request has performed.
     pub(crate) fn operations(&self) -> u32 {
         let usage = self.host.meter().usage();
         usage.kv.operations + usage.r2.operations
     }
 
-    /// Logs what went wrong inside, and returns what is told outside: the one place where this is done.
+    /// Logs the internal details of a failure, and returns the error for the client. No other function does
+    /// this.
     pub(crate) fn report(&self, failure: Failure) -> Problem {
         match failure {
             Failure::Problem(problem) => problem,
@@ -123,9 +124,9 @@ impl<'a, P: Host> Context<'a, P> {
                 )
             }
             Failure::Outrun(package) => {
-                self.host.log(&format!("outrun: {package}"));
+                self.host.log(&format!("contention: {package}"));
                 Problem::Unavailable(
-                    "published, but others publish so fast that the version list is behind: \
+                    "published, but the version list is stale, because other publishes keep changing it: \
                      send the same request again"
                         .to_owned(),
                 )
@@ -136,7 +137,9 @@ impl<'a, P: Host> Context<'a, P> {
             }
             Failure::Corrupt(what) => {
                 self.host.log(&format!("corrupt: {what}"));
-                Problem::Corrupt("a stored document cannot be read; the log says which".to_owned())
+                Problem::Corrupt(
+                    "a stored document cannot be read; the registry's log names it".to_owned(),
+                )
             }
         }
     }

@@ -1,4 +1,4 @@
-//! From a route to its handler.
+//! Calls the handler of each route.
 
 use std::future::ready;
 use std::pin::Pin;
@@ -18,8 +18,8 @@ use crate::handlers::{
 };
 use crate::host::{Host, Request};
 
-/// A handler at work. Each is boxed: V8 compiles a function when it is first called, and unboxed all of them would be
-/// one.
+/// The future of a handler. Each is boxed: V8 compiles a function when it is first called, and without boxes
+/// all handlers would be one function.
 type Handling<'c, S> = Pin<Box<dyn Future<Output = Handled<S>> + 'c>>;
 
 /// Calls the handler of a route.
@@ -151,7 +151,7 @@ where
         (PushedPath::Manifest(name), Method::Delete) => {
             Box::pin(manifests::delete(ctx, repository, name))
         }
-        // The read machine has answered reads, and refused other methods.
+        // The read machine has already answered reads and rejected other methods.
         (
             PushedPath::Tags
             | PushedPath::Referrers(_)
@@ -164,7 +164,7 @@ where
     }
 }
 
-/// Answers what has no handler.
+/// Returns a 404 response for a request without a handler.
 fn nowhere<'c, S: 'c>() -> Handling<'c, S> {
     let problem = Problem::NotFound("there is nothing here".to_owned());
     Box::pin(ready(Err(problem.into())))

@@ -1,32 +1,32 @@
-//! Why a request has no reply of its own.
+//! The error type of the application.
 
 use terrace_core::http::problem::Problem;
 use terrace_core::model::package::Package;
 
 use crate::host::StoreError;
 
-/// Why a handler has no reply of its own.
+/// The reason why a handler returns no reply.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// Another registry gave nothing of use; what it was about, and why.
+    /// Another registry returned no usable response. Contains the subject and the reason.
     Origin(String),
-    /// The request is at fault.
+    /// The request is invalid.
     Problem(Problem),
-    /// Storage is.
+    /// Storage failed.
     Store(StoreError),
-    /// A stored document is not what was written there.
+    /// A stored document does not have the contents that were written.
     Corrupt(String),
-    /// Others kept committing while a version list was written.
+    /// Other publishes kept committing while a version list was written.
     Outrun(Package),
 }
 
 impl Failure {
-    /// Returns the failure of a document that cannot be read or written as what it should be.
+    /// Returns the failure for a document that cannot be parsed or serialised.
     pub(crate) fn corrupt(error: impl ToString) -> Self {
         Self::Corrupt(error.to_string())
     }
 
-    /// Whether it ended something that had begun.
+    /// Returns whether the failure may have interrupted a change.
     pub(crate) fn may_have_changed_state(&self) -> bool {
         match self {
             Self::Store(_) | Self::Corrupt(_) | Self::Outrun(_) => true,

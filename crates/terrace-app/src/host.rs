@@ -1,6 +1,6 @@
-//! The seams to the world: three small storage traits, a clock, and the request itself.
+//! The host traits: storage for facts, archives, uploads and indices, a clock, other registries, and the request itself.
 //!
-//! Each contract says what *done* means. Everything above them runs natively in tests.
+//! Each contract defines what *done* means. Everything above these traits runs natively in tests.
 
 use terrace_base::digest::Sha256;
 use terrace_base::time::UnixTime;
@@ -18,92 +18,92 @@ use terrace_core::upstream::origin::{Fetch, Fetched};
 use crate::cache::Cache;
 use crate::usage::UsageMeter;
 
-/// Why storage did not do what it was asked to. Whether the operation took effect is unknown.
+/// The reason why a storage operation failed. Whether it took effect is unknown.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum StoreError {
-    /// Too many writes to one key; the same operation may succeed a second later.
+    /// Too many writes to one key. The same operation may succeed a second later.
     #[error("{0}: too many writes to one key")]
     Busy(String),
-    /// Anything else.
+    /// Any other failure.
     #[error("{operation}: {cause}")]
     Failed {
-        /// Which operation on which key.
+        /// The operation and its key.
         operation: String,
-        /// What the platform said.
+        /// The platform's error message.
         cause: String,
     },
 }
 
-/// The body of a request ended before it was whole, with what the platform said.
+/// The body of a request ended before it was complete. Contains the platform's error message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BodyError(pub String);
 
-/// Identifies one write of one object. No two writes share one.
+/// Identifies one write of one object. It is unique to that write.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Revision(pub String);
 
 /// A stored document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fact {
-    /// Its bytes.
+    /// The document as stored.
     pub bytes: Vec<u8>,
-    /// What [`Condition::Unchanged`] wants to be told.
+    /// The etag for [`Condition::Unchanged`].
     pub etag: String,
 }
 
-/// When a document may be written.
+/// The condition of a conditional write.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Condition {
-    /// Only when there is none of this key.
+    /// Write only if the key does not exist.
     Absent,
-    /// Always.
+    /// Write unconditionally.
     Any,
-    /// Only when the etag of what is there is this one.
+    /// Write only if the etag of the stored document equals this one.
     Unchanged(String),
 }
 
-/// A page of a listing.
+/// A page of a list of releases.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ReleasePage {
-    /// Each release with what version lists say about it, where its object's metadata tells.
+    /// Each release, with its entry for version lists if the object's metadata contains one.
     pub releases: Vec<(Version, Option<ListedRelease>)>,
-    /// Where the next page begins, if there is one.
+    /// The cursor of the next page, if there is one.
     pub cursor: Option<String>,
 }
 
-/// A page of a listing of any documents.
+/// A page of a list of documents of any kind.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FactPage {
-    /// Each document, ascending by its name.
+    /// The documents, ascending by name.
     pub facts: Vec<ListedFact>,
-    /// Whether there are more behind the last of these.
+    /// Whether further documents follow the last one.
     pub is_cut: bool,
 }
 
-/// A document of a listing.
+/// A document in a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListedFact {
-    /// What follows the prefix in its key.
+    /// The part of its key after the prefix.
     pub name: String,
     /// The metadata that it was written with.
     pub metadata: Vec<(String, String)>,
 }
 
-/// The documents that are the truth. Strongly consistent: when an operation has returned, every
-/// later one sees its effect.
+/// Storage of the facts. It is strongly consistent: when an operation has returned, every later one sees its
+/// effect.
 #[expect(
     async_fn_in_trait,
     reason = "a Worker has one thread, and so have the tests"
 )]
 pub trait Facts {
-    /// The document of a key.
+    /// Returns the document of a key.
     async fn get(&self, key: &FactKey) -> Result<Option<Fact>, StoreError>;
 
-    /// The revision of a key, without its document.
+    /// Returns the revision of a key, without its document.
     async fn revision(&self, key: &FactKey) -> Result<Option<Revision>, StoreError>;
 
-    /// Writes a document with its metadata, in one step. `None` when the condition does not hold;
-    /// then nothing was written.
+    /// Writes a document with its metadata, in one step. Returns `None`, and writes nothing, if the condition
+    /// does not hold.
     async fn put(
         &self,
         key: &FactKey,
@@ -112,14 +112,14 @@ pub trait Facts {
         condition: Condition,
     ) -> Result<Option<Revision>, StoreError>;
 
-    /// Up to 1,000 releases of a package, with their metadata, from `cursor` on.
+    /// Returns up to 1,000 releases of a package, with their metadata, starting at `cursor`.
     async fn releases(
         &self,
         package: &Package,
         cursor: Option<String>,
     ) -> Result<ReleasePage, StoreError>;
 
-    /// Up to `most` documents whose keys begin with `prefix`, behind the one with this name.
+    /// Lists up to `most` documents whose keys begin with `prefix`, after the one named `behind`.
     async fn list(
         &self,
         prefix: &str,
@@ -127,60 +127,60 @@ pub trait Facts {
         most: u32,
     ) -> Result<FactPage, StoreError>;
 
-    /// Removes a document; one that is not there is removed.
+    /// Removes a document. Succeeds if it does not exist.
     async fn delete(&self, key: &FactKey) -> Result<(), StoreError>;
 }
 
-/// What is known about stored bytes without reading them.
+/// The properties of stored bytes that are known without reading them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ArchiveHead {
-    /// Which write of the key it is.
+    /// The write that stored them.
     pub revision: Revision,
-    /// Their length.
+    /// Their length in bytes.
     pub size: u64,
-    /// Their digest, where storage keeps one.
+    /// Their digest, if storage keeps one.
     pub sha256: Option<Sha256>,
 }
 
-/// A page of a listing of stored bytes.
+/// A page of a list of stored objects.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct BytesPage {
-    /// Each object, ascending by its name.
+    /// The objects, ascending by name.
     pub objects: Vec<ListedBytes>,
-    /// Whether there are more behind the last of these.
+    /// Whether further objects follow the last one.
     pub is_cut: bool,
 }
 
-/// Stored bytes of a listing.
+/// A stored object in a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListedBytes {
-    /// What follows the prefix in its key.
+    /// The part of its key after the prefix.
     pub name: String,
-    /// How many bytes there are.
+    /// Its length in bytes.
     pub size: u64,
-    /// When they were stored.
+    /// When it was stored.
     pub stored_at: UnixTime,
 }
 
-/// What became of an attempt to store bytes under their digest.
+/// The outcome of storing bytes under their digest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stored {
-    /// They are stored now.
+    /// The bytes are stored.
     Yes,
-    /// They have another digest than their key; nothing was stored.
+    /// The digest of the bytes differs from the one in the key; nothing was stored.
     DigestMismatch,
 }
 
 /// Bytes to store.
 #[derive(Debug)]
 pub enum Payload<S> {
-    /// A short document.
+    /// A short document, held in memory.
     Bytes(Vec<u8>),
     /// A stream of known length, which never enters wasm.
     Stream(S),
 }
 
-/// Content-addressed bytes.
+/// Storage of content-addressed bytes.
 #[expect(
     async_fn_in_trait,
     reason = "a Worker has one thread, and so have the tests"
@@ -189,17 +189,17 @@ pub trait Archives {
     /// The platform's own stream of bytes.
     type Stream;
 
-    /// What is known about an object; `None` when it is not stored.
+    /// Returns the properties of an object; `None` if it is not stored.
     async fn head(&self, key: BytesKey) -> Result<Option<ArchiveHead>, StoreError>;
 
-    /// `length` bytes from `offset` on, or as many as there are.
+    /// Returns `length` bytes starting at `offset`, or fewer at the end of the object.
     async fn read(&self, key: ArchiveKey, offset: u64, length: u64) -> Result<Vec<u8>, StoreError>;
 
-    /// The digest of what is really stored, by the algorithm of its key, computed without bringing the
-    /// bytes into wasm.
+    /// Returns the digest of the bytes actually stored, by the algorithm of their key, computed without
+    /// reading them into wasm.
     async fn digest(&self, key: BytesKey) -> Result<Option<Digest>, StoreError>;
 
-    /// Up to `most` objects whose keys begin with `prefix`, behind the one with this name.
+    /// Lists up to `most` objects whose keys begin with `prefix`, after the one named `behind`.
     async fn list_bytes(
         &self,
         prefix: &str,
@@ -207,10 +207,11 @@ pub trait Archives {
         most: u32,
     ) -> Result<BytesPage, StoreError>;
 
-    /// The whole object and its length; `None` when it is not stored.
+    /// Returns the whole object and its length; `None` if it is not stored.
     async fn open(&self, key: BytesKey) -> Result<Option<(u64, Self::Stream)>, StoreError>;
 
-    /// `length` bytes from `offset` on, all of which must be there; `None` when it is not stored.
+    /// Returns `length` bytes starting at `offset`, all of which must exist; `None` if the object is not
+    /// stored.
     async fn open_part(
         &self,
         key: BytesKey,
@@ -218,19 +219,19 @@ pub trait Archives {
         length: u64,
     ) -> Result<Option<Self::Stream>, StoreError>;
 
-    /// Stores bytes whose digest the store itself verifies against the key.
+    /// Stores bytes. The store itself verifies their digest against the key.
     async fn store(
         &self,
         key: BytesKey,
         payload: Payload<Self::Stream>,
     ) -> Result<Stored, StoreError>;
 
-    /// Removes bytes that are not what their key says, that have been brought and taken in, or that nothing
-    /// refers to.
+    /// Removes bytes: ones that do not match their key, staged ones after they were promoted, or ones that
+    /// nothing refers to.
     async fn discard(&self, key: BytesKey) -> Result<(), StoreError>;
 }
 
-/// The chunks of uploads that are not complete.
+/// Storage of the chunks of incomplete uploads.
 #[expect(
     async_fn_in_trait,
     reason = "a Worker has one thread, and so have the tests"
@@ -239,45 +240,44 @@ pub trait Uploads {
     /// The platform's own stream of bytes.
     type Stream;
 
-    /// Stores a chunk whose length is known.
+    /// Stores a chunk of known length.
     async fn store_chunk(
         &self,
         key: ChunkKey,
         payload: Payload<Self::Stream>,
     ) -> Result<(), StoreError>;
 
-    /// Stores a stream whose length nobody knows as chunks one behind the other, of which the first has
-    /// this key; tells their lengths. It is held in memory piece by piece, and never in wasm.
+    /// Stores a stream of unknown length as consecutive chunks, the first under this key, and returns their
+    /// lengths. Only one piece at a time is held in memory, and never in wasm.
     async fn store_pieces(
         &self,
         first: ChunkKey,
         stream: Self::Stream,
     ) -> Result<Vec<u64>, StoreError>;
 
-    /// Stores chunks, whose lengths are told, one behind the other as a blob whose digest the store
-    /// itself verifies. The bytes never enter wasm. `None` when a chunk is not there, or of another
-    /// length; nothing was stored.
+    /// Concatenates chunks of the given lengths into a blob whose digest the store itself verifies. The bytes
+    /// never enter wasm. Returns `None`, and stores nothing, if a chunk does not exist or has another length.
     async fn assemble(
         &self,
         chunks: &[(ChunkKey, u64)],
         digest: Digest,
     ) -> Result<Option<Stored>, StoreError>;
 
-    /// Removes objects by what follows [`UPLOADS`](terrace_core::storage::key::UPLOADS) in their keys, at most
-    /// 1,000 of them.
+    /// Removes up to 1,000 objects, named by the part of their keys after
+    /// [`UPLOADS`](terrace_core::storage::key::UPLOADS).
     async fn remove(&self, names: Vec<String>) -> Result<(), StoreError>;
 }
 
-/// A page of a listing of indices.
+/// A page of a list of indices.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct IndexPage {
-    /// Their keys. There may be none although there is a next page.
+    /// Their keys. May be empty even if there is a next page.
     pub keys: Vec<String>,
-    /// Where the next page begins, if there is one.
+    /// The cursor of the next page, if there is one.
     pub cursor: Option<String>,
 }
 
-/// The indices: eventually consistent, one write a second for each key.
+/// Storage of the indices: eventually consistent, with one write per second for each key.
 #[expect(
     async_fn_in_trait,
     reason = "a Worker has one thread, and so have the tests"
@@ -286,8 +286,8 @@ pub trait Indices {
     /// The platform's own stream of bytes.
     type Stream;
 
-    /// The index of a key, which the edge may keep for `cache_seconds`. `None` when there is none
-    /// *or* it is not visible here yet: the facts decide.
+    /// Returns the index of a key, which the edge may cache for `cache_seconds`. `None` means that it does
+    /// not exist *or* is not visible here yet: the facts decide.
     async fn get(
         &self,
         key: &IndexKey,
@@ -295,16 +295,17 @@ pub trait Indices {
         cache_seconds: u32,
     ) -> Result<Option<Found<Self::Stream>>, StoreError>;
 
-    /// The indices of up to [`INDICES_AT_ONCE`](terrace_core::limits::INDICES_AT_ONCE) keys as text, in their order, by one
-    /// operation. A value that no index function wrote counts as none. What is true of [`Indices::get`] is true of each.
+    /// Returns the indices of up to [`INDICES_AT_ONCE`](terrace_core::limits::INDICES_AT_ONCE) keys as text, in the order of
+    /// the keys, in one operation. A value that no index function wrote counts as missing. Each is subject to the
+    /// consistency of [`Indices::get`].
     async fn get_all(
         &self,
         keys: &[&IndexKey],
         cache_seconds: u32,
     ) -> Result<Vec<Option<Found<Self::Stream>>>, StoreError>;
 
-    /// Up to 1,000 keys that begin with `prefix`, ascending, from `cursor` on. What was written or
-    /// removed a minute ago may be told wrong.
+    /// Returns up to 1,000 keys that begin with `prefix`, ascending, starting at `cursor`. Writes and
+    /// removals of the last minute may be missing from it.
     async fn list_keys(
         &self,
         prefix: &str,
@@ -314,42 +315,42 @@ pub trait Indices {
     /// Writes an index. The last write wins.
     async fn put(&self, key: &IndexKey, document: &IndexDocument) -> Result<(), StoreError>;
 
-    /// Removes an index; one that is not there is removed. It counts as a write.
+    /// Removes an index. Succeeds if it does not exist. It counts as a write.
     async fn delete(&self, key: &IndexKey) -> Result<(), StoreError>;
 }
 
-/// Why another registry could not be asked.
+/// The reason why a request to another registry failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct UpstreamError(pub String);
 
-/// A large answer of another registry.
+/// A streamed response of another registry.
 #[derive(Debug)]
 pub struct Download<S> {
-    /// Its status, which is no redirect.
+    /// Its HTTP status, which is not a redirect.
     pub status: u16,
-    /// Its length in bytes, if it is told.
+    /// Its length in bytes, if the response states it.
     pub length: Option<u64>,
-    /// Its body.
+    /// Its body, if it has one.
     pub stream: Option<S>,
 }
 
-/// One request to a provider of identities. It is not redirected: what such a provider says comes from
-/// where it says that it is.
+/// One request to an identity provider. Redirects are not followed: what a provider states about itself must
+/// come from its own URL.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Inquiry {
-    /// Where to, absolute.
+    /// The absolute URL of the request.
     pub url: String,
-    /// The form to send, encoded; without one it is a GET.
+    /// The encoded form to POST; the request is a GET without one.
     pub form: Option<String>,
-    /// The header `Authorization`, where the deployment is known there.
+    /// The header `Authorization`, if the deployment authenticates itself to the provider.
     pub authorization: Option<String>,
-    /// The longest body in bytes that is of use.
+    /// The maximum length of the body, in bytes.
     pub max_bytes: u64,
 }
 
-/// Other registries. Requests have bounds in time, go where the guard lets them, after each
-/// redirect too, and carry nothing of the client's.
+/// Requests to other registries. They have timeouts, only go where the guard allows, also after each
+/// redirect, and carry nothing from the client's request.
 #[expect(
     async_fn_in_trait,
     reason = "a Worker has one thread, and so have the tests"
@@ -358,8 +359,8 @@ pub trait Upstream {
     /// The platform's own stream of bytes.
     type Stream;
 
-    /// A short answer within so many seconds, whole: of a 200 the body, at most one byte longer than
-    /// it may be.
+    /// Fetches a short response within `seconds`, entirely: the body of a 200, truncated one byte above its
+    /// limit.
     async fn fetch(
         &self,
         fetch: &Fetch,
@@ -367,8 +368,8 @@ pub trait Upstream {
         seconds: u32,
     ) -> Result<Fetched, UpstreamError>;
 
-    /// The answer to an inquiry within so many seconds, whole, whatever its status: at most one byte longer
-    /// than it may be.
+    /// Sends an inquiry, and returns the response within `seconds`, entirely and with any status. The body is
+    /// truncated one byte above its limit.
     async fn inquire(
         &self,
         inquiry: &Inquiry,
@@ -376,15 +377,15 @@ pub trait Upstream {
         seconds: u32,
     ) -> Result<Fetched, UpstreamError>;
 
-    /// A long answer, as a stream.
+    /// Opens a long response, as a stream.
     async fn open(
         &self,
         fetch: &Fetch,
         guard: &Guard,
     ) -> Result<Download<Self::Stream>, UpstreamError>;
 
-    /// Two streams of the bytes of one, for a client and for storage, of which neither has to be read
-    /// for the other to go on for long. If there are not `length` bytes, both fail.
+    /// Returns two streams of the bytes of one, for a client and for storage. Neither blocks the other for
+    /// long if it is not read. If the stream does not have `length` bytes, both fail.
     fn fork(
         &self,
         stream: Self::Stream,
@@ -392,23 +393,23 @@ pub trait Upstream {
     ) -> Result<(Self::Stream, Self::Stream), UpstreamError>;
 }
 
-/// The time, and waiting for it to pass.
+/// The current time, and timers.
 #[expect(
     async_fn_in_trait,
     reason = "a Worker has one thread, and so have the tests"
 )]
 pub trait Clock {
-    /// Now. On the platform it stands still between one IO and the next.
+    /// Returns the current time. On the platform it does not advance between one IO and the next.
     fn now(&self) -> UnixTime;
 
-    /// The same in milliseconds since 1970.
+    /// Returns the current time in milliseconds since 1970.
     fn millis(&self) -> u64;
 
-    /// Waits.
+    /// Waits for `seconds`.
     async fn sleep(&self, seconds: u32);
 }
 
-/// A request, of which only what is asked for crosses into wasm.
+/// A request. Only the parts that are accessed cross into wasm.
 #[expect(
     async_fn_in_trait,
     reason = "a Worker has one thread, and so have the tests"
@@ -417,7 +418,7 @@ pub trait Request {
     /// The platform's own stream of bytes.
     type Stream;
 
-    /// The method as sent.
+    /// The method, as sent.
     fn method(&self) -> &str;
 
     /// The registry's origin as the client reached it: `https://host[:port]`.
@@ -429,37 +430,37 @@ pub trait Request {
     /// The query as sent, without its `?`; empty when there is none.
     fn query(&self) -> &str;
 
-    /// The address of the client, as the platform knows it; empty where it does not. A header that any client may
-    /// send is none.
+    /// The address of the client, as the platform knows it; empty if it is unknown. Headers that any client
+    /// can send do not count.
     fn client_address(&self) -> String;
 
-    /// A header, by its name in lower case.
+    /// Returns a header by its name, which is in lower case.
     fn header(&self, name: &str) -> Option<String>;
 
-    /// The body as bytes. Only for bodies whose length is known to be small.
+    /// Reads the body. Only for bodies that are known to be small.
     async fn bytes(&mut self) -> Result<Vec<u8>, BodyError>;
 
-    /// The body as bytes, of which nobody knows how many there are; at most one more than `most`.
+    /// Reads a body of unknown length; at most one byte more than `most`.
     async fn bytes_up_to(&mut self, most: u64) -> Result<Vec<u8>, BodyError>;
 
-    /// The body as a stream; `None` when there is none.
+    /// Returns the body as a stream; `None` if there is no body.
     fn stream(&mut self) -> Option<Self::Stream>;
 }
 
-/// Somebody downloads a version.
+/// A download to count.
 #[derive(Debug, Clone, Copy)]
 pub struct Counted<'d> {
-    /// Of what.
+    /// The package's address.
     pub package: &'d Package,
-    /// Which.
+    /// The downloaded version.
     pub version: &'d Version,
-    /// By which route.
+    /// The route's name in metrics.
     pub route: &'static str,
-    /// With what.
+    /// The client's name and version.
     pub client: &'d Client,
 }
 
-/// Everything the registry stands on.
+/// Everything that the registry requires from a platform.
 #[expect(
     async_fn_in_trait,
     reason = "a Worker has one thread, and so have the tests"
@@ -467,47 +468,48 @@ pub struct Counted<'d> {
 pub trait Host {
     /// The platform's own stream of bytes.
     type Stream;
-    /// Where facts are kept.
+    /// The storage of the facts.
     type Facts: Facts;
-    /// Where archives are kept.
+    /// The storage of the archives.
     type Archives: Archives<Stream = Self::Stream>;
-    /// Where uploads are kept.
+    /// The storage of uploads.
     type Uploads: Uploads<Stream = Self::Stream>;
-    /// Where indices are kept.
+    /// The storage of the indices.
     type Indices: Indices<Stream = Self::Stream>;
-    /// Other registries.
+    /// Requests to other registries.
     type Upstream: Upstream<Stream = Self::Stream>;
-    /// Who tells the time.
+    /// The clock and its timers.
     type Clock: Clock;
 
-    /// Whether the registry is served at this origin, `https://host[:port]`. A host that clients reach by any name
-    /// says so only of its own: hosted and mirrored providers are told apart by it.
+    /// Returns whether the registry is served at this origin, `https://host[:port]`. A host that clients can
+    /// reach under any name returns `true` only for its own names, because hosted and mirrored providers are
+    /// distinguished by it.
     fn serves(&self, origin: &str) -> bool;
-    /// The facts.
+    /// Returns the storage of the facts.
     fn facts(&self) -> &Self::Facts;
-    /// The archives.
+    /// Returns the storage of the archives.
     fn archives(&self) -> &Self::Archives;
-    /// The uploads.
+    /// Returns the storage of uploads.
     fn uploads(&self) -> &Self::Uploads;
-    /// The indices.
+    /// Returns the storage of the indices.
     fn indices(&self) -> &Self::Indices;
-    /// Other registries.
+    /// Returns the client for other registries.
     fn upstream(&self) -> &Self::Upstream;
-    /// The clock.
+    /// Returns the clock.
     fn clock(&self) -> &Self::Clock;
-    /// What is remembered from one request to the next.
+    /// Returns the cache that persists between requests.
     fn cache(&self) -> &Cache;
-    /// Bytes that nobody can foretell.
+    /// Returns unpredictable bytes.
     fn random(&self) -> [u8; 16];
-    /// What was taken of it, by this request or by others, too.
+    /// Returns the usage counters, which other requests may share.
     fn meter(&self) -> &UsageMeter;
-    /// Writes a line for the operator. Never a secret.
+    /// Writes a line to the log for the operator. It must not contain secrets.
     fn log(&self, line: &str);
-    /// Writes the line of a request.
+    /// Writes the log line of a request.
     fn log_request(&self, line: &str);
-    /// Counts a download, where the deployment wants them counted.
+    /// Counts a download, if the deployment counts them.
     fn count(&self, download: &Counted<'_>);
-    /// Counts somebody's wrong credentials, and tells whether there were too many of late; `false` where
-    /// the deployment leaves that to the isolates.
+    /// Records a failed authentication from a network, and returns whether it recently had too many; `false`
+    /// if the deployment leaves the limit to the isolates.
     async fn is_one_failure_too_many(&self, network: &str) -> bool;
 }

@@ -22,6 +22,8 @@ pub(crate) fn text<T: Serialize>(document: &T) -> Result<String, Failure> {
 
 pub(crate) fn parse_publication<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
     serde_json::from_slice(body).map_err(|error| {
-        Problem::BadRequest(format!("the body is not the JSON wanted here: {error}"))
+        Problem::BadRequest(format!(
+            "the body is not valid JSON for this request: {error}"
+        ))
     })
 }

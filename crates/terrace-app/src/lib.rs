@@ -1,18 +1,18 @@
-//! The application of Terrace: what a registry does with a request.
+//! The application of Terrace: how a registry handles requests.
 //!
-//! [`pipeline`] answers requests over the seams of [`host`], which a platform implements. Nothing here names one, and
-//! nothing is `Send`: a host has a thread for each instance, as a Worker has.
+//! [`pipeline`] answers requests through the traits of [`host`], which a platform implements. This crate names no
+//! platform, and nothing in it is `Send`: each instance of a host has one thread, like a Worker.
 //!
-//! The layers, of which each uses those above it in this list, and none below:
+//! The layers. Each uses those above it in this list, and none below:
 //!
 //! | | |
 //! |---|---|
-//! | [`cache`], [`usage`], [`host`] | the seams, with what is remembered and counted behind them |
-//! | [`driver`] | the read machine, in steps between which the host reads an index |
-//! | `failure`, [`context`], `json`, `concurrent`, `endpoint` | what one request has at hand; the facts about each endpoint |
-//! | `services` | what the registry does, in layers of their own |
-//! | `handlers` | answers, by resource |
-//! | `dispatch`, [`pipeline`], [`perform`] | the way from a request to its handler and back |
+//! | [`cache`], [`usage`], [`host`] | the host traits, and the caches and counters that a host holds |
+//! | [`driver`] | the read machine, as steps; the host reads an index between them |
+//! | `failure`, [`context`], `json`, `concurrent`, `endpoint` | the state of one request; the properties of each endpoint |
+//! | `services` | the operations of the registry, in layers of their own |
+//! | `handlers` | the handlers, by resource |
+//! | `dispatch`, [`pipeline`], [`perform`] | routing, authentication, audit and logging around the handlers; deferred tasks |
 
 pub mod cache;
 mod concurrent;

@@ -1,5 +1,5 @@
-//! The way of every request: it is authenticated, authorized and handled, its change is audited, and its answer
-//! is logged. Indexed reads are driven by the [driver].
+//! The pipeline of every request: authenticate, authorise, handle, audit, log. Indexed reads are driven by
+//! the [driver].
 
 use terrace_base::untrusted::{QUOTED_CHARS, line};
 use terrace_core::api::endpoint::{Access, Action, Body, Errors};
@@ -29,7 +29,7 @@ use crate::services::audit::Change;
 use crate::services::auth::Permission;
 use crate::services::{audit, auth, format, reader};
 
-/// Answers a request, and logs how.
+/// Answers and logs a request.
 pub async fn handle<P: Host, R>(ctx: &Context<'_, P>, request: R) -> Reply<P::Stream>
 where
     R: Request<Stream = P::Stream>,
@@ -38,7 +38,7 @@ where
     drive(ctx, request, step).await
 }
 
-/// Answers a request that was begun elsewhere, from where that stopped, and logs how.
+/// Answers and logs a request that was begun elsewhere, continuing from there.
 pub async fn resume<P: Host, R>(
     ctx: &Context<'_, P>,
     request: R,
@@ -88,7 +88,7 @@ fn misdirected(origin: &str) -> Problem {
     ))
 }
 
-/// Takes one step after the other until there is an answer.
+/// Takes steps until there is an answer.
 async fn drive<P: Host, R>(
     ctx: &Context<'_, P>,
     request: R,
@@ -118,7 +118,7 @@ where
     }
 }
 
-/// Logs a request, and counts the download that it may be.
+/// Logs a request, and counts it if it is a download.
 fn conclude<P: Host>(ctx: &Context<'_, P>, answer: Answer<P::Stream>) -> Reply<P::Stream> {
     if let Some(line) = answer.line().logged(ctx.config.logged_requests) {
         ctx.host.log_request(&line);
@@ -163,7 +163,7 @@ async fn read_indices<P: Host>(
     })
 }
 
-/// Goes on with a read that needs more than its index.
+/// Continues a read that needs more than its index.
 async fn go_on<P: Host, R: Request>(
     ctx: &Context<'_, P>,
     request: &R,
@@ -202,7 +202,7 @@ async fn go_on<P: Host, R: Request>(
     Step::Answer(record.answer(reply, lookup, ctx.host.clock().millis()))
 }
 
-/// Answers everything that is no indexed read.
+/// Answers every request that is not an indexed read.
 async fn serve<P: Host, R>(
     ctx: &Context<'_, P>,
     route: HandledRoute,
@@ -220,7 +220,7 @@ where
     sized(reply, method)
 }
 
-/// Authenticates and authorizes the caller, has the body read and the request handled, and writes the audit log.
+/// Authenticates and authorises the caller, reads the body, handles the request, and writes the audit log.
 async fn run<P: Host, R>(
     ctx: &Context<'_, P>,
     route: HandledRoute,
@@ -257,7 +257,7 @@ where
 /// Returns the caller of an endpoint.
 ///
 /// # Errors
-/// Why it may not.
+/// If the caller is not allowed to use the endpoint.
 async fn authorize<P: Host, R: Request>(
     ctx: &Context<'_, P>,
     route: &HandledRoute,
@@ -283,7 +283,7 @@ async fn authorize<P: Host, R: Request>(
     }
 }
 
-/// Returns whose the thing is that a route publishes or changes.
+/// Returns the owner of the package or repository that a route publishes or changes.
 fn owner<P: Host>(ctx: &Context<'_, P>, route: &HandledRoute, own: &OwnHosts<'_>) -> Option<Owner> {
     match route {
         HandledRoute::Admin(route) => match route {
@@ -305,7 +305,7 @@ fn owner<P: Host>(ctx: &Context<'_, P>, route: &HandledRoute, own: &OwnHosts<'_>
     }
 }
 
-/// Returns why nobody may change anything in a registry without an admin token.
+/// Returns the error for changes in a registry without an admin token.
 fn nobody_may(errors: Errors) -> Problem {
     match errors {
         Errors::Oci => Problem::Forbidden(
@@ -317,9 +317,9 @@ fn nobody_may(errors: Errors) -> Problem {
     }
 }
 
-/// Writes the entry of a change into the audit log: also of one that broke off, since whoever does not come again shall
-/// not pass unseen, and of one that found nothing left to do, since it may have come again because the entry could not
-/// be written.
+/// Writes the audit entry of a change. A change that failed midway is recorded too, because a client that
+/// does not retry would otherwise leave no trace. So is one that found nothing left to do, because it may be
+/// the retry of a change whose entry could not be written.
 async fn record<P: Host>(
     ctx: &Context<'_, P>,
     change: Change,
@@ -347,7 +347,7 @@ async fn record<P: Host>(
     audit::record(ctx, change, status).await
 }
 
-/// Returns the answer to a failure, in the form that the clients of the endpoint read.
+/// Returns the response to a failure, in the error format of the endpoint's clients.
 fn error<P: Host>(
     ctx: &Context<'_, P>,
     errors: Errors,
@@ -358,7 +358,7 @@ fn error<P: Host>(
         Errors::Json => ctx.report(failure).reply(),
         Errors::OAuth => failed(ctx, failure),
         Errors::Oci => match ctx.report(failure) {
-            // Clients go by the challenge, which names where they came to.
+            // Clients follow the challenge, which names the origin of their request.
             Problem::Unauthorized(told) => Problem::Oci(unauthorized(origin, &told)).oci_reply(),
             problem => problem.oci_reply(),
         },

@@ -1,4 +1,4 @@
-//! What is done once the client has its answer.
+//! Tasks performed after the response has been sent.
 
 use crate::context::{Context, Task};
 use crate::failure::Failure;
@@ -7,7 +7,7 @@ use crate::services::oci::uploads;
 use crate::services::pull::{commit, puller};
 use crate::services::{auth, format, rebuild, staging};
 
-/// Does it. Nobody waits for it, so what goes wrong is only logged.
+/// Performs a task. No client waits for it, so failures are only logged.
 pub async fn perform<P: Host>(ctx: &Context<'_, P>, task: Task<P::Stream>) {
     let performed = match permit(ctx, &task).await {
         Ok(true) => act(ctx, task).await,

@@ -1,10 +1,11 @@
-//! What answering a request takes of the platform, counted where it is taken.
+//! Per-request usage of KV, R2 and other servers, counted at each operation.
 
 use std::cell::Cell;
 
 use terrace_core::http::request_line::{Took, Usage};
 
-/// Counts. A platform has one for each request, or for several that nobody tells apart.
+/// Usage counters. A platform has one for each request, or one for several requests that it cannot
+/// distinguish.
 #[derive(Debug, Default)]
 pub struct UsageMeter {
     kv: Cell<Took>,
@@ -12,18 +13,18 @@ pub struct UsageMeter {
     origin: Cell<Took>,
 }
 
-/// A part of the platform.
+/// A counted part of the platform.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part {
-    /// Workers KV.
+    /// Operations on Workers KV.
     Kv,
-    /// R2.
+    /// Operations on R2.
     R2,
-    /// Other registries, and providers of identities.
+    /// Requests to other registries and to identity providers.
     Origin,
 }
 
-/// An operation that is going on. It has ended when this is dropped.
+/// A running operation. It is counted when this value is dropped.
 #[derive(Debug)]
 pub struct Timed<'t> {
     took: &'t Cell<Took>,
@@ -32,7 +33,7 @@ pub struct Timed<'t> {
 }
 
 impl UsageMeter {
-    /// Counts an operation, and takes its time by a clock in milliseconds.
+    /// Starts to count and time an operation. `now` is a clock in milliseconds.
     pub fn time(&self, part: Part, now: fn() -> u64) -> Timed<'_> {
         let took = self.part(part);
         let began = now();
@@ -47,7 +48,7 @@ impl UsageMeter {
         }
     }
 
-    /// All that was taken so far.
+    /// Returns the usage so far.
     pub fn usage(&self) -> Usage {
         Usage {
             kv: self.kv.get(),
