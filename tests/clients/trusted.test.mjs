@@ -115,7 +115,7 @@ inBothModes((mode) => {
     assert.equal(code, 0, output);
     assert.equal(report.status, "created");
     assert.deepEqual(await versionsOf(trust.registry, "acme/vpc/aws"), ["1.0.0"]);
-    await trust.logs(/access: token [0-9a-f]{16} given to "repo:acme\/terraform-aws-vpc:environment:release" of "https:.* for publish:acme/);
+    await trust.logs(/access: token [0-9a-f]{16} issued to "repo:acme\/terraform-aws-vpc:environment:release" of "https:.* for publish:acme/);
     // What the job has got opens nothing else.
     const other = await trust.publishes("infra/vpc/aws", actions.env);
     assert.equal(other.code, 5, other.output);
@@ -178,7 +178,7 @@ describe("an issuer that answers in another way", () => {
     const token = await trust.issuer.tokenOf("github", trust.registry.url);
     const { code, output } = await trust.publishes("acme/vpc/aws", { TERRACE_ID_TOKEN: token });
     assert.equal(code, 6, output);
-    await trust.logs(/has to wait: .*\/jwks answers with status 302/);
+    await trust.logs(/cannot be verified: .*\/jwks answers with status 302/);
     assert.ok(!trust.issuer.asked.includes("/elsewhere"));
     trust.issuer.answers = () => false;
     await sleep(5_500);

@@ -1,4 +1,4 @@
-//! Answers to requests, by resource.
+//! The request handlers, by resource.
 
 pub(crate) mod archives;
 pub(crate) mod audit;

@@ -147,7 +147,7 @@ fn a_grant_is_logged_with_its_owner_and_without_its_token() {
     assert_eq!(
         memory.log(),
         [format!(
-            "access: token {id} given to \"repo:acme/x\\n\\u{{1b}}[2J\\u{{202e}}\" of {GITHUB:?} for publish:acme"
+            "access: token {id} issued to \"repo:acme/x\\n\\u{{1b}}[2J\\u{{202e}}\" of {GITHUB:?} for publish:acme"
         )]
     );
     // What it is called can be shown, too.
@@ -207,7 +207,7 @@ fn a_job_may_ask_for_less_and_not_for_more() {
     }
     // The last was no scope at all.
     let log = memory.log();
-    let told = "asks for more than read:acme publish:infra";
+    let told = "requested more than read:acme publish:infra";
     assert_eq!(
         log.iter().filter(|line| line.ends_with(told)).count(),
         4,
@@ -295,7 +295,7 @@ fn an_issuer_that_does_not_answer_is_waited_for() {
     assert_eq!(response.header("retry-after"), Some("5"));
     assert_eq!(error(&response).0, "temporarily_unavailable");
     let log = memory.log();
-    let told = format!("a job of {GITHUB:?} has to wait: {GITHUB}: no answer");
+    let told = format!("a job of {GITHUB:?} cannot be verified: {GITHUB}: no answer");
     assert!(log.last().unwrap().ends_with(&told), "{log:?}");
     // For a moment it is left alone, whoever comes.
     issuers.come_back();

@@ -1,4 +1,4 @@
-//! Archives behind Worker-signed URLs: streamed natively between the client and the bucket.
+//! Archives at Worker-signed URLs, streamed natively between the client and the bucket.
 
 use terrace_core::http::problem::Problem;
 use terrace_core::http::range::{self, Wanted};
@@ -14,7 +14,7 @@ use crate::handlers::body::content_length;
 use crate::handlers::outcome::Handled;
 use crate::host::{Archives as _, Clock as _, Host, Payload, Request, Stored};
 
-/// Tells how long an archive is.
+/// Answers `HEAD` with the length of an archive.
 pub(crate) async fn describe<P: Host>(
     ctx: &Context<'_, P>,
     path: SignedPath,
@@ -25,7 +25,7 @@ pub(crate) async fn describe<P: Host>(
     Ok(described(&path, head.size).into())
 }
 
-/// Sends an archive, or the part of it that a client asks for.
+/// Sends an archive, or the byte range that a client requests.
 pub(crate) async fn send<P: Host, R: Request>(
     ctx: &Context<'_, P>,
     path: SignedPath,
@@ -42,7 +42,7 @@ pub(crate) async fn send<P: Host, R: Request>(
         .into())
 }
 
-/// What a client asks for that goes on with a download.
+/// Sends the byte range that a client requests to resume a download.
 async fn part<P: Host>(
     ctx: &Context<'_, P>,
     path: &SignedPath,
@@ -114,7 +114,7 @@ fn check<P: Host>(
 }
 
 fn gone() -> Problem {
-    Problem::NotFound("there is no such archive".to_owned())
+    Problem::NotFound("the archive does not exist".to_owned())
 }
 
 fn described<S>(path: &SignedPath, size: u64) -> Reply<S> {

@@ -1,4 +1,4 @@
-//! The audit log, listed.
+//! Lists the audit log.
 
 use futures_util::future::join_all;
 use terrace_core::api::admin::AuditPage;
@@ -13,7 +13,7 @@ use crate::json;
 use crate::services::audit;
 use crate::services::audit::AT;
 
-/// Entries as they are stored, ascending, after the one with this number.
+/// Lists entries as they are stored, ascending, after the one with the number `after`.
 pub(crate) async fn list<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled<P::Stream> {
     let query = call.query();
     let number = |name| query.value(name).and_then(|text| text.parse::<u64>().ok());
@@ -21,7 +21,8 @@ pub(crate) async fn list<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled<P
     let after = after.map(|number| format!("{number:012}"));
     let since = number("since").unwrap_or_default();
     let facts = ctx.host.facts();
-    // Before the entries: one that is written meanwhile would seem to be missing.
+    // The newest number is read before the entries: an entry written in between would otherwise seem to be
+    // missing.
     let newest = audit::newest_known(ctx).await?;
     let most = limits::AUDIT_AT_ONCE;
     let page = facts.list(AUDIT, after.as_deref(), most).await?;

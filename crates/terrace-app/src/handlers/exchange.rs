@@ -1,4 +1,4 @@
-//! Trusted publishing: a job of a CI gets a token for the one that its CI has given it.
+//! Trusted publishing: a CI job exchanges the OpenID token from its CI for a token of this registry.
 
 use terrace_core::auth::exchange::{ExchangeError, ExchangeRequest, answer, token_for};
 use terrace_core::auth::oidc::{Grant, GrantError};
@@ -13,11 +13,11 @@ use crate::host::{Clock as _, Host, Request};
 use crate::services::issuer::KeysAt;
 use crate::services::{auth, issuer};
 
-/// Why a job's token opens nothing.
+/// The reason why a job's token grants nothing.
 enum Denied {
-    /// It is not to be trusted.
+    /// The token is not trusted.
     Refused(GrantError),
-    /// Nobody can tell, since its issuer does not.
+    /// The token cannot be verified, because its issuer is unavailable.
     Unknown(Failure),
 }
 
@@ -39,7 +39,7 @@ impl From<Failure> for Denied {
     }
 }
 
-/// Exchanges the token that a CI has given a job for one of ours.
+/// Exchanges the OpenID token of a CI job for a token of this registry.
 pub(crate) async fn exchange<P: Host, R: Request>(
     ctx: &Context<'_, P>,
     mut request: R,
@@ -49,7 +49,7 @@ pub(crate) async fn exchange<P: Host, R: Request>(
     Ok(reply.into())
 }
 
-/// What is given is stored nowhere. Its id is in the log, by which it can be revoked.
+/// Creates the token. It is not stored. Its id is logged, so that it can be revoked.
 async fn exchanged<P: Host, R: Request>(
     ctx: &Context<'_, P>,
     request: &mut R,
@@ -73,7 +73,7 @@ async fn exchanged<P: Host, R: Request>(
     };
     let job = Quoted::text(claims.subject());
     let scopes = asked.narrow(&scopes).inspect_err(|_| {
-        let line = format!("access: {job} of {issuer} asks for more than {scopes}");
+        let line = format!("access: {job} of {issuer} requested more than {scopes}");
         ctx.host.log(&line);
     })?;
     let now = ctx.host.clock().now();
@@ -83,7 +83,7 @@ async fn exchanged<P: Host, R: Request>(
         Err(refusal) => return Err(deny(ctx, refusal.into(), &issuer, request).await),
     };
     let (id, scopes) = (token.id, &token.scopes);
-    let line = format!("access: token {id} given to {job} of {issuer} for {scopes}");
+    let line = format!("access: token {id} issued to {job} of {issuer} for {scopes}");
     ctx.host.log(&line);
     Ok(answer(&token, &keys.write(&token), now))
 }
@@ -91,15 +91,15 @@ async fn exchanged<P: Host, R: Request>(
 async fn asked<R: Request>(request: &mut R) -> Result<ExchangeRequest, ExchangeError> {
     let body = request.bytes_up_to(limits::EXCHANGE_BYTES).await;
     let body = body.map_err(|_| {
-        let told = "the body could not be read to its end";
+        let told = "the body could not be read completely";
         ExchangeError::Malformed(told.to_owned())
     })?;
     let content_type = request.header("content-type");
     ExchangeRequest::parse(content_type.as_deref(), &body, request.origin())
 }
 
-/// What the rules open for a token. Nobody is asked for keys whom they do not name, and those who
-/// are named are asked again only for a key that is not known yet, and not often.
+/// Returns the grant that the rules make for a token. Keys are fetched only from issuers that a rule names.
+/// They are fetched again only for an unknown key, and not often.
 async fn granted<P: Host>(
     ctx: &Context<'_, P>,
     token: &UnverifiedToken<'_>,
@@ -115,8 +115,8 @@ async fn granted<P: Host>(
     Ok(publishers.grant(claims, origin)?)
 }
 
-/// Writes down why a job gets nothing, which the job is not told: whoever tries out what is let
-/// through shall not learn how near they are.
+/// Logs the reason for denying a job's request. The job does not receive it: a client that probes the rules
+/// must not learn how close it is.
 async fn deny<P: Host, R: Request>(
     ctx: &Context<'_, P>,
     denied: Denied,
@@ -131,11 +131,11 @@ async fn deny<P: Host, R: Request>(
             if auth::is_one_guess_too_many(ctx).await {
                 return ExchangeError::TooMany;
             }
-            ctx.host.log(&format!("{asked} is refused: {refusal}"));
+            ctx.host.log(&format!("{asked} is denied: {refusal}"));
             ExchangeError::Untrusted
         }
         Denied::Unknown(Failure::Origin(what)) => {
-            ctx.host.log(&format!("{asked} has to wait: {what}"));
+            ctx.host.log(&format!("{asked} cannot be verified: {what}"));
             ExchangeError::Unavailable
         }
         Denied::Unknown(failure) => {

@@ -1,4 +1,4 @@
-//! Every stored document, listed as it is, and restored from a copy.
+//! Lists every stored document as it is, and restores documents from a copy.
 
 use std::collections::BTreeMap;
 
@@ -17,22 +17,22 @@ use crate::json;
 use crate::services::restore::Outcome;
 use crate::services::{garbage, refresh, restore};
 
-/// How many documents are read at once: what a Worker may have open
+/// How many documents are read at once: as many connections as a Worker may have open
 /// (<https://developers.cloudflare.com/workers/platform/limits/#simultaneous-open-connections>).
 const AT_ONCE: usize = 6;
 
-/// What is read of a document.
+/// The result of reading a document.
 enum ReadFact {
     Document(String),
-    /// It is no text.
+    /// The document is not UTF-8.
     Damaged,
-    /// It is not there.
+    /// The document does not exist.
     Gone,
-    /// Its key is none that is known.
+    /// The key has no known form.
     Unknown,
 }
 
-/// Documents as they are stored. None of them holds a secret.
+/// Lists documents as they are stored. None of them contains a secret.
 pub(crate) async fn list<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled<P::Stream> {
     let query = call.query();
     let prefix = query.value("prefix").unwrap_or_default();
@@ -54,7 +54,7 @@ pub(crate) async fn list<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled<P
                     let key = text.clone();
                     answer.facts.push(FactBody { key, document });
                 }
-                // A moment ago.
+                // It was removed after it was listed.
                 ReadFact::Gone => {}
                 ReadFact::Damaged => answer.unreadable.push(text.clone()),
                 ReadFact::Unknown => answer.unknown.push(text.clone()),
@@ -65,7 +65,7 @@ pub(crate) async fn list<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled<P
     Ok(json::reply(200, &answer)?.into())
 }
 
-/// The keys of some facts, and whether there are more.
+/// Returns the keys of a page of facts, and whether there are more.
 async fn fact_keys<P: Host>(
     ctx: &Context<'_, P>,
     prefix: &str,
@@ -81,7 +81,7 @@ async fn fact_keys<P: Host>(
             }
         },
     };
-    // Whoever asks for what passes, gets it.
+    // Transient documents are listed only if the prefix asks for them.
     let is_passed_over = |key: &str| {
         let mut passing = PASSING.iter();
         passing
@@ -96,7 +96,7 @@ async fn fact_keys<P: Host>(
         for fact in page.facts {
             let key = format!("{prefix}{}", fact.name);
             if let Some(passing) = is_passed_over(&key) {
-                // What follows a slash in ASCII is a zero.
+                // In ASCII, `0` follows the slash.
                 let end = format!("{}0", passing.trim_end_matches('/'));
                 after = end.strip_prefix(prefix).map(str::to_owned);
                 continue 'pages;
@@ -141,9 +141,10 @@ pub(crate) async fn restore<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handle
             Outcome::Refused(reason) => answer.refused.push(RefusedFact { key, reason }),
         }
     }
-    // Whoever has listed before these commits looks at the marker after it has written, and lists again.
+    // A request that listed the releases before these commits checks the marker after its write, and lists
+    // again.
     for key in changed.into_values() {
-        // Who is revoked counts at once.
+        // Restored revocations take effect at once.
         if matches!(key, FactKey::RevocationChange) {
             ctx.defer(Task::Rebuild(IndexKey::Revocations));
         }

@@ -1,4 +1,4 @@
-//! Garbage: archives marked, kept and removed.
+//! Garbage collection: marks, keeps and removes archives.
 
 use terrace_core::api::admin::{GarbageAnswer, GarbageBody, MarkedBody};
 use terrace_core::http::problem::Problem;
@@ -12,12 +12,12 @@ use crate::host::Host;
 use crate::json;
 use crate::services::garbage;
 
-/// `POST /admin/v1/garbage`: whoever asks has looked at every release.
+/// `POST /admin/v1/garbage`: the client has examined every release.
 pub(crate) async fn change<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled<P::Stream> {
     let GarbageBody { mark, keep, remove } = json::parse(&call.body)?;
     let count = mark.len() + keep.len() + remove.len();
     check_count(count, limits::GARBAGE_AT_ONCE)?;
-    // All of them first: what is refused changes nothing.
+    // All keys are parsed first, so that a rejected request changes nothing.
     let read = |text: String| Ok((archive(&text)?, text));
     let mark = mark
         .into_iter()
@@ -59,7 +59,7 @@ pub(crate) fn archive(text: &str) -> Result<ArchiveKey, Problem> {
     match BytesKey::parse_key(text) {
         Some(BytesKey::Archive(archive)) => Ok(archive),
         _ => Err(Problem::BadRequest(format!(
-            "{text:?} is the key of no archive: it must be archives/<sha256>.<zip, tar.gz, SHA256SUMS or sig>"
+            "{text:?} is not the key of an archive: it must be archives/<sha256>.<zip, tar.gz, SHA256SUMS or sig>"
         ))),
     }
 }

@@ -1,4 +1,4 @@
-//! Whether the registry works.
+//! The health check.
 
 use futures_util::future::join;
 use terrace_core::http::reply::{CachePolicy, Reply};
@@ -10,8 +10,8 @@ use crate::context::Context;
 use crate::handlers::outcome::Handled;
 use crate::host::{Facts as _, Host, Indices as _, StoreError};
 
-/// Reads from KV and from R2, and tells which of them does not answer; the log tells why. What is read
-/// does not matter, nor whether it is there.
+/// Reads from KV and from R2, and reports which of them fails; the log states why. The contents do not
+/// matter, nor whether the keys exist.
 pub(crate) async fn health<P: Host>(ctx: &Context<'_, P>) -> Handled<P::Stream> {
     let (index, seconds) = (IndexKey::Revocations, limits::LIST_CACHE_SECONDS);
     let kv = ctx.host.indices().get(&index, IndexForm::Text, seconds);

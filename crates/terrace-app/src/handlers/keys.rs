@@ -1,4 +1,4 @@
-//! Signing keys, managed.
+//! Manages signing keys.
 
 use terrace_core::api::admin::{KeyChangeAnswer, SigningKeysDocument, StandingBody};
 use terrace_core::http::problem::Problem;
@@ -30,7 +30,7 @@ pub(crate) async fn add<P: Host>(
     namespace: Namespace,
 ) -> Handled<P::Stream> {
     let text = std::str::from_utf8(&call.body).map_err(|_| {
-        Problem::BadRequest("the body is not text: send the key in ASCII armour".to_owned())
+        Problem::BadRequest("the body is not UTF-8 text: send the key in ASCII armour".to_owned())
     })?;
     let added: Vec<SigningKeyDocument> = parse_signing_keys(text)
         .map_err(|error| Problem::Invalid(vec![error.to_string()]))?
@@ -59,8 +59,8 @@ pub(crate) async fn remove<P: Host>(
     Ok(answer(200, &changed).into())
 }
 
-/// Says that a key is retired or revoked, or takes that back, and makes the indices of what it has
-/// signed what follows: some of them, and the answer tells where to go on.
+/// Retires or revokes a key, or reverts that, and refreshes the indices of the releases that it signed. One
+/// request refreshes only some of them; the response contains the cursor for the next.
 pub(crate) async fn change_status<P: Host>(
     ctx: &Context<'_, P>,
     call: Call,
@@ -91,7 +91,7 @@ pub(crate) async fn change_status<P: Host>(
         let said = |it: &KeyStatement| (it.state, it.reason.clone());
         let changes = before.map(said) != statement.as_ref().map(said);
         if changes && after.is_some() {
-            let told = "after continues an earlier change of the same status, and this is another one: leave it out";
+            let told = "after is set, but it only continues an earlier change to the same status, and this change differs: omit after";
             return Err(Problem::BadRequest(told.to_owned()));
         }
         if changes {
@@ -108,7 +108,7 @@ pub(crate) async fn change_status<P: Host>(
     Ok(json::reply(200, &KeyChangeAnswer { keys, next })?.into())
 }
 
-/// Adds keys; one that is there is replaced, since its owner may have prolonged it.
+/// Adds keys. A key with the same fingerprint is replaced, since its owner may have extended its validity.
 fn add_to(
     document: &mut SigningKeysDocument,
     added: &[SigningKeyDocument],
@@ -126,7 +126,9 @@ fn add_to(
     }
     if document.keys.len() > limits::KEYS {
         let most = limits::KEYS;
-        let reason = format!("a namespace may have {most} signing keys at most; remove one first");
+        let reason = format!(
+            "the namespace would have more than {most} signing keys, the maximum: remove one first"
+        );
         return Err(Problem::Invalid(vec![reason]));
     }
     Ok(document.keys != before)

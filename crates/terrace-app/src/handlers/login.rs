@@ -1,4 +1,4 @@
-//! Signing in: from the terminal by the browser to the provider, and back.
+//! Sign-in: from the terminal through the browser to the provider, and back.
 
 pub(crate) mod callback;
 pub(crate) mod consent;

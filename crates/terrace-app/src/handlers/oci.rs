@@ -1,4 +1,4 @@
-//! Answers to OCI clients, besides those that an index gives.
+//! Handlers for OCI clients, besides the reads served from an index.
 
 pub(crate) mod blobs;
 pub(crate) mod manifests;

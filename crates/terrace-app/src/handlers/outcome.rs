@@ -1,4 +1,4 @@
-//! What a handler is given, and what it gives back.
+//! The input and output of a handler.
 
 use std::borrow::Cow;
 
@@ -9,16 +9,16 @@ use terrace_core::model::oci::{Digest, Tag};
 
 use crate::failure::Failure;
 
-/// A request that was let through, but for its headers and a body that the handler reads itself.
+/// An authorised request, except for its headers and a body that the handler reads itself.
 #[derive(Debug)]
 pub(crate) struct Call {
-    /// Who sends it.
+    /// The authenticated caller.
     pub(crate) caller: Caller,
     /// The registry's origin as the client reached it: `https://host[:port]`.
     pub(crate) origin: String,
-    /// The query as sent.
+    /// The query, as sent.
     pub(crate) query: String,
-    /// The body, where the endpoint has it read whole.
+    /// The body, if the endpoint has it read entirely.
     pub(crate) body: Vec<u8>,
 }
 
@@ -35,29 +35,29 @@ impl Call {
     }
 }
 
-/// The answer to a request that was let through.
+/// The result of an authorised request.
 #[derive(Debug)]
 pub(crate) struct Outcome<S> {
-    /// What the client gets.
+    /// The reply to the client.
     pub(crate) reply: Reply<S>,
-    /// What the audit log says, where the endpoint is audited.
+    /// The audit entry, if the endpoint is audited.
     pub(crate) entry: Entry,
 }
 
-/// What the audit log says of a request besides its method, path and body.
+/// The contents of an audit entry besides the request's method, path and body.
 #[derive(Debug)]
 pub(crate) enum Entry {
-    /// Nothing more.
+    /// No further contents.
     Request,
-    /// Nothing at all: the request has changed nothing.
+    /// No entry: the request changed nothing.
     None,
-    /// That something of this path was made.
+    /// The path of a created resource.
     Makes(String),
-    /// The digest of what was pushed, and the tags that name it.
+    /// The digest of a pushed manifest, and the tags that refer to it.
     Content(Digest, Vec<Tag>),
-    /// That a person who has signed in gets a token.
+    /// A token for a person who signed in.
     SignIn {
-        /// Who has signed in.
+        /// The account of the person.
         by: String,
         /// The path of the token.
         makes: String,

@@ -1,4 +1,4 @@
-//! Releases, published.
+//! Publishes releases.
 
 use terrace_core::api::admin::MirroredBody;
 use terrace_core::api::admin::{
@@ -47,7 +47,7 @@ pub(crate) async fn mirrored<P: Host>(
     if OwnHosts::new(&call.origin, &ctx.config.hostnames).include(&address.hostname) {
         let MirroredAddress { hostname, provider } = address;
         return Err(Problem::BadRequest(format!(
-            "{hostname} is this registry itself: publish {provider} here, and its mirror has it"
+            "{hostname} is this registry itself: publish {provider} as a hosted provider, and the mirror serves it too"
         ))
         .into());
     }
@@ -64,7 +64,7 @@ pub(crate) async fn mirrored<P: Host>(
     Ok(outcome)
 }
 
-/// What is mirrored of a version, so that nobody sends it again.
+/// Describes the mirrored parts of a version, so that a client does not send them again.
 pub(crate) async fn describe_mirrored<P: Host>(
     ctx: &Context<'_, P>,
     address: MirroredAddress,
@@ -113,7 +113,7 @@ async fn publish<P: Host>(
                 false => archive.key.into(),
             };
             let reply = ask_for(ctx, &missing, &object, &call.origin)?;
-            // It is a change when it is sent.
+            // An incomplete publish changes nothing. The request that completes it is audited.
             Ok(Outcome::new(reply, Entry::None))
         }
     }
@@ -126,7 +126,7 @@ fn ask_for<P: Host>(
     origin: &str,
 ) -> Result<Reply<P::Stream>, Failure> {
     let Some(urls) = &ctx.config.archive_urls else {
-        let message = "no secret is set that could sign upload URLs".to_owned();
+        let message = "upload URLs cannot be signed: set TERRACE_ADMIN_TOKEN, TERRACE_URL_SECRET or the TERRACE_S3_… variables".to_owned();
         return Err(Problem::Misconfigured(message).into());
     };
     let too_large = too_large(missing, urls);

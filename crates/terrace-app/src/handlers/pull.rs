@@ -1,4 +1,4 @@
-//! Packages of other registries, behind URLs that the Worker has signed.
+//! Packages of other registries, at Worker-signed URLs.
 
 use terrace_core::storage::signed_path::PullPath;
 

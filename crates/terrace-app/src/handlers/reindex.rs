@@ -1,4 +1,4 @@
-//! A step of repair that an operator asks for.
+//! A repair step requested by an operator.
 
 use terrace_core::api::admin::ReindexBody;
 use terrace_core::http::problem::Problem;

@@ -1,4 +1,4 @@
-//! The status of releases and packages, described and changed.
+//! Describes and changes the status of releases and packages.
 
 use terrace_core::api::admin::StandingBody;
 use terrace_core::http::problem::Problem;
@@ -14,7 +14,7 @@ use crate::json;
 use crate::services::oci::indexer as oci_indexer;
 use crate::services::{indexer, refresh, releases, status};
 
-/// What restores a version, a package or a key.
+/// The state that restores a version, a package or a key.
 pub(crate) const ACTIVE: &str = "active";
 
 pub(crate) async fn describe<P: Host>(
@@ -24,8 +24,8 @@ pub(crate) async fn describe<P: Host>(
     Ok(json::reply(200, &status::of_package(ctx, &package).await?)?.into())
 }
 
-/// Says something of a package, or of one of its versions. The fact comes first; what follows from it
-/// is made again by the same request.
+/// Changes the status of a package, or of one of its versions. The fact is written first; the same request
+/// then refreshes the indices derived from it.
 pub(crate) async fn change<P: Host>(
     ctx: &Context<'_, P>,
     call: Call,
@@ -40,14 +40,14 @@ pub(crate) async fn change<P: Host>(
         state => Some(state.parse().map_err(|error| invalid(&error))?),
     };
     if version.is_none() && state.is_some_and(|state| state != State::Deprecated) {
-        let told = "a package can be deprecated; withdraw or revoke its versions";
+        let told = "a package can be deprecated, but not withdrawn or revoked: change the status of its versions instead";
         return Err(invalid(&told).into());
     }
     let release = match &version {
         None => {
             let page = ctx.host.facts().releases(&package, None).await?;
             if page.releases.is_empty() {
-                let told = format!("there is no {}", package.address());
+                let told = format!("{} does not exist", package.address());
                 return Err(Problem::NotFound(told).into());
             }
             None
@@ -55,7 +55,7 @@ pub(crate) async fn change<P: Host>(
         Some(version) => match releases::find(ctx, &package, version).await? {
             Some(release) => Some(release),
             None => {
-                let told = format!("there is no version {version} of {}", package.address());
+                let told = format!("{} has no version {version}", package.address());
                 return Err(Problem::NotFound(told).into());
             }
         },

@@ -1,4 +1,4 @@
-//! Stored bytes: listed, verified, and missing ones asked for.
+//! Lists and verifies stored bytes, and requests missing ones.
 
 use terrace_core::api::admin::{
     StoredAnswer, StoredArchive, UploadBody, UploadsAnswer, UploadsBody, VerifyAnswer, VerifyBody,
@@ -16,7 +16,7 @@ use crate::host::{Archives as _, BytesPage, Clock as _, Host};
 use crate::json;
 use crate::services::{archives, garbage};
 
-/// Stored bytes, with where to fetch them from if that is asked for.
+/// Lists stored bytes, with download URLs if the query asks for them.
 pub(crate) async fn list<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled<P::Stream> {
     let query = call.query();
     let with_urls = match query.value("urls").as_deref() {
@@ -93,7 +93,7 @@ pub(crate) async fn verify<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled
     Ok(json::reply(200, &answer)?.into())
 }
 
-/// Tells how to send those bytes of a copy that are not stored.
+/// Returns upload URLs for those archives of a copy that are not stored.
 pub(crate) async fn ask_for_copies<P: Host>(
     ctx: &Context<'_, P>,
     call: Call,
@@ -117,7 +117,8 @@ pub(crate) async fn ask_for_copies<P: Host>(
             continue;
         }
         if size > most {
-            let told = format!("{text} has {size} bytes, at most {most} can be sent: {why}");
+            let told =
+                format!("{text} has {size} bytes: the maximum for an upload is {most} ({why})");
             return Err(Problem::Invalid(vec![told]).into());
         }
         answer
@@ -127,7 +128,7 @@ pub(crate) async fn ask_for_copies<P: Host>(
     Ok(json::reply(200, &answer)?.into())
 }
 
-/// A page of archives, and after the last of them one of blobs.
+/// Returns a page of archives or, after the last archive, of blobs.
 async fn list_stored<P: Host>(
     ctx: &Context<'_, P>,
     after: Option<&str>,
@@ -148,14 +149,14 @@ async fn list_stored<P: Host>(
     Ok(Listed { prefix, page })
 }
 
-/// Stored bytes, of one of the two kinds.
+/// A page of stored bytes, of one of the two kinds.
 struct Listed {
     prefix: &'static str,
     page: BytesPage,
 }
 
 impl Listed {
-    /// Behind which key the next page begins.
+    /// Returns the cursor of the next page.
     fn next(&self) -> Option<String> {
         match self.page.objects.last() {
             Some(last) if self.page.is_cut => Some(format!("{}{}", self.prefix, last.name)),
@@ -166,5 +167,5 @@ impl Listed {
 }
 
 fn no_signer() -> Problem {
-    Problem::Misconfigured("no secret is set that could sign URLs".to_owned())
+    Problem::Misconfigured("archive URLs cannot be signed: set TERRACE_ADMIN_TOKEN, TERRACE_URL_SECRET or the TERRACE_S3_… variables".to_owned())
 }

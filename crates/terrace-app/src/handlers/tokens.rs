@@ -1,4 +1,4 @@
-//! API tokens: made, listed, revoked and rotated.
+//! Creates, lists, revokes and rotates API tokens.
 
 use futures_util::future::join_all;
 use terrace_base::time::UnixTime;
@@ -36,7 +36,8 @@ pub(crate) async fn create<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled
         Some(seconds) => {
             let range = limits::TOKEN_LIFETIME_SECONDS;
             let (least, most) = (range.start(), range.end());
-            let told = format!("expires_in is {seconds}: it must be {least} to {most} seconds");
+            let told =
+                format!("expires_in is {seconds}: it must be from {least} to {most} seconds");
             return Err(invalid(told).into());
         }
     };
@@ -51,7 +52,7 @@ pub(crate) async fn create<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled
     issue(ctx, document).await
 }
 
-/// The tokens that were made here, by their ids.
+/// Lists the tokens created in this registry, by id.
 pub(crate) async fn list<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled<P::Stream> {
     let after = call.after();
     let facts = ctx.host.facts();
@@ -70,7 +71,7 @@ pub(crate) async fn list<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled<P
     Ok(json::reply(200, &TokenPage { tokens, next })?.into())
 }
 
-/// Makes a token of the same name, rights and lifetime, and revokes the old one after a while.
+/// Creates a token with the same name, scopes and lifetime, and revokes the old one after the overlap.
 pub(crate) async fn rotate<P: Host>(
     ctx: &Context<'_, P>,
     call: Call,
@@ -84,12 +85,12 @@ pub(crate) async fn rotate<P: Host>(
     let revocation: Option<RevocationDocument> =
         documents::read(ctx, &FactKey::Revocation(id)).await?;
     if is_dead(revocation.map(|it| it.from)) || is_dead(old.expires) {
-        let told = format!("token {id} is not good any more: make a new one");
+        let told = format!("token {id} is expired or revoked: create a new one");
         return Err(Problem::Conflict(vec![told]).into());
     }
     if overlap > limits::TOKEN_OVERLAP_SECONDS {
         let most = limits::TOKEN_OVERLAP_SECONDS;
-        let told = format!("overlap is {overlap}: it may be at most {most} seconds");
+        let told = format!("overlap is {overlap}: it must be at most {most} seconds");
         return Err(Problem::Invalid(vec![told]).into());
     }
     let lifetime = old.expires.map(|expires| expires.since(old.created));
@@ -109,7 +110,7 @@ pub(crate) async fn rotate<P: Host>(
     Ok(made)
 }
 
-/// Revokes a token, which need not be one that was made here.
+/// Revokes a token, including one that was not created in this registry.
 pub(crate) async fn revoke<P: Host>(ctx: &Context<'_, P>, id: TokenId) -> Handled<P::Stream> {
     let known = tokens::revoke_known(ctx, id).await?;
     Ok(json::reply(200, &RevokedToken { known })?.into())
@@ -118,7 +119,7 @@ pub(crate) async fn revoke<P: Host>(ctx: &Context<'_, P>, id: TokenId) -> Handle
 async fn issue<P: Host>(ctx: &Context<'_, P>, document: TokenDocument) -> Handled<P::Stream> {
     let id = TokenId::new(ctx.host.random());
     let text = tokens::make(ctx, id, &document).await?;
-    // Nobody else has had the same 64 random bits.
+    // A conflict would need another token with the same 64 random bits.
     let text = text.ok_or_else(|| StoreError::Busy(FactKey::Token(id).to_string()))?;
     let reply = json::reply(201, &TokenAnswer::new(id, &document, Some(text)))?;
     let path = tokens::path(id);

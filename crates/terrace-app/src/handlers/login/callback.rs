@@ -1,4 +1,4 @@
-//! `/oauth/callback`: where the provider sends a browser back.
+//! `/oauth/callback`: the URL to which the provider redirects the browser.
 
 use terrace_core::auth::login::{Login, Provider, SignInError, SignInState, Verifier};
 use terrace_core::http::form::Form;
@@ -15,7 +15,7 @@ use crate::services::sign_in::log::printable;
 use crate::services::sign_in::person::{People, Return};
 use crate::services::sign_in::{github, log, openid};
 
-/// Answers a browser that is back from the provider.
+/// Answers a browser that returns from the provider.
 pub(crate) async fn callback<P: Host, R: Request>(
     ctx: &Context<'_, P>,
     request: R,
@@ -26,7 +26,7 @@ pub(crate) async fn callback<P: Host, R: Request>(
     Ok(reply.into())
 }
 
-/// Somebody is back from the provider: who is it, and shall their terminal have a token?
+/// Identifies the person who returns from the provider, and asks for consent to give their terminal a token.
 async fn end_sign_in<P: Host, R: Request>(
     ctx: &Context<'_, P>,
     login: &Login,
@@ -39,11 +39,12 @@ async fn end_sign_in<P: Host, R: Request>(
         opened.map_err(|fault| log::unsealed(ctx, "state", fault))?;
     let sender = check_browser(ctx, request, &browser)?;
     let derived = (sender.nonce(key), sender.verifier(key));
-    // Whatever comes back is asked of the provider, under the name of this registry.
+    // Every code is sent to the provider, in the name of this registry.
     let (address, now) = (ctx.client_address.as_str(), ctx.host.clock().now());
     let sign_ins = ctx.host.cache().sign_ins();
     let most = ctx.config.failures_a_minute;
-    // Counted before it is known, or many at once would all be asked.
+    // The attempt is counted before its outcome is known. Otherwise many concurrent ones would all reach the
+    // provider.
     if !address.is_empty() && sign_ins.borrow_mut().count(address, now) > most {
         return Ok(or_page(Err(SignInError::TooOften), request, &terminal));
     }
@@ -58,7 +59,7 @@ async fn end_sign_in<P: Host, R: Request>(
     Ok(or_page(asked, request, &terminal))
 }
 
-/// Whom the provider has sent back.
+/// Identifies the person whom the provider redirected back.
 async fn person_back<P: Host, R: Request>(
     ctx: &Context<'_, P>,
     login: &Login,
@@ -74,7 +75,7 @@ async fn person_back<P: Host, R: Request>(
     }
     let code = form.value("code").ok().flatten();
     let code = code.filter(|code| code.len() <= limits::PROVIDER_CODE_BYTES);
-    let no_code = || log::distrusted(ctx, "somebody came back without a code");
+    let no_code = || log::distrusted(ctx, "the browser returned without a code");
     let back = Return {
         code: &code.ok_or_else(no_code)?,
         callback: &callback_of(request),
@@ -84,7 +85,7 @@ async fn person_back<P: Host, R: Request>(
     match &login.provider {
         Provider::OpenId(issuer, client) => openid::person(ctx, issuer, client, &back).await,
         Provider::GitHub(client) => github::person(ctx, client, &back).await,
-        // Nobody is sent away who could come back.
+        // With Cloudflare Access, no browser is redirected away, so none can return.
         Provider::CloudflareAccess { .. } => Err(SignInError::Foreign),
     }
 }

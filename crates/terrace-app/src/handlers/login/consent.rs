@@ -1,4 +1,4 @@
-//! `/oauth/consent`: what a person allows or refuses.
+//! `/oauth/consent`: the answer of a person who was asked for consent.
 
 use terrace_core::auth::login::{Consent, Login, ParameterError, SignInError};
 use terrace_core::http::form::Form;
@@ -11,7 +11,7 @@ use crate::handlers::outcome::Handled;
 use crate::host::{Clock as _, Host, Request};
 use crate::services::sign_in::log;
 
-/// Answers a person who was asked for consent.
+/// Handles the consent form.
 pub(crate) async fn consent<P: Host, R: Request>(
     ctx: &Context<'_, P>,
     mut request: R,
@@ -22,7 +22,7 @@ pub(crate) async fn consent<P: Host, R: Request>(
     Ok(reply.into())
 }
 
-/// What a person answers goes to their terminal, or nowhere.
+/// Redirects the person's terminal to the result, or shows an error page.
 async fn take_consent<P: Host, R: Request>(
     ctx: &Context<'_, P>,
     login: &Login,
@@ -33,7 +33,7 @@ async fn take_consent<P: Host, R: Request>(
         let rule = rule.to_owned();
         SignInError::Parameter(ParameterError { parameter, rule })
     };
-    let body = body.ok_or_else(|| wrong("consent", "is too long"))?;
+    let body = body.ok_or_else(|| wrong("consent", "exceeds the maximum length"))?;
     let form = Form(&body);
     let sealed = form.value("consent").ok().flatten().unwrap_or_default();
     let now = ctx.host.clock().now();

@@ -1,4 +1,4 @@
-//! What the steps of signing in have in common.
+//! Parts shared by the steps of signing in.
 
 use terrace_core::auth::login::{
     Allowed, Browser, BrowserMark, CALLBACK_PATH, Consent, Login, Person, RedemptionError,
@@ -15,27 +15,27 @@ use crate::host::{Clock as _, Host, Request};
 use crate::services::sign_in::log;
 use crate::services::sign_in::person::People;
 
-/// Returns how people sign in to this registry.
+/// Returns the sign-in configuration of this registry.
 pub(crate) fn configured<'a, P: Host>(ctx: &Context<'a, P>) -> Result<&'a Login, Problem> {
-    let told = "nobody can sign in to this registry: TERRACE_LOGIN_ISSUER is not set";
+    let told = "sign-in is not enabled in this registry: TERRACE_LOGIN_ISSUER is not set";
     let login = ctx.config.login.as_deref();
     login.ok_or_else(|| Problem::NotFound(told.to_owned()))
 }
 
-/// Returns the answer to a failure inside, which only a terminal can be told of.
+/// Logs an internal failure, and returns the error for the terminal.
 pub(crate) fn failed<P: Host>(ctx: &Context<'_, P>, failure: Failure) -> Reply<P::Stream> {
     match failure {
         Failure::Problem(problem) => problem.reply(),
         failure => {
             ctx.report(failure);
             let fault = RedemptionError::Unavailable;
-            log::write(ctx, &format!("no token: {fault}"));
+            log::write(ctx, &format!("no token issued: {fault}"));
             fault.reply()
         }
     }
 }
 
-/// The answer, or the page that says why there is none, to somebody whose terminal waits.
+/// Returns the reply, or the error page for a person whose terminal is waiting.
 pub(crate) fn or_page<S, R: Request>(
     answered: Result<Reply<S>, SignInError>,
     request: &R,
@@ -57,7 +57,7 @@ pub(crate) fn ask_consent<P: Host, R: Request>(
         let Person { name, account } = &person;
         log::write(
             ctx,
-            &format!("nothing for {name} (account {account}): {refusal}"),
+            &format!("no access for {name} (account {account}): {refusal}"),
         );
         SignInError::NothingGranted(Box::new(person.clone()))
     })?;
@@ -77,7 +77,7 @@ pub(crate) fn ask_consent<P: Host, R: Request>(
     Ok(consent_page(&consent, &sealed, host, expires))
 }
 
-/// The browser in which a sign-in was begun, if it is the one that goes on with it.
+/// Returns the browser of the request, if it is the one that began the sign-in.
 pub(crate) fn check_browser<P: Host, R: Request>(
     ctx: &Context<'_, P>,
     request: &R,
@@ -88,13 +88,13 @@ pub(crate) fn check_browser<P: Host, R: Request>(
     browser.filter(|it| begun_in.is_of(it)).ok_or_else(|| {
         log::write(
             ctx,
-            "the cookie is not that of the browser in which it was begun",
+            "the cookie does not belong to the browser that began the sign-in",
         );
         SignInError::Foreign
     })
 }
 
-/// A form that is not too long. What is no text has nothing in it.
+/// Reads a form, unless it is too long. A body that is not UTF-8 counts as empty.
 pub(crate) async fn form_body<R: Request>(request: &mut R) -> Option<String> {
     let most = limits::LOGIN_FORM_BYTES;
     let body = request.bytes_up_to(most).await.unwrap_or_default();
@@ -106,7 +106,7 @@ pub(crate) fn callback_of<R: Request>(request: &R) -> String {
     format!("{}{CALLBACK_PATH}", request.origin())
 }
 
-/// What people call the registry.
+/// Returns the registry's host, as shown to people.
 pub(crate) fn host_of(origin: &str) -> &str {
     origin.split_once("://").map_or(origin, |(_, host)| host)
 }

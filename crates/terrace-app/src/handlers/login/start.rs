@@ -1,4 +1,4 @@
-//! `/oauth/authorize`: where a terminal sends a browser to sign in.
+//! `/oauth/authorize`: the URL that a terminal opens in a browser to sign in.
 
 use terrace_core::auth::login::{Browser, Login, Provider, SignInError, SignInState, Terminal};
 use terrace_core::http::reply::Reply;
@@ -10,7 +10,7 @@ use crate::handlers::outcome::Handled;
 use crate::host::{Clock as _, Host, Request};
 use crate::services::sign_in::{cloudflare, github, openid};
 
-/// Answers a browser that a terminal has sent.
+/// Answers a browser that a terminal opened.
 pub(crate) async fn start<P: Host, R: Request>(
     ctx: &Context<'_, P>,
     request: R,
@@ -21,8 +21,8 @@ pub(crate) async fn start<P: Host, R: Request>(
     Ok(reply.into())
 }
 
-/// Sends a browser to the provider. What has to be known when it is back goes along, and is bound to
-/// the browser by a cookie.
+/// Redirects a browser to the provider. The state needed when it returns travels along, and is bound to the
+/// browser by a cookie.
 async fn begin_sign_in<P: Host, R: Request>(
     ctx: &Context<'_, P>,
     login: &Login,

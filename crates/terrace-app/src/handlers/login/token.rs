@@ -1,4 +1,4 @@
-//! `/oauth/token`: where a terminal brings its code.
+//! `/oauth/token`: redeems the authorization code of a terminal.
 
 use terrace_core::auth::login::{Allowed, Code, Login, LoginToken, RedemptionError, TokenRequest};
 use terrace_core::http::problem::Problem;
@@ -12,7 +12,7 @@ use crate::host::{Clock as _, Host, Request};
 use crate::services::sign_in::log;
 use crate::services::{auth, tokens};
 
-/// Gives a terminal a token for its code.
+/// Exchanges a terminal's code for a token.
 pub(crate) async fn token<P: Host, R: Request>(
     ctx: &Context<'_, P>,
     mut request: R,
@@ -30,11 +30,11 @@ pub(crate) async fn token<P: Host, R: Request>(
     }
 }
 
-/// What a code is good for.
+/// The result of redeeming a code.
 enum Redeemed {
-    /// A token, and what the audit log says of it.
+    /// The token, and its audit entry.
     Token(LoginToken, Entry),
-    /// Nothing, and what the audit log says of that.
+    /// The error, and the audit entry of the attempt.
     Refused(RedemptionError, Entry),
 }
 
@@ -50,7 +50,7 @@ async fn redeem<P: Host>(ctx: &Context<'_, P>, login: &Login, body: &[u8]) -> Re
         Err(fault) => return fault.into(),
     };
     let id = token.id;
-    // What was sent opens something, also as a hash.
+    // The body contains a code that grants access, so the entry does not even contain its hash.
     let entry = Entry::SignIn {
         by: format!("login as {}", token.person.account),
         makes: tokens::path(id),
@@ -78,7 +78,7 @@ async fn redeem<P: Host>(ctx: &Context<'_, P>, login: &Login, body: &[u8]) -> Re
     Redeemed::Token(token, entry)
 }
 
-/// Returns the token that a person has allowed the bearer of a code.
+/// Returns the token that a person allowed for the bearer of a code.
 fn allowed<P: Host>(
     ctx: &Context<'_, P>,
     login: &Login,
@@ -94,6 +94,6 @@ async fn refuse<P: Host>(ctx: &Context<'_, P>, fault: RedemptionError) -> Reply<
     if fault.may_be_a_guess() && auth::is_one_guess_too_many(ctx).await {
         return RedemptionError::TooMany.reply();
     }
-    log::write(ctx, &format!("no token: {fault}"));
+    log::write(ctx, &format!("no token issued: {fault}"));
     fault.reply()
 }

@@ -1,4 +1,4 @@
-//! Blobs, deleted.
+//! Deletes blobs.
 
 use terrace_core::http::oci_error::{OciCode, OciError};
 use terrace_core::http::reply::{CachePolicy, Reply};
@@ -18,7 +18,7 @@ pub(crate) async fn delete<P: Host>(
 ) -> Handled<P::Stream> {
     let was_there = oci_catalog::link(ctx, &repository, digest).await?.is_some();
     let index = PushedIndex::Blob(repository, digest);
-    // Also where it is gone: what was broken off after the fact has left its index.
+    // Also if the link is missing: a deletion that failed after removing the fact left its index.
     ctx.host.facts().delete(&index.fact()).await?;
     oci_indexer::refresh(ctx, &index).await?;
     if !was_there {

@@ -1,4 +1,4 @@
-//! Manifests and tags: pushed and deleted.
+//! Pushes and deletes manifests and tags.
 
 use terrace_base::digest::Sha256;
 use terrace_core::http::form::Query;
@@ -30,12 +30,13 @@ where
     R: Request<Stream = P::Stream>,
 {
     let sent = read_manifest(name, &call, &mut request).await?;
-    // What is to be installed must be whole. Elsewhere parts may be missing: of an index, say, the platforms
-    // that nobody here needs, without which it would have another digest.
+    // An installable release must be complete. In other repositories, parts may be missing: the publisher of
+    // an index, for example, may omit platforms that it does not need, and without them the index would have
+    // another digest.
     if ctx.config.oci_providers.address(&repository).is_some() {
         manifests::check_references(ctx, &repository, sent.manifest.references()).await?;
     }
-    // What contradicts a mirrored release is not tagged.
+    // A manifest that contradicts a mirrored release gets no tag.
     providers::mirror(ctx, &repository, &sent.tags, &sent.manifest, &call.origin).await?;
     manifests::store(ctx, &repository, &sent).await?;
     let by_digest = PushedPath::Manifest(ManifestName::Digest(sent.digest));
@@ -66,7 +67,7 @@ pub(crate) async fn delete<P: Host>(
     Ok(Reply::new(202, CachePolicy::NoStore).into())
 }
 
-/// What is pushed, understood as far as that goes without storage.
+/// Reads and parses a pushed manifest, without access to storage.
 async fn read_manifest<R: Request>(
     name: ManifestName,
     call: &Call,
@@ -78,7 +79,7 @@ async fn read_manifest<R: Request>(
         ManifestName::Digest(digest) => {
             let tags = tags_in(call.query()).map_err(denied)?;
             if digest.of_same_kind(&bytes) != digest {
-                let told = format!("what was sent does not have the digest {digest}");
+                let told = format!("the body does not have the digest {digest}");
                 return Err(denied(OciError::new(OciCode::DigestInvalid, told)));
             }
             (digest, tags)
@@ -88,7 +89,7 @@ async fn read_manifest<R: Request>(
     let no_text = |_| {
         denied(OciError::new(
             OciCode::ManifestInvalid,
-            "the body is no text",
+            "the body is not UTF-8 text",
         ))
     };
     let text = String::from_utf8(bytes).map_err(no_text)?;
@@ -110,7 +111,7 @@ async fn read_manifest<R: Request>(
     })
 }
 
-/// The body, whether its length is told or not.
+/// Reads the body, whether or not its length is declared.
 async fn manifest_body<R: Request>(request: &mut R) -> Result<Vec<u8>, Failure> {
     let most = limits::MANIFEST_BYTES;
     let too_large = || Failure::from(Problem::TooLarge(most));
@@ -120,7 +121,7 @@ async fn manifest_body<R: Request>(request: &mut R) -> Result<Vec<u8>, Failure> 
         None => request.bytes_up_to(most).await,
     };
     let bytes = read.map_err(|BodyError(cause)| {
-        Problem::BadRequest(format!("the body could not be read to its end: {cause}"))
+        Problem::BadRequest(format!("the body could not be read completely: {cause}"))
     })?;
     if bytes.len() as u64 > most {
         return Err(too_large());
@@ -128,20 +129,20 @@ async fn manifest_body<R: Request>(request: &mut R) -> Result<Vec<u8>, Failure> 
     Ok(bytes)
 }
 
-/// The tags that a manifest is to have which is pushed by its digest.
+/// Returns the tags in the query of a manifest that is pushed by digest.
 fn tags_in(query: Query<'_>) -> Result<Vec<Tag>, OciError> {
     let most = limits::TAGS_AT_ONCE;
     let mut tags: Vec<Tag> = Vec::new();
     for text in query.values("tag") {
         let tag = Tag::parse(&text).ok_or_else(|| {
-            let told = "a tag has 1 to 128 letters, digits and _ . -";
+            let told = "a tag must have 1 to 128 letters, digits and _ . -";
             OciError::new(OciCode::ManifestInvalid, told)
         })?;
         if !tags.contains(&tag) {
             tags.push(tag);
         }
         if tags.len() > most {
-            let told = format!("at most {most} tags can be pushed at once");
+            let told = format!("one request can push at most {most} tags");
             return Err(OciError::new(OciCode::SizeInvalid, told).with_status(414));
         }
     }

@@ -1,4 +1,4 @@
-//! What refers to a manifest, listed.
+//! Lists the referrers of a manifest.
 
 use terrace_base::percent::encode;
 use terrace_core::auth::access::Sight;
@@ -15,7 +15,7 @@ use crate::handlers::outcome::{Call, Handled};
 use crate::host::Host;
 use crate::services::oci::{catalog as oci_catalog, referrers};
 
-/// Lists the referrers of what the caller may read; of anything else, as if it were not there.
+/// Lists the referrers of a manifest that the caller may read. For any other, replies as if it did not exist.
 pub(crate) async fn list<P: Host>(
     ctx: &Context<'_, P>,
     call: Call,

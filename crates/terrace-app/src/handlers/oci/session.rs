@@ -1,4 +1,4 @@
-//! Where OCI clients learn how to say who they are.
+//! Authentication of OCI clients.
 
 use terrace_core::auth::access::Caller;
 use terrace_core::http::problem::Problem;
@@ -12,8 +12,8 @@ use crate::handlers::outcome::{Call, Handled};
 use crate::host::{Clock as _, Host, Request};
 use crate::json;
 
-/// Where reading is free, anybody may ask whether this is a registry; but who says who they are wants
-/// to know whether that is right. Some clients look here for the challenge and nowhere else.
+/// Answers `GET /v2/`. Where reading is public, anyone may check that this is a registry, but a caller that
+/// sends credentials learns whether they are valid. Some clients look for the challenge only here.
 pub(crate) async fn base<P: Host, R: Request>(
     ctx: &Context<'_, P>,
     call: Call,
@@ -34,7 +34,7 @@ pub(crate) async fn base<P: Host, R: Request>(
     Ok(reply.into())
 }
 
-/// Gives a caller a token for a while.
+/// Issues a short-lived token to the caller.
 pub(crate) async fn token<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled<P::Stream> {
     let access = &ctx.config.access;
     let caller = call.caller;
@@ -47,7 +47,7 @@ pub(crate) async fn token<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled<
     let answer = answer.ok_or_else(Problem::no_token)?;
     if caller == Caller::Root {
         let id = TokenId::new(random);
-        let line = format!("access: token {id} given to root for a while, by OCI");
+        let line = format!("access: token {id} issued to root for an OCI client");
         ctx.host.log(&line);
     }
     let text = json::text(&answer)?;

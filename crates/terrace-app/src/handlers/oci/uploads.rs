@@ -1,4 +1,4 @@
-//! Uploads: begun, gone on with, completed, described and cancelled.
+//! Begins, continues, completes, describes and cancels uploads.
 
 use terrace_core::http::oci_error::{OciCode, OciError};
 use terrace_core::http::problem::Problem;
@@ -27,7 +27,7 @@ where
     R: Request<Stream = P::Stream>,
 {
     let query = call.query();
-    // What cannot be mounted, whatever it is called, the client may send.
+    // If the blob cannot be mounted, for any reason, the client may upload it.
     let mount = query.value("mount");
     if let Some(digest) = mount.and_then(|mount| Digest::parse(&mount).ok()) {
         let from = query.value("from");
@@ -51,7 +51,7 @@ where
     };
     let algorithm = query.value("digest-algorithm");
     if algorithm.is_some_and(|name| !matches!(name.as_ref(), "sha256" | "sha512")) {
-        let told = "digest-algorithm is neither sha256 nor sha512";
+        let told = "digest-algorithm must be sha256 or sha512";
         return Err(denied(OciError::new(OciCode::DigestInvalid, told)));
     }
     let now = ctx.host.clock().now();
@@ -84,7 +84,7 @@ where
     if uploads::store_body(ctx, id, &mut session, body).await? {
         let unchanged = Condition::Unchanged(etag);
         if !uploads::put_session(ctx, id, &session, unchanged).await? {
-            let told = "another chunk of this upload has come at the same time";
+            let told = "another chunk of this upload was received at the same time";
             let error = OciError::new(OciCode::BlobUploadInvalid, told).with_status(416);
             return Err(denied(error));
         }
@@ -114,7 +114,7 @@ where
     Ok(received.into())
 }
 
-/// The body of a request, if it goes on where the upload is.
+/// Returns the body of a request, if it continues where the upload ended.
 fn chunk_of<R: Request>(
     repository: &RepositoryName,
     id: UploadId,
@@ -181,7 +181,7 @@ fn too_large(most: u64) -> OciError {
     OciError::new(OciCode::SizeInvalid, told).with_status(413)
 }
 
-/// Where an upload is, and what has come of it.
+/// Returns the reply that describes the progress of an upload.
 pub(crate) fn progress<S>(
     status: u16,
     repository: &RepositoryName,
