@@ -151,8 +151,8 @@ describe("other people's clients at a private registry", { skip: onlyLinux }, ()
     const { token: publisher } = await createToken(registry, "publish:acme");
     const source = `${registry.host}/modules/acme/greeting/local:1.0.0`;
     const copy = async (password, to) => run("crane", ["copy", source, `${registry.host}/${to}`], await home(t, password));
-    assert.match((await copy(registry.reader, "acme/copy:1")).output, /takes the scope publish:acme/);
+    assert.match((await copy(registry.reader, "acme/copy:1")).output, /requires the scope publish:acme/);
     assert.equal((await copy(publisher, "acme/copy:1")).code, 0);
-    assert.match((await copy(publisher, "globex/copy:1")).output, /takes the scope publish:globex/);
+    assert.match((await copy(publisher, "globex/copy:1")).output, /requires the scope publish:globex/);
   });
 }));

@@ -1,4 +1,5 @@
-//! What the registry does, in layers of which each uses those below it: `tests/it/native/rings.rs` lists them.
+//! The operations of the registry, in layers. Each layer uses those below it: `tests/it/native/rings.rs`
+//! lists them.
 
 pub(crate) mod archives;
 pub(crate) mod audit;

@@ -1,4 +1,4 @@
-//! Stored bytes: looked at, verified and copied.
+//! Inspects, verifies and copies stored bytes.
 
 use futures_util::future::try_join_all;
 use terrace_archive::limits::READ_BYTES;
@@ -16,7 +16,7 @@ use crate::host::{Archives as _, Clock as _, Host, Payload, StoreError, Stored};
 use crate::services::garbage;
 use crate::services::garbage::GcFence;
 
-/// Archives that are looked at together: as many as the platform lets wait for an answer
+/// How many archives are inspected at once: as many connections as the platform allows
 /// (<https://developers.cloudflare.com/workers/platform/limits/#simultaneous-open-connections>).
 const ARCHIVES_AT_ONCE: usize = 6;
 
@@ -33,7 +33,7 @@ pub(crate) async fn states<P: Host>(
     Ok(states)
 }
 
-/// What is really stored for an archive. One that is being removed counts as missing.
+/// Returns the stored state of an archive. One that is being removed counts as missing.
 pub(crate) async fn state<P: Host>(
     ctx: &Context<'_, P>,
     expected: &ExpectedArchive,
@@ -56,8 +56,8 @@ pub(crate) async fn state<P: Host>(
     })
 }
 
-/// How many bytes are really stored under a key; `None` when there are none. Bytes that are not what
-/// their key says are removed, so that the right ones can take their place.
+/// Returns the number of bytes actually stored under a key; `None` if there are none. Bytes that do not match
+/// the digest in the key are removed, so that the right ones can take their place.
 async fn stored_size<P: Host>(ctx: &Context<'_, P>, key: BytesKey) -> Result<Option<u64>, Failure> {
     let archives = ctx.host.archives();
     let Some(head) = archives.head(key).await? else {
@@ -70,8 +70,10 @@ async fn stored_size<P: Host>(ctx: &Context<'_, P>, key: BytesKey) -> Result<Opt
     if digest == Some(key.digest()) {
         return Ok(Some(head.size));
     }
-    ctx.host.log(&format!("{key} holds other bytes: discarded"));
-    // Unless somebody has sent the right ones while these were being hashed.
+    ctx.host.log(&format!(
+        "{key} contains bytes with another digest: discarded"
+    ));
+    // Unless another request stored the right bytes while these were being hashed.
     let now = archives.head(key).await?;
     if now.is_some_and(|now| now.revision == head.revision) {
         archives.discard(key).await?;
@@ -79,7 +81,7 @@ async fn stored_size<P: Host>(ctx: &Context<'_, P>, key: BytesKey) -> Result<Opt
     Ok(None)
 }
 
-/// The entries of an archive, by ranged reads; the inner error is the archive's own fault.
+/// Reads the entries of an archive, in ranged reads. The inner error is a defect of the archive.
 async fn entries<P: Host>(
     ctx: &Context<'_, P>,
     expected: &ExpectedArchive,
@@ -129,7 +131,7 @@ pub(crate) async fn is_stored<P: Host>(
     Ok(stored.is_some_and(|stored| size.is_none_or(|size| size == stored)))
 }
 
-/// How to send bytes that are not stored, under the name that they are asked for by.
+/// Describes how to upload missing bytes, under the name that the client uses for them.
 pub(crate) fn missing<P: Host>(
     ctx: &Context<'_, P>,
     filename: String,
@@ -153,15 +155,15 @@ pub(crate) fn missing<P: Host>(
     }
 }
 
-/// Copies bytes to another key, unless they are there. They do not enter wasm. Returns whether they are there now:
-/// they are not if there are none to be copied.
+/// Copies bytes to another key, unless they exist there. They do not enter wasm. Returns whether they exist
+/// there now; they do not if the source is missing.
 pub(crate) async fn copy<P: Host>(
     ctx: &Context<'_, P>,
     from: BytesKey,
     to: BytesKey,
 ) -> Result<bool, Failure> {
     let archives = ctx.host.archives();
-    // Where something is private, the time that this takes must not tell what others have stored.
+    // In a private registry, the duration must not reveal which archives others have stored.
     if !ctx.config.access.guards_reads() && archives.head(to).await?.is_some() {
         return Ok(true);
     }
@@ -171,7 +173,7 @@ pub(crate) async fn copy<P: Host>(
     match archives.store(to, Payload::Stream(stream)).await {
         Ok(Stored::Yes) => Ok(true),
         Ok(Stored::DigestMismatch) => Err(Failure::Corrupt(from.to_string())),
-        // Somebody else stores them.
+        // Another request is storing them.
         Err(StoreError::Busy(_)) if archives.head(to).await?.is_some() => Ok(true),
         Err(error) => Err(error.into()),
     }

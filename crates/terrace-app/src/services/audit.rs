@@ -1,4 +1,4 @@
-//! Writes down every change that was let through.
+//! Records every authorised change.
 
 use terrace_base::digest::Sha256;
 use terrace_core::limits;
@@ -13,14 +13,14 @@ use crate::json;
 use crate::services::documents;
 use crate::services::documents::BUSY_TRIES;
 
-/// The name of the metadata that tells when an entry was written.
+/// The name of the metadata that contains the time of an entry.
 pub(crate) const AT: &str = "at";
 
-/// How many entries a page has where the newest is looked for
+/// The page size when looking for the newest entry
 /// (<https://developers.cloudflare.com/r2/api/workers/workers-api-reference/#r2listoptions>).
 const AT_ONCE: u32 = 1_000;
 
-/// A change, as far as it is known before it is made.
+/// The contents of an audit entry that are known before the change is made.
 pub(crate) struct Change {
     by: String,
     from: String,
@@ -29,7 +29,7 @@ pub(crate) struct Change {
 }
 
 impl Change {
-    /// The one that a request makes with this body.
+    /// Returns the change that a request with this body makes.
     pub(crate) fn new<P: Host, R: Request>(
         ctx: &Context<'_, P>,
         by: String,
@@ -44,20 +44,21 @@ impl Change {
         }
     }
 
-    /// Returns the change of a person who has just said who they are.
+    /// Returns the change, attributed to a person who has just signed in.
     pub(crate) fn by(mut self, by: String) -> Self {
         self.by = by;
         self
     }
 
-    /// Returns the change that makes something of this path.
+    /// Returns the change, as the creation of a resource with this path.
     pub(crate) fn making(mut self, path: &str) -> Self {
         self.what.push_str(" makes ");
         self.what.push_str(path);
         self
     }
 
-    /// Returns the change of content with a digest of its own, with the tags that name it now.
+    /// Returns the change, as the upload of content with its own digest, and with the tags that now refer to
+    /// it.
     pub(crate) fn of_content(mut self, digest: Digest, tags: &[Tag]) -> Self {
         for (at, tag) in tags.iter().enumerate() {
             self.what.push_str(if at == 0 { " tags " } else { ", " });
@@ -70,8 +71,8 @@ impl Change {
     }
 }
 
-/// Appends an entry for a change that was made. Whoever is answered 503 because this fails sends the
-/// same again, and then it is written.
+/// Appends an entry for a change that was made. If this fails, the client receives a 503 and retries, and the
+/// retry writes the entry.
 pub(crate) async fn record<P: Host>(
     ctx: &Context<'_, P>,
     change: Change,
@@ -93,7 +94,7 @@ pub(crate) async fn record<P: Host>(
     loop {
         if number > 0 {
             let newest = facts.get(&FactKey::Audit(number)).await?;
-            // Where it was taken away the chain breaks, and the log goes on.
+            // If the newest entry was deleted, the chain breaks here, and the log continues.
             entry.previous = Sha256::of(&newest.map(|fact| fact.bytes).unwrap_or_default());
         }
         entry.number = number + 1;
@@ -102,10 +103,10 @@ pub(crate) async fn record<P: Host>(
         let at = [(AT, entry.at.0.to_string())];
         match facts.put(&key, &text, &at, Condition::Absent).await {
             Ok(Some(_)) => break,
-            // Somebody else was faster, or the head is behind.
+            // Another request was faster, or the head is outdated.
             Ok(None) => number = newest_behind(ctx, number).await?,
             Err(StoreError::Busy(what)) => {
-                // Somebody else has just written it, and the next one is free.
+                // Another request has just written this entry, and the next number is free.
                 if facts.revision(&key).await?.is_some() {
                     number = newest_behind(ctx, number).await?;
                 } else if tries >= BUSY_TRIES {
@@ -126,18 +127,18 @@ pub(crate) async fn record<P: Host>(
         .put(&FactKey::AuditHead, &text, &[], Condition::Any)
         .await
     {
-        // It is a hint: the next walks a few steps more.
+        // The head is a hint: without it, the next request lists a few more entries.
         Err(StoreError::Busy(_)) => Ok(()),
         written => Ok(written.map(drop)?),
     }
 }
 
-/// The number of an entry that is about the newest: one that cannot be read tells nothing.
+/// Returns the number of an entry that is about the newest. An unreadable head counts as absent.
 pub(crate) async fn newest_known<P: Host>(ctx: &Context<'_, P>) -> Result<u64, Failure> {
     match documents::read::<_, AuditHead>(ctx, &FactKey::AuditHead).await {
         Ok(head) => {
             let number = head.unwrap_or_default().number;
-            // One that no log reaches was not written here.
+            // A number that no log reaches was not written by the registry.
             Ok(if number < limits::AUDIT_ENTRIES {
                 number
             } else {
@@ -152,7 +153,7 @@ pub(crate) async fn newest_known<P: Host>(ctx: &Context<'_, P>) -> Result<u64, F
     }
 }
 
-/// The number of the newest entry, of which there are some behind this one.
+/// Returns the number of the newest entry; at least one follows `number`.
 async fn newest_behind<P: Host>(ctx: &Context<'_, P>, number: u64) -> Result<u64, Failure> {
     let mut newest = number + 1;
     loop {

@@ -1,4 +1,4 @@
-//! Who is asking, and whether they may.
+//! Authenticates and authorises callers.
 
 use terrace_core::auth::access::{
     Caller, CredentialsError, Owner, RevocationDocument, Revocations, network,
@@ -16,19 +16,19 @@ use crate::failure::Failure;
 use crate::host::{Clock as _, Host, Indices as _, Request};
 use crate::services::documents;
 
-/// What a request needs.
+/// The permission that a request requires.
 #[derive(Debug, Clone)]
 pub(crate) enum Permission {
-    /// To be allowed everything.
+    /// To use the whole admin API.
     Admin,
-    /// To be allowed to publish for an owner.
+    /// To publish for an owner.
     Publish(Owner),
 }
 
-/// The caller of a request that changes something.
+/// Returns the caller of a request that changes something.
 ///
 /// # Errors
-/// Why it may not.
+/// If the caller lacks the permission.
 pub(crate) async fn authorize<P: Host, R: Request>(
     ctx: &Context<'_, P>,
     request: &R,
@@ -46,10 +46,10 @@ pub(crate) async fn authorize<P: Host, R: Request>(
     }
 }
 
-/// Who sends a request.
+/// Returns the caller of a request.
 ///
 /// # Errors
-/// That its credentials are of no use.
+/// If the credentials are invalid.
 pub(crate) async fn authenticate<P: Host, R: Request>(
     ctx: &Context<'_, P>,
     request: &R,
@@ -67,16 +67,16 @@ pub(crate) async fn authenticate<P: Host, R: Request>(
     Err(Problem::from(refuse(ctx, request, bad).await).into())
 }
 
-/// Writes down that credentials were of no use: to the log why, never what they were. Tells what to
-/// answer, which is something else where too many come from one address. Right ones always pass:
-/// nobody shall lock out their neighbours.
+/// Logs that credentials were rejected: the reason, never the credentials. Returns the error for the client,
+/// which is `TooMany` if too many attempts come from one address. Valid credentials are always accepted, so
+/// that a client cannot lock out its neighbours.
 pub(crate) async fn refuse<P: Host, R: Request>(
     ctx: &Context<'_, P>,
     request: &R,
     bad: CredentialsError,
 ) -> CredentialsError {
     let address = &ctx.client_address;
-    // Only this may be a guess.
+    // Only an unknown token may be a guess.
     if bad == CredentialsError::Unknown && is_one_guess_too_many(ctx).await {
         return CredentialsError::TooMany;
     }
@@ -86,8 +86,8 @@ pub(crate) async fn refuse<P: Host, R: Request>(
     bad
 }
 
-/// Counts a guess, and tells whether too many came from its address; the log tells that once. Whoever
-/// floods the registry shall not flood the log.
+/// Counts a failed attempt, and returns whether its address is over the limit. This is logged only once, so
+/// that a flood of requests does not flood the log.
 pub(crate) async fn is_one_guess_too_many<P: Host>(ctx: &Context<'_, P>) -> bool {
     let address = ctx.client_address.as_str();
     if address.is_empty() {
@@ -99,13 +99,15 @@ pub(crate) async fn is_one_guess_too_many<P: Host>(ctx: &Context<'_, P>) -> bool
     let count = throttle.borrow_mut().count(address, now);
     let network = network(address);
     if count == most.saturating_add(1) {
-        let line = format!("access: too many wrong credentials from {network}; no more is told");
+        let line = format!(
+            "access: too many wrong credentials from {network}; further ones are not logged"
+        );
         ctx.host.log(&line);
     }
     count > most || ctx.host.is_one_failure_too_many(&network).await
 }
 
-/// The answer to whoever reads with a token that is revoked, or may be.
+/// Returns the response to a read whose token is revoked, or cannot be checked.
 pub(crate) async fn revoked<P: Host, R: Request>(
     ctx: &Context<'_, P>,
     token: TokenId,
@@ -122,7 +124,7 @@ pub(crate) async fn revoked<P: Host, R: Request>(
     }
 }
 
-/// Whether a token is revoked. As long as the isolate remembers, nothing is read.
+/// Returns whether a token is revoked. Reads nothing while the isolate's cache is usable.
 async fn is_revoked<P: Host>(ctx: &Context<'_, P>, token: TokenId) -> Result<bool, Failure> {
     let now = ctx.host.clock().now();
     match ctx.host.cache().recall(token, now) {
@@ -135,7 +137,7 @@ async fn is_revoked<P: Host>(ctx: &Context<'_, P>, token: TokenId) -> Result<boo
     }
 }
 
-/// Reads which tokens are revoked, for all requests that follow.
+/// Reads the revoked tokens into the cache.
 pub(crate) async fn read_revocations<P: Host>(
     ctx: &Context<'_, P>,
 ) -> Result<Revocations, Failure> {
@@ -166,7 +168,7 @@ pub(crate) async fn read_revocations<P: Host>(
     Ok(revocations)
 }
 
-/// Which tokens are revoked, by the facts.
+/// Returns the revoked tokens, according to the facts.
 pub(crate) async fn revocations<P: Host>(ctx: &Context<'_, P>) -> Result<Revocations, Failure> {
     let mut all = Vec::new();
     for fact in documents::list(ctx, REVOCATIONS).await? {
@@ -189,5 +191,5 @@ fn lacking(caller: &Caller, need: &Permission) -> String {
         Caller::Bearer(token) => token.scopes.to_string(),
         Caller::Anonymous | Caller::Root => String::new(),
     };
-    format!("this takes the scope {takes}; the token has {has}")
+    format!("this request requires the scope {takes}; the token has {has}")
 }

@@ -1,4 +1,4 @@
-//! From facts to the indices of published packages: what each should be.
+//! Computes the expected indices of published packages from the facts.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -20,21 +20,21 @@ use crate::failure::Failure;
 use crate::host::{Host, Revision};
 use crate::services::{origins, releases, status};
 
-/// Indices, each with the key it is written to.
+/// Indices, each with its key.
 pub(crate) type Indexed = Vec<(IndexKey, IndexDocument)>;
 
-/// What the indices of a package's versions say besides their releases.
+/// The status of a package's versions, from which their indices follow besides the releases.
 #[derive(Debug)]
 pub(crate) struct PackageStatus {
-    /// The statements about versions, and about the keys that have signed those in `listed`.
+    /// The status of versions, including the revocation of keys that signed those in `listed`.
     standings: Standings,
     statements: BTreeMap<KeyId, KeyStatement>,
-    /// Every release, lowest version first; none where no version can be revoked.
+    /// Every release, lowest version first; empty if no version can be revoked.
     pub(crate) listed: Rc<[ListedRelease]>,
 }
 
 impl PackageStatus {
-    /// Adds what follows for a release from the key that has signed it.
+    /// Adds the status that follows for a release from the key that signed it.
     fn judge(&self, release: &Release, standings: &mut Standings) {
         if let Release::Provider(it) = release {
             let key_id = it.signing_key.key_id;
@@ -44,7 +44,7 @@ impl PackageStatus {
         }
     }
 
-    /// The versions besides this one that may have something with this digest, those that can be installed first.
+    /// Returns the other versions that may contain this digest, the installable ones first.
     fn may_contain(&self, digest: Sha256, besides: &Version) -> impl Iterator<Item = &Version> {
         let of_state = move |is_revoked: bool| {
             let listed = self.listed.iter();
@@ -56,8 +56,8 @@ impl PackageStatus {
     }
 }
 
-/// The releases of a package, as of a state of its marker. While that does not change, they need not be listed again:
-/// whoever commits another changes it before writing the indices of that.
+/// The releases of a package, as of one state of its change marker. They need not be listed again until the
+/// marker changes: a publish changes it after committing a release, and before writing the indices.
 #[derive(Debug)]
 struct ReleaseListing {
     package: Package,
@@ -81,7 +81,7 @@ pub(crate) async fn version_lists<P: Host>(
     }
 }
 
-/// The mirror's list of a provider, under the rules of this deployment.
+/// Returns the mirror's lists of a provider, under the pull rules of this deployment.
 async fn mirrored_lists<P: Host>(
     ctx: &Context<'_, P>,
     address: &MirroredAddress,
@@ -118,7 +118,7 @@ pub(crate) async fn version_indices<P: Host>(
     version_indices_by(ctx, &said, release).await
 }
 
-/// Returns the same by statements that were read before.
+/// Returns every index of one version, with a status that was read before.
 pub(crate) async fn version_indices_by<P: Host>(
     ctx: &Context<'_, P>,
     said: &PackageStatus,
@@ -136,8 +136,8 @@ pub(crate) async fn version_indices_by<P: Host>(
     Ok(index::of_version(release, &others, &standings))
 }
 
-/// Finds another release for each content of a revoked one that others have, too: the lowest that can be
-/// installed, if there is one.
+/// Returns another release for each content of a revoked release that other releases share: the lowest
+/// installable one, if there is one.
 async fn sharing<P: Host>(
     ctx: &Context<'_, P>,
     said: &PackageStatus,
@@ -154,7 +154,7 @@ async fn sharing<P: Host>(
                 let digests = index::digests(&other);
                 found.push((other, digests));
             }
-            // Another digest may begin alike.
+            // A digest may match by its prefix only.
             let read = found.iter().find(|(it, _)| it.version() == version);
             if read.is_some_and(|(_, digests)| digests.contains(&digest)) {
                 break;
@@ -164,7 +164,7 @@ async fn sharing<P: Host>(
     Ok(found.into_iter().map(|(other, _)| other).collect())
 }
 
-/// Something with a digest in a package's repository.
+/// Returns the index of a digest in a package's repository.
 pub(crate) async fn content<P: Host>(
     ctx: &Context<'_, P>,
     package: &Package,
@@ -177,7 +177,7 @@ pub(crate) async fn content<P: Host>(
     Ok(pick(&key, version_indices(ctx, &release).await?))
 }
 
-/// Returns the index of the first of these digests that only revoked versions of a package have.
+/// Returns the index of the first of these digests that occur only in revoked versions of a package.
 pub(crate) async fn revoked_content<P: Host>(
     ctx: &Context<'_, P>,
     package: &Package,
@@ -200,7 +200,7 @@ pub(crate) async fn revoked_content<P: Host>(
     Ok(None)
 }
 
-/// The release whose artifact has something with this digest.
+/// Returns a release whose artifact contains this digest.
 pub(crate) async fn release_with<P: Host>(
     ctx: &Context<'_, P>,
     package: &Package,
@@ -210,7 +210,7 @@ pub(crate) async fn release_with<P: Host>(
     release_among(ctx, &listed, package, digest).await
 }
 
-/// Finds the same among those of its package that are listed.
+/// Returns a listed release that contains this digest.
 async fn release_among<P: Host>(
     ctx: &Context<'_, P>,
     listed: &[ListedRelease],
@@ -221,7 +221,7 @@ async fn release_among<P: Host>(
         let Some(release) = releases::find(ctx, package, &listed.version).await? else {
             continue;
         };
-        // Another may begin alike.
+        // A digest may match by its prefix only.
         let digests = index::digests(&release);
         if digests.contains(&digest) {
             return Ok(Some(release));
@@ -230,8 +230,8 @@ async fn release_among<P: Host>(
     Ok(None)
 }
 
-/// Reads what is said of a package and of the keys that have signed it, and where a version may be revoked by that,
-/// its releases.
+/// Reads the status of a package and of the keys that signed it and, if any version may be revoked, its
+/// releases.
 pub(crate) async fn package_status<P: Host>(
     ctx: &Context<'_, P>,
     package: &Package,

@@ -1,4 +1,4 @@
-//! Documents: read, listed and written, and tried again where a key is written too often.
+//! Reads, lists and writes documents. Writes are retried while the key is rate limited.
 
 use serde::de::DeserializeOwned;
 use terrace_core::storage::key::FactKey;
@@ -7,13 +7,13 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::host::{Clock as _, Condition, Facts as _, Host, ListedFact, Revision, StoreError};
 
-/// How often a write is tried while its key is written too often, a second apart.
+/// How often a write to a rate-limited key is attempted, one second apart.
 pub(crate) const BUSY_TRIES: u32 = 10;
 
-/// How many documents a page of a listing has.
+/// The page size of a listing.
 const PAGE: u32 = 1_000;
 
-/// What a document says, if it is there.
+/// Returns the parsed document of a key, if it exists.
 pub(crate) async fn read<P: Host, T: DeserializeOwned>(
     ctx: &Context<'_, P>,
     key: &FactKey,
@@ -22,7 +22,7 @@ pub(crate) async fn read<P: Host, T: DeserializeOwned>(
     Ok(document)
 }
 
-/// The same, with the condition under which nobody has changed it meanwhile.
+/// Returns the parsed document of a key, with the condition that it has not been changed since.
 pub(crate) async fn read_for_change<P: Host, T: DeserializeOwned>(
     ctx: &Context<'_, P>,
     key: &FactKey,
@@ -35,7 +35,7 @@ pub(crate) async fn read_for_change<P: Host, T: DeserializeOwned>(
     Ok((Some(read), Condition::Unchanged(fact.etag)))
 }
 
-/// All documents whose keys begin with `prefix`, page by page.
+/// Returns all documents whose keys begin with `prefix`, read in pages.
 pub(crate) async fn list<P: Host>(
     ctx: &Context<'_, P>,
     prefix: &str,
@@ -57,7 +57,7 @@ pub(crate) async fn list<P: Host>(
     }
 }
 
-/// Writes a document; `None` when the condition does not hold.
+/// Writes a document; `None` if the condition does not hold.
 pub(crate) async fn put<P: Host>(
     ctx: &Context<'_, P>,
     key: &FactKey,
@@ -73,7 +73,7 @@ pub(crate) async fn put<P: Host>(
     retry_while_busy(ctx, put).await
 }
 
-/// Tries again a second later what writes a key that is written too often.
+/// Retries a write, one second later, while its key is rate limited.
 pub(crate) async fn retry_while_busy<P: Host, T>(
     ctx: &Context<'_, P>,
     attempt: impl AsyncFn() -> Result<T, Failure>,

@@ -1,5 +1,5 @@
-//! Archives that nothing refers to: marked, and removed an hour later. That none is removed which a
-//! release refers to is argued in [`terrace_core::maintenance::repair`].
+//! Garbage collection: marks archives that nothing refers to, and removes them an hour later.
+//! [`terrace_core::maintenance::repair`] explains why no archive is removed that a release refers to.
 
 use terrace_base::time::UnixTime;
 use terrace_core::http::problem::Problem;
@@ -13,14 +13,14 @@ use crate::host::{Archives as _, Clock as _, Condition, Facts as _, Host};
 use crate::json;
 use crate::services::documents;
 
-/// What whoever is going to refer to archives has seen of the marks, before it looks for the archives.
+/// A snapshot of the marks, taken before a request looks up the archives that it is about to refer to.
 #[derive(Debug)]
 pub(crate) struct GcFence {
     marks: Vec<ArchiveKey>,
     at: UnixTime,
 }
 
-/// Why an archive cannot be stored at the moment.
+/// Returns the error for an archive that cannot be stored at the moment.
 pub(crate) fn being_removed(key: ArchiveKey) -> Problem {
     Problem::Unavailable(format!(
         "{key} is being removed as garbage: send the same request again in a moment; if this stays for more \
@@ -28,7 +28,7 @@ pub(crate) fn being_removed(key: ArchiveKey) -> Problem {
     ))
 }
 
-/// Looks which archives are marked. There are hardly ever any, so this is one listing.
+/// Takes a snapshot of the marks. There are hardly ever any, so this is one listing.
 pub(crate) async fn fence<P: Host>(ctx: &Context<'_, P>) -> Result<GcFence, Failure> {
     let at = ctx.host.clock().now();
     let marks = documents::list(ctx, GARBAGE).await?;
@@ -37,19 +37,19 @@ pub(crate) async fn fence<P: Host>(ctx: &Context<'_, P>) -> Result<GcFence, Fail
     Ok(GcFence { marks, at })
 }
 
-/// Refuses to commit by what was seen too long ago.
+/// Rejects a commit if the snapshot is too old.
 pub(crate) fn ensure_fresh<P: Host>(ctx: &Context<'_, P>, fence: &GcFence) -> Result<(), Problem> {
     let age = ctx.host.clock().now().0.saturating_sub(fence.at.0);
     if age <= limits::LOOK_SECONDS {
         return Ok(());
     }
     Err(Problem::Unavailable(format!(
-        "it took {age} s to fence at what is stored: send the same request again"
+        "checking the stored archives took {age} s, too long to commit safely: send the same request again"
     )))
 }
 
-/// Sees to it that an archive stays if it is there; false when it must not be referred to, because it
-/// is being removed.
+/// Ensures that an archive, if it is stored, is not removed. Returns `false` if nothing may refer to it,
+/// because it is being removed.
 pub(crate) async fn claim<P: Host>(
     ctx: &Context<'_, P>,
     archive: ArchiveKey,
@@ -60,7 +60,7 @@ pub(crate) async fn claim<P: Host>(
     }
     loop {
         let Some((document, etag)) = mark_of(ctx, archive).await? else {
-            // Kept by somebody else; or it is gone, which is what is looked at next.
+            // Another request kept it, or it has been removed. The caller checks that next.
             return Ok(true);
         };
         let now = ctx.host.clock().now();
@@ -73,9 +73,9 @@ pub(crate) async fn claim<P: Host>(
                     return Ok(true);
                 }
             }
-            // Whoever began it is not there any more.
+            // The request that began the removal has ended.
             GarbageState::Removing if document.is_settled(now) => {
-                // By one at a time: another's late removal would take what is sent again.
+                // Only one request removes the archive: a late second removal would delete a new upload.
                 if begin_removal(ctx, archive, etag).await? {
                     finish_removal(ctx, archive).await?;
                     return Ok(true);
@@ -86,8 +86,8 @@ pub(crate) async fn claim<P: Host>(
     }
 }
 
-/// Marks an archive. One that was kept, and that nothing refers to still, is marked again: its hour
-/// begins anew.
+/// Marks an archive. One that was kept, and that still nothing refers to, is marked again, and its hour
+/// starts again.
 pub(crate) async fn mark<P: Host>(
     ctx: &Context<'_, P>,
     archive: ArchiveKey,
@@ -104,7 +104,7 @@ pub(crate) async fn mark<P: Host>(
     put_mark(ctx, archive, marked, condition).await
 }
 
-/// Takes a mark away. What is being removed stays so: nothing can refer to it.
+/// Removes a mark. An archive that is being removed stays so: nothing can refer to it.
 pub(crate) async fn unmark<P: Host>(
     ctx: &Context<'_, P>,
     archive: ArchiveKey,
@@ -119,7 +119,7 @@ pub(crate) async fn unmark<P: Host>(
     }
 }
 
-/// The second phase. The mark must be the one that was there before the second look.
+/// Removes an archive: the second phase. The mark must be the one that existed before the second examination.
 pub(crate) async fn remove_marked<P: Host>(
     ctx: &Context<'_, P>,
     archive: ArchiveKey,
@@ -135,7 +135,7 @@ pub(crate) async fn remove_marked<P: Host>(
     if document.state == GarbageState::Kept {
         return Ok(false);
     }
-    // A removal that was broken off is taken up, too: by one at a time.
+    // A removal that was interrupted is resumed, too: by one request at a time.
     if !begin_removal(ctx, archive, etag).await? {
         return Ok(false);
     }
@@ -143,7 +143,7 @@ pub(crate) async fn remove_marked<P: Host>(
     Ok(true)
 }
 
-/// Says that an archive is being removed, unless somebody else has changed its mark; tells whether it did.
+/// Sets the mark to `Removing`, unless another request has changed it. Returns whether it did.
 async fn begin_removal<P: Host>(
     ctx: &Context<'_, P>,
     archive: ArchiveKey,
@@ -154,14 +154,14 @@ async fn begin_removal<P: Host>(
     put_mark(ctx, archive, removing, Condition::Unchanged(etag)).await
 }
 
-/// The archive first, and then its mark: as long as that is there nothing refers to the archive.
+/// Deletes the archive first, and then its mark: as long as the mark exists, nothing refers to the archive.
 async fn finish_removal<P: Host>(ctx: &Context<'_, P>, archive: ArchiveKey) -> Result<(), Failure> {
     let key = BytesKey::Archive(archive);
     ctx.host.archives().discard(key).await?;
     remove_mark(ctx, archive).await
 }
 
-/// Takes a mark away that may have been written within the same second.
+/// Removes a mark that may have been written within the same second.
 async fn remove_mark<P: Host>(ctx: &Context<'_, P>, archive: ArchiveKey) -> Result<(), Failure> {
     let key = FactKey::Garbage(archive);
     let remove = async || Ok(ctx.host.facts().delete(&key).await?);

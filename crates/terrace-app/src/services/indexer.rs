@@ -1,4 +1,4 @@
-//! The indices of published packages, written.
+//! Writes the indices of published packages.
 
 use std::cell::RefCell;
 
@@ -17,11 +17,11 @@ use crate::services::catalog::Indexed;
 use crate::services::refresh::Coalesced;
 use crate::services::{auth, catalog, refresh, releases};
 
-/// Writes the version lists, and again as long as somebody commits meanwhile. Why this ends with
-/// the newest lists is told in [`terrace_core::index`].
+/// Writes the version lists, and again as long as other requests commit in the meantime. [`terrace_core::index`]
+/// explains why this ends with the newest lists.
 ///
 /// # Errors
-/// When a list may not be the newest one: the same request again will see to it.
+/// If a list may not be the newest one. A retry of the same request fixes that.
 pub(crate) async fn refresh_lists<P: Host>(
     ctx: &Context<'_, P>,
     package: &Package,
@@ -36,7 +36,7 @@ pub(crate) async fn refresh_lists<P: Host>(
     catch_up(ctx, package, &shared, &write).await
 }
 
-/// Writes the indices of a version: the release may grow, and more may be said of it.
+/// Writes the indices of a version: its release may gain platforms, and its status may change.
 ///
 /// # Errors
 /// As [`refresh_lists`].
@@ -54,7 +54,7 @@ pub(crate) async fn refresh_version<P: Host>(
                 false => None,
             };
             let indices = catalog::version_indices(ctx, grown.as_ref().unwrap_or(release)).await?;
-            // Others change the package without changing what is said of this version.
+            // Others may have changed the package without changing the status of this version.
             if written.borrow().as_ref() == Some(&indices) {
                 return Ok(());
             }
@@ -80,8 +80,8 @@ async fn catch_up<'w, P: Host>(
     }
 }
 
-/// Makes the indices of what a key has signed anew; the name of the last release looked at, if there
-/// are more.
+/// Refreshes the indices of the releases that a key signed. Returns the name of the last release examined, if
+/// there are more.
 pub(crate) async fn refresh_signed_by<P: Host>(
     ctx: &Context<'_, P>,
     namespace: &Namespace,

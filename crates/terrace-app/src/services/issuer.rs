@@ -1,4 +1,4 @@
-//! Providers of identities: what they say about themselves, and the keys that they sign with.
+//! Identity providers: their discovery documents, and the keys that they sign with.
 
 use terrace_base::time::UnixTime;
 use terrace_base::url::HttpsUrl;
@@ -9,33 +9,33 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::host::{Clock as _, Host, Inquiry, Upstream as _};
 
-/// How long an answer may take, in seconds.
+/// How long a response may take, in seconds.
 const SECONDS: u32 = 8;
 
-/// How long somebody waits for who asks already, in seconds: for the document and for the keys.
+/// How long to wait for a concurrent fetch, in seconds: for the discovery document and for the keys.
 const WAIT_SECONDS: u32 = 2 * SECONDS + 1;
 
-/// How long keys are gone by, in seconds. Providers announce new keys before they use them, and take old
-/// ones back when nothing that they have signed is good any more.
+/// How long cached keys are used, in seconds. Providers announce new keys before they use them, and withdraw
+/// old ones when everything signed with them has expired.
 const KEYS_SECONDS: u64 = 3_600;
 
-/// How soon they are asked for again after a token that they do not fit, in seconds.
+/// How soon keys may be fetched again after a token that they do not match, in seconds.
 const RENEWAL_SECONDS: u64 = 60;
 
-/// Where the keys of an issuer are.
+/// The location of an issuer's keys.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum KeysAt<'k> {
-    /// Where its discovery document says.
+    /// The URL in its discovery document.
     Discovery,
-    /// Here.
+    /// A fixed URL.
     Url(&'k HttpsUrl),
 }
 
-/// What an issuer's keys make of a token. One that fits none of them may be signed with a new one: then
-/// they are read again, unless that was a moment ago.
+/// Verifies a token with the issuer's keys. A token that matches none of them may be signed with a new key: then they
+/// are fetched again, unless that was done recently.
 ///
 /// # Errors
-/// That the issuer cannot be asked; the inner one is what is wrong with the token.
+/// If the issuer cannot be reached. The inner error is the reason why the token is invalid.
 pub(crate) async fn verified<P: Host, T>(
     ctx: &Context<'_, P>,
     issuer: &IssuerUrl,
@@ -69,7 +69,7 @@ async fn issuer_keys<P: Host>(
     once(ctx, issuer, known, read).await
 }
 
-/// What the provider of people says about itself.
+/// Returns the discovery document of the sign-in provider.
 pub(crate) async fn provider<P: Host>(
     ctx: &Context<'_, P>,
     issuer: &IssuerUrl,
@@ -116,9 +116,9 @@ async fn read_keys<P: Host>(
     Ok((keys, now))
 }
 
-/// What is `known` of an issuer, or else what it answers. One asks it for all who come meanwhile, and
-/// nobody asks one that has just not answered: whoever presents tokens of an issuer, good ones or not,
-/// decides nothing about how often it is asked.
+/// Returns the `known` value of an issuer, or else fetches it. One request fetches for all concurrent ones,
+/// and an issuer that has just failed is not contacted. So a client that presents tokens of an issuer, valid
+/// or not, cannot control how often the issuer is contacted.
 async fn once<P: Host, T>(
     ctx: &Context<'_, P>,
     issuer: &IssuerUrl,
@@ -146,11 +146,11 @@ async fn once<P: Host, T>(
     }
     Err(failed(
         issuer,
-        "others have asked it for long, and it does not answer",
+        "another request has been fetching from it for too long without a response",
     ))
 }
 
-/// What an issuer says about itself.
+/// Fetches the discovery document of an issuer.
 async fn discovery<P: Host>(
     ctx: &Context<'_, P>,
     issuer: &IssuerUrl,

@@ -15,10 +15,10 @@ use crate::host::{Condition, Facts as _, Host};
 use crate::json;
 use crate::services::documents;
 
-/// A change of the document: whether it changes anything, or why it cannot be made.
+/// A change of the document: returns whether it changes anything, or the reason why it is rejected.
 type Change<'a> = &'a dyn Fn(&mut SigningKeysDocument) -> Result<bool, Problem>;
 
-/// The namespace's keys, ready to verify with, and what is said of them.
+/// Returns the namespace's keys, ready to verify with, and their status.
 pub(crate) async fn verifying<P: Host>(
     ctx: &Context<'_, P>,
     namespace: &Namespace,
@@ -33,7 +33,7 @@ pub(crate) async fn verifying<P: Host>(
     Ok((keys, document.statements))
 }
 
-/// Reads, changes and writes until nobody else wrote in between.
+/// Reads, changes and writes the document, until no other write comes in between.
 pub(crate) async fn change<P: Host>(
     ctx: &Context<'_, P>,
     namespace: &Namespace,

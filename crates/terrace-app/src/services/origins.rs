@@ -13,8 +13,8 @@ use crate::json;
 use crate::services::documents;
 use crate::services::documents::BUSY_TRIES;
 
-/// Lets a key sign versions of a pulled provider, since an administrator has mirrored one that
-/// it has signed.
+/// Allows a key to sign versions of a pulled provider, because an administrator mirrored a version signed
+/// with it.
 pub(crate) async fn trust_key<P: Host>(
     ctx: &Context<'_, P>,
     address: &MirroredAddress,
@@ -27,7 +27,7 @@ pub(crate) async fn trust_key<P: Host>(
     Ok(())
 }
 
-/// What was last seen of a provider, and its etag.
+/// Returns the last known state of a provider at its origin, and the etag of the document.
 pub(crate) async fn document<P: Host>(
     ctx: &Context<'_, P>,
     address: &MirroredAddress,
@@ -41,7 +41,7 @@ pub(crate) async fn document<P: Host>(
     Ok(Some((document, fact.etag)))
 }
 
-/// Reads, changes and writes until nobody else wrote in between.
+/// Reads, changes and writes the document, until no other write comes in between.
 pub(crate) async fn change<P: Host>(
     ctx: &Context<'_, P>,
     address: &MirroredAddress,

@@ -1,4 +1,4 @@
-//! Publishing: look at what is stored, let the core plan, take the steps.
+//! Publishes: reads the stored state, lets the core plan, and executes the steps.
 
 use std::collections::BTreeMap;
 
@@ -19,9 +19,9 @@ use crate::host::{
 use crate::services::garbage::{GcFence, being_removed};
 use crate::services::{archives, documents, garbage, indexer, keys, refresh, releases, staging};
 
-/// How a list of steps ended.
+/// The outcome of executing a plan.
 pub(crate) enum Executed {
-    /// All were taken.
+    /// All steps were executed.
     All,
     /// Another publisher wrote the release first.
     WrittenByAnother,
@@ -33,20 +33,21 @@ impl Executed {
     }
 }
 
-/// How a publish ended.
+/// The outcome of a publish.
 pub(crate) enum Published {
     /// Everything is stored.
     Whole {
-        /// Whether it was not before.
+        /// Whether this publish created the release.
         creates: bool,
-        /// What the publisher should know.
+        /// Warnings for the publisher.
         warnings: Vec<String>,
     },
     /// These archives are missing.
     Lacks(Vec<ExpectedArchive>),
 }
 
-/// Publishes what is stored; where somebody `must_bring` archives, what was brought for this release.
+/// Publishes from stored archives or, if the caller must prove possession (`must_bring`), from the archives
+/// staged for this release.
 pub(crate) async fn publish<P: Host>(
     ctx: &Context<'_, P>,
     publication: &Publication,
@@ -65,14 +66,15 @@ pub(crate) async fn publish<P: Host>(
                 warnings,
             } => match execute(ctx, steps, &fence).await? {
                 Executed::All => return Ok(Published::Whole { creates, warnings }),
-                // A release is never removed and never loses anything, so this ends.
+                // Each iteration means that another publisher has written the release. It is never removed
+                // and never loses anything, so this ends.
                 Executed::WrittenByAnother => {}
             },
         }
     }
 }
 
-/// Everything the plan depends on. A release that exists already decides alone.
+/// Reads everything that the plan depends on. An existing release that settles the publish suffices.
 async fn observe<P: Host>(
     ctx: &Context<'_, P>,
     publication: &Publication,
@@ -89,7 +91,7 @@ async fn observe<P: Host>(
     let differs = |it: &DescribedVersion| publication.repeats(it).is_err();
     let is_lost = described.as_ref().is_some_and(differs);
     if is_lost {
-        // Unless another publisher has committed it between the two reads.
+        // Another publisher may have committed it between the two reads.
         existing = releases::stored(ctx, &package, version).await?;
     }
     let settles = |stored: &StoredRelease| publication.is_settled_by(&stored.release);
@@ -121,7 +123,8 @@ async fn observe<P: Host>(
     })
 }
 
-/// The same as [`releases::described`] for a publish, which does without where KV cannot be asked.
+/// Returns the description of a version, as [`releases::described`] does. A publish proceeds without it if KV
+/// fails.
 async fn still_described<P: Host>(
     ctx: &Context<'_, P>,
     package: &Package,
@@ -170,7 +173,7 @@ async fn take<P: Host>(
                     return Err(Failure::Corrupt(format!("{key} on its way to storage")));
                 }
                 Err(StoreError::Busy(operation)) => {
-                    // By somebody who stores the same.
+                    // Another request is storing the same bytes.
                     let head = archives.head((*key).into()).await?;
                     if head.and_then(|head| head.sha256) != Some(key.digest) {
                         return Err(StoreError::Busy(operation).into());

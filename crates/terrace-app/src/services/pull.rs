@@ -1,4 +1,4 @@
-//! Pull-through: what another registry has, fetched when somebody asks for it.
+//! Pull-through: fetches packages of other registries on demand.
 
 pub(crate) mod commit;
 pub(crate) mod lease;

@@ -14,7 +14,7 @@ use crate::services::oci::catalog as oci_catalog;
 use crate::services::pull::puller;
 use crate::services::{catalog, releases};
 
-/// Answers a read from the facts, and logs why its index did not.
+/// Answers a read from the facts, and logs why its index did not answer it.
 pub(crate) async fn read<P: Host>(
     ctx: &Context<'_, P>,
     lookup: &Lookup,
@@ -33,7 +33,7 @@ pub(crate) async fn read<P: Host>(
     }
 }
 
-/// The slow way: R2 decides whether there is nothing.
+/// Answers a read after a KV miss, or from an index to replace: R2 decides whether the key exists.
 async fn read_facts<P: Host>(
     ctx: &Context<'_, P>,
     lookup: &Lookup,
@@ -85,7 +85,7 @@ async fn make<P: Host>(ctx: &Context<'_, P>, key: &IndexKey) -> Result<Made, Fai
             match (wanted, at_origin) {
                 (None, Err(failure)) => return Err(failure),
                 (Some((_, document)), Err(failure)) => {
-                    // Nothing is stored, and nothing known.
+                    // Nothing is stored, and the origin's list is unknown.
                     if document
                         .metadata
                         .pull
@@ -113,7 +113,7 @@ async fn make<P: Host>(ctx: &Context<'_, P>, key: &IndexKey) -> Result<Made, Fai
         }
         IndexKey::Content(package, digest) => catalog::content(ctx, package, *digest).await?,
         IndexKey::Pushed(index) => oci_catalog::index(ctx, index).await?,
-        // No route leads here.
+        // No route leads to this index.
         IndexKey::Revocations => None,
     };
     Ok(Made {

@@ -14,8 +14,8 @@ use crate::services::oci::indexer as oci_indexer;
 use crate::services::refresh::Coalesced;
 use crate::services::{catalog, indexer, refresh, releases};
 
-/// Writes an index that a reader has missed, after its answer. That it cannot be written is no
-/// harm: the next read will try again.
+/// Writes an index that a reader missed, after the response. A failure does no harm: the next read will try
+/// again.
 pub(crate) async fn index<P: Host>(ctx: &Context<'_, P>, key: &IndexKey) -> Result<(), Failure> {
     match key {
         IndexKey::Versions(package)
@@ -43,8 +43,8 @@ async fn version_indices<P: Host>(
     key: &IndexKey,
     release: &Release,
 ) -> Result<(), Failure> {
-    // The edge may remember for long that there was none: asked for with a shorter time, it
-    // looks again, and there may be nothing to write.
+    // The edge may cache the absence of an index for long. A read with a shorter cache time looks again, and
+    // there may be nothing to write.
     let seconds = limits::LIST_CACHE_SECONDS;
     let found = ctx.host.indices().get(key, IndexForm::Stream, seconds);
     let wanted =
@@ -60,10 +60,10 @@ async fn version_lists<P: Host>(ctx: &Context<'_, P>, package: &Package) -> Resu
     let before = releases::revision(ctx, package).await?;
     let shared = Coalesced::new(IndexKey::Tags(package.clone()));
     match refresh::write(ctx, &catalog::version_lists(ctx, package).await?, &shared).await {
-        // Somebody else has just written them.
+        // Another request has just written them.
         Err(StoreError::Busy(_)) if !shared.has_written() => return Ok(()),
         Ok(()) | Err(StoreError::Busy(_)) => {}
-        // It may have taken effect.
+        // The write may have taken effect.
         Err(error) => ctx.host.log(&format!("storage: {error}")),
     }
     if releases::revision(ctx, package).await? == before {

@@ -14,9 +14,9 @@ use crate::host::{Clock as _, Condition, Facts as _, Host, Indices as _, Revisio
 use crate::services::catalog::Indexed;
 use crate::services::documents::BUSY_TRIES;
 
-/// Indices that are written together, and that many may wait to write.
+/// Indices that are written together, and that many requests may be waiting to write.
 pub(crate) struct Coalesced {
-    /// By what name others are told.
+    /// The index under whose name waiting requests are notified.
     name: IndexKey,
     has_written: Cell<bool>,
 }
@@ -29,14 +29,14 @@ impl Coalesced {
         }
     }
 
-    /// Whether anything may have been written.
+    /// Returns whether anything may have been written.
     pub(crate) fn has_written(&self) -> bool {
         self.has_written.get()
     }
 }
 
-/// Writes what follows a fact, and again as long as that changes meanwhile; why this ends with the
-/// newest is told in [`terrace_core::index`]. Tells whether it did.
+/// Writes the indices that follow a fact, and again as long as the fact changes in the meantime;
+/// [`terrace_core::index`] explains why this ends with the newest. Returns whether it did.
 pub(crate) async fn until_current<'w, P: Host>(
     ctx: &Context<'_, P>,
     fact: &FactKey,
@@ -45,8 +45,9 @@ pub(crate) async fn until_current<'w, P: Host>(
     coalesced(ctx, fact, None, write).await
 }
 
-/// The same for what many may wait to write, since it takes one write a second: who had to wait tells
-/// the others by which state of the fact it is written, so that one of them writes for all.
+/// Writes indices like [`until_current`], for those that many requests may wait to write, because KV allows
+/// one write per key and second. A request that had to wait records the state of the fact that it wrote, so
+/// that one of them writes for all.
 pub(crate) async fn coalesced<'w, P: Host>(
     ctx: &Context<'_, P>,
     fact: &FactKey,
@@ -61,7 +62,7 @@ pub(crate) async fn coalesced<'w, P: Host>(
             return Ok(true);
         }
         match write().await {
-            // What others commit meanwhile is in the next one.
+            // The next round includes the commits that others make in the meantime.
             Err(Failure::Store(StoreError::Busy(_))) => {
                 has_waited = true;
                 ctx.host.clock().sleep(1).await;
@@ -80,8 +81,8 @@ pub(crate) async fn coalesced<'w, P: Host>(
     Ok(false)
 }
 
-/// Whether somebody else has written indices by this state of what they follow, and nothing was
-/// written here that may have replaced them.
+/// Returns whether another request has written the indices for this state of the fact, and this request has
+/// written nothing that may have replaced them.
 async fn is_written<P: Host>(
     ctx: &Context<'_, P>,
     shared: Option<&Coalesced>,
@@ -98,7 +99,7 @@ async fn is_written<P: Host>(
     Ok(told.is_some_and(|told| told.bytes == state.0.as_bytes()))
 }
 
-/// Tells whoever waits. If that fails, they write it themselves.
+/// Notifies the waiting requests. If that fails, they write the indices themselves.
 async fn tell_written<P: Host>(
     ctx: &Context<'_, P>,
     shared: Option<&Coalesced>,
@@ -113,8 +114,8 @@ async fn tell_written<P: Host>(
     }
 }
 
-/// Writes indices that follow one fact: whoever is the first at the first of them, writes the others. If
-/// all were written at once, of many each could be the first at another one, and nobody at all.
+/// Writes indices that follow one fact. The writer that wins the first key writes the others. If all keys
+/// were written at once, each of many concurrent requests could win a different key, and none of them all.
 pub(crate) async fn write<P: Host>(
     ctx: &Context<'_, P>,
     indices: &Indexed,
@@ -122,7 +123,7 @@ pub(crate) async fn write<P: Host>(
 ) -> Result<(), StoreError> {
     let put = async |(key, document): &(IndexKey, IndexDocument)| {
         let written = ctx.host.indices().put(key, document).await;
-        // What fails may take effect.
+        // A failed write may have taken effect.
         if !matches!(written, Err(StoreError::Busy(_))) {
             shared.has_written.set(true);
         }
@@ -135,8 +136,8 @@ pub(crate) async fn write<P: Host>(
     outcome(join_all(indices.map(put)).await)
 }
 
-/// Changes the fact that tells of changes. It takes one write a second, and whose it is does not
-/// matter: if somebody else's comes while this one waits, it is told.
+/// Changes a change marker. It allows one write per second. The identity of the writer does not matter: if
+/// another request changes the marker while this one waits, that suffices.
 pub(crate) async fn mark<P: Host>(ctx: &Context<'_, P>, fact: &FactKey) -> Result<(), StoreError> {
     let facts = ctx.host.facts();
     let marker = ctx.change_marker();
@@ -159,8 +160,7 @@ pub(crate) async fn mark<P: Host>(ctx: &Context<'_, P>, fact: &FactKey) -> Resul
         .map(drop)
 }
 
-/// What became of several writes: that one of them was refused is told only where nothing worse is to be
-/// told.
+/// Combines the results of several writes: `Busy` is returned only if there is no worse error.
 fn outcome(written: Vec<Result<(), StoreError>>) -> Result<(), StoreError> {
     let is_busy = |written: &Result<(), _>| matches!(written, Err(StoreError::Busy(_)));
     let (busy, others): (Vec<_>, Vec<_>) = written.into_iter().partition(is_busy);

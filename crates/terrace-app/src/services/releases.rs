@@ -14,7 +14,7 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::host::{Fact, Facts as _, Host, Indices as _, Revision, StoreError};
 
-/// The release of a version, if it was published.
+/// Returns the release of a version, if it was published.
 pub(crate) async fn find<P: Host>(
     ctx: &Context<'_, P>,
     package: &Package,
@@ -24,7 +24,7 @@ pub(crate) async fn find<P: Host>(
     Ok(stored.map(|stored| stored.release))
 }
 
-/// The release of a version as it is stored, if it was published.
+/// Returns the release of a version with its etag, if it was published.
 pub(crate) async fn stored<P: Host>(
     ctx: &Context<'_, P>,
     package: &Package,
@@ -39,8 +39,8 @@ pub(crate) async fn stored<P: Host>(
     Ok(Some(StoredRelease { release, etag }))
 }
 
-/// What version lists say about each release. Where a copy of the bucket has lost an object's
-/// metadata, its document tells.
+/// Lists the releases of a package, as version lists describe them. If a copy of the bucket has lost an
+/// object's metadata, its document is read.
 pub(crate) async fn list<P: Host>(
     ctx: &Context<'_, P>,
     package: &Package,
@@ -73,15 +73,16 @@ pub(crate) async fn revision<P: Host>(
     ctx.host.facts().revision(&key).await
 }
 
-/// The same as [`described`], for a version whose index may not be there: KV would remember for a while that it
-/// found nothing, in front of the readers of what is about to be written. A listing is not remembered.
+/// Returns the same as [`described`], for a version whose index may not exist. A read of the missing key
+/// would make KV cache its absence for a while, for the readers of the index that is about to be written. A
+/// listing is not cached.
 pub(crate) async fn described_if_listed<P: Host>(
     ctx: &Context<'_, P>,
     package: &Package,
     version: &Version,
 ) -> Result<Option<DescribedVersion>, Failure> {
     let name = IndexKey::Version(package.clone(), version.clone()).to_string();
-    // Names that go on behind it, such as those of prereleases, come later.
+    // Longer names with this prefix, such as those of prereleases, come later.
     let page = ctx.host.indices().list_keys(&name, None).await?;
     match page.keys.contains(&name) {
         true => described(ctx, package, version).await,
@@ -89,8 +90,8 @@ pub(crate) async fn described_if_listed<P: Host>(
     }
 }
 
-/// The version as its index describes it, for one whose release is not there. KV may tell nothing, or something
-/// older, but never of a release that was not committed.
+/// Returns a version as its index describes it, for a version whose release is missing. KV may return
+/// nothing, or something older, but never a release that was not committed.
 pub(crate) async fn described<P: Host>(
     ctx: &Context<'_, P>,
     package: &Package,

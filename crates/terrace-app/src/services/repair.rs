@@ -1,4 +1,4 @@
-//! Repair, in steps that storage has time for.
+//! Repair, in steps that fit the limit of storage operations.
 
 pub(crate) mod facts;
 pub(crate) mod indices;

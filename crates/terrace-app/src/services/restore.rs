@@ -1,5 +1,5 @@
-//! Copies of a registry, on their way in: first bytes, then the documents that refer to them, each byte for
-//! byte and only where there is none. Indices are made by a walk when everything is there.
+//! Restores copies of a registry: first bytes, then the documents that refer to them, each byte for byte, and
+//! only where none exists. When everything is restored, a walk creates the indices.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ use crate::services::{archives, documents, format, garbage};
 /// The metadata of an object.
 type Metadata = Vec<(&'static str, String)>;
 
-/// What became of a document.
+/// The outcome of restoring a document.
 pub(crate) enum Outcome {
     Created,
     Unchanged,
@@ -33,7 +33,7 @@ pub(crate) async fn document<P: Host>(
     changed: &mut BTreeMap<String, FactKey>,
 ) -> Result<Outcome, Failure> {
     let Some(key) = FactKey::parse(text) else {
-        let reason = "this version of the registry knows no such key";
+        let reason = "this version of the registry does not know this key";
         return Ok(Outcome::Refused(reason.to_owned()));
     };
     if key == FactKey::Format {
@@ -54,7 +54,7 @@ pub(crate) async fn document<P: Host>(
         changed.extend(change);
     };
     if let Some(there) = compare(ctx, &key, document).await? {
-        // Whoever has created it may have been stopped before the marker.
+        // The request that created it may have been interrupted before it changed the marker.
         note_change();
         return Ok(there);
     }
@@ -68,7 +68,7 @@ pub(crate) async fn document<P: Host>(
     note_change();
     match written {
         Some(_) => Ok(Outcome::Created),
-        // Somebody else was faster.
+        // Another request was faster.
         None => Ok(compare(ctx, &key, document)
             .await?
             .unwrap_or(Outcome::Conflict)),
@@ -85,7 +85,7 @@ async fn restore_format<P: Host>(ctx: &Context<'_, P>, document: &str) -> Result
     }
 }
 
-/// Compares a document with the one that is there, which stays as it is but for what is revoked.
+/// Compares a document with the stored one, which stays unchanged except for added revocations.
 async fn compare<P: Host>(
     ctx: &Context<'_, P>,
     key: &FactKey,
@@ -109,7 +109,8 @@ async fn compare<P: Host>(
     }
 }
 
-/// What must be there before a document and is not; or what else its object tells.
+/// Returns the reason why a document cannot be restored yet, because something that it needs is missing; or
+/// else the further metadata of its object.
 async fn lacking<P: Host>(
     ctx: &Context<'_, P>,
     key: &FactKey,
@@ -126,7 +127,7 @@ async fn lacking<P: Host>(
         return Ok(Ok(Metadata::new()));
     };
     let Some(fact) = ctx.host.facts().get(&needed).await? else {
-        return Ok(Err(format!("{needed} is not there")));
+        return Ok(Err(format!("{needed} does not exist")));
     };
     Ok(match key {
         FactKey::Pushed(PushedFact::Referrer(_, subject, digest)) => {

@@ -1,4 +1,4 @@
-//! Providers of identities, asked who somebody is.
+//! Clients of the identity providers.
 
 pub(crate) mod cloudflare;
 pub(crate) mod github;

@@ -1,8 +1,8 @@
-//! Archives that have to be brought by whoever names them.
+//! Staged uploads: a caller who cannot read an archive must upload it.
 //!
-//! All owners share what is stored: an archive is named by its digest, and a release by that name opens
-//! it. Digests are no secrets; lock files hold them. So for a publisher who may not read everything it
-//! makes no difference what is stored already: what counts is what was brought for the same release.
+//! All owners share the stored archives: an archive is named by its digest, and a release that refers to it grants
+//! access to it. Digests are no secrets: lock files contain them. So for a publisher who may not read everything, it
+//! makes no difference which archives are stored already: only those uploaded for the same release count.
 
 use terrace_core::auth::access::Caller;
 use terrace_core::publish::{ArchiveState, ExpectedArchive, Publication};
@@ -14,12 +14,12 @@ use crate::host::{Archives as _, Host, Payload, Stored};
 use crate::services::archives;
 use crate::services::garbage::GcFence;
 
-/// Whether this caller has to bring what it publishes.
+/// Returns whether this caller must upload the archives that it publishes.
 pub(crate) fn requires_upload<P: Host>(ctx: &Context<'_, P>, caller: &Caller) -> bool {
     !ctx.config.access.lets_read_all(caller)
 }
 
-/// What has been brought of the archives of a release. They are taken in when all of them are there.
+/// Returns the state of the staged archives of a release. They are promoted when all of them are uploaded.
 pub(crate) async fn promote<P: Host>(
     ctx: &Context<'_, P>,
     publication: &Publication,
@@ -50,8 +50,8 @@ pub(crate) async fn promote<P: Host>(
     Ok(states)
 }
 
-/// Copies what was brought to where archives are kept, also where it is kept already: the time that
-/// this takes tells nothing. Its bytes do not enter wasm. Tells whether it is what its key says.
+/// Copies a staged archive to the archives, even if it is stored there already, so that the duration reveals
+/// nothing. Its bytes do not enter wasm. Returns whether it matches the digest in its key.
 async fn promote_archive<P: Host>(
     ctx: &Context<'_, P>,
     incoming: IncomingKey,
@@ -70,7 +70,7 @@ async fn promote_archive<P: Host>(
     }
 }
 
-/// Has what was brought removed: it is published.
+/// Schedules the removal of the staged archives of a published release.
 pub(crate) fn discard_later<P: Host>(ctx: &Context<'_, P>, publication: &Publication) {
     let archives = publication.archives();
     let keys = archives.iter().map(|archive| key(publication, archive));
@@ -87,7 +87,7 @@ pub(crate) async fn discard<P: Host>(
     Ok(())
 }
 
-/// Where an archive of a release comes in.
+/// Returns the key under which an archive of a release is staged.
 pub(crate) fn key(publication: &Publication, archive: &ExpectedArchive) -> IncomingKey {
     let key = archive.key;
     key.incoming(&publication.package(), publication.version())

@@ -1,4 +1,4 @@
-//! The status of releases: what their publishers and the owners of their signing keys have said after the publish.
+//! The status of releases, which their publishers and the owners of their signing keys set after the publish.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ use crate::host::Host;
 use crate::json;
 use crate::services::{documents, keys, releases};
 
-/// Reads, changes and writes until nobody else wrote in between.
+/// Reads, changes and writes the document, until no other write comes in between.
 pub(crate) async fn put<P: Host>(
     ctx: &Context<'_, P>,
     caller: &Caller,
@@ -35,12 +35,12 @@ pub(crate) async fn put<P: Host>(
         let is_revoked = |it: &Statement| it.state == State::Revoked;
         let of_security = before.iter().any(is_revoked) || statement.iter().any(is_revoked);
         if of_security && !caller.is_admin() {
-            let told = "revoking a version, and taking that back, takes the scope admin";
+            let told = "revoking a version or restoring it requires the scope admin";
             return Err(Problem::Forbidden(told.to_owned()).into());
         }
         let said = |it: &Statement| (it.state, it.reason.clone());
         if before.as_ref().map(said) == statement.as_ref().map(said) {
-            // Said before; what follows from it may be missing.
+            // The status is unchanged, but its indices may be missing.
             return Ok(stored);
         }
         let text = json::text(&standings)?;
@@ -51,7 +51,7 @@ pub(crate) async fn put<P: Host>(
     }
 }
 
-/// What is said of a package.
+/// Returns the status document of a package.
 pub(crate) async fn of_package<P: Host>(
     ctx: &Context<'_, P>,
     package: &Package,
@@ -61,7 +61,7 @@ pub(crate) async fn of_package<P: Host>(
     Ok(standings.unwrap_or_default())
 }
 
-/// What is said of a hosted provider's versions because of the keys that signed them.
+/// Adds the status of a hosted provider's versions that follows from the keys that signed them.
 pub(crate) async fn apply_keys<P: Host>(
     ctx: &Context<'_, P>,
     package: &Package,
@@ -72,7 +72,7 @@ pub(crate) async fn apply_keys<P: Host>(
     apply_key_statements(ctx, &statements, package, releases, standings).await
 }
 
-/// Does the same by statements about keys that were read before.
+/// Does the same as [`apply_keys`], with key statements that were read before.
 pub(crate) async fn apply_key_statements<P: Host>(
     ctx: &Context<'_, P>,
     statements: &BTreeMap<KeyId, KeyStatement>,
@@ -86,7 +86,7 @@ pub(crate) async fn apply_key_statements<P: Host>(
     for listed in releases {
         let key_id = match listed.signing_key {
             Some(key_id) => Some(key_id),
-            // It was published before objects told.
+            // It was published before objects had this metadata.
             None => match releases::find(ctx, package, &listed.version).await? {
                 Some(Release::Provider(it)) => Some(it.signing_key.key_id),
                 _ => None,
@@ -100,7 +100,7 @@ pub(crate) async fn apply_key_statements<P: Host>(
     Ok(())
 }
 
-/// What is said of the keys of a hosted provider's namespace; nothing where none of them is revoked.
+/// Returns the status of the keys of a hosted provider's namespace; nothing if none of them is revoked.
 pub(crate) async fn key_statements<P: Host>(
     ctx: &Context<'_, P>,
     package: &Package,
@@ -116,7 +116,7 @@ pub(crate) async fn key_statements<P: Host>(
     Ok(statements)
 }
 
-/// Puts a statement where it belongs, and gives back the one that was there.
+/// Sets a status, and returns the previous one.
 fn set(
     standings: &mut Standings,
     version: Option<&Version>,
@@ -133,12 +133,14 @@ fn set(
         Some(statement) => standings.versions.insert(version, statement),
         None => standings.versions.remove(&version),
     };
-    // That something must not be installed can always be said.
+    // Revocations are always allowed.
     let is_revoked = |it: &Statement| it.state == State::Revoked;
     let said = standings.versions.values().filter(|it| !is_revoked(it));
     if !revokes && said.count() > limits::STANDINGS {
         let most = limits::STANDINGS;
-        let told = format!("something is said of {most} versions already: deprecate the package");
+        let told = format!(
+            "{most} versions already have a status, the maximum: deprecate the package instead"
+        );
         return Err(Problem::Invalid(vec![told]));
     }
     Ok(before)

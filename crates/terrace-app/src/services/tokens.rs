@@ -1,4 +1,4 @@
-//! API tokens: made and revoked. What is stored of one cannot be used as one.
+//! Creates and revokes API tokens. The stored document of a token cannot be used as a token.
 
 use terrace_base::time::UnixTime;
 use terrace_core::auth::access::{RevocationDocument, Token, TokenDocument};
@@ -13,8 +13,8 @@ use crate::host::{Clock as _, Condition, Host};
 use crate::json;
 use crate::services::{documents, indexer};
 
-/// Makes the token that a person has allowed, unless that was done before: then whoever has it may not
-/// be who it was allowed to, so it is revoked, and there is none (RFC 6749, section 4.1.2).
+/// Creates the token that a person allowed. If that was done before, the code was used twice, and its bearer
+/// may not be the right one: the token is revoked, and none is returned (RFC 6749, section 4.1.2).
 pub(crate) async fn make_for_login<P: Host>(
     ctx: &Context<'_, P>,
     token: Allowed,
@@ -37,8 +37,8 @@ pub(crate) async fn make_for_login<P: Host>(
     Ok(made)
 }
 
-/// Stores what is known of a token before anybody has it, so that each can be revoked; `None` if there
-/// is one of this id.
+/// Stores the document of a token before the token is handed out, so that each can be revoked; `None` if one
+/// with this id exists.
 pub(crate) async fn make<P: Host>(
     ctx: &Context<'_, P>,
     id: TokenId,
@@ -62,7 +62,7 @@ pub(crate) async fn make<P: Host>(
     Ok(Some(keys.write(&token)))
 }
 
-/// Revokes a token, and returns whether it is known here.
+/// Revokes a token, and returns whether it was created here.
 pub(crate) async fn revoke_known<P: Host>(
     ctx: &Context<'_, P>,
     id: TokenId,
@@ -74,8 +74,8 @@ pub(crate) async fn revoke_known<P: Host>(
     Ok(document.is_some())
 }
 
-/// Revokes a token, whether it was made here or given to somebody for an hour. The fact comes first;
-/// what follows from it can be made again by the same request.
+/// Revokes a token, whether it was created here or issued for an hour only. The fact is written first; a
+/// retry of the same request can write everything derived from it.
 pub(crate) async fn revoke<P: Host>(
     ctx: &Context<'_, P>,
     id: TokenId,
@@ -86,7 +86,7 @@ pub(crate) async fn revoke<P: Host>(
     let from = loop {
         let (known, unchanged) =
             documents::read_for_change::<_, RevocationDocument>(ctx, &key).await?;
-        // Once dead it stays so, whoever says later that it may live on for a while.
+        // A revocation is never postponed, even if a later request asks for an overlap.
         let from = known.map_or(from, |known| known.from.min(from));
         let revocation = RevocationDocument { from, expires };
         let (said, metadata) = (json::text(&revocation)?, revocation.to_metadata());
@@ -101,7 +101,7 @@ pub(crate) async fn revoke<P: Host>(
     write_revoked(ctx, id, from).await
 }
 
-/// Writes into what is known of a token that it is revoked.
+/// Records the revocation in the document of a token.
 async fn write_revoked<P: Host>(
     ctx: &Context<'_, P>,
     id: TokenId,

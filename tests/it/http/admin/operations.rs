@@ -45,7 +45,7 @@ fn operators_need_the_scope_admin() {
             .expect(401);
         let sent = Sent::new(method, path).body("{}").bearing(&token);
         let refused = registry.send(&sent).expect(403);
-        assert!(refused.errors().contains("takes the scope admin"));
+        assert!(refused.errors().contains("requires the scope admin"));
     }
 }
 

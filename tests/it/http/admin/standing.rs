@@ -229,7 +229,7 @@ fn a_publisher_may_deprecate_and_withdraw_but_not_revoke() {
     say(&registry, &format!("{admin}/1.0.0"), "revoked", "x").expect(200);
     let refused = say_as("active").expect(403);
     assert!(
-        refused.errors().contains("takes the scope admin"),
+        refused.errors().contains("requires the scope admin"),
         "{}",
         refused.text()
     );

@@ -77,7 +77,7 @@ fn a_token_publishes_where_its_scope_names_the_namespace_and_nowhere_else() {
         .send(&Sent::new("PUT", &keys).bearing(&token).body("x"))
         .expect(403);
     assert!(
-        refused.errors().contains("takes the scope admin"),
+        refused.errors().contains("requires the scope admin"),
         "{}",
         refused.text()
     );
@@ -129,7 +129,7 @@ fn a_token_is_rotated_with_an_overlap() {
     post(&registry, &path, &json!({})).expect(201);
     let again = post(&registry, &path, &json!({})).expect(409);
     assert!(
-        again.errors().contains("make a new one"),
+        again.errors().contains("create a new one"),
         "{}",
         again.text()
     );

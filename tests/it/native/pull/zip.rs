@@ -84,7 +84,7 @@ fn bytes_that_the_origin_did_not_sign_are_not_stored() {
     };
     pulling.tamper(Rc::new(spoiled));
     pulling.registry.get(&url).expect(200);
-    assert!(pulling.logs("other bytes than it has signed"));
+    assert!(pulling.logs("do not match the signed digest"));
     let stored = pulling.memory.keys();
     assert!(
         !stored.iter().any(|key| key.ends_with(".zip")),

@@ -200,7 +200,7 @@ fn a_document_with_missing_references_is_rejected() {
         for one in restored["refused"].as_array().unwrap() {
             let reason = one["reason"].as_str().unwrap();
             assert!(
-                reason.ends_with("is not stored") || reason.ends_with("is not there"),
+                reason.ends_with("is not stored") || reason.ends_with("does not exist"),
                 "{one}"
             );
             refused += 1;

@@ -266,13 +266,13 @@ fn one_of_two_repair_steps_at_once_does_nothing() {
     memory.lose_indices();
     registry.reconcile();
     assert!(memory.indices().is_empty());
-    assert!(memory.log().last().unwrap().contains("another is at it"));
+    assert!(memory.log().last().unwrap().contains("another step is running"));
     // Somebody else takes the turn between the look and the write.
     memory.remove_object("repair/cursor");
     let other = Registry::in_memory(&memory, &[]);
     memory.before(Operations::Commits, move || other.reconcile());
     registry.reconcile();
-    assert!(memory.log().last().unwrap().contains("another is at it"));
+    assert!(memory.log().last().unwrap().contains("another step is running"));
     assert!(!memory.indices().is_empty());
 }
 
@@ -282,7 +282,7 @@ fn a_step_that_never_ended_is_passed_over_by_the_next() {
     memory.put_object("repair/cursor", br#"{"next":"","begun":1}"#);
     registry.reconcile();
     let log = memory.log().join("\n");
-    assert!(log.contains("the last step has not ended"), "{log}");
+    assert!(log.contains("the last step was interrupted"), "{log}");
     let cursor: Value = serde_json::from_slice(&memory.object_bytes("repair/cursor")).unwrap();
     assert!(cursor.get("begun").is_none(), "{cursor}");
     memory.put_object("repair/cursor", b"what nobody has written");

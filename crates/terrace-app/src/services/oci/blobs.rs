@@ -1,4 +1,4 @@
-//! Blobs: stored and linked.
+//! Stores and links blobs.
 
 use terrace_core::auth::access::Caller;
 use terrace_core::http::oci_error::{OciCode, OciError};
@@ -18,7 +18,7 @@ use crate::services::oci::error::denied;
 use crate::services::oci::uploads::{UploadBody, names};
 use crate::services::oci::{catalog as oci_catalog, uploads};
 
-/// Makes a blob of what has come of an upload and the rest of it.
+/// Completes a blob from the uploaded chunks and the rest in the request's body.
 pub(crate) async fn receive<P: Host>(
     ctx: &Context<'_, P>,
     caller: &Caller,
@@ -44,14 +44,14 @@ pub(crate) async fn receive<P: Host>(
         stored => stored?,
     };
     let answer = match stored {
-        // Until its blob is in the repository the upload stays: this may have to be sent again.
+        // The upload stays until its blob is in the repository, because this request may have to be retried.
         Some(Stored::Yes) => Ok(link(ctx, repository, digest, size).await?),
         Some(Stored::DigestMismatch) => {
-            let told = format!("what was sent does not have the digest {digest}");
+            let told = format!("the uploaded bytes do not have the digest {digest}");
             Err(denied(OciError::new(OciCode::DigestInvalid, told)))
         }
         None => {
-            let told = "a part of this upload is lost: begin another";
+            let told = "a part of this upload is missing: start a new upload";
             let error = OciError::new(OciCode::BlobUploadInvalid, told);
             linked_before(ctx, repository, digest, error).await
         }
@@ -75,9 +75,9 @@ async fn assemble<P: Host>(
     ctx.host.uploads().assemble(&chunks, digest).await
 }
 
-/// Whether the bytes of a blob are there that this caller may read anyhow. All repositories share
-/// them, and storage takes one write of a key a second: ORAS brings the same empty config with each
-/// push. Of what was sent nobody knows the digest then, so it proves no right to read.
+/// Returns whether the bytes of a blob are stored, if this caller may read them anyway. All repositories
+/// share them, and storage allows one write per key and second: ORAS uploads the same empty config with each
+/// push. The digest of the uploaded bytes is then unknown, so they prove no right to read.
 async fn has_bytes<P: Host>(
     ctx: &Context<'_, P>,
     caller: &Caller,
@@ -89,8 +89,8 @@ async fn has_bytes<P: Host>(
     Ok(is_open && archives.head(BytesKey::Blob(digest)).await?.is_some())
 }
 
-/// **The commit** of a blob: from here on it is in the repository. Clients have looked for it
-/// before, and edges remember that there was none; so its index does not wait for a reader.
+/// **The commit** of a blob: it adds the blob to the repository. Clients have looked for the blob before, and
+/// edges cache its absence, so its index is written without waiting for a reader.
 pub(crate) async fn link<P: Host>(
     ctx: &Context<'_, P>,
     repository: &RepositoryName,
@@ -108,8 +108,8 @@ pub(crate) async fn link<P: Host>(
     Ok(created(repository, digest))
 }
 
-/// The answer to who completes an upload that is not whole any more: the request that did may have
-/// been this one, whose answer was lost.
+/// Returns the reply to the completion of an upload that is no longer complete. The request that completed it
+/// may have been this one, with a lost response.
 pub(crate) async fn linked_before<P: Host>(
     ctx: &Context<'_, P>,
     repository: &RepositoryName,

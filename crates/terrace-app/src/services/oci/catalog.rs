@@ -1,4 +1,4 @@
-//! What repositories hold that clients push to, and what their indices should be.
+//! The contents of repositories that clients push to, and their expected indices.
 
 use terrace_core::auth::access::{Caller, Sight};
 use terrace_core::model::oci::{Digest, RepositoryName, Tag};
@@ -38,7 +38,7 @@ impl References {
     }
 }
 
-/// What a caller gets to read of a repository.
+/// Returns what a caller may see of a repository.
 pub(crate) fn sight<P: Host>(
     ctx: &Context<'_, P>,
     caller: &Caller,
@@ -48,7 +48,7 @@ pub(crate) fn sight<P: Host>(
     ctx.config.access.sight(caller, &owner)
 }
 
-/// What an index should be; `None` when there is nothing of this name.
+/// Returns the expected document of an index; `None` if nothing has this name.
 pub(crate) async fn index<P: Host>(
     ctx: &Context<'_, P>,
     index: &PushedIndex,
@@ -107,8 +107,8 @@ pub(crate) async fn index<P: Host>(
     }
 }
 
-/// Returns the index of the first of these blobs that are zips of revoked versions only, of the provider that a
-/// repository holds.
+/// Returns the index of the first of these blobs that is a zip only of revoked versions, of the provider in a
+/// repository.
 pub(crate) async fn revoked_blob<P: Host>(
     ctx: &Context<'_, P>,
     repository: &RepositoryName,
@@ -124,7 +124,7 @@ pub(crate) async fn revoked_blob<P: Host>(
     catalog::revoked_content(ctx, &Package::Mirrored(address), digests).await
 }
 
-/// Reads what a manifest refers to; nothing where it is not there.
+/// Returns the references of a manifest; none if it does not exist.
 pub(crate) async fn references_of<P: Host>(
     ctx: &Context<'_, P>,
     repository: &RepositoryName,
@@ -136,7 +136,7 @@ pub(crate) async fn references_of<P: Host>(
     }
 }
 
-/// What is said of the provider that a repository holds.
+/// Returns the status of the provider in a repository.
 async fn status_of<P: Host>(
     ctx: &Context<'_, P>,
     repository: &RepositoryName,
@@ -161,7 +161,7 @@ async fn stored_manifest_index<P: Host>(
         .map_err(|error| Failure::corrupt(error.message()))
 }
 
-/// A manifest as it was pushed.
+/// Returns a manifest as it was pushed.
 pub(crate) async fn manifest<P: Host>(
     ctx: &Context<'_, P>,
     repository: &RepositoryName,
@@ -174,7 +174,7 @@ pub(crate) async fn manifest<P: Host>(
         .map_err(|error| Failure::Corrupt(format!("{key}: {error}")))
 }
 
-/// What a tag names, unless it is gone.
+/// Returns the document of a tag, unless it is a tombstone.
 pub(crate) async fn tag<P: Host>(
     ctx: &Context<'_, P>,
     repository: &RepositoryName,
@@ -194,8 +194,8 @@ pub(crate) async fn link<P: Host>(
     documents::read(ctx, &FactKey::Pushed(fact)).await
 }
 
-/// All tags of a repository, with those that are gone. Where a copy of the bucket has lost an object's
-/// metadata, its document tells.
+/// Lists all tags of a repository, including tombstones. If a copy of the bucket has lost an object's
+/// metadata, its document is read.
 pub(crate) async fn list_tags<P: Host>(
     ctx: &Context<'_, P>,
     repository: &RepositoryName,
@@ -205,7 +205,7 @@ pub(crate) async fn list_tags<P: Host>(
     for fact in documents::list(ctx, &prefix).await? {
         let Some(tag) = Tag::parse(&fact.name) else {
             ctx.host
-                .log(&format!("{prefix}{} is no tag: passed over", fact.name));
+                .log(&format!("{prefix}{} is not a tag: skipped", fact.name));
             continue;
         };
         let told = TagDocument::from_metadata(|name| {
@@ -235,7 +235,7 @@ pub(crate) async fn put<P: Host>(
     put.await.map(drop)
 }
 
-/// Why what is tagged as a version must not be installed, if so.
+/// Returns the reason why the version of a tag must not be installed, if it is revoked.
 fn revoked<'s>(standings: &'s Standings, tag: &Tag) -> Option<&'s Reason> {
     tag.version()
         .and_then(|version| standings.revoked(&version))

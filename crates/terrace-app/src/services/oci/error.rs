@@ -1,11 +1,11 @@
-//! Failures as the OCI specification names them.
+//! Errors as defined by the OCI specification.
 
 use terrace_core::http::oci_error::OciError;
 use terrace_core::http::problem::Problem;
 
 use crate::failure::Failure;
 
-/// An error of the specification as the answer.
+/// Wraps an error of the specification.
 pub(crate) fn denied(error: OciError) -> Failure {
     Problem::Oci(error).into()
 }

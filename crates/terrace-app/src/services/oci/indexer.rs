@@ -1,4 +1,4 @@
-//! The indices of what was pushed, written: each follows one fact.
+//! Writes the indices of pushed content: each follows one fact.
 
 use std::collections::HashSet;
 
@@ -16,7 +16,7 @@ use crate::host::{Host, Indices as _, StoreError};
 use crate::services::oci::catalog as oci_catalog;
 use crate::services::refresh;
 
-/// Makes an index what its fact says.
+/// Writes or removes an index, so that it matches its fact.
 pub(crate) async fn refresh<P: Host>(
     ctx: &Context<'_, P>,
     index: &PushedIndex,
@@ -45,7 +45,8 @@ async fn write<P: Host>(
     }
 }
 
-/// Makes the indices of repositories that hold a version of a mirrored provider what is said of it.
+/// Refreshes the indices of repositories that contain a version of a mirrored provider, after its status
+/// changed.
 pub(crate) async fn refresh_versions<P: Host>(
     ctx: &Context<'_, P>,
     address: &MirroredAddress,
@@ -77,7 +78,7 @@ pub(crate) async fn refresh_versions<P: Host>(
             indices.extend(blobs.map(|blob| PushedIndex::Blob(repository.clone(), blob)));
         }
         let mut written = HashSet::new();
-        // All platforms have the same config.
+        // All platforms share one config.
         indices.retain(|index| written.insert(index.to_string()));
         for index in indices {
             refresh(ctx, &index).await?;
@@ -86,7 +87,7 @@ pub(crate) async fn refresh_versions<P: Host>(
     Ok(())
 }
 
-/// Makes the indices of a manifest and of tags what the facts say; if there are tags, their list, too.
+/// Refreshes the indices of a manifest and of tags and, if there are tags, their list.
 pub(crate) async fn refresh_manifest<P: Host>(
     ctx: &Context<'_, P>,
     repository: &RepositoryName,
@@ -110,7 +111,7 @@ pub(crate) async fn refresh_tags<P: Host>(
     all(tags.chain(list).map(write).collect()).await
 }
 
-/// Tells whoever is writing the list of tags that it has changed.
+/// Changes the marker of the list of tags, so that a concurrent writer of the list writes it again.
 pub(crate) async fn mark_tags<P: Host>(
     ctx: &Context<'_, P>,
     repository: &RepositoryName,

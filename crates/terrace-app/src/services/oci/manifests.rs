@@ -1,4 +1,4 @@
-//! Manifests and tags: written and removed.
+//! Writes and removes manifests and tags.
 
 use std::cell::RefCell;
 
@@ -18,24 +18,24 @@ use crate::services::documents;
 use crate::services::oci::error::denied;
 use crate::services::oci::{catalog as oci_catalog, indexer as oci_indexer};
 
-/// How many digests an error names.
+/// How many digests an error lists.
 const NAMED: usize = 5;
 
-/// How often a manifest is written that others delete at the same time.
+/// How often a manifest is written while others delete it.
 const WRITES: usize = 5;
 
-/// A manifest on its way in.
+/// A pushed manifest, before it is stored.
 pub(crate) struct PushedDocument {
     pub(crate) digest: Digest,
     pub(crate) text: String,
     pub(crate) manifest: PushedManifest,
-    /// What will name it.
+    /// The tags that will refer to it.
     pub(crate) tags: Vec<Tag>,
-    /// What it is about, and how the list of what refers to that describes it.
+    /// Its subject, and its descriptor in the subject's list of referrers.
     pub(crate) referrer: Option<(Digest, String)>,
 }
 
-/// Everything that a manifest refers to must be in its repository.
+/// Rejects a manifest if its repository lacks something that it refers to.
 pub(crate) async fn check_references<P: Host>(
     ctx: &Context<'_, P>,
     repository: &RepositoryName,
@@ -68,12 +68,14 @@ pub(crate) async fn check_references<P: Host>(
     let named = missing.iter().take(NAMED).map(String::as_str);
     let named: Vec<&str> = named.collect();
     let (count, named) = (missing.len(), named.join(", "));
-    let told = format!("{repository} does not have {count} of what this refers to: {named}");
+    let told = format!(
+        "{repository} lacks {count} of the blobs and manifests that this refers to: {named}"
+    );
     Err(denied(OciError::new(OciCode::ManifestBlobUnknown, told)))
 }
 
-/// Writes the facts, until those that name the manifest are known to have come before whoever deletes
-/// it would look for them; and then the indices.
+/// Writes the facts, until those that refer to the manifest are known to precede the listing of any
+/// concurrent deletion; then writes the indices.
 pub(crate) async fn store<P: Host>(
     ctx: &Context<'_, P>,
     repository: &RepositoryName,
@@ -93,7 +95,7 @@ pub(crate) async fn store<P: Host>(
     Err(StoreError::Busy(key.to_string()).into())
 }
 
-/// The manifest before what names it. The same again does no harm.
+/// Writes the manifest before the facts that refer to it. A repetition does no harm.
 async fn write<P: Host>(
     ctx: &Context<'_, P>,
     repository: &RepositoryName,
@@ -123,7 +125,7 @@ pub(crate) async fn delete_tag<P: Host>(
 ) -> Result<(), Failure> {
     let was_there = oci_catalog::tag(ctx, repository, &tag).await?.is_some();
     let fact = PushedFact::Tag(repository.clone(), tag.clone());
-    // Also where it is gone: what was broken off after the fact has left its index.
+    // Also if the tag is missing: a deletion that failed after removing the fact left its index.
     ctx.host.facts().delete(&FactKey::Pushed(fact)).await?;
     oci_indexer::mark_tags(ctx, repository).await?;
     let tags = [tag];
@@ -135,8 +137,8 @@ pub(crate) async fn delete_tag<P: Host>(
     }
 }
 
-/// The manifest goes before the tags that name it. Who pushes it at the same time either finds that
-/// it is gone, and writes everything again, or has written its tags before they are listed here.
+/// Deletes a manifest before the tags that refer to it. A concurrent push either finds the manifest missing
+/// and writes everything again, or has written its tags before they are listed here.
 pub(crate) async fn delete_by_digest<P: Host>(
     ctx: &Context<'_, P>,
     repository: &RepositoryName,
@@ -145,7 +147,7 @@ pub(crate) async fn delete_by_digest<P: Host>(
     let was_there = remove(ctx, repository, digest).await?;
     let listed = oci_catalog::list_tags(ctx, repository).await?.into_iter();
     let (mut tags, mut was_named) = (Vec::new(), false);
-    // Also those that are gone already: what was broken off has left their indices.
+    // Also those that are tombstones already: a deletion that failed midway left their indices.
     for ListedTag { tag, document } in listed.filter(|it| it.document.digest == digest) {
         if !document.is_gone {
             was_named = true;
@@ -163,7 +165,8 @@ pub(crate) async fn delete_by_digest<P: Host>(
     }
 }
 
-/// Removes a manifest, and first that it refers to another; tells whether it was there.
+/// Removes the entry of a manifest in its subject's referrers, and then the manifest. Returns whether it
+/// existed.
 async fn remove<P: Host>(
     ctx: &Context<'_, P>,
     repository: &RepositoryName,
@@ -185,7 +188,7 @@ async fn remove<P: Host>(
     Ok(text.is_some())
 }
 
-/// Says of a tag that it is gone with its manifest, unless one of them is there again meanwhile.
+/// Turns a tag into a tombstone, unless the tag or its manifest has been pushed again in the meantime.
 async fn bury_tag<P: Host>(
     ctx: &Context<'_, P>,
     repository: &RepositoryName,
@@ -195,7 +198,7 @@ async fn bury_tag<P: Host>(
     let facts = ctx.host.facts();
     let key = FactKey::Pushed(PushedFact::Tag(repository.clone(), tag.clone()));
     let manifest = FactKey::Pushed(PushedFact::Manifest(repository.clone(), digest));
-    // Each time somebody else has written it, so this ends.
+    // Each iteration means that another request has written the tag, so this ends.
     while let Some(fact) = facts.get(&key).await? {
         let document = serde_json::from_slice(&fact.bytes);
         let mut document: TagDocument = document.map_err(Failure::corrupt)?;

@@ -1,4 +1,4 @@
-//! Blobs that a repository takes from another one instead of from the client.
+//! Mounts blobs from another repository, so that the client need not upload them.
 
 use terrace_archive::ArchiveFormat;
 use terrace_core::auth::access::{Caller, Owner, Sight};
@@ -16,8 +16,8 @@ use crate::host::{Archives as _, Host, Payload, StoreError, Stored};
 use crate::services::oci::catalog as oci_catalog;
 use crate::services::{archives, catalog};
 
-/// Returns the link to a blob that the caller may mount into a repository, which is a blob that it may read. Its
-/// bytes are among the blobs then. `origin` is the registry's own, as the client reached it.
+/// Returns the link to a blob that the caller may mount into a repository: it must be allowed to read it. The
+/// blob's bytes are then stored among the blobs. `origin` is the registry's own, as the client reached it.
 pub(crate) async fn mountable<P: Host>(
     ctx: &Context<'_, P>,
     caller: &Caller,
@@ -46,7 +46,7 @@ pub(crate) async fn mountable<P: Host>(
     }
 }
 
-/// Looks for a blob in a repository that clients push to.
+/// Looks up a blob in a repository that clients push to.
 async fn mountable_pushed<P: Host>(
     ctx: &Context<'_, P>,
     caller: &Caller,
@@ -56,7 +56,7 @@ async fn mountable_pushed<P: Host>(
     let nowhere = RepositoryName::hidden();
     let from = match oci_catalog::sight(ctx, caller, from) {
         Sight::Public | Sight::Private => from,
-        // The same operations as where there is nothing.
+        // Performs the same operations as for a missing repository.
         Sight::Hidden | Sight::Closed => &nowhere,
     };
     let Some(link) = oci_catalog::link(ctx, from, digest).await? else {
@@ -68,7 +68,7 @@ async fn mountable_pushed<P: Host>(
     Ok(Some(link).filter(|_| !is_revoked))
 }
 
-/// Looks for a blob in a repository that is made of published releases, and copies it to the blobs.
+/// Looks up a blob in a repository generated from published releases, and copies it to the blobs.
 async fn mountable_published<P: Host>(
     ctx: &Context<'_, P>,
     caller: &Caller,
@@ -81,14 +81,14 @@ async fn mountable_published<P: Host>(
             return mount_empty_config(ctx).await.map(Some);
         }
         Sight::Public | Sight::Private => package,
-        // The same operations as where there is nothing.
+        // Performs the same operations as for a missing package.
         Sight::Hidden | Sight::Closed => package.hidden(),
     };
     let Digest::Sha256(sha256) = digest else {
         return Ok(None);
     };
     let document = catalog::content(ctx, &package, sha256).await?;
-    // A revoked version has no content.
+    // The index of a revoked version has no content.
     let content = document.and_then(|document| document.metadata.content);
     let Some(zip) = content.filter(|it| it.media_type.is_none() && serves(ctx, &package, it))
     else {
@@ -102,7 +102,7 @@ async fn mountable_published<P: Host>(
     Ok(is_there.then_some(LinkDocument { size: zip.size }))
 }
 
-/// Whether the operator wants the version to be served that a content is of.
+/// Returns whether the operator allows the version with this content to be served.
 fn serves<P: Host>(ctx: &Context<'_, P>, package: &Package, content: &ContentMetadata) -> bool {
     match (package, &content.version) {
         (Package::Mirrored(address), Some(version)) => !ctx.config.pull.blocks(address, version),
@@ -110,7 +110,7 @@ fn serves<P: Host>(ctx: &Context<'_, P>, package: &Package, content: &ContentMet
     }
 }
 
-/// Stores the config that every manifest of a published release has: no archive holds it.
+/// Stores the config of all manifests of published releases: no archive contains it.
 async fn mount_empty_config<P: Host>(ctx: &Context<'_, P>) -> Result<LinkDocument, Failure> {
     let archives = ctx.host.archives();
     let key = BytesKey::Blob(Digest::Sha256(empty_config()));
@@ -119,7 +119,7 @@ async fn mount_empty_config<P: Host>(ctx: &Context<'_, P>) -> Result<LinkDocumen
         match archives.store(key, bytes).await {
             Ok(Stored::Yes) => {}
             Ok(Stored::DigestMismatch) => return Err(Failure::Corrupt(key.to_string())),
-            // Somebody else stores it.
+            // Another request is storing it.
             Err(StoreError::Busy(_)) if archives.head(key).await?.is_some() => {}
             Err(error) => return Err(error.into()),
         }

@@ -1,4 +1,4 @@
-//! A pushed provider becomes a mirrored release: one upload, every protocol.
+//! Mirrors pushed providers: one upload serves every protocol.
 
 use terrace_core::http::oci_error::{OciCode, OciError};
 use terrace_core::http::problem::Problem;
@@ -21,7 +21,7 @@ use crate::services::publisher::Published;
 use crate::services::pull::puller;
 use crate::services::{archives, publisher, releases, status};
 
-/// Mirrors what is pushed with these tags, if one of them is a version of a provider.
+/// Mirrors a pushed index, if one of its tags is a version of a provider.
 pub(crate) async fn mirror<P: Host>(
     ctx: &Context<'_, P>,
     repository: &RepositoryName,
@@ -36,9 +36,9 @@ pub(crate) async fn mirror<P: Host>(
     let Some(version) = versions.next() else {
         return Ok(());
     };
-    // Of two, one could contradict what is mirrored when the other is there already.
+    // With two versions, the second could contradict its mirrored release after the first is stored.
     if versions.next().is_some() {
-        let told = "a provider is pushed with the tag of one version at a time";
+        let told = "a provider can be pushed with the tag of only one version at a time";
         return Err(denied(OciError::new(OciCode::ManifestInvalid, told)));
     }
     if OwnHosts::new(origin, &ctx.config.hostnames).include(&address.hostname) {
@@ -56,7 +56,8 @@ pub(crate) async fn mirror<P: Host>(
             OciError::new(OciCode::Denied, told).with_status(409),
         ));
     }
-    // Where it is pulled, what its origin has signed comes first: nobody would ask for it any more.
+    // For a pulled provider, the origin's signed release takes precedence. Later, nothing would fetch it any
+    // more.
     if releases::stored(ctx, &package, &version).await?.is_none() {
         puller::fetch(ctx, &package, &version).await?;
     }
@@ -79,7 +80,7 @@ pub(crate) async fn mirror<P: Host>(
     }
 }
 
-/// What the manifests of an index make together.
+/// Combines the manifests of an index into a publication.
 async fn publication<P: Host>(
     ctx: &Context<'_, P>,
     repository: &RepositoryName,
@@ -101,8 +102,8 @@ async fn publication<P: Host>(
         .map_err(|reasons| invalid(&reasons))
 }
 
-/// Copies a zip of this repository to where archives are, unless it is there. Its bytes do not enter
-/// wasm. What another repository has is nothing to be got by its digest.
+/// Copies a zip of this repository to the archives, unless it exists there. Its bytes do not enter wasm. A
+/// zip of another repository is not accessible by its digest.
 async fn copy_blob<P: Host>(
     ctx: &Context<'_, P>,
     repository: &RepositoryName,
@@ -110,10 +111,10 @@ async fn copy_blob<P: Host>(
 ) -> Result<(), Failure> {
     let digest = Digest::Sha256(archive.key.digest);
     if oci_catalog::link(ctx, repository, digest).await?.is_none() {
-        let told = format!("{repository} does not have the zip {digest}");
+        let told = format!("{repository} does not contain the zip {digest}");
         return Err(denied(OciError::new(OciCode::ManifestBlobUnknown, told)));
     }
-    // What is not there is missed when the release is planned.
+    // A missing blob is reported when the release is planned.
     let copied = archives::copy(ctx, BytesKey::Blob(digest), archive.key.into());
     copied.await.map(drop)
 }

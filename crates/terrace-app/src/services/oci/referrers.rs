@@ -1,4 +1,4 @@
-//! What refers to a manifest: listed from the facts, so that it is always the newest.
+//! Lists the referrers of a manifest from the facts, so that the list is always current.
 
 use std::cell::RefCell;
 
@@ -13,20 +13,20 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::host::{Facts as _, Host};
 
-/// A part of a list.
+/// A part of a list of referrers.
 #[derive(Default)]
 pub(crate) struct Part {
     pub(crate) descriptors: Vec<String>,
-    /// How long they are.
+    /// The length of the descriptors, in bytes.
     bytes: usize,
-    /// Behind which one the next part begins, if there is one.
+    /// The cursor of the next part, if there is one.
     pub(crate) behind: Option<Digest>,
 }
 
 impl Part {
-    /// Adds a descriptor, if the list does not become too long by it.
+    /// Adds a descriptor, unless the list would become too long. Returns whether it did.
     fn takes(&mut self, descriptor: String) -> bool {
-        // With the comma.
+        // Includes the comma.
         let bytes = self.bytes + descriptor.len() + 1;
         let fits = bytes <= limits::REFERRERS_BYTES || self.descriptors.is_empty();
         if fits {
@@ -37,7 +37,7 @@ impl Part {
     }
 }
 
-/// What a filter looks at.
+/// The part of a descriptor that a filter examines.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Filtered {
@@ -81,7 +81,7 @@ pub(crate) async fn part<P: Host>(
     Ok(part)
 }
 
-/// How these are described; `None` of one that is gone, and was pushed while it was deleted.
+/// Returns the descriptors of these referrers; `None` for one that was deleted while it was being pushed.
 async fn descriptors<P: Host>(
     ctx: &Context<'_, P>,
     repository: &RepositoryName,

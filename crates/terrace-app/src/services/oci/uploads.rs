@@ -1,4 +1,4 @@
-//! Uploads: blobs on their way in.
+//! Uploads of blobs.
 
 use terrace_core::http::oci_error::{OciCode, OciError};
 use terrace_core::limits;
@@ -14,13 +14,13 @@ use crate::json;
 use crate::services::documents;
 use crate::services::oci::error::denied;
 
-/// A body as it comes.
+/// The body of an upload request.
 pub(crate) enum UploadBody<S> {
-    /// There is none.
+    /// No body.
     Nothing,
-    /// So many bytes.
+    /// A body of known length, in bytes.
     Sized(S, u64),
-    /// Nobody knows how many; what its range says, if it has one.
+    /// A body of unknown length, with the length according to its `Content-Range`, if it has one.
     Unsized(S, Option<u64>),
 }
 
@@ -34,7 +34,7 @@ impl<S> UploadBody<S> {
     }
 }
 
-/// Stores what comes as chunks behind those that have come; tells whether there is more now.
+/// Stores a body as chunks after the existing ones. Returns whether this added any bytes.
 pub(crate) async fn store_body<P: Host>(
     ctx: &Context<'_, P>,
     id: UploadId,
@@ -58,7 +58,7 @@ pub(crate) async fn store_body<P: Host>(
             let lengths = uploads.store_pieces(first, stream).await?;
             let come: u64 = lengths.iter().sum();
             if said.is_some_and(|said| said != come) {
-                let told = format!("Content-Range is not of the {come} bytes that have come");
+                let told = format!("Content-Range does not match the {come} bytes received");
                 return Err(denied(OciError::new(OciCode::SizeInvalid, told)));
             }
             session.add(first.writer, &lengths).map_err(denied)?;
@@ -110,7 +110,7 @@ pub(crate) async fn discard<P: Host>(
     Ok(ctx.host.uploads().remove(names).await?)
 }
 
-/// Removes what is left of uploads that nobody will complete: some of it each time another begins.
+/// Removes some remains of abandoned uploads. It is called each time an upload begins.
 pub(crate) async fn sweep<P: Host>(ctx: &Context<'_, P>) -> Result<(), Failure> {
     let now = ctx.host.clock().now();
     let facts = ctx.host.facts();
@@ -127,7 +127,7 @@ pub(crate) async fn sweep<P: Host>(ctx: &Context<'_, P>) -> Result<(), Failure> 
     discard(ctx, abandoned).await
 }
 
-/// Everything that is stored of an upload, by what follows [`UPLOADS`] in its key.
+/// Returns the names of all objects of an upload: the parts of their keys after [`UPLOADS`].
 pub(crate) fn names(id: UploadId, session: &UploadSession) -> Vec<String> {
     let chunks = session.chunks(id).into_iter();
     let chunks = chunks.map(|(chunk, _)| chunk.name());

@@ -1,4 +1,4 @@
-//! The bytes of a package on their way to storage: committed if they are what their origin has signed.
+//! Stores the bytes of a pulled package, and commits it if they match the digest that its origin signed.
 
 use std::pin::pin;
 
@@ -18,7 +18,8 @@ use crate::services::pull::lease::RENEWAL_SECONDS;
 use crate::services::pull::upstream::failure;
 use crate::services::{archives, garbage, publisher, releases};
 
-/// Stores what a client is being sent, and commits it if it is what its origin has signed.
+/// Stores a package while it is sent to a client, and commits it if it matches the digest that its origin
+/// signed.
 pub(crate) async fn store<P: Host>(
     ctx: &Context<'_, P>,
     pulled: Pulled<P::Stream>,
@@ -42,7 +43,7 @@ pub(crate) async fn store<P: Host>(
     let committed = match stored {
         Ok(Stored::Yes) => match commit_stored(ctx, &package, &offer).await {
             Ok(Committed::Refused(reasons)) => {
-                let line = format!("pull {package}: passed on, and not kept: {reasons}");
+                let line = format!("pull {package}: sent to the client, but not stored: {reasons}");
                 ctx.host.log(&line);
                 Ok(())
             }
@@ -50,7 +51,7 @@ pub(crate) async fn store<P: Host>(
         },
         Ok(Stored::DigestMismatch) => Err(failure(
             &package,
-            "its origin sent other bytes than it has signed; nothing was stored",
+            "its origin sent bytes that do not match the signed digest; nothing was stored",
         )),
         Err(error) => Err(error.into()),
     };
@@ -99,10 +100,10 @@ pub(crate) async fn commit_stored<P: Host>(
             Step::IndexVersion(grown.clone()),
         ];
         if is_first {
-            // A version without a package has no tag.
+            // A version without packages has no tag.
             steps.push(Step::IndexVersions(grown.package()));
         }
-        // A release never loses anything, so this ends.
+        // Each iteration means that the release has grown. It never loses anything, so this ends.
         if publisher::execute(ctx, steps, &look).await?.is_all() {
             return Ok(Committed::Yes);
         }
@@ -122,13 +123,13 @@ pub(crate) async fn mirrored<P: Host>(
     }))
 }
 
-/// What became of bytes that may be stored.
+/// The outcome of committing stored bytes.
 pub(crate) enum Committed {
     /// They are a package of the release.
     Yes,
-    /// There are none.
+    /// There are no stored bytes.
     NotStored,
-    /// They are nothing to keep, for these reasons.
+    /// They are rejected, for these reasons.
     Refused(String),
 }
 

@@ -1,7 +1,7 @@
-//! Who fetches something from an origin: one at a time, and nobody for a while after a failure.
+//! Leases on fetches from an origin: one request at a time fetches, and none for a while after a failure.
 //!
-//! A lease is a small document in R2 that is taken by compare-and-swap and ends by itself, so a
-//! Worker that is killed holds nobody up for longer than that.
+//! A lease is a small document in R2. It is taken by compare-and-swap and expires by itself, so a Worker that is killed
+//! blocks others only until then.
 
 use std::fmt;
 
@@ -13,32 +13,32 @@ use crate::failure::Failure;
 use crate::host::{Clock as _, Condition, Facts as _, Host, StoreError};
 use crate::services::documents::BUSY_TRIES;
 
-/// How long a lease for documents is good for, in seconds: longer than all of them may take, and the
-/// writes after them.
+/// The duration of a lease for documents, in seconds: longer than fetching all of them and the writes
+/// afterwards may take.
 const DOCUMENTS_SECONDS: u32 = 2 * limits::PULL_SECONDS;
 
-/// How long one for bytes is, in seconds; it is renewed while they are being stored.
+/// The duration of a lease for bytes, in seconds. It is renewed while they are being stored.
 const BYTES_SECONDS: u32 = 30;
 
-/// How often a lease is renewed, in seconds.
+/// The interval at which a lease is renewed, in seconds.
 pub(crate) const RENEWAL_SECONDS: u32 = 10;
 
-/// How long an origin that failed is left alone, in seconds.
+/// How long an origin is not contacted after a failure, in seconds.
 const PAUSE_SECONDS: u32 = 30;
 
-/// Whose turn it is to fetch something.
+/// The result of an attempt to take a lease.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Turn {
-    /// Ours.
+    /// This request has the lease.
     Ours,
-    /// Somebody else's, who is at it.
+    /// Another request has the lease, and is fetching.
     Others,
-    /// Nobody's: it failed a moment ago.
+    /// No request has the lease, because the fetch failed recently.
     Paused,
 }
 
-/// Takes the turn to fetch something, unless somebody has it. Who has fetched it need not give
-/// the turn back: nobody asks for what is there.
+/// Takes a lease, unless another request has it. After a successful fetch it need not be returned: the result
+/// is stored, and no request fetches it again.
 pub(crate) async fn turn<P: Host>(ctx: &Context<'_, P>, lease: &Lease) -> Result<Turn, Failure> {
     let key = FactKey::Lease(lease.clone());
     let facts = ctx.host.facts();
@@ -63,12 +63,12 @@ pub(crate) async fn turn<P: Host>(ctx: &Context<'_, P>, lease: &Lease) -> Result
     }
 }
 
-/// Keeps a turn for longer.
+/// Extends a lease.
 pub(crate) async fn renew<P: Host>(ctx: &Context<'_, P>, lease: &Lease) {
     hold(ctx, lease, seconds_of(lease), false).await;
 }
 
-/// Lets nobody have the turn for a while if what it was for has failed.
+/// After a failure, blocks the lease for a while.
 pub(crate) async fn end_turn<P: Host, T>(
     ctx: &Context<'_, P>,
     lease: &Lease,
@@ -80,7 +80,7 @@ pub(crate) async fn end_turn<P: Host, T>(
     result
 }
 
-/// Writes a lease that is ours. That it cannot be written is no harm: it ends by itself.
+/// Writes a lease that this request has. A failure does no harm: the lease expires by itself.
 async fn hold<P: Host>(ctx: &Context<'_, P>, lease: &Lease, seconds: u32, failed: bool) {
     let key = FactKey::Lease(lease.clone());
     for _ in 0..BUSY_TRIES {
@@ -89,7 +89,7 @@ async fn hold<P: Host>(ctx: &Context<'_, P>, lease: &Lease, seconds: u32, failed
         let written = ctx.host.facts().put(&key, &held, &[], Condition::Any);
         match written.await {
             Ok(_) => return,
-            // It was taken less than a second ago.
+            // It was written less than a second ago.
             Err(StoreError::Busy(_)) => ctx.host.clock().sleep(1).await,
             Err(error) => return ctx.host.log(&format!("storage: {error}")),
         }
@@ -103,8 +103,7 @@ fn seconds_of(lease: &Lease) -> u32 {
     }
 }
 
-/// What a lease says: `{until}` in seconds since 1970, and ` failed` where what it was for has
-/// failed.
+/// The contents of a lease: `{until}` in seconds since 1970, and ` failed` if the fetch failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Held {
     until: u64,
@@ -134,7 +133,7 @@ impl fmt::Display for Held {
 mod tests {
     use super::*;
 
-    /// Workers of before and after a deployment must heed each other's.
+    /// Workers of before and after a deployment must honour each other's leases.
     #[test]
     fn a_lease_is_pinned() {
         for (failed, text) in [(false, "1800000000"), (true, "1800000000 failed")] {

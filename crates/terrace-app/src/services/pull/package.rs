@@ -1,4 +1,5 @@
-//! The bytes of a package that its origin offers: streamed to who asks first, while they are stored.
+//! The bytes of a package that its origin offers: streamed to the first client that asks, while they are
+//! stored.
 
 use terrace_core::http::problem::Problem;
 use terrace_core::http::reply::{Body, CachePolicy, Reply};
@@ -22,11 +23,11 @@ use crate::services::pull::puller::NOT_NOW;
 use crate::services::pull::upstream::failure;
 use crate::services::pull::{lease, upstream};
 
-/// How long a client waits for another one's fetch of bytes, in seconds. Then it gets them from the
-/// origin itself: the other one may be slow.
+/// How long a client waits for another client's fetch of the bytes, in seconds. Then it receives them from
+/// the origin directly, because the other fetch may be slow.
 const WAIT_SECONDS: u32 = 30;
 
-/// The bytes of a package: from storage, or from its origin, while they are stored.
+/// Sends the bytes of a package: from storage, or from its origin while they are stored.
 pub(crate) async fn answer<P: Host>(
     ctx: &Context<'_, P>,
     path: &PullPath,
@@ -40,7 +41,8 @@ pub(crate) async fn answer<P: Host>(
     for second in 0..=WAIT_SECONDS {
         let offer = match find(ctx, package).await? {
             FoundPackage::Stored(key) => {
-                // The index did not say so: whoever has stored it may have been stopped.
+                // The index did not contain this package: the request that stored it may have been
+                // interrupted.
                 let owner = Package::Mirrored(package.address.clone());
                 let version = package.version.clone();
                 ctx.defer(Task::Rebuild(IndexKey::Version(owner, version)));
@@ -121,13 +123,14 @@ async fn take<P: Host>(
     offer: &OfferedPackage,
     origin: &str,
 ) -> Result<Reply<P::Stream>, Failure> {
-    // Whoever has stored it may have been stopped before it was committed. But where there is something
-    // private a digest alone opens nothing: its origin may name that of an archive it never had.
+    // An earlier request may have stored the zip, and been interrupted before the commit. In a private
+    // registry, a digest alone grants no access: the origin may report the digest of an archive that it never
+    // had.
     if !ctx.config.access.guards_reads() {
         match commit_stored(ctx, package, offer).await? {
             Committed::Yes => return redirect(ctx, zip_key(offer.sha256), origin),
             Committed::NotStored => {}
-            // What clients may take is theirs to judge; it is passed on, and not kept.
+            // Clients decide for themselves whether to accept it: it is passed on, but not stored.
             Committed::Refused(_) => {
                 let (length, stream) = open_offer(ctx, package, offer).await?;
                 return Ok(zip(length, stream));
@@ -145,7 +148,7 @@ async fn take<P: Host>(
     Ok(zip(length, to_client))
 }
 
-/// The zip at its origin, and its length.
+/// Opens the zip at its origin, and returns its length.
 async fn open_offer<P: Host>(
     ctx: &Context<'_, P>,
     package: &PulledPackage,
@@ -157,10 +160,11 @@ async fn open_offer<P: Host>(
         platform,
     } = package;
     let found = upstream::package(ctx, address, version, platform).await?;
-    let found = found.ok_or_else(|| failure(package, "its origin has it no more"))?;
+    let found = found.ok_or_else(|| failure(package, "its origin no longer has it"))?;
     if found.sha256 != offer.sha256 {
         let (now, then) = (found.sha256, offer.sha256);
-        let error = format!("its origin says it is {now}, and has signed {then} before");
+        let error =
+            format!("its origin now reports the digest {now}, but has signed {then} before");
         return Err(failure(package, error));
     }
     open(ctx, package, &found.download).await
@@ -184,18 +188,18 @@ async fn open<P: Host>(
         }
         (200, Some(length), _) => {
             let max = limits::ARCHIVE_BYTES;
-            let error = format!("its zip is {length} bytes long, and may be 1 to {max}");
+            let error = format!("its zip is {length} bytes long: it must be from 1 to {max}");
             Err(failure(package, error))
         }
-        (200, None, _) => Err(failure(package, "its origin does not tell its length")),
+        (200, None, _) => Err(failure(package, "its origin does not report its length")),
         (status, ..) => Err(failure(
             package,
-            format!("its zip is answered with {status}"),
+            format!("its origin answers the request for the zip with status {status}"),
         )),
     }
 }
 
-/// Where a package is.
+/// The location of a package.
 enum FoundPackage {
     Stored(ArchiveKey),
     Offered(OfferedPackage),

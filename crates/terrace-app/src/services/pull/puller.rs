@@ -1,8 +1,8 @@
-//! Versions and releases that another registry has, fetched when somebody asks for them.
+//! Fetches versions and releases from other registries on demand.
 //!
-//! One at a time fetches; the others wait for what it stores. Nothing is committed before it was
-//! verified as a client would have: what is signed, when a version is first asked for; the bytes of
-//! a package, by their digest, while they are stored.
+//! One request at a time fetches; the others wait for the stored result. Nothing is committed before it is verified as
+//! a client would verify it: the signed documents when a version is first requested, and the bytes of a package, by
+//! their digest, while they are stored.
 
 use terrace_core::limits;
 use terrace_core::model::address::MirroredAddress;
@@ -23,10 +23,10 @@ use crate::services::pull::upstream::failure;
 use crate::services::pull::{lease, upstream};
 use crate::services::{format, garbage, indexer, origins, publisher, releases};
 
-/// Why nothing is fetched although nothing is there.
-pub(crate) const NOT_NOW: &str = "its origin has failed a moment ago, or another request is asking it; try again in half a minute";
+/// The reason why a missing package is not fetched.
+pub(crate) const NOT_NOW: &str = "its origin failed recently, or another request is still fetching from it; try again in 30 seconds";
 
-/// Sees to it that what is known of a package's origin is not too old; false when it is.
+/// Refreshes the known state of a package's origin if it is due. Returns `false` if that state is still too old.
 ///
 /// # Errors
 /// As [`seen`].
@@ -42,7 +42,7 @@ pub(crate) async fn refresh_if_due<P: Host>(
     Ok(seen.is_none_or(|document| !document.is_due(now)))
 }
 
-/// A release that is not stored, if its origin may be asked for it.
+/// Fetches a release that is not stored, if its origin may be contacted.
 pub(crate) async fn fetch<P: Host>(
     ctx: &Context<'_, P>,
     package: &Package,
@@ -54,7 +54,7 @@ pub(crate) async fn fetch<P: Host>(
     }
 }
 
-/// Asks the origin whether there is more than the mirror lists, and lists it.
+/// Asks the origin for versions that the mirror does not list yet, and lists them.
 pub(crate) async fn refresh_list<P: Host>(
     ctx: &Context<'_, P>,
     address: MirroredAddress,
@@ -63,7 +63,7 @@ pub(crate) async fn refresh_list<P: Host>(
     let now = ctx.host.clock().now();
     let age = known.map(|(document, _)| now.since(document.checked_at));
     match age {
-        // The new list is not everywhere yet.
+        // The new list has not reached every location yet.
         Some(age) if age < limits::PULL_LISTED_SECONDS => return Ok(()),
         Some(age) if age < limits::PULL_CHECK_SECONDS => {}
         _ => match refresh(ctx, &address).await {
@@ -75,11 +75,11 @@ pub(crate) async fn refresh_list<P: Host>(
     indexer::refresh_lists(ctx, &Package::Mirrored(address)).await
 }
 
-/// What was seen of a pulled provider at its origin, which is asked again where that is due.
-/// `None` for one that is not pulled, or that only a newer version may store.
+/// Returns the state of a pulled provider at its origin, refreshed if that is due. `None` for a provider that is not
+/// pulled, or that only a newer version may store.
 ///
 /// # Errors
-/// When nothing is known and the origin cannot be asked.
+/// If nothing is known and the origin cannot be reached.
 async fn seen<P: Host>(
     ctx: &Context<'_, P>,
     address: &MirroredAddress,
@@ -96,7 +96,7 @@ async fn seen<P: Host>(
         }
         match refresh(ctx, address).await {
             Ok(Some(document)) => return Ok(Some(document)),
-            // What is known is better than to wait.
+            // An outdated answer is better than waiting.
             Ok(None) if known.as_ref().is_some_and(OriginDocument::was_asked) => {
                 return Ok(known);
             }
@@ -107,7 +107,7 @@ async fn seen<P: Host>(
     }
 }
 
-/// What is known although the origin could not be asked.
+/// Returns the last known state, because the origin cannot be reached.
 async fn stale<P: Host>(
     ctx: &Context<'_, P>,
     address: &MirroredAddress,
@@ -126,7 +126,7 @@ async fn stale<P: Host>(
     }
 }
 
-/// Asks the origin for its versions. `None` when somebody else is at it.
+/// Asks the origin for its versions. `None` if another request is doing so.
 async fn refresh<P: Host>(
     ctx: &Context<'_, P>,
     address: &MirroredAddress,
@@ -149,11 +149,10 @@ async fn refresh<P: Host>(
     .map(Some)
 }
 
-/// The release of a version that the mirror lacks, as its origin has signed it; `None` when
-/// that is not to be had.
+/// Returns the release of a version that the mirror lacks, as its origin signed it; `None` if that is not available.
 ///
 /// # Errors
-/// When the origin cannot be asked, or says what no client would accept.
+/// If the origin cannot be reached, or returns something that no client would accept.
 async fn pull<P: Host>(
     ctx: &Context<'_, P>,
     address: &MirroredAddress,
@@ -200,14 +199,15 @@ async fn take<P: Host>(
     let release = Release::Mirrored(release);
     let mut steps = signed_documents(&package);
     steps.push(Step::CreateRelease(Box::new(release.clone())));
-    // Its index is written after the answer, and lists have named it before. Where another was faster, its document counts.
+    // Its index is written after the response, and lists have contained it before. If another request was
+    // faster, its document counts.
     publisher::execute(ctx, steps, &look).await?;
     let stored = releases::stored(ctx, &release.package(), version).await?;
     Ok(stored.map_or(release, |stored| stored.release))
 }
 
-/// Everything that is signed about a version, by one of its platforms: SHA256SUMS names them all.
-/// An origin need not say which platforms there are.
+/// Returns everything that is signed about a version, found through one of its platforms: SHA256SUMS lists
+/// them all. An origin need not list the platforms of a version.
 async fn inquire_any<P: Host>(
     ctx: &Context<'_, P>,
     address: &MirroredAddress,
@@ -222,11 +222,11 @@ async fn inquire_any<P: Host>(
     let what = format_args!("{address} {}", seen.version);
     Err(failure(
         what,
-        "its origin lists it, and has no package of it",
+        "its origin lists it, but has no package for it",
     ))
 }
 
-/// Refuses a package that is signed by another key than earlier ones; pins the first.
+/// Rejects a package that is signed by another key than earlier ones. Pins the first key.
 async fn pin<P: Host>(
     ctx: &Context<'_, P>,
     address: &MirroredAddress,
@@ -245,7 +245,7 @@ async fn pin<P: Host>(
     checked.map_err(|error| failure(format_args!("{address} {version}"), error))
 }
 
-/// Stores what an origin has signed, and its signature.
+/// Returns the steps that store the document that an origin signed, and its signature.
 fn signed_documents(package: &OriginPackage) -> Vec<Step> {
     let Some(signed) = &package.signed else {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! What a provider's origin says.
+//! Reads the documents of a provider's origin.
 
 use terrace_core::limits;
 use terrace_core::model::address::MirroredAddress;
@@ -12,7 +12,7 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::host::{Clock as _, Host, Upstream as _};
 
-/// The versions that an origin lists; none if it has no such provider.
+/// Returns the versions that an origin lists; none if it does not have the provider.
 pub(crate) async fn versions<P: Host>(
     ctx: &Context<'_, P>,
     address: &MirroredAddress,
@@ -26,8 +26,8 @@ pub(crate) async fn versions<P: Host>(
     OriginVersions::read(&fetch, &fetched).map_err(|error| failure(address, error))
 }
 
-/// Everything that is signed about a package, verified as a client would; `None` when its origin
-/// has none for this platform.
+/// Returns everything that is signed about a package, verified as a client would; `None` if its origin has
+/// none for this platform.
 pub(crate) async fn package<P: Host>(
     ctx: &Context<'_, P>,
     address: &MirroredAddress,
@@ -73,7 +73,7 @@ async fn read<P: Host>(
     fetched.map_err(|error| failure(format_args!("{address}: {}", fetch.what), error))
 }
 
-/// How long this request may go on to ask other registries for documents, in seconds.
+/// Returns how long this request may continue to fetch documents from other registries, in seconds.
 pub(crate) fn seconds_left<P: Host>(ctx: &Context<'_, P>) -> u32 {
     let now = ctx.host.clock().now();
     let since = ctx.asking_since.get().unwrap_or(now);
@@ -82,7 +82,7 @@ pub(crate) fn seconds_left<P: Host>(ctx: &Context<'_, P>) -> u32 {
     limits::PULL_SECONDS.saturating_sub(spent)
 }
 
-/// A failure of the origin of something, told with what it was about.
+/// Returns a failure of an origin, prefixed with its subject.
 pub(crate) fn failure(what: impl ToString, error: impl ToString) -> Failure {
     Failure::Origin(format!("{}: {}", what.to_string(), error.to_string()))
 }

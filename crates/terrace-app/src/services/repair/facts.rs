@@ -1,4 +1,4 @@
-//! From facts to indices: what each should be, and whether it is.
+//! Walks over the facts, and checks the indices of each.
 
 use terrace_core::http::reply::Body;
 use terrace_core::limits;
@@ -19,16 +19,16 @@ use crate::services::repair::step;
 use crate::services::repair::step::{AT_LEAST, AT_LEAST_FOR_LISTS, Going, Step};
 use crate::services::{auth, catalog, indexer, releases};
 
-/// How many facts are listed at once; the rest of a page is listed again by the next step.
+/// The page size of a listing. The next step lists the rest of a page again.
 const PAGE: u32 = 200;
 
-/// Looks at the facts of a section, one after the other.
+/// Checks the facts of a section, one after the other.
 pub(crate) async fn repair_facts<P: Host>(
     ctx: &Context<'_, P>,
     step: &mut Step,
 ) -> Result<Going, Failure> {
     let section = step.position.section;
-    // What comes before the names that are listed.
+    // The part of the names before those that are listed.
     let within = match &step.only {
         Some(package) => format!("{package}/"),
         None => String::new(),
@@ -60,11 +60,11 @@ async fn repair_fact<P: Host>(
     let key = format!("{}{name}", section.prefix());
     let Some(fact) = FactKey::parse(&key) else {
         ctx.host
-            .log(&format!("repair: {key} is no fact: passed over"));
+            .log(&format!("repair: {key} is not the key of a fact: skipped"));
         step.position.behind = name;
         return Going::On;
     };
-    // A group is a package or a repository, which has lists besides.
+    // A group is a package or a repository, which also has lists.
     let separator = match section {
         Section::Releases | Section::Origins => '/',
         _ => ':',
@@ -115,7 +115,7 @@ async fn repair_lists<P: Host>(ctx: &Context<'_, P>, step: &mut Step, list: Inde
     step::note(ctx, step, name, repaired);
 }
 
-/// A package's lists, all together.
+/// Checks a package's lists, all together.
 async fn repair_versions<P: Host>(
     ctx: &Context<'_, P>,
     step: &mut Step,
@@ -125,7 +125,7 @@ async fn repair_versions<P: Host>(
     let wanted = catalog::version_lists(ctx, package).await;
     spend_since(ctx, step, began);
     let mut wanted = wanted?;
-    // A list that says that there is nothing is made for whoever asks, and not kept.
+    // A list that only states that there is nothing is created for the reader, and not stored.
     let is_empty = |it: &IndexDocument| it.metadata.pull.as_ref().is_some_and(|it| it.is_empty);
     wanted.retain(|(_, document)| !is_empty(document));
     if differing(ctx, step, &wanted).await.is_empty() {
@@ -158,12 +158,12 @@ async fn repair_version<P: Host>(
     written.map(|()| true)
 }
 
-/// Spends the operations since there were so many. How many a statement takes depends on what others are there.
+/// Spends the operations since `began`. How many a status requires depends on the others of its package.
 fn spend_since<P: Host>(ctx: &Context<'_, P>, step: &mut Step, began: u32) {
     step.spend((ctx.operations() - began) as usize);
 }
 
-/// A release, and the indices that it should have.
+/// Returns a release, and its expected indices.
 async fn version_wanted<P: Host>(
     ctx: &Context<'_, P>,
     step: &mut Step,
@@ -178,8 +178,8 @@ async fn version_wanted<P: Host>(
     Ok(Some((release, wanted)))
 }
 
-/// What is said of a package, read once in a step: whoever says something else meanwhile writes the
-/// indices, and what is written here is read anew.
+/// Returns the status of a package, read once in a step. A concurrent change of the status refreshes the
+/// indices itself, and a repair that writes them reads the status again.
 async fn package_status<'s, P: Host>(
     ctx: &Context<'_, P>,
     step: &'s mut Step,
@@ -205,7 +205,7 @@ async fn repair_pushed<P: Host>(
     let wanted = oci_catalog::index(ctx, index).await?;
     let operations = ctx.operations() - began;
     step.spend(operations as usize);
-    // What there is no fact of is found by the walk over the indices.
+    // An index without a fact is found by the walk over the indices.
     let Some(document) = wanted else {
         return Ok(false);
     };
@@ -243,8 +243,8 @@ async fn repair_revoked<P: Host>(ctx: &Context<'_, P>, step: &mut Step) -> Resul
     Ok(true)
 }
 
-/// Those indices that are not what they should be, or not there. Where KV cannot tell, all of them are
-/// in doubt.
+/// Returns those indices that are missing or differ from their expected documents. If KV cannot be read, all
+/// of them are returned.
 async fn differing<'w, P: Host>(
     ctx: &Context<'_, P>,
     step: &mut Step,
@@ -277,12 +277,12 @@ fn is_same<S>(found: &Found<S>, wanted: &IndexDocument) -> bool {
     is_text && found.metadata == wanted.metadata
 }
 
-/// What follows the last of these characters; everything where there is none.
+/// Returns the part after the last separator; everything if there is none.
 fn after(name: &str, separator: char) -> &str {
     name.rsplit(separator).next().unwrap_or(name)
 }
 
-/// A list that a fact is told in, besides its own index.
+/// Returns the list that contains a fact, besides its own index.
 fn list_of(fact: &FactKey) -> Option<IndexKey> {
     match fact {
         FactKey::Release(package, _) => Some(IndexKey::Tags(package.clone())),
@@ -293,7 +293,7 @@ fn list_of(fact: &FactKey) -> Option<IndexKey> {
     }
 }
 
-/// The index that follows from a fact about what was pushed.
+/// Returns the index that follows from a fact about pushed content.
 fn index_of(fact: &PushedFact) -> Option<PushedIndex> {
     match fact.clone() {
         PushedFact::Link(repository, digest) => Some(PushedIndex::Blob(repository, digest)),

@@ -1,4 +1,4 @@
-//! From indices to facts: one that follows from none is removed.
+//! Walks over the indices, and removes those that follow from no fact.
 
 use terrace_core::index::MadeIndices;
 use terrace_core::limits;
@@ -13,17 +13,17 @@ use crate::services::repair::step;
 use crate::services::repair::step::{AT_LEAST, AT_LEAST_FOR_LISTS, Going, Made, Step};
 use crate::services::{catalog, rebuild, releases};
 
-/// How many indices of a package are removed before it is looked at again: each takes two operations.
+/// How many indices of a package are removed before the package is examined again: each takes two operations.
 const MOST_AT_ONCE: usize = 10;
 
-/// What has become of keys of a package.
+/// The outcome of examining keys of a package.
 struct Looked {
-    /// How many of them were looked at.
+    /// How many keys were examined.
     count: usize,
     removed: Vec<String>,
 }
 
-/// Looks at the keys of all indices, a package or a single key at a time.
+/// Checks the keys of all indices, a package or a single key at a time.
 pub(crate) async fn repair_indices<P: Host>(
     ctx: &Context<'_, P>,
     step: &mut Step,
@@ -40,7 +40,8 @@ pub(crate) async fn repair_indices<P: Host>(
         let cursor = step.position.page.clone();
         let indices = ctx.host.indices();
         let page = match indices.list_keys(&prefix, cursor).await {
-            // The cursor may be of a namespace that is not there any more: what is behind is known.
+            // The cursor may belong to a namespace that no longer exists; the position to continue after is
+            // known.
             Err(error) if step.position.page.is_some() => {
                 ctx.host.log(&format!("repair: {error}"));
                 step.position.page = None;
@@ -70,7 +71,7 @@ async fn repair_keys<P: Host>(ctx: &Context<'_, P>, step: &mut Step, names: Vec<
         };
         let going = match key.package().cloned() {
             Some(package) => {
-                // All that is there of a package is told by one listing.
+                // One listing of a package's releases covers all its keys.
                 let group = format!("{package}/");
                 let mut keys = vec![(name, key)];
                 while let Some(name) = names.next_if(|name| name.starts_with(&group)) {
@@ -87,17 +88,17 @@ async fn repair_keys<P: Host>(ctx: &Context<'_, P>, step: &mut Step, names: Vec<
     Going::On
 }
 
-/// What was listed under this name, if it is an index.
+/// Parses the name of a listed index.
 fn index_key<P: Host>(ctx: &Context<'_, P>, name: &str) -> Option<IndexKey> {
     let key = IndexKey::parse(name);
     if key.is_none() {
         ctx.host
-            .log(&format!("repair: {name:?} is no index: passed over"));
+            .log(&format!("repair: {name:?} is not an index: skipped"));
     }
     key
 }
 
-/// Looks at keys of one package, and again when so many have been removed as are at once.
+/// Checks keys of one package, and again each time the maximum number has been removed.
 async fn repair_group<P: Host>(
     ctx: &Context<'_, P>,
     step: &mut Step,
@@ -127,7 +128,7 @@ async fn repair_group<P: Host>(
     Going::On
 }
 
-/// Looks at a key that belongs to no package.
+/// Checks a key that belongs to no package.
 async fn repair_alone<P: Host>(
     ctx: &Context<'_, P>,
     step: &mut Step,
@@ -150,11 +151,10 @@ async fn repair_alone<P: Host>(
     Going::On
 }
 
-/// Removes those indices of a package that follow from none of its releases, so many at most as are at
-/// once.
+/// Removes at most [`MOST_AT_ONCE`] indices of a package that follow from none of its releases.
 ///
-/// Whoever commits one meanwhile has changed the marker before the second look, and gets its indices
-/// again; or has looked at KV after that, and writes them itself.
+/// A concurrent publish of such a release either has changed the marker before the second check, and gets its indices
+/// again; or it reads KV after that, and writes them itself.
 async fn remove_stale<P: Host>(
     ctx: &Context<'_, P>,
     step: &mut Step,
@@ -168,13 +168,13 @@ async fn remove_stale<P: Host>(
         .enumerate()
         .filter(|(_, key)| !made.indices.includes(key))
         .collect();
-    // The lists of a pulled provider may say that there is nothing.
+    // The lists of a pulled provider may state that there is nothing.
     if made.indices.is_empty() && matches!(package, Package::Mirrored(_)) {
         let lists = catalog::version_lists(ctx, package).await?;
         step.spend(2);
         stale.retain(|(_, key)| !lists.iter().any(|(list, _)| list == *key));
     }
-    // What comes behind those that are removed now is looked at again.
+    // The keys after the removed ones are examined again.
     let next = stale.get(MOST_AT_ONCE).map(|(at, _)| *at);
     stale.truncate(MOST_AT_ONCE);
     let (mut removed, mut lost) = (Vec::new(), Vec::new());
@@ -207,8 +207,9 @@ async fn remove_stale<P: Host>(
     })
 }
 
-/// The release that an index is left of, as `ADDRESS@VERSION`, if it is lost and that is not accepted. Its index
-/// is kept: it shows that the version was published, and with which bytes, so that no others take its place.
+/// Returns the release that an index remains of, as `ADDRESS@VERSION`, if it is lost and the operator has not
+/// accepted that. Its index is kept: it proves that the version was published, and with which bytes, so that
+/// no others take its place.
 async fn lost_release<P: Host>(
     ctx: &Context<'_, P>,
     step: &mut Step,
@@ -226,8 +227,8 @@ async fn lost_release<P: Host>(
     Ok(described.map(|_| format!("{}@{version}", package.address())))
 }
 
-/// What indices the releases of a package make. They are listed once in a step, as long as nobody
-/// changes the marker.
+/// Returns the indices that follow from the releases of a package. They are listed once in a step, as long as
+/// the marker does not change.
 async fn made<P: Host>(
     ctx: &Context<'_, P>,
     step: &mut Step,
@@ -256,7 +257,7 @@ async fn remove_stale_pushed<P: Host>(
 ) -> Result<Vec<String>, Failure> {
     step.spend(1);
     let is_there = match index {
-        // Their facts outlive them: the marker the last tag, and a tag what it named.
+        // Their facts outlive them: the marker outlives the last tag, and a tag outlives its manifest.
         PushedIndex::Tags(_) | PushedIndex::Tag(..) => {
             step.spend(2);
             oci_catalog::index(ctx, index).await?.is_some()
@@ -273,7 +274,7 @@ async fn remove_stale_pushed<P: Host>(
 
 async fn remove_index<P: Host>(ctx: &Context<'_, P>, key: &IndexKey) -> Result<(), Failure> {
     match ctx.host.indices().delete(key).await {
-        // Somebody else has just written it; the next walk comes by.
+        // Another request has just written it; the next walk examines it again.
         Err(StoreError::Busy(_)) | Ok(()) => Ok(()),
         Err(error) => Err(error.into()),
     }

@@ -1,4 +1,4 @@
-//! The periodic repair, which goes on where its last step has ended.
+//! The periodic repair, which continues where its last step ended.
 
 use terrace_base::time::UnixTime;
 use terrace_core::api::admin::ReindexAnswer;
@@ -14,7 +14,7 @@ use crate::services::format;
 use crate::services::repair::step::Step;
 use crate::services::repair::walk;
 
-/// One step of the periodic repair, which goes on where the last has ended. A second one at the same
+/// Runs one step of the periodic repair, which continues where the last one ended. A second one at the same
 /// time does nothing.
 pub async fn reconcile<P: Host>(ctx: &Context<'_, P>) {
     if ctx.config.repair_operations == 0 {
@@ -29,14 +29,14 @@ async fn try_reconcile<P: Host>(ctx: &Context<'_, P>) -> Result<(), Failure> {
     format::ensure_may_write(ctx).await?;
     let now = ctx.host.clock().now();
     let Some((cursor, etag)) = take_cursor(ctx, now).await? else {
-        ctx.host.log("repair: another is at it");
+        ctx.host.log("repair: another step is running");
         return Ok(());
     };
     let mut position = position(ctx, &cursor.next);
     if cursor.begun.is_some() {
-        // Whatever it was that ended it, it must not end every one.
+        // The cause of the interruption must not interrupt every step.
         let line = format!(
-            "repair: the last step has not ended, at {position}; what follows is passed over"
+            "repair: the last step was interrupted at {position}; the next item is skipped"
         );
         ctx.host.log(&line);
         position = pass_over(ctx, position).await?;
@@ -44,7 +44,7 @@ async fn try_reconcile<P: Host>(ctx: &Context<'_, P>) -> Result<(), Failure> {
     let mut step = Step::new(None, position, ctx.config.repair_operations);
     let walked = walk::walk(ctx, &mut step).await;
     if walked.is_err() {
-        // Storage did not answer; the next step tries again.
+        // Storage failed; the next step tries again.
         step.report.next = Some(step.position.to_string());
     }
     ctx.host.log(&summary(&step.report));
@@ -56,7 +56,7 @@ async fn try_reconcile<P: Host>(ctx: &Context<'_, P>) -> Result<(), Failure> {
     walked
 }
 
-/// Takes the turn, and tells the document as it was before; `None` when it is somebody else's.
+/// Takes the turn, and returns the document from before; `None` if another step is running.
 async fn take_cursor<P: Host>(
     ctx: &Context<'_, P>,
     now: UnixTime,
@@ -66,7 +66,7 @@ async fn take_cursor<P: Host>(
     let (before, condition) = match facts.get(&key).await? {
         Some(fact) => {
             let read = serde_json::from_slice(&fact.bytes);
-            // One that cannot be read is begun anew.
+            // An unreadable cursor starts from the beginning.
             let document: CursorDocument = read.unwrap_or_default();
             (document, Condition::Unchanged(fact.etag))
         }
@@ -82,7 +82,7 @@ async fn take_cursor<P: Host>(
     if !put_cursor(ctx, &taken, condition).await? {
         return Ok(None);
     }
-    // Its etag is what the end of this step is written under.
+    // The end of this step is written under the condition of this etag.
     let fact = facts.get(&key).await?;
     let ours = fact.filter(|fact| {
         serde_json::from_slice::<CursorDocument>(&fact.bytes).is_ok_and(|it| it == taken)
@@ -107,7 +107,7 @@ fn position<P: Host>(ctx: &Context<'_, P>, text: &str) -> Position {
     })
 }
 
-/// The position behind the next fact, or in the next section.
+/// Returns the position after the next fact, or in the next section.
 async fn pass_over<P: Host>(ctx: &Context<'_, P>, position: Position) -> Result<Position, Failure> {
     let section = position.section;
     if !matches!(section, Section::Revocations | Section::Indices) {
@@ -122,7 +122,7 @@ async fn pass_over<P: Host>(ctx: &Context<'_, P>, position: Position) -> Result<
     Ok(Position::start(next))
 }
 
-/// One line about a step.
+/// Returns the log line of a step.
 fn summary(report: &ReindexAnswer) -> String {
     let ReindexAnswer {
         looked_at,
@@ -140,14 +140,14 @@ fn summary(report: &ReindexAnswer) -> String {
         }
     };
     format!(
-        "repair: {looked_at} looked at{}{}{}{}; {}",
+        "repair: {looked_at} checked{}{}{}{}; {}",
         named("rewritten", rewritten),
         named("removed", removed),
         named("failed", failed),
         named("lost", lost),
         match next {
-            Some(next) => format!("goes on behind {next}"),
-            None => "that was the last; the next begins anew".to_owned(),
+            Some(next) => format!("continues after {next}"),
+            None => "complete; the next step starts again".to_owned(),
         }
     )
 }

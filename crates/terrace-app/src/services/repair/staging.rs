@@ -9,11 +9,11 @@ use crate::host::{Archives as _, Clock as _, Host};
 use crate::services::repair::step;
 use crate::services::repair::step::{AT_LEAST, Going, Step};
 
-/// How many objects are listed at once.
+/// The page size of a listing.
 const PAGE: u32 = 200;
 
-/// Removes what nobody will publish any more. Nothing ever refers to it, and whoever would have
-/// published it after all is asked to bring it again.
+/// Removes abandoned staged uploads. Nothing ever refers to them, and a client that publishes them after all
+/// is asked to upload them again.
 pub(crate) async fn sweep<P: Host>(
     ctx: &Context<'_, P>,
     step: &mut Step,

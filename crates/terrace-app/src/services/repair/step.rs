@@ -1,4 +1,4 @@
-//! One step of a walk, and what it may still do.
+//! One step of a walk, and its remaining budget.
 
 use terrace_core::api::admin::ReindexAnswer;
 use terrace_core::index::MadeIndices;
@@ -11,29 +11,30 @@ use crate::failure::Failure;
 use crate::host::{Host, Revision};
 use crate::services::catalog::PackageStatus;
 
-/// How many operations are left at least when something is begun that is not the first of a step. What
-/// comes first is done whatever it takes, so that every step gets on.
+/// How many operations must remain to begin an item that is not the first of a step. The first is always
+/// handled, so that every step makes progress.
 pub(crate) const AT_LEAST: u32 = 4;
 
-/// The same for a package's lists, which may take several pages and several writes.
+/// The number of operations that must remain for a package's lists, which may take several pages and several
+/// writes.
 pub(crate) const AT_LEAST_FOR_LISTS: u32 = 20;
 
 /// One step of a walk.
 #[derive(Debug)]
 pub(crate) struct Step {
-    /// The only package to look at, if it is one.
+    /// The only package to examine, if the walk is limited to one.
     pub(crate) only: Option<Package>,
     /// Releases whose loss the operator accepts.
     pub(crate) accepted: Vec<FactKey>,
-    /// How far it is.
+    /// The position of the walk.
     pub(crate) position: Position,
-    /// How many storage operations it may still take.
+    /// How many storage operations it may still perform.
     pub(crate) left: u32,
     /// Whether it has done nothing yet.
     pub(crate) is_fresh: bool,
-    /// What is said of the last package whose versions were looked at.
+    /// The status of the last package whose versions were examined.
     pub(crate) said: Option<(Package, PackageStatus)>,
-    /// What the last package makes whose indices were looked at.
+    /// The expected indices of the last package whose index keys were examined.
     pub(crate) made: Option<Made>,
     pub(crate) report: ReindexAnswer,
 }
@@ -57,7 +58,7 @@ impl Step {
         self.left = self.left.saturating_sub(operations);
     }
 
-    /// Whether something may be begun that takes so many operations.
+    /// Returns whether the budget allows an item that takes this many operations.
     pub(crate) fn affords(&mut self, operations: u32) -> bool {
         let is_fresh = std::mem::take(&mut self.is_fresh);
         is_fresh || self.left >= operations
@@ -69,16 +70,16 @@ impl Step {
     }
 }
 
-/// Whether a step goes on.
+/// Whether a step continues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Going {
-    /// With what comes next.
+    /// It continues with the next item.
     On,
-    /// Not any more: it has no operations left.
+    /// It stops, because its operations are used up.
     Pausing,
 }
 
-/// What indices a package has, as of a state of its marker.
+/// The indices of a package, as of one state of its change marker.
 #[derive(Debug)]
 pub(crate) struct Made {
     pub(crate) package: Package,
@@ -86,7 +87,7 @@ pub(crate) struct Made {
     pub(crate) indices: MadeIndices,
 }
 
-/// Writes down how something went that concerns one index or one package. A failure ends nothing.
+/// Records the result for one index or one package. A failure does not end the step.
 pub(crate) fn note<P: Host>(
     ctx: &Context<'_, P>,
     step: &mut Step,

@@ -1,5 +1,5 @@
-//! A walk over the facts that compares each index with what the facts say, and a walk over the
-//! indices that looks for the fact of each. Both in steps that storage has time for.
+//! A walk over the facts that compares each index with its facts, and a walk over the indices that looks for
+//! the fact of each. Both run in steps that fit the limit of storage operations.
 
 use terrace_core::maintenance::repair::{Position, Section};
 
@@ -9,7 +9,7 @@ use crate::host::Host;
 use crate::services::repair::step::{Going, Step};
 use crate::services::repair::{facts, indices, staging};
 
-/// Goes on until there is nothing left to look at, or to do it with.
+/// Continues until everything has been examined, or the budget is used up.
 pub(crate) async fn walk<P: Host>(ctx: &Context<'_, P>, step: &mut Step) -> Result<(), Failure> {
     loop {
         let going = match step.position.section {
@@ -23,7 +23,7 @@ pub(crate) async fn walk<P: Host>(ctx: &Context<'_, P>, step: &mut Step) -> Resu
             return Ok(());
         }
         let mut next = step.position.section.next();
-        // A package has its releases, and indices.
+        // A package has only its releases and its indices.
         if step.only.is_some() && next.is_some() {
             next = Some(Section::Indices);
         }

@@ -1,4 +1,4 @@
-//! People whom Cloudflare Access knows, which stands before the registry
+//! Sign-in with Cloudflare Access, which runs in front of the registry
 //! (<https://developers.cloudflare.com/cloudflare-one/access-controls/applications/http-apps/authorization-cookie/validating-json/>).
 
 use serde_json::Value;
@@ -13,13 +13,13 @@ use crate::services::issuer::KeysAt;
 use crate::services::sign_in::log;
 use crate::services::sign_in::person::People;
 
-/// By which header it tells who somebody is.
+/// The header that contains the identity of the person.
 const ASSERTION: &str = "cf-access-jwt-assertion";
 
-/// Where a team has its keys.
+/// The path of a team's keys.
 const KEYS_PATH: &str = "/cdn-cgi/access/certs";
 
-/// Who has been let through to us.
+/// Identifies the person whom Cloudflare Access let through.
 pub(crate) async fn person<P: Host, R: Request>(
     ctx: &Context<'_, P>,
     team: &IssuerUrl,
@@ -31,7 +31,7 @@ pub(crate) async fn person<P: Host, R: Request>(
         SignInError::Unprotected
     };
     let text = request.header(ASSERTION);
-    let text = text.ok_or_else(|| refused("it is missing".to_owned()))?;
+    let text = text.ok_or_else(|| refused("the header is missing".to_owned()))?;
     let token = UnverifiedToken::parse(&text).map_err(|it| refused(it.to_string()))?;
     let base = team.as_str().trim_end_matches('/');
     let url: Result<HttpsUrl, _> = format!("{base}{KEYS_PATH}").parse();
@@ -45,7 +45,8 @@ pub(crate) async fn person<P: Host, R: Request>(
     let verified = verified.map_err(|failure| log::unreachable(ctx, failure))?;
     let claims = verified.map_err(|it| refused(it.to_string()))?;
     let mut claims = claims.members().clone();
-    // It tells only of those whose address it has from whoever it asks or has sent a code to.
+    // Cloudflare Access only includes addresses that its identity provider confirmed, or to which it sent a
+    // code.
     let verified = Value::from(claims.contains_key("email"));
     claims.entry("email_verified").or_insert(verified);
     Ok(claims)

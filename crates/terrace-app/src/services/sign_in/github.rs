@@ -1,4 +1,4 @@
-//! People whom GitHub knows.
+//! Sign-in with GitHub.
 
 use terrace_core::auth::login::{
     Client, GitHub, GitHubList, GitHubMembers, SignInError, Verifier, Visit,
@@ -13,7 +13,7 @@ use crate::services::sign_in::openid::SECONDS;
 use crate::services::sign_in::person::{People, Return};
 use crate::services::sign_in::{log, openid};
 
-/// Where somebody is sent.
+/// Returns the URL to redirect the browser to.
 pub(crate) fn visit(
     client: &Client,
     callback: &str,
@@ -30,7 +30,7 @@ pub(crate) fn visit(
     })
 }
 
-/// Who is back, with their organisations and teams.
+/// Identifies the person who returned, with their organisations and teams.
 pub(crate) async fn person<P: Host>(
     ctx: &Context<'_, P>,
     client: &Client,
@@ -39,16 +39,17 @@ pub(crate) async fn person<P: Host>(
     let methods = [GitHub::AUTH_METHOD.to_owned()];
     let verifier = back.verifier.as_ref();
     let redemption = client.redemption(back.code, back.callback, verifier, &methods);
-    let unknown = || log::distrusted(ctx, "GitHub wants a client secret");
+    let unknown = || log::distrusted(ctx, "GitHub requires a client secret");
     let endpoint = GitHub::TOKEN
         .parse()
         .map_err(|error| log::distrusted(ctx, error))?;
     let guard = Guard::public();
     let answer =
         openid::redeem_code(ctx, &endpoint, &guard, redemption.ok_or_else(unknown)?).await?;
-    let no_token = || log::distrusted(ctx, "GitHub gives no access_token for a code");
+    let no_token = || log::distrusted(ctx, "GitHub returned no access_token for the code");
     let token = answer.access_token.ok_or_else(no_token)?;
-    let odd = |url: &str| log::distrusted(ctx, format!("{url}: its answer is of another form"));
+    let odd =
+        |url: &str| log::distrusted(ctx, format!("{url}: the response has an unexpected form"));
     let user = ask(ctx, &token, GitHub::USER.to_owned()).await?;
     let mut members = GitHubMembers::of_user(&user).ok_or_else(|| odd(GitHub::USER))?;
     for list in [GitHubList::Organisations, GitHubList::Teams] {

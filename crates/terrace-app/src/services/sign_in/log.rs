@@ -1,4 +1,4 @@
-//! What the log says of people who sign in.
+//! Log lines about sign-ins.
 
 use terrace_core::auth::access::SealError;
 use terrace_core::auth::login::SignInError;
@@ -16,13 +16,13 @@ pub(crate) fn unsealed<P: Host>(ctx: &Context<'_, P>, what: &str, fault: SealErr
     }
 }
 
-/// The provider has answered something of no use.
+/// Logs an unusable response of the provider.
 pub(crate) fn distrusted<P: Host>(ctx: &Context<'_, P>, why: impl ToString) -> SignInError {
     write(ctx, &why.to_string());
     SignInError::Distrusted
 }
 
-/// The provider has not answered, or not as one does.
+/// Logs that the provider did not respond, or failed.
 pub(crate) fn unreachable<P: Host>(ctx: &Context<'_, P>, failure: Failure) -> SignInError {
     ctx.report(failure);
     SignInError::Unreachable
@@ -33,7 +33,7 @@ pub(crate) fn write<P: Host>(ctx: &Context<'_, P>, what: &str) {
     ctx.host.log(&format!("login: {what}; from {from:?}"));
 }
 
-/// What a page or a log may show of somebody's words.
+/// Returns the printable part of foreign text, for a page or a log line.
 pub(crate) fn printable(text: &str) -> String {
     let chars = text.chars().filter(|c| matches!(c, ' '..='~'));
     chars.take(limits::ORIGIN_TEXT_CHARS).collect()

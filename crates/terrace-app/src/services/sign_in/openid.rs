@@ -1,4 +1,4 @@
-//! People whom a provider of OpenID Connect knows.
+//! Sign-in with an OpenID Connect provider.
 
 use terrace_base::url::HttpsUrl;
 use terrace_core::auth::login::{Client, ProviderAnswer, SignInError, Verifier, Visit};
@@ -16,10 +16,10 @@ use crate::services::sign_in::log;
 use crate::services::sign_in::log::printable;
 use crate::services::sign_in::person::{People, Return};
 
-/// How long a provider may take, in seconds.
+/// How long a provider's response may take, in seconds.
 pub(crate) const SECONDS: u32 = 8;
 
-/// Where somebody is sent.
+/// Returns the URL to redirect the browser to.
 pub(crate) async fn visit<P: Host>(
     ctx: &Context<'_, P>,
     issuer: &IssuerUrl,
@@ -31,7 +31,12 @@ pub(crate) async fn visit<P: Host>(
     let discovery = issuer::provider(ctx, issuer).await;
     let discovery = discovery.map_err(|failure| log::unreachable(ctx, failure))?;
     let endpoint = discovery.authorization_endpoint.as_ref();
-    let none = || log::distrusted(ctx, format!("{issuer} names no authorization_endpoint"));
+    let none = || {
+        log::distrusted(
+            ctx,
+            format!("the discovery document of {issuer} has no authorization_endpoint"),
+        )
+    };
     let challenge = verifier.filter(|_| client.uses_pkce(&discovery));
     let challenge = challenge.map(|verifier| verifier.challenge());
     Ok(client.visit(&Visit {
@@ -43,7 +48,7 @@ pub(crate) async fn visit<P: Host>(
     }))
 }
 
-/// Who is back.
+/// Identifies the person who returned.
 pub(crate) async fn person<P: Host>(
     ctx: &Context<'_, P>,
     issuer: &IssuerUrl,
@@ -52,7 +57,12 @@ pub(crate) async fn person<P: Host>(
 ) -> Result<People, SignInError> {
     let discovery = issuer::provider(ctx, issuer).await;
     let discovery = discovery.map_err(|failure| log::unreachable(ctx, failure))?;
-    let none = || log::distrusted(ctx, format!("{issuer} names no token_endpoint"));
+    let none = || {
+        log::distrusted(
+            ctx,
+            format!("the discovery document of {issuer} has no token_endpoint"),
+        )
+    };
     let endpoint = discovery.token_endpoint.as_ref().ok_or_else(none)?;
     let verifier = back.verifier.as_ref();
     let verifier = verifier.filter(|_| client.uses_pkce(&discovery));
@@ -63,7 +73,7 @@ pub(crate) async fn person<P: Host>(
         log::distrusted(
             ctx,
             format!(
-                "{issuer} knows neither client_secret_basic nor client_secret_post, but {}",
+                "{issuer} supports neither client_secret_basic nor client_secret_post, only {}",
                 printable(&methods)
             ),
         )
@@ -71,7 +81,7 @@ pub(crate) async fn person<P: Host>(
     let redemption = redemption.ok_or_else(unknown)?;
     let guard = issuer_guard(issuer);
     let answer = redeem_code(ctx, endpoint, &guard, redemption).await?;
-    let no_token = || log::distrusted(ctx, format!("{issuer} gives no id_token for a code"));
+    let no_token = || log::distrusted(ctx, format!("{issuer} returned no id_token for the code"));
     let text = answer.id_token.ok_or_else(no_token)?;
     let token = UnverifiedToken::parse(&text);
     let token = token.map_err(|refusal| log::distrusted(ctx, format!("id_token: {refusal}")))?;
@@ -87,7 +97,7 @@ pub(crate) async fn person<P: Host>(
     Ok(claims.members().clone())
 }
 
-/// What a provider gives for a code.
+/// Redeems a code at the provider's token endpoint.
 pub(crate) async fn redeem_code<P: Host>(
     ctx: &Context<'_, P>,
     endpoint: &HttpsUrl,
@@ -113,17 +123,17 @@ pub(crate) async fn redeem_code<P: Host>(
     if length > limits::PROVIDER_ANSWER_BYTES {
         return Err(log::distrusted(
             ctx,
-            format!("{endpoint}: its answer is too long"),
+            format!("{endpoint}: the response is too long"),
         ));
     }
     let answer = ProviderAnswer::parse(&answer.body);
-    // GitHub answers 200 to everything.
+    // GitHub answers every request with 200.
     if status != 200 || answer.error.is_some() {
         let error = printable(answer.error.as_deref().unwrap_or_default());
         let words = printable(answer.error_description.as_deref().unwrap_or_default());
         return Err(log::distrusted(
             ctx,
-            format!("{endpoint} answers {status} to a code: {error:?}: {words:?}"),
+            format!("{endpoint} answers {status} to the code: {error:?}: {words:?}"),
         ));
     }
     Ok(answer)

@@ -3,17 +3,17 @@
 use serde_json::{Map, Value};
 use terrace_core::auth::login::Verifier;
 
-/// What a provider says of a person.
+/// The claims of a provider about a person.
 pub(crate) type People = Map<String, Value>;
 
-/// Somebody is back from their provider with this.
+/// The parameters of a person's return from their provider.
 pub(crate) struct Return<'r> {
-    /// The code that the provider has given them.
+    /// The code that the provider issued.
     pub(crate) code: &'r str,
-    /// Where they have come back to, as it was told beforehand.
+    /// The callback URL, as it was sent to the provider before.
     pub(crate) callback: &'r str,
-    /// What the provider has put into its token.
+    /// The nonce that the provider's token must contain.
     pub(crate) nonce: String,
-    /// What we prove ourselves by.
+    /// The PKCE verifier, if the provider supports it.
     pub(crate) verifier: Option<Verifier>,
 }
