@@ -146,7 +146,7 @@ fn a_zip_without_the_providers_executable_is_not_kept() {
     let url = pulling.url(&fixture);
     for _ in 0..2 {
         pulling.registry.get(&url).expect(200);
-        assert!(pulling.logs("not kept: "), "{:?}", pulling.memory.log());
+        assert!(pulling.logs("not stored: "), "{:?}", pulling.memory.log());
         assert!(pulling.url(&fixture).contains("/pull/"));
     }
 }

@@ -247,7 +247,9 @@ fn the_cron_continues_where_it_stopped_and_logs_each_step() {
     let lines = log.iter().filter(|line| line.starts_with("repair: "));
     assert_eq!(lines.count(), usize::try_from(runs).unwrap(), "{log:?}");
     assert!(
-        log.last().unwrap().ends_with("the next begins anew"),
+        log.last()
+            .unwrap()
+            .ends_with("complete; the next step starts again"),
         "{log:?}"
     );
     let again = memory.indices();
@@ -266,13 +268,25 @@ fn one_of_two_repair_steps_at_once_does_nothing() {
     memory.lose_indices();
     registry.reconcile();
     assert!(memory.indices().is_empty());
-    assert!(memory.log().last().unwrap().contains("another step is running"));
+    assert!(
+        memory
+            .log()
+            .last()
+            .unwrap()
+            .contains("another step is running")
+    );
     // Somebody else takes the turn between the look and the write.
     memory.remove_object("repair/cursor");
     let other = Registry::in_memory(&memory, &[]);
     memory.before(Operations::Commits, move || other.reconcile());
     registry.reconcile();
-    assert!(memory.log().last().unwrap().contains("another step is running"));
+    assert!(
+        memory
+            .log()
+            .last()
+            .unwrap()
+            .contains("another step is running")
+    );
     assert!(!memory.indices().is_empty());
 }
 
@@ -565,7 +579,7 @@ fn a_walk_that_breaks_at_any_operation_ends_with_the_same_indices() {
             memory
                 .log()
                 .iter()
-                .any(|line| line.contains("the next begins anew"))
+                .any(|line| line.contains("complete; the next step starts again"))
         };
         for step in 0.. {
             memory.advance(3_600);

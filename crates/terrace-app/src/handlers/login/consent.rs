@@ -33,7 +33,7 @@ async fn take_consent<P: Host, R: Request>(
         let rule = rule.to_owned();
         SignInError::Parameter(ParameterError { parameter, rule })
     };
-    let body = body.ok_or_else(|| wrong("consent", "exceeds the maximum length"))?;
+    let body = body.ok_or_else(|| wrong("consent", "is too long"))?;
     let form = Form(&body);
     let sealed = form.value("consent").ok().flatten().unwrap_or_default();
     let now = ctx.host.clock().now();
