@@ -1,7 +1,7 @@
 //! Terrace, a serverless registry for Terraform and OpenTofu: the Worker.
 //!
-//! [`terrace_app`] answers requests over the seams of its [`host`](terrace_app::host); `platform` implements those
-//! seams on Cloudflare Workers. Only this crate names the platform's.
+//! [`terrace_app`] answers requests through the traits of its [`host`](terrace_app::host); `platform`
+//! implements them on Cloudflare Workers. Only this crate uses the platform's APIs.
 
 mod platform;
 
@@ -17,7 +17,7 @@ async fn fetch(
     platform::serve(request, env, context, None).await
 }
 
-/// The Worker's scheduled event: `triggers.crons` of `wrangler.toml`.
+/// The Worker's scheduled event, configured by `triggers.crons` in `wrangler.toml`.
 #[event(scheduled)]
 async fn scheduled(_event: ScheduledEvent, env: Env, _context: ScheduleContext) {
     platform::reconcile(env).await;

@@ -1,4 +1,4 @@
-//! Cloudflare Workers: the only place that knows them.
+//! The implementation of the host on Cloudflare Workers. Only this module knows them.
 
 mod clock;
 mod entry;
@@ -30,21 +30,22 @@ use terrace_app::host::{Counted, Host, Request as _};
 use terrace_app::usage::UsageMeter;
 use terrace_app::{perform, pipeline};
 
-/// The binding of the KV namespace that holds the indices; `entry.js` names it, too.
+/// The binding of the KV namespace that contains the indices; `entry.js` uses the name, too.
 const INDICES: &str = "INDICES";
-/// The binding of the R2 bucket that holds facts and archives.
+/// The binding of the R2 bucket that contains facts and archives.
 const FACTS: &str = "FACTS";
 
 thread_local! {
-    /// Variables and secrets are constant for the life of an isolate, so they are read once.
+    /// The configuration. Variables and secrets are constant for the life of an isolate, so they are read
+    /// once.
     static CONFIG: OnceCell<Result<&'static Config, Misconfigured>> = const { OnceCell::new() };
-    /// One for each isolate, and as long as it lives.
+    /// The cache. Each isolate has one, which lives as long as the isolate.
     static CACHE: &'static Cache = Box::leak(Box::default());
 }
 
-/// Answers one request, from where it stopped if it was begun. What writes is carried through even when its client has
-/// gone, a publish as well as what a read leaves to be done: a Ctrl-C must not stop between a write and the look after
-/// it.
+/// Answers one request, from where it stopped if it was begun. Mutating requests are kept alive with
+/// `waitUntil`, and so are reads that may pull and tasks deferred by a read: a client that disconnects must
+/// not interrupt a write before its verification read.
 pub(crate) async fn serve(
     request: web_sys::Request,
     env: Env,
@@ -63,7 +64,7 @@ pub(crate) async fn serve(
     });
     let carried_through = JsFuture::from(promise.clone());
     context.wait_until(async move {
-        // Whoever waits for the answer is told of a failure.
+        // The request that awaits the response receives the error.
         let _ = carried_through.await;
     });
     Ok(JsFuture::from(promise).await?.unchecked_into())
@@ -102,7 +103,7 @@ async fn answer(
     http::respond(reply)
 }
 
-/// One step of the periodic repair.
+/// Runs one step of the periodic repair.
 pub(crate) async fn reconcile(env: Env) {
     match config(&env).and_then(|config| Ok((config, Cloudflare::new(env)?))) {
         Ok((config, cloudflare)) => {
@@ -112,7 +113,7 @@ pub(crate) async fn reconcile(env: Env) {
     }
 }
 
-/// Whether this read may fetch something from elsewhere, for which others wait.
+/// Returns whether this read may fetch something from another registry, which other requests then wait for.
 fn may_pull(request: &web_sys::Request, env: &Env) -> bool {
     config(env).is_ok_and(|config| config.pull.pulls_any())
         && [MIRROR_PREFIX, PULL_PREFIX]
@@ -120,12 +121,12 @@ fn may_pull(request: &web_sys::Request, env: &Env) -> bool {
             .any(|prefix| request.url().contains(prefix))
 }
 
-/// What is wrong with the configuration.
+/// A configuration error.
 #[derive(Debug, Clone)]
 struct Misconfigured {
-    /// What anybody may read.
+    /// The message for clients, without details.
     told: String,
-    /// What the log tells.
+    /// The cause, for the log.
     cause: String,
 }
 
@@ -149,12 +150,12 @@ fn config(env: &Env) -> Result<&'static Config, Misconfigured> {
                     for warning in config.warnings() {
                         console_warn!("configuration: {warning}");
                     }
-                    // One for each isolate, and as long as it lives.
+                    // Each isolate has one, which lives as long as the isolate.
                     Ok(Box::leak(Box::new(config)))
                 }
                 Err(error) => Err(Misconfigured {
                     told: format!(
-                        "{} cannot be used: the Worker's log tells why",
+                        "the configuration variable {} is invalid: see the Worker's log for the reason",
                         error.variable()
                     ),
                     cause: error.to_string(),
@@ -165,8 +166,8 @@ fn config(env: &Env) -> Result<&'static Config, Misconfigured> {
     })
 }
 
-/// Returns the variables and secrets that are meant for Terrace, also those that are no settings of it: the
-/// core refuses a misspelt one, which no look-up by name would find. Bindings are left out.
+/// Returns the variables and secrets that are meant for Terrace, including unknown ones: the core rejects a
+/// misspelt name, which no look-up by name would find. Bindings are left out.
 fn variables(env: &Env) -> Vec<(String, String)> {
     js_sys::Object::keys(env.unchecked_ref::<js_sys::Object>())
         .iter()
@@ -180,8 +181,8 @@ fn variables(env: &Env) -> Vec<(String, String)> {
         .collect()
 }
 
-/// Returns a variable or secret as text. A number, a boolean or a list counts as its JSON, so that no setting
-/// is ignored.
+/// Returns a variable or secret as text. A number, a boolean or a list is converted to its JSON, so that no
+/// setting is ignored.
 fn text(value: &JsValue) -> String {
     let text = value
         .as_string()
@@ -189,7 +190,7 @@ fn text(value: &JsValue) -> String {
     text.unwrap_or_default()
 }
 
-/// The registry's platform for one request.
+/// The host for one request.
 struct Cloudflare {
     env: Env,
     bucket: r2::Bucket,
@@ -200,7 +201,7 @@ struct Cloudflare {
 }
 
 impl Cloudflare {
-    /// The bindings of `wrangler.toml`; an error names the one that is missing.
+    /// Reads the bindings of `wrangler.toml`. An error names the missing one.
     fn new(env: Env) -> Result<Self, Misconfigured> {
         let missing = |name| format!("the binding {name} is missing");
         let bucket = env.bucket(FACTS);
@@ -229,7 +230,7 @@ impl Host for Cloudflare {
     type Upstream = upstream::Internet;
     type Clock = clock::SystemClock;
 
-    /// Cloudflare brings no request here for a hostname that is not routed here.
+    /// Always `true`: Cloudflare routes a request here only for a hostname of this Worker.
     fn serves(&self, _: &str) -> bool {
         true
     }
@@ -269,8 +270,8 @@ impl Host for Cloudflare {
             .crypto()
             .and_then(|crypto| crypto.get_random_values_with_u8_array(&mut bytes));
         if filled.is_err() {
-            // Nobody may be given what could be foretold. It is not known to happen.
-            throw_str("the platform has no random numbers");
+            // Predictable values must never be issued. This is not known to happen.
+            throw_str("the platform provides no random numbers");
         }
         bytes
     }
@@ -296,8 +297,8 @@ impl Host for Cloudflare {
     }
 }
 
-/// Keeps the reply's type in one place for the modules below.
+/// The reply type of the platform, for the modules below.
 type PlatformReply = Reply<web_sys::ReadableStream>;
 
-/// A request that the entry has begun.
+/// A request that the entry has begun, but not finished.
 pub(crate) type Begun = Box<Unfinished<web_sys::ReadableStream>>;

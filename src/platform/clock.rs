@@ -7,16 +7,16 @@ use worker::{Delay, js_sys};
 
 use terrace_app::host::Clock;
 
-/// The time as the platform tells it; it stands still between one IO and the next.
+/// The platform's time. It does not advance between one IO and the next.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct SystemClock;
 
-/// The time in milliseconds since 1970: a number, without the JS object that `worker::Date` makes.
+/// Returns the time in milliseconds since 1970: a number, without the JS object that `worker::Date` creates.
 pub(super) fn millis() -> u64 {
     whole(js_sys::Date::now())
 }
 
-/// A number of JavaScript that is no fraction.
+/// Converts a JavaScript number without a fraction.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,

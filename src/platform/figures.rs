@@ -1,4 +1,4 @@
-//! Bindings that a deployment may have or not: what counts downloads, and what counts failures.
+//! Optional bindings of a deployment: a counter of downloads, and a rate limiter for failed authentications.
 
 use wasm_bindgen::prelude::wasm_bindgen;
 use worker::js_sys::{JSON, Reflect};
@@ -7,7 +7,7 @@ use worker::{Env, console_warn};
 
 use terrace_app::host::Counted;
 
-/// The binding of an Analytics Engine dataset; `entry.js` names it, too
+/// The binding of an Analytics Engine dataset; `entry.js` uses the name, too
 /// (<https://developers.cloudflare.com/analytics/analytics-engine/get-started/>).
 const DOWNLOADS: &str = "DOWNLOADS";
 
@@ -23,7 +23,7 @@ extern "C" {
     fn write(this: &Dataset, point: &JsValue) -> Result<(), JsValue>;
 }
 
-/// Whether downloads are counted.
+/// Returns whether downloads are counted.
 pub(super) fn counts(env: &Env) -> bool {
     dataset(env).is_some()
 }
@@ -33,7 +33,7 @@ fn dataset(env: &Env) -> Option<Dataset> {
     dataset.is_object().then(|| dataset.unchecked_into())
 }
 
-/// Counts a download, where downloads are counted.
+/// Counts a download, if downloads are counted.
 pub(super) fn count(env: &Env, download: &Counted<'_>) {
     let Some(dataset) = dataset(env) else {
         return;
@@ -44,8 +44,8 @@ pub(super) fn count(env: &Env, download: &Counted<'_>) {
     }
 }
 
-/// Returns the data point of a download, in JSON: its index is the address of the package, which samples are taken by;
-/// its blobs are address, version, route, client and the client's version; its double is 1
+/// Returns the data point of a download, in JSON. Its index is the address of the package, which is the
+/// sampling key; its blobs are address, version, route, client and the client's version; its double is 1
 /// (<https://developers.cloudflare.com/analytics/analytics-engine/get-started/>).
 pub(super) fn point(download: &Counted<'_>) -> String {
     let Counted {
@@ -64,7 +64,7 @@ pub(super) fn point(download: &Counted<'_>) -> String {
     .to_string()
 }
 
-/// Bytes of the index of a data point
+/// The maximum length of a data point's index, in bytes
 /// (<https://developers.cloudflare.com/analytics/analytics-engine/limits/>).
 const MAX_INDEX_BYTES: usize = 96;
 

@@ -1,8 +1,7 @@
-//! One stream for two readers, whose bytes do not enter wasm.
+//! Splits one stream for two readers. Its bytes do not enter wasm.
 //!
-//! The platform's own `tee` keeps for the slower reader what the faster one has read already, up to
-//! the whole memory. Here storage waits for a client that is slow, and leaves behind one that has
-//! stopped.
+//! The platform's own `tee` buffers for the slower reader everything that the faster one has already read, up to the
+//! whole memory. Here, storage waits for a slow client, and abandons one that has stopped.
 
 use std::collections::VecDeque;
 use std::pin::pin;
@@ -16,35 +15,35 @@ use worker::wasm_bindgen_futures::{JsFuture, spawn_local};
 use worker::worker_sys::FixedLengthStream;
 use worker::{Delay, web_sys};
 
-/// How much is read at once.
+/// The size of one read, in bytes.
 const CHUNK_BYTES: u32 = 256 * 1024;
 
-/// How far a client may be behind storage, in bytes. What lies in between is kept in memory, of which
-/// all requests together have 128 MB.
+/// How far a client may lag behind storage, in bytes. The difference is buffered in memory, of which all
+/// requests together have 128 MB.
 const LAG_BYTES: u32 = 8 * 1024 * 1024;
 
-/// How long a reader may take nothing, and an origin send nothing, in seconds.
+/// How long a reader may accept nothing, and an origin send nothing, in seconds.
 const STALL_SECONDS: u64 = 15;
 
-/// How long storage waits for a slow client, all in all, in milliseconds. Others who want the same
-/// meanwhile get it from its origin.
+/// How long storage waits for a slow client in total, in milliseconds. Meanwhile, other clients receive the
+/// same bytes from the origin.
 const PATIENCE_MS: f64 = 600_000.0;
 
-/// The least that an origin has to send, in bytes a second; the first minute does not count.
+/// The minimum rate of an origin, in bytes per second; the first minute does not count.
 const LEAST_RATE: f64 = 65_536.0;
 const FIRST_MINUTE_MS: f64 = 60_000.0;
 
 #[wasm_bindgen]
 extern "C" {
-    /// The platform's own kind of reader: with the standard's `read`, an origin that sends a little at
-    /// a time costs a whole buffer for each piece.
+    /// The platform's own reader. With the standard's `read`, an origin that sends in small pieces costs a
+    /// whole buffer for each piece.
     type AtLeast;
 
     #[wasm_bindgen(method, catch, js_name = readAtLeast)]
     fn read_at_least(this: &AtLeast, bytes: u32, view: &Uint8Array) -> Result<Promise, JsValue>;
 }
 
-/// Two streams, for a client and for storage. Both fail when there are not `length` bytes.
+/// Returns two streams, for a client and for storage. Both fail if the source does not have `length` bytes.
 pub(super) fn fork(
     stream: &web_sys::ReadableStream,
     length: u64,
@@ -75,23 +74,23 @@ struct Pump {
     source: web_sys::ReadableStreamByobReader,
     client: Option<Lagging>,
     storage: Option<web_sys::WritableStreamDefaultWriter>,
-    /// When, in milliseconds since 1970.
+    /// The start of the transfer, in milliseconds since 1970.
     began: f64,
-    /// How many bytes have been read.
+    /// The number of bytes read so far.
     read: f64,
 }
 
-/// A client that need not have taken everything yet.
+/// A client that may lag behind storage.
 struct Lagging {
     writer: web_sys::WritableStreamDefaultWriter,
     behind: VecDeque<(u32, JsFuture)>,
     bytes: u32,
-    /// How long it was waited for.
+    /// How long storage has waited for it, in milliseconds.
     waited_ms: f64,
 }
 
 impl Pump {
-    /// What settles with each end: nobody else waits for it.
+    /// Returns the promises that settle when the streams end. Nothing else awaits them.
     fn closed(&self) -> impl Iterator<Item = Promise> {
         let client = self.client.iter().map(|client| client.writer.closed());
         let storage = self.storage.iter().map(|storage| storage.closed());
@@ -189,7 +188,7 @@ impl Lagging {
     }
 }
 
-/// The bytes of what a reader has read; `None` at the end.
+/// Returns the bytes of a read; `None` at the end of the stream.
 pub(super) fn chunk(read: &JsValue) -> Option<Uint8Array> {
     let value = Reflect::get(read, &"value".into()).ok()?;
     let chunk: Uint8Array = value.dyn_into().ok()?;
@@ -208,7 +207,7 @@ fn js_error(message: &str) -> JsValue {
     worker::js_sys::Error::new(message).into()
 }
 
-/// Lets a promise settle, in whatever way, without anybody who waits for it.
+/// Ignores the result of a promise, so that a rejection is not reported as unhandled.
 pub(super) fn forget(promise: &Promise) {
     let settled = JsFuture::from(promise.clone());
     spawn_local(async move {

@@ -6,11 +6,11 @@ use worker::{js_sys, web_sys};
 use super::{PlatformReply, upstream};
 use terrace_app::host::{BodyError, Request};
 
-/// By which header Cloudflare tells where a request comes from; it replaces one that a client sends
+/// The header with the address of the client. Cloudflare replaces one that a client sends
 /// (<https://developers.cloudflare.com/fundamentals/reference/http-headers/>).
 const CLIENT_ADDRESS: &str = "cf-connecting-ip";
 
-/// A request of the fetch event. Headers cross into wasm one by one, when asked for.
+/// A request of the fetch event. Each header crosses into wasm only when it is read.
 pub(super) struct Incoming {
     request: web_sys::Request,
     method: String,
@@ -28,18 +28,18 @@ impl Incoming {
     }
 }
 
-/// The URL of a request, in its parts.
+/// The URL of a request, split into its parts.
 pub(super) struct Url {
     url: String,
-    /// Where the path begins.
+    /// The index at which the path begins.
     path: usize,
-    /// Where it ends.
+    /// The index at which the path ends.
     query: usize,
 }
 
 impl Url {
     pub(super) fn new(url: String) -> Self {
-        // By bytes, which takes a fraction of a search for characters.
+        // Searches bytes, at a fraction of the cost of a search for characters.
         let find = |from: usize, is_it: fn(u8) -> bool| {
             let mut bytes = url.bytes().skip(from);
             from + bytes
@@ -47,7 +47,7 @@ impl Url {
                 .unwrap_or(url.len() - from.min(url.len()))
         };
         let is_slash = |byte| byte == b'/';
-        // Behind both slashes.
+        // After both slashes.
         let authority = (find(0, is_slash) + 2).min(url.len());
         let path = find(authority, is_slash);
         let query = find(path, |byte| byte == b'?' || byte == b'#');
@@ -120,7 +120,7 @@ impl Request for Incoming {
     }
 }
 
-/// Makes the response. Its headers are exactly those of the reply.
+/// Converts a reply into a response. Its headers are exactly those of the reply.
 pub(super) fn respond(reply: PlatformReply) -> worker::Result<web_sys::Response> {
     let headers = web_sys::Headers::new()?;
     for (name, value) in &reply.headers {

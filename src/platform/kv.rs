@@ -17,13 +17,13 @@ use terrace_app::driver::ReadIndices;
 use terrace_app::host::{IndexPage, Indices, StoreError};
 use terrace_app::usage::{Part, UsageMeter};
 
-/// What the runtime says when a key is written more than once a second
+/// Part of the runtime's error when a key is written more than once a second
 /// (<https://developers.cloudflare.com/kv/api/write-key-value-pairs/#limits-to-kv-writes-to-the-same-key>).
 const TOO_OFTEN: &str = "failed: 429";
 
 #[wasm_bindgen]
 extern "C" {
-    /// A namespace: by the types of `worker`, it would be 15 KiB more of the upload.
+    /// A namespace. With the types of `worker`, the upload would be 15 KiB larger.
     type Binding;
 
     #[wasm_bindgen(method, catch, js_name = getWithMetadata)]
@@ -49,7 +49,7 @@ pub(super) struct Namespace {
 }
 
 impl Namespace {
-    /// The one that is bound to this name, if there is one.
+    /// Returns the namespace bound to this name, if there is one.
     pub(super) fn new(env: &Env, name: &str, meter: Rc<UsageMeter>) -> Option<Self> {
         let binding = Reflect::get(env, &name.into()).ok()?;
         let binding = binding.is_object().then(|| binding.unchecked_into())?;
@@ -150,7 +150,7 @@ impl Indices for Namespace {
     }
 }
 
-/// Returns the index that was found under a key, with its metadata in JSON.
+/// Returns the index found under a key. `metadata` is JSON.
 pub(super) fn found<S>(
     key: &IndexKey,
     metadata: &str,
@@ -183,13 +183,13 @@ pub(super) fn found_several<S>(json: &str) -> Result<ReadIndices<S>, StoreError>
     })
 }
 
-/// Returns a value that is looked into. One that is not UTF-8 is found to be corrupt there.
+/// Returns a value that the core parses. One that is not UTF-8 is detected there as corrupt.
 pub(super) fn text<S>(bytes: Vec<u8>) -> Body<S> {
     let text = String::from_utf8(bytes);
     Body::Text(text.unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
 }
 
-/// How KV calls the form that a value is wanted in
+/// Returns KV's name for the type in which a value is read
 /// (<https://developers.cloudflare.com/kv/api/read-key-value-pairs/#reference>).
 pub(super) fn kind(form: IndexForm) -> &'static str {
     match form {
@@ -202,11 +202,11 @@ async fn settled(asked: Result<Promise, JsValue>) -> Result<JsValue, JsValue> {
     JsFuture::from(asked?).await
 }
 
-/// An object with these properties, of which some may be undefined.
+/// Creates an object with these properties, some of which may be undefined.
 fn object(properties: &[(&str, JsValue)]) -> JsValue {
     let object = js_sys::Object::new();
     for (name, value) in properties {
-        // What nobody else has seen can be written to.
+        // Setting a property of a new object cannot fail.
         let _ = Reflect::set(&object, &(*name).into(), value);
     }
     object.into()

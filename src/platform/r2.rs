@@ -22,11 +22,11 @@ use terrace_app::host::{
 };
 use terrace_app::usage::{Part, UsageMeter};
 
-/// What R2 says when the bytes do not have the digest that was promised
+/// Part of R2's error when bytes do not have the expected digest
 /// (<https://developers.cloudflare.com/r2/api/error-codes/>).
 const BAD_DIGEST: &str = "(10037)";
 
-/// What R2 says when a key is written too often (the same page).
+/// Part of R2's error when a key is written too often (the same page).
 const TOO_OFTEN: &str = "(10058)";
 
 /// An R2 bucket.
@@ -130,7 +130,7 @@ impl Facts for Bucket {
                 Some(version) => {
                     releases.push((version.clone(), listed(package, version, &object)))
                 }
-                None => console_warn!("{} is no release: passed over", object.key()),
+                None => console_warn!("{} is not the key of a release: skipped", object.key()),
             }
         }
         let cursor = page.truncated().then(|| page.cursor()).flatten();

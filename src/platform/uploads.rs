@@ -1,7 +1,7 @@
-//! Uploads in an R2 bucket: chunks as objects, whose bytes pass by wasm as references.
+//! Uploads in an R2 bucket: chunks are objects, whose bytes pass wasm only as references.
 //!
-//! R2's own multipart uploads want parts of 5 MiB and more that are all of one length, which no client
-//! of OCI Distribution promises.
+//! R2's own multipart uploads require parts of at least 5 MiB, all of the same length, which no client of OCI
+//! Distribution guarantees.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -77,7 +77,7 @@ impl Uploads for Bucket {
         let lacks = Rc::new(Cell::new(false));
         let lacks_chunk = Rc::clone(&lacks);
         spawn_local(async move {
-            // Who reads the other end is told of a failure.
+            // The reader of the other end receives the error.
             let _ = fill(&bucket, &chunks, &writable, &lacks_chunk).await;
         });
         match self.store(key, Payload::Stream(whole.readable())).await {
@@ -97,8 +97,8 @@ impl Uploads for Bucket {
     }
 }
 
-/// Writes the chunks one behind the other, and closes or breaks what they are written to. `lacks_chunk` tells
-/// whether that was because one is not there as it should be.
+/// Writes the chunks to a stream, one after the other, and closes or aborts it. `lacks_chunk` is set if it
+/// aborted because a chunk is missing or has another length.
 async fn fill(
     bucket: &worker::Bucket,
     chunks: &[(ChunkKey, u64)],
@@ -121,7 +121,7 @@ async fn fill(
     Ok(())
 }
 
-/// A chunk, if it is there and of this length.
+/// Opens a chunk; `None` if it is missing or has another length.
 async fn open(
     bucket: &worker::Bucket,
     key: ChunkKey,
@@ -138,7 +138,7 @@ async fn open(
     }
 }
 
-/// The next bytes of a stream: as many as fit, unless it ends before.
+/// Reads the next piece of a stream: as many bytes as fit, unless the stream ends before.
 async fn piece(reader: &web_sys::ReadableStreamByobReader) -> Result<Uint8Array, JsValue> {
     let most = limits::UPLOAD_PIECE_BYTES;
     let mut buffer = Uint8Array::new_with_length(most).buffer();
@@ -146,9 +146,9 @@ async fn piece(reader: &web_sys::ReadableStreamByobReader) -> Result<Uint8Array,
     while filled < most {
         let view = Uint8Array::new_with_byte_offset_and_length(&buffer, filled, most - filled);
         let read = JsFuture::from(reader.read_with_array_buffer_view(&view)).await?;
-        // Reading takes the buffer away, and gives it back with what was read.
+        // A read detaches the buffer, and returns it with the bytes read.
         let value = Reflect::get(&read, &"value".into())?;
-        // Where reading was cancelled there is neither, and what has come is gone with the buffer.
+        // After a cancelled read there is no value, and the buffer is lost with the bytes received so far.
         let chunk: Uint8Array = value.dyn_into()?;
         buffer = chunk.buffer();
         if chunk.length() == 0 {
@@ -161,14 +161,14 @@ async fn piece(reader: &web_sys::ReadableStreamByobReader) -> Result<Uint8Array,
     ))
 }
 
-/// These bytes as a stream of known length, which is what storage takes.
+/// Returns these bytes as a stream of known length, which storage requires.
 fn stream_of(bytes: &Uint8Array) -> Result<web_sys::ReadableStream, JsValue> {
     let stream = FixedLengthStream::new_big_int(BigInt::from(u64::from(bytes.length())))?;
     let writer = stream.writable().get_writer()?;
     let written = writer.write_with_chunk(bytes);
     let closed = writer.close();
     spawn_local(async move {
-        // Who reads the other end is told of a failure.
+        // The reader of the other end receives the error.
         let _ = (JsFuture::from(written).await, JsFuture::from(closed).await);
     });
     Ok(stream.readable())

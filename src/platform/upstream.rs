@@ -1,7 +1,7 @@
-//! Other registries, asked with the platform's own `fetch`.
+//! Requests to other registries, with the platform's own `fetch`.
 //!
-//! The platform resolves names itself and does not tell to what; a Worker reaches no private network
-//! unless its operator has connected one.
+//! The platform resolves names itself and does not reveal the addresses. A Worker reaches no private network unless its
+//! operator has connected one.
 
 use std::rc::Rc;
 use std::time::Duration;
@@ -20,13 +20,13 @@ use super::fork;
 use terrace_app::host::{Download, Inquiry, Upstream, UpstreamError};
 use terrace_app::usage::{Part, UsageMeter};
 
-/// How long a long answer may take to begin, redirects included, in seconds.
+/// How long a long response may take to begin, redirects included, in seconds.
 const OPEN_SECONDS: u32 = 15;
 
-/// Says who asks.
+/// The `User-Agent` of all requests.
 const USER_AGENT: &str = concat!("terrace/", env!("CARGO_PKG_VERSION"));
 
-/// The internet.
+/// The client for requests to the internet.
 pub(super) struct Internet {
     pub(super) meter: Rc<UsageMeter>,
 }
@@ -97,7 +97,7 @@ impl Upstream for Internet {
             follow(fetch, guard, signal).await
         });
         let (response, _) = opened.await?;
-        // The length of what is encoded is not that of what is read.
+        // The length of an encoded body differs from that of the decoded one.
         let length = match header(&response, "content-encoding") {
             None => header(&response, "content-length"),
             Some(_) => None,
@@ -121,7 +121,7 @@ impl Upstream for Internet {
     }
 }
 
-/// Does something that is stopped when it takes too long.
+/// Runs an action, and aborts it after `seconds`.
 async fn in_time<T>(
     seconds: u32,
     action: impl AsyncFnOnce(&web_sys::AbortSignal) -> Result<T, UpstreamError>,
@@ -134,12 +134,12 @@ async fn in_time<T>(
         Either::Left((done, _)) => done,
         Either::Right(_) => {
             controller.abort();
-            Err(UpstreamError("no answer in time".to_owned()))
+            Err(UpstreamError("no response in time".to_owned()))
         }
     }
 }
 
-/// Asks, and follows redirects as far as the guard lets it. The URL is the one that answered.
+/// Sends a request, and follows redirects as far as the guard allows. Returns the URL that answered.
 async fn follow(
     fetch: &Fetch,
     guard: &Guard,
@@ -155,7 +155,7 @@ async fn follow(
         }
         discard(&response);
         let location = header(&response, "location")
-            .ok_or_else(|| UpstreamError("a redirect leads nowhere".to_owned()))?;
+            .ok_or_else(|| UpstreamError("a redirect has no Location header".to_owned()))?;
         url = resolve(&location, Some(&url.href()))?;
     }
     let most = limits::ORIGIN_REDIRECTS;
@@ -191,7 +191,7 @@ async fn ask(
     Ok(response.map_err(|error| failed(&error))?.unchecked_into())
 }
 
-/// Ends an answer whose body nobody reads: it would keep one of the six connections that the platform
+/// Cancels an unread response body, which would otherwise occupy one of the six connections that the platform
 /// allows at once.
 fn discard(response: &web_sys::Response) {
     if let Some(body) = response.body() {
@@ -199,7 +199,7 @@ fn discard(response: &web_sys::Response) {
     }
 }
 
-/// The platform's own words, where it has some.
+/// Returns an error with the platform's message, if that has any content.
 fn unreachable_host(url: &web_sys::Url, error: &UpstreamError) -> UpstreamError {
     let host = url.hostname();
     if error.0.starts_with("internal error") {
@@ -214,7 +214,7 @@ fn resolve(reference: &str, base: Option<&str>) -> Result<web_sys::Url, Upstream
         Some(base) => web_sys::Url::new_with_base(reference, base),
         None => web_sys::Url::new(reference),
     };
-    url.map_err(|_| UpstreamError("what the origin names is no URL".to_owned()))
+    url.map_err(|_| UpstreamError("the origin returned an invalid URL".to_owned()))
 }
 
 fn check(url: &web_sys::Url, guard: &Guard) -> Result<(), UpstreamError> {
@@ -229,7 +229,7 @@ fn check(url: &web_sys::Url, guard: &Guard) -> Result<(), UpstreamError> {
     checked.map_err(|error| UpstreamError(error.to_string()))
 }
 
-/// The bytes of a body, at most one more than `max`.
+/// Reads a body, at most one byte more than `max`.
 pub(super) async fn read(
     body: &web_sys::ReadableStream,
     max: u64,
@@ -254,7 +254,7 @@ fn header(response: &web_sys::Response, name: &str) -> Option<String> {
     response.headers().get(name).ok().flatten()
 }
 
-/// What the platform says of a failure. It names hosts at most.
+/// Returns the platform's error message. It contains at most host names.
 fn failed(error: &JsValue) -> UpstreamError {
     let message = Reflect::get(error, &"message".into());
     let message = message.ok().and_then(|message| message.as_string());

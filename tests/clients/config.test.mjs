@@ -9,7 +9,7 @@ import { cleanupOf, describe, test } from "./support/testing.mjs";
 import { WatchedRegistry } from "./support/watched.mjs";
 
 const MISSPELT = { TERRACE_ACESS: "private" };
-const TOLD = "TERRACE_ACESS cannot be used: the Worker's log tells why";
+const TOLD = "the configuration variable TERRACE_ACESS is invalid: see the Worker's log for the reason";
 
 describe("a misspelt setting", () => {
   test("stops the registry from being public, whatever is asked for", async (t) => {

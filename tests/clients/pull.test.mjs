@@ -205,7 +205,7 @@ describe("a hostile origin", () => {
 
   test("an origin that does not answer is waited for less than clients wait", async (t) => {
     const { type } = await published();
-    assert.match(await refused(t, type, () => true), /no answer in time/);
+    assert.match(await refused(t, type, () => true), /no response in time/);
   });
 
   test("a description with another digest than SHA256SUMS has is refused", async (t) => {

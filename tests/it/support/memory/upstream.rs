@@ -66,7 +66,7 @@ impl Upstream for Memory {
     ) -> Result<Fetched, UpstreamError> {
         self.pause().await;
         if seconds == 0 {
-            return Err(UpstreamError("no answer in time".to_owned()));
+            return Err(UpstreamError("no response in time".to_owned()));
         }
         self.ask(fetch, guard).map(fetched)
     }
