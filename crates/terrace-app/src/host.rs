@@ -1,4 +1,5 @@
-//! The host traits: storage for facts, archives, uploads and indices, a clock, other registries, and the request itself.
+//! The host traits: storage for facts, archives, uploads and indices, a clock, other registries, and the
+//! request itself.
 //!
 //! Each contract defines what *done* means. Everything above these traits runs natively in tests.
 

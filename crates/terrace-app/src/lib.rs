@@ -9,10 +9,10 @@
 //! |---|---|
 //! | [`cache`], [`usage`], [`host`] | the host traits, and the caches and counters that a host holds |
 //! | [`driver`] | the read machine, as steps; the host reads an index between them |
-//! | `failure`, [`context`], `json`, `concurrent`, `endpoint` | the state of one request; the properties of each endpoint |
+//! | `failure`, [`context`], `json`, `concurrent`, `endpoint` | the state of one request; each endpoint's properties |
 //! | `services` | the operations of the registry, in layers of their own |
 //! | `handlers` | the handlers, by resource |
-//! | `dispatch`, [`pipeline`], [`perform`] | routing, authentication, audit and logging around the handlers; deferred tasks |
+//! | `dispatch`, [`pipeline`], [`perform`] | routing, authentication, audit and logging; deferred tasks |
 
 pub mod cache;
 mod concurrent;

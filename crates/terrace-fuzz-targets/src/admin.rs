@@ -15,7 +15,7 @@ use terrace_core::storage::key::{BytesKey, FactKey};
 use crate::NOW;
 use crate::documents::restored;
 
-/// The bodies of admin requests.
+/// Parses the bodies of admin requests.
 pub fn admin(data: &[u8]) {
     let version: Version = "1.2.3".parse().expect("a version");
     if let Ok(body) = serde_json::from_slice::<ProviderBody>(data) {

@@ -7,7 +7,7 @@ use terrace_archive::{
     inspect_tar_gz, inspect_zip, module_archive_warnings,
 };
 
-/// A zip, as a provider's and as a module's.
+/// Inspects a zip, as a provider's package and as a module's archive.
 pub fn zip(data: &[u8]) {
     for inspector in [ZipInspector::new, ZipInspector::with_contents] {
         let mut inspector = inspector(data.len() as u64);
@@ -24,7 +24,7 @@ pub fn zip(data: &[u8]) {
                 break;
             }
             reads += 1;
-            assert!(reads <= 4 + data.len(), "it goes on");
+            assert!(reads <= 4 + data.len(), "it does not end");
         }
         if let Ok(entries) = inspector.finish() {
             judge(&entries);
@@ -39,8 +39,8 @@ fn judge(entries: &[Entry]) {
     let _ = module_archive_warnings(entries);
 }
 
-/// A gzipped tar: as it comes, and as what is in it. It is fed in pieces of which the first byte tells the
-/// length.
+/// Inspects the data as a gzipped tar, and as the contents of one. It is fed in pieces, whose length is the
+/// first byte plus one.
 pub fn tar(data: &[u8]) {
     let Some((piece, data)) = data.split_first() else {
         return;

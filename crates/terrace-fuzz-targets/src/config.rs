@@ -4,13 +4,13 @@ use terrace_core::config::Config;
 
 use crate::text;
 
-/// Variables, one a line: a name, `=`, and its value.
+/// Parses variables, one per line: a name, `=`, and its value.
 pub fn config(data: &[u8]) {
     let Some(all) = text(data) else { return };
     let vars = all.lines().filter_map(|line| line.split_once('='));
     let vars: Vec<(&str, String)> = vars
         .map(|(name, value)| match SECRETS.contains(&name) {
-            true => (name, format!("{value}{TOLD_TO_NOBODY}")),
+            true => (name, format!("{value}{SECRET_SUFFIX}")),
             false => (name, value.to_owned()),
         })
         .collect();
@@ -20,7 +20,7 @@ pub fn config(data: &[u8]) {
         Err(error) => error.to_string(),
     };
     assert!(
-        !told.contains(TOLD_TO_NOBODY) || all.contains(TOLD_TO_NOBODY),
+        !told.contains(SECRET_SUFFIX) || all.contains(SECRET_SUFFIX),
         "{told}"
     );
 }
@@ -33,6 +33,6 @@ const SECRETS: [&str; 5] = [
     "TERRACE_URL_SECRET",
 ];
 
-/// It begins with a letter that ends no escape of a text that is told in quotes: `\0` before `123` has once been
-/// taken for the secret `0123`.
-const TOLD_TO_NOBODY: &str = "Nobody is told this";
+/// The suffix of secrets, which must not appear in any message. Its first letter ends no escape sequence of
+/// quoted text: `\0` before `123` was once mistaken for the secret `0123`.
+const SECRET_SUFFIX: &str = "Never show this";

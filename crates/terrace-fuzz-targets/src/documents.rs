@@ -18,13 +18,13 @@ use terrace_openpgp::parse_signing_keys;
 
 use crate::{NOW, document, text};
 
-/// The document of a release.
+/// Parses and writes the document of a release.
 pub fn release(data: &[u8]) {
     let Ok(release) = Release::from_document(data) else {
         return;
     };
     let written = release.to_document();
-    let again = Release::from_document(written.as_bytes()).expect("what was written");
+    let again = Release::from_document(written.as_bytes()).expect("a written document");
     assert_eq!(again, release);
     assert_eq!(again.to_document(), written);
     let package = release.package();
@@ -34,7 +34,8 @@ pub fn release(data: &[u8]) {
         let found = metadata.iter().find(|(known, _)| *known == name);
         found.map(|(_, value)| value.as_str())
     };
-    // Without any protocol or platform there is nothing to list, and its document tells.
+    // Without any protocol or platform, the metadata contains no listed release, and the document is read
+    // instead.
     let read = ListedRelease::from_metadata(&package, listed.version.clone(), told);
     assert!(read.is_none_or(|read| read.contents == listed.contents));
     let version = release.version().to_string();
@@ -57,7 +58,7 @@ fn revoked() -> Statement {
     }
 }
 
-/// Every other document that is stored; the first byte says which.
+/// Parses every other kind of stored document. The first byte selects the kind.
 pub fn documents(data: &[u8]) {
     let Some((kind, data)) = data.split_first() else {
         return;
@@ -72,7 +73,7 @@ pub fn documents(data: &[u8]) {
             };
             let text = std::str::from_utf8(data).ok();
             let described = text.and_then(|text| DescribedVersion::parse(&metadata, text));
-            // No digest is ever read from a text that names none.
+            // A digest is never read from a text that contains none.
             assert!(described.is_none() || data.contains(&b':'));
         }
         b'a' => {
@@ -135,7 +136,7 @@ pub fn documents(data: &[u8]) {
     }
 }
 
-/// A key, and behind its line a document of a copy.
+/// Restores a document of a copy. The first line is its key.
 pub(crate) fn restored(data: &[u8]) {
     let Some((key, document)) = text(data).and_then(|text| text.split_once('\n')) else {
         return;

@@ -1,8 +1,8 @@
-//! Fuzz targets: functions that take any bytes, and must neither panic nor contradict themselves. There is a file
-//! for each family of parsers.
+//! Fuzz targets: functions that take any bytes, and must neither panic nor contradict themselves. There is a file for
+//! each family of parsers.
 //!
-//! The programs in `fuzz/fuzz_targets` call them by libFuzzer, and `tests/it/native/fuzzed.rs` calls them with the
-//! inputs in `fuzz/corpus`.
+//! The programs in `fuzz/fuzz_targets` run them with libFuzzer, and `tests/it/native/fuzzed.rs` runs them
+//! with the inputs in `fuzz/corpus`.
 
 #![expect(
     clippy::expect_used,
@@ -44,7 +44,7 @@ use serde::de::DeserializeOwned;
 use terrace_base::time::UnixTime;
 use terrace_core::config::Config;
 
-/// The time of all targets.
+/// The current time in all targets.
 const NOW: UnixTime = UnixTime(1_800_000_000);
 
 /// A function that takes any bytes.
@@ -76,7 +76,7 @@ fn text(data: &[u8]) -> Option<&str> {
     str::from_utf8(data).ok()
 }
 
-/// Asserts that a value is written as a text with the same meaning.
+/// Asserts that a value is written as text that parses to the same value.
 fn round_trip<T: FromStr + Display + PartialEq + Debug>(text: &str) {
     if let Ok(value) = text.parse::<T>() {
         let written = value.to_string();
@@ -89,7 +89,7 @@ fn round_trip<T: FromStr + Display + PartialEq + Debug>(text: &str) {
     }
 }
 
-/// Asserts the same of a stored document.
+/// Asserts that a stored document is written as JSON that parses to the same document.
 fn document<T: DeserializeOwned + Serialize + PartialEq + Debug>(data: &[u8]) {
     if let Ok(value) = serde_json::from_slice::<T>(data) {
         let written = serde_json::to_string(&value).expect("a document");
@@ -100,7 +100,7 @@ fn document<T: DeserializeOwned + Serialize + PartialEq + Debug>(data: &[u8]) {
     }
 }
 
-/// Splits at the first `at`.
+/// Splits the data at the first `at`.
 fn split(data: &[u8], at: u8) -> (&[u8], &[u8]) {
     match data.iter().position(|byte| *byte == at) {
         Some(place) => (&data[..place], &data[place + 1..]),

@@ -11,7 +11,8 @@ use terrace_core::http::form::Form;
 
 use crate::{NOW, split, text};
 
-/// What terminals and browsers send, a query, a form or cookies, in a line; and what a provider says of somebody.
+/// Parses the input of terminals and browsers (a query, a form or cookies) in the first line, and the claims
+/// of a provider in the rest.
 pub fn login(data: &[u8]) {
     let (sent, said) = split(data, b'\n');
     let _ = ProviderAnswer::parse(said);

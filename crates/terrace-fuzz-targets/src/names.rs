@@ -22,7 +22,7 @@ use terrace_openpgp::KeyId;
 
 use crate::{round_trip, text};
 
-/// Everything that is a short text: versions, addresses, names, digests.
+/// Parses every kind of short text: versions, addresses, names, digests.
 pub fn names(data: &[u8]) {
     let Some(text) = text(data) else { return };
     round_trip::<Version>(text);
@@ -40,7 +40,7 @@ pub fn names(data: &[u8]) {
     round_trip::<PackageHash>(text);
     round_trip::<SourceUrl>(text);
     round_trip::<KeyId>(text);
-    // A key is written whole, and read by its last part.
+    // An archive's key is written with its prefix, but parsed from its file name.
     if let Ok(archive) = text.parse::<ArchiveKey>() {
         assert_eq!(archive.file_name().parse(), Ok(archive));
     }

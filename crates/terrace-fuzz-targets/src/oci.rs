@@ -15,7 +15,7 @@ use terrace_core::publish::MirrorPublication;
 
 use crate::{round_trip, split, text};
 
-/// What OCI clients ask: a path, a query and a range, a line each.
+/// Handles requests of OCI clients: a path, a query and a range, one per line.
 pub fn oci(data: &[u8]) {
     let Some(all) = text(data) else { return };
     let mut lines = all.splitn(3, '\n');
@@ -64,7 +64,7 @@ pub fn oci(data: &[u8]) {
     }
 }
 
-/// A manifest that is pushed.
+/// Parses a pushed manifest.
 pub fn pushed(data: &[u8]) {
     let (content_type, bytes) = split(data, b'\n');
     let _ = PushedManifest::pushed(bytes, text(content_type));

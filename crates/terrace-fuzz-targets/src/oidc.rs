@@ -7,7 +7,8 @@ use terrace_jose::{Discovery, Expected, IssuerKeys, IssuerUrl, UnverifiedToken};
 
 use crate::{NOW, split, text};
 
-/// A token of another party, and what its issuer says, in a line behind it; rules.
+/// Verifies a token of another party, in the first line, with its issuer's documents in the rest. Also parses
+/// the input as rules.
 pub fn oidc(data: &[u8]) {
     let (first, rest) = split(data, b'\n');
     let issuer: IssuerUrl = "https://issuer.example.com".parse().expect("a URL");
@@ -34,7 +35,7 @@ pub fn oidc(data: &[u8]) {
     }
 }
 
-/// The type of a form, a line, and the form with which a job asks for a token.
+/// Parses the form of a job's token exchange. The first line is the form's content type.
 pub fn exchange(data: &[u8]) {
     let (content_type, body) = split(data, b'\n');
     let origin = "https://registry.example.com";

@@ -1,8 +1,8 @@
-//! Answers of other registries.
+//! Responses of other registries.
 
 use terrace_core::upstream::origin::{Fetched, OriginVersions, Service};
 
-/// What other registries answer.
+/// Parses the responses of other registries.
 pub fn origin(data: &[u8]) {
     let fetched = Fetched {
         status: 200,

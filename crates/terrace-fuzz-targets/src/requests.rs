@@ -1,4 +1,4 @@
-//! Requests: their routes, and reads with a document of KV.
+//! Requests: their routes, and reads with a document from KV.
 
 use terrace_core::api::route::Route;
 use terrace_core::http::reply::Body;
@@ -7,7 +7,7 @@ use terrace_core::storage::index_document::IndexMetadata;
 
 use crate::{NOW, OPEN, configured, text};
 
-/// A path.
+/// Parses a path.
 pub fn route(data: &[u8]) {
     let path = text(data).filter(|path| path.starts_with('/'));
     if let Some(Ok(route)) = path.map(Route::parse) {
@@ -15,7 +15,7 @@ pub fn route(data: &[u8]) {
     }
 }
 
-/// A method, a path, a query and headers, a line each; then what KV has for it.
+/// Answers a read: a method, a path, a query and headers, one per line, and then the value in KV.
 pub fn read(data: &[u8]) {
     let Some(all) = text(data) else { return };
     let mut lines = all.splitn(7, '\n');
@@ -23,7 +23,7 @@ pub fn read(data: &[u8]) {
     let (method, path, query, condition) = (next(), next(), next(), next());
     let (authorization, range, index) = (next(), next(), next());
     for vars in [OPEN.as_slice(), &CLOSED] {
-        let config = configured(vars).expect("these are right");
+        let config = configured(vars).expect("a valid configuration");
         let asked = Asked {
             method,
             origin: "https://registry.example.com",

@@ -5,16 +5,16 @@ use terrace_openpgp::{detached_signature, parse_signing_keys, verify_detached};
 
 use crate::{NOW, split, text};
 
-/// The text of SHA256SUMS.
+/// Parses the text of SHA256SUMS.
 pub fn shasums(data: &[u8]) {
     let Some(text) = text(data) else { return };
     match Shasums::parse(text) {
         Ok(parsed) => assert_eq!(parsed.as_str(), text),
-        Err(errors) => assert!(!errors.is_empty(), "a refusal has a reason"),
+        Err(errors) => assert!(!errors.is_empty(), "an error has a reason"),
     }
 }
 
-/// Armoured keys, up to a NUL, and a signature.
+/// Parses armoured keys, up to a NUL, and a signature.
 pub fn openpgp(data: &[u8]) {
     let (keys, signature) = split(data, 0);
     let keys = text(keys).and_then(|keys| parse_signing_keys(keys).ok());

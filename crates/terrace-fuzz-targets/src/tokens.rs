@@ -7,11 +7,11 @@ use terrace_core::model::token_id::TokenId;
 
 use crate::{NOW, OPEN, configured, round_trip, text};
 
-/// A token; or its parts, a line each.
+/// Parses a token; or builds one from its parts, one per line.
 pub fn token(data: &[u8]) {
     let Some(text) = text(data) else { return };
     let keys = TokenKeys::new(&Secret::new("0123456789abcdef"), None);
-    // Nobody guesses one.
+    // A valid token cannot be guessed.
     assert!(keys.read(text, || NOW).is_err() || text.len() > 80);
     let mut lines = text.split('\n');
     let mut next = || lines.next().unwrap_or_default();
@@ -36,11 +36,11 @@ pub fn token(data: &[u8]) {
             let read = keys.read(&written, || UnixTime(0));
             assert_eq!(read.as_ref(), Ok(&token), "{written}");
         }
-        let config = configured(&OPEN).expect("these are right");
+        let config = configured(&OPEN).expect("a valid configuration");
         let _ = config
             .access
             .caller(Some(&format!("Bearer {written}")), || NOW);
     }
-    let config = configured(&OPEN).expect("these are right");
+    let config = configured(&OPEN).expect("a valid configuration");
     let _ = config.access.caller(Some(text), || NOW);
 }

@@ -7,11 +7,11 @@
 //! GET and PUT of one object, path style, payload unsigned, extra headers signed.
 //!
 //! # Out of scope
-//! Header authentication, session tokens, listing: nothing in Terrace asks for them.
+//! Header authentication, session tokens, listing: nothing in Terrace needs them.
 //!
-//! go-getter sorts and re-encodes the query of a module's URL (clients.md 4.2). What is produced
-//! here survives that byte for byte: parameters are sorted, every value is percent-encoded as
-//! `url.Values.Encode` would, and no value holds a space or a `;`.
+//! go-getter sorts and re-encodes the query of a module's URL (clients.md 4.2). The URLs produced here
+//! survive that byte for byte: parameters are sorted, every value is percent-encoded as `url.Values.Encode`
+//! would, and no value contains a space or a `;`.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -22,7 +22,7 @@ use terrace_base::secret::Secret;
 use terrace_base::time::UnixTime;
 use terrace_base::url::{self, Url, UrlError};
 
-/// Where presigned URLs point to, and who signs them.
+/// The target of presigned URLs, and the credentials that sign them.
 #[derive(Debug, Clone)]
 pub struct Presigner {
     endpoint: Endpoint,
@@ -30,16 +30,16 @@ pub struct Presigner {
     bucket: String,
     access_key_id: String,
     secret_access_key: Secret,
-    /// What was made for the day of the latest URL.
+    /// The values computed for the day of the latest URL.
     day: Arc<Mutex<Option<Arc<Day>>>>,
 }
 
-/// What all URLs of one day share.
+/// The values that all URLs of one day share.
 #[derive(Debug)]
 struct Day {
-    /// `20130524`.
+    /// The date, such as `20130524`.
     date: String,
-    /// `20130524/auto/s3/aws4_request`.
+    /// The credential scope, such as `20130524/auto/s3/aws4_request`.
     scope: String,
     /// The credential, percent-encoded.
     credential: String,
@@ -54,22 +54,24 @@ pub struct Endpoint {
     prefix: String,
 }
 
-/// Why a text is not an endpoint. The text is not repeated: it may hold a password, and whoever
-/// asks reads the error.
+/// The reason why a text is not an endpoint. It does not repeat the text, which may contain a password,
+/// because clients may see the error.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EndpointError {
     /// The text is longer than a URL may be.
-    #[error("it is {0} bytes long, at most {max} are allowed", max = url::MAX_BYTES)]
+    #[error("it is {0} bytes long: the maximum is {max}", max = url::MAX_BYTES)]
     TooLong(usize),
-    /// Another scheme, or none.
+    /// The scheme is missing, or neither http nor https.
     #[error("it must start with https:// or http://")]
     Scheme,
-    /// There is no host, or it holds what a host cannot, such as a password.
-    #[error("what follows :// must be a host, with a port if need be and nothing else")]
-    Host,
-    /// The prefix cannot be signed as it stands.
+    /// The host is missing, or contains something that a host cannot, such as a password.
     #[error(
-        "it may have a path of letters, digits, \"-\", \".\", \"_\", \"~\" and \"/\" only, without \"..\", and no query"
+        "after :// there must be a host, optionally with a port, and nothing else before the path"
+    )]
+    Host,
+    /// The path cannot be signed unchanged.
+    #[error(
+        "its path may only contain letters, digits, \"-\", \".\", \"_\", \"~\" and \"/\", without \"..\", and it must not have a query"
     )]
     Prefix,
 }
@@ -85,20 +87,20 @@ impl From<UrlError> for EndpointError {
     }
 }
 
-/// The HTTP method a URL is signed for. A URL signed for GET answers HEAD with 403.
+/// The HTTP method that a URL is signed for. A URL signed for GET answers HEAD with 403.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SignedMethod {
-    /// Download.
+    /// A download.
     Get,
-    /// Upload.
+    /// An upload.
     Put,
 }
 
 impl Endpoint {
-    /// Reads an endpoint. A trailing slash is dropped.
+    /// Parses an endpoint. A trailing slash is dropped.
     ///
     /// # Errors
-    /// When it is not an http(s) URL whose path can be signed unchanged.
+    /// If it is not an http(s) URL whose path can be signed unchanged.
     pub fn parse(text: &str) -> Result<Self, EndpointError> {
         let url: Url = text.parse()?;
         let path = url.path();
@@ -113,14 +115,14 @@ impl Endpoint {
         })
     }
 
-    /// Whether its path already ends in this bucket, as the URL that a dashboard shows does.
+    /// Returns whether its path already ends in this bucket, as in the URL that the dashboard shows.
     pub fn names_bucket(&self, bucket: &str) -> bool {
         self.prefix.rsplit('/').next() == Some(bucket)
     }
 }
 
 impl Presigner {
-    /// A signer for the objects of one bucket.
+    /// Creates a signer for the objects of one bucket.
     pub fn new(
         endpoint: Endpoint,
         region: impl Into<String>,
@@ -138,10 +140,10 @@ impl Presigner {
         }
     }
 
-    /// The URL that allows `method` on `key` from `now` for `lifetime` seconds.
+    /// Returns the URL that allows `method` on `key` from `now` for `lifetime` seconds.
     ///
-    /// `headers` are signed as well: the client must send them unchanged. Their names are in
-    /// lower case and sorted, and `host` is not among them.
+    /// `headers` are signed as well: the client must send them unchanged. Their names must be in lower case
+    /// and sorted, and must not include `host`.
     pub fn presign(
         &self,
         method: SignedMethod,
@@ -181,7 +183,7 @@ impl Presigner {
         } = &*day;
         let date = now.amz_date();
 
-        // Inserted where it belongs: sorting would cost the wasm four kilobytes.
+        // Inserted at its position: sorting would add four kilobytes to the wasm.
         let mut all_headers = headers.to_vec();
         let place = all_headers.partition_point(|(name, _)| *name < "host");
         all_headers.insert(place, ("host", host));
@@ -195,7 +197,7 @@ impl Presigner {
             .map(|(name, value)| format!("{name}:{}\n", value.trim()))
             .collect::<String>();
 
-        // Sorted by name, as the canonical query must be.
+        // Sorted by name, as the canonical query requires.
         let query = format!(
             "X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Credential={credential}&X-Amz-Date={date}&X-Amz-Expires={lifetime}&X-Amz-SignedHeaders={}",
             percent::encode(&signed_headers),
@@ -208,8 +210,8 @@ impl Presigner {
             Sha256::of(canonical_request.as_bytes())
         );
         let signature = Sha256::from_bytes(key.sign(string_to_sign.as_bytes()));
-        // `X-Amz-Signature` sorts behind `X-Amz-Expires` and before `X-Amz-SignedHeaders`, and
-        // go-getter will sort; the signature itself is taken over the other parameters.
+        // `X-Amz-Signature` sorts between `X-Amz-Expires` and `X-Amz-SignedHeaders`, and go-getter sorts the
+        // query. The signature itself covers the other parameters.
         let (before, after) = query
             .split_once("&X-Amz-SignedHeaders=")
             .unwrap_or((query.as_str(), ""));
@@ -284,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn the_key_of_a_day_signs_nothing_of_another() {
+    fn each_day_is_signed_with_its_own_key() {
         let (kept, day) = (example(), 86_400);
         let url = |signer: &Presigner, now| {
             signer.presign(SignedMethod::Get, "a.zip", &[], UnixTime(now), 900)
@@ -295,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn an_endpoint_keeps_its_prefix_and_drops_what_no_client_sends() {
+    fn an_endpoint_keeps_its_prefix_and_is_normalized() {
         let endpoint = |text| Endpoint::parse(text).unwrap();
         assert_eq!(
             endpoint("https://R2.example.com:443/"),
@@ -328,7 +330,7 @@ mod tests {
         prop_oneof![Just(SignedMethod::Get), Just(SignedMethod::Put)]
     }
 
-    /// The same URL as the independent signer `rusty-s3` makes, parameter by parameter.
+    /// Returns the URL that the independent signer `rusty-s3` creates, for comparison parameter by parameter.
     fn by_rusty_s3(
         method: SignedMethod,
         key: &str,

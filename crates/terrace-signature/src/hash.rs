@@ -3,7 +3,7 @@
 use sha1::Sha1;
 use sha2::{Digest, Sha224, Sha256, Sha384, Sha512};
 
-/// A hash function that signatures are made over.
+/// A hash function of signatures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hash {
     /// SHA-1.
@@ -19,7 +19,7 @@ pub enum Hash {
 }
 
 impl Hash {
-    /// The digest of the concatenation of `parts`.
+    /// Returns the digest of the concatenation of `parts`.
     pub fn digest(self, parts: &[&[u8]]) -> Vec<u8> {
         match self {
             Self::Sha1 => digest::<Sha1>(parts),
@@ -30,7 +30,7 @@ impl Hash {
         }
     }
 
-    /// The DER of a `DigestInfo` up to the digest (RFC 8017, section 9.2, note 1).
+    /// Returns the DER of a `DigestInfo` up to the digest (RFC 8017, section 9.2, note 1).
     pub(super) fn digest_info_prefix(self) -> &'static [u8] {
         match self {
             Self::Sha1 => &[

@@ -1,9 +1,9 @@
-//! The numbers behind a signature, for OpenPGP and JSON Web Signatures alike. What is compared with
-//! what is decided there; here a digest and a signature fit a key, or do not.
+//! Verification of signatures by their numbers, for OpenPGP and JSON Web Signatures alike. The callers decide which
+//! digest is compared with which signature; this crate only decides whether they match a key.
 //!
-//! Everything here is public, so nothing has to hide how long it takes. RSA and DSA are two
-//! formulas over big integers once there is no secret key; the crates of these names would bring
-//! secret keys, random numbers and DER along, and `dsa` takes four times as long.
+//! All inputs are public, so nothing needs to run in constant time. Without secret keys, RSA and DSA are two
+//! formulas over big integers. The crates of these names would add secret keys, random numbers and DER, and
+//! `dsa` takes four times as long.
 
 mod hash;
 #[cfg(test)]
@@ -15,7 +15,7 @@ use p256::ecdsa::signature::hazmat::PrehashVerifier;
 
 pub use hash::Hash;
 
-/// The curves ECDSA signatures are checked on.
+/// The curves on which ECDSA signatures are verified.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Curve {
     /// NIST P-256.
@@ -24,13 +24,13 @@ pub enum Curve {
     P384,
 }
 
-/// The number without leading zero octets, which mean nothing.
+/// Returns the number without leading zero octets, which have no meaning.
 pub fn trim(number: &[u8]) -> &[u8] {
     let zeros = number.iter().take_while(|byte| **byte == 0).count();
     number.get(zeros..).unwrap_or_default()
 }
 
-/// The number, in exactly `N` octets, if it fits.
+/// Returns the number in exactly `N` octets, if it fits.
 fn pad<const N: usize>(number: &[u8]) -> Option<[u8; N]> {
     let number = trim(number);
     let mut padded = [0; N];
@@ -39,14 +39,15 @@ fn pad<const N: usize>(number: &[u8]) -> Option<[u8; N]> {
     Some(padded)
 }
 
-/// How many bits the number has.
+/// Returns the length of the number, in bits.
 pub fn bits(number: &[u8]) -> u32 {
     let number = trim(number);
     let zeros = number.first().map_or(0, |byte| byte.leading_zeros());
     u32::try_from(number.len() * 8).map_or(u32::MAX, |bits| bits - zeros)
 }
 
-/// PKCS #1 v1.5 (RFC 8017, section 8.2.2), with Go's demands on the key (`checkPublicKey`).
+/// Verifies a PKCS #1 v1.5 signature (RFC 8017, section 8.2.2), with Go's requirements for the key
+/// (`checkPublicKey`).
 ///
 /// The expected message is built and compared as a whole, so there is no padding to parse.
 pub fn rsa(n: &[u8], e: &[u8], hash: Hash, digest: &[u8], s: &[u8]) -> bool {
@@ -54,11 +55,11 @@ pub fn rsa(n: &[u8], e: &[u8], hash: Hash, digest: &[u8], s: &[u8]) -> bool {
         .is_some_and(|message| expected_rsa_message(hash, digest, message.len()) == Some(message))
 }
 
-/// `s^e mod n`, as long as the modulus.
+/// Returns `s^e mod n`, as long as the modulus.
 fn rsa_message(n: &[u8], e: &[u8], s: &[u8]) -> Option<Vec<u8>> {
     let precision = bits(n).next_multiple_of(8);
     let length = usize::try_from(precision / 8).ok()?;
-    // A signature may lack leading zeros, but not have more of them than the modulus is long.
+    // A signature may lack leading zeros, but must not be longer than the modulus.
     if s.len() > length {
         return None;
     }
@@ -77,10 +78,10 @@ fn rsa_message(n: &[u8], e: &[u8], s: &[u8]) -> Option<Vec<u8>> {
     message.get(start..).map(<[u8]>::to_vec)
 }
 
-/// `00 01 ff … ff 00`, then the digest behind the DER prefix of its hash function.
+/// Returns `00 01 ff … ff 00`, then the digest after the DER prefix of its hash function.
 fn expected_rsa_message(hash: Hash, digest: &[u8], length: usize) -> Option<Vec<u8>> {
     let prefix = hash.digest_info_prefix();
-    // At least the eight octets that are demanded, where the modulus has 128 octets or more.
+    // At least the required eight octets, if the modulus has 128 octets or more.
     let padding = length.checked_sub(prefix.len() + digest.len() + 3)?;
     Some(
         [
@@ -94,7 +95,7 @@ fn expected_rsa_message(hash: Hash, digest: &[u8], length: usize) -> Option<Vec<
     )
 }
 
-/// Whether DSA is done with numbers of these sizes (FIPS 186-4, section 4.2).
+/// Returns whether these are allowed sizes for DSA (FIPS 186-4, section 4.2).
 pub fn is_dsa_size(p: &[u8], q: &[u8]) -> bool {
     matches!(
         (bits(p), bits(q)),
@@ -102,7 +103,7 @@ pub fn is_dsa_size(p: &[u8], q: &[u8]) -> bool {
     )
 }
 
-/// FIPS 186-4, section 4.7.
+/// Verifies a DSA signature (FIPS 186-4, section 4.7).
 pub fn dsa(key: [&[u8]; 4], digest: &[u8], signature: [&[u8]; 2]) -> bool {
     dsa_fits(key, digest, signature) == Some(true)
 }
@@ -134,12 +135,12 @@ fn dsa_fits([p, q, g, y]: [&[u8]; 4], digest: &[u8], [r, s]: [&[u8]; 2]) -> Opti
     Some(v.rem_vartime(subgroup.as_nz_ref()) == r)
 }
 
-/// The number with room for `size` bits, if it fits.
+/// Returns the number with a precision of `size` bits, if it fits.
 fn number(number: &[u8], size: u32) -> Option<BoxedUint> {
     BoxedUint::from_be_slice(trim(number), size).ok()
 }
 
-/// Whether `point` is one that Go's `elliptic.Unmarshal` takes: uncompressed and on the curve.
+/// Returns whether Go's `elliptic.Unmarshal` accepts `point`: uncompressed and on the curve.
 pub fn is_on_curve(curve: Curve, point: &[u8]) -> bool {
     point.first() == Some(&4)
         && match curve {
@@ -148,7 +149,7 @@ pub fn is_on_curve(curve: Curve, point: &[u8]) -> bool {
         }
 }
 
-/// FIPS 186-5, section 6.4.2.
+/// Verifies an ECDSA signature (FIPS 186-5, section 6.4.2).
 pub fn ecdsa(curve: Curve, point: &[u8], digest: &[u8], r: &[u8], s: &[u8]) -> bool {
     match curve {
         Curve::P256 => ecdsa_p256(point, digest, r, s),
@@ -171,15 +172,16 @@ fn ecdsa_p384(point: &[u8], digest: &[u8], r: &[u8], s: &[u8]) -> Option<()> {
     key.verify_prehash(digest, &signature).ok()
 }
 
-/// RFC 8032, without the weak keys that would fit anything. What OpenPGP signs is a digest.
+/// Verifies an Ed25519 signature (RFC 8032). Weak keys, which would match anything, are rejected. The message
+/// of an OpenPGP signature is a digest.
 pub fn ed25519(key: &[u8; 32], message: &[u8], signature: &[u8; 64]) -> bool {
     let signature = ed25519_dalek::Signature::from_bytes(signature);
     ed25519_dalek::VerifyingKey::from_bytes(key)
         .is_ok_and(|key| key.verify_strict(message, &signature).is_ok())
 }
 
-/// An EdDSA signature in two MPIs, which lost their leading zeros
-/// (`UnmarshalSignature` in `internal/ecc/ed25519.go`).
+/// Returns an EdDSA signature from two MPIs, which lack their leading zeros (`UnmarshalSignature` in
+/// `internal/ecc/ed25519.go`).
 pub fn ed25519_signature(r: &[u8], s: &[u8]) -> Option<[u8; 64]> {
     if r.len() > 32 || s.len() > 32 {
         return None;

