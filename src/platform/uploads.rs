@@ -1,4 +1,4 @@
-//! Uploads in an R2 bucket: chunks are objects, whose bytes pass wasm only as references.
+//! Uploads in an R2 bucket: chunks are objects, and their bytes pass wasm only as references.
 //!
 //! R2's own multipart uploads require parts of at least 5 MiB, all of the same length, which no client of OCI
 //! Distribution guarantees.

@@ -175,9 +175,9 @@ impl Cache {
         &self.throttle
     }
 
-    /// The sign-ins whose authorization code the provider rejected, by client address. They are counted apart
-    /// from failed authentications, so that a client with a wrong token does not stop others at its address
-    /// from signing in.
+    /// The sign-ins with an authorization code that the provider rejected, by client address. They are
+    /// counted apart from failed authentications, so that a client with a wrong token does not stop others at
+    /// its address from signing in.
     pub fn sign_ins(&self) -> &RefCell<Throttle> {
         &self.sign_ins
     }

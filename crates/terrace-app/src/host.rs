@@ -120,7 +120,7 @@ pub trait Facts {
         cursor: Option<String>,
     ) -> Result<ReleasePage, StoreError>;
 
-    /// Lists up to `most` documents whose keys begin with `prefix`, after the one named `behind`.
+    /// Lists up to `most` documents with keys that begin with `prefix`, after the one named `behind`.
     async fn list(
         &self,
         prefix: &str,
@@ -200,7 +200,7 @@ pub trait Archives {
     /// reading them into wasm.
     async fn digest(&self, key: BytesKey) -> Result<Option<Digest>, StoreError>;
 
-    /// Lists up to `most` objects whose keys begin with `prefix`, after the one named `behind`.
+    /// Lists up to `most` objects with keys that begin with `prefix`, after the one named `behind`.
     async fn list_bytes(
         &self,
         prefix: &str,

@@ -318,8 +318,8 @@ fn nobody_may(errors: Errors) -> Problem {
 }
 
 /// Writes the audit entry of a change. A change that failed midway is recorded too, because a client that
-/// does not retry would otherwise leave no trace. So is one that found nothing left to do, because it may be
-/// the retry of a change whose entry could not be written.
+/// does not retry would otherwise leave no trace. So is one that found nothing left to do: it may be a retry,
+/// after the entry could not be written.
 async fn record<P: Host>(
     ctx: &Context<'_, P>,
     change: Change,

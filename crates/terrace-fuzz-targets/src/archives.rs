@@ -39,8 +39,8 @@ fn judge(entries: &[Entry]) {
     let _ = module_archive_warnings(entries);
 }
 
-/// Inspects the data as a gzipped tar, and as the contents of one. It is fed in pieces, whose length is the
-/// first byte plus one.
+/// Inspects the data as a gzipped tar, and as the contents of one. It is fed in pieces as long as the first
+/// byte plus one.
 pub fn tar(data: &[u8]) {
     let Some((piece, data)) = data.split_first() else {
         return;

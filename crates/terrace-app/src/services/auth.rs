@@ -107,7 +107,7 @@ pub(crate) async fn is_one_guess_too_many<P: Host>(ctx: &Context<'_, P>) -> bool
     count > most || ctx.host.is_one_failure_too_many(&network).await
 }
 
-/// Returns the response to a read whose token is revoked, or cannot be checked.
+/// Returns the response to a read with a token that is revoked, or cannot be checked.
 pub(crate) async fn revoked<P: Host, R: Request>(
     ctx: &Context<'_, P>,
     token: TokenId,

@@ -200,7 +200,7 @@ pub(crate) async fn revoked_content<P: Host>(
     Ok(None)
 }
 
-/// Returns a release whose artifact contains this digest.
+/// Returns a release with an artifact that contains this digest.
 pub(crate) async fn release_with<P: Host>(
     ctx: &Context<'_, P>,
     package: &Package,

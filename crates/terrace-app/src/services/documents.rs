@@ -35,7 +35,7 @@ pub(crate) async fn read_for_change<P: Host, T: DeserializeOwned>(
     Ok((Some(read), Condition::Unchanged(fact.etag)))
 }
 
-/// Returns all documents whose keys begin with `prefix`, read in pages.
+/// Returns all documents with keys that begin with `prefix`, read in pages.
 pub(crate) async fn list<P: Host>(
     ctx: &Context<'_, P>,
     prefix: &str,

@@ -16,7 +16,7 @@ use crate::services::documents::BUSY_TRIES;
 
 /// Indices that are written together, and that many requests may be waiting to write.
 pub(crate) struct Coalesced {
-    /// The index under whose name waiting requests are notified.
+    /// The name under which waiting requests are notified.
     name: IndexKey,
     has_written: Cell<bool>,
 }

@@ -73,9 +73,9 @@ pub(crate) async fn revision<P: Host>(
     ctx.host.facts().revision(&key).await
 }
 
-/// Returns the same as [`described`], for a version whose index may not exist. A read of the missing key
-/// would make KV cache its absence for a while, for the readers of the index that is about to be written. A
-/// listing is not cached.
+/// Returns the same as [`described`], for a version that may have no index. A read of the missing key would
+/// make KV cache its absence for a while, for the readers of the index that is about to be written. A listing
+/// is not cached.
 pub(crate) async fn described_if_listed<P: Host>(
     ctx: &Context<'_, P>,
     package: &Package,
@@ -90,8 +90,8 @@ pub(crate) async fn described_if_listed<P: Host>(
     }
 }
 
-/// Returns a version as its index describes it, for a version whose release is missing. KV may return
-/// nothing, or something older, but never a release that was not committed.
+/// Returns a version as its index describes it, when its release is missing. KV may return nothing, or
+/// something older, but never a release that was not committed.
 pub(crate) async fn described<P: Host>(
     ctx: &Context<'_, P>,
     package: &Package,

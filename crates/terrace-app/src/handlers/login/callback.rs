@@ -59,7 +59,7 @@ async fn end_sign_in<P: Host, R: Request>(
     Ok(or_page(asked, request, &terminal))
 }
 
-/// Identifies the person whom the provider redirected back.
+/// Identifies the person who returned from the provider.
 async fn person_back<P: Host, R: Request>(
     ctx: &Context<'_, P>,
     login: &Login,

@@ -35,7 +35,7 @@ pub(crate) fn failed<P: Host>(ctx: &Context<'_, P>, failure: Failure) -> Reply<P
     }
 }
 
-/// Returns the reply, or the error page for a person whose terminal is waiting.
+/// Returns the reply, or the error page for a person with a waiting terminal.
 pub(crate) fn or_page<S, R: Request>(
     answered: Result<Reply<S>, SignInError>,
     request: &R,

@@ -58,7 +58,7 @@ pub(crate) async fn store<P: Host>(
     lease::end_turn(ctx, &lease, committed).await
 }
 
-/// Commits a package whose bytes are stored.
+/// Commits a package after its bytes have been stored.
 pub(crate) async fn commit_stored<P: Host>(
     ctx: &Context<'_, P>,
     package: &PulledPackage,

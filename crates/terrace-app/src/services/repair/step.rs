@@ -24,7 +24,7 @@ pub(crate) const AT_LEAST_FOR_LISTS: u32 = 20;
 pub(crate) struct Step {
     /// The only package to examine, if the walk is limited to one.
     pub(crate) only: Option<Package>,
-    /// Releases whose loss the operator accepts.
+    /// Releases that the operator accepts as lost.
     pub(crate) accepted: Vec<FactKey>,
     /// The position of the walk.
     pub(crate) position: Position,
@@ -32,9 +32,9 @@ pub(crate) struct Step {
     pub(crate) left: u32,
     /// Whether it has done nothing yet.
     pub(crate) is_fresh: bool,
-    /// The status of the last package whose versions were examined.
+    /// The package last examined in the walk over releases, with its status.
     pub(crate) said: Option<(Package, PackageStatus)>,
-    /// The expected indices of the last package whose index keys were examined.
+    /// The package last examined in the walk over indices, with its expected indices.
     pub(crate) made: Option<Made>,
     pub(crate) report: ReindexAnswer,
 }

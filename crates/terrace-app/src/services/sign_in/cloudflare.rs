@@ -19,7 +19,7 @@ const ASSERTION: &str = "cf-access-jwt-assertion";
 /// The path of a team's keys.
 const KEYS_PATH: &str = "/cdn-cgi/access/certs";
 
-/// Identifies the person whom Cloudflare Access let through.
+/// Identifies the person of a request that Cloudflare Access let through.
 pub(crate) async fn person<P: Host, R: Request>(
     ctx: &Context<'_, P>,
     team: &IssuerUrl,
