@@ -182,7 +182,7 @@ impl Lagging {
         }
         self.waited_ms += Date::now() - began;
         if self.waited_ms > PATIENCE_MS {
-            return Err(js_error("too slow"));
+            return Err(js_error("the client is too slow"));
         }
         Ok(())
     }
@@ -199,7 +199,7 @@ async fn unless_stalled(future: JsFuture) -> Result<JsValue, JsValue> {
     let stall = Delay::from(Duration::from_secs(STALL_SECONDS));
     match select(future, pin!(stall)).await {
         Either::Left((done, _)) => done,
-        Either::Right(_) => Err(js_error("nothing moves")),
+        Either::Right(_) => Err(js_error("the transfer stalled")),
     }
 }
 

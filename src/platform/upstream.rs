@@ -199,7 +199,7 @@ fn discard(response: &web_sys::Response) {
     }
 }
 
-/// Returns an error with the platform's message, if that has any content.
+/// Returns an error with the platform's message, unless that is only an internal error.
 fn unreachable_host(url: &web_sys::Url, error: &UpstreamError) -> UpstreamError {
     let host = url.hostname();
     if error.0.starts_with("internal error") {

@@ -1,4 +1,4 @@
-//! Staged uploads: a caller who cannot read an archive must upload it.
+//! Staged uploads: a caller who may not read everything must upload the archives that it publishes.
 //!
 //! All owners share the stored archives: an archive is named by its digest, and a release that refers to it grants
 //! access to it. Digests are no secrets: lock files contain them. So for a publisher who may not read everything, it
