@@ -39,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_few_are_done_at_once() {
+    fn at_most_four_actions_run_at_once() {
         let started = Cell::new(0);
         let start = |_| -> Boxed<'_> {
             Box::pin(async {
@@ -54,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn all_are_done_until_one_fails() {
+    fn actions_run_until_one_fails() {
         let count = Cell::new(0);
         let act = |number: usize| -> Boxed<'_> {
             let count = &count;

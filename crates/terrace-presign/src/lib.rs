@@ -265,7 +265,7 @@ mod tests {
     /// <https://docs.aws.amazon.com/AmazonS3/latest/API/sigv4-query-string-auth.html>,
     /// Fri, 24 May 2013 00:00:00 GMT.
     #[test]
-    fn the_signature_is_the_one_that_aws_publishes() {
+    fn the_signature_matches_the_example_of_aws() {
         let url = example().presign_path(
             SignedMethod::Get,
             "/test.txt",

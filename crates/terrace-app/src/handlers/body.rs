@@ -36,6 +36,6 @@ pub(crate) fn check_count(count: usize, most: usize) -> Result<(), Problem> {
         return Ok(());
     }
     Err(Problem::BadRequest(format!(
-        "the request contains {count} items: the maximum is {most}"
+        "the request contains {count} items: it must contain at most {most}"
     )))
 }
