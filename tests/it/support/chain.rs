@@ -1,10 +1,10 @@
-//! The audit log as it lies in the bucket.
+//! The audit log as it is stored in the bucket.
 
 use terrace_core::maintenance::audit::{AuditChain, AuditEntry, AuditHead};
 
 use super::memory::Memory;
 
-/// All entries, of which each must follow from the one before. Its head is never ahead of them.
+/// Returns all entries, each of which must follow from the one before. The log's head is never ahead of them.
 #[track_caller]
 pub fn entries(memory: &Memory) -> Vec<AuditEntry> {
     let mut chain = AuditChain::default();
@@ -19,7 +19,7 @@ pub fn entries(memory: &Memory) -> Vec<AuditEntry> {
     entries
 }
 
-/// Whether this is a document of the log.
+/// Returns whether this is a document of the audit log.
 pub fn is_log(key: &str) -> bool {
     key.starts_with("audit/") || key == "audit-head"
 }

@@ -1,5 +1,5 @@
-//! What the Worker's `entry.js` does, over memory: KV is read between the steps of the driver, which never sees the
-//! value that it passes on.
+//! The steps of the Worker's `entry.js`, over memory: KV is read between the steps of the driver, which never
+//! sees the value that it passes on.
 
 use std::borrow::Cow;
 
@@ -15,17 +15,17 @@ use super::Response;
 use super::memory::{Memory, counted};
 use super::registry::Sent;
 
-/// An answer of the entry alone.
+/// A response from the entry alone.
 pub struct ByEntry {
     pub response: Response,
     pub line: Option<String>,
     pub download: Option<String>,
 }
 
-/// The answer of the entry to a request, while whose read of KV so many milliseconds pass.
+/// Returns the entry's response to a request, whose KV read takes `kv_millis` milliseconds.
 ///
 /// # Errors
-/// The request, with the value that was read, where it takes more than that.
+/// Returns the request, with the value that was read, if it needs the application.
 pub fn by_entry(
     memory: &Memory,
     config: &Config,
@@ -52,7 +52,9 @@ pub fn by_entry(
         Step::Read(pending) => pending,
     };
     let found = memory.get(pending.key(), pending.form(), pending.cache_seconds());
-    let found = found.now_or_never().expect("memory never waits");
+    let found = found
+        .now_or_never()
+        .expect("operations in memory are immediate");
     memory.advance_ms(kv_millis);
     let mut value = Vec::new();
     let found = found.map(|found| {

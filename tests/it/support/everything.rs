@@ -1,4 +1,4 @@
-//! A registry that has something of every kind.
+//! A registry with objects of every kind.
 
 use serde_json::{Value, json};
 
@@ -9,7 +9,7 @@ use super::statuses::{set_status, status_of};
 use super::tokens::{create, revoke};
 use super::{MirrorFixture, ModuleFixture, ProviderFixture};
 
-/// Publishes, mirrors and pushes, says something of what there is then, and revokes.
+/// Publishes, mirrors and pushes, sets statuses, and revokes a token.
 pub fn fill(registry: &Registry) {
     for version in ["1.0.0", "1.1.0", "2.0.0-rc.1"] {
         ProviderFixture::of("acme", "widget", &format!("{version}+b")).publish(registry);
@@ -24,14 +24,15 @@ pub fn fill(registry: &Registry) {
     one.unsigned().only("amd64").publish(registry);
     push(registry);
     push_providers(registry);
-    judge_releases(registry);
-    judge_keys(registry);
+    set_release_statuses(registry);
+    set_key_statuses(registry);
     create(registry, &["read"], None);
     let (id, _) = create(registry, &["publish:acme"], Some(3_600));
     revoke(registry, &id).expect(200);
 }
 
-/// An artifact with two tags, one that is about it, an index of both, and another repository.
+/// Pushes an artifact with two tags, another artifact that refers to it, an index of both, and a second
+/// repository.
 fn push(registry: &Registry) {
     let tools = Pushed::of(registry, "team/tools");
     let text = tools.artifact("Latest", b"a layer", json!({}));
@@ -47,7 +48,7 @@ fn push(registry: &Registry) {
         .put_manifest("all", INDEX, &index.to_string())
         .expect(201);
     Pushed::of(registry, "team/tools/more").artifact("latest", b"a layer", json!({}));
-    // Deleted: a tag by its name, and another with what it named.
+    // Deleted: a tag by its name, and a manifest by its digest, which deletes its tag.
     tools.artifact("old", b"an old layer", json!({}));
     tools.send("DELETE", "manifests/old").expect(202);
     let older = tools.artifact("older", b"an older layer", json!({}));
@@ -55,7 +56,7 @@ fn push(registry: &Registry) {
     tools.send("DELETE", &older).expect(202);
 }
 
-/// Three versions of a provider, each with its own zips.
+/// Pushes three versions of a provider, each with its own zips.
 fn push_providers(registry: &Registry) {
     for version in ["1.0.0", "1.1.0", "1.2.0"] {
         let provider = PushedProvider::of("acme", version);
@@ -64,8 +65,8 @@ fn push_providers(registry: &Registry) {
     }
 }
 
-/// Says everything that can be said of a release, of each kind of package.
-fn judge_releases(registry: &Registry) {
+/// Sets every status of a release, for each kind of package.
+fn set_release_statuses(registry: &Registry) {
     let say = |path: &str, state: &str| {
         set_status(registry, &status_of(path), state).expect(200);
     };
@@ -80,13 +81,13 @@ fn judge_releases(registry: &Registry) {
         "withdrawn",
     );
     say("mirror/registry.opentofu.org/acme/widget/1.1.0", "revoked");
-    // Said, and taken back.
+    // Set, and removed again.
     say("providers/acme/widget/2.0.0-rc.1+b", "revoked");
     say("providers/acme/widget/2.0.0-rc.1+b", "active");
 }
 
-/// A key that is revoked and one that is retired, each with what it has signed.
-fn judge_keys(registry: &Registry) {
+/// Adds a revoked key and a retired one, each with a release that it has signed.
+fn set_key_statuses(registry: &Registry) {
     let say = |namespace: &str, signer: &Signer, state: &str| {
         let path = format!("/admin/v1/namespaces/{namespace}/keys/{}", signer.key_id());
         set_status(registry, &path, state).expect(200);

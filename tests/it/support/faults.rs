@@ -1,20 +1,20 @@
-//! The one mechanism by which a test breaks or interrupts operations of storage: a rule says which
-//! operations it is about, which of them in their order, and what happens before or after.
+//! The one mechanism by which a test breaks or interrupts storage operations: a rule names the operations
+//! that it counts, which of them it affects, and what happens before or after them.
 
 use std::cell::{Cell, RefCell};
 use std::ops::{Range, RangeFrom};
 use std::rc::Rc;
 
-/// The operations that a rule is about.
+/// The operations that a rule counts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Operations {
-    /// All of them.
+    /// All operations.
     All,
-    /// Those that change something.
+    /// Operations that change something.
     Writes,
     /// Conditional writes to the bucket.
     Commits,
-    /// Those whose text begins like this, such as `R2 put oci/tags/`.
+    /// Operations whose text begins like this, such as `R2 put oci/tags/`.
     StartingWith(String),
 }
 
@@ -42,7 +42,7 @@ pub fn is_write(operation: &str) -> bool {
         .any(|write| operation.starts_with(write))
 }
 
-/// An operation of storage.
+/// A storage operation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Operation {
     /// Its kind and its key, such as `KV get …`.
@@ -71,8 +71,8 @@ impl Operation {
     }
 }
 
-/// The operations that a rule affects among those that it is about, counted from 0 when the rule is
-/// added: one of them, or a range.
+/// The operations that a rule affects, by their position among those that it counts, from 0 when the rule is
+/// added: one position, or a range.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Nth(Range<usize>);
 
@@ -94,19 +94,19 @@ impl From<RangeFrom<usize>> for Nth {
     }
 }
 
-/// Whether something happens before an operation takes effect, or after.
+/// Whether an action or a failure takes place before an operation takes effect, or after.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum When {
-    /// A broken operation does nothing.
+    /// A broken operation has no effect.
     Before,
-    /// A broken operation takes effect, and its answer is lost.
+    /// A broken operation takes effect, and its result is lost.
     After,
 }
 
 /// How an operation fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Failure {
-    /// Storage answers with an error.
+    /// Storage returns an error.
     Error,
     /// Storage refuses the write because its key is written too often.
     Busy,
@@ -117,22 +117,22 @@ pub enum Failure {
 /// A way to break an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Break {
-    /// It fails and does nothing.
+    /// The operation fails and has no effect.
     Before,
-    /// It takes effect, and its answer is lost.
+    /// The operation takes effect, and its result is lost.
     After,
-    /// Its key is written too often; the next attempt works.
+    /// The key is written too often; the next attempt succeeds.
     Busy,
     /// The caller is killed before it takes effect.
     KilledBefore,
     /// The caller is killed after it took effect.
     KilledAfter,
-    /// It fails, and so does every later one.
+    /// The operation fails, and so does every later one.
     Outage,
 }
 
 impl Break {
-    /// The ways to break a read: whether it took effect makes no difference.
+    /// The ways to break a read, for which it makes no difference whether it took effect.
     pub const OF_READS: [Self; 3] = [Self::Before, Self::KilledBefore, Self::Outage];
 
     /// The ways to break a write.
@@ -145,7 +145,7 @@ impl Break {
         Self::Outage,
     ];
 
-    /// Returns the ways to break an operation.
+    /// Returns the ways to break this operation.
     pub fn of(operation: &str) -> &'static [Self] {
         if is_write(operation) {
             &Self::OF_WRITES
@@ -183,18 +183,18 @@ impl Break {
 pub fn at_each_write(at_least: usize, test: impl Fn(usize, When) -> bool) {
     for when in [When::Before, When::After] {
         let writes = (0..1_000).find(|at| !test(*at, when));
-        let writes = writes.expect("the writes end");
+        let writes = writes.expect("the action ends");
         assert!(writes >= at_least, "only {writes} writes were broken");
     }
 }
 
-/// A rule that was added.
+/// A handle to a rule that was added.
 #[derive(Debug, Clone)]
 pub struct Fault(Rc<Progress>);
 
 #[derive(Debug, Default)]
 struct Progress {
-    /// The number of operations so far that the rule is about.
+    /// The number of operations so far that the rule counted.
     seen: Cell<usize>,
     is_reached: Cell<bool>,
     is_lifted: Cell<bool>,
@@ -413,7 +413,7 @@ mod tests {
             faults.interrupt(now, &write);
             assert_eq!(count.get(), wanted);
         }
-        // An action breaks nothing.
+        // An action does not break the operation.
         assert_eq!(faults.failure(&write), None);
     }
 

@@ -1,4 +1,4 @@
-//! Providers and modules to publish, signed by a key of their own.
+//! Providers and modules to publish, signed by the tests' own keys.
 
 use std::io::Write as _;
 use std::sync::OnceLock;
@@ -25,7 +25,7 @@ pub fn sha256(bytes: &[u8]) -> String {
     digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// A zip of these files, the first of them executable.
+/// Returns a zip of these files, the first of them executable.
 pub fn zip_of(files: &[(&str, &[u8])]) -> Vec<u8> {
     let mut zip = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
     for (name, content) in files {
@@ -36,7 +36,7 @@ pub fn zip_of(files: &[(&str, &[u8])]) -> Vec<u8> {
     zip.finish().unwrap().into_inner()
 }
 
-/// A gzipped tar of these files.
+/// Returns a gzipped tar of these files.
 pub fn tar_gz_of(files: &[(&str, &[u8])]) -> Vec<u8> {
     let gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
     let mut tar = tar::Builder::new(gzip);
@@ -56,13 +56,13 @@ pub struct Signer {
 }
 
 impl Signer {
-    /// The key that fixtures are signed with, made once.
+    /// Returns the key that fixtures are signed with, generated once per process.
     pub fn usual() -> &'static Self {
         static USUAL: OnceLock<Signer> = OnceLock::new();
         USUAL.get_or_init(|| Self::from_seed(1))
     }
 
-    /// Another key.
+    /// Returns a second key.
     pub fn other() -> &'static Self {
         static OTHER: OnceLock<Signer> = OnceLock::new();
         OTHER.get_or_init(|| Self::from_seed(2))
@@ -86,7 +86,7 @@ impl Signer {
         public.to_armored_string(ArmorOptions::default()).unwrap()
     }
 
-    /// 16 upper-case hexadecimal digits.
+    /// Returns the key ID, as 16 upper-case hexadecimal digits.
     pub fn key_id(&self) -> String {
         use pgp::types::KeyDetails as _;
         let id = self.secret.legacy_key_id();
@@ -115,14 +115,14 @@ pub struct ProviderFixture {
     pub provider_type: String,
     pub version: String,
     pub protocols: Vec<String>,
-    /// File name, os, arch, bytes.
+    /// The packages, each as file name, os, arch and bytes.
     pub packages: Vec<(String, String, String, Vec<u8>)>,
     pub shasums: String,
     pub signature: Vec<u8>,
 }
 
 impl ProviderFixture {
-    /// A version of a provider in a namespace of its own, for two platforms.
+    /// Returns a version of a provider in a namespace of its own, for two platforms.
     pub fn new(version: &str) -> Self {
         Self::of(&unique("p"), "widget", version)
     }
@@ -157,12 +157,12 @@ impl ProviderFixture {
             .push((filename, os.to_owned(), arch.to_owned(), zip));
     }
 
-    /// Replaces the packages by one with these files.
+    /// Replaces the packages by one whose zip contains these files.
     pub fn with_files(mut self, files: &[(&str, &[u8])]) -> Self {
         self.with_zip(zip_of(files))
     }
 
-    /// Replaces the packages by this one.
+    /// Replaces the packages by one with this zip.
     pub fn with_zip(&mut self, zip: Vec<u8>) -> Self {
         self.packages.clear();
         self.add_package("linux", "amd64", zip);
@@ -170,7 +170,7 @@ impl ProviderFixture {
         self.clone()
     }
 
-    /// Writes and signs SHA256SUMS for the packages as they are.
+    /// Writes SHA256SUMS for the current packages, and signs it.
     pub fn sign(&mut self, signer: &Signer) {
         let line = |(name, _, _, zip): &(String, String, String, Vec<u8>)| {
             format!("{}  {name}\n", sha256(zip))
@@ -179,7 +179,7 @@ impl ProviderFixture {
         self.signature = signer.sign(self.shasums.as_bytes());
     }
 
-    /// Signs another SHA256SUMS text.
+    /// Replaces SHA256SUMS by this text, and signs it.
     pub fn with_shasums(mut self, shasums: String) -> Self {
         self.signature = Signer::usual().sign(shasums.as_bytes());
         self.shasums = shasums;
@@ -219,7 +219,7 @@ impl ProviderFixture {
         add_key(registry, &self.namespace, Signer::usual());
     }
 
-    /// Adds the key, sends what is missing, and publishes.
+    /// Adds the key, uploads the missing archives, and publishes.
     #[track_caller]
     pub fn publish(&self, registry: &Registry) -> Response {
         self.add_key(registry);
@@ -227,7 +227,7 @@ impl ProviderFixture {
         self.put(registry).expect(201)
     }
 
-    /// Sends what the registry says is missing.
+    /// Uploads the archives that the registry reports as missing.
     #[track_caller]
     pub fn upload(&self, registry: &Registry) {
         let archives: Vec<&[u8]> = self
@@ -247,7 +247,7 @@ pub fn add_key(registry: &Registry, namespace: &str, signer: &Signer) {
         .expect(200);
 }
 
-/// Sends the archives that an answer asks for, as it says.
+/// Uploads the archives that a response requests, to the URLs in it.
 #[track_caller]
 pub fn upload(registry: &Registry, answer: &Response, archives: &[&[u8]]) {
     for missing in answer.json()["missing"]
@@ -258,7 +258,7 @@ pub fn upload(registry: &Registry, answer: &Response, archives: &[&[u8]]) {
         let bytes = archives
             .iter()
             .find(|bytes| sha256(bytes) == wanted)
-            .expect("an archive of ours");
+            .expect("an archive of this fixture");
         send_upload(registry, missing, bytes).expect(if registry.is_presigned() {
             200
         } else {
@@ -267,12 +267,12 @@ pub fn upload(registry: &Registry, answer: &Response, archives: &[&[u8]]) {
     }
 }
 
-/// Sends `bytes` where the answer says a missing archive belongs.
+/// Uploads `bytes` as the missing archive.
 pub fn send_upload(registry: &Registry, missing: &Value, bytes: &[u8]) -> Response {
     registry.send(&upload_request(missing, bytes))
 }
 
-/// The request that sends `bytes` where the answer says a missing archive belongs.
+/// Returns the request that uploads `bytes` as the missing archive.
 pub fn upload_request(missing: &Value, bytes: &[u8]) -> Sent {
     let upload = &missing["upload"];
     let mut sent = Sent::new(
@@ -288,7 +288,7 @@ pub fn upload_request(missing: &Value, bytes: &[u8]) -> Sent {
 /// A module version to publish.
 #[derive(Debug, Clone)]
 pub struct ModuleFixture {
-    /// `namespace/name/system`.
+    /// The module's address, `namespace/name/system`.
     pub address: String,
     pub version: String,
     pub format: String,
@@ -297,7 +297,7 @@ pub struct ModuleFixture {
 }
 
 impl ModuleFixture {
-    /// A version of a module in a namespace of its own, as a zip.
+    /// Returns a version of a module in a namespace of its own, as a zip.
     pub fn new(version: &str) -> Self {
         Self::of(&unique("m"), version)
     }
@@ -352,7 +352,7 @@ impl ModuleFixture {
         upload(registry, &self.put(registry).expect(202), &[&self.archive]);
     }
 
-    /// Sends the archive, unless another module has the same, and publishes.
+    /// Uploads the archive, unless another module has the same, and publishes.
     #[track_caller]
     pub fn publish(&self, registry: &Registry) -> Response {
         let first = self.put(registry);

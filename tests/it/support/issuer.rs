@@ -1,4 +1,4 @@
-//! Issuers of tokens, as GitHub and GitLab are, and everything that a forger needs.
+//! Token issuers that behave as GitHub and GitLab, and the tools to forge their tokens.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -21,7 +21,7 @@ pub const GITHUB: &str = "https://token.actions.githubusercontent.com";
 pub const GITLAB: &str = "https://gitlab.com";
 /// The origin of a registry in memory.
 pub const AUDIENCE: &str = "https://registry.test";
-/// When the clock of a memory begins.
+/// The time at which the clock of a [`Memory`](super::memory::Memory) starts, in Unix seconds.
 pub const NOW: u64 = 1_800_000_000;
 
 pub type Claims = Map<String, Value>;
@@ -47,7 +47,7 @@ fn p256_of(seed: u8) -> Signer {
     Signer::P256(p256::ecdsa::SigningKey::from_slice(&[seed; 32]).unwrap())
 }
 
-/// Made for tests by `openssl genrsa 2048`.
+/// Two primes, generated for these tests by `openssl genrsa 2048`.
 const PRIMES: [&str; 2] = [
     "fdefa5fe791a34ba3e205451633df4ea727670263bb303f9f3a63c03b56ffaacf5c713dc27330fc48840c6757b114332c0dbf0aee8fcb418eafa7c5031c0bc565c53ce4c20a44e1dc5ef595ec9242c63bacfce31567cc7e6ce58451040230c9b832b4cca5a41addc8d76846a34f4699d999cfcba539732055ba5788e06fbeb53",
     "e4a886bed31c92c31448e8e27e730632da4f26e609539fc8bb84135dfb119391beba54695cbd132f6df35aee0abb6f1905098e1e7918b636e68c9305e73d9c8e57518828aae57bebb17920ad1716abd74317c5524e7e78ad7865ef24fbbf5e59694014a95f7beee91ffd430f763752ad86f9c389fa55d2d841abc09217e865f9",
@@ -58,7 +58,7 @@ pub fn encode(bytes: impl AsRef<[u8]>) -> String {
 }
 
 impl Signer {
-    /// The public key, as an issuer publishes it.
+    /// Returns the public key as an issuer publishes it.
     pub fn jwk(&self, id: &str) -> Value {
         match self {
             Self::Ed25519(key) => json!({
@@ -77,7 +77,7 @@ impl Signer {
         }
     }
 
-    /// A signature of the algorithm that fits the key, with SHA-256.
+    /// Returns a signature by the algorithm that fits the key, with SHA-256.
     pub fn sign(&self, message: &[u8]) -> Vec<u8> {
         use ed25519_dalek::Signer as _;
         let digest = Sha256::digest(message);
@@ -95,7 +95,7 @@ impl Signer {
     }
 }
 
-/// The public key of [`RSA`] as PEM, which some libraries have taken for a secret.
+/// Returns the public key of [`RSA`] as PEM, which some libraries have mistaken for a shared secret.
 pub fn public_pem() -> String {
     let Signer::Rsa(key) = &*RSA else {
         panic!("it is an RSA key")
@@ -104,14 +104,14 @@ pub fn public_pem() -> String {
     public.to_public_key_pem(Default::default()).unwrap()
 }
 
-/// A token of these two texts, signed.
+/// Returns a signed token with this header and these claims.
 pub fn compact(header: &str, claims: &str, sign: impl Fn(&[u8]) -> Vec<u8>) -> String {
     let message = format!("{}.{}", encode(header), encode(claims));
     let signature = encode(sign(message.as_bytes()));
     format!("{message}.{signature}")
 }
 
-/// A token with this header, by that key.
+/// Returns a token with this header, signed by `signer`.
 pub fn by(signer: &Signer, header: &Value, claims: &Claims) -> String {
     let claims = Value::from(claims.clone()).to_string();
     compact(&header.to_string(), &claims, |message| signer.sign(message))
@@ -130,17 +130,17 @@ pub fn hs256(secret: &[u8], claims: &Claims) -> String {
     )
 }
 
-/// The header that GitHub's tokens have.
+/// Returns the header of GitHub's tokens.
 pub fn header() -> Value {
     json!({ "typ": "JWT", "alg": "RS256", "x5t": "eBZ_cn3sXYAd0ch4THBKHIgOwOE", "kid": "rsa-1" })
 }
 
-/// A token of GitHub's or GitLab's, with these claims.
+/// Returns a token with these claims, signed and headed as GitHub's and GitLab's are.
 pub fn genuine(claims: &Claims) -> String {
     by(&RSA, &header(), claims)
 }
 
-/// What the token of a job says that GitHub runs for a tag.
+/// Returns the claims of a job that GitHub runs for a tag.
 pub fn github() -> Claims {
     let claims = json!({
         "jti": "f1c2a5d0-3f4b-4f0e-9a53-5a5d4f6b7c8d",
@@ -167,7 +167,7 @@ pub fn github() -> Claims {
     claims.as_object().unwrap().clone()
 }
 
-/// What the token of a job says that GitLab runs for a tag.
+/// Returns the claims of a job that GitLab runs for a tag.
 pub fn gitlab() -> Claims {
     let claims = json!({
         "namespace_path": "acme/infra",
@@ -190,19 +190,19 @@ pub fn gitlab() -> Claims {
     claims.as_object().unwrap().clone()
 }
 
-/// The same claims, but for one.
+/// Replaces one claim.
 pub fn with(mut claims: Claims, name: &str, value: impl Into<Value>) -> Claims {
     claims.insert(name.to_owned(), value.into());
     claims
 }
 
-/// The same claims without one.
+/// Removes one claim.
 pub fn without(mut claims: Claims, name: &str) -> Claims {
     claims.remove(name).unwrap();
     claims
 }
 
-/// The rules of the tests' registry.
+/// Returns the trust rules of the tests' registry.
 pub fn rules() -> String {
     let rules = json!([
         {
@@ -219,11 +219,11 @@ pub fn rules() -> String {
     rules.to_string()
 }
 
-/// The internet with GitHub and GitLab in it.
+/// An internet that consists of GitHub's and GitLab's issuers.
 #[derive(Clone)]
 pub struct Issuers {
     keys: Rc<RefCell<Vec<Value>>>,
-    /// What is answered in place of the keys.
+    /// The response that replaces the key set.
     instead: Rc<RefCell<Option<Response>>>,
     is_down: Rc<Cell<bool>>,
 }
@@ -241,12 +241,12 @@ impl Issuers {
         issuers
     }
 
-    /// Lets them sign with this key, too.
+    /// Adds a key that the issuers sign with.
     pub fn add_key(&self, jwk: Value) {
         self.keys.borrow_mut().push(jwk);
     }
 
-    /// Lets them answer something else than their keys.
+    /// Replaces the key set by another response.
     pub fn answer_instead(&self, response: Response) {
         *self.instead.borrow_mut() = Some(response);
     }

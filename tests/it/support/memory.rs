@@ -1,6 +1,6 @@
-//! The registry's platform in memory. It records its operations, and a test can let any of them fail,
-//! before the operation takes effect or after (see [`faults`](super::faults)). By default there is one
-//! location, and every write is visible at once; with [`Memory::with_rules`] it keeps the platform's own rules.
+//! The registry's platform in memory. It records its operations, and a test can make any of them fail, before
+//! the operation takes effect or after (see [`faults`](super::faults)). By default there is one location, and
+//! every write is visible at once; [`Memory::with_rules`] applies the platform's own limits and delays.
 
 mod archives;
 mod clock;
@@ -52,7 +52,7 @@ struct World {
     internet: Internet,
     time: Time,
     journal: Journal,
-    /// The only origin, if there is only one.
+    /// The only origin that the registry serves, if it serves only one.
     origin: RefCell<Option<String>>,
     faults: Faults,
     /// Whether the caller of the last operation was killed.
@@ -63,7 +63,7 @@ struct World {
     failures_let_pass: Cell<Option<usize>>,
 }
 
-/// The location of an isolate, and how many of a thousand of its operations break by accident.
+/// The location of an isolate, and how many per thousand of its operations break at random.
 #[derive(Clone, Copy, Default)]
 struct Place {
     location: usize,
@@ -77,11 +77,11 @@ impl Memory {
         memory
     }
 
-    /// Storage that keeps the platform's rules: a key takes one write a second, and where and when a
-    /// write to KV becomes visible is drawn from `seed`.
+    /// Returns storage with the platform's rules: a key takes one write a second, and `seed` decides where
+    /// and when a write to KV becomes visible.
     pub fn with_rules(seed: u64) -> Self {
         let memory = Self::new();
-        memory.world.kv.put_behind(Edge::with_rules(seed));
+        memory.world.kv.set_edge(Edge::with_rules(seed));
         memory
     }
 
@@ -90,17 +90,17 @@ impl Memory {
         self.world.origin.replace(Some(origin.to_owned()));
     }
 
-    /// Puts an edge in front of KV, which keeps what it has read as long as it may.
+    /// Puts an edge in front of KV, which caches each value for as long as the read permits.
     pub fn at_an_edge(&self) {
-        self.world.kv.put_behind(Edge::keeping());
+        self.world.kv.set_edge(Edge::keeping());
     }
 
-    /// The same storage, as another isolate sees it.
+    /// Returns the same storage, as seen by another isolate.
     pub fn elsewhere(&self) -> Self {
         self.at(self.place.location)
     }
 
-    /// The same storage, as another isolate sees it, at this location.
+    /// Returns the same storage, as seen by another isolate at this location.
     pub fn at(&self, location: usize) -> Self {
         Self {
             world: Rc::clone(&self.world),
@@ -112,14 +112,14 @@ impl Memory {
         }
     }
 
-    /// The same isolate, of whose operations so many of a thousand break at random: they fail, or kill
-    /// their caller.
+    /// Makes this isolate's operations break at random, `per_mille` per thousand: they fail, or kill their
+    /// caller.
     pub fn frail(mut self, per_mille: u32) -> Self {
         self.place.accidents_per_mille = Some(per_mille);
         self
     }
 
-    /// Storage of its own with the same contents, at the same time.
+    /// Returns independent storage with the same contents and time.
     pub fn copy(&self) -> Self {
         let copy = Self::default();
         copy.world.bucket.copy_from(&self.world.bucket);
@@ -140,7 +140,7 @@ impl Memory {
         .await
     }
 
-    /// Lets operations fail: the `nth` of those, counted from now on.
+    /// Makes the `nth` of these operations fail, counted from now on.
     pub fn fail(
         &self,
         operations: impl Into<Operations>,
@@ -152,7 +152,7 @@ impl Memory {
         faults.fail(operations.into(), nth.into(), (when, failure))
     }
 
-    /// Breaks the operation `at`, counted from now on over all of them.
+    /// Breaks operation `at`, counted from now on over all operations.
     pub fn break_at(&self, at: usize, how: Break) -> Fault {
         let faults = &self.world.faults;
         faults.fail(Operations::All, how.nth(at), how.failure())
@@ -179,8 +179,8 @@ impl Memory {
         faults.run(operations.into(), nth, when, action)
     }
 
-    /// Performs an operation of storage. All of them come through here: other requests may go on
-    /// meanwhile, the operation is recorded, and it fails if a rule or an accident says so.
+    /// Performs a storage operation. All of them pass through here: other requests may proceed meanwhile, the
+    /// operation is recorded, and it fails if a rule or a random failure requires it.
     async fn operation<T>(
         &self,
         operation: Operation,
@@ -222,6 +222,6 @@ impl Memory {
         let per_mille = self.place.accidents_per_mille?;
         let is_write = is_write(&operation.text);
         let accident = |edge: &mut Edge| edge.accident(per_mille, is_write);
-        Some(self.world.kv.behind_edge(accident)??.failure())
+        Some(self.world.kv.with_edge(accident)??.failure())
     }
 }

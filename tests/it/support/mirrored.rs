@@ -7,22 +7,22 @@ use serde_json::{Value, json};
 use super::fixtures::{ProviderFixture, Signer, upload};
 use super::registry::{Registry, Response};
 
-/// What is sent to mirror a provider version.
+/// The request to mirror a provider version.
 #[derive(Debug, Clone)]
 pub struct MirrorFixture {
     pub hostname: String,
-    /// What its origin published.
+    /// The release that the origin published.
     pub origin: ProviderFixture,
     /// Whether the origin's signature is sent too.
     pub signed: bool,
-    /// Which architectures are sent.
+    /// The architectures whose packages are sent.
     pub architectures: Vec<&'static str>,
-    /// Whose key is sent as the origin's.
+    /// The public key that is sent as the origin's.
     pub key: String,
 }
 
 impl MirrorFixture {
-    /// A signed version of a provider that nobody else mirrors, for two platforms.
+    /// Returns a signed version of a provider that no other test mirrors, for two platforms.
     pub fn new(version: &str) -> Self {
         Self::of(ProviderFixture::new(version))
     }
@@ -47,7 +47,7 @@ impl MirrorFixture {
         self
     }
 
-    /// `hostname/namespace/type`.
+    /// Returns the address, `hostname/namespace/type`.
     pub fn address(&self) -> String {
         let ProviderFixture {
             namespace,
@@ -102,7 +102,7 @@ impl MirrorFixture {
         registry.admin("PUT", &self.admin_path(), Some(body.as_bytes()))
     }
 
-    /// Sends what the registry says is missing.
+    /// Uploads the archives that the registry reports as missing.
     #[track_caller]
     pub fn upload(&self, registry: &Registry) {
         let zips = self.origin.packages.iter();

@@ -1,4 +1,4 @@
-//! A provider of OpenID Connect that knows people, and a person with a terminal and a browser.
+//! An OpenID Connect provider, and a person with a terminal and a browser who signs in there.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -19,7 +19,7 @@ pub const RULES: &str = r#"[
     {"scopes": ["read"], "claims": {"groups": "staff"}},
     {"scopes": ["publish:acme"], "claims": {"email": "ann@acme.example"}}]"#;
 
-/// A registry's settings with which people sign in.
+/// The registry's settings for sign-in.
 pub const LOGIN: [(&str, &str); 4] = [
     ("TERRACE_LOGIN_ISSUER", ISSUER),
     ("TERRACE_LOGIN_CLIENT_ID", CLIENT),
@@ -30,28 +30,28 @@ pub const LOGIN: [(&str, &str); 4] = [
 /// The example of RFC 7636, appendix B.
 pub const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
 
-/// The provider.
+/// The OpenID Connect provider.
 pub struct Provider {
     pub discovery: RefCell<Value>,
-    /// What it says of whoever signs in, apart from the nonce.
+    /// The claims about the person who signs in, without the nonce.
     pub claims: RefCell<Map<String, Value>>,
-    /// What it answers instead of a token.
+    /// The response that replaces a token.
     pub answer: RefCell<Option<Response>>,
     pub key: RefCell<(String, SigningKey)>,
-    /// The query with which somebody was sent here last.
+    /// The query of the last authorization request.
     pub asked: RefCell<Vec<(String, String)>>,
-    /// The forms that came for tokens.
+    /// The forms received at the token endpoint.
     pub forms: RefCell<Vec<String>>,
 }
 
-/// Everything that a sign-in has to do with.
+/// All parties to a sign-in.
 pub struct People {
     pub memory: Memory,
     pub registry: Registry,
     pub provider: Rc<Provider>,
 }
 
-/// The query of the URL that a terminal opens, part by part.
+/// Returns the query parameters of the URL that a terminal opens.
 pub fn opened() -> Vec<(&'static str, String)> {
     let challenge = URL_SAFE_NO_PAD.encode(Sha256::digest(VERIFIER));
     vec![
@@ -64,7 +64,7 @@ pub fn opened() -> Vec<(&'static str, String)> {
     ]
 }
 
-/// The same with one of them changed.
+/// Returns these parameters with one of them changed.
 pub fn opened_with(name: &str, value: &str) -> Vec<(&'static str, String)> {
     let mut parts = opened();
     for part in &mut parts {
@@ -83,7 +83,7 @@ pub fn encoded<N: AsRef<str>, V: AsRef<str>>(parts: &[(N, V)]) -> String {
     form.finish()
 }
 
-/// A parameter of a URL's query.
+/// Returns a parameter of a URL's query.
 pub fn parameter(url: &str, name: &str) -> Option<String> {
     let url = Url::parse(url).unwrap();
     let found = url.query_pairs().find(|(known, _)| known == name);
@@ -112,7 +112,7 @@ impl Provider {
         }
     }
 
-    /// A token of these claims.
+    /// Returns a token with these claims.
     pub fn sign(&self, claims: &Map<String, Value>) -> String {
         let (id, key) = &*self.key.borrow();
         let header = json!({ "alg": "EdDSA", "kid": id, "typ": "JWT" }).to_string();
@@ -186,7 +186,7 @@ impl People {
         Self::with(&[])
     }
 
-    /// With more settings, which count before the others.
+    /// Returns a registry with additional settings, which take precedence over [`LOGIN`].
     pub fn with(vars: &[(&str, &str)]) -> Self {
         let memory = Memory::new();
         let vars = [vars, &LOGIN].concat();
@@ -201,13 +201,13 @@ impl People {
         }
     }
 
-    /// Opens what a terminal opens.
+    /// Opens the authorization URL with these parameters.
     pub fn open(&self, parts: &[(&str, String)]) -> Response {
         let target = format!("/oauth/authorize?{}", encoded(parts));
         self.registry.get(&target)
     }
 
-    /// The same, which must be right: the browser's cookie, and the `state` at the provider.
+    /// Opens a valid authorization URL. Returns the browser's cookie, and the `state` at the provider.
     pub fn begin(&self) -> (String, String) {
         let response = self.open(&opened()).expect(303);
         let location = response.header("location").unwrap();
@@ -218,28 +218,28 @@ impl People {
         (pair, parameter(location, "state").unwrap())
     }
 
-    /// Comes back from the provider.
+    /// Returns from the provider to the registry.
     pub fn come_back(&self, cookie: &str, parts: &[(&str, &str)]) -> Response {
         let target = format!("/oauth/callback?{}", encoded(parts));
         let sent = Sent::new("GET", &target).header("cookie", cookie);
         self.registry.send(&sent)
     }
 
-    /// Signs in, up to the question: the browser's cookie, and the page.
+    /// Signs in, up to the consent question. Returns the browser's cookie, and the page.
     pub fn sign_in(&self) -> (String, Response) {
         let (cookie, state) = self.begin();
         let page = self.come_back(&cookie, &[("code", "c"), ("state", &state)]);
         (cookie, page)
     }
 
-    /// Answers the question.
+    /// Answers the consent question.
     pub fn consent(&self, cookie: &str, consent: &str, answer: &str) -> Response {
         let body = encoded(&[("consent", consent), ("answer", answer)]);
         let sent = Sent::new("POST", "/oauth/consent").header("cookie", cookie);
         self.registry.send(&sent.body(body))
     }
 
-    /// Signs in and allows: the code.
+    /// Signs in and gives consent. Returns the code.
     pub fn allow(&self) -> String {
         let (cookie, page) = self.sign_in();
         let page = page.expect(200);
@@ -249,14 +249,14 @@ impl People {
         parameter(location, "code").unwrap()
     }
 
-    /// What a terminal sends for its token.
+    /// Sends a terminal's request for its token.
     pub fn exchange(&self, parts: &[(&str, &str)]) -> Response {
         let sent = Sent::new("POST", "/oauth/token");
         self.registry.send(&sent.body(encoded(parts)))
     }
 }
 
-/// What a terminal sends for its token, part by part.
+/// Returns the parameters of a terminal's request for its token.
 pub fn exchanged(code: &str) -> Vec<(&'static str, &str)> {
     vec![
         ("client_id", "terraform-cli"),
@@ -267,7 +267,7 @@ pub fn exchanged(code: &str) -> Vec<(&'static str, &str)> {
     ]
 }
 
-/// The hidden value of a form.
+/// Returns the hidden value of a form.
 pub fn hidden(page: &Response) -> String {
     let text = page.text();
     let (_, rest) = text

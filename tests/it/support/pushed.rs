@@ -1,4 +1,4 @@
-//! Pushing, as OCI clients do it.
+//! Pushes as OCI clients make them.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -12,13 +12,13 @@ pub const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
 pub const PROVIDER: &str = "application/vnd.opentofu.provider";
 pub const TARGET: &str = "application/vnd.opentofu.provider-target";
 
-/// The code of an error.
+/// Returns the code of an error.
 pub fn code(response: &Response) -> String {
     let json = response.json();
     json["errors"][0]["code"].as_str().unwrap().to_owned()
 }
 
-/// The digest of bytes, as OCI writes it.
+/// Returns the digest of bytes, in OCI's notation.
 pub fn digest(bytes: &[u8]) -> String {
     format!("sha256:{}", sha256(bytes))
 }
@@ -30,7 +30,7 @@ pub struct Pushed<'a> {
 }
 
 impl<'a> Pushed<'a> {
-    /// One that nobody else uses.
+    /// Returns a repository that no other test uses.
     pub fn new(registry: &'a Registry) -> Self {
         Self::of(registry, &unique("team/app"))
     }
@@ -44,7 +44,7 @@ impl<'a> Pushed<'a> {
         format!("/v2/{}/{rest}", self.name)
     }
 
-    /// A request below this repository, or to a location, with the admin token as a password.
+    /// Returns a request below this repository, or to a location, with the admin token as a password.
     pub fn request(&self, method: &str, rest: &str) -> Sent {
         let target = if rest.starts_with('/') {
             rest.to_owned()
@@ -67,7 +67,7 @@ impl<'a> Pushed<'a> {
         self.registry.head(&self.path(rest))
     }
 
-    /// Begins an upload; where it goes on.
+    /// Begins an upload. Returns its location.
     #[track_caller]
     pub fn begin(&self) -> String {
         let begun = self
@@ -76,7 +76,7 @@ impl<'a> Pushed<'a> {
         begun.expect(202).header("location").unwrap().to_owned()
     }
 
-    /// Pushes a blob as ORAS does; its digest.
+    /// Pushes a blob as ORAS does. Returns its digest.
     #[track_caller]
     pub fn blob(&self, bytes: &[u8]) -> String {
         let digest = digest(bytes);
@@ -92,7 +92,7 @@ impl<'a> Pushed<'a> {
             .send(&sent.header("content-type", media_type).body(text))
     }
 
-    /// Pushes an artifact of one layer; its text.
+    /// Pushes an artifact with one layer. Returns its manifest's text.
     #[track_caller]
     pub fn artifact(&self, reference: &str, layer: &[u8], more: Value) -> String {
         let config = self.blob(b"{}");
@@ -122,7 +122,7 @@ impl<'a> Pushed<'a> {
     }
 }
 
-/// A version of a provider, to be pushed as OpenTofu's documentation says.
+/// A version of a provider, to be pushed according to OpenTofu's documentation.
 pub struct PushedProvider {
     pub namespace: String,
     /// The zips by architecture.
@@ -157,7 +157,7 @@ impl PushedProvider {
         )
     }
 
-    /// Pushes everything but the index; the index.
+    /// Pushes everything but the index. Returns the index.
     #[track_caller]
     pub fn prepare(&self, registry: &Registry) -> Value {
         let pushed = Pushed::of(registry, &self.repository());

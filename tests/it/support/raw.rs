@@ -1,4 +1,4 @@
-//! HTTP/1.1 by hand: a client that can also send what no well-behaved one would.
+//! HTTP/1.1 by hand: a client that can also send malformed requests.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
@@ -6,15 +6,16 @@ use std::time::Duration;
 
 use super::Response;
 
-/// How long a server may think. One that waits for a body that never comes is cut off.
+/// The time that a server has to respond. A connection on which the server waits for a missing body is closed
+/// after it.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Sends `head` and `body` as they are to `authority` and reads one response until the end.
-/// `None` when the server closed the connection without one.
+/// Sends `head` and `body` unchanged to `authority` and reads one response to its end. Returns `None` when
+/// the server closed the connection without one.
 pub fn exchange(authority: &str, head: &[u8], body: &[u8], is_head: bool) -> Option<Response> {
     let mut stream = TcpStream::connect(authority).expect("the registry listens");
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
-    // The server may answer and close before it has read everything.
+    // The server may respond and close the connection before it has read everything.
     let _ = stream.write_all(head).and_then(|()| stream.write_all(body));
     let mut received = Vec::new();
     let mut buffer = [0u8; 64 * 1024];

@@ -1,4 +1,4 @@
-//! One registry, in memory or at a URL, and how to talk to it.
+//! A registry under test, in memory or at a URL, and the requests to it.
 
 use std::env;
 use std::future::Future as _;
@@ -25,7 +25,7 @@ use super::raw;
 /// The admin token of a registry in memory.
 pub const TOKEN: &str = "an-admin-token-for-tests";
 
-/// What lets a registry in memory presign URLs of its bucket, which is there, too.
+/// The settings with which a registry in memory presigns URLs of its bucket; the bucket answers them.
 pub const S3: [(&str, &str); 4] = [
     ("TERRACE_S3_ENDPOINT", "https://bucket.test"),
     ("TERRACE_S3_BUCKET", "terrace"),
@@ -33,7 +33,7 @@ pub const S3: [(&str, &str); 4] = [
     ("TERRACE_S3_SECRET_ACCESS_KEY", "secret"),
 ];
 
-/// Where that bucket is.
+/// The URL of that bucket.
 const BUCKET: &str = "https://bucket.test/terrace/";
 
 /// A registry under test.
@@ -42,7 +42,7 @@ pub enum Registry {
     Http { authority: String, token: String },
 }
 
-/// What it answered.
+/// A response of the registry.
 #[derive(Debug, Clone)]
 pub struct Response {
     pub status: u16,
@@ -65,7 +65,7 @@ impl Response {
             .unwrap_or_else(|error| panic!("{error}: {}", self.text()))
     }
 
-    /// The messages of an error, joined.
+    /// Returns the messages of an error, joined.
     pub fn errors(&self) -> String {
         let json = self.json();
         let errors = json["errors"]
@@ -85,7 +85,7 @@ impl Response {
     }
 }
 
-/// A request as a test writes it.
+/// A request to send.
 #[derive(Debug, Clone)]
 pub struct Sent {
     pub method: String,
@@ -93,7 +93,7 @@ pub struct Sent {
     pub target: String,
     pub headers: Vec<(String, String)>,
     pub body: Option<Vec<u8>>,
-    /// Whether the length of the body is not told.
+    /// Whether the request omits the length of its body.
     pub is_unsized: bool,
 }
 
@@ -113,7 +113,7 @@ impl Sent {
         self
     }
 
-    /// A body whose length is not told.
+    /// Adds a body without announcing its length.
     pub fn unsized_body(mut self, body: impl Into<Vec<u8>>) -> Self {
         self.is_unsized = true;
         self.body(body)
@@ -126,7 +126,7 @@ impl Sent {
 }
 
 impl Registry {
-    /// The registry at `TERRACE_TEST_URL`, else an empty one in memory.
+    /// Returns the registry at `TERRACE_TEST_URL`, or else an empty one in memory.
     pub fn start() -> Self {
         match env::var("TERRACE_TEST_URL") {
             Ok(url) => Self::Http {
@@ -141,7 +141,7 @@ impl Registry {
         }
     }
 
-    /// A registry over `memory`, with the admin token and these variables.
+    /// Returns a registry over `memory`, with the admin token and these variables.
     pub fn in_memory(memory: &Memory, vars: &[(&str, &str)]) -> Self {
         let config = Config::from_vars(&[vars, &[("TERRACE_ADMIN_TOKEN", TOKEN)]].concat());
         Self::Memory {
@@ -157,7 +157,7 @@ impl Registry {
         }
     }
 
-    /// Where it is, as `host:port`, if it is anywhere.
+    /// Returns its `host:port`, if it is reached over HTTP.
     pub fn authority(&self) -> Option<&str> {
         match self {
             Self::Memory { .. } => None,
@@ -165,13 +165,13 @@ impl Registry {
         }
     }
 
-    /// The hostname it is reached under, without a port.
+    /// Returns the hostname under which it is reached, without a port.
     pub fn hostname(&self) -> &str {
         let authority = self.authority().unwrap_or("registry.test");
         authority.split(':').next().unwrap_or_default()
     }
 
-    /// Whether downloads are presigned by the bucket.
+    /// Returns whether downloads are presigned by the bucket.
     pub fn is_presigned(&self) -> bool {
         match self {
             Self::Memory { config, .. } => {
@@ -192,7 +192,7 @@ impl Registry {
         self.send(&Sent::new("HEAD", target))
     }
 
-    /// A request with the admin token.
+    /// Sends a request with the admin token.
     pub fn admin(&self, method: &str, target: &str, body: Option<&[u8]>) -> Response {
         let sent =
             Sent::new(method, target).header("authorization", &format!("Bearer {}", self.token()));
@@ -206,16 +206,16 @@ impl Registry {
         match self {
             Self::Memory { .. } => {
                 let answer = self.answer(sent).now_or_never();
-                answer.expect("memory never waits")
+                answer.expect("operations in memory are immediate")
             }
             Self::Http { authority, .. } => over_http(authority, sent),
         }
     }
 
-    /// What a registry in memory answers. It never does if it is killed.
+    /// Returns the response of a registry in memory. The future never completes if its caller is killed.
     pub async fn answer(&self, sent: &Sent) -> Response {
         let Self::Memory { memory, config } = self else {
-            panic!("only memory is here");
+            panic!("only a registry in memory can be awaited");
         };
         match sent.target.strip_prefix(BUCKET) {
             Some(key) => in_the_bucket(memory, key, sent),
@@ -223,19 +223,19 @@ impl Registry {
         }
     }
 
-    /// What the Worker's entry answers by itself, if it does.
+    /// Returns the response of the Worker's entry, if it answers without the application.
     pub fn by_entry(&self, sent: &Sent) -> Option<ByEntry> {
         let Self::Memory { memory, config } = self else {
-            panic!("only memory has an entry of its own");
+            panic!("only a registry in memory can call the entry alone");
         };
         by_entry(memory, config, sent, 0).ok()
     }
 
-    /// What the Worker answers: its entry, or the application from where the entry stopped. So many milliseconds pass
-    /// while the entry reads from KV.
+    /// Returns the Worker's response: that of its entry, or that of the application, which continues where
+    /// the entry stopped. The entry's KV read takes `kv_millis` milliseconds.
     pub fn by_worker(&self, sent: &Sent, kv_millis: u64) -> Response {
         let Self::Memory { memory, config } = self else {
-            panic!("only memory has an entry of its own");
+            panic!("only a registry in memory can call the entry alone");
         };
         match by_entry(memory, config, sent, kv_millis) {
             Ok(answer) => {
@@ -244,26 +244,26 @@ impl Registry {
             }
             Err(unfinished) => {
                 let answer = in_memory(memory, config, sent, Some(unfinished)).now_or_never();
-                answer.expect("memory never waits")
+                answer.expect("operations in memory are immediate")
             }
         }
     }
 
-    /// One step of the periodic repair.
+    /// Runs one step of the periodic repair.
     pub fn reconcile(&self) {
         let Self::Memory { memory, config } = self else {
-            panic!("only memory has a cron");
+            panic!("only a registry in memory has a cron trigger");
         };
         let context = AppContext::new(config, memory.clone(), String::new());
         let done = terrace_app::reconcile(&context).now_or_never();
-        done.expect("memory never waits");
+        done.expect("operations in memory are immediate");
     }
 
-    /// The answers to requests at once, over a memory that [interleaves](Memory::interleave), each of which
-    /// begins after so many turns of the others.
+    /// Returns the responses to concurrent requests, over a memory that [interleaves](Memory::interleave).
+    /// Each request begins after its number of `turns` of the others.
     pub fn send_after(&self, sent: &[Sent], turns: &[usize]) -> Vec<Response> {
         let Self::Memory { memory, config } = self else {
-            panic!("only memory can be interleaved");
+            panic!("only a registry in memory can interleave requests");
         };
         let turns = turns.iter().copied().chain(std::iter::repeat(0));
         let answers = sent.iter().zip(turns).map(async |(sent, turns)| {
@@ -281,19 +281,20 @@ impl Registry {
         }
     }
 
-    /// The answers to `count` requests at once, over a memory that [interleaves](Memory::interleave).
+    /// Returns the responses to `count` concurrent requests, over a memory that
+    /// [interleaves](Memory::interleave).
     pub fn get_at_once(&self, target: &str, count: usize) -> Vec<Response> {
         self.get_together(&vec![target.to_owned(); count])
     }
 
-    /// The same for requests of different targets.
+    /// Returns the responses to concurrent GET requests of different targets.
     pub fn get_together(&self, targets: &[String]) -> Vec<Response> {
         let sent = targets.iter().map(|target| Sent::new("GET", target));
         self.send_after(&sent.collect::<Vec<_>>(), &[])
     }
 }
 
-/// A name that no other test and no earlier run uses.
+/// Returns a name that no other test and no earlier run uses.
 pub fn unique(prefix: &str) -> String {
     static RUN: OnceLock<u64> = OnceLock::new();
     static COUNT: AtomicU32 = AtomicU32::new(0);
@@ -304,7 +305,7 @@ pub fn unique(prefix: &str) -> String {
     format!("{prefix}{run:x}x{}", COUNT.fetch_add(1, Ordering::Relaxed))
 }
 
-/// The bucket's own answer to a presigned URL. As R2 it keeps no checksum of what comes this way.
+/// Returns the bucket's own response to a presigned URL. Like R2 it keeps no checksum of such uploads.
 fn in_the_bucket(memory: &Memory, key: &str, sent: &Sent) -> Response {
     let (key, query) = key.split_once('?').expect("a signature");
     assert!(query.contains("X-Amz-Signature="), "{query}");
@@ -317,7 +318,7 @@ fn in_the_bucket(memory: &Memory, key: &str, sent: &Sent) -> Response {
             memory.put_object(key, bytes);
             (200, Vec::new())
         }
-        other => panic!("nobody signs {other:?}"),
+        other => panic!("the registry does not presign {other:?}"),
     };
     Response {
         status,
@@ -326,7 +327,7 @@ fn in_the_bucket(memory: &Memory, key: &str, sent: &Sent) -> Response {
     }
 }
 
-/// The application's answer to a request, from where it stopped if it was begun.
+/// Returns the application's response to a request, from where the entry stopped if it has `begun` it.
 async fn in_memory(
     memory: &Memory,
     config: &Config,

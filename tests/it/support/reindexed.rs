@@ -12,7 +12,7 @@ pub struct Reindexed {
     pub removed: Vec<String>,
     pub failed: Vec<String>,
     pub lost: Vec<String>,
-    /// The number of requests that it took.
+    /// The number of requests that the reindex took.
     pub steps: u32,
 }
 
@@ -21,10 +21,10 @@ pub fn reindex(registry: &Registry) -> Reindexed {
     reindex_with(registry, json!({}))
 }
 
-/// Reindexes as the fields of `body` say.
+/// Reindexes according to the fields of `body`.
 ///
 /// # Panics
-/// If a step fails, gets nowhere, or the steps do not end.
+/// If a step fails, makes no progress, or the steps do not end.
 pub fn reindex_with(registry: &Registry, mut body: Value) -> Reindexed {
     let mut all = Reindexed::default();
     while all.steps < 1_000 {
@@ -46,7 +46,11 @@ pub fn reindex_with(registry: &Registry, mut body: Value) -> Reindexed {
         let Some(next) = step.get("next") else {
             return all;
         };
-        assert_ne!(body.get("after"), Some(next), "a step that gets nowhere");
+        assert_ne!(
+            body.get("after"),
+            Some(next),
+            "a step that makes no progress"
+        );
         body["after"] = next.clone();
     }
     panic!("the reindex does not end");

@@ -1,4 +1,4 @@
-//! What can be published, of whatever kind, and everything that can be read of it.
+//! Versions of any kind to publish, and all reads of them.
 
 use std::collections::BTreeMap;
 
@@ -17,17 +17,17 @@ pub enum Released {
     Module(ModuleFixture),
 }
 
-/// What a read answers: everything that a client sees, with the bytes behind each URL.
+/// The response to a read: everything that a client sees, with the bytes at each URL.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
     pub status: u16,
     pub headers: Vec<(String, String)>,
     pub body: String,
-    /// The digests of the bytes that its URLs lead to.
+    /// The digests of the bytes at its URLs.
     pub bytes: Vec<String>,
 }
 
-/// The answers to reads, by path.
+/// The responses to reads, by path.
 pub type Answers = BTreeMap<String, Answer>;
 
 impl Released {
@@ -53,14 +53,14 @@ impl Released {
         }
     }
 
-    /// What must be there before anything can be published.
+    /// Adds the key that must be registered before a publish.
     pub fn prepare(&self, registry: &Registry) {
         if let Self::Provider(fixture) = self {
             add_key(registry, &fixture.namespace, Signer::usual());
         }
     }
 
-    /// The request that publishes it.
+    /// Returns the request that publishes it.
     pub fn request(&self, registry: &Registry) -> Sent {
         let (path, body) = match self {
             Self::Provider(it) => (it.admin_path(), it.description()),
@@ -85,8 +85,8 @@ impl Released {
         }
     }
 
-    /// Publishes it as a client does: describes it, sends what is missing, describes it again. The
-    /// status that ends it.
+    /// Publishes as a client does: describes the release, uploads the missing archives, describes it again.
+    /// Returns the final status.
     pub async fn publish(&self, registry: &Registry) -> u16 {
         let request = self.request(registry);
         let first = registry.answer(&request).await;
@@ -99,15 +99,15 @@ impl Released {
         }
     }
 
-    /// Sends what is missing; the status of a refusal.
+    /// Uploads the missing archives. Returns the status of the first rejected upload.
     pub async fn send_missing(&self, registry: &Registry, answer: &Response) -> Option<u16> {
         let archives = self.archives();
         for missing in answer.json()["missing"].as_array().unwrap() {
             let wanted = missing["sha256"].as_str().unwrap();
             let bytes = archives.iter().find(|bytes| sha256(bytes) == wanted);
-            let request = upload_request(missing, bytes.expect("an archive of ours"));
+            let request = upload_request(missing, bytes.expect("an archive of this release"));
             let status = registry.answer(&request).await.status;
-            // 412: somebody else has sent it meanwhile.
+            // 412: another publisher has uploaded it meanwhile.
             if status >= 300 && status != 412 {
                 return Some(status);
             }
@@ -115,14 +115,14 @@ impl Released {
         None
     }
 
-    /// Puts its archives, which are zips, into the bucket.
+    /// Stores its archives, which are zips, in the bucket.
     pub fn store_archives(&self, memory: &Memory) {
         for zip in self.archives() {
             memory.put_object(&format!("archives/{}.zip", sha256(zip)), zip);
         }
     }
 
-    /// The lists that name it, of each protocol.
+    /// Returns the paths of its version lists, in each protocol.
     pub fn lists(&self) -> Vec<String> {
         match self {
             Self::Provider(it) => vec![
@@ -141,7 +141,7 @@ impl Released {
         }
     }
 
-    /// Where something is said of a version, or of all of them.
+    /// Returns the admin path for the status of a version, or of the whole package.
     pub fn standing(&self, version: Option<&str>) -> String {
         let (kind, address) = match self {
             Self::Provider(it) => (
@@ -156,7 +156,7 @@ impl Released {
         format!("/admin/v1/{kind}/{address}{version}/standing")
     }
 
-    /// Its OCI repository.
+    /// Returns its OCI repository.
     pub fn repository(&self) -> String {
         match self {
             Self::Provider(it) => format!("providers/{}/{}", it.namespace, it.provider_type),
@@ -165,7 +165,7 @@ impl Released {
         }
     }
 
-    /// What of it can be read by its version alone.
+    /// Returns the paths that depend on its version alone.
     pub fn downloads(&self) -> Vec<String> {
         let version = self.version();
         let mut paths = match self {
@@ -190,8 +190,8 @@ impl Released {
         paths
     }
 
-    /// The same, with everything that has a digest: its manifests and its zips, as a registry that has
-    /// it tells.
+    /// Returns these paths, and those of its manifests and zips, whose digests are read from `registry`,
+    /// which has published it.
     pub fn everything(&self, registry: &Registry) -> Vec<String> {
         let mut paths = self.downloads();
         let repository = self.repository();
@@ -219,7 +219,7 @@ impl Released {
     }
 }
 
-/// What `registry` answers to each of these, and what is behind the URLs that it answers.
+/// Returns the responses of `registry` to these paths, with the bytes at the URLs that they contain.
 pub fn answers(registry: &Registry, paths: &[String]) -> Answers {
     let answer = |path: &String| (path.clone(), answer(registry, path));
     paths.iter().map(answer).collect()
@@ -249,7 +249,7 @@ fn answer(registry: &Registry, path: &str) -> Answer {
     }
 }
 
-/// Every URL in an answer.
+/// Returns every URL in a response.
 fn urls(response: &Response) -> Vec<String> {
     if let Some(location) = response.header("location") {
         return vec![location.to_owned()];
@@ -270,7 +270,7 @@ fn urls(response: &Response) -> Vec<String> {
             .map(|(_, it)| &it["url"]),
     );
     let texts = urls.into_iter().filter_map(Value::as_str);
-    // What go-getter takes off before it asks (4.7).
+    // go-getter removes the checksum before it sends the request (4.7).
     let asked = |url: &str| {
         let url = url.split("checksum=").next().unwrap();
         url.trim_end_matches(['?', '&']).to_owned()

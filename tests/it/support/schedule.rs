@@ -1,4 +1,4 @@
-//! Runs requests at once, in an order that a seed decides, while time passes.
+//! A scheduler of concurrent requests: a seed decides their order, and time passes.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -9,17 +9,17 @@ use rand::{Rng as _, SeedableRng as _};
 
 use super::memory::Memory;
 
-/// Who goes on next, and how long that takes.
+/// Decides which request proceeds next, and how long that takes.
 #[derive(Debug)]
 pub struct Schedule {
     rng: StdRng,
-    /// The most that passes until the next operation of anybody, in milliseconds.
+    /// The longest time between two operations, in milliseconds.
     pub step_ms: u64,
-    /// How many of a hundred operations take long, and how long at most.
+    /// The percentage of operations that stall, and the longest stall, in milliseconds.
     pub stalls: (u32, u64),
 }
 
-/// Something that goes on at the same time as others.
+/// A task that runs concurrently with others.
 pub type Actor<'a, T> = Pin<Box<dyn Future<Output = T> + 'a>>;
 
 impl Schedule {
@@ -31,10 +31,10 @@ impl Schedule {
         }
     }
 
-    /// Runs all of them to their ends.
+    /// Runs all tasks to completion.
     ///
     /// # Panics
-    /// If they need an hour, which nobody waits for.
+    /// If they need more than an hour.
     pub fn run<T>(&mut self, memory: &Memory, actors: Vec<Actor<'_, T>>) -> Vec<T> {
         memory.schedule();
         let give_up = memory.now_ms() + 3_600_000;
@@ -46,7 +46,10 @@ impl Schedule {
             .enumerate()
             .collect();
         while !running.is_empty() {
-            assert!(memory.now_ms() < give_up, "an hour has not been enough");
+            assert!(
+                memory.now_ms() < give_up,
+                "the tasks need more than an hour"
+            );
             memory.advance_ms(self.rng.gen_range(0..=self.step_ms));
             let chosen = self.rng.gen_range(0..running.len());
             let (number, (stalled_until, actor)) = &mut running[chosen];
@@ -63,7 +66,7 @@ impl Schedule {
                 *stalled_until = memory.now_ms() + self.rng.gen_range(0..=most_ms);
             }
         }
-        memory.in_peace();
+        memory.stop_interleaving();
         results.into_iter().flatten().collect()
     }
 }

@@ -1,10 +1,10 @@
-//! Statuses of releases and keys, as tests set them.
+//! Statuses of releases and keys.
 
 use serde_json::json;
 
 use super::registry::{Registry, Response};
 
-/// Sets the status of a package, of a version or of a key, by the path of the admin API for it.
+/// Sets the status of a package, a version or a key, at this path of the admin API.
 pub fn set_status(registry: &Registry, path: &str, state: &str) -> Response {
     set_status_because(registry, path, state, "a test")
 }

@@ -1,10 +1,10 @@
-//! API tokens, as tests make and use them.
+//! Requests that create, revoke and use API tokens.
 
 use serde_json::{Value, json};
 
 use super::registry::{Registry, Response, Sent};
 
-/// Makes a token; its id and its text.
+/// Creates a token. Returns its id and its text.
 pub fn create(registry: &Registry, scopes: &[&str], expires_in: Option<u64>) -> (String, String) {
     let body = json!({ "name": "a test", "scopes": scopes, "expires_in": expires_in });
     let made = post(registry, "/admin/v1/tokens", &body).expect(201).json();
@@ -21,14 +21,14 @@ pub fn post(registry: &Registry, path: &str, body: &Value) -> Response {
 }
 
 impl Registry {
-    /// A GET with a token.
+    /// Sends a GET request with a token.
     pub fn get_as(&self, token: &str, target: &str) -> Response {
         self.send(&Sent::new("GET", target).bearing(token))
     }
 }
 
 impl Sent {
-    /// The same with a token.
+    /// Adds a token.
     pub fn bearing(self, token: &str) -> Self {
         self.header("authorization", &format!("Bearer {token}"))
     }

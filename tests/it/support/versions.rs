@@ -1,10 +1,10 @@
-//! A module with two versions, for tests of what happens between them.
+//! A module with two versions, for tests of concurrent changes.
 
 use super::memory::Memory;
 use super::{ModuleFixture, Registry};
 
-/// A module with a published version, and another one whose archive is stored and whose publish is still
-/// to come. Its indices are lost, so that the next read or repair rebuilds them.
+/// A module with a published version, and a second one whose archive is stored and which is not published
+/// yet. Its indices are lost, so that the next read or repair rebuilds them.
 pub struct TwoVersions {
     pub memory: Memory,
     pub registry: Registry,

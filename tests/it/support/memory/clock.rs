@@ -1,4 +1,4 @@
-//! The time, and whose turn it is.
+//! The time, and the order in which requests proceed.
 
 use std::cell::Cell;
 use std::future::poll_fn;
@@ -10,22 +10,23 @@ use terrace_base::time::UnixTime;
 use super::Memory;
 use super::edge::Edge;
 
-/// The time that a test sets, and how requests share it.
+/// The time, which a test sets, and how concurrent requests take turns.
 #[derive(Default)]
 pub struct Time {
     now_ms: Cell<u64>,
     turns: Cell<Turns>,
 }
 
-/// What happens elsewhere while an operation is under way.
+/// What other requests do while an operation is under way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Turns {
-    /// Nothing: each request is alone.
+    /// Nothing: requests run one after the other.
     #[default]
     Alone,
-    /// All requests that are waiting go on, in turns.
+    /// All waiting requests proceed, in turns.
     Alternating,
-    /// The same, and time passes as a [`Schedule`](crate::support::schedule::Schedule) says.
+    /// All waiting requests proceed, and time passes according to a
+    /// [`Schedule`](crate::support::schedule::Schedule).
     Scheduled,
 }
 
@@ -48,33 +49,33 @@ impl Memory {
         self.world.time.set_ms(self.now_ms() + milliseconds);
     }
 
-    /// Sets the time, for instance to an earlier one: URLs signed at the same time are equal.
+    /// Sets the time, possibly to an earlier one: URLs signed at the same time are equal.
     pub fn set_time(&self, now: UnixTime) {
         self.world.time.set_ms(1_000 * now.0);
     }
 
-    /// Lets other requests go on at each operation, so that requests at once are at once.
+    /// Lets other requests proceed at each operation, so that concurrent requests interleave.
     pub fn interleave(&self) {
         self.world.time.turns.set(Turns::Alternating);
     }
 
-    /// The same, where the caller of the requests lets time pass.
+    /// Lets other requests proceed at each operation, while a schedule advances the time.
     pub fn schedule(&self) {
         self.world.time.turns.set(Turns::Scheduled);
     }
 
-    /// One request after the other again.
-    pub fn in_peace(&self) {
+    /// Runs requests one after the other again.
+    pub fn stop_interleaving(&self) {
         self.world.time.turns.set(Turns::Alone);
     }
 
-    /// Lets other requests go on, if there are any.
+    /// Lets other requests proceed, if there are any.
     pub async fn pause(&self) {
         let mut pauses = match self.world.time.turns.get() {
             Turns::Alone => 0,
             Turns::Alternating => 1,
-            // Of several operations at once, any may come first.
-            Turns::Scheduled => self.world.kv.behind_edge(Edge::turns).unwrap_or(1),
+            // Concurrent operations may complete in any order.
+            Turns::Scheduled => self.world.kv.with_edge(Edge::turns).unwrap_or(1),
         };
         poll_fn(|context| {
             if pauses == 0 {
@@ -101,7 +102,7 @@ impl Clock for Memory {
         match self.world.time.turns.get() {
             Turns::Alone => self.advance(seconds.into()),
             Turns::Alternating => {
-                // A second is long for all other requests.
+                // A second is long enough for all other requests to proceed.
                 for _ in 0..100 * seconds {
                     self.pause().await;
                 }

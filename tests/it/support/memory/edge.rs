@@ -1,6 +1,6 @@
 //! KV as its locations see it (<https://developers.cloudflare.com/kv/concepts/how-kv-works/>): a key takes
-//! one write a second, each location keeps what it has read, a missing value included, and a write
-//! arrives elsewhere within a minute, in any order.
+//! one write a second, each location caches the values that it has read, including missing ones, and a write
+//! reaches other locations within a minute, in any order.
 
 use std::collections::BTreeMap;
 
@@ -11,19 +11,19 @@ use terrace_core::storage::index_document::IndexDocument;
 
 use crate::support::faults::Break;
 
-/// How long a write may take to arrive at a location that keeps no value of its key.
+/// The longest time that a write takes to reach a location that has no cached value of its key.
 pub const ARRIVAL_MS: u64 = 60_000;
 
-/// How often a key may be written.
+/// The minimum interval between two writes of a key.
 const INTERVAL_MS: u64 = 1_000;
 
 /// KV as its locations see it.
 #[derive(Debug)]
 pub struct Edge {
-    /// Decides which writes have arrived and which operations break. Without it every write arrives at
-    /// once, and only what was read is kept.
+    /// Decides which writes have arrived and which operations break. Without it every write arrives at once,
+    /// and only values that were read are cached.
     rng: Option<StdRng>,
-    /// Every write of each key, in the order in which they count: the last one wins in the end.
+    /// Every write of each key, in their final order: the last one wins.
     writes: BTreeMap<String, Vec<Write>>,
     kept: BTreeMap<(usize, String), Kept>,
     refused: usize,
@@ -43,7 +43,7 @@ struct Kept {
     document: Option<IndexDocument>,
 }
 
-/// A location that reads, and how fresh the value must be.
+/// A location that reads, and how old the value may be.
 #[derive(Debug, Clone, Copy)]
 pub struct Reader {
     pub location: usize,
@@ -51,7 +51,7 @@ pub struct Reader {
 }
 
 impl Edge {
-    /// All rules, where the seed decides what may be seen.
+    /// Returns an edge with all rules, where the seed decides which writes are visible.
     pub fn with_rules(seed: u64) -> Self {
         Self {
             rng: Some(StdRng::seed_from_u64(seed)),
@@ -59,7 +59,7 @@ impl Edge {
         }
     }
 
-    /// Only the rule that a location keeps what it has read.
+    /// Returns an edge with only the rule that a location caches the values it has read.
     pub fn keeping() -> Self {
         Self {
             rng: None,
@@ -69,9 +69,9 @@ impl Edge {
         }
     }
 
-    /// Draws whether an operation breaks, of which so many in a thousand do, and how.
+    /// Draws whether an operation breaks, which happens to `per_mille` per thousand, and how.
     pub fn accident(&mut self, per_mille: u32, is_write: bool) -> Option<Break> {
-        // No key is written too often but by the rules.
+        // Only the rules decide that a key is written too often.
         let ways: &[Break] = match is_write {
             true => &[
                 Break::Before,
@@ -97,7 +97,7 @@ impl Edge {
         self.refused
     }
 
-    /// Refuses a write of a key that was last written then.
+    /// Rejects a write of a key within the minimum interval after its last write.
     pub fn refuse_frequent(
         &mut self,
         key: &str,
@@ -138,7 +138,7 @@ impl Edge {
         let place = (reader.location, key.to_owned());
         let wanted = 1_000 * u64::from(reader.cache_seconds);
         if let Some(kept) = self.kept.get_mut(&place) {
-            // A reader who wants it fresher shortens the life of the kept value.
+            // A reader that requires a fresher value shortens the life of the cached one.
             kept.milliseconds = kept.milliseconds.min(wanted);
             if now_ms < kept.at_ms + kept.milliseconds {
                 return kept.document.clone();
@@ -157,14 +157,15 @@ impl Edge {
         document
     }
 
-    /// Draws one of the writes that may be seen: the last one of a minute ago, or any later one.
+    /// Draws one of the writes that may be visible: the last one that is at least a minute old, or any later
+    /// one.
     fn arrived(&mut self, key: &str, now_ms: u64) -> Option<IndexDocument> {
         let writes = self.writes.get(key)?;
         let sure = writes
             .iter()
             .filter(|write| write.at_ms + ARRIVAL_MS <= now_ms)
             .count();
-        // 0 is that there is nothing yet.
+        // 0 means that no write has arrived yet.
         let rng = self.rng.as_mut()?;
         let seen = match rng.gen_bool(0.5) {
             true => writes.len(),

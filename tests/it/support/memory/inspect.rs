@@ -1,4 +1,4 @@
-//! What a test can see of the platform.
+//! Methods with which a test inspects the platform.
 
 use std::collections::BTreeMap;
 
@@ -100,7 +100,7 @@ impl Memory {
         documents.get(key).expect("an index").clone()
     }
 
-    /// Returns how long the edge may keep the last index that was read.
+    /// Returns how long the edge may cache the last index that was read.
     pub fn cache_seconds(&self) -> u32 {
         self.world.kv.cache_seconds.get()
     }
@@ -108,6 +108,6 @@ impl Memory {
     /// Returns how many writes were refused because their keys were written too often.
     pub fn refused_writes(&self) -> usize {
         let refused = |edge: &mut Edge| edge.refused();
-        self.world.kv.behind_edge(refused).unwrap_or_default()
+        self.world.kv.with_edge(refused).unwrap_or_default()
     }
 }

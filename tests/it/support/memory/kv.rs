@@ -20,11 +20,11 @@ use crate::support::faults::Operation;
 pub struct Kv {
     /// The last write of each key.
     pub documents: RefCell<BTreeMap<String, IndexDocument>>,
-    /// How locations see them, if not at once.
+    /// The locations' view of the documents, if writes are not visible everywhere at once.
     edge: RefCell<Option<Edge>>,
     /// The number of keys in a page of a listing, if lower than usual.
     pub keys_per_page: Cell<Option<usize>>,
-    /// How long the edge may keep the last index that was read.
+    /// How long the edge may cache the last index that was read, in seconds.
     pub cache_seconds: Cell<u32>,
 }
 
@@ -33,12 +33,12 @@ impl Kv {
         self.documents.replace(other.documents.borrow().clone());
     }
 
-    pub fn put_behind(&self, edge: Edge) {
+    pub fn set_edge(&self, edge: Edge) {
         self.edge.replace(Some(edge));
     }
 
-    /// Asks the edge, if there is one.
-    pub fn behind_edge<T>(&self, ask: impl FnOnce(&mut Edge) -> T) -> Option<T> {
+    /// Calls `ask` with the edge, if there is one.
+    pub fn with_edge<T>(&self, ask: impl FnOnce(&mut Edge) -> T) -> Option<T> {
         self.edge.borrow_mut().as_mut().map(ask)
     }
 
@@ -48,7 +48,7 @@ impl Kv {
         document: Option<&IndexDocument>,
         now_ms: u64,
     ) -> Result<(), StoreError> {
-        self.behind_edge(|edge| edge.write(key, document, now_ms))
+        self.with_edge(|edge| edge.write(key, document, now_ms))
             .unwrap_or(Ok(()))?;
         let mut documents = self.documents.borrow_mut();
         match document {
@@ -80,7 +80,7 @@ impl Kv {
 }
 
 impl Memory {
-    /// Reads an index as this isolate's location sees it.
+    /// Reads an index as visible at this isolate's location.
     pub fn read_index(&self, key: &str, cache_seconds: u32) -> Option<IndexDocument> {
         let reader = Reader {
             location: self.place.location,

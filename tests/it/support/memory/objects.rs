@@ -1,4 +1,4 @@
-//! The bucket as R2 keeps it.
+//! The bucket, with R2's behaviour.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -12,7 +12,7 @@ use terrace_core::storage::key::FactKey;
 
 use terrace_app::host::ReleasePage;
 
-/// The most that a page of a listing holds.
+/// The maximum number of objects in a page of a listing.
 pub const PAGE: usize = 1_000;
 
 /// The objects of a bucket.
@@ -20,11 +20,11 @@ pub const PAGE: usize = 1_000;
 pub struct Bucket {
     objects: RefCell<BTreeMap<String, Object>>,
     revision: Cell<u64>,
-    /// Whether the next page of documents is empty, and says that there are more.
+    /// Whether the next page of documents is empty and marked as truncated.
     is_next_page_empty: Cell<bool>,
 }
 
-/// An object.
+/// A stored object.
 #[derive(Debug, Clone)]
 pub struct Object {
     pub bytes: Vec<u8>,
@@ -38,7 +38,7 @@ pub struct Object {
 }
 
 impl Object {
-    /// Its ETag: as in R2 it depends on the bytes alone, so writing them again does not change it.
+    /// Returns the ETag: as in R2 it depends on the bytes alone, so writing them again does not change it.
     pub fn etag(&self) -> String {
         Sha256::of(&self.bytes).to_string()
     }
@@ -99,18 +99,18 @@ impl Bucket {
         self.objects.borrow_mut().values_mut().for_each(change);
     }
 
-    /// Lets the next page of documents be empty, and say that there are more.
+    /// Makes the next page of documents empty and marked as truncated.
     pub fn empty_next_page(&self) {
         self.is_next_page_empty.set(true);
     }
 
-    /// Returns whether this page is to be empty, and say that there are more.
+    /// Returns whether this page must be empty and marked as truncated.
     pub fn is_page_empty(&self) -> bool {
         self.is_next_page_empty.take()
     }
 
-    /// Returns a view of at most `most` objects whose keys continue `prefix`, from behind the name
-    /// `after` on, and whether there are more.
+    /// Returns a view of at most `most` objects whose keys start with `prefix`, after the name `after`, and
+    /// whether there are more.
     pub fn page<T>(
         &self,
         prefix: &str,

@@ -1,4 +1,4 @@
-//! The rest of the platform: its services as one, and a journal of what was done.
+//! The platform as a whole, and a journal of its operations.
 
 use std::cell::RefCell;
 
@@ -9,7 +9,7 @@ use terrace_app::usage::{Part, UsageMeter};
 use super::Memory;
 use crate::support::faults::Operation;
 
-/// Everything that was done, in its order.
+/// The recorded operations, log lines and downloads, in their order.
 #[derive(Default)]
 pub struct Journal {
     /// The operations of storage and the requests to other hosts.
@@ -109,7 +109,7 @@ impl Host for Memory {
     }
 }
 
-/// A download as it is noted down.
+/// Returns a download as the journal records it.
 pub fn counted(download: &Counted<'_>) -> String {
     let Counted {
         package,

@@ -1,4 +1,4 @@
-//! Changes behind the registry's back, and odd answers of the platform.
+//! Changes that bypass the registry, and unusual answers of the platform.
 
 use terrace_app::host::{Revision, StoreError};
 use terrace_base::digest::Sha256;
@@ -13,7 +13,7 @@ impl Memory {
         self.insert(key, bytes, &[], None);
     }
 
-    /// Stores a release that only listings will ask for.
+    /// Stores a release that is read only by listings.
     pub fn put_release(&self, key: &str, metadata: &[(&str, &str)]) {
         let metadata: Vec<(&str, String)> = metadata
             .iter()
@@ -27,19 +27,19 @@ impl Memory {
         self.world.bucket.remove(key).expect("an object");
     }
 
-    /// Removes the metadata of every object, as a careless copy of the bucket does.
+    /// Removes the metadata of every object, as a copy of the bucket without metadata does.
     pub fn lose_metadata(&self) {
         self.world
             .bucket
             .change_all(|object| object.metadata.clear());
     }
 
-    /// Lets the next page of a listing of documents be empty, and say that there are more.
+    /// Makes the next page of a listing of documents empty and marked as truncated.
     pub fn list_nothing(&self) {
         self.world.bucket.empty_next_page();
     }
 
-    /// Empties KV, as a new namespace would be.
+    /// Empties KV, as after binding a new namespace.
     pub fn lose_indices(&self) {
         self.world.kv.documents.borrow_mut().clear();
     }
@@ -61,7 +61,7 @@ impl Memory {
         self.restore_index(key, IndexDocument { text, metadata });
     }
 
-    /// Brings an older index back, as an edge that has not seen the newer one.
+    /// Restores an older index, as an edge that has not seen the newer one would serve it.
     pub fn restore_index(&self, key: &str, document: IndexDocument) {
         let mut documents = self.world.kv.documents.borrow_mut();
         documents.insert(key.to_owned(), document);
@@ -74,12 +74,12 @@ impl Memory {
         index.metadata.etag = "\"a\nb\"".to_owned();
     }
 
-    /// Lists indices in pages of so many keys.
+    /// Limits pages of index listings to `keys` keys.
     pub fn index_page(&self, keys: usize) {
         self.world.kv.keys_per_page.set(Some(keys));
     }
 
-    /// Lets the platform say after so many failed authentications that there were too many.
+    /// Makes the platform's own limit report too many failed authentications after `count` of them.
     pub fn let_failures_pass(&self, count: usize) {
         self.world.failures_let_pass.set(Some(count));
     }
@@ -95,10 +95,10 @@ impl Memory {
         bucket.insert(key, bytes, metadata, checksum, self.now_ms())
     }
 
-    /// Refuses a write of an object that was just written, if the platform's rules are kept.
+    /// Rejects a write of an object that was just written, if the platform's rules apply.
     pub(super) fn refuse_frequent_object(&self, key: &str) -> Result<(), StoreError> {
         let written_ms = self.world.bucket.get(key).map(|object| object.written_ms);
         let refuse = |edge: &mut Edge| edge.refuse_frequent(key, written_ms, self.now_ms());
-        self.world.kv.behind_edge(refuse).unwrap_or(Ok(()))
+        self.world.kv.with_edge(refuse).unwrap_or(Ok(()))
     }
 }

@@ -1,4 +1,5 @@
-//! Tests of the memory itself: if it does not behave as the platform, the tests over it prove nothing.
+//! Tests of the memory itself: if it does not behave as the platform does, the tests that use it prove
+//! nothing.
 
 use futures_util::FutureExt as _;
 use terrace_app::host::{Clock as _, Condition, Facts, Indices, StoreError};
@@ -30,17 +31,19 @@ async fn put_index(memory: &Memory, text: &str) -> Result<(), StoreError> {
     Indices::put(memory, &INDEX, &document).await
 }
 
-/// Returns the result of a future that does not wait.
+/// Returns the result of a future that never waits.
 #[track_caller]
 fn done<T>(future: impl Future<Output = T>) -> T {
-    future.now_or_never().expect("memory never waits")
+    future
+        .now_or_never()
+        .expect("operations in memory are immediate")
 }
 
 fn is_busy<T>(result: Result<T, StoreError>) -> bool {
     matches!(result, Err(StoreError::Busy(_)))
 }
 
-/// The index as a location sees it that may keep it so long.
+/// Returns the index as seen by a location that may cache it for `cache_seconds`.
 fn seen(memory: &Memory, cache_seconds: u32) -> Option<String> {
     let document = memory.read_index(&INDEX.to_string(), cache_seconds);
     document.map(|document| document.text)

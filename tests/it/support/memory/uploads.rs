@@ -7,7 +7,7 @@ use terrace_core::storage::key::{BytesKey, ChunkKey, UPLOADS};
 use super::Memory;
 use crate::support::faults::Operation;
 
-/// The size of the pieces that a body of unknown length is stored in.
+/// The size of the chunks in which a body of unknown length is stored.
 const PIECE: usize = 1_000;
 
 impl Uploads for Memory {

@@ -1,4 +1,4 @@
-//! Other registries and sign-in providers, as a test lets them answer.
+//! Other registries and sign-in providers, whose responses a test defines.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -12,7 +12,7 @@ use super::Memory;
 use crate::support::faults::{Operation, When};
 use crate::support::registry::Response;
 
-/// The answers of other hosts, by URL; `None` for one that does not answer.
+/// The responses of other hosts, by URL; `None` for a host that does not respond.
 type Answers = Rc<dyn Fn(&str) -> Option<Response>>;
 
 /// The hosts that can be reached, if any.
@@ -20,12 +20,12 @@ type Answers = Rc<dyn Fn(&str) -> Option<Response>>;
 pub struct Internet(RefCell<Option<Answers>>);
 
 impl Memory {
-    /// Lets `internet` answer for other registries.
+    /// Connects the registry to `internet`, which answers for all other hosts.
     pub fn connect(&self, internet: impl Fn(&str) -> Option<Response> + 'static) {
         *self.world.internet.0.borrow_mut() = Some(Rc::new(internet));
     }
 
-    /// Lets no other registry answer.
+    /// Makes all other hosts unreachable.
     pub fn disconnect(&self) {
         self.world.internet.0.borrow_mut().take();
     }
@@ -80,7 +80,7 @@ impl Upstream for Memory {
         self.pause().await;
         let fetch = Fetch {
             base: None,
-            // The part after the URL tells a form from a GET.
+            // The part after the URL distinguishes a form from a GET.
             reference: match &inquiry.form {
                 Some(form) => format!("{}#{form}", inquiry.url),
                 None => inquiry.url.clone(),
