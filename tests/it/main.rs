@@ -1,7 +1,7 @@
-//! The registry as its callers see it.
+//! Tests of the registry through its public interfaces.
 //!
-//! `http` runs against the registry over memory, and against a running one when `TERRACE_TEST_URL`
-//! and `TERRACE_TEST_TOKEN` are set. `native` looks behind the scenes and needs the memory.
+//! `http` runs against a registry in memory, or against a running one when `TERRACE_TEST_URL` and
+//! `TERRACE_TEST_TOKEN` are set. `native` inspects storage and needs the memory.
 
 #![expect(
     clippy::expect_used,
@@ -12,7 +12,7 @@
 )]
 #![expect(
     clippy::disallowed_methods,
-    reason = "names that no earlier run used are made of the time"
+    reason = "names that no earlier run used are derived from the time"
 )]
 #![expect(
     unreachable_pub,

@@ -1,4 +1,4 @@
-//! What no client sends. Each gets a 4xx with a reason, never a 5xx and never silence.
+//! Requests that no regular client sends. Each gets a 4xx with a reason, never a 5xx and never no response.
 
 use serde_json::{Value, json};
 
@@ -13,7 +13,7 @@ const KEYS: &str = "/admin/v1/namespaces/acme/keys";
 const LIST: &str = "/v1/providers/acme/widget/versions";
 const DISCOVERY: &str = "/.well-known/terraform.json";
 
-/// A refusal: 4xx, with a reason unless it was not our code that answered.
+/// Asserts a 4xx, with a reason unless the response comes from a server in front of the registry.
 #[track_caller]
 fn is_refused(what: &str, response: &Response) {
     assert!(
@@ -31,7 +31,7 @@ fn is_refused(what: &str, response: &Response) {
     }
 }
 
-/// Each row is one hostile request; the count keeps the table from shrinking unseen.
+/// Sends each row, one hostile request; `at_least` keeps the table from shrinking unnoticed.
 fn refuse_all(rows: Vec<(String, Sent)>, at_least: usize) {
     let registry = Registry::start();
     assert!(rows.len() >= at_least, "{} rows", rows.len());
@@ -166,7 +166,7 @@ fn odd_admin_paths_are_refused_with_the_rule() {
     }
 }
 
-/// Bodies that are not the JSON wanted, for each route that wants JSON.
+/// Returns bodies that are invalid for every route that takes JSON.
 fn odd_bodies() -> Vec<(String, Vec<u8>)> {
     let deep = "[".repeat(100_000);
     let deep_object = "{\"a\":".repeat(50_000);
@@ -225,7 +225,7 @@ fn odd_json_is_refused() {
     assert!(count >= 50);
 }
 
-/// One field of a good description replaced by something else.
+/// Replaces one field of a valid description by an unusual value.
 #[test]
 fn odd_fields_are_refused() {
     let registry = Registry::start();
@@ -359,7 +359,7 @@ fn odd_keys_are_refused() {
     }
 }
 
-/// Uploads an archive as a module and expects the publish to be refused.
+/// Uploads an archive as a module and expects its publish to be refused.
 fn refuse_module(registry: &Registry, what: &str, fixture: &ModuleFixture) {
     let answer = fixture.put(registry);
     if answer.status == 202 {
@@ -496,7 +496,7 @@ fn odd_headers_are_survived() {
     }
 }
 
-/// What only a socket can send. The server in front may close the connection instead.
+/// Sends requests that only a raw socket can send. A server in front may close the connection instead.
 #[test]
 fn odd_bytes_on_the_wire_are_refused_or_cut_off() {
     let registry = Registry::start();

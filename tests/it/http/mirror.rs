@@ -1,4 +1,4 @@
-//! The provider network mirror, and the lists of other origins.
+//! The provider network mirror, and the version lists of other origins.
 
 mod network;
 mod origins;

@@ -13,7 +13,7 @@ use crate::support::pushed::Pushed;
 
 const NOTHING: &str = "sha256:0000000000000000000000000000000000000000000000000000000000000000";
 
-/// The bytes that a blob leads to.
+/// Returns the bytes of a blob.
 fn pull(pushed: &Pushed<'_>, digest: &str) -> Vec<u8> {
     let led = pushed.get(&format!("blobs/{digest}")).expect(307);
     assert_eq!(led.header("cache-control"), Some("no-store"));

@@ -78,7 +78,7 @@ fn say(registry: &Registry, namespace: &str, signer: &Signer, state: &str) -> Re
     set_status_because(registry, &path, state, "a laptop was stolen")
 }
 
-/// A version that is signed by a key which is registered for it.
+/// Returns a version that is signed by a key, which it registers.
 fn signed(registry: &Registry, namespace: &str, version: &str, signer: &Signer) -> ProviderFixture {
     let mut fixture = ProviderFixture::of(namespace, "widget", version);
     fixture.sign(signer);
@@ -86,7 +86,7 @@ fn signed(registry: &Registry, namespace: &str, version: &str, signer: &Signer) 
     fixture
 }
 
-/// What clients get of two versions: which are listed, and the status of each download.
+/// Returns whether each of two versions is listed, and the status of each download.
 fn seen(registry: &Registry, path: &str) -> (Vec<bool>, Vec<u16>) {
     let list = registry.get(&format!("{path}/versions")).expect(200).text();
     let versions = ["1.0.0", "1.1.0"];
@@ -160,7 +160,7 @@ fn releases_of_a_revoked_key_are_410_with_the_reason_and_others_stay() {
         list["warnings"][0].as_str().unwrap().contains(&told),
         "{list}"
     );
-    // Removing it does not bring anything back, for what is said of it stays.
+    // Removing the key restores nothing, because its status remains.
     let path = format!(
         "/admin/v1/namespaces/{namespace}/keys/{}",
         Signer::usual().key_id()

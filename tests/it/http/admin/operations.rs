@@ -1,4 +1,4 @@
-//! What operators ask for: repair, verification, garbage, and copies.
+//! Operator routes: repair, verification, garbage collection, and copies.
 
 use serde_json::{Value, json};
 
@@ -21,14 +21,14 @@ fn restore(registry: &Registry, body: &Value) -> Response {
     registry.admin("PUT", "/admin/v1/facts", Some(body.to_string().as_bytes()))
 }
 
-/// The only document with this key.
+/// Returns the only document with this key.
 fn fact(registry: &Registry, key: &str) -> Option<Value> {
     let path = format!("/admin/v1/facts?prefix={key}");
     let page = registry.admin("GET", &path, None).expect(200).json();
     page["facts"].as_array().unwrap().first().cloned()
 }
 
-/// An archive that nothing refers to, and its key.
+/// Returns an archive that nothing refers to, and its key.
 fn archive() -> (Vec<u8>, String) {
     let zip = zip_of(&[("main.tf", unique("# ").as_bytes())]);
     let key = format!("archives/{}.zip", sha256(&zip));
@@ -154,7 +154,7 @@ fn stored_bytes_are_hashed_by_the_platform() {
     let registry = Registry::start();
     let fixture = ModuleFixture::new("1.0.0");
     fixture.publish(&registry);
-    // The key before that of the archive.
+    // The cursor is the key before that of the archive.
     let digest = sha256(&fixture.archive);
     let behind = json!({ "after": format!("archives/{digest}") });
     let step = post(&registry, "/admin/v1/verify", &behind)
@@ -189,7 +189,8 @@ fn stored_documents_and_bytes_are_listed_and_the_bytes_can_be_fetched() {
 #[test]
 fn a_document_of_a_copy_is_created_once_its_bytes_are_there_and_never_replaced() {
     let registry = Registry::start();
-    // One registry stands for two: the release is written under a name that is free.
+    // The same registry is the source and the target of the copy: the release is restored under an unused
+    // name.
     let fixture = ModuleFixture::new("1.0.0");
     fixture.publish(&registry);
     let other = ModuleFixture::new("1.0.0");
@@ -266,7 +267,7 @@ fn an_archive_is_removed_an_hour_after_it_was_marked_and_not_before() {
     assert_eq!(document["state"], "marked");
     let remove = json!({ "remove": [{ "key": key, "marked_at": document["since"] }] });
     assert_eq!(garbage(remove.clone())["spared"], json!([key]));
-    // A publish that finds it keeps it.
+    // A publish that refers to the archive keeps it.
     fixture.put(&registry).expect(201);
     let kept = fact(&registry, &mark).unwrap()["document"].clone();
     assert!(kept.as_str().unwrap().contains("kept"), "{kept}");

@@ -73,7 +73,7 @@ fn a_body_over_the_limit_is_413_and_one_without_a_length_411() {
         let response = registry.admin(method, path, Some(&huge)).expect(413);
         assert!(response.errors().contains("1048576"));
         let response = registry.admin(method, path, None);
-        // A client library may say "content-length: 0" for us.
+        // An HTTP client library may add "content-length: 0".
         assert!(matches!(response.status, 411 | 400 | 422), "{response:?}");
     }
 }

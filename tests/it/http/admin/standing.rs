@@ -1,4 +1,4 @@
-//! What is said of releases after their publish: deprecated, withdrawn, revoked, and all taken back.
+//! Statuses of releases after their publish: deprecated, withdrawn, revoked, and removed again.
 
 use serde_json::{Value, json};
 
@@ -11,7 +11,7 @@ fn say(registry: &Registry, path: &str, state: &str, reason: &str) -> Response {
     set_status_because(registry, &status_of(path), state, reason)
 }
 
-/// A provider with two versions: the paths of its reads, and of what is said of it.
+/// Publishes a provider with two versions. Returns the paths of its reads, and of its statuses.
 fn provider(registry: &Registry) -> (String, String) {
     let fixture = ProviderFixture::new("1.0.0");
     fixture.publish(registry);
@@ -193,7 +193,7 @@ fn a_revoked_version_of_a_mirrored_provider_is_410_so_that_no_client_goes_to_its
         registry.get(&fixture.index()).expect(200).json(),
         json!({ "versions": {} })
     );
-    // Publishing it again does not bring it back.
+    // Publishing it again does not restore it.
     fixture.put(&registry).expect(200);
     registry.get(&fixture.packages()).expect(410);
 }

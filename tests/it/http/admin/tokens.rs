@@ -1,4 +1,4 @@
-//! API tokens: made, listed, used, rotated and revoked.
+//! API tokens: created, listed, used, rotated and revoked.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use crate::support::registry::{Sent, unique};
 use crate::support::tokens::{create, post, revoke};
 use crate::support::{ModuleFixture, ProviderFixture, Registry};
 
-/// All tokens with this id.
+/// Returns all tokens with this id.
 fn listed(registry: &Registry, id: &str) -> Vec<Value> {
     let mut found = Vec::new();
     let mut path = "/admin/v1/tokens".to_owned();
@@ -21,7 +21,7 @@ fn listed(registry: &Registry, id: &str) -> Vec<Value> {
     }
 }
 
-/// The status of a publish that says nothing, by whoever has this token.
+/// Returns the status of a publish with an empty description and this token.
 fn publishing(registry: &Registry, token: &str, namespace: &str) -> u16 {
     let path = format!("/admin/v1/modules/{namespace}/vpc/aws/1.0.0");
     let sent = Sent::new("PUT", &path).bearing(token).body("{}");
@@ -57,7 +57,7 @@ fn a_token_publishes_where_its_scope_names_the_namespace_and_nowhere_else() {
     let fixture = ModuleFixture::new("1.0.0");
     let namespace = fixture.address.split('/').next().unwrap();
     let token = create(&registry, &[&format!("publish:{namespace}")], Some(3_600)).1;
-    // It is let through, and then the body is wrong.
+    // The token is accepted, and then the body is invalid.
     assert_eq!(publishing(&registry, &token, namespace), 400);
     assert_eq!(publishing(&registry, &token, &unique("other")), 403);
     let path = "/admin/v1/tokens";
@@ -124,7 +124,7 @@ fn a_token_is_rotated_with_an_overlap() {
     }
     let shown = listed(&registry, &id);
     assert!(shown[0]["revoked"].is_string(), "{shown:?}");
-    // At once, it cannot be done a second time.
+    // Without an overlap, a token cannot be rotated twice.
     let path = format!("/admin/v1/tokens/{}/rotation", made["id"].as_str().unwrap());
     post(&registry, &path, &json!({})).expect(201);
     let again = post(&registry, &path, &json!({})).expect(409);
@@ -184,7 +184,7 @@ fn an_invalid_token_request_is_rejected_with_the_reason() {
     for id in ["x", "0123456789ABCDEF", "0123456789abcdef0"] {
         revoke(&registry, id).expect(400);
     }
-    // What was given to somebody for an hour is nowhere written down, and can be revoked.
+    // A token that was issued for an hour is stored nowhere, and can be revoked.
     revoke(&registry, "0123456789abcdef").expect(200);
     let path = "/admin/v1/tokens/fedcba9876543210/rotation";
     post(&registry, path, &json!({})).expect(404);

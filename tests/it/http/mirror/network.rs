@@ -78,7 +78,7 @@ fn hosted_providers_are_mirrored_under_the_registrys_own_hostname() {
         .json();
     let url = json["archives"]["linux_arm64"]["url"].as_str().unwrap();
     assert_eq!(registry.get(url).expect(200).body, fixture.packages[1].3);
-    // Under another hostname it is another provider.
+    // Under another hostname the same name is a different provider.
     let other = format!("/mirror/registry.example.com/{}/widget", fixture.namespace);
     registry.get(&format!("{other}/index.json")).expect(404);
 }

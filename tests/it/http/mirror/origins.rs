@@ -1,4 +1,4 @@
-//! Discovery and version lists of other registries' providers, below a path for each origin.
+//! Discovery and version lists of other registries' providers, under a path for each origin.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! Tokens of the OCI protocol, and who may push.
+//! Tokens of the OCI protocol, and the credentials that a push requires.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;

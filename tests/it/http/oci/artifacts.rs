@@ -1,4 +1,4 @@
-//! OCI Distribution, as OpenTofu asks for it: repositories that are made of what is published.
+//! OCI Distribution as OpenTofu uses it: repositories that are generated from published packages.
 
 use serde_json::{Value, json};
 
@@ -20,7 +20,7 @@ fn tags(registry: &Registry, repository: &str) -> Vec<String> {
     serde_json::from_value(json["tags"].clone()).unwrap()
 }
 
-/// A manifest by tag: HEAD, then GET by the digest that HEAD tells, as OpenTofu does.
+/// Fetches a manifest by tag: HEAD, then GET by the digest in its response, as OpenTofu does.
 fn resolve(registry: &Registry, repository: &str, tag: &str) -> (String, Value) {
     let path = format!("/v2/{repository}/manifests/{tag}");
     let head = registry.head(&path).expect(200);
@@ -49,7 +49,7 @@ fn manifest(registry: &Registry, repository: &str, digest: &str) -> Response {
     response
 }
 
-/// The bytes that a layer leads to.
+/// Returns the bytes of a manifest's only layer.
 fn layer(registry: &Registry, repository: &str, manifest: &Value) -> Vec<u8> {
     let layers = manifest["layers"].as_array().unwrap();
     assert_eq!(layers.len(), 1);
@@ -73,7 +73,7 @@ fn layer(registry: &Registry, repository: &str, manifest: &Value) -> Vec<u8> {
     bytes
 }
 
-/// What OpenTofu does to install a provider from a repository.
+/// Sends the requests with which OpenTofu installs a provider from a repository.
 fn installs(registry: &Registry, repository: &str, provider: &ProviderFixture) {
     let tag = provider.version.replace('+', "_");
     assert_eq!(tags(registry, repository), [tag.as_str()]);
@@ -147,7 +147,7 @@ fn a_module_is_an_artifact_6_7() {
     assert_eq!(layer(&registry, &repository, &found), module.archive);
 }
 
-/// OpenTofu takes zips alone.
+/// OpenTofu accepts only zips.
 #[test]
 fn a_module_that_is_no_zip_is_not_there() {
     let registry = Registry::start();
@@ -193,7 +193,7 @@ fn tags_come_in_parts_where_that_is_asked_for_6_3() {
         ModuleFixture::of(namespace, version).publish(&registry);
     }
     let repository = format!("modules/{}", first.address);
-    // In the order of their bytes, as the specification wants it.
+    // In the order of their bytes, as the specification requires.
     assert_eq!(tags(&registry, &repository), ["1.0.0", "1.10.0", "1.2.0"]);
     let list = format!("/v2/{repository}/tags/list");
     let page = registry.get(&format!("{list}?n=2")).expect(200);
@@ -272,7 +272,7 @@ fn a_missing_part_of_a_repository_has_the_error_code_of_its_kind() {
             .head(&format!("/v2/{repository}/{path}"))
             .expect(404);
     }
-    // The zip of another repository is not in this one.
+    // A zip of one repository is not available in another.
     let other = ModuleFixture::new("1.0.0");
     other.publish(&registry);
     let missing = registry

@@ -42,7 +42,7 @@ fn a_blob_is_pushed_by_post_and_put_11_1_11_2() {
     let at = pushed.path(&format!("blobs/{}", digest(&bytes)));
     assert_eq!(created.header("location"), Some(at.as_str()));
     has_blob(&pushed, &bytes);
-    // The upload is over.
+    // The upload is complete and no longer exists.
     assert_eq!(
         code(&pushed.send("GET", &location).expect(404)),
         "BLOB_UPLOAD_UNKNOWN"
@@ -94,7 +94,7 @@ fn a_blob_is_pushed_in_chunks_whose_length_may_be_unknown() {
         let first = chunk("PATCH", 0, 4_000, false).expect(202);
         assert_eq!(first.header("range"), Some("0-3999"));
         assert_eq!(first.header("location"), Some(location.as_str()));
-        // Twice, and further on.
+        // The same chunk again, and one that leaves a gap.
         for (from, to) in [(0, 4_000), (8_000, 9_000)] {
             let refused = chunk("PATCH", from, to, false).expect(416);
             assert_eq!(refused.header("range"), Some("0-3999"));
@@ -104,7 +104,7 @@ fn a_blob_is_pushed_in_chunks_whose_length_may_be_unknown() {
         }
         let second = chunk("PATCH", 4_000, 8_000, true).expect(202);
         assert_eq!(second.header("range"), Some("0-7999"));
-        // Of another length than its range.
+        // A chunk whose length differs from its range.
         let sent = pushed.request("PATCH", &location);
         let sent = sent.header("content-range", "8000-8999");
         for sent in [sent.clone().unsized_body(b"short"), sent.body(b"short")] {
@@ -209,7 +209,7 @@ fn a_blob_is_mounted_where_it_is_and_else_sent_11_5() {
         format!("{digest}&from=nobody/nothing"),
         format!("{digest}&from=providers/acme/widget"),
         NOTHING.to_owned(),
-        // No blob that could be here.
+        // Digests that no blob can have.
         String::new(),
         format!("sha256:00&from={source}"),
         format!("sha384:{}&from={source}", "0".repeat(96)),
@@ -259,7 +259,7 @@ fn an_upload_can_be_cancelled() {
         let gone = registry.send(&pushed.request(method, &target).body(b""));
         assert_eq!(code(&gone.expect(404)), "BLOB_UPLOAD_UNKNOWN", "{method}");
     }
-    // And is of one repository.
+    // An upload belongs to one repository.
     let location = pushed.begin();
     let other = Pushed::new(&registry);
     let elsewhere = location.replace(&pushed.name, &other.name);

@@ -30,7 +30,7 @@ fn a_manifest_is_stored_byte_for_byte_and_read_by_tag_and_digest_11_6() {
         assert_eq!(head.header("content-length"), Some(length.as_str()));
         assert_eq!(pushed.get(&path).expect(200).text(), text);
     }
-    // A body whose length is not told.
+    // A body without a content-length.
     let sent = pushed
         .request("PUT", "manifests/other")
         .unsized_body(text.clone());
@@ -175,7 +175,7 @@ fn a_deleted_manifest_is_gone_with_its_tags() {
     let own = format!("manifests/{}", digest(other.as_bytes()));
     pushed.send("DELETE", &own).expect(202);
     assert_eq!(code(&pushed.get("tags/list").expect(404)), "NAME_UNKNOWN");
-    // It can be pushed again.
+    // The manifest can be pushed again.
     pushed.artifact("a", b"layer", json!({}));
     assert_eq!(pushed.get("manifests/a").expect(200).text(), text);
 }
@@ -199,7 +199,7 @@ fn an_unknown_repository_and_a_name_that_cannot_be_are_404_6_4() {
     }
 }
 
-/// What is published keeps its repositories.
+/// A published release owns its repositories.
 #[test]
 fn a_repository_of_a_published_release_takes_no_upload() {
     let registry = Registry::start();

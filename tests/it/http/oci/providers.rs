@@ -1,4 +1,4 @@
-//! Providers that are pushed as artifacts.
+//! Providers that clients push as artifacts.
 
 use serde_json::{Value, json};
 
@@ -24,7 +24,7 @@ fn a_manifest_of_a_provider_needs_its_parts_in_the_repository() {
     pushed.get("tags/list").expect(404);
 }
 
-/// One upload, every protocol.
+/// One upload makes the provider available in every protocol.
 #[test]
 fn a_pushed_provider_is_in_the_network_mirror() {
     let registry = Registry::start();
@@ -44,7 +44,7 @@ fn a_pushed_provider_is_in_the_network_mirror() {
             .unwrap();
         assert_eq!(registry.get(url).expect(200).body, *zip);
     }
-    // And in the repository that is made of it.
+    // It is also in the repository that is generated from it.
     let repository = format!(
         "providers/registry.opentofu.org/{}/widget",
         provider.namespace
@@ -53,7 +53,7 @@ fn a_pushed_provider_is_in_the_network_mirror() {
         .get(&format!("/v2/{repository}/tags/list"))
         .expect(200);
     assert_eq!(tags.json()["tags"], json!(["1.2.0"]));
-    // The same again is the same.
+    // Pushing the same index again changes nothing.
     provider.tag(&registry, "1.2.0", &index).expect(201);
     let tag = provider.tag(&registry, "1.3.0_b.1", &index);
     tag.expect(201);

@@ -1,4 +1,4 @@
-//! Mirroring: what is taken, what is refused, and what a mirrored version may gain.
+//! Mirroring: accepted and refused versions, and later additions to a mirrored version.
 
 use serde_json::json;
 

@@ -130,7 +130,7 @@ fn a_zip_too_large_to_be_unpacked_is_published_with_a_warning() {
     zip.start_file("large.tf", stored).unwrap();
     zip.write_all(&[b'x'; 2 * 1024 * 1024]).unwrap();
     let mut zip = zip.finish().unwrap().into_inner();
-    // Nothing that could be inflated, to show that nobody tries.
+    // The entry claims to be deflated and is not, which shows that it is never inflated.
     let listed = zip.windows(4).rposition(|four| four == b"PK\x01\x02");
     let listed = listed.unwrap();
     zip[listed + 10] = 8;

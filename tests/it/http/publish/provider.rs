@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::support::fixtures::{Signer, send_upload, sha256, zip_of};
 use crate::support::{ProviderFixture, Registry, Response};
 
-/// Publishes and expects a refusal; returns all its reasons.
+/// Publishes and expects a refusal. Returns all its errors.
 #[track_caller]
 fn refused(fixture: &ProviderFixture) -> String {
     let registry = Registry::start();
@@ -112,7 +112,7 @@ fn an_armoured_signature_is_accepted_and_served_binary_2_3_3() {
     );
     description["signature"] = armored.into();
     let body = description.to_string();
-    // The same bytes once dearmoured: the same release.
+    // Without the armour the bytes are the same, so the release is the same.
     registry
         .admin("PUT", &fixture.admin_path(), Some(body.as_bytes()))
         .expect(200);
@@ -292,7 +292,7 @@ fn bytes_of_another_digest_are_never_published() {
     let answer = fixture.put(&registry).json();
     let wrong = vec![b'x'; fixture.packages[0].3.len()];
     let response = send_upload(&registry, &answer["missing"][0], &wrong);
-    // R2 refuses them itself, and so does the Worker; a store that does not is found out below.
+    // R2 and the Worker reject wrong bytes. A store that accepts them is detected by the next publish.
     if response.status != 200 {
         assert!((400..500).contains(&response.status), "{response:?}");
     }

@@ -1,4 +1,4 @@
-//! Worker-signed archive URLs. In presigned mode the bucket's own check is tested instead.
+//! Worker-signed archive URLs. In presigned mode these tests exercise the bucket's own check.
 
 use crate::support::registry::Sent;
 use crate::support::{ProviderFixture, Registry};
@@ -15,7 +15,7 @@ fn download_url(registry: &Registry, version: &str) -> (ProviderFixture, String)
     (fixture, json["download_url"].as_str().unwrap().to_owned())
 }
 
-/// Every way to change one character of the part of a URL that is signed.
+/// Returns every variant of a URL with one character of its signed part changed.
 fn tampered(url: &str) -> Vec<String> {
     let signature = if url.contains("X-Amz-Signature=") {
         "X-Amz-Signature="
@@ -54,7 +54,7 @@ fn a_worker_signed_url_ignores_a_token_2_2_6() {
     let registry = Registry::start();
     let (_, url) = download_url(&registry, "1.0.0");
     let response = registry.send(&Sent::new("GET", &url).header("authorization", "Bearer stale"));
-    // A bucket takes one way to authenticate only; no client sends it a token.
+    // A bucket accepts only one way to authenticate; no client sends it a token.
     let expected = if registry.is_presigned() {
         400..=403
     } else {
@@ -105,7 +105,7 @@ fn an_upload_of_another_length_is_refused() {
     registry
         .send(&Sent::new("PUT", url).body("shorter"))
         .expect(403);
-    // A server in front may say for us that the length is 0.
+    // A server in front may add a length of 0.
     let response = registry.send(&Sent::new("PUT", url));
     assert!(matches!(response.status, 403 | 411), "{response:?}");
 }

@@ -30,7 +30,7 @@ fn location(response: &Response) -> String {
     response.json()["location"].as_str().unwrap().to_owned()
 }
 
-/// What go-getter asks for: without the checksum and the subdirectory.
+/// Returns the URL that go-getter requests: without the checksum and the subdirectory.
 fn fetched_url(location: &str) -> String {
     let (path, query) = location.split_once('?').unwrap();
     let scheme_end = path.find("://").unwrap() + 3;

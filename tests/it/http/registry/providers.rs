@@ -253,7 +253,7 @@ fn there_is_no_trust_signature_2_3_8() {
     assert!(key.get("trust_signature").is_none_or(|value| value == ""));
 }
 
-/// Publishes with an `h1:` hash for this many of the two platforms.
+/// Publishes with an `h1:` hash for `count` of the two platforms.
 fn published_with_h1_of(count: usize) -> (Registry, ProviderFixture, Vec<String>) {
     let (registry, fixture) = (Registry::start(), ProviderFixture::new("1.0.0"));
     fixture.add_key(&registry);

@@ -1,4 +1,4 @@
-//! The repository that a release was made from, where update tools look for it.
+//! The source repository of a release, in the places where update tools look for it.
 
 use serde_json::{Value, json};
 
@@ -29,7 +29,7 @@ fn provider(version: &str) -> (Registry, ProviderFixture) {
     (registry, fixture)
 }
 
-/// A module whose archive, a zip, is stored.
+/// Returns a module whose archive, a zip, is stored.
 fn module(version: &str) -> (Registry, ModuleFixture) {
     let (registry, fixture) = (Registry::start(), ModuleFixture::new(version));
     fixture.upload(&registry);
