@@ -1,4 +1,4 @@
-//! Every route, every kind of caller, public and private.
+//! Access control: every route, every kind of caller, in public and private registries.
 
 use terrace_core::api::endpoint::{Access, ENDPOINTS};
 use terrace_core::api::route::{OAuthRoute, Route};
@@ -13,32 +13,34 @@ use crate::support::registry::{Response, Sent, TOKEN};
 use crate::support::tokens::{create, post, revoke};
 use crate::support::{MirrorFixture, ModuleFixture, ProviderFixture, Registry};
 
-/// The namespace of everything here, mirrored providers too, and one of somebody else.
+/// The namespace of all packages here, mirrored providers included.
 const NAMESPACE: &str = "acme";
 const MIRRORED: &str = "registry.example.com/acme";
 
 const ZERO: &str = "sha256:0000000000000000000000000000000000000000000000000000000000000000";
 
-/// Who is let through.
+/// The callers that a route accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Rule {
-    /// Everybody, whatever they show.
+    /// Any caller, with any credentials or none.
     Everybody,
-    /// Who has a signed URL.
+    /// Callers with a signed URL.
     Signed,
-    /// Who may read the namespace.
+    /// Callers that may read the namespace.
     Readers,
-    /// The same, but of what is missing nobody learns that it is: an empty list.
+    /// Callers that may read the namespace. For others the response is an empty list, as for a missing
+    /// package.
     ReadersOfLists,
-    /// Who may publish for the namespace.
+    /// Callers that may publish in the namespace.
     Publishers,
-    /// Who may do everything.
+    /// Administrators.
     Admins,
-    /// Everybody, unless they show something wrong.
+    /// Any caller, but not with invalid credentials.
     Known,
 }
 
-/// The rule of a route, as the table of endpoints has it; none for a method that the route does not have.
+/// Returns the rule of a route, derived from the table of endpoints; `None` for a method that the route does
+/// not have.
 pub(super) fn rule(route: &Route, method: Method) -> Option<Rule> {
     let access = route.endpoint().action(method)?.access;
     let is_list = ["oci_referrers", "pushed_referrers"].contains(&route.endpoint().name);
@@ -53,7 +55,7 @@ pub(super) fn rule(route: &Route, method: Method) -> Option<Rule> {
     })
 }
 
-/// A path of every route, of things that are there.
+/// Returns paths of objects that exist, at least one for every route.
 pub(super) fn paths() -> Vec<String> {
     let [provider, module] = ["/v1/providers/acme/widget", "/v1/modules/acme/vpc/aws"];
     let mirror = format!("/mirror/{MIRRORED}/widget");
@@ -118,7 +120,7 @@ pub(super) fn paths() -> Vec<String> {
     .to_vec()
 }
 
-/// What a caller shows, and what follows.
+/// A caller's credentials, and the rights that they grant.
 struct Caller {
     name: &'static str,
     shows: Option<String>,
@@ -173,11 +175,11 @@ fn callers(registry: &Registry, memory: &Memory) -> Vec<Caller> {
 
 struct Visibility {
     vars: &'static [(&'static str, &'static str)],
-    /// Whether anything is not for everybody.
+    /// Whether any package requires a token.
     guards: bool,
-    /// Whether what is asked for is.
+    /// Whether the requested package requires a token.
     is_private: bool,
-    /// Whether everything else is.
+    /// Whether the other packages require a token.
     is_closed: bool,
 }
 
@@ -211,7 +213,7 @@ const VISIBILITIES: [Visibility; 4] = [
     },
 ];
 
-/// The status that a caller gets, where `open` is the one of the root in a public registry.
+/// Returns the status that a caller gets, where `open` is the status of the root token in a public registry.
 fn expected(rule: Rule, caller: &Caller, seen: &Visibility, open: u16) -> u16 {
     let shows_nothing = caller.shows.is_none();
     match rule {
@@ -270,7 +272,7 @@ fn every_route_lets_every_caller_do_what_its_rule_says() {
         let route = Route::parse(path.split('?').next().unwrap()).unwrap();
         for method in route.endpoint().methods() {
             let rule = rule(&route, method).unwrap();
-            // Nothing is removed that the next caller asks for.
+            // Nothing that the next caller reads may be deleted.
             let path = match method {
                 Method::Delete => path.replace("latest", "absent"),
                 _ => path.clone(),
@@ -280,14 +282,14 @@ fn every_route_lets_every_caller_do_what_its_rule_says() {
             for seen in &VISIBILITIES {
                 let registry = Registry::in_memory(&memory, &[seen.vars, &LOGIN].concat());
                 for caller in &callers {
-                    // At its own base a client shows what it was given as nothing, too.
+                    // At `/v2/` an OCI client presents its anonymous token, too.
                     let sent = match &caller.shows {
                         Some(token) => sent().bearing(token),
                         None => sent(),
                     };
                     let is_base = rule == Rule::Known;
                     let wanted = match expected(rule, caller, seen, open) {
-                        // Where something is public, anybody gets the token that opens nothing.
+                        // If anything is public, an anonymous client gets a token that grants nothing.
                         401 if is_base
                             && path == "/v2/token"
                             && caller.shows.is_none()
@@ -308,13 +310,13 @@ fn every_route_lets_every_caller_do_what_its_rule_says() {
     for endpoint in ENDPOINTS {
         assert!(
             asked.contains(endpoint),
-            "{} has no path here",
+            "{} is missing in `paths`",
             endpoint.name
         );
     }
 }
 
-/// What tells one answer from another.
+/// Returns the properties by which a client could distinguish two responses.
 fn told(response: &Response, name: &str) -> (u16, Vec<(String, String)>, String) {
     let text = response.text().replace(name, "NAME");
     (response.status, response.headers.clone(), text)
@@ -444,7 +446,7 @@ fn a_token_opens_nothing_while_its_revocation_cannot_be_read() {
             .get_as(&token, "/admin/v1/namespaces/acme/keys")
             .expect(503);
         assert!(fault.lift());
-        // KV alone is not enough to stop anybody.
+        // A failure of KV alone does not block a valid token.
         let elsewhere = memory.elsewhere();
         let registry = Registry::in_memory(&elsewhere, &vars);
         let fault = elsewhere.break_at(0, Break::Before);
@@ -549,17 +551,17 @@ fn a_token_costs_no_read_while_the_isolate_remembers_and_is_dead_within_a_minute
         private.get_as(&reader, path).expect(status);
         memory.operations().len()
     };
-    // First there is no list of revoked tokens, then it is written, read and remembered.
+    // The first request finds no list of revoked tokens, so the list is written, read and cached.
     assert!(operations(200) > 1);
     for _ in 0..9 {
         memory.advance(1);
         assert_eq!(operations(200), 1);
     }
-    // Then somebody looks after the answer.
+    // Then the list is read again, after the response.
     memory.advance(1);
     assert_eq!(operations(200), 2);
     assert_eq!(operations(200), 1);
-    // Another isolate has revoked it.
+    // Another isolate revokes the token.
     let elsewhere = memory.elsewhere();
     revoke(&Registry::in_memory(&elsewhere, &[]), &id).expect(200);
     assert_eq!(operations(200), 1);
@@ -661,7 +663,7 @@ fn two_revocations_at_once_are_both_kept() {
     );
 }
 
-/// A rotation gives the old token a while; a revocation that comes meanwhile does not.
+/// A rotation keeps the old token valid for a while; a concurrent revocation takes precedence.
 #[test]
 fn a_token_that_is_revoked_while_it_is_rotated_is_dead_at_once() {
     let (memory, registry) = filled();

@@ -1,4 +1,4 @@
-//! The admin API behind the scenes.
+//! The admin API, with a view of its storage.
 
 mod audit;
 mod observed;

@@ -1,4 +1,4 @@
-//! Archives in the bucket: who may use them, how long they are kept, and how they are signed.
+//! Archives in the bucket: who may refer to them, when they are removed, and how their URLs are signed.
 
 mod garbage;
 mod incoming;

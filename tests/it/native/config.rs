@@ -1,4 +1,4 @@
-//! What a deployment's settings change.
+//! The effects of a deployment's settings.
 
 use std::fs;
 use std::path::Path;
@@ -59,7 +59,7 @@ fn worker_signed_urls_end_when_their_lifetime_does() {
     assert!(response.errors().contains("expired"));
 }
 
-/// A file of the repository.
+/// Returns the text of a file of the repository.
 fn file(path: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
     fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
@@ -71,11 +71,11 @@ fn sorted<T: Ord>(values: impl IntoIterator<Item = T>) -> Vec<T> {
     values
 }
 
-/// Every name of the form `TERRACE_…` in a text.
+/// Returns every name of the form `TERRACE_…` in a text.
 fn names_in(text: &str) -> impl Iterator<Item = &str> {
     let is_of_name = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
     let words = text.split(move |c| !is_of_name(c));
-    // `TERRACE_S3_…` stands for several.
+    // `TERRACE_S3_…` stands for several names.
     words.filter(|word| word.starts_with("TERRACE_") && !word.ends_with('_'))
 }
 

@@ -1,4 +1,4 @@
-//! What each request costs in storage operations.
+//! The number of storage operations of each request.
 
 use std::collections::BTreeSet;
 
@@ -118,8 +118,8 @@ fn each_read_of_a_protocol_names_one_key() {
     assert_eq!(seen.into_iter().collect::<Vec<_>>(), indexed);
 }
 
-/// What may be revoked is kept for five minutes; a list, and a mirrored version that may gain platforms, for
-/// half a minute.
+/// Downloads, which can be revoked, are cached for five minutes; lists, and mirrored versions that may gain
+/// platforms, for half a minute.
 #[test]
 fn an_index_is_kept_at_the_edge_for_as_long_as_it_may_be_old() {
     let (memory, registry, provider, module) = published();
@@ -179,7 +179,7 @@ fn a_miss_asks_r2_before_it_says_404() {
     );
 }
 
-/// Puts `count` releases of a module into the bucket, as publishing them would have.
+/// Stores `count` releases of a module in the bucket, as publishing them would.
 fn with_releases(memory: &Memory, fixture: &ModuleFixture, count: usize) {
     for patch in 0..count {
         let key = format!("releases/modules/{}/1.0.{patch}", fixture.address);
@@ -207,7 +207,7 @@ fn the_5000th_publish_lists_six_pages_at_most_and_reads_no_other_release() {
     assert_eq!(
         count("R2 get releases/"),
         1,
-        "its own, which is not there yet: {operations:?}"
+        "only its own release is read, which does not exist yet: {operations:?}"
     );
     assert_eq!(count("KV put "), 6, "{operations:?}");
     let versions = registry.get(&format!("{}/versions", fixture.path())).json();
@@ -241,7 +241,7 @@ fn the_archives_of_a_release_are_looked_at_together() {
     assert_eq!(looks, [heads, reads].concat(), "{operations:?}");
 }
 
-/// Where nothing is to be repaired.
+/// The count applies if there is nothing to repair.
 #[test]
 fn a_version_more_takes_a_repair_two_operations_more() {
     let memory = Memory::new();
@@ -253,10 +253,10 @@ fn a_version_more_takes_a_repair_two_operations_more() {
         }
         memory.forget_operations();
         let answer = post(&registry, "/admin/v1/reindex", &json!({})).expect(200);
-        assert_eq!(answer.json().get("next"), None, "it is one step");
+        assert_eq!(answer.json().get("next"), None, "one step is enough");
         memory.operations().len()
     };
-    // What nobody has written yet is there after the first walk.
+    // The first walk writes the indices that no publish writes.
     operations(0..1);
     let few = operations(1..2);
     let more = operations(2..22);

@@ -1,5 +1,6 @@
-//! The Worker answers as the application does, with the same operations, lines of the log and downloads: its entry alone
-//! every read that finds its index, and the application, from where the entry stopped, all else.
+//! The Worker's entry alone answers every read that finds its index, and the application answers all other
+//! requests from where the entry stopped. The responses, operations, log lines and downloads equal those of
+//! the application alone.
 
 use serde_json::Value;
 
@@ -11,7 +12,7 @@ use crate::support::{Registry, everything};
 
 const TERRAFORM: &str = "Terraform/1.11.4 (+https://www.terraform.io)";
 
-/// Reads of what `everything` has, that find their index.
+/// Reads of the objects in `everything` that find their index.
 const FOUND: [&str; 16] = [
     "/v1/providers/acme/widget/versions",
     "/v1/providers/acme/widget/1.0.0+b/download/linux/amd64",
@@ -31,7 +32,7 @@ const FOUND: [&str; 16] = [
     "/v2/team/tools/manifests/1.0",
 ];
 
-/// Answers that need no index.
+/// Requests that need no index.
 const NEEDS_NONE: [&str; 6] = [
     "/.well-known/terraform.json",
     "/nowhere",
@@ -41,7 +42,7 @@ const NEEDS_NONE: [&str; 6] = [
     "/admin/v1/nothing",
 ];
 
-/// What the entry does not answer alone.
+/// Requests that the entry does not answer alone.
 const OTHER: [&str; 7] = [
     "/v2/",
     "/healthz",
@@ -63,11 +64,11 @@ fn asked(method: &str, path: &str) -> Sent {
     Sent::new(method, path).header("user-agent", TERRAFORM)
 }
 
-/// Asserts that the entry answers by itself, and as the registry does.
+/// Asserts that the entry answers by itself, with the registry's response.
 #[track_caller]
 fn assert_same(memory: &Memory, registry: &Registry, sent: &Sent) -> Response {
     let by_entry = registry.by_entry(sent);
-    let by_entry = by_entry.unwrap_or_else(|| panic!("left to the registry: {sent:?}"));
+    let by_entry = by_entry.unwrap_or_else(|| panic!("the entry did not answer: {sent:?}"));
     let counted = memory.downloads().len();
     let response = registry.send(sent);
     let downloads = memory.downloads().split_off(counted);
@@ -79,7 +80,8 @@ fn assert_same(memory: &Memory, registry: &Registry, sent: &Sent) -> Response {
     response
 }
 
-/// Asserts that the Worker answers with the application, and as the application alone does, over the same storage.
+/// Asserts that the application completes the Worker's response, and that it equals that of the application
+/// alone over the same storage.
 #[track_caller]
 fn assert_resumed(memory: &Memory, vars: &[(&str, &str)], sent: &Sent) -> Response {
     let registry = Registry::in_memory(&memory.copy(), vars);
@@ -213,7 +215,7 @@ fn only_a_token_that_is_known_to_be_good_is_let_through() {
     let (id, token) = create(&registry, &["read"], None);
     let path = FOUND[0];
     let bearing = || asked("GET", path).bearing(&token);
-    // Nobody has read yet which ones are revoked.
+    // The list of revoked tokens has not been read yet.
     for path in FOUND {
         assert_resumed(&memory, &vars, &asked("GET", path).bearing(&token));
     }
@@ -225,7 +227,7 @@ fn only_a_token_that_is_known_to_be_good_is_let_through() {
     assert_same(&memory, &registry, &asked("GET", path)).expect(401);
     let forged = asked("GET", path).bearing(&token.replace("terrace_", "terrace_0"));
     assert_resumed(&memory, &vars, &forged).expect(401);
-    // It is time to look again.
+    // The cached list of revoked tokens is due for a refresh.
     memory.advance(10);
     assert!(registry.by_entry(&bearing()).is_none());
     registry.send(&bearing()).expect(200);

@@ -1,4 +1,4 @@
-//! What fuzzing has found, and small changes of it, through the same targets, on any toolchain.
+//! The corpus of the fuzzers, and small mutations of it, run through the same targets on any toolchain.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -8,7 +8,7 @@ use rand::rngs::StdRng;
 use rand::{Rng as _, SeedableRng as _};
 use terrace_fuzz_targets::TARGETS;
 
-/// How many changes are tried of a target's inputs, unless `TERRACE_MUTATIONS` says it.
+/// The number of mutations tried of a target's inputs, unless `TERRACE_MUTATIONS` sets another.
 const MUTATIONS: usize = 1_000;
 
 fn directory(name: &str) -> PathBuf {
@@ -17,7 +17,7 @@ fn directory(name: &str) -> PathBuf {
         .join(name)
 }
 
-/// What is kept of a target.
+/// Returns the stored corpus of a target.
 fn corpus(target: &str) -> Vec<Vec<u8>> {
     let mut files: Vec<PathBuf> = fs::read_dir(directory("corpus").join(target))
         .unwrap_or_else(|error| panic!("the corpus of {target}: {error}"))
@@ -79,7 +79,7 @@ fn changes_of_the_corpus_break_no_target() {
     }
 }
 
-/// An input with some bytes changed, removed, doubled, or taken from another one.
+/// Returns an input with some bytes changed, removed, doubled, or taken from another input.
 fn changed(corpus: &[Vec<u8>], rng: &mut StdRng) -> Vec<u8> {
     let mut input = corpus[rng.gen_range(0..corpus.len())].clone();
     for _ in 0..rng.gen_range(1..=4) {

@@ -1,4 +1,4 @@
-//! People who sign in, and everything that can be wrong with it.
+//! Sign-in of people, and the ways in which it can fail.
 
 mod access;
 mod attacks;
@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::support::people::People;
 use crate::support::registry::Response;
 
-/// A page: its text, after what every page has was looked for.
+/// Returns the text of a page, after checking the headers that every page has.
 #[track_caller]
 fn page(response: Response, status: u16) -> String {
     let response = response.expect(status);
@@ -42,7 +42,7 @@ fn stopped(response: Response, status: u16, words: &str) -> String {
     text
 }
 
-/// Why a terminal gets no token.
+/// Returns the reason for which a terminal gets no token.
 #[track_caller]
 fn refused(response: Response, error: &str) -> String {
     let response = response.expect(400);

@@ -1,4 +1,4 @@
-//! OCI repositories behind the scenes: what breaks, what heals, and what is left behind.
+//! OCI repositories, with a view of their storage: faults, repairs, and leftover objects.
 
 mod artifacts;
 mod faults;
@@ -25,7 +25,7 @@ fn in_memory() -> (Memory, Registry) {
     (memory, registry)
 }
 
-/// Everything that can be read of an artifact.
+/// Returns the paths of all reads of an artifact.
 fn paths(text: &str, tag: &str) -> Vec<String> {
     let json: Value = serde_json::from_str(text).unwrap();
     let layer = json["layers"][0]["digest"].as_str().unwrap();
@@ -37,8 +37,8 @@ fn paths(text: &str, tag: &str) -> Vec<String> {
     ]
 }
 
-/// Breaks what `act` does at each of its writes, before the write takes effect and after it. Whatever
-/// breaks, nothing answers with a failure, and the same again finishes it: `holds` in the end.
+/// Breaks `act` at each of its writes, before the write takes effect and after it. After each fault the tags
+/// can be read, a retry succeeds, and `holds` is satisfied in the end.
 #[track_caller]
 fn break_everywhere<T>(
     at_least: usize,
@@ -54,7 +54,7 @@ fn break_everywhere<T>(
         if !fault.lift() {
             return false;
         }
-        // What is done after the answer may fail without being told.
+        // A failure after the response may go unreported.
         assert!(
             status == 503 || status < 300,
             "{status} (write {at}, {when:?})"

@@ -12,7 +12,7 @@ use terrace_core::http::problem::Problem;
 
 use super::access::{Rule, paths, rule};
 
-/// The operations of a path, as OpenAPI names them.
+/// The operations of a path that OpenAPI has names for.
 const METHODS: [Method; 6] = [
     Method::Delete,
     Method::Get,
@@ -22,10 +22,10 @@ const METHODS: [Method; 6] = [
     Method::Put,
 ];
 
-/// The path of no route: it is described because its answer explains itself.
+/// A described path that is not a route: its error response explains the mistake.
 const NO_ROUTE: &str = "/{hostname}/{namespace}/{type}/{file}.json";
 
-/// The document, as JSON.
+/// Returns the document, as JSON.
 fn document() -> Value {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/openapi.yaml");
     let text = fs::read_to_string(path).unwrap();
@@ -44,7 +44,9 @@ fn json(yaml: &Yaml<'_>) -> Value {
         Yaml::Sequence(values) => values.iter().map(json).collect(),
         Yaml::Mapping(entries) => {
             let entry = |(key, value): (&Yaml<'_>, &Yaml<'_>)| {
-                let key = key.as_str().unwrap_or_else(|| panic!("{key:?} is no text"));
+                let key = key
+                    .as_str()
+                    .unwrap_or_else(|| panic!("{key:?} is not a string"));
                 (key.to_owned(), json(value))
             };
             Value::Object(entries.iter().map(entry).collect())
@@ -53,24 +55,24 @@ fn json(yaml: &Yaml<'_>) -> Value {
     }
 }
 
-/// The described paths, with their operations.
+/// Returns the described paths, with their operations.
 fn described(document: &Value) -> &Map<String, Value> {
     document["paths"].as_object().unwrap()
 }
 
-/// The methods that are described for a path.
+/// Returns the methods that are described for a path.
 fn methods(path: &Value) -> Vec<Method> {
     let is_described = |method: &Method| path.get(method.as_str().to_lowercase()).is_some();
     METHODS.into_iter().filter(is_described).collect()
 }
 
-/// The names in braces in a template of paths.
+/// Returns the names in braces in a path template.
 fn names(template: &str) -> Vec<&str> {
     let braces = template.split('{').skip(1);
     braces.map(|rest| rest.split_once('}').unwrap().0).collect()
 }
 
-/// Fills a template with names that can exist.
+/// Fills in a path template with valid names.
 fn filled(template: &str) -> String {
     let zeros = "0".repeat(64);
     let digest = format!("sha256:{zeros}");
@@ -91,7 +93,7 @@ fn filled(template: &str) -> String {
             "namespace" => "acme",
             "os" => "linux",
             "reference" => "latest",
-            // Clients can push to it, which more methods are for.
+            // A repository that clients can push to has more methods.
             "repository" => "acme/tools",
             "system" => "aws",
             "type" => "widget",
@@ -125,7 +127,7 @@ fn every_route_is_described_with_its_methods() {
     for path in paths() {
         let path = path.split('?').next().unwrap();
         let route = Route::parse(path).unwrap();
-        // Templates overlap; the right one is of the same route.
+        // Templates overlap, so the matching one must belong to the same route.
         let is_it = |template: &&String| {
             let same = Route::parse(&filled(template));
             matches(template, path) && same.is_ok_and(|same| kind(&same) == kind(&route))
@@ -142,7 +144,7 @@ fn every_route_is_described_with_its_methods() {
     }
 }
 
-/// The name of a route, where published repositories and pushed ones are the same.
+/// Returns the name of a route, the same for generated and pushed repositories.
 fn kind(route: &Route) -> &'static str {
     let name = route.endpoint().name;
     match route {
@@ -254,9 +256,9 @@ fn collect_references(value: &Value, references: &mut BTreeSet<String>) {
     }
 }
 
-/// Returns the part of the document that a reference leads to.
+/// Returns the part of the document that a reference points to.
 fn target<'a>(document: &'a Value, reference: &str) -> &'a Value {
     let pointer = reference.strip_prefix('#');
     let found = pointer.and_then(|pointer| document.pointer(pointer));
-    found.unwrap_or_else(|| panic!("{reference} leads nowhere"))
+    found.unwrap_or_else(|| panic!("{reference} does not exist"))
 }

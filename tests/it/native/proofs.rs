@@ -1,9 +1,9 @@
-//! `docs/clients.md` names the tests that prove its items: they exist, where it says.
+//! Checks that the tests that `docs/clients.md` cites exist in the cited files.
 
 use std::fs;
 use std::path::Path;
 
-/// The prefixes of tests elsewhere.
+/// The prefixes of tests in other places.
 const ELSEWHERE: [&str; 2] = ["cli", "clients"];
 
 /// The pure crates, whose unit tests are named by crate and module.

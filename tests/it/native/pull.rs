@@ -1,4 +1,4 @@
-//! Pull-through: what is fetched from another registry, when, and what is not.
+//! Pull-through: the fetches from another registry, their times, and the cases without a fetch.
 
 mod blocked;
 mod keys;
@@ -17,7 +17,7 @@ use crate::support::{MirrorFixture, ProviderFixture, Registry, Response};
 
 const PATTERN: &str = "registry.example.com/*/* registry.opentofu.org/*/*";
 
-/// What an origin's answer is changed into.
+/// Changes an origin's response, given its URL.
 type Tamper = Rc<dyn Fn(&str, Response) -> Response>;
 
 /// A registry that pulls from another one.
@@ -33,7 +33,7 @@ impl Pulling {
         Self::with(&[])
     }
 
-    /// With more variables.
+    /// Returns a registry with additional settings.
     fn with(vars: &[(&str, &str)]) -> Self {
         let memory = Memory::new();
         let registry = pulling(&memory, vars);
@@ -53,7 +53,7 @@ impl Pulling {
         self.tamper(Rc::new(|_: &str, response| response));
     }
 
-    /// Changes what the origin answers, by URL.
+    /// Passes the origin's responses through `tamper`.
     fn tamper(&self, tamper: Tamper) {
         let origin = Rc::clone(&self.origin);
         self.memory.connect(move |url| {
@@ -90,13 +90,13 @@ impl Pulling {
         json["archives"].clone()
     }
 
-    /// The URL that the amd64 zip is to be had by.
+    /// Returns the URL of the amd64 zip.
     fn url(&self, fixture: &MirrorFixture) -> String {
         let archives = self.archives(fixture);
         archives["linux_amd64"]["url"].as_str().unwrap().to_owned()
     }
 
-    /// The times another registry was asked for a URL with this in it.
+    /// Returns the number of requests to other registries whose URL contains `what`.
     fn asked(&self, what: &str) -> usize {
         let operations = self.memory.operations();
         let is_it =
@@ -108,7 +108,7 @@ impl Pulling {
         self.memory.log().iter().any(|line| line.contains(what))
     }
 
-    /// Lets both registries grow older.
+    /// Advances the time of both registries.
     fn advance(&self, seconds: u64) {
         self.memory.advance(seconds);
         self.origin_memory.advance(seconds);

@@ -1,4 +1,4 @@
-//! The rings: who may name whom.
+//! The dependency rules between crates, groups and layers.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -21,7 +21,8 @@ fn rust_files(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// Whether a line of code, not of comment, has `word` as a path's first segment or a dependency.
+/// Returns whether a line of code, comments excluded, has `word` as a path's first segment or as a
+/// dependency.
 fn names(code: &str, word: &str) -> bool {
     let code_lines = code
         .lines()
@@ -55,7 +56,7 @@ fn only_lib_and_platform_name_the_worker_crate() {
     }
     assert!(
         namers.len() > 3,
-        "the search finds what it looks for: {namers:?}"
+        "the search finds the expected files: {namers:?}"
     );
 }
 
@@ -131,7 +132,7 @@ fn the_pure_crates_have_no_io_no_clock_and_no_async() {
     assert!(looked_at > 40, "only {looked_at} files were looked at");
 }
 
-/// The groups of the core, lowest first: each may import from itself and those before it.
+/// The groups of the core, lowest first: each may import from itself and from the groups before it.
 const GROUPS: [&str; 13] = [
     "limits",
     "http",
@@ -181,7 +182,7 @@ fn is_test(path: &Path) -> bool {
             .any(|name| path.ends_with(name))
 }
 
-/// The modules that the product's code in a file names as `crate::{module}`, each with its line.
+/// Returns the modules that the product code of a file names as `crate::{module}`, each with its line.
 fn imported(code: &str) -> Vec<(String, &str)> {
     let product = code.split("#[cfg(test)]\nmod tests").next().unwrap();
     let lines = product
@@ -201,8 +202,8 @@ fn imported(code: &str) -> Vec<(String, &str)> {
     found
 }
 
-/// The layers of the application, lowest first. A file belongs to the longest name that its own begins with, and may
-/// import from the layers before its own, and from its own.
+/// The layers of the application, lowest first. A file belongs to the longest entry that its own path starts
+/// with, and may import from its own layer and from those before it.
 const LAYERS: [&[&str]; 22] = [
     &["cache", "usage"],
     &["host"],
@@ -241,15 +242,15 @@ const LAYERS: [&[&str]; 22] = [
     &["lib"],
 ];
 
-/// The folders of layers, whose files declare modules and nothing else.
+/// The folders of layers, whose files only declare modules.
 const FOLDERS: [&str; 1] = ["services"];
 
-/// The code of a file before its tests.
+/// Returns the code of a file before its tests.
 fn product(code: &str) -> &str {
     code.split("#[cfg(test)]").next().unwrap()
 }
 
-/// The paths that a file imports, each in full.
+/// Returns the full paths that a file imports.
 fn imports(code: &str) -> Vec<String> {
     let code = format!("\n{}", product(code));
     let statements = code.split("\nuse ").skip(1);
@@ -259,7 +260,7 @@ fn imports(code: &str) -> Vec<String> {
     statements.flat_map(|it| spelled_out("", it)).collect()
 }
 
-/// The paths of `a::{b, c::{d, e}}`.
+/// Expands `a::{b, c::{d, e}}` into its paths.
 fn spelled_out(before: &str, path: &str) -> Vec<String> {
     let Some((prefix, list)) = path.split_once('{') else {
         let path = path.split(" as ").next().unwrap();
@@ -284,7 +285,7 @@ fn spelled_out(before: &str, path: &str) -> Vec<String> {
     paths.flat_map(|it| spelled_out(&before, it)).collect()
 }
 
-/// The files of the application, as modules, with the modules that each imports from.
+/// Returns the files of the application, as modules, with the modules that each imports from.
 fn application() -> BTreeMap<String, BTreeSet<String>> {
     let source = root().join("crates/terrace-app/src");
     let files = rust_files(&source).into_iter().map(|file| {
@@ -325,7 +326,7 @@ fn application() -> BTreeMap<String, BTreeSet<String>> {
         let mut paths = BTreeSet::new();
         own.by_ref().for_each(|path| {
             let path = match file.as_str() {
-                // It names its modules as they are.
+                // The crate root names its modules without `crate::`.
                 "lib" => Some(path.as_str()),
                 _ => path.strip_prefix("crate::"),
             };
@@ -336,7 +337,7 @@ fn application() -> BTreeMap<String, BTreeSet<String>> {
     files.iter().map(imported).collect()
 }
 
-/// The layer of a module.
+/// Returns the layer of a module.
 fn layer(module: &str) -> usize {
     let is_in = |name: &&str| module == *name || module.starts_with(&format!("{name}::"));
     let of = |at: usize| {
@@ -357,11 +358,7 @@ fn layer(module: &str) -> usize {
 fn the_application_imports_from_lower_layers_only() {
     for (file, imported) in application() {
         if FOLDERS.contains(&file.as_str()) {
-            assert_eq!(
-                imported,
-                BTreeSet::new(),
-                "{file} has modules and nothing else"
-            );
+            assert_eq!(imported, BTreeSet::new(), "{file} may only declare modules");
             continue;
         }
         for other in imported {
@@ -376,7 +373,7 @@ fn the_application_imports_from_lower_layers_only() {
 #[test]
 fn no_files_of_the_application_import_each_other_in_a_circle() {
     let mut left = application();
-    // A file that imports none of those that are left is in no circle.
+    // A file that imports no remaining file is not part of a cycle.
     while let Some(free) = left
         .iter()
         .find(|(_, imported)| imported.iter().all(|it| !left.contains_key(it)))
@@ -387,7 +384,7 @@ fn no_files_of_the_application_import_each_other_in_a_circle() {
     let Some(mut file) = left.keys().next() else {
         return;
     };
-    // Every file that is left imports another one, so this comes by one of them again.
+    // Every remaining file imports another one, so this path reaches one of them twice.
     let mut path = Vec::new();
     while !path.contains(&file) {
         path.push(file);
@@ -396,7 +393,7 @@ fn no_files_of_the_application_import_each_other_in_a_circle() {
     path.push(file);
     let circle = path.iter().skip_while(|it| **it != file);
     let circle: Vec<&str> = circle.map(|it| it.as_str()).collect();
-    panic!("in a circle: {}", circle.join(" -> "));
+    panic!("import cycle: {}", circle.join(" -> "));
 }
 
 #[test]
@@ -412,7 +409,7 @@ fn the_application_names_no_platform() {
         let lines = code
             .lines()
             .filter(|line| !line.trim_start().starts_with("//"));
-        // Cloudflare Access may stand before any host: it is a provider of identities there.
+        // Cloudflare Access may stand in front of any host: there it is an identity provider.
         let is_access = file.ends_with("services/sign_in/cloudflare.rs");
         for line in lines {
             let is_header = line.contains("\"cf-") && !is_access;

@@ -1,4 +1,4 @@
-//! Stored documents and indices: their form, and what happens when operations break, overlap or are lost.
+//! Stored documents and indices: their formats, and the effects of failed, concurrent or lost operations.
 
 mod changes;
 mod copies;

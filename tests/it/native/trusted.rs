@@ -1,4 +1,4 @@
-//! Trusted publishing: jobs of a CI get tokens for those that their CI has given them.
+//! Trusted publishing: CI jobs exchange the tokens of their CI for tokens of the registry.
 
 mod forgeries;
 
@@ -17,7 +17,7 @@ const PATH: &str = "/oauth/exchange";
 const GRANT_TYPE: &str = "urn:ietf:params:oauth:grant-type:token-exchange";
 const JWT: &str = "urn:ietf:params:oauth:token-type:jwt";
 
-/// A registry that trusts jobs, and those who vouch for them.
+/// Returns a registry that trusts jobs, and the issuers of their tokens.
 fn trusting() -> (Memory, Registry, Issuers) {
     let memory = Memory::new();
     let issuers = Issuers::connected_to(&memory);
@@ -46,14 +46,14 @@ fn exchange_with(token: &str, more: &[(&str, &str)]) -> Sent {
     form(&[&usual, more].concat())
 }
 
-/// The token that a job gets.
+/// Returns the token that a job receives.
 #[track_caller]
 fn given(registry: &Registry, token: &str) -> String {
     let answer = registry.send(&exchange(token)).expect(200).json();
     answer["access_token"].as_str().unwrap().to_owned()
 }
 
-/// Publishes a module with a token; the last status.
+/// Publishes a module with a token. Returns the last status.
 fn publish(registry: &Registry, token: &str, namespace: &str) -> u16 {
     let fixture = ModuleFixture::of(namespace, "1.0.0");
     let put = || {
@@ -108,11 +108,11 @@ fn a_job_of_github_publishes_with_its_token_and_nowhere_else() {
         "{}",
         refused.text()
     );
-    // What was done with it has the job's name.
+    // The audit log contains the job's name.
     let audit = registry.admin("GET", "/admin/v1/audit", None).expect(200);
     let job = "job repo:acme/terraform-aws-vpc:environment:release";
     assert!(audit.text().contains(job), "{}", audit.text());
-    // It is known by the log alone: nothing of it is stored.
+    // Only the logs contain the token's ID: the token is not stored.
     let stored = memory.keys();
     assert!(
         !stored.iter().any(|key| key.contains("token")),
@@ -150,7 +150,7 @@ fn a_grant_is_logged_with_its_owner_and_without_its_token() {
             "access: token {id} issued to \"repo:acme/x\\n\\u{{1b}}[2J\\u{{202e}}\" of {GITHUB:?} for publish:acme"
         )]
     );
-    // What it is called can be shown, too.
+    // The job's name can be shown, too.
     assert_eq!(publish(&registry, &token, "acme"), 201);
 }
 
@@ -162,7 +162,7 @@ fn a_granted_token_is_revoked_by_its_id() {
     revoke(&registry, id).expect(200);
     memory.advance(60);
     assert_eq!(publish(&registry, &token, "acme"), 401);
-    // The job's own token is not: what stops a job is its rule, or its CI.
+    // The job's own token is not revoked: to stop a job, change its rule or its CI.
     assert_eq!(
         publish(&registry, &given(&registry, &genuine(&github())), "acme"),
         201
@@ -178,7 +178,7 @@ fn a_granted_token_does_not_outlive_the_token_of_the_job() {
     memory.advance(299);
     let last = expires_in(200);
     assert_eq!(last["expires_in"], 1);
-    // Where clocks may differ it would still be believed, but there is nothing left to give.
+    // The clock tolerance would still accept the token, but it has no lifetime left to grant.
     for _ in 0..3 {
         memory.advance(1);
         expires_in(400);
@@ -205,7 +205,7 @@ fn a_job_may_ask_for_less_and_not_for_more() {
         let refused = ask(scope).expect(400);
         assert_eq!(error(&refused).0, "invalid_scope", "{scope}");
     }
-    // The last was no scope at all.
+    // The last one is not a valid scope.
     let log = memory.log();
     let told = "requested more than read:acme publish:infra";
     assert_eq!(
@@ -235,7 +235,7 @@ fn keys_are_read_once_and_again_for_a_new_one() {
     assert_eq!(fetches(&memory), read_once);
     given(&registry, &genuine(&github()));
     assert_eq!(fetches(&memory), [""; 0]);
-    // A new key, a minute later.
+    // A minute later there is a new key.
     issuers.add_key(OTHER_P256.jwk("new"));
     let new = by(
         &OTHER_P256,
@@ -264,7 +264,7 @@ fn an_unknown_key_causes_one_request_to_the_issuer_a_minute() {
     memory.advance(1);
     assert_eq!(unknown("c"), 2);
     assert_eq!((unknown("d"), unknown("c")), (0, 0));
-    // What is known goes on, and asks nobody.
+    // A known key is accepted without a request to the issuer.
     given(&registry, &genuine(&with(github(), "exp", NOW + 3_000)));
     assert_eq!(fetches(&memory), [""; 0]);
 }
@@ -297,14 +297,14 @@ fn an_issuer_that_does_not_answer_is_waited_for() {
     let log = memory.log();
     let told = format!("a job of {GITHUB:?} cannot be verified: {GITHUB}: no answer");
     assert!(log.last().unwrap().ends_with(&told), "{log:?}");
-    // For a moment it is left alone, whoever comes.
+    // For a few seconds no client causes another request to the issuer.
     issuers.come_back();
     memory.forget_operations();
     ask().expect(503);
     assert_eq!(fetches(&memory), [""; 0]);
     memory.advance(5);
     ask().expect(200);
-    // One that is down hurts no other, and what is known of it is gone by.
+    // An issuer that is down does not affect others, and its cached keys are still used.
     issuers.go_down();
     ask().expect(200);
     registry.send(&exchange(&genuine(&gitlab()))).expect(503);
@@ -461,7 +461,7 @@ fn an_invalid_exchange_request_is_rejected_with_the_reason() {
     }
     registry.send(&but("audience", AUDIENCE)).expect(200);
     registry.send(&Sent::new("GET", PATH)).expect(405);
-    // Of all this only who got something is worth a line.
+    // Only the successful request is logged.
     assert_eq!(memory.log().len(), 1);
 }
 

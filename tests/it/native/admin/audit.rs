@@ -1,4 +1,4 @@
-//! Who changed what, written down.
+//! The audit log: every change, with its author.
 
 use terrace_core::maintenance::audit::{AuditChain, AuditEntry, AuditError};
 
@@ -16,7 +16,7 @@ fn start() -> (Memory, Registry) {
     (memory, registry)
 }
 
-/// The texts of all entries, page by page.
+/// Returns the texts of all entries, page by page.
 fn texts(registry: &Registry) -> Vec<String> {
     let mut texts = Vec::new();
     let mut path = "/admin/v1/audit".to_owned();
@@ -50,7 +50,7 @@ fn every_change_is_an_entry_with_who_what_when_and_from_where() {
                 .body(body.clone()),
         )
     };
-    // What is described and not yet sent is no change.
+    // A described release whose archive is still missing is not a change.
     send().expect(202);
     module.upload(&registry);
     send().expect(201);
@@ -185,7 +185,7 @@ fn a_delete_of_a_missing_object_has_an_entry_so_that_none_is_lost() {
     let pushed = Pushed::of(&registry, "acme/tools");
     pushed.artifact("latest", b"a layer", serde_json::json!({}));
     let before = texts(&registry).len();
-    // The second write of a delete is that of its entry.
+    // The second write of a delete is that of its audit entry.
     let fault = memory.fail(Operations::Writes, 1, When::Before, Failure::Error);
     registry.admin("DELETE", &key, None).expect(503);
     assert!(fault.lift());
@@ -242,7 +242,7 @@ fn a_change_that_broke_off_has_an_entry() {
     let module = ModuleFixture::of("acme", "1.0.0");
     module.upload(&registry);
     let before = texts(&registry).len();
-    // The release is there, and what follows from it fails.
+    // The release is committed, and the next write fails.
     let fault = memory.fail(Operations::Writes, 1, When::Before, Failure::Error);
     module.put(&registry).expect(503);
     assert!(fault.lift());
@@ -280,7 +280,7 @@ fn an_oci_change_that_breaks_off_after_it_changed_something_is_an_entry() {
 fn a_sign_in_that_breaks_off_after_it_stored_a_token_is_an_entry() {
     let people = People::new();
     let code = people.allow();
-    // The token is stored, and storage does not say so.
+    // The token is stored, and storage reports a failure.
     let fault = people
         .memory
         .fail(Operations::Writes, 1, When::After, Failure::Error);

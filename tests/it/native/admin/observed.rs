@@ -1,4 +1,4 @@
-//! What operators see of requests: lines of the log, figures, and whether the registry is well.
+//! Observability for operators: log lines, figures, and the health route.
 
 use serde_json::Value;
 
@@ -20,7 +20,7 @@ fn ask(registry: &Registry, method: &str, path: &str) -> Response {
     registry.send(&sent)
 }
 
-/// The lines that were written for the last requests.
+/// Returns the lines of the last `count` requests.
 fn lines(memory: &Memory, count: usize) -> Vec<Value> {
     let lines = memory.request_lines();
     let last = lines.iter().skip(lines.len().saturating_sub(count));
@@ -157,7 +157,7 @@ fn guesses_are_also_counted_by_the_platform_where_it_counts() {
     };
     memory.let_failures_pass(2);
     assert_eq!([guess(), guess(), guess(), guess()], [401, 401, 429, 429]);
-    // Right ones pass.
+    // Valid credentials are accepted.
     registry.admin("GET", "/admin/v1/tokens", None).expect(200);
 }
 

@@ -1,4 +1,4 @@
-//! What is said of releases, broken off and at the same time as others.
+//! Statuses of releases: interrupted changes, and concurrent ones.
 
 use serde_json::json;
 
@@ -14,7 +14,7 @@ fn say(registry: &Registry, fixture: &ModuleFixture, version: &str, state: &str)
     set_status(registry, &path, state)
 }
 
-/// A module with two versions, the first of which is the one that something is said of.
+/// Publishes a module with two versions; the tests set the status of the first.
 fn published() -> (Memory, Registry, ModuleFixture) {
     let memory = Memory::new();
     let registry = Registry::in_memory(&memory, &[]);
@@ -25,7 +25,8 @@ fn published() -> (Memory, Registry, ModuleFixture) {
     (memory, registry, fixture)
 }
 
-/// What clients get of the first version: the status of its download and of its blob, and whether it is listed.
+/// Returns the clients' view of the first version: the status of its download and of its blob, and whether it
+/// is listed.
 fn seen(registry: &Registry, fixture: &ModuleFixture) -> (u16, u16, bool) {
     let download = registry.get(&format!("{}/1.0.0/download", fixture.path()));
     let digest = sha256(&fixture.archive);
@@ -69,7 +70,7 @@ fn a_reader_that_rebuilds_an_index_does_not_bring_back_a_version_revoked_meanwhi
         let path = status_of(&format!("modules/{address}/1.0.0"));
         set_status(&registry, &path, "revoked").expect(200);
     });
-    // It began before: it may still be answered.
+    // The read began before the revocation, so it may still succeed.
     registry
         .get(&format!("{}/1.0.0/download", fixture.path()))
         .expect(200);
@@ -238,7 +239,7 @@ fn a_status_set_again_is_answered_as_it_is_stored() {
     assert_eq!(registry.admin("GET", path, None).text(), first);
 }
 
-/// A version with the platforms that GoReleaser builds for by itself writes more than thirty indices.
+/// A version with the platforms that GoReleaser builds by default has more than thirty indices.
 #[test]
 fn a_key_is_revoked_in_steps_that_a_worker_can_take() {
     let memory = Memory::new();

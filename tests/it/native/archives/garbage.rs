@@ -1,4 +1,4 @@
-//! Archives that nothing refers to, and those that something refers to just in time.
+//! Garbage collection of archives that no release refers to, and releases that refer to one just in time.
 
 use serde_json::{Value, json};
 use terrace_core::limits::{GARBAGE_SECONDS, LOOK_SECONDS};
@@ -29,14 +29,14 @@ fn key_of(fixture: &ModuleFixture) -> String {
     format!("archives/{}.zip", sha256(&fixture.archive))
 }
 
-/// All keys but those of the audit log and the format, which the first change stores.
+/// Returns all keys but those of the audit log and of the format, which the first change stores.
 fn stored(memory: &Memory) -> Vec<String> {
     let mut keys = memory.keys();
     keys.retain(|key| !key.starts_with("audit") && key != "format");
     keys
 }
 
-/// An archive that was sent, and never published.
+/// Returns an archive that was uploaded and never published.
 fn orphan() -> (Memory, Registry, ModuleFixture, String) {
     let memory = Memory::new();
     let registry = Registry::in_memory(&memory, &[]);
@@ -68,12 +68,12 @@ fn a_publish_keeps_what_it_finds_marked() {
     let body = removal(&memory, &key);
     fixture.put(&registry).expect(201);
     assert_eq!(garbage(&registry, &body)["spared"][0], key.as_str());
-    // Even who has read the mark after that.
+    // A removal that names the newer mark spares the archive as well.
     let body = removal(&memory, &key);
     memory.advance(GARBAGE_SECONDS);
     assert_eq!(garbage(&registry, &body)["spared"][0], key.as_str());
     assert!(memory.keys().contains(&key));
-    // Somebody who has found the release takes the mark away.
+    // An operator who has found the release removes the mark.
     assert_eq!(
         garbage(&registry, &json!({ "keep": [key] }))["kept"][0],
         key.as_str()
@@ -88,7 +88,7 @@ fn signed_documents_are_kept_too() {
     let fixture = ProviderFixture::of("acme", "widget", "1.0.0");
     fixture.add_key(&registry);
     fixture.upload(&registry);
-    // A publish that was broken off after its documents, before its commit.
+    // The publish fails after storing the documents, before its commit.
     memory.fail(Operations::Writes, 2, When::Before, Failure::Error);
     fixture.put(&registry).expect(503);
     let key = format!("archives/{}.SHA256SUMS", sha256(fixture.shasums.as_bytes()));
@@ -105,13 +105,13 @@ fn a_release_is_not_committed_to_an_archive_that_is_being_removed() {
     mark(&registry, &key);
     memory.advance(GARBAGE_SECONDS);
     let body = removal(&memory, &key);
-    // The removal breaks off when the mark says so and the archive is still there.
+    // The removal fails after claiming the mark, while the archive still exists.
     memory.fail(Operations::Writes, 1, When::Before, Failure::Error);
     post(&registry, "/admin/v1/garbage", &body).expect(503);
     assert!(memory.keys().contains(&key));
     fixture.put(&registry).expect(202);
     fixture.put(&registry).expect(202);
-    // An hour later whoever comes first ends it, a publish as well.
+    // An hour later the next request completes the removal; it may be a publish.
     memory.advance(GARBAGE_SECONDS);
     fixture.put(&registry).expect(202);
     assert_eq!(stored(&memory), [""; 0]);
@@ -148,7 +148,7 @@ fn a_publish_does_not_commit_after_its_check_has_expired() {
     fixture.add_key(&registry);
     fixture.upload(&registry);
     let late = memory.clone();
-    // Between the look and the commit the documents are stored.
+    // The documents are stored between the check and the commit.
     memory.before("R2 put archives/", move || late.advance(LOOK_SECONDS + 1));
     let refused = fixture.put(&registry).expect(503);
     assert!(refused.errors().contains("send the same request again"));
@@ -166,8 +166,8 @@ fn only_archives_can_be_garbage() {
     post(&registry, "/admin/v1/garbage", &json!({ "mark": many })).expect(400);
 }
 
-/// Publishers and removals of the same archive at once, however their operations fall between each other:
-/// a published release has its archive.
+/// Runs a publish and a removal of the same archive concurrently, in many interleavings: a published release
+/// always has its archive.
 #[test]
 fn a_release_never_lacks_its_archive() {
     let mut outcomes = (0, 0);
@@ -204,11 +204,11 @@ fn a_release_never_lacks_its_archive() {
             false => outcomes.1 += 1,
         }
     }
-    // Both happen, so the interleavings are worth something.
+    // Both outcomes must occur, or else the interleavings prove nothing.
     assert!(outcomes.0 > 0 && outcomes.1 > 0, "{outcomes:?}");
 }
 
-/// Two who publish it find the same removal that nobody finishes; one of them is fast.
+/// Two publishers find the same abandoned removal, and one of them completes it first.
 #[test]
 fn a_removal_is_taken_up_by_one_alone() {
     let (memory, registry, fixture, key) = orphan();
@@ -235,7 +235,7 @@ fn an_archive_marked_again_since_it_was_listed_is_not_removed() {
     mark(&registry, &key);
     memory.advance(GARBAGE_SECONDS);
     let seen = removal(&memory, &key);
-    // It is kept for a publish that did not come to its end, and marked again.
+    // A publish that fails keeps the archive; then it is marked again.
     let fault = memory.fail(Operations::Writes, 1, When::Before, Failure::Error);
     fixture.put(&registry);
     fault.lift();

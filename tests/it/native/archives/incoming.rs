@@ -1,12 +1,12 @@
-//! Archives are shared by digest, and a digest is no secret: where something is private, who names an
-//! archive has to bring it.
+//! Staged uploads. Archives are shared by digest, and a digest is not a secret: in a private registry a
+//! publisher who names an archive must upload it.
 
 use crate::support::fixtures::{sha256, upload};
 use crate::support::memory::Memory;
 use crate::support::registry::{Response, Sent};
 use crate::support::{MirrorFixture, ModuleFixture, ProviderFixture, Registry, tokens};
 
-/// A private registry with what acme has published there, and somebody who may publish in globex.
+/// A private registry with a release of acme, and a publisher for globex.
 struct Tenants {
     memory: Memory,
     registry: Registry,
@@ -52,14 +52,14 @@ fn put(registry: &Registry, token: &str, path: &str, body: &str) -> Response {
     registry.send(&Sent::new("PUT", path).bearing(token).body(body))
 }
 
-/// The same archive in another namespace.
+/// Returns a module with the same archive in another namespace.
 fn copy_in(namespace: &str, module: &ModuleFixture) -> ModuleFixture {
     ModuleFixture::of(namespace, "1.0.0").with_zip(module.archive.clone())
 }
 
 #[test]
 fn the_digest_of_another_ones_archive_opens_nothing() {
-    // In a private registry, and in a public one where that is an exception.
+    // In a private registry, and in a public one where the namespace is an exception.
     for access in [
         ("TERRACE_ACCESS", "private"),
         ("TERRACE_ACCESS_EXCEPT", "acme"),
@@ -87,7 +87,7 @@ fn an_upload_for_one_version_does_not_serve_another() {
         let answer = tenants.put(&tenants.globex, module).expect(202);
         upload(&tenants.registry, &answer, &[&module.archive]);
     }
-    // So that neither takes away what the other counts on.
+    // Neither publish may remove the upload that the other needs.
     tenants.put(&tenants.globex, &first).expect(201);
     tenants.put(&tenants.globex, &second).expect(201);
 }
@@ -102,7 +102,7 @@ fn whether_an_archive_is_stored_is_told_by_no_answer_and_no_operation() {
         tenants.put(&tenants.globex, module).expect(201);
         let operations = tenants.memory.operations().join("\n");
         let operations = operations.replace(&sha256(&module.archive), "DIGEST");
-        // Where it comes in differs from release to release.
+        // The key of the staged upload differs from release to release.
         let parts: Vec<&str> = operations.split("incoming/").collect();
         let places = parts
             .iter()
@@ -114,7 +114,7 @@ fn whether_an_archive_is_stored_is_told_by_no_answer_and_no_operation() {
     unknown.address = "globex/vpc/gcp".to_owned();
     let of_unknown = operations(&unknown).replace("vpc/gcp", "vpc/aws");
     let of_stored = operations(&stored);
-    // Manifests of different archives have different digests, and entries of the log numbers.
+    // Manifests of different archives have different digests, and audit entries have different numbers.
     let is_told = |line: &&str| {
         !["/sha256/", "revocations", "audit"]
             .iter()
@@ -255,7 +255,7 @@ fn an_unpublished_upload_is_removed_a_day_later() {
     assert_eq!(tenants.keys("incoming/"), [""; 0]);
     let log = tenants.memory.log().join("\n");
     assert!(log.contains("1 removed (incoming/"), "{log}");
-    // It was not too late to publish it: it has to be brought again.
+    // Publishing is still possible after another upload.
     let asked = tenants.put(&tenants.globex, &module).expect(202);
     upload(&tenants.registry, &asked, &[&module.archive]);
     tenants.put(&tenants.globex, &module).expect(201);

@@ -1,4 +1,4 @@
-//! The bucket's own URLs, without a bucket: who signs, for how long, and what is signed.
+//! Presigned URLs, without a bucket: their signer, their lifetime, and the signed fields.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! Signing in behind Cloudflare Access.
+//! Sign-in through Cloudflare Access.
 
 use serde_json::json;
 
@@ -54,7 +54,7 @@ fn people_whom_cloudflare_access_lets_through_are_asked_at_once() {
     let code = parameter(allowed.header("location").unwrap(), "code").unwrap();
     people.exchange(&exchanged(&code)).expect(200);
 
-    // It has new keys.
+    // Cloudflare Access rotates its keys.
     people.memory.advance(61);
     *people.provider.key.borrow_mut() = (
         "k2".to_owned(),

@@ -1,4 +1,4 @@
-//! Requests and answers that somebody forged, replayed or guessed.
+//! Forged, replayed and guessed requests and responses.
 
 use serde_json::{Value, json};
 use terrace_core::limits::SIGN_IN_SECONDS;
@@ -74,7 +74,11 @@ fn a_state_is_good_in_its_browser_for_ten_minutes() {
     let elsewhere = People::with(&elsewhere);
     let (foreign_cookie, foreign) = elsewhere.begin();
     stopped(back(&foreign_cookie, &foreign), 400, "in this browser");
-    assert_eq!(people.provider.forms.borrow().len(), 0, "nobody was asked");
+    assert_eq!(
+        people.provider.forms.borrow().len(),
+        0,
+        "the provider received no request"
+    );
 
     people.memory.advance(u64::from(SIGN_IN_SECONDS) + 1);
     stopped(back(&cookie, &state), 400, "ten minutes");
@@ -173,7 +177,7 @@ fn a_token_with_a_claim_of_another_sign_in_is_rejected() {
 fn a_token_is_good_for_the_sign_in_that_it_answers_and_no_other() {
     let people = People::new();
     people.sign_in().1.expect(200);
-    // The provider is made to answer the next one with the token of this one.
+    // The provider answers the next sign-in with the token of this one.
     let mut claims = people.provider.claims.borrow().clone();
     let asked = people.provider.asked.borrow().clone();
     let nonce = asked.into_iter().find(|(name, _)| name == "nonce").unwrap();

@@ -1,4 +1,4 @@
-//! Signing in with GitHub.
+//! Sign-in with GitHub.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use super::{logged, stopped};
 use crate::support::people::{People, answer, exchanged, opened, parameter};
 use crate::support::registry::Response;
 
-/// The answers of GitHub, by what follows its hosts.
+/// Returns GitHub's response to a request.
 fn github(url: &str) -> Option<Response> {
     let json = match url.split('#').next().unwrap() {
         "https://github.com/login/oauth/access_token" => {
@@ -53,7 +53,7 @@ fn people_of_github_sign_in_by_their_organisations_and_teams() {
     assert_eq!(listed["tokens"][0]["name"], "ann (1001)");
     assert_eq!(listed["tokens"][0]["scopes"], json!(["publish:acme"]));
 
-    // Whoever is in many organisations has the last ones on another page.
+    // For a person in more than 100 organisations, GitHub lists the last ones on a second page.
     let many: Vec<Value> = (0..100)
         .map(|n| json!({ "login": format!("o{n}"), "id": n }))
         .collect();
@@ -72,7 +72,7 @@ fn people_of_github_sign_in_by_their_organisations_and_teams() {
     let asked = people.memory.operations().join("\n");
     assert!(asked.contains("/user/orgs?per_page=100&page=2"), "{asked}");
 
-    // It answers 200 to a wrong code.
+    // GitHub answers an invalid code with status 200.
     people
         .memory
         .connect(|_| Some(answer(200, &json!({ "error": "bad_verification_code" }))));

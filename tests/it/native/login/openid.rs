@@ -1,4 +1,4 @@
-//! Signing in with an OpenID provider, from discovery to the token.
+//! Sign-in with an OpenID provider, from discovery to the token.
 
 use serde_json::{Value, json};
 use terrace_core::limits::SIGN_IN_SECONDS;
@@ -101,7 +101,7 @@ fn a_sign_in_stores_nothing_before_its_token() {
     assert_eq!(
         kinds,
         ["audit-head", "audit", "format", "tokens"],
-        "the token, and that it was made"
+        "the token, and its audit entry"
     );
     let audit = people.registry.admin("GET", "/admin/v1/audit", None).json();
     let entry = audit["entries"][0].as_str().unwrap();
@@ -149,7 +149,7 @@ fn the_provider_is_asked_for_one_person_by_a_browser_that_it_can_be_known_by() {
     }
     let told = people.memory.operations();
     let asked = told.iter().filter(|it| it.contains("openid-configuration"));
-    assert_eq!(asked.count(), 1, "it is remembered: {told:?}");
+    assert_eq!(asked.count(), 1, "discovery is cached: {told:?}");
 }
 
 #[test]
@@ -196,7 +196,7 @@ fn a_provider_that_refuses_ends_with_a_page_7_5() {
     assert!(!text.contains("said no"), "{text}");
     logged(&people, "\"shesaid no\"");
     stopped(people.come_back("", &parts), 400, "in this browser");
-    // One click, and the terminal stops waiting.
+    // A link on the page ends the wait of the terminal.
     let link = "<a href=\"http://localhost:10003/login?code=refused&amp;state=74d3bbc5-7fc6\">";
     assert!(text.contains(link), "{text}");
     let told = refused(people.exchange(&exchanged("refused")), "invalid_grant");
@@ -216,7 +216,7 @@ fn the_discovery_of_a_provider_is_kept_for_an_hour() {
         people.begin();
         assert_eq!(asked(), count, "{seconds}");
     }
-    // One that fails is left alone for a while.
+    // After a failed discovery the provider is not asked for a while.
     people.memory.advance(3_600);
     people.memory.disconnect();
     for (seconds, count) in [(0, 3), (4, 3), (1, 4)] {
@@ -252,7 +252,7 @@ fn a_key_that_the_provider_has_just_changed_is_found() {
     let key = ed25519_dalek::SigningKey::from_bytes(&[8; 32]);
     people.provider.key.replace(("k2".to_owned(), key));
     people.sign_in().1.expect(200);
-    // And one that it has not is not looked for each time.
+    // An unknown key does not cause a request each time.
     let asked = || {
         let told = people.memory.operations();
         told.iter().filter(|it| it.contains("/jwks")).count()
@@ -308,7 +308,7 @@ fn a_question_is_answered_in_its_browser_within_ten_minutes() {
     assert_eq!(people.memory.keys(), Vec::<String>::new());
 }
 
-/// Lets the provider announce no PKCE.
+/// Removes PKCE from the provider's discovery document.
 fn hide_pkce(people: &People) {
     let mut discovery = people.provider.discovery.borrow_mut();
     let discovery = discovery.as_object_mut().unwrap();

@@ -1,4 +1,4 @@
-//! Codes, and the tokens that terminals redeem them for.
+//! Codes, and the tokens for which terminals redeem them.
 
 use serde_json::{Value, json};
 use terrace_core::limits::LOGIN_CODE_SECONDS;
@@ -92,7 +92,7 @@ fn a_code_is_for_its_terminal_alone_7_6() {
     let long = "x".repeat(30_000);
     people.exchange(&exchanged(&long)).expect(413);
     assert_eq!(people.memory.keys(), ["format"]);
-    // None of this has used it up.
+    // None of these attempts has used up the code.
     people.exchange(&exchanged(&code)).expect(200);
 }
 
@@ -118,7 +118,7 @@ fn a_code_that_is_used_twice_revokes_its_token() {
     elsewhere()
         .get_as(token, "/v1/providers/a/b/versions")
         .expect(404);
-    // With a wrong verifier it is not a use.
+    // A request with a wrong verifier does not use the code.
     let mut wrong = exchanged(&code);
     let other = "e".repeat(43);
     wrong[2].1 = &other;
@@ -193,7 +193,7 @@ fn storage_that_fails_gives_no_token_and_says_so() {
             .fail(Operations::Writes, 1, when, Failure::Error);
         let response = people.exchange(&exchanged(&code)).expect(503);
         assert_eq!(response.json()["error"], "temporarily_unavailable");
-        // What cannot be known to be unused is not given out.
+        // A token is not issued if its code may have been used.
         let again = people.exchange(&exchanged(&code));
         match when {
             When::Before => drop(again.expect(200)),

@@ -1,10 +1,10 @@
-//! Artifacts behind the scenes: how they heal, grow and are blocked.
+//! Generated artifacts, with a view of their storage: rebuilds, new platforms, and blocked versions.
 
 use crate::support::fixtures::sha256;
 use crate::support::memory::Memory;
 use crate::support::{MirrorFixture, ModuleFixture, ProviderFixture, Registry};
 
-/// Everything that can be read of a version in a repository: its tag, its manifests, its zips.
+/// Returns the paths of all reads of a version in a repository: its tag, its manifests and its zips.
 fn paths(registry: &Registry, repository: &str, version: &str) -> Vec<String> {
     let at = |digest: &serde_json::Value| digest.as_str().unwrap().to_owned();
     let tag = format!("/v2/{repository}/manifests/{version}");
@@ -74,7 +74,7 @@ fn a_request_for_the_catalog_is_a_route_of_its_own_that_reads_nothing() {
     assert!(line.contains(r#""route":"oci_catalog""#), "{line}");
 }
 
-/// A tag follows what is mirrored; what a client has resolved stays.
+/// The tag follows the mirrored platforms; a manifest that a client has resolved remains readable.
 #[test]
 fn a_platform_more_is_a_manifest_more() {
     let memory = Memory::new();
@@ -118,7 +118,7 @@ fn a_blocked_version_is_no_artifact() {
     }
 }
 
-/// The same bytes as another version's, and a digest that begins like another one's.
+/// Two versions may share bytes, and two digests may share their beginning.
 #[test]
 fn a_digest_is_found_whichever_version_it_is_of() {
     let memory = Memory::new();

@@ -44,7 +44,7 @@ fn a_bucket_that_has_lost_its_metadata_has_the_same_tags() {
     assert_eq!(pushed.tags(), ["1.0.0"]);
 }
 
-/// Clients ask for each blob before they push it, and the edge remembers that there was none.
+/// Clients check for each blob before they push it, and the edge caches that it is missing.
 #[test]
 fn a_blob_that_was_asked_for_before_it_was_pushed_is_indexed_once() {
     let (memory, registry) = in_memory();

@@ -9,7 +9,7 @@ use crate::support::statuses::{set_status, status_of};
 use crate::support::tokens::create;
 use crate::support::{MirrorFixture, ModuleFixture, ProviderFixture};
 
-/// A mount into [`NAME`], without a body.
+/// Sends a mount into [`NAME`], without a body.
 fn mount(registry: &Registry, token: &str, query: &str) -> Response {
     let target = format!("/v2/{NAME}/blobs/uploads/?mount={query}");
     registry.send(&Sent::new("POST", &target).body(b"").bearing(token))
@@ -22,7 +22,7 @@ fn uploads(memory: &Memory) -> usize {
         .count()
 }
 
-/// Something of every kind, each by its repository and its first zip.
+/// Publishes a package of every kind. Returns each one's repository and first zip.
 fn publish_all(registry: &Registry) -> [(String, Vec<u8>); 3] {
     let provider = ProviderFixture::of("acme", "widget", "1.0.0");
     let mirrored = MirrorFixture::of(ProviderFixture::of("acme", "gadget", "1.0.0"));
@@ -72,7 +72,7 @@ fn everything_of_a_published_release_is_mounted_and_leaves_no_upload() {
     assert_eq!(uploads(&memory), 0);
 }
 
-/// Under the registry's own hostname a hosted provider has a second name.
+/// A hosted provider has a second repository name, under the registry's own hostname.
 #[test]
 fn a_hosted_provider_is_mounted_by_its_long_name() {
     let (_, registry) = in_memory();
@@ -91,7 +91,7 @@ fn a_digest_that_is_no_blob_of_the_release_has_to_be_sent() {
     let manifest = manifest.header("docker-content-digest").unwrap();
     let pushed = Pushed::of(&registry, NAME);
     for query in [
-        // Of another package, and a manifest, which is no blob.
+        // A blob of another package, and a manifest, which is not a blob.
         format!("{}&from={module}", digest(&zip)),
         format!("{}&from={provider}", digest(&mirrored)),
         format!("{manifest}&from={provider}"),
@@ -123,7 +123,7 @@ fn a_mount_that_is_broken_at_each_write_links_nothing_and_can_be_sent_again() {
                 let status = mount(registry, TOKEN, &query).status;
                 let pushed = Pushed::of(registry, NAME);
                 let found = pushed.head(&format!("blobs/{digest}")).status;
-                // A link that was written although that was not answered leads to the whole blob.
+                // A link that was written before the failure leads to the complete blob.
                 assert!(
                     matches!((status, found), (201, 200) | (503, 200 | 404)),
                     "{status} {found}"
@@ -167,7 +167,7 @@ fn a_blob_of_a_revoked_version_is_not_mounted() {
     mount(&registry, TOKEN, &query).expect(202);
     say(&registry, "modules/acme/vpc/aws/1.0.0", "active");
     mount(&registry, TOKEN, &query).expect(201);
-    // And neither from where a provider was pushed to.
+    // A pushed provider's own repository is no source of revoked blobs either.
     let provider = PushedProvider::of("acme", "a zip");
     let index = provider.prepare(&registry);
     provider.tag(&registry, "1.0.0", &index).expect(201);
@@ -222,7 +222,7 @@ fn a_mount_does_not_reveal_a_release_to_those_who_may_not_read_it() {
         (begun.header("range").map(str::to_owned), operations)
     };
     let (zip, empty) = (digest(&zip), digest(b"{}"));
-    // The first request with a token reads which are revoked.
+    // The first request with a token reads the list of revoked tokens.
     seen(&zip);
     let missing = seen(&format!("{zip}&from=providers/acme/missing"));
     assert_eq!(seen(&format!("{zip}&from={provider}")), missing);
@@ -236,7 +236,7 @@ fn a_mount_does_not_reveal_a_release_to_those_who_may_not_read_it() {
     mount(&registry, &reader, &format!("{secret}&from=other/app")).expect(202);
 }
 
-/// regctl asks so for what it could not mount from elsewhere.
+/// regctl sends this for blobs that it could not mount from another repository.
 #[test]
 fn a_blob_that_the_target_has_is_mounted_without_from_by_who_may_read_it() {
     let memory = Memory::new();

@@ -1,4 +1,4 @@
-//! Providers that are pushed: what storage sees, and what the configuration allows.
+//! Pushed providers: their storage operations, and the settings that allow them.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use crate::support::faults::{Failure, When};
 use crate::support::memory::Memory;
 use crate::support::pushed::{PushedProvider, code, digest};
 
-/// Of two versions one could contradict what is mirrored when the other is there already.
+/// With two tags, the second version could contradict a mirrored one after the first is written.
 #[test]
 fn a_provider_pushed_by_its_digest_gets_one_version_at_most() {
     let (memory, registry) = in_memory();
@@ -24,7 +24,7 @@ fn a_provider_pushed_by_its_digest_gets_one_version_at_most() {
     registry.get(&provider.mirror("1.0.0.json")).expect(200);
 }
 
-/// Each manifest may have 4 MiB.
+/// Reading the manifests first would be expensive: each may have 4 MiB.
 #[test]
 fn too_many_platforms_are_refused_before_they_are_read() {
     let (memory, registry) = in_memory();

@@ -1,4 +1,4 @@
-//! Pushing and deleting at the same time.
+//! Concurrent pushes and deletes.
 
 use serde_json::json;
 
@@ -8,7 +8,7 @@ use crate::support::faults::Fault;
 use crate::support::memory::Memory;
 use crate::support::pushed::{MANIFEST, Pushed, code, digest};
 
-/// Lets somebody else do something before the next operation that begins like this.
+/// Lets another client act before the next operation whose text starts with `operation`.
 fn meanwhile(memory: &Memory, operation: &str, act: impl FnOnce(&Pushed<'_>) + 'static) -> Fault {
     let other = memory.clone();
     memory.before(operation, move || {
@@ -21,7 +21,7 @@ fn manifest_path(text: &str) -> String {
     format!("manifests/{}", digest(text.as_bytes()))
 }
 
-/// The index ends up as what the bucket says, whoever writes it last.
+/// The index ends up matching the bucket, whichever writer comes last.
 #[test]
 fn a_tag_pushed_twice_at_once_is_read_as_the_later_fact() {
     let (memory, registry) = in_memory();
@@ -64,7 +64,7 @@ fn two_tags_pushed_at_once_are_both_listed() {
     assert_eq!(pushed.tags(), ["first", "second", "third"]);
 }
 
-/// A reader that has missed an index must not bring back what is deleted meanwhile.
+/// A reader that has missed an index must not restore a manifest that is deleted meanwhile.
 #[test]
 fn a_manifest_deleted_while_a_reader_rebuilds_its_index_stays_deleted() {
     let (memory, registry) = in_memory();
@@ -93,7 +93,7 @@ fn a_manifest_deleted_while_a_reader_rebuilds_its_index_stays_deleted() {
     }
 }
 
-/// What is acknowledged is kept, whenever another request brings its own.
+/// An acknowledged chunk is kept, whenever a concurrent request sends another.
 #[test]
 fn two_chunks_at_once_are_one_accepted_and_one_rejected() {
     for before_session in [false, true] {
@@ -108,7 +108,7 @@ fn two_chunks_at_once_are_one_accepted_and_one_rejected() {
         let other = memory.clone();
         meanwhile(&memory, "R2 put oci/uploads/", move |pushed| {
             if before_session {
-                // The next of these is the session.
+                // The next operation of this kind is the write of the session.
                 meanwhile(&other, "R2 put oci/uploads/", act);
             } else {
                 act(pushed);
@@ -125,7 +125,7 @@ fn two_chunks_at_once_are_one_accepted_and_one_rejected() {
     }
 }
 
-/// One of two who complete an upload removes its chunks under the other's hands.
+/// One of two requests that complete an upload removes its chunks while the other reads them.
 #[test]
 fn an_upload_that_is_completed_twice_at_once_is_complete() {
     let (memory, registry) = in_memory();
@@ -144,7 +144,7 @@ fn an_upload_that_is_completed_twice_at_once_is_complete() {
     registry.send(&put).expect(201);
 }
 
-/// A list that was made before a delete must not be the last.
+/// A list that was built before a delete must not be the final one.
 #[test]
 fn a_tag_that_goes_with_its_manifest_while_another_is_pushed_is_not_listed() {
     let (memory, registry) = in_memory();
@@ -181,7 +181,7 @@ fn a_tag_that_moves_while_its_old_manifest_is_deleted_is_kept() {
     }
 }
 
-/// Whichever of the two comes last: what is listed can be read, and what can be read is listed.
+/// Whichever request comes last, a manifest is listed if and only if it can be read.
 #[test]
 fn a_manifest_that_is_deleted_while_it_is_pushed_is_there_or_is_not() {
     let pushes = [
@@ -246,7 +246,7 @@ fn a_manifest_that_is_deleted_while_it_is_pushed_is_there_or_is_not() {
     }
 }
 
-/// What is left of a delete that was broken off, and of one that a push has overtaken.
+/// An interrupted delete leaves such tags behind, and so does one that a push has overtaken.
 #[test]
 fn tags_of_a_manifest_that_is_gone_go_with_the_next_delete() {
     let (memory, registry) = in_memory();
@@ -260,7 +260,7 @@ fn tags_of_a_manifest_that_is_gone_go_with_the_next_delete() {
     pushed.send("DELETE", &manifest_path(&text)).expect(202);
     assert_eq!(pushed.tags(), ["other"]);
     pushed.send("DELETE", &manifest_path(&text)).expect(404);
-    // And can be pushed again.
+    // The manifest can be pushed again.
     pushed.put_manifest("latest", MANIFEST, &text).expect(201);
     assert_eq!(pushed.tags(), ["latest", "other"]);
     memory.lose_metadata();

@@ -1,4 +1,4 @@
-//! What refers to a manifest, when there is much of it.
+//! Long lists of referrers.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use super::{NAME, in_memory};
 use crate::support::Registry;
 use crate::support::pushed::{MANIFEST, Pushed, code, digest};
 
-/// A subject, and manifests that refer to it.
+/// A manifest, and the manifests that refer to it.
 struct Referred<'a> {
     pushed: Pushed<'a>,
     subject: Value,
@@ -30,7 +30,7 @@ impl<'a> Referred<'a> {
         }
     }
 
-    /// Pushes one; its digest.
+    /// Pushes a referrer. Returns its digest.
     fn refer(&self, artifact_type: &str, annotation: &str) -> String {
         let text = self.text(artifact_type, annotation);
         let own = digest(text.as_bytes());
@@ -51,7 +51,7 @@ impl<'a> Referred<'a> {
         .to_string()
     }
 
-    /// The digests of each part of the list.
+    /// Returns the digests on each page of the list.
     fn parts(&self, query: &str) -> Vec<BTreeSet<String>> {
         let subject = self.subject["digest"].as_str().unwrap();
         let mut next = Some(self.pushed.path(&format!("referrers/{subject}{query}")));
@@ -97,13 +97,13 @@ fn many_referrers_come_in_parts_and_a_filter_stays_11_7() {
     assert_eq!((parts.len(), together(&parts)), (2, wanted.clone()));
     let operations = memory.operations().into_iter();
     let reads = operations.filter(|it| it.starts_with("R2 get oci/referrers"));
-    assert_eq!(reads.count(), 50, "what is not wanted is not read");
+    assert_eq!(reads.count(), 50, "filtered referrers are not read");
     memory.lose_metadata();
     let parts = referred.parts("?artifactType=a/b%2Bc");
     assert_eq!(together(&parts), wanted);
 }
 
-/// Clients read 4 MiB (6.8).
+/// Clients read at most 4 MiB (6.8).
 #[test]
 fn long_referrers_come_in_shorter_parts() {
     let (_, registry) = in_memory();
@@ -119,7 +119,7 @@ fn long_referrers_come_in_shorter_parts() {
     assert_eq!(code(&refused.expect(400)), "MANIFEST_INVALID");
 }
 
-/// As a push and a delete at the same time leave it.
+/// A concurrent push and delete can leave such a referrer.
 #[test]
 fn a_missing_manifest_is_no_referrer() {
     let (memory, registry) = in_memory();

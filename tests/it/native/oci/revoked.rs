@@ -12,7 +12,7 @@ use crate::support::released::Released;
 use crate::support::statuses::{set_status, set_status_because, status_of};
 use crate::support::{ModuleFixture, ProviderFixture};
 
-/// Publishes versions of a module that all have the same bytes; where their blob is.
+/// Publishes versions of a module that all have the same bytes. Returns the path of their blob.
 fn with_same_bytes(registry: &Registry, versions: &[&str]) -> String {
     let zip = zip_of(&[("main.tf", b"# the same\n")]);
     for version in versions {
@@ -27,12 +27,13 @@ fn say_of_module(registry: &Registry, version: &str, state: &str) {
     set_status(registry, &path, state).expect(200);
 }
 
-/// What a path answers, by its index and without any.
+/// Returns the status of a path with its index, without any index, and with the index that the second read
+/// has written.
 fn statuses(memory: &Memory, registry: &Registry, path: &str) -> [u16; 3] {
     let indexed = registry.get(path).status;
     memory.lose_indices();
     let missed = registry.get(path).status;
-    // Now by the index that the read has left.
+    // The third read uses the rebuilt index.
     [indexed, missed, registry.get(path).status]
 }
 
@@ -96,7 +97,8 @@ fn bytes_of_two_versions_are_gone_only_when_both_are_revoked() {
         reindex(&registry);
         let (repaired, rewritten) = (memory.documents(), reindex(&registry).rewritten);
         registry.get(&blob).expect(status);
-        // Of versions that can be installed, each writes itself as the one that has the bytes.
+        // Each installable version writes the index with itself as the owner of the bytes, so only a revoked
+        // blob's index is stable.
         if status == 410 {
             assert_eq!(rewritten, [""; 0], "{version} {state}");
             assert_eq!(memory.documents(), repaired, "{version} {state}");
@@ -180,7 +182,7 @@ fn a_blob_of_a_revoked_key_is_gone_unless_another_key_has_signed_it_too() {
     }
 }
 
-/// Where everything of a pushed provider is: its zips, and the manifests of its platforms.
+/// Returns the paths of a pushed provider's zips and of its platforms' manifests.
 fn pushed_paths(registry: &Registry, provider: &PushedProvider, index: &Value) -> Vec<String> {
     let pushed = Pushed::of(registry, &provider.repository());
     let manifests = index["manifests"].as_array().unwrap().iter();
@@ -196,7 +198,7 @@ fn zips_of_a_revoked_version_are_gone_from_the_repository_that_they_were_pushed_
     let (memory, registry) = in_memory();
     let old = PushedProvider::of("acme", "old");
     let mut new = PushedProvider::of("acme", "new");
-    // Nothing has changed for this platform.
+    // Both versions have the same zip for this platform.
     new.zips[0] = old.zips[0].clone();
     let mut paths = Vec::new();
     for (provider, version) in [(&old, "1.0.0"), (&new, "1.1.0")] {
@@ -205,7 +207,7 @@ fn zips_of_a_revoked_version_are_gone_from_the_repository_that_they_were_pushed_
         paths.push(pushed_paths(&registry, provider, &index));
     }
     let [of_old, of_new] = [&paths[0], &paths[1]];
-    // The manifest and the zip of the second platform, which no other version has.
+    // The manifest and the zip of the second platform, which the other version does not have.
     let only_old = [&of_old[1], &of_old[3]];
     let say_of = |version: &str, state: &str| {
         let path = status_of(&format!(

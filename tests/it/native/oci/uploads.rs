@@ -26,7 +26,7 @@ fn an_upload_that_has_lost_a_chunk_is_over() {
     pushed.send("GET", &location).expect(404);
 }
 
-/// All repositories share the empty config, and storage takes one write of a key a second.
+/// All repositories share the empty config, and storage accepts one write of a key a second.
 #[test]
 fn a_blob_whose_key_is_busy_is_there_already() {
     let memory = Memory::new();
@@ -42,18 +42,22 @@ fn a_blob_whose_key_is_busy_is_there_already() {
     let (_, publisher) = tokens::create(&registry, &["publish:team"], None);
     for bytes in [&b"{}"[..], b"bytes"] {
         memory.fail("R2 put oci/blobs/", 0, When::Before, Failure::Busy);
-        assert_eq!(send(bytes, TOKEN), 503, "nobody has stored it yet");
+        assert_eq!(send(bytes, TOKEN), 503, "it is not stored yet");
         pushed.blob(bytes);
     }
     memory.fail("R2 put oci/blobs/", 0, When::Before, Failure::Busy);
-    assert_eq!(send(b"{}", &publisher), 201, "it is no secret");
+    assert_eq!(
+        send(b"{}", &publisher),
+        201,
+        "the empty config is not a secret"
+    );
     memory.fail("R2 put oci/blobs/", 0, When::Before, Failure::Busy);
-    assert_eq!(send(b"bytes", &publisher), 503, "it may be one");
+    assert_eq!(send(b"bytes", &publisher), 503, "other bytes may be secret");
     memory.fail("R2 put oci/blobs/", 0, When::Before, Failure::Busy);
     assert_eq!(send(b"bytes", TOKEN), 201);
 }
 
-/// Cloudflare would refuse it before it comes here, in words that help nobody.
+/// Cloudflare would reject the body before it reaches the Worker, with a message that does not help.
 #[test]
 fn a_body_that_cloudflare_does_not_take_is_refused_with_a_way_out() {
     let (_, registry) = in_memory();
@@ -87,7 +91,7 @@ fn an_abandoned_upload_is_removed_by_a_later_push() {
     assert_eq!(uploads(), 3);
     memory.advance(86_400);
     pushed.blob(b"another");
-    assert_eq!(uploads(), 3, "a day is not over");
+    assert_eq!(uploads(), 3, "less than a day has passed");
     memory.advance(1);
     pushed.blob(b"another");
     assert_eq!(uploads(), 0);

@@ -22,8 +22,8 @@ fn a_provider_outside_the_patterns_is_not_fetched() {
     assert!(!operations.iter().any(is_fetch), "{operations:?}");
 }
 
-/// Dependency confusion: a name of this registry's own is asked of nobody else, whatever the patterns
-/// say, and whether there is such a provider or not.
+/// Prevents dependency confusion: a provider under this registry's own hostname is never requested from
+/// another registry, whatever the patterns are, and whether it exists or not.
 #[test]
 fn the_registrys_own_hostnames_are_not_fetched() {
     let memory = Memory::new();
@@ -64,7 +64,7 @@ fn a_blocked_version_is_neither_listed_nor_described_nor_sent() {
         let refused = blocking.get(path).expect(404).errors();
         assert!(refused.contains("blocked"), "{refused}");
     }
-    // And back again.
+    // Without the block list, they are listed again.
     assert_eq!(pulling.versions(&fixture), ["1.0.0", "1.1.0", "1.2.0"]);
 }
 
@@ -105,7 +105,7 @@ fn a_provider_that_is_no_longer_allowed_is_not_fetched() {
         registry.get(&url).expect(404);
         registry.get(&fixture.packages()).expect(404);
         registry.get(&fixture.index()).expect(404);
-        // What is stored is ours.
+        // A stored zip belongs to this registry.
         registry.get(&stored_url).expect(302);
     }
     let left = Registry::in_memory(&pulling.memory, &[]);

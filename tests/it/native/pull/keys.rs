@@ -1,4 +1,4 @@
-//! Signatures, and the key that a provider is pinned to.
+//! Signatures, and the key to which a provider is pinned.
 
 use std::rc::Rc;
 
@@ -54,10 +54,10 @@ fn another_key_than_the_first_is_refused_until_an_administrator_vouches_for_it()
         .errors();
     assert!(refused.contains("pinned"), "{refused}");
     assert!(pulling.logs("pinned"));
-    // What the first key has signed is not concerned.
+    // Versions signed by the first key are not affected.
     pulling.publish(&another(&first, "1.3.0"));
     pulling.archives(&fixture);
-    // By mirroring a version, its key is accepted.
+    // Mirroring a version accepts its key.
     others[0].key = Signer::other().public_armor();
     others[0].publish(&pulling.registry);
     pulling.advance(30);
@@ -106,7 +106,8 @@ fn a_provider_that_was_signed_is_not_taken_without_a_signature() {
         .expect(502)
         .errors();
     assert!(refused.contains("not signed"), "{refused}");
-    // One that never was is taken from there, as clients do.
+    // A provider that was never signed is pulled from the OpenTofu registry, as clients install it from
+    // there.
     let never = pulling.publish(&ProviderFixture::new("1.0.0"));
     let mut tofu = never.clone();
     tofu.hostname = "registry.opentofu.org".to_owned();

@@ -1,4 +1,4 @@
-//! Leases: one client fetches for all, and a failing origin is left alone.
+//! Leases: one client fetches for all, and a failing origin is not asked for a while.
 
 use super::{Pulling, amd64};
 use crate::support::ProviderFixture;
@@ -39,7 +39,7 @@ fn many_clients_at_once_cause_one_fetch() {
     }
 }
 
-/// R2 takes one write a second for each key, and a lease that fails at once was just written.
+/// R2 accepts one write a second per key, and the lease of a fetch that fails at once has just been written.
 #[test]
 fn an_origin_that_fails_at_once_is_left_alone_too() {
     let pulling = Pulling::new();

@@ -1,4 +1,5 @@
-//! Lists of versions: how they are fetched, how long they are kept, and what clients get when the origin is down.
+//! Version lists: how they are fetched, how long they are cached, and what clients get when the origin is
+//! down.
 
 use std::rc::Rc;
 
@@ -94,11 +95,11 @@ fn a_new_version_is_listed_when_the_origin_is_asked_again() {
     assert_eq!(pulling.versions(&fixture), ["1.0.0"]);
     pulling.registry.get(&second.packages()).expect(404);
     pulling.advance(1);
-    // The first one to see an old list is not kept waiting.
+    // The first client to read a stale list does not wait for the new one.
     assert_eq!(pulling.versions(&fixture), ["1.0.0"]);
     assert_eq!(pulling.versions(&fixture), ["1.0.0", "1.1.0"]);
     pulling.registry.get(&second.packages()).expect(200);
-    // Unless it is very old.
+    // It waits if the list is very old.
     pulling.publish(&another(&first, "1.2.0"));
     pulling.advance(PULL_STALE_SECONDS);
     assert_eq!(pulling.versions(&fixture), ["1.0.0", "1.1.0", "1.2.0"]);
@@ -127,15 +128,15 @@ fn a_stored_version_is_served_while_its_origin_is_down() {
             .any(|line| line.starts_with("stale: ") && line.contains(&told));
         assert_eq!(told || age == PULL_STALE_SECONDS, is_told, "{age}: {log:?}");
     }
-    // Whatever is mirrored is served, even when the origin has never answered.
+    // Mirrored versions are served, even if the origin has never responded.
     let mirrored = MirrorFixture::new("1.0.0");
     mirrored.publish(&pulling.registry);
     pulling.memory.lose_indices();
     assert_eq!(pulling.versions(&mirrored), ["1.0.0"]);
 }
 
-/// Lists of an origin that has been down for days are made of R2 at each read: KV takes one write a
-/// second, and each is paid.
+/// The list of an origin that has been down for days is built from R2 at each read, and not written to KV,
+/// which accepts one write a second and charges for each.
 #[test]
 fn a_list_that_is_too_old_already_is_not_written_again() {
     let pulling = Pulling::new();
@@ -176,7 +177,7 @@ fn a_new_version_is_kept_back_until_it_is_old_enough() {
     let pulling = Pulling::with(&[("TERRACE_PULL_MINIMUM_AGE", &day.to_string())]);
     let first = ProviderFixture::new("1.0.0");
     let fixture = pulling.publish(&first);
-    // What was there at the first look is no news.
+    // Versions in the first list have no minimum age.
     assert_eq!(pulling.versions(&fixture), ["1.0.0"]);
     let second = pulling.publish(&another(&first, "1.1.0"));
     pulling.advance(PULL_CHECK_SECONDS);
@@ -207,7 +208,7 @@ fn a_provider_that_is_gone_is_gone_from_the_list() {
     pulling.memory.forget_operations();
     pulling.registry.get(&fixture.index()).expect(404);
     assert_eq!(pulling.memory.operations().len(), 1);
-    // Until it is back.
+    // When the origin lists it again, it returns.
     pulling.connect();
     pulling.advance(PULL_CHECK_SECONDS);
     pulling.registry.get(&fixture.index()).expect(404);
@@ -237,7 +238,7 @@ fn a_list_older_than_the_last_look_is_rebuilt() {
     pulling.versions(&fixture);
     let second = pulling.publish(&another(&first, "1.1.0"));
     pulling.advance(PULL_CHECK_SECONDS);
-    // By its version, without a look at the list.
+    // A read of the version requests it, without reading the list.
     pulling.archives(&second);
     assert_eq!(pulling.asked("/versions"), 2);
     pulling.advance(200);
@@ -252,7 +253,7 @@ fn the_lists_of_pulled_providers_are_repaired_without_a_stored_release() {
     let first = ProviderFixture::new("1.0.0");
     let fixture = pulling.publish(&first);
     pulling.versions(&fixture);
-    // Of another there is nothing, which is not kept.
+    // An unknown provider leaves nothing that is repaired.
     let nothing = MirrorFixture::new("1.0.0");
     pulling.registry.get(&nothing.index()).expect(404);
     let whole = pulling.memory.documents();
@@ -263,7 +264,7 @@ fn the_lists_of_pulled_providers_are_repaired_without_a_stored_release() {
     let mut repaired = pulling.memory.documents();
     repaired.remove("revocations");
     assert_eq!(repaired, whole);
-    assert_eq!(pulling.asked(""), asked, "nobody was asked for it");
+    assert_eq!(pulling.asked(""), asked, "no origin received a request");
     pulling.registry.reconcile();
     repaired = pulling.memory.documents();
     repaired.remove("revocations");

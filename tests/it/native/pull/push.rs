@@ -4,7 +4,7 @@ use super::{Pulling, another};
 use crate::support::pushed::{Pushed, PushedProvider};
 use crate::support::{MirrorFixture, ProviderFixture};
 
-/// The same zips, to be pushed: of so many platforms.
+/// Returns a provider to push, with the zips of the first `platforms` platforms.
 fn pushed(provider: &ProviderFixture, platforms: usize) -> PushedProvider {
     let zips = provider.packages.iter().take(platforms);
     let zips = zips.map(|(_, _, arch, zip)| match arch.as_str() {
@@ -27,7 +27,7 @@ fn a_pulled_version_can_be_pushed_as_its_origin_has_signed_it() {
     let pulling = Pulling::with(&[PUSHED_HERE]);
     let provider = ProviderFixture::new("1.0.0");
     let fixture = pulling.publish(&provider);
-    // Somebody has asked for it, and of its zips none is stored.
+    // The version has been requested, and none of its zips is stored.
     assert!(pulling.url(&fixture).contains("/pull/"));
     let ours = pushed(&provider, 2);
     let index = ours.prepare(&pulling.registry);
@@ -49,7 +49,7 @@ fn a_push_of_one_platform_does_not_hide_the_others_of_its_origin() {
     let archives = pulling.archives(&fixture);
     assert_eq!(archives.as_object().unwrap().len(), 2, "{archives}");
     assert!(pulling.url(&fixture).contains("/archives/"));
-    // What the origin does not have is only here.
+    // A version that the origin does not have exists only here.
     let own = another(&provider, "9.0.0");
     let ours = pushed(&own, 1);
     let index = ours.prepare(&pulling.registry);

@@ -1,4 +1,4 @@
-//! Versions: their platforms and signed documents, and how a broken pull is finished.
+//! Versions: their platforms and signed documents, and how an interrupted pull is completed.
 
 use std::rc::Rc;
 
@@ -15,7 +15,7 @@ fn an_origin_that_changes_a_signed_version_is_rejected() {
     let pulling = Pulling::new();
     let fixture = pulling.publish(&ProviderFixture::new("1.0.0"));
     let url = pulling.url(&fixture);
-    // The origin starts anew, and publishes other bytes as the same version.
+    // The origin is replaced by one that publishes other bytes as the same version.
     let mut other = fixture.origin.clone();
     other.packages.reverse();
     let zips = (other.packages[0].3.clone(), other.packages[1].3.clone());
@@ -43,7 +43,7 @@ fn a_platform_of_the_origin_is_not_replaced_by_a_mirrored_one() {
         .with_files(&[("terraform-provider-widget_v1.0.0", b"other")]);
     let refused = other.put(&pulling.registry).expect(409).errors();
     assert!(refused.contains("at its origin"), "{refused}");
-    // The right bytes are taken, and are served from here then.
+    // The correct bytes are accepted, and then served from storage.
     fixture.clone().only("amd64").publish(&pulling.registry);
     assert!(pulling.url(&fixture).contains("/archives/"));
     let archives = pulling.archives(&fixture);
@@ -51,8 +51,8 @@ fn a_platform_of_the_origin_is_not_replaced_by_a_mirrored_one() {
     assert!(arm64.contains("/pull/"), "{arm64}");
 }
 
-/// At each write of a pull, before and after it takes effect: every later read answers, and the same
-/// requests again end with everything stored.
+/// Breaks each write of a pull, before and after it takes effect: every later read succeeds, and the same
+/// requests, sent again, end with everything stored.
 #[test]
 fn a_pull_that_is_broken_at_any_write_is_finished_by_the_next() {
     at_each_write(11, |at, when| {
@@ -86,7 +86,8 @@ fn a_pull_that_is_broken_at_any_write_is_finished_by_the_next() {
     });
 }
 
-/// What a pull writes and lists, since that is what costs (README, "Limits and prices").
+/// The fetches, writes and listings of a pull determine its cost (see the documentation of limits and
+/// prices).
 #[test]
 fn a_pull_costs_a_few_writes() {
     let pulling = Pulling::new();
@@ -103,7 +104,7 @@ fn a_pull_costs_a_few_writes() {
     assert_eq!(spent(), [2, 3, 2, 2], "the first list, and the format");
     pulling.advance(PULL_CHECK_SECONDS);
     pulling.versions(&fixture);
-    assert_eq!(spent(), [2, 2, 1, 2], "a list made anew");
+    assert_eq!(spent(), [2, 2, 1, 2], "a refreshed list");
     let url = pulling.url(&fixture);
     assert_eq!(spent(), [4, 5, 1, 1], "a version");
     pulling.registry.get(&url).expect(200);

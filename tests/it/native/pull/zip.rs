@@ -1,4 +1,4 @@
-//! Zips: streamed from the origin, kept, and served from storage.
+//! Zips: streamed from the origin, stored, and served from storage.
 
 use std::rc::Rc;
 
@@ -19,7 +19,7 @@ fn a_pulled_zip_is_served_from_storage() {
     let url = pulling.url(&fixture);
     assert!(url.starts_with("https://registry.test/archives/"), "{url}");
     assert_eq!(pulling.registry.get(&url).expect(200).body, amd64(&fixture));
-    // Who was given the other URL before is led there.
+    // A client with the earlier URL is redirected to the stored zip.
     let led = pulling.registry.get(&pulled_by).expect(302);
     let to = led.header("location").unwrap();
     assert_eq!(pulling.registry.get(to).expect(200).body, amd64(&fixture));
@@ -118,7 +118,7 @@ fn a_url_to_pull_by_is_good_for_one_package_and_a_while() {
     assert_eq!(pulling.asked(".zip"), 0);
 }
 
-/// The origin has signed it, so clients get it; but it is nothing to keep.
+/// The origin has signed the zip, so clients get it; but it is not stored.
 #[test]
 fn a_zip_without_the_providers_executable_is_not_kept() {
     let pulling = Pulling::new();
@@ -151,7 +151,7 @@ fn a_zip_without_the_providers_executable_is_not_kept() {
     }
 }
 
-/// A provider may list another one's zip as its own, and fail to send it.
+/// A provider may list another provider's zip as its own, and fail to send it.
 #[test]
 fn a_provider_that_fails_stands_in_no_other_ones_way() {
     let pulling = Pulling::new();
@@ -207,7 +207,7 @@ fn a_zip_is_as_long_as_a_zip_may_be() {
             response
         }));
         pulling.registry.get(&url).expect(502);
-        // And the origin is left alone.
+        // The origin is not asked again for a while.
         pulling.memory.forget_operations();
         pulling.registry.get(&url).expect(502);
         assert_eq!(pulling.asked(""), 0, "{length}");

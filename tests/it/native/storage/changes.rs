@@ -1,4 +1,4 @@
-//! What is said of what is published, of keys and of tokens, broken at each of its operations of storage.
+//! Changes of statuses, keys, tokens and other objects, broken at each of their storage operations.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,25 +18,25 @@ use crate::support::{ModuleFixture, ProviderFixture, Registry};
 
 type Vars = &'static [(&'static str, &'static str)];
 
-/// Tokens make a difference here.
+/// A registry in which tokens matter.
 const PRIVATE: Vars = &[("TERRACE_ACCESS", "private")];
 
-/// A request that changes something, and who reads what.
+/// A request that changes something, and the reads that show the change.
 struct Scene {
     name: String,
     vars: Vars,
     memory: Memory,
     sent: Sent,
     reads: Vec<Sent>,
-    /// What else than the first answer the same request may get again.
+    /// The status, besides the first one, that a retry may get.
     again: u16,
-    /// Whether it makes something new each time.
+    /// Whether each run creates a new object.
     is_new: bool,
-    /// Whether one fact decides.
+    /// Whether a single fact determines all reads.
     is_one_fact: bool,
 }
 
-/// What a read answers.
+/// The responses to reads, as status, headers and text.
 type Seen = Vec<(u16, Vec<(String, String)>, String)>;
 
 fn as_root(method: &str, path: &str, body: Option<&Value>) -> Sent {
@@ -73,13 +73,13 @@ impl Scene {
         Registry::in_memory(&memory.elsewhere(), self.vars)
     }
 
-    /// Does it on `memory`. `None` if it is killed.
+    /// Sends the request to `memory`. Returns the status, or `None` if the caller is killed.
     fn run(&self, memory: &Memory) -> Option<u16> {
         let answered = self.registry(memory).answer(&self.sent).now_or_never();
         answered.map(|response| response.status)
     }
 
-    /// What everybody reads, by others who have remembered nothing.
+    /// Returns the responses to all reads, from an isolate that has cached nothing.
     fn seen(&self, memory: &Memory) -> Seen {
         memory.set_time(self.memory.now());
         let registry = self.registry(memory);
@@ -97,7 +97,7 @@ impl Scene {
     }
 }
 
-/// What a scene comes to when nothing breaks.
+/// The results of a scene without a fault.
 struct Whole {
     old: Seen,
     new: Seen,
@@ -115,11 +115,16 @@ impl Whole {
         let operations = after.operations();
         let (old, new) = (scene.seen(&scene.memory.copy()), scene.seen(&after.copy()));
         if !scene.is_new {
-            assert_ne!(old, new, "{} makes a difference", scene.name);
+            assert_ne!(old, new, "{} changes no read", scene.name);
         }
         let facts = after.copy();
         facts.lose_indices();
-        assert_eq!(scene.seen(&facts), new, "{} is in the facts", scene.name);
+        assert_eq!(
+            scene.seen(&facts),
+            new,
+            "{} is not in the facts",
+            scene.name
+        );
         Self {
             old,
             new,
@@ -130,7 +135,7 @@ impl Whole {
         }
     }
 
-    /// Breaks an operation, looks at what is left of it, and sends the same again.
+    /// Breaks an operation, checks the reads after it, and sends the request again.
     fn breaks_well(&self, scene: &Scene, at: usize, how: Break) {
         let what = format!("{}: {} ({at}), {how:?}", scene.name, self.operations[at]);
         let memory = scene.memory.copy();
@@ -141,26 +146,34 @@ impl Whole {
         match how {
             Break::KilledBefore | Break::KilledAfter => assert_eq!(status, None, "{what}"),
             _ if is("R2 delete incoming/") => {
-                assert_eq!(status, Some(self.status), "{what}: it is after the answer");
+                assert_eq!(
+                    status,
+                    Some(self.status),
+                    "{what}: it happens after the response"
+                );
             }
             Break::Before if is("KV get") || is("KV list") => {
-                assert_eq!(status, Some(self.status), "{what}: the facts tell it");
+                assert_eq!(
+                    status,
+                    Some(self.status),
+                    "{what}: the facts are used instead"
+                );
             }
             Break::Busy if is("R2 delete garbage/") => {
-                assert_eq!(status, Some(self.status), "{what}: this is tried again");
+                assert_eq!(status, Some(self.status), "{what}: this is retried");
             }
             Break::Busy if is("R2 delete") || is("R2 put archives/") => {
-                assert_eq!(status, Some(503), "{what}: this is not tried again");
+                assert_eq!(status, Some(503), "{what}: this is not retried");
             }
             Break::Busy => assert_eq!(status, Some(self.status), "{what}"),
-            _ => assert_eq!(status, Some(503), "{what}: a failure is told"),
+            _ => assert_eq!(status, Some(503), "{what}: the failure is reported"),
         }
         self.tells_the_truth(scene, &memory, &what);
         self.is_finished_by_the_same_again(scene, &memory, &what);
     }
 
-    /// Each read answers what it has answered before, or what it will; the facts alone answer one of both
-    /// everywhere.
+    /// Asserts that each read returns its old or its new response, and that without indices all reads agree
+    /// on one of them.
     fn tells_the_truth(&self, scene: &Scene, memory: &Memory, what: &str) {
         chain::entries(memory);
         for (place, seen) in scene.seen(&memory.copy()).iter().enumerate() {
@@ -177,7 +190,7 @@ impl Whole {
 
     fn is_finished_by_the_same_again(&self, scene: &Scene, memory: &Memory, what: &str) {
         memory.set_time(scene.memory.now());
-        let status = scene.run(memory).expect("nothing breaks any more");
+        let status = scene.run(memory).expect("there is no fault any more");
         let is_finished = status == self.status || status == scene.again;
         assert!(is_finished, "{what}: {status}");
         assert_eq!(scene.seen(memory), self.new, "{what}");
@@ -194,8 +207,8 @@ impl Whole {
     }
 }
 
-/// What is stored, apart from the log, from what somebody who had to wait has told others, and from what is
-/// left of what was brought.
+/// Returns the stored objects, without the log, without the markers of waiting writers, and without leftover
+/// staged uploads.
 fn objects(memory: &Memory) -> BTreeMap<String, Vec<u8>> {
     let mut objects = memory.objects_but_for_markers();
     let is_aside = |key: &str| {
@@ -207,7 +220,7 @@ fn objects(memory: &Memory) -> BTreeMap<String, Vec<u8>> {
     objects
 }
 
-/// A package with two versions, of the first of which something else is said.
+/// A package with two versions, whose first version gets another status.
 fn said(released: fn(&str) -> Released, from: &str, to: &str) -> Scene {
     let (mut scene, registry) = Scene::new(&[], &format!("{from} → {to}"));
     let (first, second) = (released("1.0.0"), released("1.1.0"));
@@ -234,7 +247,7 @@ fn said(released: fn(&str) -> Released, from: &str, to: &str) -> Scene {
     scene
 }
 
-/// The same of all of a package.
+/// A package that is deprecated as a whole.
 fn said_of_all() -> Scene {
     let (mut scene, registry) = Scene::new(&[], "a package is deprecated");
     let released = Released::provider("1.0.0");
@@ -246,7 +259,7 @@ fn said_of_all() -> Scene {
     scene
 }
 
-/// A pushed provider is revoked where it was pushed, too.
+/// A pushed provider, whose status also applies in the repository that it was pushed to.
 fn said_of_pushed(from: &str, to: &str) -> Scene {
     let (mut scene, registry) = Scene::new(&[], &format!("pushed: {from} → {to}"));
     let provider = PushedProvider::of("acme", "a zip");
@@ -269,7 +282,7 @@ fn said_of_pushed(from: &str, to: &str) -> Scene {
     scene
 }
 
-/// Two packages whose versions one key has signed.
+/// Two packages whose versions are signed by one key.
 fn signed() -> (Scene, Registry, String) {
     let (mut scene, registry) = Scene::new(&[], "");
     add_key(&registry, "acme", Signer::usual());
@@ -322,7 +335,7 @@ fn key_added() -> Scene {
     scene
 }
 
-/// A private module, and who reads it with a token.
+/// A private module that is read with a token.
 fn read_with_token(name: &str) -> (Scene, String, Registry) {
     let (mut scene, registry) = Scene::new(PRIVATE, name);
     let module = Released::module("1.0.0");
@@ -354,13 +367,13 @@ fn token_rotated(overlap: u64) -> Scene {
     let (mut scene, id, _) = read_with_token(&name);
     let path = format!("/admin/v1/tokens/{id}/rotation");
     scene.sent = as_root("POST", &path, Some(&json!({ "overlap": overlap })));
-    // It cannot be rotated any more when it is dead.
+    // A revoked token cannot be rotated again.
     scene.again = 409;
     scene.is_new = true;
     scene
 }
 
-/// Somebody who may not read all there is publishes an archive that was brought for it.
+/// A publisher who may not read everything publishes a staged upload.
 fn brought() -> Scene {
     let (mut scene, registry) = Scene::new(PRIVATE, "what was brought is published");
     let released = Released::module("1.0.0");
@@ -376,7 +389,7 @@ fn brought() -> Scene {
     scene
 }
 
-/// What OCI clients delete, by its digest or by a tag.
+/// An OCI client deletes a manifest by its digest, or a tag.
 fn deleted(by_digest: bool) -> Scene {
     let (mut scene, registry) = Scene::new(&[], "a manifest or a tag is deleted");
     scene.is_one_fact = !by_digest;
@@ -393,7 +406,7 @@ fn deleted(by_digest: bool) -> Scene {
     scene
 }
 
-/// Documents of a copy come back: a release, and what is said of another one.
+/// Documents of a copy are restored: a release, and a status of another one.
 fn restored() -> Scene {
     let (mut scene, registry) = Scene::new(&[], "documents of a copy are restored");
     for version in ["1.0.0", "1.1.0"] {
@@ -425,7 +438,7 @@ fn restored() -> Scene {
     scene
 }
 
-/// An archive that nothing refers to is marked, or its mark is taken away.
+/// An archive that nothing refers to is marked, or its mark is removed.
 fn marked(keep: bool) -> Scene {
     let (mut scene, registry) = Scene::new(&[], "an archive is marked or kept");
     let module = ModuleFixture::of("acme", "1.0.0");
@@ -442,7 +455,7 @@ fn marked(keep: bool) -> Scene {
     scene
 }
 
-/// Every way to break each of these.
+/// Breaks each scene in every way.
 fn break_all(scenes: &[Scene]) {
     let (mut steps, mut broken) = (0, 0);
     for scene in scenes {
@@ -460,7 +473,7 @@ fn break_all(scenes: &[Scene]) {
     println!("{count} changes: {steps} operations, broken in {broken} ways");
 }
 
-/// All that can be said of a version.
+/// Every change of a version's status.
 const STATES: [(&str, &str); 4] = [
     ("active", "deprecated"),
     ("deprecated", "withdrawn"),

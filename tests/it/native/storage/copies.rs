@@ -1,4 +1,4 @@
-//! A registry, copied by the routes for it into another one.
+//! Copies of a registry, made with the admin routes for export and import.
 
 use std::collections::BTreeMap;
 
@@ -25,7 +25,7 @@ const PASSING: [&str; 8] = [
     "written/",
 ];
 
-/// All pages of a listing.
+/// Returns the entries of all pages of a listing.
 fn all(registry: &Registry, path: &str, name: &str) -> Vec<Value> {
     let mut found = Vec::new();
     let mut behind = String::new();
@@ -51,7 +51,7 @@ fn restore(registry: &Registry, facts: &[Value]) -> Value {
     restored.expect(200).json()
 }
 
-/// Brings everything from the one into the other, which has nothing of it.
+/// Copies everything into a registry that has none of it.
 fn copy(from: &Registry, to: &Registry) {
     for (sent, restored) in bring(from, to) {
         let created = restored["created"].as_array().unwrap().len();
@@ -62,7 +62,8 @@ fn copy(from: &Registry, to: &Registry) {
     }
 }
 
-/// Brings everything from the one into the other: how many documents were sent each time, and what was answered.
+/// Copies everything into another registry. Returns the number of documents in each request, and its
+/// response.
 fn bring(from: &Registry, to: &Registry) -> Vec<(usize, Value)> {
     for archive in all(from, "/admin/v1/archives?urls=true", "archives") {
         let bytes = from.get(archive["url"].as_str().unwrap()).expect(200).body;
@@ -75,9 +76,9 @@ fn bring(from: &Registry, to: &Registry) -> Vec<(usize, Value)> {
         assert_eq!(asked["missing"], json!([]));
     }
     let mut facts = facts(from);
-    // It stays beside the copy.
+    // The audit log is exported beside the copy.
     facts.retain(|fact| !is_log(fact));
-    // What is referred to comes first.
+    // Documents come after those that they refer to.
     facts.sort_by_key(|fact| {
         let key = fact["key"].as_str().unwrap();
         let order = [
@@ -97,7 +98,7 @@ fn is_log(fact: &Value) -> bool {
     fact["key"].as_str().unwrap().starts_with("audit/")
 }
 
-/// Objects by their keys: their bytes, and their metadata.
+/// Objects by key: their bytes and their metadata.
 type Objects = BTreeMap<String, (Vec<u8>, Vec<(String, String)>)>;
 
 fn lasting(memory: &Memory) -> Objects {
@@ -120,7 +121,7 @@ fn a_copy_has_the_same_objects_and_the_same_indices() {
         Registry::in_memory(&there, &[]),
     );
     fill(&from);
-    // Another time, at which a publish would write other documents.
+    // At another time a publish would write other documents.
     there.advance(1_000_000);
     copy(&from, &to);
     assert_eq!(lasting(&there), lasting(&here));
@@ -128,12 +129,12 @@ fn a_copy_has_the_same_objects_and_the_same_indices() {
     assert_eq!(reindex(&to).failed, [""; 0]);
     let indices = |memory: &Memory| {
         let mut all = memory.documents();
-        // What has expired meanwhile is not in it.
+        // The index omits tokens that have expired meanwhile.
         all.remove("revocations");
         all
     };
     assert_eq!(indices(&there), indices(&here));
-    // The same again changes nothing.
+    // Restoring the same documents again changes nothing.
     let mut facts = facts(&from);
     facts.retain(|fact| !is_log(fact));
     for some in facts.chunks(20) {
@@ -149,8 +150,14 @@ fn no_document_that_is_listed_holds_a_secret() {
     let registry = Registry::in_memory(&memory, &[]);
     fill(&registry);
     let text = json!(facts(&registry)).to_string();
-    assert!(text.contains("tokens/"), "they are listed");
-    assert!(!text.contains("terrace_"), "and are no tokens");
+    assert!(
+        text.contains("tokens/"),
+        "the documents of tokens are not listed"
+    );
+    assert!(
+        !text.contains("terrace_"),
+        "a document contains a token's secret"
+    );
     assert!(!text.contains(registry.token()));
     let keys: Vec<String> = facts(&registry)
         .iter()
@@ -158,7 +165,7 @@ fn no_document_that_is_listed_holds_a_secret() {
         .collect();
     assert!(keys.is_sorted());
     assert!(!keys.iter().any(|key| key.starts_with("archives/")));
-    // What passes is told to whoever names it.
+    // A document that is not exported is returned to a request that names its prefix.
     memory.put_object("garbage/x", b"");
     let page = registry.admin("GET", "/admin/v1/facts?prefix=garbage/", None);
     assert_eq!(page.expect(200).json()["unknown"], json!(["garbage/x"]));
@@ -243,7 +250,7 @@ fn stored_bytes_are_hashed_again_and_mismatches_are_reported() {
     let (wrong, _) = verify();
     assert_eq!(wrong[0]["key"], json!(rotten));
     assert_eq!(wrong.len(), 1);
-    assert_eq!(memory.objects(), before, "nothing is changed");
+    assert_eq!(memory.objects(), before, "verification changed an object");
 }
 
 #[test]
@@ -284,7 +291,7 @@ fn the_log_of_one_registry_is_listed_and_never_put_into_another_one() {
     let refused = restore(&to, &log[..1])["refused"].clone();
     let reason = refused[0]["reason"].as_str().unwrap();
     assert!(reason.contains("never restored"), "{reason}");
-    // The import has entries of its own.
+    // The import has its own entries.
     let entry = String::from_utf8(there.object_bytes("audit/000000000001")).unwrap();
     assert!(entry.contains("PUT /admin/v1/facts"), "{entry}");
     assert_eq!(
@@ -322,7 +329,7 @@ fn a_revoked_token_is_revoked_in_a_copy_before_its_indices_are_built() {
         Registry::in_memory(&there, &[]),
     );
     fill(&from);
-    // It has looked before who is revoked.
+    // The target has cached its list of revoked tokens before.
     let (id, token) = create(&from, &["admin"], None);
     to.send(&Sent::new("GET", "/admin/v1/tokens").bearing(&token))
         .expect(200);

@@ -1,4 +1,4 @@
-//! Many publishers and readers at once, over storage that keeps the platform's rules: a key takes one
+//! Many concurrent publishers and readers, over storage that keeps the platform's rules: a key takes one
 //! write a second, and each location sees the indices late, in its own order, or not yet.
 
 use std::cell::{Cell, RefCell};
@@ -28,39 +28,39 @@ use crate::support::released::Released;
 use crate::support::schedule::{Actor, Schedule};
 use crate::support::{MirrorFixture, ModuleFixture, ProviderFixture, Registry, Response};
 
-/// How many publish at once.
+/// The number of concurrent publishers.
 const CROWD: usize = 64;
 
-/// How many read meanwhile, and from how many locations.
+/// The number of concurrent readers, and of their locations.
 const READERS: usize = 12;
 const LOCATIONS: usize = 4;
 
-/// How often a publisher tries before it gives up.
+/// The number of attempts before a publisher gives up.
 const TRIES: usize = 100;
 
-/// How long a list may be kept where it was read, in seconds.
+/// The time that a location may cache a list, in seconds.
 const LIST_SECONDS: u64 = 30;
 
-/// Storage, and what happens to it.
+/// Storage, and the actors and faults that act on it.
 struct Crowd {
     memory: Memory,
     vars: &'static [(&'static str, &'static str)],
     schedule: Schedule,
     rng: RefCell<StdRng>,
-    /// How many of a thousand operations of publishers break.
+    /// How many per thousand operations of publishers break.
     frailty: u32,
-    /// How many publishers are not done.
+    /// The number of publishers that are not done yet.
     busy: Cell<usize>,
 }
 
-/// A list that somebody has read.
+/// A list as a reader has read it.
 struct ReadList {
     path: String,
     versions: Vec<String>,
     ended_ms: u64,
 }
 
-/// A version that somebody has asked for, listed or not.
+/// A version that a reader has requested, listed or not.
 struct ReadVersion {
     path: String,
     version: String,
@@ -86,12 +86,12 @@ impl Crowd {
         }
     }
 
-    /// The registry as it is reached at a location, by an isolate of its own.
+    /// Returns the registry as reached at a location, in an isolate of its own.
     fn registry(&self, location: usize) -> Registry {
         Registry::in_memory(&self.memory.at(location), self.vars)
     }
 
-    /// Publishes it, and waits until everybody can see it.
+    /// Publishes a version, and waits until it is visible everywhere.
     fn publish(&self, released: &Released) {
         let registry = self.registry(0);
         released.prepare(&registry);
@@ -101,14 +101,14 @@ impl Crowd {
         self.rest();
     }
 
-    /// Sends everything but the last request.
+    /// Stores all archives, so that only the publishes remain.
     fn upload(&self, all: &[Released]) {
         for released in all {
             released.store_archives(&self.memory);
         }
     }
 
-    /// Lets all that is under way arrive, and all that is kept be forgotten.
+    /// Waits until all writes have arrived and all cached values have expired.
     fn rest(&self) {
         self.memory.advance_ms(ARRIVAL_MS + 1_000 * LIST_SECONDS);
     }
@@ -117,7 +117,8 @@ impl Crowd {
         self.rng.borrow_mut().gen_range(0..below)
     }
 
-    /// What each publisher is answered, once for each try, while readers read.
+    /// Returns the statuses of each publisher, one for each attempt, and the observations of concurrent
+    /// readers.
     fn run(&mut self, all: &[Released], readers: usize) -> (Vec<Vec<u16>>, Seen) {
         self.busy.set(all.len());
         let mut schedule = std::mem::replace(&mut self.schedule, Schedule::new(0));
@@ -140,7 +141,7 @@ impl Crowd {
         (statuses.into_iter().flatten().collect(), seen.into_inner())
     }
 
-    /// What publishers and those who say something of a version are answered, by its place.
+    /// Returns the statuses of publishers, and then those of clients that set a status of a version.
     fn run_with_speakers(&mut self, all: &[Released], said: &[(usize, &str)]) -> Vec<Vec<u16>> {
         self.busy.set(all.len());
         let mut schedule = std::mem::replace(&mut self.schedule, Schedule::new(0));
@@ -161,7 +162,7 @@ impl Crowd {
         statuses
     }
 
-    /// Publishes, and again when it is told to. What it is answered.
+    /// Publishes, and retries after a 503. Returns the status of each attempt.
     async fn publisher(&self, released: &Released, location: usize) -> Vec<u16> {
         let mut statuses = Vec::new();
         for _ in 0..TRIES {
@@ -179,7 +180,7 @@ impl Crowd {
         statuses
     }
 
-    /// Says something of a version, and again when it is told to. What it is answered.
+    /// Sets a status of a version, and retries after a 503. Returns the status of each attempt.
     async fn speaker(&self, path: &str, state: &str, location: usize) -> Vec<u16> {
         let body = json!({ "state": state, "reason": "a test" }).to_string();
         let sent = Sent::new("PUT", path).bearing(TOKEN).body(body);
@@ -192,7 +193,7 @@ impl Crowd {
             statuses.push(status);
             match status {
                 503 => {}
-                // It is about to be published.
+                // The version is about to be published.
                 404 => self.memory.sleep(1).await,
                 _ => break,
             }
@@ -200,7 +201,7 @@ impl Crowd {
         statuses
     }
 
-    /// Reads until all is published: lists, something that they list, and something that may be there.
+    /// Reads until all versions are published: lists, a listed version, and a version that may exist.
     async fn reader(&self, all: &[Released], location: usize, seen: &RefCell<Seen>) {
         let registry = self.registry(location);
         let get = async |path: &str| registry.answer(&Sent::new("GET", path)).await;
@@ -241,15 +242,15 @@ impl Crowd {
         }
     }
 
-    /// The versions of all releases, in the order of their commits, with when that was.
+    /// Returns the versions of all releases with the time of their commits, in that order.
     fn commits(&self) -> Vec<(String, u64)> {
         let commits = self.memory.created("releases/").into_iter();
         let version = |key: &str| key.rsplit('/').next().unwrap().to_owned();
         commits.map(|(key, at_ms)| (version(&key), at_ms)).collect()
     }
 
-    /// What was read was true: each list is everything that was there at some time, in order of its
-    /// versions, with what there was from the beginning; and what is there is found.
+    /// Asserts that every read was consistent: each list contains exactly the versions that existed at some
+    /// time, in order, including those from the beginning; and a version that exists is found.
     fn was_true(&self, seen: &Seen, from_the_beginning: usize) {
         let commits = self.commits();
         for ReadList {
@@ -258,14 +259,21 @@ impl Crowd {
             ended_ms,
         } in &seen.lists
         {
-            assert_eq!(&in_order(versions.clone()), versions, "{path} is in order");
+            assert_eq!(
+                &in_order(versions.clone()),
+                versions,
+                "{path} is not in order"
+            );
             assert!(versions.len() >= from_the_beginning, "{path}: {versions:?}");
             let (known, _) = commits.split_at(versions.len());
             let known: BTreeSet<&str> = known.iter().map(|(version, _)| version.as_str()).collect();
             let listed: BTreeSet<&str> = versions.iter().map(String::as_str).collect();
-            assert_eq!(listed, known, "{path} is what was there at some time");
+            assert_eq!(listed, known, "{path} never had these versions");
             let newest = versions.len().checked_sub(1).map(|last| commits[last].1);
-            assert!(newest <= Some(*ended_ms), "{path} knows no future");
+            assert!(
+                newest <= Some(*ended_ms),
+                "{path} lists a version before its commit"
+            );
         }
         for ReadVersion {
             path,
@@ -276,11 +284,11 @@ impl Crowd {
         {
             let commit = commits.iter().find(|(known, _)| known == version);
             let was_there = commit.is_some_and(|(_, at_ms)| at_ms < began_ms);
-            assert!(*status == 200 || !was_there, "{path} was there");
+            assert!(*status == 200 || !was_there, "{path} was already committed");
         }
     }
 
-    /// KV holds exactly what the facts make, and everybody sees it. The log is whole.
+    /// Asserts that KV matches the facts, that every location sees it, and that the audit log is valid.
     fn is_what_the_facts_make(&self, lists: &[String]) {
         self.is_indexed();
         chain::entries(&self.memory);
@@ -295,7 +303,7 @@ impl Crowd {
         }
     }
 
-    /// KV holds exactly what the facts make.
+    /// Asserts that KV contains exactly the indices that follow from the facts.
     fn is_indexed(&self) {
         let (made, may_be) = indices_of_facts(&self.memory);
         let stored = self.memory.documents();
@@ -308,7 +316,8 @@ impl Crowd {
     }
 }
 
-/// The versions in a list of any protocol, as they come; tags, which are ordered as texts (6.3), by version.
+/// Returns the versions in a list of any protocol, in its order; tags, which are sorted as texts (6.3), by
+/// version.
 fn listed(list: &Response) -> Vec<String> {
     let json = list.json();
     let text = |it: &Value| it.as_str().unwrap().to_owned();
@@ -318,7 +327,7 @@ fn listed(list: &Response) -> Vec<String> {
         return in_order(tags);
     }
     if let Some(versions) = json["versions"].as_object() {
-        // serde's order is not that of the text.
+        // The order of serde's map differs from that of the text.
         let text = list.text();
         let mut versions: Vec<String> = versions.keys().cloned().collect();
         versions.sort_by_key(|version| text.find(&format!("\"{version}\"")));
@@ -334,8 +343,8 @@ fn in_order(mut versions: Vec<String>) -> Vec<String> {
     versions
 }
 
-/// Every index that the facts make, and whether one may be there besides: that of a manifest of before
-/// its version grew.
+/// Returns every index that follows from the facts, and whether another one may exist: that of a manifest
+/// from before its version gained a platform.
 fn indices_of_facts(memory: &Memory) -> (BTreeMap<String, IndexDocument>, impl Fn(&str) -> bool) {
     let objects = memory.objects();
     let releases = objects
@@ -375,7 +384,7 @@ fn indices_of_facts(memory: &Memory) -> (BTreeMap<String, IndexDocument>, impl F
     (indices.collect(), may_be)
 }
 
-/// Versions of which no order is that of their texts.
+/// Returns versions whose order differs from that of their texts.
 fn versions(count: usize) -> impl Iterator<Item = String> {
     (0..count).map(|number| match number % 4 {
         0 => format!("1.{number}.0"),
@@ -393,13 +402,13 @@ fn answered(statuses: &[Vec<u16>]) -> BTreeMap<u16, usize> {
     counts
 }
 
-/// Runs the crowd in both download modes, on top of a version that everybody sees.
+/// Runs the crowd in both download modes, after a first version that is visible everywhere.
 fn publish_at_once(first: &Released, all: &[Released], expected: &[(u16, usize)]) {
     for (seed, vars) in [(1, [].as_slice()), (2, S3.as_slice())] {
         let mut crowd = Crowd::new(seed, vars);
         crowd.publish(first);
         crowd.upload(all);
-        // An operation takes some 60 ms on an average.
+        // An operation takes some 60 ms on average.
         crowd.schedule.step_ms = 1;
         let began_ms = crowd.memory.now_ms();
         let (statuses, seen) = crowd.run(all, READERS);
@@ -465,10 +474,10 @@ fn one_of_64_publishers_of_other_bytes_as_one_version_wins() {
     );
 }
 
-/// How many interleavings are tried, unless `TERRACE_INTERLEAVINGS` says it.
+/// The number of interleavings that are tried, unless `TERRACE_INTERLEAVINGS` sets another.
 const INTERLEAVINGS: u32 = 300;
 
-/// Somebody who publishes something of one package, of which there is more than one form.
+/// A publisher of one version of a package, which exists in two forms.
 #[derive(Debug, Clone, Copy)]
 struct Part {
     version: &'static str,
@@ -490,7 +499,7 @@ fn part() -> impl Strategy<Value = Part> {
 }
 
 impl Part {
-    /// Other bytes of a provider or a module; of a mirrored version another platform of the same.
+    /// Returns the release; the other form has other bytes or, for a mirrored version, another platform.
     fn released(self, kind: usize) -> Released {
         let Self { version, is_other } = self;
         let mut provider = ProviderFixture::of("acme", "widget", version);
@@ -516,8 +525,8 @@ impl Part {
     }
 }
 
-/// The order in which the requests of publishers and readers go on is drawn, as well as how long each of
-/// them takes, where its writes are seen first, and what breaks.
+/// Draws the order in which the requests of publishers and readers proceed, the duration of each, the place
+/// where its writes are first visible, and the faults.
 #[test]
 fn indices_follow_the_facts_in_every_order_of_operations() {
     let cases = std::env::var("TERRACE_INTERLEAVINGS");
@@ -566,7 +575,7 @@ fn indices_follow_the_facts_in_every_order_of_operations() {
     );
 }
 
-/// Runs `test` with so many values of `strategy`, and shrinks those that fail.
+/// Runs `test` with `cases` values of `strategy`, and shrinks those that fail.
 fn run_cases<S: Strategy>(
     cases: u32,
     strategy: &S,
@@ -580,7 +589,7 @@ fn run_cases<S: Strategy>(
     TestRunner::new(config).run(strategy, test).unwrap();
 }
 
-/// The same where something is said of the versions meanwhile, also of the same one by several.
+/// Concurrently, clients set statuses of the versions, several of them for the same version.
 #[test]
 fn indices_follow_the_facts_whatever_statuses_are_set_meanwhile() {
     let cases = std::env::var("TERRACE_INTERLEAVINGS");

@@ -1,4 +1,4 @@
-//! A publish that is broken at each of its operations of storage, and what else can break.
+//! Publishes broken at each of their storage operations, and other faults.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -20,18 +20,18 @@ use crate::support::{ModuleFixture, ProviderFixture, Registry};
 
 type Vars = &'static [(&'static str, &'static str)];
 
-/// Who signs archive URLs, and so who is asked about archives: the Worker, and the bucket.
+/// The two signers of archive URLs, whose archives are looked up differently: the Worker and the bucket.
 const MODES: [Vars; 2] = [&[], &S3];
 
-/// How many publishes are broken several times.
+/// The number of publishes that are broken several times.
 const CASES: u32 = 300;
 
-/// What there was, and what is published on top of it.
+/// An earlier release, if any, and the one that is published after it.
 type Scene = (Option<Released>, Released);
 
 fn scenes() -> Vec<Scene> {
     let Released::Mirrored(mirrored) = Released::mirrored("1.0.0") else {
-        panic!("it is mirrored");
+        panic!("the release is mirrored");
     };
     let only = |arch| Released::Mirrored(mirrored.clone().only(arch));
     vec![
@@ -47,26 +47,27 @@ fn scenes() -> Vec<Scene> {
             Some(Released::mirrored("1.0.0")),
             Released::mirrored("1.1.0"),
         ),
-        // A platform that a version gains.
+        // A version that gains a platform.
         (Some(only("amd64")), only("arm64")),
     ]
 }
 
-/// A publish that is going to be broken, and how the registry looks without it and with it.
+/// A publish to break, with the state of the registry before and after it.
 struct Publish {
     released: Released,
     vars: Vars,
-    /// Before it.
+    /// The storage before the publish.
     memory: Memory,
-    /// All that can be read, before and after it.
+    /// The responses to all reads, before and after the publish.
     old: Answers,
     new: Answers,
-    /// What is stored after it.
+    /// The objects after the publish.
     objects: BTreeMap<String, Vec<u8>>,
-    /// All indices, and those that it writes: not that of a manifest that has grown since.
+    /// All indices, and the keys of those that the publish writes; they exclude the index of a manifest from
+    /// before its version gained a platform.
     indices: BTreeMap<String, IndexDocument>,
     written: BTreeSet<String>,
-    /// Every operation that it takes.
+    /// Every storage operation of the publish.
     operations: Vec<String>,
 }
 
@@ -92,7 +93,7 @@ impl Publish {
         let paths: BTreeSet<String> = paths.into_iter().collect();
         let mut paths: Vec<String> = paths.into_iter().collect();
         let new = answers(&published, &paths);
-        // A manifest of before a version grew is there as long as its index is.
+        // A manifest from before its version gained a platform can be read as long as its index exists.
         after.lose_indices();
         paths.retain(|path| published.get(path).status == new[path].status);
         after.lose_indices();
@@ -111,7 +112,7 @@ impl Publish {
         }
     }
 
-    /// All of them.
+    /// Returns the publishes of all scenes in both modes.
     fn all() -> Vec<Self> {
         let scenes = scenes().into_iter();
         let in_modes = |scene: Scene| MODES.map(|vars| Self::new(scene.clone(), vars));
@@ -122,16 +123,16 @@ impl Publish {
         Registry::in_memory(memory, self.vars)
     }
 
-    /// Does it on `memory`, broken there. Returns the status that ends it, or `None` if it is killed, and
-    /// whether it was broken.
+    /// Publishes on `memory`, with the operation `at` broken. Returns the final status, or `None` if the
+    /// caller is killed, and whether the operation was reached.
     fn broken(&self, memory: &Memory, at: usize, how: Break) -> (Option<u16>, bool) {
         let fault = memory.break_at(at, how);
         let status = self.released.publish(&self.registry(memory)).now_or_never();
         (status, fault.lift())
     }
 
-    /// Every read answers, and each of them tells the old truth or the new one: nothing is half there,
-    /// and nothing that was there is lost.
+    /// Asserts that every read returns its old or its new response: nothing is published partially, and
+    /// nothing that existed is lost.
     fn tells_the_truth(&self, memory: &Memory, what: &str) {
         chain::entries(memory);
         memory.set_time(self.memory.now());
@@ -146,7 +147,7 @@ impl Publish {
                 found[path]
             );
         }
-        // What may grow was there before, and each of its documents follows by itself.
+        // A version that gains platforms existed before, and each of its documents changes independently.
         if self.grows() {
             return;
         }
@@ -161,12 +162,12 @@ impl Publish {
         let all = others.iter().filter(changed).count();
         assert!(
             is_there == 0 || is_there == all,
-            "{what}: {is_there} of {all} are there"
+            "{what}: {is_there} of {all} reads are new"
         );
         let is_listed = lists.iter().filter(changed).any(|path| is_new(path));
         assert!(
             is_there == all || !is_listed,
-            "{what}: what is listed is there"
+            "{what}: a list shows an incomplete version"
         );
     }
 
@@ -174,7 +175,7 @@ impl Publish {
         self.old[&self.released.downloads()[0]].status == 200
     }
 
-    /// The same request again finishes it, and leaves exactly what an unbroken one would have.
+    /// Asserts that a retry completes the publish, and leaves the same state as a publish without a fault.
     fn is_finished_by_the_same_again(&self, memory: &Memory, what: &str) {
         memory.set_time(self.memory.now());
         let status = self.released.publish(&self.registry(memory)).now_or_never();
@@ -186,7 +187,7 @@ impl Publish {
             assert_eq!(Some(document), self.indices.get(key), "{what}: {key}");
         }
         for key in &self.written {
-            assert!(indices.contains_key(key), "{what}: {key} is not there");
+            assert!(indices.contains_key(key), "{what}: {key} is missing");
         }
         memory.set_time(self.memory.now());
         let paths: Vec<String> = self.new.keys().cloned().collect();
@@ -196,7 +197,7 @@ impl Publish {
         }
     }
 
-    /// The log is whole, and says that it was published.
+    /// Asserts that the audit log is valid and contains the publish.
     fn is_written_down(&self, memory: &Memory, what: &str) {
         let entries = chain::entries(memory);
         let request = self.released.request(&self.registry(memory));
@@ -213,7 +214,7 @@ impl Publish {
             && [".zip", ".tar.gz"].iter().any(|it| operation.ends_with(it))
     }
 
-    /// Breaks its operation `at`.
+    /// Breaks the operation `at`, and checks the results.
     fn breaks_well(&self, at: usize, how: Break) {
         let what = format!("{} ({at}), {how:?}", self.operations[at]);
         let memory = self.memory.copy();
@@ -221,7 +222,7 @@ impl Publish {
         assert!(is_broken, "{what} was not reached");
         match how {
             Break::KilledBefore | Break::KilledAfter => assert_eq!(status, None, "{what}"),
-            // What streams cannot be tried again but by who has the bytes.
+            // A streamed write can be retried only by the client, which has the bytes.
             Break::Busy if self.is_of_an_upload(at) => assert_eq!(status, Some(503), "{what}"),
             Break::Busy => assert_eq!(status, Some(201), "{what}"),
             Break::Before
@@ -229,18 +230,18 @@ impl Publish {
                     .iter()
                     .any(|it| self.operations[at].starts_with(it)) =>
             {
-                assert_eq!(status, Some(201), "{what}: the facts tell it");
+                assert_eq!(status, Some(201), "{what}: the facts are used instead");
             }
-            _ => assert_eq!(status, Some(503), "{what}: a failure is told"),
+            _ => assert_eq!(status, Some(503), "{what}: the failure is reported"),
         }
-        // By others, who mend nothing.
+        // These reads go to a copy, so they repair nothing.
         self.tells_the_truth(&memory.copy(), &what);
         self.is_finished_by_the_same_again(&memory, &what);
     }
 }
 
-/// What is stored, apart from what somebody who had to wait has told others, and the log: who tries again
-/// may be in it twice.
+/// Returns the stored objects, without the markers of waiting writers, and without the log, which may contain
+/// a retried publish twice.
 fn objects(memory: &Memory) -> BTreeMap<String, Vec<u8>> {
     let mut objects = memory.objects_but_for_markers();
     objects.retain(|key, _| !key.starts_with("written/") && !chain::is_log(key));
@@ -253,7 +254,7 @@ fn a_publish_broken_at_each_operation_in_each_way_heals() {
     for publish in Publish::all() {
         assert!(
             !publish.operations.is_empty(),
-            "a publish asks storage for something"
+            "a publish has storage operations"
         );
         for (at, operation) in publish.operations.iter().enumerate() {
             for how in Break::of(operation) {
@@ -261,7 +262,7 @@ fn a_publish_broken_at_each_operation_in_each_way_heals() {
                 broken += 1;
             }
         }
-        // There is no operation behind the last one.
+        // There is no operation after the last one.
         let (memory, behind) = (publish.memory.copy(), publish.operations.len());
         let unbroken = publish.broken(&memory, behind, Break::Before);
         assert_eq!(unbroken, (Some(201), false));
@@ -270,7 +271,7 @@ fn a_publish_broken_at_each_operation_in_each_way_heals() {
     println!("{steps} operations of publishes, broken in {broken} ways");
 }
 
-/// Reads have more to do where an index is missing, and some of it after the answer.
+/// Reads have more to do if an index is missing, and do some of it after the response.
 #[test]
 fn a_read_that_misses_its_index_broken_at_each_operation_tells_the_truth_or_nothing() {
     let (mut steps, mut broken) = (0, 0);
@@ -314,7 +315,7 @@ fn a_read_that_misses_its_index_broken_at_each_operation_tells_the_truth_or_noth
     println!("{steps} operations of reads, broken in {broken} ways");
 }
 
-/// Whoever tries again may be broken again, at the same place or another, and who reads meanwhile too.
+/// A retry may be broken again, at the same operation or another, and so may concurrent reads.
 #[test]
 fn a_publish_broken_several_times_in_a_row_heals() {
     let all = Publish::all();
@@ -339,7 +340,7 @@ fn a_publish_broken_several_times_in_a_row_heals() {
             publish.tells_the_truth(&memory.copy(), &format!("{blows:?}"));
             if *loses_indices {
                 memory.lose_indices();
-                // These mend them, as far as they get.
+                // These reads repair the indices, as far as they get.
                 let fault = memory.break_at(at, *how);
                 for path in publish.new.keys() {
                     let sent = Sent::new("GET", path);
@@ -356,8 +357,8 @@ fn a_publish_broken_several_times_in_a_row_heals() {
     println!("{CASES} publishes broken several times");
 }
 
-/// Whatever the registry asks of storage can be broken: no operation of [`Memory`] goes past the
-/// place that breaks it.
+/// Every storage operation of the registry can be broken: no operation of [`Memory`] bypasses the method that
+/// breaks it.
 #[test]
 fn every_operation_of_storage_is_one_that_can_be_broken() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -390,7 +391,7 @@ fn every_operation_of_storage_is_one_that_can_be_broken() {
     assert!(methods >= 20, "only {methods} methods were found");
 }
 
-/// What of a source file stands between the line that begins so and the brace that ends it.
+/// Returns the part of a source file between `start` and the brace that ends its item.
 fn section<'a>(text: &'a str, start: &str) -> &'a str {
     let rest = text.split(start).nth(1).unwrap();
     rest.split("\n}").next().unwrap()

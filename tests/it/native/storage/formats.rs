@@ -1,5 +1,5 @@
-//! What is stored, byte for byte. The documents of releases, tokens, uploads and origins are pinned in the
-//! core, beside their types; here is the rest, and how it lies in the bucket.
+//! Stored documents, byte for byte. The formats of releases, tokens, uploads and origins are pinned in the
+//! core, beside their types; the others are pinned here, with their keys and metadata.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -15,14 +15,14 @@ use crate::support::statuses::{set_status, status_of};
 use crate::support::tokens::{create, revoke};
 use crate::support::{MirrorFixture, ModuleFixture, ProviderFixture, Registry};
 
-/// The id of `ed25519.asc`.
+/// The ID of the key in `ed25519.asc`.
 const KEY: &str = "1DCFB46346EDC30F";
 
 const FIRST_ENTRY: &str = "audit/000000000001";
 
 const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
 
-/// A registry with something of each kind, made of the same bytes at the same time.
+/// Returns a registry with objects of each kind, always built from the same bytes at the same time.
 fn registry() -> Memory {
     let memory = Memory::new();
     let registry = Registry::in_memory(&memory, &[]);
@@ -61,7 +61,7 @@ fn registry() -> Memory {
     pushed
         .send("DELETE", &format!("manifests/{third}"))
         .expect(202);
-    // Their indices follow with the first read.
+    // The first read writes their indices.
     pushed.get("tags/list").expect(200);
     pushed
         .head(&format!("blobs/{}", digest(b"layer")))
@@ -69,10 +69,10 @@ fn registry() -> Memory {
     memory
 }
 
-/// Every document in R2, with its metadata, and in KV.
+/// Returns every document in R2, with its metadata, and every index in KV.
 fn stored(memory: &Memory) -> Vec<(String, String)> {
     let objects = memory.objects().into_iter();
-    // Of the log the first entry is enough: the others hold digests of all that was done before.
+    // The first entry of the log is enough: the others contain digests of all earlier changes.
     let is_pinned = |key: &str| {
         let is_more = chain::is_log(key) && key != FIRST_ENTRY;
         !is_more && !key.starts_with("archives/") && !key.contains("/blobs/")
@@ -99,7 +99,7 @@ fn stored(memory: &Memory) -> Vec<(String, String)> {
     documents.chain(indices).collect()
 }
 
-/// Text that is stored may be long, and has no line of its own that begins so.
+/// The start of a line that precedes each document, and that no stored text contains.
 const MARK: &str = "=== ";
 
 #[test]
@@ -127,7 +127,7 @@ fn the_stored_formats_are_pinned() {
         let kind = if key.starts_with("KV ") {
             "An index in KV: Workers of before and after a deployment read it at the same time."
         } else {
-            "A fact in R2: nobody rewrites other people's buckets."
+            "A fact in R2: existing buckets are not rewritten."
         };
         assert_eq!(
             found.as_deref(),
@@ -137,7 +137,7 @@ fn the_stored_formats_are_pinned() {
              then pin the new ones with TERRACE_PIN=1 cargo test -p terrace --test it formats"
         );
     }
-    // Of archives only the names are pinned: their bytes are others'.
+    // Only the names of archives are pinned: their bytes are the publishers'.
     let archives = registry().keys();
     let zip = sha256(&ModuleFixture::of("acme", "1.0.0").archive);
     assert!(archives.contains(&format!("archives/{zip}.zip")));

@@ -1,4 +1,4 @@
-//! Releases that were removed behind the registry's back.
+//! Releases that were removed from the bucket without the registry.
 
 use serde_json::json;
 
@@ -26,7 +26,7 @@ fn module(says: &str) -> ModuleFixture {
 const MODULE: &str = "releases/modules/acme/vpc/aws/1.0.0";
 const MODULE_INDEX: &str = "modules/acme/vpc/aws/version/1.0.0";
 
-/// A module version that was published and is lost.
+/// Returns a module version that was published and whose release is lost.
 fn lost_module() -> (Memory, Registry, ModuleFixture) {
     let (memory, registry) = registry();
     let published = module("hello");
@@ -80,12 +80,12 @@ fn a_mirrored_version_whose_release_is_lost_takes_the_same_bytes_and_no_others()
         MirrorFixture::of(other).put(&registry),
         "--accept-loss registry.example.com/acme/widget@1.0.0",
     );
-    // One platform of the same is no contradiction.
+    // A subset of its platforms does not contradict the index.
     published.clone().only("amd64").put(&registry).expect(201);
     published.put(&registry).expect(201);
 }
 
-/// It has the old platform, and the index that it would write has no digest of it.
+/// The request includes the old platform; the new index would have no digest of the other one.
 #[test]
 fn a_mirrored_version_whose_release_is_lost_takes_no_platform_that_it_did_not_have() {
     let (memory, registry) = registry();
@@ -120,7 +120,7 @@ fn a_revoked_version_whose_release_is_lost_takes_no_bytes() {
     module("other").publish(&registry);
 }
 
-/// KV remembers for a while that there was nothing, in front of the first readers.
+/// A read would make KV cache the absence of the index, and the first clients would see it.
 #[test]
 fn a_publish_does_not_read_the_index_that_it_is_about_to_write() {
     let (memory, registry) = registry();
@@ -138,12 +138,12 @@ fn a_version_that_never_was_and_one_whose_index_is_gone_are_free() {
     memory.lose_indices();
     module("evil").publish(&registry);
     let other = ModuleFixture::of("acme", "2.0.0");
-    // What KV has of it names no digest.
+    // The index in KV contains no digest.
     memory.put_index("modules/acme/vpc/aws/version/2.0.0", "{}");
     other.publish(&registry);
 }
 
-/// Another publisher commits, and writes the index, after R2 was asked and before KV is.
+/// Another publisher commits and writes the index, after this one reads R2 and before it reads KV.
 #[test]
 fn a_version_that_is_published_meanwhile_is_not_taken_for_lost() {
     let (memory, registry) = registry();
@@ -154,7 +154,7 @@ fn a_version_that_is_published_meanwhile_is_not_taken_for_lost() {
         first.put(&other).expect(201);
     });
     let told = second.put(&registry).expect(409).errors();
-    assert!(fault.is_reached(), "somebody was in between");
+    assert!(fault.is_reached(), "the other publish was not reached");
     assert!(
         told.contains("already published") && !told.contains(LOST),
         "{told}"

@@ -1,4 +1,4 @@
-//! Two publishers at once, at the moments where it matters.
+//! Two concurrent publishers, at the critical moments.
 
 use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
@@ -11,7 +11,7 @@ use crate::support::memory::Memory;
 use crate::support::versions::TwoVersions;
 use crate::support::{MirrorFixture, ModuleFixture, ProviderFixture, Registry};
 
-/// How the operations that list the releases of a module begin.
+/// The start of the operations that list the releases of a module.
 const LIST: &str = "R2 list releases/modules/acme/";
 
 fn versions(registry: &Registry, fixture: &ModuleFixture) -> Vec<String> {
@@ -26,13 +26,14 @@ fn versions(registry: &Registry, fixture: &ModuleFixture) -> Vec<String> {
         .collect()
 }
 
-/// Runs `action` when a reader has its answer and its list is being rebuilt: the first listing is for the answer.
+/// Runs `action` while a reader's list is being rebuilt, after its response: the first listing is that of the
+/// response.
 fn while_rebuilding(memory: &Memory, action: impl FnOnce() + 'static) -> Fault {
     memory.run(LIST, 1, When::After, action)
 }
 
-/// The other publisher commits, lists and writes its list between this one's listing and writing,
-/// so this one's list is old when it overwrites the newer.
+/// The other publisher commits, lists and writes its list between this one's listing and writing, so this one
+/// replaces a newer list with an older one.
 #[test]
 fn a_version_committed_while_another_is_being_listed_is_not_lost() {
     let memory = Memory::new();
@@ -52,8 +53,8 @@ fn a_version_committed_while_another_is_being_listed_is_not_lost() {
     assert_eq!(versions(&registry, &ours), ["1.0.0", "1.1.0"]);
 }
 
-/// While a reader rebuilds its list, publishes the second version; then the reader's write `at` fails. Returns
-/// that fault, once it is there.
+/// Publishes the second version while a reader rebuilds its list, and then breaks the reader's write `at`.
+/// Returns that fault as soon as it exists.
 fn publish_and_fail(two: &TwoVersions, at: usize, when: When) -> Rc<OnceCell<Fault>> {
     let added = Rc::new(OnceCell::new());
     let (other, memory, fault) = (two.other(), two.memory.clone(), Rc::clone(&added));
@@ -65,8 +66,8 @@ fn publish_and_fail(two: &TwoVersions, at: usize, when: When) -> Rc<OnceCell<Fau
     added
 }
 
-/// A reader's write takes effect, its answer is lost, and meanwhile somebody has published: the
-/// reader has replaced the newer list and has to notice.
+/// A reader's write takes effect, its result is lost, and another client has published meanwhile: the reader
+/// has replaced a newer list and must detect it.
 #[test]
 fn a_reader_whose_write_seems_to_fail_does_not_unlist_a_version_published_meanwhile() {
     let two = TwoVersions::new();
@@ -79,7 +80,7 @@ fn a_reader_whose_write_seems_to_fail_does_not_unlist_a_version_published_meanwh
 #[test]
 fn a_reader_has_its_answer_whatever_becomes_of_the_list() {
     let two = TwoVersions::new();
-    // The reader's first write works, the one that would correct it does not.
+    // The reader's first write succeeds; the write that would correct it fails.
     let fault = publish_and_fail(&two, 1, When::Before);
     versions(&two.registry, &two.published);
     assert!(fault.get().unwrap().is_reached());
@@ -106,8 +107,8 @@ fn a_reader_that_rebuilds_a_list_does_not_overwrite_a_newer_one() {
     assert_eq!(versions(&two.registry, &two.published), ["1.0.0", "1.1.0"]);
 }
 
-/// The reader listed before somebody has published; its first list replaces a newer one, and its second is
-/// refused, since that has just been written.
+/// The reader lists the releases before another client publishes; its first write replaces a newer list, and
+/// its second is rejected, because that list has just been written.
 #[test]
 fn a_reader_that_writes_only_some_of_the_lists_checks_again_too() {
     let two = TwoVersions::new();
@@ -173,7 +174,7 @@ fn a_list_that_is_written_too_often_is_written_a_second_later() {
     assert_eq!(versions(&registry, &fixture), ["1.0.0"]);
 }
 
-/// Two who add a platform each to a mirrored version that has neither.
+/// Two publishers, each of which adds a platform to a mirrored version that has neither.
 struct Growers {
     memory: Memory,
     registry: Registry,
@@ -181,7 +182,7 @@ struct Growers {
 }
 
 impl Growers {
-    /// A version with a platform, and the zips of two others, which are already sent.
+    /// Publishes a version with one platform, and uploads the zips of two others.
     fn new(signed: bool) -> Self {
         let memory = Memory::new();
         let registry = Registry::in_memory(&memory, &[]);
@@ -201,7 +202,7 @@ impl Growers {
         }
     }
 
-    /// The other's whole request, from another isolate.
+    /// Returns the other publisher's request, sent from another isolate.
     fn other(&self, fixture: MirrorFixture) -> impl FnOnce() + 'static {
         let registry = Registry::in_memory(&self.memory, &[]);
         move || {
@@ -210,7 +211,7 @@ impl Growers {
     }
 }
 
-/// The platforms that a read of the mirror lists: as KV, and as R2 has them.
+/// Returns the platforms of the mirrored version, once from KV and once rebuilt from R2.
 fn mirrored_platforms(growers: &Growers) -> [Vec<String>; 2] {
     let Growers {
         memory,
@@ -242,8 +243,8 @@ fn platforms_that_two_add_at_once_are_both_there() {
     }
 }
 
-/// The other commits and writes the whole index between this one's reading of the release and its
-/// writing of the index, so this one replaces a newer index and has to notice.
+/// The other publisher commits and writes the index after this one reads the release and before it writes the
+/// index, so this one replaces a newer index and must detect it.
 #[test]
 fn a_platform_that_is_added_while_another_is_being_indexed_is_not_unlisted() {
     let growers = Growers::new(true);
@@ -255,7 +256,7 @@ fn a_platform_that_is_added_while_another_is_being_indexed_is_not_unlisted() {
     assert_eq!(mirrored_platforms(&growers), [all, all]);
 }
 
-/// Who adds an unsigned platform and loses to who brings the signature must not slip it past.
+/// A publisher of an unsigned platform who loses the race against a signature must be rejected.
 #[test]
 fn an_unsigned_platform_that_comes_while_a_signature_is_being_added_is_409() {
     let growers = Growers::new(false);

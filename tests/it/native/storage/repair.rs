@@ -1,4 +1,4 @@
-//! Indices that are missing, wrong or left over, and what makes them right.
+//! Missing, wrong and leftover indices, and their repair.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ use crate::support::{ModuleFixture, ProviderFixture};
 
 const FEW: [(&str, &str); 1] = [("TERRACE_REPAIR_OPERATIONS", "40")];
 
-/// One step of a reindex.
+/// Runs one step of a reindex.
 fn step(registry: &Registry, body: &Value) -> Value {
     post(registry, "/admin/v1/reindex", body).expect(200).json()
 }
@@ -31,7 +31,7 @@ fn filled(vars: &[(&str, &str)]) -> (Memory, Registry) {
     (memory, registry)
 }
 
-/// What changes with the time is not compared: nothing here does.
+/// Returns all indices; none of them depends on the time.
 fn documents(memory: &Memory) -> BTreeMap<String, IndexDocument> {
     memory.documents()
 }
@@ -49,7 +49,7 @@ fn an_empty_namespace_gets_the_same_indices_byte_for_byte() {
     for (key, document) in &published {
         assert_eq!(whole.get(key), Some(document), "{key}");
     }
-    // Blobs get theirs by their first read; everything else was there.
+    // A blob's index is written by its first read; all other indices existed.
     let added = whole.keys().filter(|key| !published.contains_key(*key));
     for key in added {
         assert!(key.contains(":blob:"), "{key}");
@@ -59,7 +59,7 @@ fn an_empty_namespace_gets_the_same_indices_byte_for_byte() {
     assert_eq!(documents(&memory), whole);
     assert_eq!(told.failed, [""; 0]);
     let told = reindex(&registry);
-    assert_eq!(told.rewritten, [""; 0], "there is nothing to do");
+    assert_eq!(told.rewritten, [""; 0], "every index is correct");
 }
 
 #[test]
@@ -84,7 +84,7 @@ fn a_step_keeps_to_its_operations() {
     loop {
         memory.forget_operations();
         let answer = step(&registry, &json!({ "after": behind }));
-        // What is begun is ended: a version of two platforms has ten indices.
+        // A step completes the item that it has begun: a version of two platforms has ten indices.
         let count = memory.operations().len();
         assert!(count <= 40 + 20, "{count}: {:?}", memory.operations());
         match answer["next"].as_str() {
@@ -204,7 +204,7 @@ fn a_document_that_cannot_be_read_stops_nothing() {
 
 #[test]
 fn a_failed_write_is_reported_and_completed_by_the_next_reindex() {
-    // In one step, so that what is written down of it comes last.
+    // In a single step, so that the write of its result comes last.
     let (memory, registry) = filled(&[("TERRACE_REPAIR_OPERATIONS", "800")]);
     assert_eq!(reindex(&registry).steps, 1);
     let whole = documents(&memory);
@@ -221,7 +221,7 @@ fn a_failed_write_is_reported_and_completed_by_the_next_reindex() {
     }
 }
 
-/// The cron, until it has been everywhere; how often it ran.
+/// Runs the cron until it has visited everything. Returns the number of runs.
 fn reconcile(memory: &Memory, registry: &Registry) -> u32 {
     for runs in 1..1_000 {
         registry.reconcile();
@@ -231,7 +231,7 @@ fn reconcile(memory: &Memory, registry: &Registry) -> u32 {
             return runs;
         }
     }
-    panic!("it does not end");
+    panic!("the repair does not end");
 }
 
 #[test]
@@ -275,7 +275,7 @@ fn one_of_two_repair_steps_at_once_does_nothing() {
             .unwrap()
             .contains("another step is running")
     );
-    // Somebody else takes the turn between the look and the write.
+    // Another step claims the turn between the read and the write of the cursor.
     memory.remove_object("repair/cursor");
     let other = Registry::in_memory(&memory, &[]);
     memory.before(Operations::Commits, move || other.reconcile());
@@ -311,17 +311,17 @@ fn the_periodic_repair_can_be_switched_off() {
     memory.forget_operations();
     registry.reconcile();
     assert_eq!(memory.operations(), [""; 0]);
-    // Who asks for it, gets it.
+    // A requested reindex still runs.
     memory.lose_indices();
     reindex(&registry);
     assert!(!memory.indices().is_empty());
 }
 
-/// A publisher commits between the walk's listing and its writing.
+/// A publisher commits between the listing and the writing of the walk.
 #[test]
 fn a_version_committed_during_a_repair_is_listed() {
     let two = TwoVersions::new();
-    // The first listing finds out that something is wrong; the second is for what is written.
+    // The first listing finds the error; the second is for the new index.
     let list = "R2 list releases/modules/acme/";
     let fault = two.memory.run(list, 1, When::After, two.other());
     two.registry.reconcile();
@@ -330,7 +330,7 @@ fn a_version_committed_during_a_repair_is_listed() {
     assert!(list.contains("1.1.0"), "{list}");
 }
 
-/// A provider with an index for all that it has, and its next version, of which only the archives are there.
+/// Returns a provider with all indices, and its next version, of which only the archives are stored.
 fn one_published_and_one_uploaded() -> (Memory, Registry, ProviderFixture) {
     let memory = Memory::new();
     let registry = Registry::in_memory(&memory, &[]);
@@ -341,7 +341,7 @@ fn one_published_and_one_uploaded() -> (Memory, Registry, ProviderFixture) {
     (memory, registry, second)
 }
 
-/// A publisher commits a version whose index the walk has taken for a stale one.
+/// A publisher commits a version whose index the walk regards as stale.
 #[test]
 fn an_index_is_not_removed_whose_fact_has_come_meanwhile() {
     let (memory, registry, second) = one_published_and_one_uploaded();
@@ -349,7 +349,7 @@ fn an_index_is_not_removed_whose_fact_has_come_meanwhile() {
     memory.put_index(key, "{}");
     let other = Registry::in_memory(&memory, &[]);
     let late = second.clone();
-    // Of the listings of releases the walk over the facts makes one, which finds nothing wrong.
+    // The walk over the facts makes one listing of the releases, and finds no error.
     let fault = memory.run(
         "R2 list releases/providers/hosted/acme/",
         1,
@@ -362,7 +362,7 @@ fn an_index_is_not_removed_whose_fact_has_come_meanwhile() {
     assert!(documents[key].contains("sha256"), "{}", documents[key]);
 }
 
-/// The walk has listed the releases for the first of a package's keys, and goes by that for the others.
+/// The walk lists the releases for the first of a package's keys, and uses that listing for the others.
 #[test]
 fn an_index_is_not_removed_whose_fact_has_come_since_the_releases_were_listed() {
     let (memory, registry, second) = one_published_and_one_uploaded();
@@ -380,7 +380,7 @@ fn an_index_is_not_removed_whose_fact_has_come_since_the_releases_were_listed() 
     let listings = memory.operations();
     let releases = "R2 list releases/providers/hosted/acme/widget/";
     let listings = listings.iter().filter(|it| *it == releases).count();
-    assert_eq!(listings, 1, "of what was there before nothing is known");
+    assert_eq!(listings, 1, "the releases must be listed again");
 }
 
 #[test]
@@ -413,7 +413,7 @@ fn a_deleted_tag_whose_index_was_left_is_gone_after_a_repair() {
     pushed.get("manifests/latest").expect(404);
 }
 
-/// What releases have been signed with is read from each of them, where their objects do not tell.
+/// If objects do not name the key that signed them, it is read from each release.
 #[test]
 fn a_step_counts_what_a_look_at_statements_takes() {
     const VERSIONS: usize = 30;
@@ -434,7 +434,7 @@ fn a_step_counts_what_a_look_at_statements_takes() {
     memory.forget_operations();
     post(&registry, "/admin/v1/reindex", &json!({})).expect(200);
     let operations = memory.operations().len();
-    // What is begun within the budget is ended, whatever it takes.
+    // A step completes the package that it has begun within its budget, whatever that costs.
     assert!(operations <= BUDGET + VERSIONS + 10, "{operations}");
 }
 
@@ -454,7 +454,7 @@ fn a_status_that_broke_off_before_its_indices_is_completed_by_a_reindex() {
             }
             reindex(&registry);
             let before = documents(&memory);
-            // The fact is written, and nothing else.
+            // Only the fact is written.
             memory.fail(Operations::Writes, 0, When::After, Failure::Error);
             set_status(&registry, path, state).expect(503);
             assert_eq!(documents(&memory), before, "{path}");
@@ -467,7 +467,7 @@ fn a_status_that_broke_off_before_its_indices_is_completed_by_a_reindex() {
     }
 }
 
-/// Somebody revokes a version between the walk's look and its writing.
+/// Another client revokes a version between the reading and the writing of the walk.
 #[test]
 fn a_version_revoked_during_a_repair_is_not_brought_back() {
     let memory = Memory::new();
@@ -491,7 +491,7 @@ fn a_version_revoked_during_a_repair_is_not_brought_back() {
         .expect(410);
 }
 
-/// Somebody else's key may be anything, a cursor with a space before it too.
+/// A foreign key in the namespace can have any name, even that of a cursor with a leading space.
 #[test]
 fn an_unknown_key_does_not_lead_a_walk_astray() {
     let (memory, registry) = filled(&[("TERRACE_REPAIR_OPERATIONS", "40")]);
@@ -543,11 +543,11 @@ fn an_object_that_cannot_be_removed_does_not_stop_the_cron() {
     assert!(!cursor.contains("incoming/"), "{cursor}");
 }
 
-/// Whatever operation of a step fails, the steps behind it make up for it.
+/// If any operation of a step fails, later steps make up for it.
 #[test]
 fn a_walk_that_breaks_at_any_operation_ends_with_the_same_indices() {
     let (memory, _) = filled(&[]);
-    // Which tokens are revoked still is a matter of the time.
+    // The index of revoked tokens depends on the time.
     let lasting = |memory: &Memory| {
         let mut documents = documents(memory);
         documents.remove("revocations");
@@ -567,7 +567,7 @@ fn a_walk_that_breaks_at_any_operation_ends_with_the_same_indices() {
     registry.reconcile();
     let operations = whole.operations().len();
     let mut broken = 0;
-    // Each other operation in one way, for all of them in all ways take a minute.
+    // Only every second operation is broken, in one way each, because all combinations take a minute.
     let ways = [Break::Before, Break::After, Break::Outage];
     for (at, how) in (0..operations).step_by(2).zip(ways.into_iter().cycle()) {
         let memory = memory.copy();
@@ -589,7 +589,7 @@ fn a_walk_that_breaks_at_any_operation_ends_with_the_same_indices() {
             }
             assert!(step < 20, "{at} {how:?}: {:?}", memory.log());
         }
-        // What failed is made up for by the next round.
+        // The next round repairs the indices that failed.
         memory.advance(3_600);
         registry.reconcile();
         assert!(

@@ -1,4 +1,5 @@
-//! Forged and misused tokens. The core has the tables of all that is known; these go all the way.
+//! Forged and misused tokens. The core's tests have tables of all known forgeries; these go through the whole
+//! registry.
 
 use serde_json::{Value, json};
 
@@ -9,7 +10,7 @@ use crate::support::issuer::{
 };
 use crate::support::registry::Response;
 
-/// What it is, the token, and what of the reason is logged.
+/// Its name, the token, and a part of the logged reason.
 type Forgery = (&'static str, String, &'static str);
 
 fn header_with(name: &str, value: impl Into<Value>) -> Value {
@@ -22,7 +23,7 @@ fn by_rsa(name: &str, value: impl Into<Value>) -> String {
     by(&RSA, &header_with(name, value), &github())
 }
 
-/// A genuine token, but for one claim.
+/// Returns a genuine token with one claim changed.
 fn saying(claim: &str, value: impl Into<Value>) -> String {
     genuine(&with(github(), claim, value))
 }
@@ -379,7 +380,7 @@ fn of_gitlab(claim: &str, value: &str) -> String {
     genuine(&claims)
 }
 
-/// All that a caller gets to see.
+/// Returns everything that a caller sees of a response.
 fn seen(response: &Response) -> (u16, Vec<(String, String)>, String) {
     (response.status, response.headers.clone(), response.text())
 }
