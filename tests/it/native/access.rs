@@ -28,8 +28,7 @@ pub(super) enum Rule {
     Signed,
     /// Callers that may read the namespace.
     Readers,
-    /// Callers that may read the namespace. For others the response is an empty list, as for a missing
-    /// package.
+    /// Callers that may read the namespace. Others get an empty list, as for a missing package.
     ReadersOfLists,
     /// Callers that may publish in the namespace.
     Publishers,

@@ -6,7 +6,7 @@ use std::path::Path;
 /// The prefixes of tests in other places.
 const ELSEWHERE: [&str; 2] = ["cli", "clients"];
 
-/// The pure crates, whose unit tests are named by crate and module.
+/// The pure crates. Their unit tests are named by crate and module.
 const CRATES: [&str; 5] = ["archive", "core", "jose", "openpgp", "presign"];
 
 #[test]

@@ -96,7 +96,7 @@ impl Pulling {
         archives["linux_amd64"]["url"].as_str().unwrap().to_owned()
     }
 
-    /// Returns the number of requests to other registries whose URL contains `what`.
+    /// Returns the number of requests to other registries for URLs that contain `what`.
     fn asked(&self, what: &str) -> usize {
         let operations = self.memory.operations();
         let is_it =

@@ -21,8 +21,7 @@ fn rust_files(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// Returns whether a line of code, comments excluded, has `word` as a path's first segment or as a
-/// dependency.
+/// Returns whether a line of code (not of comment) has `word` as a path's first segment or dependency.
 fn names(code: &str, word: &str) -> bool {
     let code_lines = code
         .lines()
@@ -242,7 +241,7 @@ const LAYERS: [&[&str]; 22] = [
     &["lib"],
 ];
 
-/// The folders of layers, whose files only declare modules.
+/// The folders of layers. Their files only declare modules.
 const FOLDERS: [&str; 1] = ["services"];
 
 /// Returns the code of a file before its tests.

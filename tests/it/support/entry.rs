@@ -22,7 +22,7 @@ pub struct ByEntry {
     pub download: Option<String>,
 }
 
-/// Returns the entry's response to a request, whose KV read takes `kv_millis` milliseconds.
+/// Returns the entry's response to a request. Its KV read takes `kv_millis` milliseconds.
 ///
 /// # Errors
 /// Returns the request, with the value that was read, if it needs the application.

@@ -14,7 +14,7 @@ pub enum Operations {
     Writes,
     /// Conditional writes to the bucket.
     Commits,
-    /// Operations whose text begins like this, such as `R2 put oci/tags/`.
+    /// Operations that begin with this text, such as `R2 put oci/tags/`.
     StartingWith(String),
 }
 

@@ -157,7 +157,7 @@ impl ProviderFixture {
             .push((filename, os.to_owned(), arch.to_owned(), zip));
     }
 
-    /// Replaces the packages by one whose zip contains these files.
+    /// Replaces the packages by one with a zip of these files.
     pub fn with_files(mut self, files: &[(&str, &[u8])]) -> Self {
         self.with_zip(zip_of(files))
     }

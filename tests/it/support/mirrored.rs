@@ -15,7 +15,7 @@ pub struct MirrorFixture {
     pub origin: ProviderFixture,
     /// Whether the origin's signature is sent too.
     pub signed: bool,
-    /// The architectures whose packages are sent.
+    /// The architectures to send packages for.
     pub architectures: Vec<&'static str>,
     /// The public key that is sent as the origin's.
     pub key: String,

@@ -190,8 +190,8 @@ impl Released {
         paths
     }
 
-    /// Returns these paths, and those of its manifests and zips, whose digests are read from `registry`,
-    /// which has published it.
+    /// Returns these paths, and those of its manifests and zips. `registry`, which has published it, supplies
+    /// their digests.
     pub fn everything(&self, registry: &Registry) -> Vec<String> {
         let mut paths = self.downloads();
         let repository = self.repository();

@@ -3,8 +3,8 @@
 use super::memory::Memory;
 use super::{ModuleFixture, Registry};
 
-/// A module with a published version, and a second one whose archive is stored and which is not published
-/// yet. Its indices are lost, so that the next read or repair rebuilds them.
+/// A module with a published version, and a second one that is uploaded and not published yet. Its indices
+/// are lost, so that the next read or repair rebuilds them.
 pub struct TwoVersions {
     pub memory: Memory,
     pub registry: Registry,

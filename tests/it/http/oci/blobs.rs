@@ -104,7 +104,7 @@ fn a_blob_is_pushed_in_chunks_whose_length_may_be_unknown() {
         }
         let second = chunk("PATCH", 4_000, 8_000, true).expect(202);
         assert_eq!(second.header("range"), Some("0-7999"));
-        // A chunk whose length differs from its range.
+        // The length of this chunk differs from its range.
         let sent = pushed.request("PATCH", &location);
         let sent = sent.header("content-range", "8000-8999");
         for sent in [sent.clone().unsized_body(b"short"), sent.body(b"short")] {

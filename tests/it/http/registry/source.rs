@@ -29,7 +29,7 @@ fn provider(version: &str) -> (Registry, ProviderFixture) {
     (registry, fixture)
 }
 
-/// Returns a module whose archive, a zip, is stored.
+/// Returns a module with its archive, a zip, already stored.
 fn module(version: &str) -> (Registry, ModuleFixture) {
     let (registry, fixture) = (Registry::start(), ModuleFixture::new(version));
     fixture.upload(&registry);

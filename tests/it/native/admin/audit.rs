@@ -50,7 +50,7 @@ fn every_change_is_an_entry_with_who_what_when_and_from_where() {
                 .body(body.clone()),
         )
     };
-    // A described release whose archive is still missing is not a change.
+    // A described release without its archive is not a change yet.
     send().expect(202);
     module.upload(&registry);
     send().expect(201);

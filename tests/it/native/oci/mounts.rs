@@ -167,7 +167,7 @@ fn a_blob_of_a_revoked_version_is_not_mounted() {
     mount(&registry, TOKEN, &query).expect(202);
     say(&registry, "modules/acme/vpc/aws/1.0.0", "active");
     mount(&registry, TOKEN, &query).expect(201);
-    // A pushed provider's own repository is no source of revoked blobs either.
+    // Nor can a revoked blob be mounted from the repository that a provider was pushed to.
     let provider = PushedProvider::of("acme", "a zip");
     let index = provider.prepare(&registry);
     provider.tag(&registry, "1.0.0", &index).expect(201);

@@ -8,7 +8,7 @@ use crate::support::faults::Fault;
 use crate::support::memory::Memory;
 use crate::support::pushed::{MANIFEST, Pushed, code, digest};
 
-/// Lets another client act before the next operation whose text starts with `operation`.
+/// Lets another client act before the next operation that starts with `operation`.
 fn meanwhile(memory: &Memory, operation: &str, act: impl FnOnce(&Pushed<'_>) + 'static) -> Fault {
     let other = memory.clone();
     memory.before(operation, move || {

@@ -220,7 +220,7 @@ fn objects(memory: &Memory) -> BTreeMap<String, Vec<u8>> {
     objects
 }
 
-/// A package with two versions, whose first version gets another status.
+/// A package with two versions; the first one gets another status.
 fn said(released: fn(&str) -> Released, from: &str, to: &str) -> Scene {
     let (mut scene, registry) = Scene::new(&[], &format!("{from} → {to}"));
     let (first, second) = (released("1.0.0"), released("1.1.0"));
@@ -259,7 +259,7 @@ fn said_of_all() -> Scene {
     scene
 }
 
-/// A pushed provider, whose status also applies in the repository that it was pushed to.
+/// A pushed provider; its status also applies in the repository that it was pushed to.
 fn said_of_pushed(from: &str, to: &str) -> Scene {
     let (mut scene, registry) = Scene::new(&[], &format!("pushed: {from} → {to}"));
     let provider = PushedProvider::of("acme", "a zip");
@@ -282,7 +282,7 @@ fn said_of_pushed(from: &str, to: &str) -> Scene {
     scene
 }
 
-/// Two packages whose versions are signed by one key.
+/// Two packages with versions that one key has signed.
 fn signed() -> (Scene, Registry, String) {
     let (mut scene, registry) = Scene::new(&[], "");
     add_key(&registry, "acme", Signer::usual());

@@ -384,7 +384,7 @@ fn indices_of_facts(memory: &Memory) -> (BTreeMap<String, IndexDocument>, impl F
     (indices.collect(), may_be)
 }
 
-/// Returns versions whose order differs from that of their texts.
+/// Returns versions in an order that differs from that of their texts.
 fn versions(count: usize) -> impl Iterator<Item = String> {
     (0..count).map(|number| match number % 4 {
         0 => format!("1.{number}.0"),

@@ -20,7 +20,7 @@ use crate::support::{ModuleFixture, ProviderFixture, Registry};
 
 type Vars = &'static [(&'static str, &'static str)];
 
-/// The two signers of archive URLs, whose archives are looked up differently: the Worker and the bucket.
+/// The two signers of archive URLs, which differ in how they look up archives: the Worker and the bucket.
 const MODES: [Vars; 2] = [&[], &S3];
 
 /// The number of publishes that are broken several times.

@@ -26,7 +26,7 @@ fn module(says: &str) -> ModuleFixture {
 const MODULE: &str = "releases/modules/acme/vpc/aws/1.0.0";
 const MODULE_INDEX: &str = "modules/acme/vpc/aws/version/1.0.0";
 
-/// Returns a module version that was published and whose release is lost.
+/// Returns a module version that was published, and then lost its release.
 fn lost_module() -> (Memory, Registry, ModuleFixture) {
     let (memory, registry) = registry();
     let published = module("hello");

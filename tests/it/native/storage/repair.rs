@@ -330,7 +330,7 @@ fn a_version_committed_during_a_repair_is_listed() {
     assert!(list.contains("1.1.0"), "{list}");
 }
 
-/// Returns a provider with all indices, and its next version, of which only the archives are stored.
+/// Returns a provider with all indices, and its next version, which has only its archives stored.
 fn one_published_and_one_uploaded() -> (Memory, Registry, ProviderFixture) {
     let memory = Memory::new();
     let registry = Registry::in_memory(&memory, &[]);
@@ -341,7 +341,7 @@ fn one_published_and_one_uploaded() -> (Memory, Registry, ProviderFixture) {
     (memory, registry, second)
 }
 
-/// A publisher commits a version whose index the walk regards as stale.
+/// A publisher commits a version while the walk regards its index as stale.
 #[test]
 fn an_index_is_not_removed_whose_fact_has_come_meanwhile() {
     let (memory, registry, second) = one_published_and_one_uploaded();

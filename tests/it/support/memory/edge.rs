@@ -127,7 +127,7 @@ impl Edge {
         Ok(())
     }
 
-    /// Reads `key`, whose last write left `last`.
+    /// Reads `key`. Its last write left `last`.
     pub fn read(
         &mut self,
         key: &str,

@@ -45,7 +45,7 @@ impl Memory {
         self.world.bucket.all(entry).into_iter().collect()
     }
 
-    /// Returns all objects. Change markers, whose contents are random, are the same everywhere.
+    /// Returns all objects. The contents of change markers are random, and are replaced by the same text.
     pub fn objects_but_for_markers(&self) -> BTreeMap<String, Vec<u8>> {
         let mut objects = self.objects();
         for (key, bytes) in &mut objects {

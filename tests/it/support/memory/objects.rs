@@ -109,8 +109,8 @@ impl Bucket {
         self.is_next_page_empty.take()
     }
 
-    /// Returns a view of at most `most` objects whose keys start with `prefix`, after the name `after`, and
-    /// whether there are more.
+    /// Returns a view of at most `most` objects with keys that start with `prefix`, after the name `after`,
+    /// and whether there are more.
     pub fn page<T>(
         &self,
         prefix: &str,

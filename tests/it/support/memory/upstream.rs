@@ -1,4 +1,4 @@
-//! Other registries and sign-in providers, whose responses a test defines.
+//! Other registries and sign-in providers, with responses that a test defines.
 
 use std::cell::RefCell;
 use std::rc::Rc;
