@@ -277,7 +277,7 @@ fn odd_fields_are_refused() {
 }
 
 #[test]
-fn too_many_of_anything_is_refused() {
+fn too_many_packages_or_protocols_are_refused() {
     let registry = Registry::start();
     let fixture = ProviderFixture::new("1.0.0");
     let mut description = fixture.description();
@@ -432,7 +432,7 @@ fn odd_archives_are_refused() {
 }
 
 #[test]
-fn an_address_that_only_differs_in_case_of_its_digest_is_the_same() {
+fn a_digest_in_upper_case_is_the_same_digest() {
     let registry = Registry::start();
     let fixture = ModuleFixture::new("1.0.0");
     fixture.publish(&registry);
@@ -448,7 +448,7 @@ fn an_address_that_only_differs_in_case_of_its_digest_is_the_same() {
 }
 
 #[test]
-fn a_namespace_of_another_case_is_the_same_namespace() {
+fn a_namespace_in_upper_case_is_the_same_namespace() {
     let registry = Registry::start();
     let fixture = ProviderFixture::new("1.0.0");
     add_key(
@@ -471,7 +471,7 @@ fn a_namespace_of_another_case_is_the_same_namespace() {
 }
 
 #[test]
-fn odd_headers_are_survived() {
+fn odd_headers_do_not_fail_a_request() {
     let registry = Registry::start();
     let long = "x".repeat(7_000);
     let tags = "\"a\",".repeat(1_500);
@@ -498,7 +498,7 @@ fn odd_headers_are_survived() {
 
 /// Sends requests that only a raw socket can send. A server in front may close the connection instead.
 #[test]
-fn odd_bytes_on_the_wire_are_refused_or_cut_off() {
+fn malformed_http_is_refused_or_disconnected() {
     let registry = Registry::start();
     let Some(authority) = registry.authority().map(str::to_owned) else {
         return; // There is no wire in memory.

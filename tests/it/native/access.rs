@@ -263,7 +263,7 @@ fn filled() -> (Memory, Registry) {
 }
 
 #[test]
-fn every_route_lets_every_caller_do_what_its_rule_says() {
+fn every_route_admits_the_callers_that_its_rule_names() {
     let (memory, registry) = filled();
     let callers = callers(&registry, &memory);
     let mut asked = Vec::new();
@@ -322,7 +322,7 @@ fn told(response: &Response, name: &str) -> (u16, Vec<(String, String)>, String)
 }
 
 #[test]
-fn a_private_thing_is_answered_as_a_missing_one_by_the_same_operations() {
+fn a_private_package_has_the_response_and_the_operations_of_a_missing_one() {
     let (memory, registry) = filled();
     let reader = create(&registry, &["read:globex"], None).1;
     let vars = [("TERRACE_ACCESS_EXCEPT", "acme registry.example.com/acme")];
@@ -364,7 +364,7 @@ fn a_private_thing_is_answered_as_a_missing_one_by_the_same_operations() {
 }
 
 #[test]
-fn a_private_answer_is_kept_by_no_shared_cache() {
+fn a_private_response_is_not_stored_by_shared_caches() {
     let (memory, registry) = filled();
     let reader = create(&registry, &["read"], None).1;
     let private = Registry::in_memory(&memory, &[("TERRACE_ACCESS", "private")]);
@@ -395,7 +395,7 @@ fn a_private_answer_is_kept_by_no_shared_cache() {
 }
 
 #[test]
-fn no_answer_but_the_pages_of_signing_in_is_a_document_to_a_browser() {
+fn only_the_sign_in_pages_are_html() {
     let (_, registry) = filled();
     for path in paths() {
         let route = Route::parse(path.split('?').next().unwrap()).unwrap();
@@ -427,7 +427,7 @@ fn no_answer_but_the_pages_of_signing_in_is_a_document_to_a_browser() {
 }
 
 #[test]
-fn a_token_opens_nothing_while_its_revocation_cannot_be_read() {
+fn a_token_is_rejected_while_its_revocation_cannot_be_read() {
     let (memory, registry) = filled();
     let (_, token) = create(&registry, &["read", "publish:acme"], None);
     let path = "/v1/providers/acme/widget/versions";
@@ -457,7 +457,7 @@ fn a_token_opens_nothing_while_its_revocation_cannot_be_read() {
 }
 
 #[test]
-fn a_token_that_has_expired_is_no_guess() {
+fn an_expired_token_does_not_count_as_a_guess() {
     let (memory, registry) = filled();
     let (_, token) = create(&registry, &["read"], Some(60));
     memory.advance(61);
@@ -488,7 +488,7 @@ fn a_client_that_keeps_guessing_does_not_flood_the_log() {
 }
 
 #[test]
-fn a_dead_token_is_not_rotated_and_keeps_its_time_of_death() {
+fn an_invalid_token_is_not_rotated_and_keeps_its_revocation_time() {
     let (memory, registry) = filled();
     let rotate = |id: &str| {
         let path = format!("/admin/v1/tokens/{id}/rotation");
@@ -513,7 +513,7 @@ fn a_dead_token_is_not_rotated_and_keeps_its_time_of_death() {
 }
 
 #[test]
-fn a_revocation_between_the_steps_of_a_rotation_counts() {
+fn a_revocation_between_the_steps_of_a_rotation_takes_effect() {
     let (memory, registry) = filled();
     let (id, token) = create(&registry, &["read"], None);
     let (other, other_id) = (memory.clone(), id.clone());
@@ -531,7 +531,7 @@ fn a_revocation_between_the_steps_of_a_rotation_counts() {
 }
 
 #[test]
-fn a_scope_holds_no_others() {
+fn a_scope_does_not_contain_another() {
     let (_, registry) = filled();
     let body = br#"{"name":"x","scopes":["read admin"]}"#;
     registry
@@ -540,7 +540,7 @@ fn a_scope_holds_no_others() {
 }
 
 #[test]
-fn a_token_costs_no_read_while_the_isolate_remembers_and_is_dead_within_a_minute() {
+fn a_cached_token_costs_no_read_and_its_revocation_takes_effect_within_a_minute() {
     let (memory, registry) = filled();
     let (id, reader) = create(&registry, &["read"], None);
     let private = Registry::in_memory(&memory, &[("TERRACE_ACCESS", "private")]);
@@ -569,7 +569,7 @@ fn a_token_costs_no_read_while_the_isolate_remembers_and_is_dead_within_a_minute
 }
 
 #[test]
-fn credentials_that_are_of_no_use_are_logged_with_the_reason_and_never_shown() {
+fn rejected_credentials_are_logged_with_the_reason_and_never_shown() {
     let (memory, registry) = filled();
     let (_, token) = create(&registry, &["read"], Some(60));
     memory.advance(61);
@@ -589,7 +589,7 @@ fn credentials_that_are_of_no_use_are_logged_with_the_reason_and_never_shown() {
 }
 
 #[test]
-fn a_client_that_guesses_often_has_to_wait_and_locks_nobody_out() {
+fn a_client_that_guesses_often_is_throttled_and_locks_out_no_other() {
     let (memory, registry) = filled();
     let reader = create(&registry, &["read"], None).1;
     let private = Registry::in_memory(&memory, &[("TERRACE_ACCESS", "private")]);
@@ -611,7 +611,7 @@ fn a_client_that_guesses_often_has_to_wait_and_locks_nobody_out() {
 }
 
 #[test]
-fn a_revocation_that_is_broken_off_anywhere_is_finished_by_the_same_request() {
+fn a_revocation_that_fails_at_any_write_is_completed_by_a_retry() {
     at_each_write(4, |at, when| {
         let (memory, registry) = filled();
         let (id, token) = create(&registry, &["read"], None);
@@ -631,7 +631,7 @@ fn a_revocation_that_is_broken_off_anywhere_is_finished_by_the_same_request() {
 }
 
 #[test]
-fn lost_indices_revive_no_token() {
+fn a_revoked_token_stays_revoked_after_a_loss_of_indices() {
     let (memory, registry) = filled();
     let (id, token) = create(&registry, &["read"], None);
     revoke(&registry, &id).expect(200);
@@ -646,7 +646,7 @@ fn lost_indices_revive_no_token() {
 }
 
 #[test]
-fn two_revocations_at_once_are_both_kept() {
+fn two_concurrent_revocations_are_both_kept() {
     let (memory, registry) = filled();
     let [first, second] = [(); 2].map(|()| create(&registry, &["read"], None));
     let (other, id) = (memory.clone(), second.0.clone());
@@ -664,7 +664,7 @@ fn two_revocations_at_once_are_both_kept() {
 
 /// A rotation keeps the old token valid for a while; a concurrent revocation takes precedence.
 #[test]
-fn a_token_that_is_revoked_while_it_is_rotated_is_dead_at_once() {
+fn a_token_that_is_revoked_while_it_is_rotated_is_invalid_at_once() {
     let (memory, registry) = filled();
     let (id, token) = create(&registry, &["admin"], None);
     let (other, revoked) = (memory.clone(), id.clone());

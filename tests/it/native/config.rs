@@ -43,7 +43,7 @@ fn a_registry_without_any_secret_serves_lists_and_names_the_settings_for_downloa
 }
 
 #[test]
-fn worker_signed_urls_end_when_their_lifetime_does() {
+fn worker_signed_urls_expire_after_their_lifetime() {
     let memory = Memory::new();
     let registry = Registry::in_memory(&memory, &[("TERRACE_URL_LIFETIME", "60")]);
     let fixture = ProviderFixture::new("1.0.0");
@@ -101,7 +101,7 @@ fn the_readme_lists_every_setting_and_no_other() {
 }
 
 #[test]
-fn the_deployment_names_settings_only_and_its_variables_are_no_secrets() {
+fn the_deployment_names_only_settings_and_its_variables_are_not_secrets() {
     let deployment = file("wrangler.toml");
     let (secret, vars) = deployment.split_once("[vars]").unwrap();
     assert!(names_in(vars).count() > 10, "the search finds names");

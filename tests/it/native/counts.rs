@@ -121,7 +121,7 @@ fn each_read_of_a_protocol_names_one_key() {
 /// Downloads, which can be revoked, are cached for five minutes; lists, and mirrored versions that may gain
 /// platforms, for half a minute.
 #[test]
-fn an_index_is_kept_at_the_edge_for_as_long_as_it_may_be_old() {
+fn an_index_is_cached_at_the_edge_for_as_long_as_it_may_be_stale() {
     let (memory, registry, provider, module) = published();
     let mirrored = MirrorFixture::new("1.0.0");
     mirrored.publish(&registry);
@@ -152,7 +152,7 @@ fn discovery_reads_nothing() {
 }
 
 #[test]
-fn a_path_that_cannot_be_reads_nothing() {
+fn an_invalid_path_reads_nothing() {
     let (memory, registry, ..) = published();
     for path in [
         "/v1/providers/a_b/c/versions",
@@ -165,7 +165,7 @@ fn a_path_that_cannot_be_reads_nothing() {
 }
 
 #[test]
-fn a_miss_asks_r2_before_it_says_404() {
+fn a_miss_reads_r2_before_it_is_404() {
     let (memory, registry, ..) = published();
     registry
         .get("/v1/providers/nobody/nothing/versions")
@@ -188,7 +188,7 @@ fn with_releases(memory: &Memory, fixture: &ModuleFixture, count: usize) {
 }
 
 #[test]
-fn the_5000th_publish_lists_six_pages_at_most_and_reads_no_other_release() {
+fn the_5000th_publish_lists_at_most_six_pages_and_reads_no_other_release() {
     let memory = Memory::new();
     let registry = Registry::in_memory(&memory, &[]);
     let fixture = ModuleFixture::new("2.0.0");
@@ -218,7 +218,7 @@ fn the_5000th_publish_lists_six_pages_at_most_and_reads_no_other_release() {
 }
 
 #[test]
-fn the_archives_of_a_release_are_looked_at_together() {
+fn the_archives_of_a_release_are_read_concurrently() {
     let memory = Memory::new();
     let registry = Registry::in_memory(&memory, &[]);
     let fixture = ProviderFixture::new("1.0.0");
@@ -243,7 +243,7 @@ fn the_archives_of_a_release_are_looked_at_together() {
 
 /// The count applies if there is nothing to repair.
 #[test]
-fn a_version_more_takes_a_repair_two_operations_more() {
+fn each_version_adds_two_operations_to_a_repair() {
     let memory = Memory::new();
     let registry = Registry::in_memory(&memory, &[("TERRACE_REPAIR_OPERATIONS", "800")]);
     let operations = |patches: std::ops::Range<u32>| {
@@ -264,7 +264,7 @@ fn a_version_more_takes_a_repair_two_operations_more() {
 }
 
 #[test]
-fn a_list_of_5000_versions_costs_the_same_operation_as_one_of_1() {
+fn a_list_of_5000_versions_costs_the_same_operations_as_one_of_1() {
     let (memory, registry, _, module) = published();
     registry
         .get(&format!("{}/versions", module.path()))

@@ -130,7 +130,7 @@ fn the_reads_of_this_file_find_their_index() {
 }
 
 #[test]
-fn a_request_that_takes_more_is_continued_by_the_application() {
+fn a_request_that_needs_more_than_one_index_is_continued_by_the_application() {
     let (memory, registry) = filled(&[]);
     for path in OTHER {
         assert_resumed(&memory, &[], &asked("GET", path));
@@ -193,7 +193,7 @@ fn the_time_of_a_kv_read_is_logged_once() {
 }
 
 #[test]
-fn a_part_of_a_blob_is_asked_for_where_the_blob_is() {
+fn a_blob_with_or_without_a_range_is_answered_by_the_entry() {
     let (memory, registry) = filled(&[]);
     let manifest = registry.get("/v2/team/tools/manifests/1.0").expect(200);
     let digest = manifest.json()["layers"][0]["digest"].clone();
@@ -209,7 +209,7 @@ fn a_part_of_a_blob_is_asked_for_where_the_blob_is() {
 }
 
 #[test]
-fn only_a_token_that_is_known_to_be_good_is_let_through() {
+fn the_entry_accepts_only_a_token_that_is_known_to_be_valid() {
     let vars = [("TERRACE_ACCESS", "private")];
     let (memory, registry) = filled(&vars);
     let (id, token) = create(&registry, &["read"], None);
@@ -241,7 +241,7 @@ fn only_a_token_that_is_known_to_be_good_is_let_through() {
 }
 
 #[test]
-fn lines_are_written_as_the_configuration_says() {
+fn the_entry_logs_requests_as_configured() {
     let (_, registry) = filled(&[("TERRACE_LOG_REQUESTS", "failures")]);
     let line = |path| registry.by_entry(&asked("GET", path)).unwrap().line;
     assert_eq!(line(FOUND[0]), None);

@@ -67,7 +67,7 @@ fn the_corpus_breaks_no_target() {
 }
 
 #[test]
-fn changes_of_the_corpus_break_no_target() {
+fn mutations_of_the_corpus_break_no_target() {
     let count = std::env::var("TERRACE_MUTATIONS");
     let count = count.map_or(MUTATIONS, |count| count.parse().unwrap());
     for (name, target) in TARGETS {

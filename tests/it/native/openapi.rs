@@ -154,7 +154,7 @@ fn kind(route: &Route) -> &'static str {
 }
 
 #[test]
-fn every_described_path_is_that_of_a_route_with_its_methods() {
+fn every_described_path_is_a_route_with_its_methods() {
     let document = document();
     for (template, operations) in described(&document) {
         let parsed = Route::parse(&filled(template));
@@ -172,7 +172,7 @@ fn every_described_path_is_that_of_a_route_with_its_methods() {
 }
 
 #[test]
-fn an_operation_needs_a_token_where_its_route_does() {
+fn an_operation_requires_a_token_if_its_route_does() {
     let document = document();
     for (template, operations) in described(&document) {
         let Ok(route) = Route::parse(&filled(template)) else {
@@ -197,7 +197,7 @@ fn an_operation_needs_a_token_where_its_route_does() {
 }
 
 #[test]
-fn every_name_in_a_path_is_a_parameter_and_every_operation_has_a_name_of_its_own() {
+fn every_name_in_a_path_is_a_parameter_and_every_operation_id_is_unique() {
     let document = document();
     let mut operation_ids = BTreeSet::new();
     for (template, operations) in described(&document) {
@@ -222,7 +222,7 @@ fn every_name_in_a_path_is_a_parameter_and_every_operation_has_a_name_of_its_own
 }
 
 #[test]
-fn every_reference_leads_to_a_part_of_the_document_and_no_part_is_unused() {
+fn every_reference_resolves_and_no_part_is_unused() {
     let document = document();
     let mut references = BTreeSet::new();
     collect_references(&document, &mut references);

@@ -396,7 +396,7 @@ fn no_files_of_the_application_import_each_other_in_a_circle() {
 }
 
 #[test]
-fn the_application_names_no_platform() {
+fn the_application_does_not_name_a_platform() {
     let app = root().join("crates/terrace-app");
     let manifest = fs::read_to_string(app.join("Cargo.toml")).unwrap();
     for forbidden in ["worker", "wasm-bindgen", "js-sys", "web-sys", "tokio"] {

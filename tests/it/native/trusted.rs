@@ -191,7 +191,7 @@ fn a_granted_token_does_not_outlive_the_token_of_the_job() {
 }
 
 #[test]
-fn a_job_may_ask_for_less_and_not_for_more() {
+fn a_job_may_request_fewer_scopes_and_not_more() {
     let (memory, registry, _) = trusting();
     let job = genuine(&gitlab());
     let ask = |scope: &str| registry.send(&exchange_with(&job, &[("scope", scope)]));
@@ -225,7 +225,7 @@ fn every_kind_of_key_is_verified() {
 }
 
 #[test]
-fn keys_are_read_once_and_again_for_a_new_one() {
+fn keys_are_fetched_once_and_again_for_a_new_key() {
     let (memory, registry, issuers) = trusting();
     let read_once = [
         format!("fetch {GITHUB}/.well-known/openid-configuration"),
@@ -270,7 +270,7 @@ fn an_unknown_key_causes_one_request_to_the_issuer_a_minute() {
 }
 
 #[test]
-fn keys_that_an_issuer_has_taken_back_are_good_for_an_hour_at_most() {
+fn keys_that_an_issuer_has_removed_are_accepted_for_at_most_an_hour() {
     let (memory, registry, issuers) = trusting();
     let job = genuine(&with(github(), "exp", NOW + 10_000));
     given(&registry, &job);
@@ -287,7 +287,7 @@ fn keys_that_an_issuer_has_taken_back_are_good_for_an_hour_at_most() {
 }
 
 #[test]
-fn an_issuer_that_does_not_answer_is_waited_for() {
+fn an_issuer_that_does_not_answer_is_503_with_retry_after() {
     let (memory, registry, issuers) = trusting();
     issuers.go_down();
     let ask = || registry.send(&exchange(&genuine(&github())));
@@ -311,7 +311,7 @@ fn an_issuer_that_does_not_answer_is_waited_for() {
 }
 
 #[test]
-fn an_answer_that_is_no_key_set_is_neither_followed_nor_trusted() {
+fn a_response_that_is_not_a_key_set_is_neither_followed_nor_trusted() {
     for (status, headers, body, told) in [
         (
             302,
@@ -341,7 +341,7 @@ fn an_answer_that_is_no_key_set_is_neither_followed_nor_trusted() {
 }
 
 #[test]
-fn an_untrusted_client_that_comes_often_has_to_wait_and_locks_nobody_out() {
+fn an_untrusted_client_that_fails_often_is_throttled_and_locks_out_no_other() {
     let (memory, registry, _) = trusting();
     let from = |address: &str, token: &str| {
         let sent = exchange(token).header("cf-connecting-ip", address);
@@ -466,7 +466,7 @@ fn an_invalid_exchange_request_is_rejected_with_the_reason() {
 }
 
 #[test]
-fn other_credentials_than_the_token_of_the_job_are_not_looked_at() {
+fn credentials_other_than_the_token_of_the_job_are_ignored() {
     let (_, registry, _) = trusting();
     let answer = |sent: Sent| {
         let response = registry.send(&sent);
@@ -481,7 +481,7 @@ fn other_credentials_than_the_token_of_the_job_are_not_looked_at() {
 }
 
 #[test]
-fn an_issuer_is_not_asked_where_there_are_no_rules() {
+fn no_issuer_is_asked_if_there_are_no_rules() {
     let memory = Memory::new();
     Issuers::connected_to(&memory);
     let registry = Registry::in_memory(&memory, &[]);

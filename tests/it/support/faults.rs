@@ -350,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rule_affects_no_operation_it_is_not_about() {
+    fn a_rule_affects_only_operations_that_it_names() {
         let [read, write, commit] = [
             Operation::new("KV get", "a"),
             Operation::new("R2 put", "a/b"),

@@ -42,7 +42,7 @@ fn adding_a_key_again_changes_nothing() {
 }
 
 #[test]
-fn a_text_that_is_no_public_key_is_rejected_with_the_reason() {
+fn a_text_that_is_not_a_public_key_is_rejected_with_the_reason() {
     let (registry, namespace) = (Registry::start(), unique("k"));
     for body in [
         b"".as_slice(),

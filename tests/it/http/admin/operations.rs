@@ -36,7 +36,7 @@ fn archive() -> (Vec<u8>, String) {
 }
 
 #[test]
-fn operators_need_the_scope_admin() {
+fn operator_routes_require_the_admin_scope() {
     let registry = Registry::start();
     let (_, token) = create(&registry, &["publish:acme", "read"], Some(600));
     for (method, path) in ROUTES {
@@ -187,7 +187,7 @@ fn stored_documents_and_bytes_are_listed_and_the_bytes_can_be_fetched() {
 }
 
 #[test]
-fn a_document_of_a_copy_is_created_once_its_bytes_are_there_and_never_replaced() {
+fn a_restored_document_is_created_once_its_bytes_are_stored_and_never_replaced() {
     let registry = Registry::start();
     // The same registry is the source and the target of the copy: the release is restored under an unused
     // name.

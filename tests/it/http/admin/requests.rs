@@ -10,7 +10,7 @@ const ROUTES: [(&str, &str); 5] = [
 ];
 
 #[test]
-fn every_admin_route_wants_the_token() {
+fn every_admin_route_requires_the_token() {
     let registry = Registry::start();
     let long = format!("Bearer {}x", registry.token());
     let basic = format!("Basic {}", registry.token());
@@ -38,7 +38,7 @@ fn every_admin_route_wants_the_token() {
 }
 
 #[test]
-fn a_body_that_is_not_the_json_wanted_is_400_and_says_where() {
+fn a_body_that_is_not_the_expected_json_is_400_with_the_reason() {
     let registry = Registry::start();
     for (body, told) in [
         ("", "EOF"),
@@ -79,7 +79,7 @@ fn a_body_over_the_limit_is_413_and_one_without_a_length_411() {
 }
 
 #[test]
-fn another_method_is_405_and_says_which_are_answered() {
+fn an_unsupported_method_is_405_with_the_allowed_ones() {
     let registry = Registry::start();
     for (path, allowed) in [
         (ROUTES[0].1, "PUT"),

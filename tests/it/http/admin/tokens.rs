@@ -29,7 +29,7 @@ fn publishing(registry: &Registry, token: &str, namespace: &str) -> u16 {
 }
 
 #[test]
-fn a_token_says_what_it_is_and_is_told_once() {
+fn a_token_is_returned_once_and_listed_without_its_secret() {
     let registry = Registry::start();
     let body =
         json!({ "name": "Ana's laptop", "scopes": ["publish:Acme", "read"], "expires_in": 3600 });
@@ -195,14 +195,14 @@ fn an_invalid_token_request_is_rejected_with_the_reason() {
 }
 
 #[test]
-fn the_worker_says_that_it_is_well() {
+fn the_health_route_reports_that_kv_and_r2_are_ok() {
     let registry = Registry::start();
     let told = registry.get("/healthz").expect(200);
     assert_eq!(told.json(), json!({ "kv": "ok", "r2": "ok" }));
 }
 
 #[test]
-fn a_list_begins_after_the_cursor_by_both_of_its_names() {
+fn a_list_starts_after_the_cursor_in_after_or_behind() {
     let registry = Registry::start();
     create(&registry, &["read"], None);
     create(&registry, &["read"], None);

@@ -43,7 +43,7 @@ fn packages_have_an_absolute_url_and_their_hashes_5_4_5_8() {
 }
 
 #[test]
-fn a_hash_of_the_contents_is_listed_where_it_is_known_5_8() {
+fn a_hash_of_the_contents_is_listed_if_it_is_known_5_8() {
     let (registry, fixture) = (Registry::start(), MirrorFixture::new("1.0.0"));
     let h1 = "h1:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=";
     let mut body = fixture.description();
@@ -84,7 +84,7 @@ fn hosted_providers_are_mirrored_under_the_registrys_own_hostname() {
 }
 
 #[test]
-fn a_mirrored_provider_is_no_provider_of_this_registry() {
+fn a_mirrored_provider_is_not_listed_as_a_hosted_one() {
     let (registry, fixture) = mirrored("1.0.0");
     let path = fixture.origin.path();
     registry.get(&format!("{path}/versions")).expect(404);
@@ -94,7 +94,7 @@ fn a_mirrored_provider_is_no_provider_of_this_registry() {
 }
 
 #[test]
-fn a_missing_provider_is_404_so_that_clients_go_on_to_the_next_method_5_5() {
+fn a_missing_provider_is_404_so_that_clients_try_the_next_method_5_5() {
     let (registry, fixture) = mirrored("1.0.0");
     for path in [
         "/mirror/registry.example.com/nobody/nothing/index.json".to_owned(),
@@ -132,7 +132,7 @@ fn an_unchanged_index_is_304() {
 }
 
 #[test]
-fn a_person_who_opens_the_base_url_reads_the_configuration_to_write_5_1() {
+fn the_base_url_shows_the_client_configuration_5_1() {
     let registry = Registry::start();
     for path in ["/mirror", "/mirror/"] {
         let page = registry.get(path).expect(200).text();
@@ -144,7 +144,7 @@ fn a_person_who_opens_the_base_url_reads_the_configuration_to_write_5_1() {
 }
 
 #[test]
-fn a_url_without_its_final_slash_is_rejected_and_not_passed_over_5_1() {
+fn a_mirror_url_without_its_final_slash_is_rejected_with_a_hint_5_1() {
     let (registry, fixture) = mirrored("1.0.0");
     let path = fixture.index().replacen("/mirror", "", 1);
     let hint = registry.get(&path).expect(400).errors();

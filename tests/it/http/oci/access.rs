@@ -9,7 +9,7 @@ use crate::support::pushed::{Pushed, code};
 use crate::support::registry::Sent;
 
 #[test]
-fn a_push_needs_a_token_that_allows_it_6_10() {
+fn a_push_requires_a_token_that_allows_it_6_10() {
     let registry = Registry::start();
     let pushed = Pushed::new(&registry);
     let authority = registry.authority().unwrap_or("registry.test");
@@ -53,7 +53,7 @@ fn a_push_needs_a_token_that_allows_it_6_10() {
 }
 
 #[test]
-fn a_token_is_given_for_the_admin_token_and_to_anybody_6_10_6_12() {
+fn a_token_is_issued_for_the_admin_token_and_to_anonymous_clients_6_10_6_12() {
     let registry = Registry::start();
     let pushed = Pushed::new(&registry);
     let token = |query: &str, authorization: Option<&str>| {

@@ -149,7 +149,7 @@ fn a_module_is_an_artifact_6_7() {
 
 /// OpenTofu accepts only zips.
 #[test]
-fn a_module_that_is_no_zip_is_not_there() {
+fn a_module_that_is_not_a_zip_has_no_artifact() {
     let registry = Registry::start();
     let module = ModuleFixture::new("1.0.0");
     let module = module.with_tar_gz(tar_gz_of(&[("main.tf", b"# nothing\n")]));
@@ -184,7 +184,7 @@ fn the_config_of_a_manifest_can_be_fetched() {
 }
 
 #[test]
-fn tags_come_in_parts_where_that_is_asked_for_6_3() {
+fn tags_are_listed_in_pages_on_request_6_3() {
     let registry = Registry::start();
     let first = ModuleFixture::new("1.0.0");
     first.publish(&registry);
@@ -311,7 +311,7 @@ fn every_error_has_a_code() {
 }
 
 #[test]
-fn a_catalog_is_404_unsupported_and_names_what_is_there_instead() {
+fn the_catalog_is_404_unsupported_with_the_alternative() {
     let registry = Registry::start();
     for path in ["/v2/_catalog", "/v2/_catalog?n=1000"] {
         let refused = registry.get(path).expect(404);
@@ -338,7 +338,7 @@ fn a_published_manifest_has_no_referrers_11_7() {
 }
 
 #[test]
-fn a_repository_of_a_published_package_takes_no_push() {
+fn a_repository_of_a_published_package_rejects_pushes() {
     let registry = Registry::start();
     let digest = format!("sha256:{}", "0".repeat(64));
     for (method, path) in [
@@ -355,7 +355,7 @@ fn a_repository_of_a_published_package_takes_no_push() {
 }
 
 #[test]
-fn a_manifest_that_a_client_has_is_not_sent_again() {
+fn an_unchanged_manifest_is_304() {
     let registry = Registry::start();
     let module = ModuleFixture::new("1.0.0");
     module.publish(&registry);

@@ -130,7 +130,7 @@ fn a_blob_is_pushed_in_chunks_whose_length_may_be_unknown() {
 }
 
 #[test]
-fn a_blob_of_nothing_is_a_blob() {
+fn an_empty_blob_is_accepted() {
     let registry = Registry::start();
     let pushed = Pushed::new(&registry);
     assert_eq!(pushed.blob(b""), digest(b""));
@@ -138,7 +138,7 @@ fn a_blob_of_nothing_is_a_blob() {
 }
 
 #[test]
-fn a_digest_that_is_another_stores_nothing() {
+fn a_blob_with_a_wrong_digest_is_not_stored() {
     let registry = Registry::start();
     let pushed = Pushed::new(&registry);
     let bytes = unique("a blob").into_bytes();
@@ -165,7 +165,7 @@ fn a_digest_that_is_another_stores_nothing() {
 }
 
 #[test]
-fn a_sha512_is_a_digest_too() {
+fn a_sha512_digest_is_accepted() {
     let registry = Registry::start();
     let pushed = Pushed::new(&registry);
     let bytes = unique("a blob").into_bytes();
@@ -194,7 +194,7 @@ fn a_sha512_is_a_digest_too() {
 }
 
 #[test]
-fn a_blob_is_mounted_where_it_is_and_else_sent_11_5() {
+fn a_mount_of_an_unavailable_blob_starts_an_upload_11_5() {
     let registry = Registry::start();
     let (from, to) = (Pushed::new(&registry), Pushed::new(&registry));
     let bytes = unique("a blob").into_bytes();
@@ -267,7 +267,7 @@ fn an_upload_can_be_cancelled() {
 }
 
 #[test]
-fn a_download_goes_on_where_it_was_broken_off() {
+fn an_interrupted_download_resumes_with_a_range() {
     let registry = Registry::start();
     let pushed = Pushed::new(&registry);
     let bytes = unique("0123456789").into_bytes();

@@ -69,7 +69,7 @@ fn tags_can_be_pushed_with_a_digest() {
 }
 
 #[test]
-fn tags_come_in_parts_where_that_is_asked_for() {
+fn tags_are_listed_in_pages_on_request() {
     let registry = Registry::start();
     let pushed = Pushed::new(&registry);
     let text = pushed.artifact("b", b"layer", json!({}));
@@ -89,7 +89,7 @@ fn tags_come_in_parts_where_that_is_asked_for() {
 }
 
 #[test]
-fn a_manifest_of_no_provider_may_refer_to_missing_parts() {
+fn a_manifest_that_is_not_a_provider_may_refer_to_missing_parts() {
     let registry = Registry::start();
     let pushed = Pushed::new(&registry);
     let layer = unique("later").into_bytes();
@@ -147,7 +147,7 @@ fn a_malformed_manifest_is_rejected() {
 }
 
 #[test]
-fn a_deleted_manifest_is_gone_with_its_tags() {
+fn a_manifest_is_deleted_with_its_tags() {
     let registry = Registry::start();
     let pushed = Pushed::new(&registry);
     let text = pushed.artifact("a", b"layer", json!({}));
@@ -181,7 +181,7 @@ fn a_deleted_manifest_is_gone_with_its_tags() {
 }
 
 #[test]
-fn an_unknown_repository_and_a_name_that_cannot_be_are_404_6_4() {
+fn an_unknown_repository_and_an_invalid_name_are_404_6_4() {
     let registry = Registry::start();
     for repository in ["nobody/nothing", "a"] {
         let missing = registry.get(&format!("/v2/{repository}{}/tags/list", unique("x")));
@@ -201,7 +201,7 @@ fn an_unknown_repository_and_a_name_that_cannot_be_are_404_6_4() {
 
 /// A published release owns its repositories.
 #[test]
-fn a_repository_of_a_published_release_takes_no_upload() {
+fn a_repository_of_a_published_release_rejects_uploads() {
     let registry = Registry::start();
     let (module, mirrored) = (ModuleFixture::new("1.0.0"), MirrorFixture::new("1.0.0"));
     module.publish(&registry);

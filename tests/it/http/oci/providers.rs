@@ -8,7 +8,7 @@ use crate::support::pushed::{INDEX, MANIFEST, Pushed, PushedProvider, code, dige
 use crate::support::registry::unique;
 
 #[test]
-fn a_manifest_of_a_provider_needs_its_parts_in_the_repository() {
+fn a_provider_manifest_requires_its_parts_in_the_repository() {
     let registry = Registry::start();
     let provider = PushedProvider::new("whole");
     let pushed = Pushed::of(&registry, &provider.repository());
@@ -99,7 +99,7 @@ fn a_provider_that_contradicts_a_mirrored_version_is_not_tagged() {
 }
 
 #[test]
-fn an_artifact_that_opentofu_cannot_install_is_no_version() {
+fn an_artifact_that_opentofu_cannot_install_is_rejected() {
     let registry = Registry::start();
     let provider = PushedProvider::new("1");
     let index = provider.prepare(&registry);

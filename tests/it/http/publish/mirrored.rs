@@ -192,7 +192,7 @@ fn another_key_or_another_text_for_a_signed_version_is_409() {
 }
 
 #[test]
-fn a_signature_that_does_not_hold_is_refused_2_3_7() {
+fn an_invalid_signature_is_refused_2_3_7() {
     let registry = Registry::start();
     let mut fixture = MirrorFixture::new("1.0.0");
     fixture.key = Signer::other().public_armor();

@@ -76,7 +76,7 @@ fn an_archive_without_configuration_is_refused() {
 }
 
 #[test]
-fn tofu_files_make_a_module_too() {
+fn an_archive_of_tofu_files_is_a_module() {
     let registry = Registry::start();
     ModuleFixture::new("1.0.0")
         .with_zip(zip_of(&[("main.tofu", MAIN)]))
@@ -146,7 +146,7 @@ fn a_zip_too_large_to_be_unpacked_is_published_with_a_warning() {
 }
 
 #[test]
-fn a_name_that_file_systems_do_not_take_is_refused_4_9() {
+fn a_file_name_that_is_too_long_is_refused_4_9() {
     let name = format!("{}.tf", "n".repeat(253));
     let zip = zip_of(&[("main.tf", MAIN), (&name, MAIN)]);
     assert!(refused(&ModuleFixture::new("1.0.0").with_zip(zip)).contains("256 bytes"));
@@ -171,7 +171,7 @@ fn a_zip_bomb_is_refused_by_its_ratio() {
 }
 
 #[test]
-fn every_wrong_field_is_named() {
+fn every_invalid_field_is_reported() {
     let registry = Registry::start();
     let body =
         json!({ "archive": { "format": "rar", "sha256": "abc", "size": 0 }, "subdir": "../up" });

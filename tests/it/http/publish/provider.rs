@@ -26,7 +26,7 @@ fn refused(fixture: &ProviderFixture) -> String {
 }
 
 #[test]
-fn a_publish_lists_the_missing_archives_takes_them_and_is_created() {
+fn a_publish_lists_the_missing_archives_and_is_created_after_their_upload() {
     let (registry, fixture) = (Registry::start(), ProviderFixture::new("1.0.0"));
     fixture.add_key(&registry);
     let answer = fixture.put(&registry).expect(202).json();
@@ -162,7 +162,7 @@ fn an_extra_platform_is_refused_2_3_1() {
 }
 
 #[test]
-fn a_manifest_in_shasums_is_welcome_2_3_1() {
+fn a_manifest_in_shasums_is_accepted_2_3_1() {
     let registry = Registry::start();
     let fixture = ProviderFixture::new("1.0.0");
     let line = format!(
@@ -231,7 +231,7 @@ fn a_zip_with_directory_entries_is_refused_2_3_10() {
 }
 
 #[test]
-fn a_file_that_is_no_zip_is_refused() {
+fn a_file_that_is_not_a_zip_is_refused() {
     let fixture = ProviderFixture::new("1.0.0").with_zip(b"this is no zip at all".to_vec());
     assert!(refused(&fixture).contains("_linux_amd64.zip"));
 }
@@ -245,7 +245,7 @@ fn equal_zips_for_two_platforms_are_refused_2_4_3() {
 }
 
 #[test]
-fn all_reasons_are_given_at_once() {
+fn all_errors_are_reported_at_once() {
     let registry = Registry::start();
     let fixture = ProviderFixture::new("1.0.0");
     let mut description = fixture.description();
@@ -315,7 +315,7 @@ fn a_version_that_is_not_canonical_is_refused_2_1_3() {
 }
 
 #[test]
-fn a_protocol_list_that_no_client_runs_is_refused_2_2_3() {
+fn a_protocol_list_that_no_client_supports_is_refused_2_2_3() {
     let mut fixture = ProviderFixture::new("1.0.0");
     fixture.protocols = vec!["4.1".to_owned()];
     assert!(refused(&fixture).contains("5.0"));

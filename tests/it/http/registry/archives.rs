@@ -111,7 +111,7 @@ fn an_upload_of_another_length_is_refused() {
 }
 
 #[test]
-fn an_archive_is_served_with_its_type_and_kept_by_nobody() {
+fn an_archive_is_served_with_its_type_and_is_not_cached() {
     let registry = Registry::start();
     let (_, url) = download_url(&registry, "1.0.0");
     let response = registry.get(&url);

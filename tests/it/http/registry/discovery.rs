@@ -59,7 +59,7 @@ fn head_of_discovery_has_the_headers_of_get_and_no_body() {
 }
 
 #[test]
-fn discovery_may_be_kept_for_a_while() {
+fn discovery_may_be_cached() {
     let response = Registry::start().get(PATH);
     assert_eq!(
         response.header("cache-control"),

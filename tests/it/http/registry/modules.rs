@@ -70,7 +70,7 @@ fn short_and_prefixed_versions_are_resolved_3_2() {
 }
 
 #[test]
-fn a_module_that_is_not_there_is_404_3_3() {
+fn an_unknown_module_is_404_3_3() {
     let registry = Registry::start();
     registry
         .get("/v1/modules/nobody/nothing/aws/versions")
@@ -92,14 +92,14 @@ fn a_download_has_its_location_in_the_body_and_in_the_header_3_4_3_5() {
 }
 
 #[test]
-fn a_download_is_no_redirect_3_6() {
+fn a_download_is_not_a_redirect_3_6() {
     let (registry, fixture) = published("1.0.0");
     let response = download(&registry, &fixture, "1.0.0");
     assert_eq!((response.status, response.header("location")), (200, None));
 }
 
 #[test]
-fn an_error_of_download_is_a_line_of_text_for_its_reader_3_7() {
+fn a_download_error_is_a_line_of_plain_text_3_7() {
     let (registry, fixture) = published("1.0.0");
     let response = download(&registry, &fixture, "9.9.9").expect(404);
     assert_eq!(
@@ -114,7 +114,7 @@ fn an_error_of_download_is_a_line_of_text_for_its_reader_3_7() {
 }
 
 #[test]
-fn an_impossible_address_is_rejected_in_plain_text_too_3_7() {
+fn an_invalid_address_is_rejected_in_plain_text_3_7() {
     let response = Registry::start()
         .get("/v1/modules/acme/vpc/AWS/1.0.0/download")
         .expect(404);
@@ -210,7 +210,7 @@ fn head_before_get_is_harmless_4_3() {
 }
 
 #[test]
-fn the_archive_needs_no_token_and_comes_as_it_was_published_4_4_4_5() {
+fn the_archive_needs_no_token_and_has_the_published_bytes_4_4_4_5() {
     let (registry, fixture) = published("1.0.0");
     let url = fetched_url(&location(&download(&registry, &fixture, "1.0.0")));
     assert_eq!(registry.get(&url).expect(200).body, fixture.archive);
@@ -225,7 +225,7 @@ fn the_location_carries_the_checksum_4_7() {
 }
 
 #[test]
-fn a_client_that_leaves_the_checksum_in_the_url_gets_a_location_that_works_as_it_stands() {
+fn a_client_that_keeps_the_checksum_in_the_url_gets_a_usable_location() {
     let (registry, fixture) = published("1.0.0");
     for user_agent in ["python-requests/2.32.3", "Go-http-client/2.0", "curl/8.5.0"] {
         let response = download_by(user_agent, &registry, &fixture, "1.0.0");
@@ -235,7 +235,7 @@ fn a_client_that_leaves_the_checksum_in_the_url_gets_a_location_that_works_as_it
 }
 
 #[test]
-fn every_client_whose_go_getter_takes_the_checksum_off_gets_one_4_7() {
+fn every_client_whose_go_getter_removes_the_checksum_gets_one_4_7() {
     let (registry, fixture) = published("1.0.0");
     for user_agent in ["Terraform/1.5.7", "OpenTofu/1.12.6 ci", "terragrunt/1.1.3"] {
         let response = download_by(user_agent, &registry, &fixture, "1.0.0");
@@ -272,7 +272,7 @@ fn a_download_without_a_version_leads_to_the_newest_stable_one() {
 }
 
 #[test]
-fn a_prerelease_is_the_newest_version_where_there_is_nothing_else() {
+fn a_prerelease_is_the_newest_version_if_there_is_no_stable_one() {
     let (registry, fixture) = published("1.0.0-beta2");
     let response = registry
         .get(&format!("{}/download", fixture.path()))
@@ -282,7 +282,7 @@ fn a_prerelease_is_the_newest_version_where_there_is_nothing_else() {
 }
 
 #[test]
-fn a_download_without_a_version_of_an_unknown_module_is_404_in_text() {
+fn a_download_without_a_version_of_an_unknown_module_is_404_in_plain_text() {
     let response = Registry::start().get("/v1/modules/acme/nothing/aws/download");
     let response = response.expect(404);
     assert_eq!(

@@ -71,7 +71,7 @@ fn build_metadata_and_prereleases_are_served_under_their_raw_text_2_1_4() {
 }
 
 #[test]
-fn a_provider_that_is_not_there_is_404_2_1_5() {
+fn an_unknown_provider_is_404_2_1_5() {
     let registry = Registry::start();
     let response = registry
         .get("/v1/providers/nobody/nothing/versions")
@@ -140,7 +140,7 @@ fn a_download_has_every_field_that_clients_read_2_2_2() {
 }
 
 #[test]
-fn a_download_lists_a_protocol_that_clients_run_2_2_3() {
+fn a_download_lists_a_protocol_that_clients_support_2_2_3() {
     let (registry, fixture) = published("1.0.0");
     let json = download(&registry, &fixture, "1.0.0", "linux/amd64").json();
     let protocols = json["protocols"].as_array().unwrap();
@@ -199,7 +199,7 @@ fn the_zip_has_its_true_length_2_2_7() {
 }
 
 #[test]
-fn head_of_the_zip_tells_the_true_length_or_is_refused_2_2_8() {
+fn head_of_the_zip_has_the_true_length_or_is_refused_2_2_8() {
     let (registry, fixture) = published("1.0.0");
     let json = download(&registry, &fixture, "1.0.0", "linux/amd64").json();
     let response = registry.head(json["download_url"].as_str().unwrap());
@@ -228,7 +228,7 @@ fn the_signature_is_served_binary_2_3_3() {
 }
 
 #[test]
-fn there_is_one_key_an_element_and_never_none_2_3_5_2_3_6() {
+fn every_element_has_one_key_and_there_is_at_least_one_2_3_5_2_3_6() {
     let (registry, fixture) = published("1.0.0");
     let json = download(&registry, &fixture, "1.0.0", "linux/amd64").json();
     let keys = json["signing_keys"]["gpg_public_keys"].as_array().unwrap();
@@ -286,7 +286,7 @@ fn packages_list_both_hashes_and_the_size_of_every_platform_2_4_1_2_4_2_2_4_4() 
 }
 
 #[test]
-fn packages_are_left_out_where_an_h1_hash_is_unknown_2_4_4() {
+fn packages_are_left_out_if_an_h1_hash_is_unknown_2_4_4() {
     for known in [0, 1] {
         let (registry, fixture, _) = published_with_h1_of(known);
         let json = download(&registry, &fixture, "1.0.0", "linux/amd64").json();
@@ -295,14 +295,14 @@ fn packages_are_left_out_where_an_h1_hash_is_unknown_2_4_4() {
 }
 
 #[test]
-fn a_download_is_kept_by_nobody_because_its_urls_expire() {
+fn a_download_is_not_cached_because_its_urls_expire() {
     let (registry, fixture) = published("1.0.0");
     let response = download(&registry, &fixture, "1.0.0", "linux/amd64");
     assert_eq!(response.header("cache-control"), Some("no-store"));
 }
 
 #[test]
-fn an_unchanged_list_is_answered_304() {
+fn an_unchanged_list_is_304() {
     let (registry, fixture) = published("1.0.0");
     let path = format!("{}/versions", fixture.path());
     let first = registry.get(&path).expect(200);

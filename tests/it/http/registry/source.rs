@@ -118,7 +118,7 @@ fn the_first_publishers_source_stays() {
 }
 
 #[test]
-fn an_invalid_source_is_422_and_names_the_rule() {
+fn an_invalid_source_is_422_with_the_rule() {
     let (registry, fixture) = module("1.0.0");
     let (of_provider, provider) = provider("1.0.0");
     for (source, rule) in [

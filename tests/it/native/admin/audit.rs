@@ -37,7 +37,7 @@ fn walk(texts: &[String]) -> Result<Vec<AuditEntry>, AuditError> {
 }
 
 #[test]
-fn every_change_is_an_entry_with_who_what_when_and_from_where() {
+fn every_change_has_an_entry_with_its_author_time_and_address() {
     let (_, registry) = start();
     let module = ModuleFixture::of("acme", "1.0.0");
     let (id, token) = create(&registry, &["publish:acme"], None);
@@ -125,7 +125,7 @@ fn a_read_and_a_rejected_request_have_no_entry() {
 }
 
 #[test]
-fn no_secret_is_in_it() {
+fn no_log_and_no_document_contains_a_secret() {
     let (memory, registry) = start();
     let (_, token) = create(&registry, &["admin"], None);
     let provider = ProviderFixture::of("acme", "widget", "1.0.0");
@@ -140,7 +140,7 @@ fn no_secret_is_in_it() {
 }
 
 #[test]
-fn an_entry_that_is_changed_or_taken_away_is_found_and_the_log_goes_on() {
+fn a_changed_or_removed_entry_is_detected_and_the_log_continues() {
     let (memory, registry) = start();
     for _ in 0..5 {
         create(&registry, &["read"], None);
@@ -156,7 +156,7 @@ fn an_entry_that_is_changed_or_taken_away_is_found_and_the_log_goes_on() {
 }
 
 #[test]
-fn an_entry_that_cannot_be_written_is_written_when_the_same_is_sent_again() {
+fn an_entry_that_cannot_be_written_is_written_by_a_retry() {
     at_each_write(5, |at, when| {
         let (memory, registry) = start();
         let (id, _) = create(&registry, &["read"], None);
@@ -172,7 +172,7 @@ fn an_entry_that_cannot_be_written_is_written_when_the_same_is_sent_again() {
 }
 
 #[test]
-fn a_delete_of_a_missing_object_has_an_entry_so_that_none_is_lost() {
+fn a_delete_of_a_missing_object_has_an_entry_so_that_no_delete_is_lost() {
     let (memory, registry) = start();
     let provider = ProviderFixture::of("acme", "widget", "1.0.0");
     provider.add_key(&registry);
@@ -199,7 +199,7 @@ fn a_delete_of_a_missing_object_has_an_entry_so_that_none_is_lost() {
 }
 
 #[test]
-fn a_log_whose_newest_entry_is_not_known_goes_on_at_its_end() {
+fn a_log_without_a_valid_head_continues_after_its_last_entry() {
     let (memory, registry) = start();
     for _ in 0..30 {
         create(&registry, &["read"], None);
@@ -237,7 +237,7 @@ fn an_entry_that_is_written_while_others_are_listed_is_not_missed() {
 }
 
 #[test]
-fn a_change_that_broke_off_has_an_entry() {
+fn an_interrupted_change_has_an_entry() {
     let (memory, registry) = start();
     let module = ModuleFixture::of("acme", "1.0.0");
     module.upload(&registry);
@@ -253,7 +253,7 @@ fn a_change_that_broke_off_has_an_entry() {
 }
 
 #[test]
-fn an_oci_change_that_breaks_off_after_it_changed_something_is_an_entry() {
+fn an_oci_change_that_fails_after_its_first_write_has_an_entry() {
     for method in ["DELETE", "PUT"] {
         let (memory, registry) = start();
         let pushed = Pushed::of(&registry, "acme/tools");
@@ -277,7 +277,7 @@ fn an_oci_change_that_breaks_off_after_it_changed_something_is_an_entry() {
 }
 
 #[test]
-fn a_sign_in_that_breaks_off_after_it_stored_a_token_is_an_entry() {
+fn a_sign_in_that_fails_after_storing_a_token_has_an_entry() {
     let people = People::new();
     let code = people.allow();
     // The token is stored, and storage reports a failure.
@@ -300,7 +300,7 @@ fn a_sign_in_that_breaks_off_after_it_stored_a_token_is_an_entry() {
 }
 
 #[test]
-fn two_changes_at_once_have_an_entry_each() {
+fn two_concurrent_changes_have_an_entry_each() {
     let (memory, registry) = start();
     let other = memory.clone();
     memory.before(Operations::Commits, move || {
@@ -311,7 +311,7 @@ fn two_changes_at_once_have_an_entry_each() {
 }
 
 #[test]
-fn a_long_log_is_listed_in_parts_and_from_a_time_on() {
+fn a_long_log_is_listed_in_pages_and_from_a_given_time() {
     let (memory, registry) = start();
     let path = "/admin/v1/tokens/0123456789abcdef";
     for _ in 0..201 {

@@ -29,7 +29,7 @@ fn lines(memory: &Memory, count: usize) -> Vec<Value> {
 }
 
 #[test]
-fn a_read_is_one_line_that_tells_what_it_took() {
+fn a_read_is_logged_as_one_line_with_its_operations() {
     let (memory, registry) = start(&[]);
     let module = ModuleFixture::of("acme", "1.0.0");
     module.publish(&registry);
@@ -92,7 +92,7 @@ fn a_log_can_be_limited_to_failures_or_switched_off() {
 }
 
 #[test]
-fn admin_answers_tell_what_they_took_and_no_others_do() {
+fn only_admin_responses_have_a_server_timing_header() {
     let (_, registry) = start(&[]);
     let told = registry.admin("GET", "/admin/v1/tokens", None).expect(200);
     let timing = told.header("server-timing").unwrap();
@@ -148,7 +148,7 @@ fn a_refused_download_is_not_counted() {
 }
 
 #[test]
-fn guesses_are_also_counted_by_the_platform_where_it_counts() {
+fn guesses_over_the_limit_of_the_platform_are_throttled() {
     let (memory, registry) = start(&[]);
     let guess = || {
         let sent = Sent::new("GET", "/admin/v1/tokens").bearing("wrong");
@@ -162,7 +162,7 @@ fn guesses_are_also_counted_by_the_platform_where_it_counts() {
 }
 
 #[test]
-fn health_asks_kv_and_r2() {
+fn the_health_route_reads_kv_and_r2() {
     let (memory, registry) = start(&[("TERRACE_ACCESS", "private")]);
     let told = registry.get("/healthz").expect(200);
     assert_eq!(told.text(), "{\"kv\":\"ok\",\"r2\":\"ok\"}\n");
@@ -173,7 +173,7 @@ fn health_asks_kv_and_r2() {
 }
 
 #[test]
-fn health_tells_which_does_not_answer() {
+fn the_health_route_reports_which_of_kv_and_r2_does_not_answer() {
     let (memory, registry) = start(&[]);
     for (at, how, kv, r2) in [
         (0, Break::Before, "does not answer", "ok"),

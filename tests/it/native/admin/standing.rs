@@ -39,7 +39,7 @@ fn seen(registry: &Registry, fixture: &ModuleFixture) -> (u16, u16, bool) {
 }
 
 #[test]
-fn a_statement_that_is_broken_off_anywhere_is_finished_by_the_same_request() {
+fn a_status_that_fails_at_any_write_is_completed_by_a_retry() {
     for (from, to, wanted) in [
         ("active", "revoked", (410, 410, false)),
         ("revoked", "active", (200, 307, true)),
@@ -61,7 +61,7 @@ fn a_statement_that_is_broken_off_anywhere_is_finished_by_the_same_request() {
 }
 
 #[test]
-fn a_reader_that_rebuilds_an_index_does_not_bring_back_a_version_revoked_meanwhile() {
+fn a_reader_that_rebuilds_an_index_does_not_restore_a_version_revoked_meanwhile() {
     let (memory, registry, fixture) = published();
     memory.lose_indices();
     let (other, address) = (memory.clone(), fixture.address.clone());
@@ -78,7 +78,7 @@ fn a_reader_that_rebuilds_an_index_does_not_bring_back_a_version_revoked_meanwhi
 }
 
 #[test]
-fn two_statuses_set_at_once_are_both_kept() {
+fn two_statuses_set_concurrently_are_both_kept() {
     let (memory, registry, fixture) = published();
     let (other, address) = (memory.clone(), fixture.address.clone());
     memory.before(Operations::Commits, move || {
@@ -94,8 +94,7 @@ fn two_statuses_set_at_once_are_both_kept() {
 }
 
 #[test]
-fn a_revoked_key_reaches_what_was_published_before_objects_told_their_key_and_goes_on_where_it_stopped()
- {
+fn a_revoked_key_also_revokes_releases_without_key_metadata_in_resumable_steps() {
     let memory = Memory::new();
     let registry = Registry::in_memory(&memory, &[]);
     let first = ProviderFixture::of("acme", "widget", "1.0.0");
@@ -135,8 +134,7 @@ fn a_revoked_key_reaches_what_was_published_before_objects_told_their_key_and_go
 }
 
 #[test]
-fn a_revoked_version_is_gone_from_the_repository_that_it_was_pushed_to_and_cannot_be_pushed_again()
-{
+fn a_revoked_version_is_removed_from_its_pushed_repository_and_cannot_be_pushed_again() {
     let memory = Memory::new();
     let registry = Registry::in_memory(&memory, &[]);
     let provider = PushedProvider::of("acme", "a zip");
@@ -181,7 +179,7 @@ fn a_revoked_version_is_gone_from_the_repository_that_it_was_pushed_to_and_canno
 }
 
 #[test]
-fn a_zip_of_another_repository_is_not_mirrored_by_a_layer_that_says_it_is_elsewhere() {
+fn a_layer_with_urls_does_not_mirror_a_zip_of_another_repository() {
     let memory = Memory::new();
     let registry = Registry::in_memory(&memory, &[]);
     let theirs = PushedProvider::of("acme", "a secret");
@@ -226,7 +224,7 @@ fn a_zip_of_another_repository_is_not_mirrored_by_a_layer_that_says_it_is_elsewh
 }
 
 #[test]
-fn a_status_set_again_is_answered_as_it_is_stored() {
+fn a_status_set_again_returns_the_stored_one() {
     let memory = Memory::new();
     let registry = Registry::in_memory(&memory, &[]);
     ModuleFixture::of("acme", "1.0.0").publish(&registry);

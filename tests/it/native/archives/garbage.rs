@@ -61,7 +61,7 @@ fn an_archive_marked_for_an_hour_is_removed_with_its_mark() {
 }
 
 #[test]
-fn a_publish_keeps_what_it_finds_marked() {
+fn a_publish_keeps_a_marked_archive() {
     let (memory, registry, fixture, key) = orphan();
     mark(&registry, &key);
     memory.advance(GARBAGE_SECONDS);
@@ -82,7 +82,7 @@ fn a_publish_keeps_what_it_finds_marked() {
 }
 
 #[test]
-fn signed_documents_are_kept_too() {
+fn a_publish_keeps_marked_signed_documents() {
     let memory = Memory::new();
     let registry = Registry::in_memory(&memory, &[]);
     let fixture = ProviderFixture::of("acme", "widget", "1.0.0");
@@ -119,7 +119,7 @@ fn a_release_is_not_committed_to_an_archive_that_is_being_removed() {
 }
 
 #[test]
-fn a_removal_that_was_broken_off_is_taken_up_again() {
+fn an_interrupted_removal_is_resumed() {
     for (at, when) in [0, 1, 2]
         .into_iter()
         .flat_map(|at| [(at, When::Before), (at, When::After)])
@@ -210,7 +210,7 @@ fn a_release_never_lacks_its_archive() {
 
 /// Two publishers find the same abandoned removal, and one of them completes it first.
 #[test]
-fn a_removal_is_taken_up_by_one_alone() {
+fn an_interrupted_removal_is_resumed_by_only_one_publisher() {
     let (memory, registry, fixture, key) = orphan();
     mark(&registry, &key);
     memory.advance(GARBAGE_SECONDS);
@@ -230,7 +230,7 @@ fn a_removal_is_taken_up_by_one_alone() {
 }
 
 #[test]
-fn an_archive_marked_again_since_it_was_listed_is_not_removed() {
+fn an_archive_that_was_marked_again_after_the_listing_is_not_removed() {
     let (memory, registry, fixture, key) = orphan();
     mark(&registry, &key);
     memory.advance(GARBAGE_SECONDS);

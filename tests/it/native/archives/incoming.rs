@@ -58,7 +58,7 @@ fn copy_in(namespace: &str, module: &ModuleFixture) -> ModuleFixture {
 }
 
 #[test]
-fn the_digest_of_another_ones_archive_opens_nothing() {
+fn the_digest_of_another_owners_archive_gives_no_access_to_it() {
     // In a private registry, and in a public one where the namespace is an exception.
     for access in [
         ("TERRACE_ACCESS", "private"),
@@ -93,7 +93,7 @@ fn an_upload_for_one_version_does_not_serve_another() {
 }
 
 #[test]
-fn whether_an_archive_is_stored_is_told_by_no_answer_and_no_operation() {
+fn no_response_and_no_operation_reveals_whether_an_archive_is_stored() {
     let tenants = Tenants::new();
     let operations = |module: &ModuleFixture| {
         tenants.memory.forget_operations();
@@ -157,7 +157,7 @@ fn an_upload_for_one_owner_does_not_serve_another() {
 }
 
 #[test]
-fn a_publisher_who_may_read_everything_does_not_send_twice() {
+fn a_publisher_who_may_read_everything_does_not_upload_a_stored_archive() {
     let tenants = Tenants::new();
     let scopes = ["publish:globex", "read"];
     let (_, reader) = tokens::create(&tenants.registry, &scopes, None);
@@ -166,7 +166,7 @@ fn a_publisher_who_may_read_everything_does_not_send_twice() {
 }
 
 #[test]
-fn an_archive_of_a_public_registry_is_sent_once() {
+fn an_archive_of_a_public_registry_is_uploaded_once() {
     let registry = Registry::start();
     let (first, second) = (ModuleFixture::new("1.0.0"), ModuleFixture::new("1.0.0"));
     first.publish(&registry);
@@ -178,7 +178,7 @@ fn an_archive_of_a_public_registry_is_sent_once() {
 }
 
 #[test]
-fn other_bytes_than_were_promised_are_asked_for_again() {
+fn a_staged_upload_with_other_bytes_is_requested_again() {
     let tenants = Tenants::new();
     let module = ModuleFixture::of("globex", "1.0.0");
     let first = tenants.put(&tenants.globex, &module).expect(202);
@@ -192,7 +192,7 @@ fn other_bytes_than_were_promised_are_asked_for_again() {
 }
 
 #[test]
-fn all_archives_of_a_provider_have_to_be_brought() {
+fn all_archives_of_a_provider_must_be_uploaded() {
     let tenants = Tenants::new();
     let mut provider = ProviderFixture::new("1.0.0");
     provider.namespace = "globex".to_owned();
@@ -221,7 +221,7 @@ fn all_archives_of_a_provider_have_to_be_brought() {
 }
 
 #[test]
-fn a_mirrored_archive_has_to_be_sent_too() {
+fn a_mirrored_archive_must_be_uploaded_too() {
     let tenants = Tenants::new();
     let mut secret = ProviderFixture::of("acme", "widget", "1.0.0");
     secret.publish(&tenants.registry);

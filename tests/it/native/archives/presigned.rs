@@ -57,7 +57,7 @@ fn an_upload_is_bound_to_the_digest_and_replaces_nothing() {
 }
 
 #[test]
-fn worker_signed_paths_are_closed_in_presigned_mode() {
+fn worker_signed_urls_are_404_in_presigned_mode() {
     let fixture = ProviderFixture::new("1.0.0");
     let (memory, registry) = published(&fixture);
     let worker = Registry::in_memory(&memory, &[]);
@@ -70,7 +70,7 @@ fn worker_signed_paths_are_closed_in_presigned_mode() {
 }
 
 #[test]
-fn an_archive_that_is_too_large_to_be_sent_is_refused_with_the_way_around_it() {
+fn an_archive_that_is_too_large_to_upload_is_refused_with_a_solution() {
     let registry = Registry::in_memory(&Memory::new(), &[]);
     let fixture = ModuleFixture::new("1.0.0");
     let mut description = fixture.description();

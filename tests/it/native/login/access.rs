@@ -13,7 +13,7 @@ const TEAM: &str = "https://acme.cloudflareaccess.com";
 const AUDIENCE: &str = "4714c1358e65fe4b408ad6d432a5f878";
 
 #[test]
-fn people_whom_cloudflare_access_lets_through_are_asked_at_once() {
+fn a_person_admitted_by_cloudflare_access_is_asked_for_consent_at_once() {
     let memory = Memory::new();
     let vars = [
         ("TERRACE_LOGIN_ACCESS_TEAM", TEAM),

@@ -51,7 +51,7 @@ fn a_target_that_no_terminal_opens_is_a_page_and_never_a_redirect_7_5() {
 }
 
 #[test]
-fn a_state_is_good_in_its_browser_for_ten_minutes() {
+fn a_state_is_valid_in_its_browser_for_ten_minutes() {
     let people = People::new();
     let (cookie, state) = people.begin();
     let back =
@@ -108,7 +108,7 @@ fn a_browser_with_too_many_wrong_codes_causes_no_more_requests() {
 }
 
 #[test]
-fn a_wrong_token_of_somebody_keeps_nobody_from_signing_in() {
+fn wrong_tokens_from_an_address_do_not_block_its_sign_ins() {
     let people = People::new();
     for _ in 0..30 {
         let sent = Sent::new("GET", "/admin/v1/tokens").bearing("wrong");
@@ -126,7 +126,7 @@ fn a_wrong_token_of_somebody_keeps_nobody_from_signing_in() {
 }
 
 #[test]
-fn a_long_code_of_a_provider_is_not_passed_on() {
+fn a_provider_code_that_is_too_long_is_rejected() {
     let people = People::new();
     let (cookie, state) = people.begin();
     let long = "c".repeat(terrace_core::limits::PROVIDER_CODE_BYTES + 1);
@@ -174,7 +174,7 @@ fn a_token_with_a_claim_of_another_sign_in_is_rejected() {
 }
 
 #[test]
-fn a_token_is_good_for_the_sign_in_that_it_answers_and_no_other() {
+fn a_token_is_valid_only_for_its_own_sign_in() {
     let people = People::new();
     people.sign_in().1.expect(200);
     // The provider answers the next sign-in with the token of this one.
@@ -189,7 +189,7 @@ fn a_token_is_good_for_the_sign_in_that_it_answers_and_no_other() {
 }
 
 #[test]
-fn an_address_that_is_not_verified_opens_nothing_and_names_nobody() {
+fn an_unverified_email_address_grants_nothing_and_is_not_shown_as_a_name() {
     let people = People::new();
     claim(&people, "groups", Value::Null);
     for verified in [json!(false), Value::Null] {
@@ -203,7 +203,7 @@ fn an_address_that_is_not_verified_opens_nothing_and_names_nobody() {
 }
 
 #[test]
-fn names_are_shown_and_not_obeyed() {
+fn names_are_escaped_on_pages() {
     let people = People::new();
     claim(&people, "email_verified", json!(false));
     let name = "<img src=x onerror=alert(1)>\"'\u{202e}\r\n&";

@@ -65,7 +65,7 @@ fn a_person_who_signs_in_and_allows_it_gets_a_token_for_their_terminal_7_6_7_7()
 }
 
 #[test]
-fn discovery_tells_how_to_sign_in_only_where_one_can_and_reads_nothing_7_1() {
+fn discovery_announces_sign_in_only_if_it_is_configured_and_reads_nothing_7_1() {
     let people = People::new();
     let path = "/.well-known/terraform.json";
     let json = people.registry.get(path).expect(200).json();
@@ -113,7 +113,7 @@ fn a_sign_in_stores_nothing_before_its_token() {
 }
 
 #[test]
-fn the_provider_is_asked_for_one_person_by_a_browser_that_it_can_be_known_by() {
+fn an_authorization_request_is_bound_to_its_browser_and_is_unique() {
     let people = People::new();
     let response = people.open(&opened()).expect(303);
     let cookie = response.header("set-cookie").unwrap();
@@ -153,7 +153,7 @@ fn the_provider_is_asked_for_one_person_by_a_browser_that_it_can_be_known_by() {
 }
 
 #[test]
-fn an_admin_token_that_is_rotated_meanwhile_breaks_nothing_off() {
+fn a_rotation_of_the_admin_token_does_not_interrupt_a_sign_in() {
     let people = People::new();
     let (cookie, state) = people.begin();
     let rotated = [
@@ -178,7 +178,7 @@ fn an_admin_token_that_is_rotated_meanwhile_breaks_nothing_off() {
 }
 
 #[test]
-fn a_provider_that_refuses_ends_with_a_page_7_5() {
+fn a_refusal_by_the_provider_is_shown_on_a_page_7_5() {
     let people = People::new();
     let (cookie, state) = people.begin();
     let error = "access_denied<b>";
@@ -204,7 +204,7 @@ fn a_provider_that_refuses_ends_with_a_page_7_5() {
 }
 
 #[test]
-fn the_discovery_of_a_provider_is_kept_for_an_hour() {
+fn the_discovery_of_a_provider_is_cached_for_an_hour() {
     let people = People::new();
     let asked = || {
         let operations = people.memory.operations();
@@ -227,7 +227,7 @@ fn the_discovery_of_a_provider_is_kept_for_an_hour() {
 }
 
 #[test]
-fn a_provider_that_does_not_answer_is_told_apart() {
+fn a_provider_that_does_not_answer_is_503() {
     let people = People::new();
     people.memory.disconnect();
     let response = people.open(&opened());
@@ -245,7 +245,7 @@ fn a_provider_that_does_not_answer_is_told_apart() {
 }
 
 #[test]
-fn a_key_that_the_provider_has_just_changed_is_found() {
+fn a_new_key_of_the_provider_is_fetched() {
     let people = People::new();
     people.sign_in().1.expect(200);
     people.memory.advance(61);
@@ -261,7 +261,7 @@ fn a_key_that_the_provider_has_just_changed_is_found() {
 }
 
 #[test]
-fn a_person_without_a_rule_reads_who_they_are_and_the_log_has_the_reason() {
+fn a_person_without_a_rule_sees_their_identity_and_the_reason_is_logged() {
     let people = People::new();
     claim(&people, "groups", json!(["guests"]));
     claim(&people, "email", json!("bob@acme.example"));
@@ -272,7 +272,7 @@ fn a_person_without_a_rule_reads_who_they_are_and_the_log_has_the_reason() {
 }
 
 #[test]
-fn a_question_is_answered_in_its_browser_within_ten_minutes() {
+fn a_consent_is_valid_in_its_browser_for_ten_minutes() {
     let people = People::new();
     let (cookie, question) = people.sign_in();
     let consent = hidden(&question);
@@ -316,7 +316,7 @@ fn hide_pkce(people: &People) {
 }
 
 #[test]
-fn a_public_client_proves_itself_by_pkce_and_one_with_a_secret_as_the_provider_knows() {
+fn a_public_client_uses_pkce_and_a_confidential_one_the_announced_method() {
     let people = People::new();
     people.sign_in().1.expect(200);
     let form = people.provider.forms.borrow().join("\n");

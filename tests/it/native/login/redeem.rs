@@ -9,7 +9,7 @@ use crate::support::faults::{Failure, Operations, When};
 use crate::support::people::{People, exchanged, hidden, parameter};
 
 #[test]
-fn a_code_is_for_its_terminal_alone_7_6() {
+fn a_code_is_valid_only_for_its_terminal_7_6() {
     let people = People::new();
     let code = people.allow();
     let other_verifier = "e".repeat(43);
@@ -97,7 +97,7 @@ fn a_code_is_for_its_terminal_alone_7_6() {
 }
 
 #[test]
-fn a_code_is_good_for_a_minute() {
+fn a_code_is_valid_for_a_minute() {
     let people = People::new();
     let (code, late) = (people.allow(), people.allow());
     people.memory.advance(u64::from(LOGIN_CODE_SECONDS));
@@ -148,7 +148,7 @@ fn a_code_that_is_used_twice_revokes_its_token() {
 }
 
 #[test]
-fn a_person_who_wants_to_read_gets_a_token_that_only_reads() {
+fn a_person_who_allows_only_reading_gets_a_token_that_only_reads() {
     let people = People::new();
     let (cookie, question) = people.sign_in();
     let question = question.expect(200);
@@ -170,7 +170,7 @@ fn a_person_who_wants_to_read_gets_a_token_that_only_reads() {
 }
 
 #[test]
-fn one_question_gives_one_token_however_often_it_is_answered() {
+fn a_consent_that_is_given_twice_yields_one_token() {
     let people = People::new();
     let (cookie, question) = people.sign_in();
     let codes = [(); 2].map(|()| {
@@ -184,7 +184,7 @@ fn one_question_gives_one_token_however_often_it_is_answered() {
 }
 
 #[test]
-fn storage_that_fails_gives_no_token_and_says_so() {
+fn a_storage_failure_issues_no_token_and_is_reported() {
     for when in [When::Before, When::After] {
         let people = People::new();
         let code = people.allow();

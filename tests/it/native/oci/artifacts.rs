@@ -65,7 +65,7 @@ fn a_bucket_that_has_lost_its_metadata_has_the_same_artifacts() {
 }
 
 #[test]
-fn a_request_for_the_catalog_is_a_route_of_its_own_that_reads_nothing() {
+fn the_catalog_has_its_own_route_and_reads_nothing() {
     let (memory, registry, _) = published();
     memory.forget_operations();
     registry.get("/v2/_catalog").expect(404);
@@ -76,7 +76,7 @@ fn a_request_for_the_catalog_is_a_route_of_its_own_that_reads_nothing() {
 
 /// The tag follows the mirrored platforms; a manifest that a client has resolved remains readable.
 #[test]
-fn a_platform_more_is_a_manifest_more() {
+fn a_new_platform_adds_a_manifest() {
     let memory = Memory::new();
     let registry = Registry::in_memory(&memory, &[]);
     let fixture = MirrorFixture::new("1.0.0");
@@ -99,7 +99,7 @@ fn a_platform_more_is_a_manifest_more() {
 }
 
 #[test]
-fn a_blocked_version_is_no_artifact() {
+fn a_blocked_version_has_no_artifact() {
     let memory = Memory::new();
     let registry = Registry::in_memory(&memory, &[]);
     let fixture = MirrorFixture::new("1.0.0");
@@ -120,7 +120,7 @@ fn a_blocked_version_is_no_artifact() {
 
 /// Two versions may share bytes, and two digests may share their beginning.
 #[test]
-fn a_digest_is_found_whichever_version_it_is_of() {
+fn a_digest_is_found_in_any_version() {
     let memory = Memory::new();
     let registry = Registry::in_memory(&memory, &[]);
     let first = ModuleFixture::new("1.0.0");

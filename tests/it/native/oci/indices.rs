@@ -46,7 +46,7 @@ fn a_bucket_that_has_lost_its_metadata_has_the_same_tags() {
 
 /// Clients check for each blob before they push it, and the edge caches that it is missing.
 #[test]
-fn a_blob_that_was_asked_for_before_it_was_pushed_is_indexed_once() {
+fn a_blob_that_was_read_before_its_push_is_indexed_once() {
     let (memory, registry) = in_memory();
     memory.at_an_edge();
     let pushed = Pushed::of(&registry, NAME);
@@ -77,7 +77,7 @@ fn a_blob_that_was_asked_for_before_it_was_pushed_is_indexed_once() {
 }
 
 #[test]
-fn a_deleted_manifest_is_read_for_half_a_minute_at_most() {
+fn a_deleted_manifest_can_be_read_for_at_most_half_a_minute() {
     let (memory, registry) = in_memory();
     memory.at_an_edge();
     let pushed = Pushed::of(&registry, NAME);
@@ -96,7 +96,7 @@ fn a_deleted_manifest_is_read_for_half_a_minute_at_most() {
 }
 
 #[test]
-fn a_listing_that_does_not_go_on_is_a_failure() {
+fn a_listing_that_makes_no_progress_is_503() {
     let (memory, registry) = in_memory();
     let pushed = Pushed::of(&registry, NAME);
     pushed.artifact("latest", b"layer", json!({}));
@@ -107,7 +107,7 @@ fn a_listing_that_does_not_go_on_is_a_failure() {
 }
 
 #[test]
-fn too_many_writes_to_one_key_are_waited_for() {
+fn a_write_to_a_busy_key_is_retried() {
     let (memory, registry) = in_memory();
     let pushed = Pushed::of(&registry, NAME);
     let text = pushed.artifact("latest", b"layer", json!({}));

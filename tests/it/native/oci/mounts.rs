@@ -82,7 +82,7 @@ fn a_hosted_provider_is_mounted_by_its_long_name() {
 }
 
 #[test]
-fn a_digest_that_is_no_blob_of_the_release_has_to_be_sent() {
+fn a_digest_that_is_not_a_blob_of_the_release_must_be_uploaded() {
     let (_, registry) = in_memory();
     let [(provider, zip), (_, mirrored), (module, _)] = publish_all(&registry);
     let manifest = registry
@@ -144,7 +144,7 @@ fn a_mount_that_is_broken_at_each_write_links_nothing_and_can_be_sent_again() {
 }
 
 #[test]
-fn an_archive_that_is_damaged_is_not_linked() {
+fn a_damaged_archive_is_not_linked() {
     let (memory, registry) = in_memory();
     let [.., (from, zip)] = publish_all(&registry);
     let digest = digest(&zip);
@@ -203,7 +203,7 @@ fn a_version_that_is_blocked_is_not_mounted() {
 }
 
 #[test]
-fn a_mount_does_not_reveal_a_release_to_those_who_may_not_read_it() {
+fn a_mount_does_not_reveal_an_unreadable_release() {
     let memory = Memory::new();
     let registry = Registry::in_memory(&memory, &[("TERRACE_ACCESS", "private")]);
     let [(provider, zip), ..] = publish_all(&registry);
@@ -238,7 +238,7 @@ fn a_mount_does_not_reveal_a_release_to_those_who_may_not_read_it() {
 
 /// regctl sends this for blobs that it could not mount from another repository.
 #[test]
-fn a_blob_that_the_target_has_is_mounted_without_from_by_who_may_read_it() {
+fn a_blob_of_the_target_is_mounted_without_from_if_the_caller_may_read_it() {
     let memory = Memory::new();
     let registry = Registry::in_memory(&memory, &[("TERRACE_ACCESS", "private")]);
     let here = Pushed::of(&registry, NAME).blob(b"a blob");

@@ -10,7 +10,7 @@ use crate::support::pushed::{PushedProvider, code, digest};
 
 /// With two tags, the second version could contradict a mirrored one after the first is written.
 #[test]
-fn a_provider_pushed_by_its_digest_gets_one_version_at_most() {
+fn a_provider_pushed_by_its_digest_gets_at_most_one_version() {
     let (memory, registry) = in_memory();
     let provider = PushedProvider::of("acme", "1");
     let index = provider.prepare(&registry);
@@ -50,7 +50,7 @@ fn too_many_platforms_are_refused_before_they_are_read() {
 }
 
 #[test]
-fn zips_that_others_store_at_the_same_time_are_there() {
+fn zips_that_are_stored_concurrently_are_found() {
     let (memory, registry) = in_memory();
     let provider = PushedProvider::of("acme", "1");
     let index = provider.prepare(&registry);
@@ -75,7 +75,7 @@ fn zips_that_others_store_at_the_same_time_are_there() {
 }
 
 #[test]
-fn repositories_hold_the_providers_that_the_configuration_says() {
+fn repositories_accept_the_configured_providers() {
     let memory = Memory::new();
     let provider = PushedProvider::of("acme", "1");
     let tag = |providers: &str| {

@@ -23,7 +23,7 @@ fn manifest_path(text: &str) -> String {
 
 /// The index ends up matching the bucket, whichever writer comes last.
 #[test]
-fn a_tag_pushed_twice_at_once_is_read_as_the_later_fact() {
+fn a_tag_pushed_twice_concurrently_names_the_later_manifest() {
     let (memory, registry) = in_memory();
     let pushed = Pushed::of(&registry, NAME);
     let (first, second) = (
@@ -48,7 +48,7 @@ fn a_tag_pushed_twice_at_once_is_read_as_the_later_fact() {
 }
 
 #[test]
-fn two_tags_pushed_at_once_are_both_listed() {
+fn two_tags_pushed_concurrently_are_both_listed() {
     let (memory, registry) = in_memory();
     let pushed = Pushed::of(&registry, NAME);
     let text = pushed.artifact("first", b"layer", json!({}));
@@ -95,7 +95,7 @@ fn a_manifest_deleted_while_a_reader_rebuilds_its_index_stays_deleted() {
 
 /// An acknowledged chunk is kept, whenever a concurrent request sends another.
 #[test]
-fn two_chunks_at_once_are_one_accepted_and_one_rejected() {
+fn one_of_two_concurrent_chunks_is_rejected() {
     for before_session in [false, true] {
         let (memory, registry) = in_memory();
         let pushed = Pushed::of(&registry, NAME);
@@ -127,7 +127,7 @@ fn two_chunks_at_once_are_one_accepted_and_one_rejected() {
 
 /// One of two requests that complete an upload removes its chunks while the other reads them.
 #[test]
-fn an_upload_that_is_completed_twice_at_once_is_complete() {
+fn an_upload_that_is_completed_twice_concurrently_succeeds() {
     let (memory, registry) = in_memory();
     let pushed = Pushed::of(&registry, NAME);
     let location = pushed.begin();
@@ -146,7 +146,7 @@ fn an_upload_that_is_completed_twice_at_once_is_complete() {
 
 /// A list that was built before a delete must not be the final one.
 #[test]
-fn a_tag_that_goes_with_its_manifest_while_another_is_pushed_is_not_listed() {
+fn a_tag_deleted_with_its_manifest_during_a_push_is_not_listed() {
     let (memory, registry) = in_memory();
     let pushed = Pushed::of(&registry, NAME);
     let gone = pushed.artifact("gone", b"gone", json!({}));
@@ -183,7 +183,7 @@ fn a_tag_that_moves_while_its_old_manifest_is_deleted_is_kept() {
 
 /// Whichever request comes last, a manifest is listed if and only if it can be read.
 #[test]
-fn a_manifest_that_is_deleted_while_it_is_pushed_is_there_or_is_not() {
+fn a_manifest_that_is_deleted_while_it_is_pushed_is_visible_everywhere_or_nowhere() {
     let pushes = [
         "R2 put oci/manifests/",
         "R2 put oci/referrers/",
@@ -248,7 +248,7 @@ fn a_manifest_that_is_deleted_while_it_is_pushed_is_there_or_is_not() {
 
 /// An interrupted delete leaves such tags behind, and so does one that a push has overtaken.
 #[test]
-fn tags_of_a_manifest_that_is_gone_go_with_the_next_delete() {
+fn tags_of_a_lost_manifest_are_removed_by_the_next_delete() {
     let (memory, registry) = in_memory();
     let pushed = Pushed::of(&registry, NAME);
     let text = pushed.artifact("latest", b"layer", json!({}));

@@ -73,7 +73,7 @@ impl<'a> Referred<'a> {
 }
 
 #[test]
-fn many_referrers_come_in_parts_and_a_filter_stays_11_7() {
+fn many_referrers_are_listed_in_pages_that_keep_the_filter_11_7() {
     let (memory, registry) = in_memory();
     let referred = Referred::new(&registry);
     let (mut all, mut wanted) = (BTreeSet::new(), BTreeSet::new());
@@ -105,7 +105,7 @@ fn many_referrers_come_in_parts_and_a_filter_stays_11_7() {
 
 /// Clients read at most 4 MiB (6.8).
 #[test]
-fn long_referrers_come_in_shorter_parts() {
+fn long_referrers_are_listed_in_shorter_pages() {
     let (_, registry) = in_memory();
     let referred = Referred::new(&registry);
     let long = "x".repeat(65_000);
@@ -121,7 +121,7 @@ fn long_referrers_come_in_shorter_parts() {
 
 /// A concurrent push and delete can leave such a referrer.
 #[test]
-fn a_missing_manifest_is_no_referrer() {
+fn a_missing_manifest_is_not_listed_as_a_referrer() {
     let (memory, registry) = in_memory();
     let referred = Referred::new(&registry);
     let (gone, there) = (

@@ -78,7 +78,7 @@ fn a_digest_of_a_revoked_version_is_410_until_the_version_is_restored() {
 }
 
 #[test]
-fn bytes_of_two_versions_are_gone_only_when_both_are_revoked() {
+fn bytes_of_two_versions_are_410_only_when_both_are_revoked() {
     let (memory, registry) = in_memory();
     let blob = with_same_bytes(&registry, &["1.0.0", "1.1.0"]);
     for (version, state, status) in [
@@ -107,7 +107,7 @@ fn bytes_of_two_versions_are_gone_only_when_both_are_revoked() {
 }
 
 #[test]
-fn bytes_of_a_revoked_version_are_back_when_another_is_published_with_them() {
+fn bytes_of_a_revoked_version_are_served_again_after_another_publish() {
     let (memory, registry) = in_memory();
     let blob = with_same_bytes(&registry, &["1.0.0"]);
     say_of_module(&registry, "1.0.0", "revoked");
@@ -119,7 +119,7 @@ fn bytes_of_a_revoked_version_are_back_when_another_is_published_with_them() {
 }
 
 #[test]
-fn bytes_of_two_versions_that_are_revoked_at_once_are_gone() {
+fn bytes_of_two_versions_that_are_revoked_concurrently_are_410() {
     let (memory, registry) = in_memory();
     let blob = with_same_bytes(&registry, &["1.0.0", "1.1.0"]);
     let other = memory.clone();
@@ -132,7 +132,7 @@ fn bytes_of_two_versions_that_are_revoked_at_once_are_gone() {
 }
 
 #[test]
-fn an_index_of_before_blobs_were_blocked_is_rewritten_by_the_repair() {
+fn an_old_index_of_a_revoked_blob_is_rewritten_by_the_repair() {
     let (memory, registry) = in_memory();
     let blob = with_same_bytes(&registry, &["1.0.0"]);
     let digest = blob.rsplit(':').next().unwrap();
@@ -148,7 +148,7 @@ fn an_index_of_before_blobs_were_blocked_is_rewritten_by_the_repair() {
 }
 
 #[test]
-fn a_blob_of_a_revoked_key_is_gone_unless_another_key_has_signed_it_too() {
+fn a_blob_of_a_revoked_key_is_410_unless_another_key_has_signed_it() {
     let (memory, registry) = in_memory();
     let own = ProviderFixture::of("acme", "widget", "1.0.0");
     own.publish(&registry);
@@ -194,7 +194,7 @@ fn pushed_paths(registry: &Registry, provider: &PushedProvider, index: &Value) -
 }
 
 #[test]
-fn zips_of_a_revoked_version_are_gone_from_the_repository_that_they_were_pushed_to() {
+fn zips_of_a_revoked_version_are_410_in_the_repository_that_they_were_pushed_to() {
     let (memory, registry) = in_memory();
     let old = PushedProvider::of("acme", "old");
     let mut new = PushedProvider::of("acme", "new");

@@ -8,7 +8,7 @@ use crate::support::registry::{Sent, TOKEN};
 use crate::support::{Registry, tokens};
 
 #[test]
-fn an_upload_that_has_lost_a_chunk_is_over() {
+fn an_upload_with_a_damaged_chunk_is_rejected_and_ended() {
     let (memory, registry) = in_memory();
     let pushed = Pushed::of(&registry, NAME);
     let location = pushed.begin();
@@ -28,7 +28,7 @@ fn an_upload_that_has_lost_a_chunk_is_over() {
 
 /// All repositories share the empty config, and storage accepts one write of a key a second.
 #[test]
-fn a_blob_whose_key_is_busy_is_there_already() {
+fn a_blob_with_a_busy_key_is_already_stored() {
     let memory = Memory::new();
     let private = [("TERRACE_ACCESS", "private")];
     let registry = Registry::in_memory(&memory, &private);
@@ -59,7 +59,7 @@ fn a_blob_whose_key_is_busy_is_there_already() {
 
 /// Cloudflare would reject the body before it reaches the Worker, with a message that does not help.
 #[test]
-fn a_body_that_cloudflare_does_not_take_is_refused_with_a_way_out() {
+fn a_body_over_the_limit_of_cloudflare_is_refused_with_a_solution() {
     let (_, registry) = in_memory();
     let pushed = Pushed::of(&registry, NAME);
     let send = |length: u64| {
@@ -126,7 +126,7 @@ fn a_completed_upload_leaves_only_its_blob() {
 }
 
 #[test]
-fn a_registry_without_an_admin_token_takes_no_push() {
+fn a_registry_without_an_admin_token_rejects_pushes() {
     let memory = Memory::new();
     let vars = [("TERRACE_ADMIN_TOKEN", ""), ("TERRACE_URL_SECRET", TOKEN)];
     let registry = Registry::in_memory(&memory, &vars);

@@ -46,7 +46,7 @@ fn the_registrys_own_hostnames_are_not_fetched() {
 }
 
 #[test]
-fn a_blocked_version_is_neither_listed_nor_described_nor_sent() {
+fn a_blocked_version_is_neither_listed_nor_described_nor_served() {
     let pulling = Pulling::new();
     let first = ProviderFixture::new("1.0.0");
     let fixture = pulling.publish(&first);

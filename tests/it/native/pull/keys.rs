@@ -10,7 +10,7 @@ use crate::support::memory::Memory;
 use crate::support::{MirrorFixture, ProviderFixture, Registry, Response};
 
 #[test]
-fn a_signature_that_does_not_hold_is_refused_and_nothing_is_committed() {
+fn an_invalid_signature_is_refused_and_nothing_is_committed() {
     let pulling = Pulling::new();
     let fixture = pulling.publish(&ProviderFixture::new("1.0.0"));
     let spoiled = |url: &str, mut response: Response| {
@@ -34,7 +34,7 @@ fn a_signature_that_does_not_hold_is_refused_and_nothing_is_committed() {
 }
 
 #[test]
-fn another_key_than_the_first_is_refused_until_an_administrator_vouches_for_it() {
+fn a_second_key_is_refused_until_an_administrator_accepts_it() {
     let pulling = Pulling::new();
     let first = ProviderFixture::new("1.0.0");
     let fixture = pulling.publish(&first);
@@ -65,7 +65,7 @@ fn another_key_than_the_first_is_refused_until_an_administrator_vouches_for_it()
 }
 
 #[test]
-fn two_keys_at_once_pin_one_of_them() {
+fn two_concurrent_keys_pin_one_of_them() {
     let pulling = Pulling::new();
     let first = ProviderFixture::new("1.0.0");
     let mut second = another(&first, "1.1.0");
@@ -82,7 +82,7 @@ fn two_keys_at_once_pin_one_of_them() {
 }
 
 #[test]
-fn a_provider_that_was_signed_is_not_taken_without_a_signature() {
+fn a_provider_that_was_signed_is_not_pulled_without_a_signature() {
     let pulling = Pulling::new();
     let first = ProviderFixture::new("1.0.0");
     let mut fixture = pulling.publish(&first);
@@ -116,7 +116,7 @@ fn a_provider_that_was_signed_is_not_taken_without_a_signature() {
 }
 
 #[test]
-fn a_mirrored_release_vouches_for_its_key_only_where_it_is_pulled() {
+fn a_mirrored_release_pins_its_key_only_if_it_is_pulled() {
     let is_seen = |memory: &Memory| memory.keys().iter().any(|key| key.starts_with("origins/"));
     let pulling = Pulling::new();
     let fixture = MirrorFixture::new("1.0.0");

@@ -5,7 +5,7 @@ use crate::support::ProviderFixture;
 use crate::support::faults::{Failure, When};
 
 #[test]
-fn many_clients_at_once_cause_one_fetch() {
+fn many_concurrent_clients_cause_one_fetch() {
     let pulling = Pulling::new();
     let fixture = pulling.publish(&ProviderFixture::new("1.0.0"));
     pulling.memory.interleave();
@@ -41,7 +41,7 @@ fn many_clients_at_once_cause_one_fetch() {
 
 /// R2 accepts one write a second per key, and the lease of a fetch that fails at once has just been written.
 #[test]
-fn an_origin_that_fails_at_once_is_left_alone_too() {
+fn an_origin_that_fails_at_once_is_not_retried_for_a_while() {
     let pulling = Pulling::new();
     let fixture = pulling.publish(&ProviderFixture::new("1.0.0"));
     let memory = pulling.memory.clone();
@@ -57,7 +57,7 @@ fn an_origin_that_fails_at_once_is_left_alone_too() {
 }
 
 #[test]
-fn an_origin_that_fails_is_502_and_left_alone_for_a_while() {
+fn an_origin_that_fails_is_502_and_not_retried_for_a_while() {
     let pulling = Pulling::new();
     let fixture = pulling.publish(&ProviderFixture::new("1.0.0"));
     pulling.memory.disconnect();
@@ -72,7 +72,7 @@ fn an_origin_that_fails_is_502_and_left_alone_for_a_while() {
 }
 
 #[test]
-fn a_fetch_that_was_cut_off_delays_others_only_briefly() {
+fn an_interrupted_fetch_delays_others_only_briefly() {
     let pulling = Pulling::new();
     let fixture = pulling.publish(&ProviderFixture::new("1.0.0"));
     for lease in [

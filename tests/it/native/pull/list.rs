@@ -63,7 +63,7 @@ fn a_provider_missing_at_its_origin_is_remembered_as_missing_for_a_while() {
 }
 
 #[test]
-fn a_list_whose_origin_should_be_asked_is_not_answered_by_the_entry() {
+fn a_stale_list_is_not_answered_by_the_entry() {
     let pulling = Pulling::new();
     let fixture = pulling.publish(&ProviderFixture::new("1.0.0"));
     let list = Sent::new("GET", &fixture.index());
@@ -138,7 +138,7 @@ fn a_stored_version_is_served_while_its_origin_is_down() {
 /// The list of an origin that has been down for days is built from R2 at each read, and not written to KV,
 /// which accepts one write a second and charges for each.
 #[test]
-fn a_list_that_is_too_old_already_is_not_written_again() {
+fn a_list_that_is_too_old_is_not_written_to_kv() {
     let pulling = Pulling::new();
     let fixture = pulling.publish(&ProviderFixture::new("1.0.0"));
     pulling.versions(&fixture);
@@ -152,7 +152,7 @@ fn a_list_that_is_too_old_already_is_not_written_again() {
 }
 
 #[test]
-fn a_list_that_was_just_built_is_not_built_again_where_it_is_not_seen_yet() {
+fn a_new_list_is_not_rebuilt_where_it_is_not_visible_yet() {
     let pulling = Pulling::new();
     let fixture = pulling.publish(&ProviderFixture::new("1.0.0"));
     pulling.versions(&fixture);
@@ -172,7 +172,7 @@ fn a_list_that_was_just_built_is_not_built_again_where_it_is_not_seen_yet() {
 }
 
 #[test]
-fn a_new_version_is_kept_back_until_it_is_old_enough() {
+fn a_new_version_is_hidden_until_it_has_the_minimum_age() {
     let day = 86_400;
     let pulling = Pulling::with(&[("TERRACE_PULL_MINIMUM_AGE", &day.to_string())]);
     let first = ProviderFixture::new("1.0.0");
@@ -192,7 +192,7 @@ fn a_new_version_is_kept_back_until_it_is_old_enough() {
 }
 
 #[test]
-fn a_provider_that_is_gone_is_gone_from_the_list() {
+fn a_provider_that_its_origin_removed_is_404() {
     let pulling = Pulling::new();
     let fixture = pulling.publish(&ProviderFixture::new("1.0.0"));
     pulling.versions(&fixture);
@@ -216,7 +216,7 @@ fn a_provider_that_is_gone_is_gone_from_the_list() {
 }
 
 #[test]
-fn a_list_is_kept_although_its_key_is_written_too_often() {
+fn a_list_is_served_although_its_key_is_busy() {
     let pulling = Pulling::new();
     let fixture = pulling.publish(&ProviderFixture::new("1.0.0"));
     let memory = pulling.memory.clone();
@@ -231,7 +231,7 @@ fn a_list_is_kept_although_its_key_is_written_too_often() {
 }
 
 #[test]
-fn a_list_older_than_the_last_look_is_rebuilt() {
+fn a_list_older_than_the_last_fetch_is_rebuilt() {
     let pulling = Pulling::new();
     let first = ProviderFixture::new("1.0.0");
     let fixture = pulling.publish(&first);

@@ -23,7 +23,7 @@ const PUSHED_HERE: (&str, &str) = (
 );
 
 #[test]
-fn a_pulled_version_can_be_pushed_as_its_origin_has_signed_it() {
+fn a_pulled_version_can_be_pushed_with_the_bytes_that_its_origin_signed() {
     let pulling = Pulling::with(&[PUSHED_HERE]);
     let provider = ProviderFixture::new("1.0.0");
     let fixture = pulling.publish(&provider);

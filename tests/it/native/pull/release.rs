@@ -54,7 +54,7 @@ fn a_platform_of_the_origin_is_not_replaced_by_a_mirrored_one() {
 /// Breaks each write of a pull, before and after it takes effect: every later read succeeds, and the same
 /// requests, sent again, end with everything stored.
 #[test]
-fn a_pull_that_is_broken_at_any_write_is_finished_by_the_next() {
+fn a_pull_that_fails_at_any_write_is_completed_by_the_next() {
     at_each_write(11, |at, when| {
         let pulling = Pulling::new();
         let fixture = pulling.publish(&ProviderFixture::new("1.0.0"));
@@ -112,7 +112,7 @@ fn a_pull_costs_a_few_writes() {
 }
 
 #[test]
-fn the_answer_does_not_wait_for_an_index() {
+fn the_response_does_not_wait_for_an_index() {
     let pulling = Pulling::new();
     let fixture = pulling.publish(&ProviderFixture::new("1.0.0"));
     pulling
@@ -122,7 +122,7 @@ fn the_answer_does_not_wait_for_an_index() {
 }
 
 #[test]
-fn an_origin_need_not_say_which_platforms_there_are() {
+fn an_origin_may_omit_platforms_from_its_list() {
     for platforms in [
         "[]",
         r#"[{"os":"aix","arch":"ppc64"},{"os":"linux","arch":"arm64"}]"#,
@@ -143,7 +143,7 @@ fn an_origin_need_not_say_which_platforms_there_are() {
 }
 
 #[test]
-fn the_signed_documents_of_an_origin_are_kept() {
+fn the_signed_documents_of_an_origin_are_stored() {
     let pulling = Pulling::new();
     let fixture = pulling.publish(&ProviderFixture::new("1.0.0"));
     pulling.archives(&fixture);
@@ -158,7 +158,7 @@ fn the_signed_documents_of_an_origin_are_kept() {
 }
 
 #[test]
-fn a_version_that_was_refused_is_left_alone_for_a_while() {
+fn a_version_that_was_refused_is_not_fetched_again_for_a_while() {
     let pulling = Pulling::new();
     let fixture = pulling.publish(&ProviderFixture::new("1.0.0"));
     pulling.tamper(Rc::new(|url: &str, mut response: Response| {

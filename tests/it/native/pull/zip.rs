@@ -47,7 +47,7 @@ fn a_version_older_than_the_stored_documents_passes_on_a_zip_and_stores_nothing(
 }
 
 #[test]
-fn an_origin_that_names_the_digest_of_a_private_archive_does_not_get_at_it() {
+fn an_origin_that_names_the_digest_of_a_private_archive_gets_no_access_to_it() {
     let only_mirrored_is_public = [
         ("TERRACE_ACCESS", "private"),
         ("TERRACE_ACCESS_EXCEPT", "registry.example.com"),
@@ -99,7 +99,7 @@ fn bytes_that_the_origin_did_not_sign_are_not_stored() {
 }
 
 #[test]
-fn a_url_to_pull_by_is_good_for_one_package_and_a_while() {
+fn a_pull_url_is_valid_for_one_package_and_until_it_expires() {
     let pulling = Pulling::new();
     let fixture = pulling.publish(&ProviderFixture::new("1.0.0"));
     let url = pulling.url(&fixture);
@@ -120,7 +120,7 @@ fn a_url_to_pull_by_is_good_for_one_package_and_a_while() {
 
 /// The origin has signed the zip, so clients get it; but it is not stored.
 #[test]
-fn a_zip_without_the_providers_executable_is_not_kept() {
+fn a_zip_without_the_providers_executable_is_not_stored() {
     let pulling = Pulling::new();
     let mut provider = ProviderFixture::new("1.0.0");
     provider.packages.truncate(1);
@@ -153,7 +153,7 @@ fn a_zip_without_the_providers_executable_is_not_kept() {
 
 /// A provider may list another provider's zip as its own, and fail to send it.
 #[test]
-fn a_provider_that_fails_stands_in_no_other_ones_way() {
+fn a_provider_that_fails_does_not_block_another() {
     let pulling = Pulling::new();
     let good = ProviderFixture::new("1.0.0");
     let mut evil = ProviderFixture::new("1.0.0");
@@ -194,7 +194,7 @@ fn a_client_that_has_waited_long_gets_the_zip_from_its_origin() {
 }
 
 #[test]
-fn a_zip_is_as_long_as_a_zip_may_be() {
+fn a_zip_with_an_invalid_length_is_refused() {
     for length in ["0", "5363390201984", "long"] {
         let pulling = Pulling::new();
         let fixture = pulling.publish(&ProviderFixture::new("1.0.0"));

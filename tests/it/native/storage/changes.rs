@@ -482,7 +482,7 @@ const STATES: [(&str, &str); 4] = [
 ];
 
 #[test]
-fn a_status_of_a_provider_broken_at_each_operation_heals_and_is_written_down() {
+fn a_provider_status_broken_at_each_operation_is_completed_by_a_retry_and_audited() {
     let said_of = |kind| STATES.map(|(from, to)| said(kind, from, to));
     break_all(&said_of(Released::provider));
     break_all(&said_of(Released::mirrored));
@@ -494,12 +494,12 @@ fn a_status_of_a_provider_broken_at_each_operation_heals_and_is_written_down() {
 }
 
 #[test]
-fn a_status_of_a_module_broken_at_each_operation_heals_and_is_written_down() {
+fn a_module_status_broken_at_each_operation_is_completed_by_a_retry_and_audited() {
     break_all(&STATES.map(|(from, to)| said(Released::module, from, to)));
 }
 
 #[test]
-fn a_status_of_a_key_broken_at_each_operation_heals_and_is_written_down() {
+fn a_key_status_broken_at_each_operation_is_completed_by_a_retry_and_audited() {
     break_all(&[
         key("active", "retired"),
         key("retired", "revoked"),
@@ -510,7 +510,7 @@ fn a_status_of_a_key_broken_at_each_operation_heals_and_is_written_down() {
 }
 
 #[test]
-fn a_change_of_a_token_broken_at_each_operation_heals_and_is_written_down() {
+fn a_token_change_broken_at_each_operation_is_completed_by_a_retry_and_audited() {
     break_all(&[
         token_created(),
         token_revoked(),
@@ -520,16 +520,16 @@ fn a_change_of_a_token_broken_at_each_operation_heals_and_is_written_down() {
 }
 
 #[test]
-fn a_restore_and_a_mark_broken_at_each_operation_heal_and_are_written_down() {
+fn a_restore_or_mark_broken_at_each_operation_is_completed_by_a_retry_and_audited() {
     break_all(&[restored(), marked(false), marked(true)]);
 }
 
 #[test]
-fn a_publish_of_an_upload_broken_at_each_operation_heals_and_is_written_down() {
+fn a_publish_of_a_staged_upload_broken_at_each_operation_is_completed_by_a_retry_and_audited() {
     break_all(&[brought()]);
 }
 
 #[test]
-fn a_delete_by_oci_broken_at_each_operation_heals_and_is_written_down() {
+fn an_oci_delete_broken_at_each_operation_is_completed_by_a_retry_and_audited() {
     break_all(&[deleted(true), deleted(false)]);
 }

@@ -145,7 +145,7 @@ fn a_copy_has_the_same_objects_and_the_same_indices() {
 }
 
 #[test]
-fn no_document_that_is_listed_holds_a_secret() {
+fn no_listed_document_contains_a_secret() {
     let memory = Memory::new();
     let registry = Registry::in_memory(&memory, &[]);
     fill(&registry);
@@ -172,7 +172,7 @@ fn no_document_that_is_listed_holds_a_secret() {
 }
 
 #[test]
-fn a_published_version_never_changes_by_a_copy() {
+fn a_published_version_is_not_changed_by_a_restore() {
     let memory = Memory::new();
     let registry = Registry::in_memory(&memory, &[]);
     let fixture = ModuleFixture::of("acme", "1.0.0");
@@ -254,7 +254,7 @@ fn stored_bytes_are_hashed_again_and_mismatches_are_reported() {
 }
 
 #[test]
-fn bytes_that_are_wrong_are_asked_for_again() {
+fn wrong_bytes_are_requested_again() {
     let memory = Memory::new();
     let registry = Registry::in_memory(&memory, &[]);
     let fixture = ProviderFixture::of("acme", "widget", "1.0.0");
@@ -275,7 +275,7 @@ fn bytes_that_are_wrong_are_asked_for_again() {
 }
 
 #[test]
-fn the_log_of_one_registry_is_listed_and_never_put_into_another_one() {
+fn the_audit_log_is_listed_and_never_restored_into_another_registry() {
     let (here, there) = (Memory::new(), Memory::new());
     let (from, to) = (
         Registry::in_memory(&here, &[]),
@@ -301,7 +301,7 @@ fn the_log_of_one_registry_is_listed_and_never_put_into_another_one() {
 }
 
 #[test]
-fn changes_by_operators_are_in_the_log_and_looks_are_not() {
+fn changes_by_operators_are_audited_and_reads_are_not() {
     let memory = Memory::new();
     let registry = Registry::in_memory(&memory, &[]);
     ModuleFixture::of("acme", "1.0.0").publish(&registry);
@@ -349,7 +349,7 @@ fn a_revoked_token_is_revoked_in_a_copy_before_its_indices_are_built() {
 }
 
 #[test]
-fn standings_that_nobody_could_have_said_are_refused() {
+fn invalid_statuses_in_a_copy_are_refused() {
     let registry = Registry::in_memory(&Memory::new(), &[]);
     let said = r#"{"state":"revoked","reason":"x","at":1,"by":"root"}"#;
     let key = "standings/modules/acme/vpc/aws";
@@ -389,7 +389,7 @@ fn standings_that_nobody_could_have_said_are_refused() {
 }
 
 #[test]
-fn a_revocation_in_a_copy_holds_also_where_the_target_has_other_statuses() {
+fn a_revocation_in_a_copy_takes_effect_although_the_target_has_other_statuses() {
     let (from, to) = (Memory::new(), Memory::new());
     let (source, target) = (
         Registry::in_memory(&from, &[]),
@@ -431,7 +431,7 @@ fn a_revocation_in_a_copy_holds_also_where_the_target_has_other_statuses() {
 }
 
 #[test]
-fn a_document_that_is_no_text_is_reported_and_stops_nothing() {
+fn a_document_that_is_not_text_is_reported_and_the_listing_continues() {
     let memory = Memory::new();
     let registry = Registry::in_memory(&memory, &[]);
     create(&registry, &["read"], None);

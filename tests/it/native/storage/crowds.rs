@@ -428,7 +428,7 @@ fn publish_at_once(first: &Released, all: &[Released], expected: &[(u16, usize)]
 }
 
 #[test]
-fn sixty_four_versions_at_once_are_all_published_and_listed_in_order() {
+fn sixty_four_concurrent_versions_are_all_published_and_listed_in_order() {
     let all: Vec<Released> = versions(CROWD).map(|it| Released::provider(&it)).collect();
     publish_at_once(&Released::provider("0.1.0"), &all, &[(201, CROWD)]);
     let all: Vec<Released> = versions(CROWD).map(|it| Released::module(&it)).collect();
@@ -438,7 +438,7 @@ fn sixty_four_versions_at_once_are_all_published_and_listed_in_order() {
 }
 
 #[test]
-fn one_of_64_publishers_of_the_same_bytes_creates_the_version_and_the_others_find_it() {
+fn one_of_64_publishers_of_the_same_bytes_creates_the_version_and_the_others_see_it_unchanged() {
     let kinds: [fn(&str) -> Released; 3] =
         [Released::provider, Released::module, Released::mirrored];
     for kind in kinds {
@@ -591,7 +591,7 @@ fn run_cases<S: Strategy>(
 
 /// Concurrently, clients set statuses of the versions, several of them for the same version.
 #[test]
-fn indices_follow_the_facts_whatever_statuses_are_set_meanwhile() {
+fn indices_follow_the_facts_while_statuses_are_set() {
     let cases = std::env::var("TERRACE_INTERLEAVINGS");
     let cases = cases.map_or(INTERLEAVINGS / 2, |cases| cases.parse().unwrap());
     let tally = RefCell::new(BTreeMap::<u16, usize>::new());

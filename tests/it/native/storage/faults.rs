@@ -249,7 +249,7 @@ fn objects(memory: &Memory) -> BTreeMap<String, Vec<u8>> {
 }
 
 #[test]
-fn a_publish_broken_at_each_operation_in_each_way_heals() {
+fn a_publish_broken_at_each_operation_in_each_way_is_completed_by_a_retry() {
     let (mut steps, mut broken) = (0, 0);
     for publish in Publish::all() {
         assert!(
@@ -273,7 +273,7 @@ fn a_publish_broken_at_each_operation_in_each_way_heals() {
 
 /// Reads have more to do if an index is missing, and do some of it after the response.
 #[test]
-fn a_read_that_misses_its_index_broken_at_each_operation_tells_the_truth_or_nothing() {
+fn a_read_that_misses_its_index_broken_at_each_operation_is_correct_or_503() {
     let (mut steps, mut broken) = (0, 0);
     for scene in scenes() {
         let publish = Publish::new(scene, MODES[0]);
@@ -317,7 +317,7 @@ fn a_read_that_misses_its_index_broken_at_each_operation_tells_the_truth_or_noth
 
 /// A retry may be broken again, at the same operation or another, and so may concurrent reads.
 #[test]
-fn a_publish_broken_several_times_in_a_row_heals() {
+fn a_publish_broken_several_times_in_a_row_is_completed_by_a_retry() {
     let all = Publish::all();
     let blows = (
         any::<u16>(),
@@ -360,7 +360,7 @@ fn a_publish_broken_several_times_in_a_row_heals() {
 /// Every storage operation of the registry can be broken: no operation of [`Memory`] bypasses the method that
 /// breaks it.
 #[test]
-fn every_operation_of_storage_is_one_that_can_be_broken() {
+fn every_storage_operation_can_be_broken() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let read = |path: &str| std::fs::read_to_string(root.join(path)).unwrap();
     let seams = read("crates/terrace-app/src/host.rs");
@@ -398,7 +398,7 @@ fn section<'a>(text: &'a str, start: &str) -> &'a str {
 }
 
 #[test]
-fn a_lost_or_corrupt_index_heals_with_the_next_read() {
+fn a_lost_or_corrupt_index_is_rebuilt_by_the_next_read() {
     let memory = Memory::new();
     let registry = Registry::in_memory(&memory, &[]);
     let fixture = ProviderFixture::of("acme", "widget", "1.0.0");
@@ -425,7 +425,7 @@ fn a_lost_or_corrupt_index_heals_with_the_next_read() {
 }
 
 #[test]
-fn a_fact_that_cannot_be_read_is_500_and_stays_what_it_is() {
+fn a_fact_that_cannot_be_read_is_500_and_stays_unchanged() {
     let memory = Memory::new();
     let registry = Registry::in_memory(&memory, &[]);
     let fixture = ModuleFixture::of("acme", "1.0.0");
@@ -442,7 +442,7 @@ fn a_fact_that_cannot_be_read_is_500_and_stays_what_it_is() {
 }
 
 #[test]
-fn keys_that_are_changed_too_often_are_changed_a_little_later() {
+fn a_write_of_a_busy_key_document_is_retried() {
     let memory = Memory::new();
     let registry = Registry::in_memory(&memory, &[]);
     memory.fail("R2 put", 0..3, When::Before, Failure::Busy);

@@ -42,7 +42,7 @@ fn is_refused_as_lost(response: Response, flag: &str) {
 }
 
 #[test]
-fn a_module_version_whose_release_is_lost_takes_the_same_bytes_and_no_others() {
+fn a_module_version_whose_release_is_lost_accepts_only_the_same_bytes() {
     let (memory, registry, published) = lost_module();
     is_refused_as_lost(
         module("evil").put(&registry),
@@ -56,7 +56,7 @@ fn a_module_version_whose_release_is_lost_takes_the_same_bytes_and_no_others() {
 }
 
 #[test]
-fn a_provider_version_whose_release_is_lost_takes_the_same_bytes_and_no_others() {
+fn a_provider_version_whose_release_is_lost_accepts_only_the_same_bytes() {
     let (memory, registry) = registry();
     let published = ProviderFixture::of("acme", "widget", "1.0.0");
     published.publish(&registry);
@@ -69,7 +69,7 @@ fn a_provider_version_whose_release_is_lost_takes_the_same_bytes_and_no_others()
 }
 
 #[test]
-fn a_mirrored_version_whose_release_is_lost_takes_the_same_bytes_and_no_others() {
+fn a_mirrored_version_whose_release_is_lost_accepts_only_the_same_bytes() {
     let (memory, registry) = registry();
     let origin = ProviderFixture::of("acme", "widget", "1.0.0");
     let published = MirrorFixture::of(origin.clone());
@@ -87,7 +87,7 @@ fn a_mirrored_version_whose_release_is_lost_takes_the_same_bytes_and_no_others()
 
 /// The request includes the old platform; the new index would have no digest of the other one.
 #[test]
-fn a_mirrored_version_whose_release_is_lost_takes_no_platform_that_it_did_not_have() {
+fn a_mirrored_version_whose_release_is_lost_accepts_no_new_platform() {
     let (memory, registry) = registry();
     let mirrored = MirrorFixture::of(ProviderFixture::of("acme", "widget", "1.0.0"));
     let published = mirrored.clone().only("amd64");
@@ -99,7 +99,7 @@ fn a_mirrored_version_whose_release_is_lost_takes_no_platform_that_it_did_not_ha
 }
 
 #[test]
-fn a_revoked_version_whose_release_is_lost_takes_no_bytes() {
+fn a_revoked_version_whose_release_is_lost_accepts_no_bytes() {
     let (memory, registry) = registry();
     let published = module("hello");
     published.publish(&registry);
@@ -133,7 +133,7 @@ fn a_publish_does_not_read_the_index_that_it_is_about_to_write() {
 }
 
 #[test]
-fn a_version_that_never_was_and_one_whose_index_is_gone_are_free() {
+fn a_version_without_a_release_and_without_an_index_is_free() {
     let (memory, registry, _) = lost_module();
     memory.lose_indices();
     module("evil").publish(&registry);
@@ -145,7 +145,7 @@ fn a_version_that_never_was_and_one_whose_index_is_gone_are_free() {
 
 /// Another publisher commits and writes the index, after this one reads R2 and before it reads KV.
 #[test]
-fn a_version_that_is_published_meanwhile_is_not_taken_for_lost() {
+fn a_version_that_is_published_meanwhile_does_not_count_as_lost() {
     let (memory, registry) = registry();
     let (first, second) = (module("first"), module("second"));
     first.upload(&registry);
@@ -193,7 +193,7 @@ fn the_cron_keeps_the_index_of_a_lost_release_and_names_it() {
 }
 
 #[test]
-fn a_loss_that_is_accepted_frees_the_version() {
+fn an_accepted_loss_frees_the_version() {
     let (memory, registry, _) = lost_module();
     let accepted = json!({ "accept_loss": ["acme/vpc/aws@1.0.0", "acme/widget@1.0.0"] });
     let Reindexed { removed, lost, .. } = reindex_with(&registry, accepted);
@@ -204,7 +204,7 @@ fn a_loss_that_is_accepted_frees_the_version() {
 }
 
 #[test]
-fn a_loss_that_names_no_release_is_rejected() {
+fn an_accepted_loss_that_does_not_name_a_release_is_rejected() {
     let (_, registry) = registry();
     for text in ["acme/vpc/aws", "everything", "acme/vpc/aws@one"] {
         let body = json!({ "accept_loss": [text] });

@@ -63,7 +63,7 @@ fn an_empty_namespace_gets_the_same_indices_byte_for_byte() {
 }
 
 #[test]
-fn small_steps_do_the_same_as_large_ones() {
+fn small_steps_have_the_same_result_as_large_ones() {
     let (memory, registry) = filled(&[]);
     reindex(&registry);
     let whole = documents(&memory);
@@ -77,7 +77,7 @@ fn small_steps_do_the_same_as_large_ones() {
 }
 
 #[test]
-fn a_step_keeps_to_its_operations() {
+fn a_step_stays_within_its_budget_of_operations() {
     let (memory, registry) = filled(&FEW);
     memory.lose_indices();
     let mut behind = String::new();
@@ -186,7 +186,7 @@ fn one_package_can_be_repaired_alone() {
 }
 
 #[test]
-fn a_document_that_cannot_be_read_stops_nothing() {
+fn a_document_that_cannot_be_read_does_not_stop_a_reindex() {
     let (memory, registry) = filled(&[]);
     reindex(&registry);
     let whole = documents(&memory);
@@ -258,7 +258,7 @@ fn the_cron_continues_where_it_stopped_and_logs_each_step() {
 }
 
 #[test]
-fn one_of_two_repair_steps_at_once_does_nothing() {
+fn one_of_two_concurrent_repair_steps_does_nothing() {
     let (memory, registry) = filled(&[]);
     let now = terrace_app::host::Clock::now(&memory).0;
     memory.put_object(
@@ -291,7 +291,7 @@ fn one_of_two_repair_steps_at_once_does_nothing() {
 }
 
 #[test]
-fn a_step_that_never_ended_is_passed_over_by_the_next() {
+fn a_step_that_never_ended_is_skipped_by_the_next() {
     let (memory, registry) = filled(&[]);
     memory.put_object("repair/cursor", br#"{"next":"","begun":1}"#);
     registry.reconcile();
@@ -343,7 +343,7 @@ fn one_published_and_one_uploaded() -> (Memory, Registry, ProviderFixture) {
 
 /// A publisher commits a version while the walk regards its index as stale.
 #[test]
-fn an_index_is_not_removed_whose_fact_has_come_meanwhile() {
+fn an_index_is_not_removed_if_its_fact_is_written_meanwhile() {
     let (memory, registry, second) = one_published_and_one_uploaded();
     let key = "providers/hosted/acme/widget/version/1.1.0";
     memory.put_index(key, "{}");
@@ -364,7 +364,7 @@ fn an_index_is_not_removed_whose_fact_has_come_meanwhile() {
 
 /// The walk lists the releases for the first of a package's keys, and uses that listing for the others.
 #[test]
-fn an_index_is_not_removed_whose_fact_has_come_since_the_releases_were_listed() {
+fn an_index_is_not_removed_if_its_fact_is_written_after_the_listing() {
     let (memory, registry, second) = one_published_and_one_uploaded();
     memory.index_page(2);
     let other = Registry::in_memory(&memory, &[]);
@@ -384,7 +384,7 @@ fn an_index_is_not_removed_whose_fact_has_come_since_the_releases_were_listed() 
 }
 
 #[test]
-fn more_indices_are_removed_than_at_once() {
+fn more_than_one_batch_of_indices_is_removed() {
     let (memory, registry) = filled(&[]);
     reindex(&registry);
     let whole = documents(&memory);
@@ -400,7 +400,7 @@ fn more_indices_are_removed_than_at_once() {
 }
 
 #[test]
-fn a_deleted_tag_whose_index_was_left_is_gone_after_a_repair() {
+fn a_leftover_index_of_a_deleted_tag_is_removed_by_a_repair() {
     let memory = Memory::new();
     let registry = Registry::in_memory(&memory, &[]);
     let pushed = Pushed::of(&registry, "team/app");
@@ -415,7 +415,7 @@ fn a_deleted_tag_whose_index_was_left_is_gone_after_a_repair() {
 
 /// If objects do not name the key that signed them, it is read from each release.
 #[test]
-fn a_step_counts_what_a_look_at_statements_takes() {
+fn a_step_counts_the_reads_of_signing_keys() {
     const VERSIONS: usize = 30;
     const BUDGET: usize = 40;
     let memory = Memory::new();
@@ -439,7 +439,7 @@ fn a_step_counts_what_a_look_at_statements_takes() {
 }
 
 #[test]
-fn a_status_that_broke_off_before_its_indices_is_completed_by_a_reindex() {
+fn a_status_that_failed_before_its_indices_is_completed_by_a_reindex() {
     let version = "/admin/v1/providers/acme/widget/1.0.0+b/standing";
     let pushed = "/admin/v1/mirror/registry.opentofu.org/acme/widget/1.2.0/standing";
     let key = format!(
@@ -469,7 +469,7 @@ fn a_status_that_broke_off_before_its_indices_is_completed_by_a_reindex() {
 
 /// Another client revokes a version between the reading and the writing of the walk.
 #[test]
-fn a_version_revoked_during_a_repair_is_not_brought_back() {
+fn a_version_revoked_during_a_repair_is_not_restored() {
     let memory = Memory::new();
     let registry = Registry::in_memory(&memory, &[]);
     ModuleFixture::of("acme", "1.0.0").publish(&registry);
@@ -493,7 +493,7 @@ fn a_version_revoked_during_a_repair_is_not_brought_back() {
 
 /// A foreign key in the namespace can have any name, even that of a cursor with a leading space.
 #[test]
-fn an_unknown_key_does_not_lead_a_walk_astray() {
+fn an_unknown_key_does_not_stop_a_walk() {
     let (memory, registry) = filled(&[("TERRACE_REPAIR_OPERATIONS", "40")]);
     memory.index_page(1);
     for key in ["aa foreign key", "ab", "somebody else's", " "] {
@@ -505,7 +505,7 @@ fn an_unknown_key_does_not_lead_a_walk_astray() {
 }
 
 #[test]
-fn a_step_keeps_to_its_operations_where_all_of_a_package_is_to_be_removed() {
+fn a_step_stays_within_its_budget_when_a_whole_package_is_removed() {
     let memory = Memory::new();
     let registry = Registry::in_memory(&memory, &[("TERRACE_REPAIR_OPERATIONS", "40")]);
     for n in 0..900 {
@@ -545,7 +545,7 @@ fn an_object_that_cannot_be_removed_does_not_stop_the_cron() {
 
 /// If any operation of a step fails, later steps make up for it.
 #[test]
-fn a_walk_that_breaks_at_any_operation_ends_with_the_same_indices() {
+fn a_walk_that_fails_at_any_operation_ends_with_the_same_indices() {
     let (memory, _) = filled(&[]);
     // The index of revoked tokens depends on the time.
     let lasting = |memory: &Memory| {

@@ -386,7 +386,7 @@ fn seen(response: &Response) -> (u16, Vec<(String, String)>, String) {
 }
 
 #[test]
-fn a_forged_or_misused_token_is_refused_in_the_same_words_and_the_log_says_why() {
+fn a_forged_or_misused_token_gets_the_same_response_and_the_reason_is_logged() {
     let (memory, registry, _) = trusting();
     registry.send(&exchange(&genuine(&github()))).expect(200);
     let first = seen(&registry.send(&exchange("x")).expect(400));

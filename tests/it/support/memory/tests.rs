@@ -66,7 +66,7 @@ fn a_conditional_write_takes_effect_only_if_its_condition_holds() {
 }
 
 #[test]
-fn a_listing_is_cut_into_pages_that_continue_each_other() {
+fn a_listing_is_split_into_consecutive_pages() {
     let memory = Memory::new();
     for key in ["audit", "audit/1", "audit/2", "audit/3", "audita"] {
         memory.put_object(key, b"x");
@@ -85,7 +85,7 @@ fn a_listing_is_cut_into_pages_that_continue_each_other() {
 }
 
 #[test]
-fn a_broken_write_takes_effect_as_its_way_says() {
+fn a_broken_write_takes_effect_unless_it_is_broken_before() {
     for (how, is_written, is_killed) in [
         (Break::Before, false, false),
         (Break::After, true, false),
@@ -155,7 +155,7 @@ fn an_edge_keeps_a_value_as_long_as_its_reader_allows() {
 }
 
 #[test]
-fn storage_with_rules_takes_one_write_of_a_key_a_second() {
+fn storage_with_rules_accepts_one_write_of_a_key_a_second() {
     let memory = Memory::with_rules(1);
     done(put(&memory, "a", Condition::Any)).unwrap();
     done(put_index(&memory, "a")).unwrap();
@@ -181,7 +181,7 @@ fn storage_with_rules_shows_a_write_everywhere_after_a_minute_and_somewhere_earl
 }
 
 #[test]
-fn operations_of_a_frail_isolate_break_and_those_of_others_do_not() {
+fn only_operations_of_a_frail_isolate_break() {
     let memory = Memory::with_rules(1);
     let frail = memory.at(1).frail(500);
     let mut broken = 0;
