@@ -15,7 +15,7 @@ const DISCOVERY: &str = "/.well-known/terraform.json";
 
 /// Asserts a 4xx, with a reason unless the response comes from a server in front of the registry.
 #[track_caller]
-fn is_refused(what: &str, response: &Response) {
+fn assert_refused(what: &str, response: &Response) {
     assert!(
         (400..500).contains(&response.status),
         "{what}: {} {}",
@@ -36,7 +36,7 @@ fn refuse_all(rows: Vec<(String, Sent)>, at_least: usize) {
     let registry = Registry::start();
     assert!(rows.len() >= at_least, "{} rows", rows.len());
     for (what, sent) in rows {
-        is_refused(&what, &registry.send(&sent));
+        assert_refused(&what, &registry.send(&sent));
     }
     registry.get(DISCOVERY).expect(200);
 }
@@ -215,7 +215,7 @@ fn odd_json_is_refused() {
     let mut count = 0;
     for path in [PROVIDER, MODULE] {
         for (what, body) in odd_bodies() {
-            is_refused(
+            assert_refused(
                 &format!("{path} {what}"),
                 &registry.admin("PUT", path, Some(&body)),
             );
@@ -252,7 +252,7 @@ fn odd_fields_are_refused() {
                 &fixture.admin_path(),
                 Some(description.to_string().as_bytes()),
             );
-            is_refused(&format!("{field} {value:.60}"), &response);
+            assert_refused(&format!("{field} {value:.60}"), &response);
             count += 1;
         }
         for field in ["os", "arch", "filename", "sha256", "size", "h1"] {
@@ -266,7 +266,7 @@ fn odd_fields_are_refused() {
                 &fixture.admin_path(),
                 Some(description.to_string().as_bytes()),
             );
-            is_refused(&format!("packages.{field} {value:.60}"), &response);
+            assert_refused(&format!("packages.{field} {value:.60}"), &response);
             count += 1;
         }
     }
@@ -329,7 +329,7 @@ fn odd_signatures_are_refused() {
     ] {
         let mut odd = fixture.clone();
         odd.signature = signature;
-        is_refused(what, &odd.put(&registry));
+        assert_refused(what, &odd.put(&registry));
     }
 }
 
@@ -355,7 +355,7 @@ fn odd_keys_are_refused() {
         ),
         ("html", "<html>".to_owned()),
     ] {
-        is_refused(what, &registry.admin("PUT", &path, Some(body.as_bytes())));
+        assert_refused(what, &registry.admin("PUT", &path, Some(body.as_bytes())));
     }
 }
 
@@ -364,9 +364,9 @@ fn refuse_module(registry: &Registry, what: &str, fixture: &ModuleFixture) {
     let answer = fixture.put(registry);
     if answer.status == 202 {
         upload(registry, &answer, &[&fixture.archive]);
-        is_refused(what, &fixture.put(registry));
+        assert_refused(what, &fixture.put(registry));
     } else {
-        is_refused(what, &answer);
+        assert_refused(what, &answer);
     }
 }
 
@@ -490,9 +490,9 @@ fn odd_headers_do_not_fail_a_request() {
         let response = registry.send(&Sent::new("GET", DISCOVERY).header(name, value));
         assert_eq!(response.status, 200, "{name}: {value:.40}");
         let response = registry.send(&Sent::new("GET", KEYS).header(name, value));
-        is_refused(&format!("{name}: {value:.40}"), &response);
+        assert_refused(&format!("{name}: {value:.40}"), &response);
         let response = registry.send(&Sent::new("GET", LIST).header(name, value));
-        is_refused(&format!("{name}: {value:.40}"), &response);
+        assert_refused(&format!("{name}: {value:.40}"), &response);
     }
 }
 
@@ -525,7 +525,7 @@ fn malformed_http_is_refused_or_disconnected() {
     ];
     for (what, bytes) in rows {
         if let Some(response) = raw::exchange(&authority, &bytes, b"", false) {
-            is_refused(what, &response);
+            assert_refused(what, &response);
         }
         registry.get(DISCOVERY).expect(200);
     }

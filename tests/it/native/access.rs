@@ -281,7 +281,6 @@ fn every_route_admits_the_callers_that_its_rule_names() {
             for seen in &VISIBILITIES {
                 let registry = Registry::in_memory(&memory, &[seen.vars, &LOGIN].concat());
                 for caller in &callers {
-                    // At `/v2/` an OCI client presents its anonymous token, too.
                     let sent = match &caller.shows {
                         Some(token) => sent().bearing(token),
                         None => sent(),
@@ -316,7 +315,7 @@ fn every_route_admits_the_callers_that_its_rule_names() {
 }
 
 /// Returns the properties by which a client could distinguish two responses.
-fn told(response: &Response, name: &str) -> (u16, Vec<(String, String)>, String) {
+fn comparable(response: &Response, name: &str) -> (u16, Vec<(String, String)>, String) {
     let text = response.text().replace(name, "NAME");
     (response.status, response.headers.clone(), text)
 }
@@ -348,7 +347,7 @@ fn a_private_package_has_the_response_and_the_operations_of_a_missing_one() {
                 });
                 let kinds = memory.operations().into_iter();
                 let kinds = kinds.map(|it| it.split(' ').take(2).collect::<Vec<_>>().join(" "));
-                (told(&response, name), kinds.collect::<Vec<_>>())
+                (comparable(&response, name), kinds.collect::<Vec<_>>())
             };
             let missing = path.replace("/acme/", "/emca/");
             assert_ne!(missing, path);

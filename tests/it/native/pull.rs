@@ -1,4 +1,4 @@
-//! Pull-through: the fetches from another registry, their times, and the cases without a fetch.
+//! Pull-through of providers: when they are fetched from another registry, and when they are not.
 
 mod blocked;
 mod keys;

@@ -304,7 +304,7 @@ fn an_issuer_that_does_not_answer_is_503_with_retry_after() {
     assert_eq!(fetches(&memory), [""; 0]);
     memory.advance(5);
     ask().expect(200);
-    // An issuer that is down does not affect others, and its cached keys are still used.
+    // Cached keys are used while the issuers are down; an issuer without cached keys is unavailable.
     issuers.go_down();
     ask().expect(200);
     registry.send(&exchange(&genuine(&gitlab()))).expect(503);

@@ -67,28 +67,28 @@ fn push_providers(registry: &Registry) {
 
 /// Sets every status of a release, for each kind of package.
 fn set_release_statuses(registry: &Registry) {
-    let say = |path: &str, state: &str| {
+    let set = |path: &str, state: &str| {
         set_status(registry, &status_of(path), state).expect(200);
     };
-    say("providers/acme/widget", "deprecated");
-    say("providers/acme/widget/1.0.0+b", "withdrawn");
-    say("providers/acme/widget/1.1.0+b", "revoked");
-    say("modules/acme/vpc/aws/1.0.0", "deprecated");
-    say("modules/acme/vpc/aws/1.1.0", "revoked");
-    say("mirror/registry.example.com/acme/gadget/1.1.0", "revoked");
-    say(
+    set("providers/acme/widget", "deprecated");
+    set("providers/acme/widget/1.0.0+b", "withdrawn");
+    set("providers/acme/widget/1.1.0+b", "revoked");
+    set("modules/acme/vpc/aws/1.0.0", "deprecated");
+    set("modules/acme/vpc/aws/1.1.0", "revoked");
+    set("mirror/registry.example.com/acme/gadget/1.1.0", "revoked");
+    set(
         "mirror/registry.opentofu.org/acme/widget/1.0.0",
         "withdrawn",
     );
-    say("mirror/registry.opentofu.org/acme/widget/1.1.0", "revoked");
+    set("mirror/registry.opentofu.org/acme/widget/1.1.0", "revoked");
     // Set, and removed again.
-    say("providers/acme/widget/2.0.0-rc.1+b", "revoked");
-    say("providers/acme/widget/2.0.0-rc.1+b", "active");
+    set("providers/acme/widget/2.0.0-rc.1+b", "revoked");
+    set("providers/acme/widget/2.0.0-rc.1+b", "active");
 }
 
 /// Adds a revoked key and a retired one, each with a release that it has signed.
 fn set_key_statuses(registry: &Registry) {
-    let say = |namespace: &str, signer: &Signer, state: &str| {
+    let set = |namespace: &str, signer: &Signer, state: &str| {
         let path = format!("/admin/v1/namespaces/{namespace}/keys/{}", signer.key_id());
         set_status(registry, &path, state).expect(200);
     };
@@ -97,9 +97,9 @@ fn set_key_statuses(registry: &Registry) {
     add_key(registry, "acme", Signer::other());
     stolen.upload(registry);
     stolen.put(registry).expect(201);
-    say("acme", Signer::other(), "revoked");
+    set("acme", Signer::other(), "revoked");
     ProviderFixture::of("tools", "hammer", "1.0.0").publish(registry);
-    say("tools", Signer::usual(), "retired");
+    set("tools", Signer::usual(), "retired");
 }
 
 fn described(text: &str) -> Value {

@@ -73,7 +73,7 @@ fn a_release_outlives_the_removal_of_its_key() {
     next.put(&registry).expect(422);
 }
 
-fn say(registry: &Registry, namespace: &str, signer: &Signer, state: &str) -> Response {
+fn set_state(registry: &Registry, namespace: &str, signer: &Signer, state: &str) -> Response {
     let path = format!("/admin/v1/namespaces/{namespace}/keys/{}", signer.key_id());
     set_status_because(registry, &path, state, "a laptop was stolen")
 }
@@ -106,7 +106,7 @@ fn a_retired_key_keeps_its_releases_and_signs_no_new_ones() {
     let namespace = old.namespace.clone();
     let new = ProviderFixture::of(&namespace, "widget", "1.1.0");
     new.upload(&registry);
-    say(&registry, &namespace, Signer::usual(), "retired").expect(200);
+    set_state(&registry, &namespace, Signer::usual(), "retired").expect(200);
     registry
         .get(&format!("{}/1.0.0/download/linux/amd64", old.path()))
         .expect(200);
@@ -122,7 +122,7 @@ fn a_retired_key_keeps_its_releases_and_signs_no_new_ones() {
         "{}",
         refused.text()
     );
-    say(&registry, &namespace, Signer::usual(), "active").expect(200);
+    set_state(&registry, &namespace, Signer::usual(), "active").expect(200);
     new.put(&registry).expect(201);
 }
 
@@ -139,7 +139,7 @@ fn releases_of_a_revoked_key_are_410_with_the_reason_and_others_stay() {
         seen(&registry, &first.path()),
         (vec![true, true], vec![200, 200])
     );
-    say(&registry, &namespace, Signer::usual(), "revoked").expect(200);
+    set_state(&registry, &namespace, Signer::usual(), "revoked").expect(200);
     assert_eq!(
         seen(&registry, &first.path()),
         (vec![false, true], vec![410, 200])
@@ -170,7 +170,7 @@ fn releases_of_a_revoked_key_are_410_with_the_reason_and_others_stay() {
         seen(&registry, &first.path()),
         (vec![false, true], vec![410, 200])
     );
-    say(&registry, &namespace, Signer::usual(), "active").expect(200);
+    set_state(&registry, &namespace, Signer::usual(), "active").expect(200);
     assert_eq!(
         seen(&registry, &first.path()),
         (vec![true, true], vec![200, 200])
@@ -181,9 +181,9 @@ fn releases_of_a_revoked_key_are_410_with_the_reason_and_others_stay() {
 fn an_invalid_status_of_a_key_is_rejected() {
     let registry = Registry::start();
     let namespace = unique("k");
-    say(&registry, &namespace, Signer::usual(), "revoked").expect(404);
+    set_state(&registry, &namespace, Signer::usual(), "revoked").expect(404);
     add_key(&registry, &namespace, Signer::usual());
-    let refused = say(&registry, &namespace, Signer::usual(), "withdrawn").expect(422);
+    let refused = set_state(&registry, &namespace, Signer::usual(), "withdrawn").expect(422);
     assert!(
         refused.errors().contains("retired, revoked or active"),
         "{}",

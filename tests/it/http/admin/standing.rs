@@ -7,7 +7,7 @@ use crate::support::statuses::{set_status_because, status_of};
 use crate::support::tokens::create;
 use crate::support::{MirrorFixture, ModuleFixture, ProviderFixture, Registry};
 
-fn say(registry: &Registry, path: &str, state: &str, reason: &str) -> Response {
+fn set_state(registry: &Registry, path: &str, state: &str, reason: &str) -> Response {
     set_status_because(registry, &status_of(path), state, reason)
 }
 
@@ -30,8 +30,8 @@ fn versions(list: &Value) -> Vec<String> {
 fn a_deprecated_provider_stays_and_its_users_are_warned_2_1_2() {
     let registry = Registry::start();
     let (path, admin) = provider(&registry);
-    say(&registry, &admin, "deprecated", "use acme/gadget").expect(200);
-    say(
+    set_state(&registry, &admin, "deprecated", "use acme/gadget").expect(200);
+    set_state(
         &registry,
         &format!("{admin}/1.0.0"),
         "deprecated",
@@ -64,7 +64,7 @@ fn a_deprecated_provider_stays_and_its_users_are_warned_2_1_2() {
 fn a_withdrawn_version_can_be_installed_from_a_lock_file_14_2() {
     let registry = Registry::start();
     let (path, admin) = provider(&registry);
-    say(
+    set_state(
         &registry,
         &format!("{admin}/1.0.0"),
         "withdrawn",
@@ -102,7 +102,7 @@ fn a_revoked_version_leaves_every_list_and_is_410_with_the_reason() {
     let blob = format!("{oci}/blobs/{zip}");
     registry.get(&blob).expect(307);
     let reason = "CVE-2026-1234";
-    say(&registry, &format!("{admin}/1.0.0"), "revoked", reason).expect(200);
+    set_state(&registry, &format!("{admin}/1.0.0"), "revoked", reason).expect(200);
     let list = registry.get(&format!("{path}/versions")).expect(200).json();
     assert_eq!(versions(&list), ["1.1.0"]);
     assert!(
@@ -143,7 +143,7 @@ fn a_revoked_module_is_410_with_a_line_that_its_client_shows_3_7() {
     let fixture = ModuleFixture::new("1.0.0");
     fixture.publish(&registry);
     let admin = format!("modules/{}/1.0.0", fixture.address);
-    say(&registry, &admin, "revoked", "it deletes").expect(200);
+    set_state(&registry, &admin, "revoked", "it deletes").expect(200);
     let gone = registry
         .get(&format!("{}/1.0.0/download", fixture.path()))
         .expect(410);
@@ -151,7 +151,7 @@ fn a_revoked_module_is_410_with_a_line_that_its_client_shows_3_7() {
         gone.text(),
         format!("{} 1.0.0 is revoked: it deletes\n", fixture.address)
     );
-    say(&registry, &admin, "active", "it does not").expect(200);
+    set_state(&registry, &admin, "active", "it does not").expect(200);
     registry
         .get(&format!("{}/1.0.0/download", fixture.path()))
         .expect(200);
@@ -165,10 +165,10 @@ fn a_status_is_removed_without_a_trace() {
     let before = registry.get(&list).expect(200).text();
     let version = format!("{admin}/1.0.0");
     for state in ["deprecated", "withdrawn", "revoked"] {
-        say(&registry, &version, state, "x").expect(200);
-        say(&registry, &version, state, "x").expect(200);
+        set_state(&registry, &version, state, "x").expect(200);
+        set_state(&registry, &version, state, "x").expect(200);
         assert_ne!(registry.get(&list).expect(200).text(), before);
-        say(&registry, &version, "active", "a mistake").expect(200);
+        set_state(&registry, &version, "active", "a mistake").expect(200);
         assert_eq!(registry.get(&list).expect(200).text(), before);
         registry
             .get(&format!("{path}/1.0.0/download/linux/amd64"))
@@ -182,7 +182,7 @@ fn a_revoked_version_of_a_mirrored_provider_is_410_so_that_no_client_goes_to_its
     let fixture = MirrorFixture::new("1.0.0");
     fixture.publish(&registry);
     let admin = format!("mirror/{}/1.0.0", fixture.address());
-    say(&registry, &admin, "revoked", "stolen").expect(200);
+    set_state(&registry, &admin, "revoked", "stolen").expect(200);
     let gone = registry.get(&fixture.packages()).expect(410);
     assert!(
         gone.errors().ends_with("1.0.0 is revoked: stolen"),
@@ -202,7 +202,7 @@ fn a_revoked_version_of_a_mirrored_provider_is_410_so_that_no_client_goes_to_its
 fn a_status_is_listed_with_its_author() {
     let registry = Registry::start();
     let (_, admin) = provider(&registry);
-    say(&registry, &format!("{admin}/1.0.0"), "withdrawn", "broken").expect(200);
+    set_state(&registry, &format!("{admin}/1.0.0"), "withdrawn", "broken").expect(200);
     let path = format!("/admin/v1/{admin}/standing");
     let said = registry.admin("GET", &path, None).expect(200).json();
     let statement = &said["versions"]["1.0.0"];
@@ -226,7 +226,7 @@ fn a_publisher_may_deprecate_and_withdraw_but_not_revoke() {
     say_as("deprecated").expect(200);
     say_as("withdrawn").expect(200);
     say_as("revoked").expect(403);
-    say(&registry, &format!("{admin}/1.0.0"), "revoked", "x").expect(200);
+    set_state(&registry, &format!("{admin}/1.0.0"), "revoked", "x").expect(200);
     let refused = say_as("active").expect(403);
     assert!(
         refused.errors().contains("requires the scope admin"),
@@ -263,7 +263,7 @@ fn an_invalid_status_of_a_release_is_rejected_with_the_rule() {
             "nobody/nothing",
         ),
     ] {
-        let refused = say(&registry, path, state, reason).expect(status);
+        let refused = set_state(&registry, path, state, reason).expect(status);
         assert!(refused.errors().contains(told), "{}", refused.text());
     }
 }

@@ -22,7 +22,7 @@ fn listed(registry: &Registry, id: &str) -> Vec<Value> {
 }
 
 /// Returns the status of a publish with an empty description and this token.
-fn publishing(registry: &Registry, token: &str, namespace: &str) -> u16 {
+fn publish_status(registry: &Registry, token: &str, namespace: &str) -> u16 {
     let path = format!("/admin/v1/modules/{namespace}/vpc/aws/1.0.0");
     let sent = Sent::new("PUT", &path).bearing(token).body("{}");
     registry.send(&sent).status
@@ -58,8 +58,8 @@ fn a_token_publishes_where_its_scope_names_the_namespace_and_nowhere_else() {
     let namespace = fixture.address.split('/').next().unwrap();
     let token = create(&registry, &[&format!("publish:{namespace}")], Some(3_600)).1;
     // The token is accepted, and then the body is invalid.
-    assert_eq!(publishing(&registry, &token, namespace), 400);
-    assert_eq!(publishing(&registry, &token, &unique("other")), 403);
+    assert_eq!(publish_status(&registry, &token, namespace), 400);
+    assert_eq!(publish_status(&registry, &token, &unique("other")), 403);
     let path = "/admin/v1/tokens";
     registry
         .send(&Sent::new("GET", path).bearing(&token))
@@ -120,7 +120,7 @@ fn a_token_is_rotated_with_an_overlap() {
     assert_ne!(made["id"], id.as_str());
     assert_eq!(made["name"], "a test");
     for token in [&old, new] {
-        assert_eq!(publishing(&registry, token, &namespace), 400);
+        assert_eq!(publish_status(&registry, token, &namespace), 400);
     }
     let shown = listed(&registry, &id);
     assert!(shown[0]["revoked"].is_string(), "{shown:?}");

@@ -74,7 +74,7 @@ fn layer(registry: &Registry, repository: &str, manifest: &Value) -> Vec<u8> {
 }
 
 /// Sends the requests with which OpenTofu installs a provider from a repository.
-fn installs(registry: &Registry, repository: &str, provider: &ProviderFixture) {
+fn assert_installable(registry: &Registry, repository: &str, provider: &ProviderFixture) {
     let tag = provider.version.replace('+', "_");
     assert_eq!(tags(registry, repository), [tag.as_str()]);
     let (media_type, index) = resolve(registry, repository, &tag);
@@ -120,9 +120,9 @@ fn a_hosted_provider_is_an_artifact_under_its_short_and_its_long_name_6_5_6_6() 
     let provider = ProviderFixture::new("1.2.0+build.5");
     provider.publish(&registry);
     let name = format!("{}/{}", provider.namespace, provider.provider_type);
-    installs(&registry, &format!("providers/{name}"), &provider);
+    assert_installable(&registry, &format!("providers/{name}"), &provider);
     let long = format!("providers/{}/{name}", registry.hostname());
-    installs(&registry, &long, &provider);
+    assert_installable(&registry, &long, &provider);
 }
 
 #[test]
@@ -131,7 +131,7 @@ fn a_mirrored_provider_is_an_artifact_6_6() {
     let fixture = MirrorFixture::new("1.0.0");
     fixture.publish(&registry);
     let repository = format!("providers/{}", fixture.address());
-    installs(&registry, &repository, &fixture.origin);
+    assert_installable(&registry, &repository, &fixture.origin);
 }
 
 #[test]

@@ -14,7 +14,7 @@ fn sha512(bytes: &[u8]) -> String {
     format!("sha512:{digits}")
 }
 
-fn has_blob(pushed: &Pushed<'_>, bytes: &[u8]) {
+fn assert_blob(pushed: &Pushed<'_>, bytes: &[u8]) {
     let digest = digest(bytes);
     let head = pushed.head(&format!("blobs/{digest}")).expect(200);
     let length = bytes.len().to_string();
@@ -41,7 +41,7 @@ fn a_blob_is_pushed_by_post_and_put_11_1_11_2() {
     let created = registry.send(&put.body(bytes.clone())).expect(201);
     let at = pushed.path(&format!("blobs/{}", digest(&bytes)));
     assert_eq!(created.header("location"), Some(at.as_str()));
-    has_blob(&pushed, &bytes);
+    assert_blob(&pushed, &bytes);
     // The upload is complete and no longer exists.
     assert_eq!(
         code(&pushed.send("GET", &location).expect(404)),
@@ -57,12 +57,12 @@ fn a_blob_is_pushed_by_one_post() {
     let post = format!("blobs/uploads/?digest={}", digest(&bytes));
     let sent = pushed.request("POST", &post).body(bytes.clone());
     registry.send(&sent).expect(201);
-    has_blob(&pushed, &bytes);
+    assert_blob(&pushed, &bytes);
     let other = unique("another").into_bytes();
     let post = format!("blobs/uploads/?digest={}", digest(&other));
     let sent = pushed.request("POST", &post).unsized_body(other.clone());
     registry.send(&sent).expect(201);
-    has_blob(&pushed, &other);
+    assert_blob(&pushed, &other);
 }
 
 #[test]
@@ -121,7 +121,7 @@ fn a_blob_is_pushed_in_chunks_whose_length_may_be_unknown() {
                 .send(&pushed.request("PUT", &done).body(b""))
                 .expect(201);
         }
-        has_blob(&pushed, &bytes);
+        assert_blob(&pushed, &bytes);
         pushed.send("GET", &location).expect(404);
         pushed
             .send("DELETE", &format!("blobs/{}", digest(&bytes)))
@@ -134,7 +134,7 @@ fn an_empty_blob_is_accepted() {
     let registry = Registry::start();
     let pushed = Pushed::new(&registry);
     assert_eq!(pushed.blob(b""), digest(b""));
-    has_blob(&pushed, b"");
+    assert_blob(&pushed, b"");
 }
 
 #[test]
@@ -219,11 +219,11 @@ fn a_mount_of_an_unavailable_blob_starts_an_upload_11_5() {
     }
     to.head(&format!("blobs/{digest}")).expect(404);
     mount(format!("{digest}&from={source}")).expect(201);
-    has_blob(&to, &bytes);
+    assert_blob(&to, &bytes);
     to.send("DELETE", &format!("blobs/{digest}")).expect(202);
     to.head(&format!("blobs/{digest}")).expect(404);
     mount(digest).expect(201);
-    has_blob(&to, &bytes);
+    assert_blob(&to, &bytes);
 }
 
 #[test]
@@ -239,7 +239,7 @@ fn a_blob_of_a_published_release_is_mounted_11_5() {
     };
     for bytes in [&module.archive[..], b"{}"] {
         mount(bytes).expect(201);
-        has_blob(&pushed, bytes);
+        assert_blob(&pushed, bytes);
     }
     let begun = mount(unique("another").as_bytes()).expect(202);
     assert!(begun.header("location").unwrap().contains("/uploads/"));

@@ -9,7 +9,7 @@ use crate::support::pushed::{Pushed, PushedProvider};
 use crate::support::statuses::{set_status, set_status_because, status_of};
 use crate::support::{ModuleFixture, ProviderFixture, Registry, Response};
 
-fn say(registry: &Registry, fixture: &ModuleFixture, version: &str, state: &str) -> Response {
+fn set_state(registry: &Registry, fixture: &ModuleFixture, version: &str, state: &str) -> Response {
     let path = status_of(&format!("modules/{}/{version}", fixture.address));
     set_status(registry, &path, state)
 }
@@ -46,12 +46,12 @@ fn a_status_that_fails_at_any_write_is_completed_by_a_retry() {
     ] {
         at_each_write(6, |at, when| {
             let (memory, registry, fixture) = published();
-            say(&registry, &fixture, "1.0.0", from).expect(200);
+            set_state(&registry, &fixture, "1.0.0", from).expect(200);
             let fault = memory.fail(Operations::Writes, at, when, Failure::Error);
-            let first = say(&registry, &fixture, "1.0.0", to).status;
+            let first = set_state(&registry, &fixture, "1.0.0", to).status;
             let was_hit = fault.lift();
             assert_eq!(first, if was_hit { 503 } else { 200 }, "{to} {when:?} {at}");
-            say(&registry, &fixture, "1.0.0", to).expect(200);
+            set_state(&registry, &fixture, "1.0.0", to).expect(200);
             assert_eq!(seen(&registry, &fixture), wanted, "{to} {when:?} {at}");
             memory.lose_indices();
             assert_eq!(seen(&registry, &fixture), wanted, "{to} {when:?} {at}");
@@ -86,7 +86,7 @@ fn two_statuses_set_concurrently_are_both_kept() {
         let path = status_of(&format!("modules/{address}/1.1.0"));
         set_status(&registry, &path, "revoked").expect(200);
     });
-    say(&registry, &fixture, "1.0.0", "withdrawn").expect(200);
+    set_state(&registry, &fixture, "1.0.0", "withdrawn").expect(200);
     let path = format!("/admin/v1/modules/{}/standing", fixture.address);
     let said = registry.admin("GET", &path, None).expect(200).json();
     let states = ["1.0.0", "1.1.0"].map(|version| said["versions"][version]["state"].clone());
@@ -149,10 +149,10 @@ fn a_revoked_version_is_removed_from_its_pushed_repository_and_cannot_be_pushed_
         .repository()
         .replace("opentofu-providers", "registry.opentofu.org");
     let path = format!("/admin/v1/mirror/{address}/1.0.0/standing");
-    let say = |state: &str| {
+    let set = |state: &str| {
         set_status_because(&registry, &path, state, "stolen").expect(200);
     };
-    say("revoked");
+    set("revoked");
     for reference in ["1.0.0", &digest] {
         let gone = registry
             .get(&format!("{repository}/manifests/{reference}"))
@@ -171,7 +171,7 @@ fn a_revoked_version_is_removed_from_its_pushed_repository_and_cannot_be_pushed_
         "{}",
         refused.text()
     );
-    say("active");
+    set("active");
     registry
         .get(&format!("{repository}/manifests/1.0.0"))
         .expect(200);
@@ -229,10 +229,10 @@ fn a_status_set_again_returns_the_stored_one() {
     let registry = Registry::in_memory(&memory, &[]);
     ModuleFixture::of("acme", "1.0.0").publish(&registry);
     let path = "/admin/v1/modules/acme/vpc/aws/1.0.0/standing";
-    let say = || set_status(&registry, path, "withdrawn").expect(200);
-    let first = say().text();
+    let set = || set_status(&registry, path, "withdrawn").expect(200);
+    let first = set().text();
     memory.advance(1000);
-    assert_eq!(say().text(), first);
+    assert_eq!(set().text(), first);
     let path = "/admin/v1/modules/acme/vpc/aws/standing";
     assert_eq!(registry.admin("GET", path, None).text(), first);
 }

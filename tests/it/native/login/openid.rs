@@ -196,7 +196,7 @@ fn a_refusal_by_the_provider_is_shown_on_a_page_7_5() {
     assert!(!text.contains("said no"), "{text}");
     logged(&people, "\"shesaid no\"");
     stopped(people.come_back("", &parts), 400, "in this browser");
-    // A link on the page ends the wait of the terminal.
+    // One click on the link, and the terminal stops waiting.
     let link = "<a href=\"http://localhost:10003/login?code=refused&amp;state=74d3bbc5-7fc6\">";
     assert!(text.contains(link), "{text}");
     let told = refused(people.exchange(&exchanged("refused")), "invalid_grant");

@@ -25,7 +25,7 @@ fn a_blob_that_is_broken_at_each_write_can_be_sent_again() {
     );
 }
 
-/// A client needs the upload to retry, until it knows that the blob is stored.
+/// A client needs the upload for a retry until it knows that the blob is stored.
 #[test]
 fn an_upload_that_is_broken_at_each_write_can_be_completed_again() {
     let bytes = b"the bytes of a blob";

@@ -43,7 +43,7 @@ fn publish_all(registry: &Registry) -> [(String, Vec<u8>); 3] {
     ]
 }
 
-fn say(registry: &Registry, address: &str, state: &str) {
+fn set_state(registry: &Registry, address: &str, state: &str) {
     set_status(registry, &status_of(address), state).expect(200);
 }
 
@@ -163,9 +163,9 @@ fn a_blob_of_a_revoked_version_is_not_mounted() {
     let (_, registry) = in_memory();
     let [_, _, (from, zip)] = publish_all(&registry);
     let query = format!("{}&from={from}", digest(&zip));
-    say(&registry, "modules/acme/vpc/aws/1.0.0", "revoked");
+    set_state(&registry, "modules/acme/vpc/aws/1.0.0", "revoked");
     mount(&registry, TOKEN, &query).expect(202);
-    say(&registry, "modules/acme/vpc/aws/1.0.0", "active");
+    set_state(&registry, "modules/acme/vpc/aws/1.0.0", "active");
     mount(&registry, TOKEN, &query).expect(201);
     // Nor can a revoked blob be mounted from the repository that a provider was pushed to.
     let provider = PushedProvider::of("acme", "a zip");
@@ -176,13 +176,13 @@ fn a_blob_of_a_revoked_version_is_not_mounted() {
         digest(&provider.zips[0].1),
         provider.repository()
     );
-    say(
+    set_state(
         &registry,
         "mirror/registry.opentofu.org/acme/widget/1.0.0",
         "revoked",
     );
     mount(&registry, TOKEN, &query).expect(202);
-    say(
+    set_state(
         &registry,
         "mirror/registry.opentofu.org/acme/widget/1.0.0",
         "active",

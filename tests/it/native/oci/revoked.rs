@@ -22,7 +22,7 @@ fn with_same_bytes(registry: &Registry, versions: &[&str]) -> String {
     format!("/v2/modules/acme/vpc/aws/blobs/sha256:{}", sha256(&zip))
 }
 
-fn say_of_module(registry: &Registry, version: &str, state: &str) {
+fn set_module_state(registry: &Registry, version: &str, state: &str) {
     let path = status_of(&format!("modules/acme/vpc/aws/{version}"));
     set_status(registry, &path, state).expect(200);
 }
@@ -91,7 +91,7 @@ fn bytes_of_two_versions_are_410_only_when_both_are_revoked() {
         ("1.1.0", "revoked", 307),
         ("1.0.0", "revoked", 410),
     ] {
-        say_of_module(&registry, version, state);
+        set_module_state(&registry, version, state);
         let found = statuses(&memory, &registry, &blob);
         assert_eq!(found, [status; 3], "{version} {state}");
         reindex(&registry);
@@ -110,7 +110,7 @@ fn bytes_of_two_versions_are_410_only_when_both_are_revoked() {
 fn bytes_of_a_revoked_version_are_served_again_after_another_publish() {
     let (memory, registry) = in_memory();
     let blob = with_same_bytes(&registry, &["1.0.0"]);
-    say_of_module(&registry, "1.0.0", "revoked");
+    set_module_state(&registry, "1.0.0", "revoked");
     registry.get(&blob).expect(410);
     with_same_bytes(&registry, &["1.1.0"]);
     assert_eq!(statuses(&memory, &registry, &blob), [307; 3]);
@@ -125,9 +125,9 @@ fn bytes_of_two_versions_that_are_revoked_concurrently_are_410() {
     let other = memory.clone();
     memory.before("KV put", move || {
         let registry = Registry::in_memory(&other, &[]);
-        say_of_module(&registry, "1.1.0", "revoked");
+        set_module_state(&registry, "1.1.0", "revoked");
     });
-    say_of_module(&registry, "1.0.0", "revoked");
+    set_module_state(&registry, "1.0.0", "revoked");
     assert_eq!(statuses(&memory, &registry, &blob), [410; 3]);
 }
 
@@ -139,7 +139,7 @@ fn an_old_index_of_a_revoked_blob_is_rewritten_by_the_repair() {
     let key = format!("modules/acme/vpc/aws/sha256/{digest}");
     let open = memory.index(&key);
     reindex(&registry);
-    say_of_module(&registry, "1.0.0", "revoked");
+    set_module_state(&registry, "1.0.0", "revoked");
     memory.restore_index(&key, open);
     registry.get(&blob).expect(307);
     let rewritten = reindex(&registry).rewritten;
@@ -209,14 +209,14 @@ fn zips_of_a_revoked_version_are_410_in_the_repository_that_they_were_pushed_to(
     let [of_old, of_new] = [&paths[0], &paths[1]];
     // The manifest and the zip of the second platform, which the other version does not have.
     let only_old = [&of_old[1], &of_old[3]];
-    let say_of = |version: &str, state: &str| {
+    let set_state = |version: &str, state: &str| {
         let path = status_of(&format!(
             "mirror/registry.opentofu.org/acme/widget/{version}"
         ));
         set_status(&registry, &path, state).expect(200);
     };
     let empty = Pushed::of(&registry, &old.repository()).path(&format!("blobs/{}", digest(b"{}")));
-    say_of("1.0.0", "revoked");
+    set_state("1.0.0", "revoked");
     for path in only_old {
         registry.head(path).expect(410);
         assert_eq!(statuses(&memory, &registry, path), [410; 3], "{path}");
@@ -226,13 +226,13 @@ fn zips_of_a_revoked_version_are_410_in_the_repository_that_they_were_pushed_to(
         assert!(found == [200; 3] || found == [307; 3], "{path} {found:?}");
     }
     assert_eq!(statuses(&memory, &registry, &empty), [307; 3]);
-    say_of("1.1.0", "revoked");
+    set_state("1.1.0", "revoked");
     for path in of_old.iter().chain(of_new) {
         assert_eq!(statuses(&memory, &registry, path), [410; 3], "{path}");
     }
     reindex(&registry);
     assert_eq!(reindex(&registry).rewritten, [""; 0]);
-    say_of("1.0.0", "active");
+    set_state("1.0.0", "active");
     for path in of_old {
         let found = statuses(&memory, &registry, path);
         assert!(found == [200; 3] || found == [307; 3], "{path} {found:?}");

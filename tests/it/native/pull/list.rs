@@ -253,7 +253,7 @@ fn the_lists_of_pulled_providers_are_repaired_without_a_stored_release() {
     let first = ProviderFixture::new("1.0.0");
     let fixture = pulling.publish(&first);
     pulling.versions(&fixture);
-    // An unknown provider leaves nothing that is repaired.
+    // An unknown provider has no index.
     let nothing = MirrorFixture::new("1.0.0");
     pulling.registry.get(&nothing.index()).expect(404);
     let whole = pulling.memory.documents();

@@ -18,7 +18,7 @@ use crate::support::{ModuleFixture, ProviderFixture, Registry};
 
 type Vars = &'static [(&'static str, &'static str)];
 
-/// A registry in which tokens matter.
+/// A private registry, in which reads depend on tokens.
 const PRIVATE: Vars = &[("TERRACE_ACCESS", "private")];
 
 /// A request that changes something, and the reads that show the change.
@@ -136,7 +136,7 @@ impl Whole {
     }
 
     /// Breaks an operation, checks the reads after it, and sends the request again.
-    fn breaks_well(&self, scene: &Scene, at: usize, how: Break) {
+    fn check_broken(&self, scene: &Scene, at: usize, how: Break) {
         let what = format!("{}: {} ({at}), {how:?}", scene.name, self.operations[at]);
         let memory = scene.memory.copy();
         let fault = memory.break_at(at, how);
@@ -168,13 +168,13 @@ impl Whole {
             Break::Busy => assert_eq!(status, Some(self.status), "{what}"),
             _ => assert_eq!(status, Some(503), "{what}: the failure is reported"),
         }
-        self.tells_the_truth(scene, &memory, &what);
-        self.is_finished_by_the_same_again(scene, &memory, &what);
+        self.assert_consistent(scene, &memory, &what);
+        self.assert_retry_completes(scene, &memory, &what);
     }
 
     /// Asserts that each read returns its old or its new response, and that without indices all reads agree
     /// on one of them.
-    fn tells_the_truth(&self, scene: &Scene, memory: &Memory, what: &str) {
+    fn assert_consistent(&self, scene: &Scene, memory: &Memory, what: &str) {
         chain::entries(memory);
         for (place, seen) in scene.seen(&memory.copy()).iter().enumerate() {
             let is_true = *seen == self.old[place] || *seen == self.new[place];
@@ -188,7 +188,7 @@ impl Whole {
         assert!(is_either || !scene.is_one_fact, "{what}: {seen:?}");
     }
 
-    fn is_finished_by_the_same_again(&self, scene: &Scene, memory: &Memory, what: &str) {
+    fn assert_retry_completes(&self, scene: &Scene, memory: &Memory, what: &str) {
         memory.set_time(scene.memory.now());
         let status = scene.run(memory).expect("there is no fault any more");
         let is_finished = status == self.status || status == scene.again;
@@ -221,7 +221,7 @@ fn objects(memory: &Memory) -> BTreeMap<String, Vec<u8>> {
 }
 
 /// A package with two versions; the first one gets another status.
-fn said(released: fn(&str) -> Released, from: &str, to: &str) -> Scene {
+fn status_changed(released: fn(&str) -> Released, from: &str, to: &str) -> Scene {
     let (mut scene, registry) = Scene::new(&[], &format!("{from} → {to}"));
     let (first, second) = (released("1.0.0"), released("1.1.0"));
     first.prepare(&registry);
@@ -248,7 +248,7 @@ fn said(released: fn(&str) -> Released, from: &str, to: &str) -> Scene {
 }
 
 /// A package that is deprecated as a whole.
-fn said_of_all() -> Scene {
+fn package_deprecated() -> Scene {
     let (mut scene, registry) = Scene::new(&[], "a package is deprecated");
     let released = Released::provider("1.0.0");
     released.prepare(&registry);
@@ -260,7 +260,7 @@ fn said_of_all() -> Scene {
 }
 
 /// A pushed provider; its status also applies in the repository that it was pushed to.
-fn said_of_pushed(from: &str, to: &str) -> Scene {
+fn pushed_status_changed(from: &str, to: &str) -> Scene {
     let (mut scene, registry) = Scene::new(&[], &format!("pushed: {from} → {to}"));
     let provider = PushedProvider::of("acme", "a zip");
     let index = provider.prepare(&registry);
@@ -308,7 +308,7 @@ fn signed() -> (Scene, Registry, String) {
     )
 }
 
-fn key(from: &str, to: &str) -> Scene {
+fn key_status_changed(from: &str, to: &str) -> Scene {
     let (mut scene, registry, path) = signed();
     let body = |state| json!({ "state": state, "reason": "a test" });
     registry
@@ -355,7 +355,7 @@ fn token_revoked() -> Scene {
 }
 
 fn token_created() -> Scene {
-    let (mut scene, _, _) = read_with_token("a token is made");
+    let (mut scene, _, _) = read_with_token("a token is created");
     let body = json!({ "name": "a test", "scopes": ["read"] });
     scene.sent = as_root("POST", "/admin/v1/tokens", Some(&body));
     scene.is_new = true;
@@ -374,8 +374,8 @@ fn token_rotated(overlap: u64) -> Scene {
 }
 
 /// A publisher who may not read everything publishes a staged upload.
-fn brought() -> Scene {
-    let (mut scene, registry) = Scene::new(PRIVATE, "what was brought is published");
+fn staged_upload_published() -> Scene {
+    let (mut scene, registry) = Scene::new(PRIVATE, "a staged upload is published");
     let released = Released::module("1.0.0");
     let (_, token) = create(&registry, &["publish:acme"], None);
     let Sent { target, body, .. } = released.request(&registry);
@@ -463,7 +463,7 @@ fn break_all(scenes: &[Scene]) {
         assert!(!whole.operations.is_empty(), "{}", scene.name);
         for (at, operation) in whole.operations.iter().enumerate() {
             for how in Break::of(operation) {
-                whole.breaks_well(scene, at, *how);
+                whole.check_broken(scene, at, *how);
                 broken += 1;
             }
         }
@@ -483,27 +483,27 @@ const STATES: [(&str, &str); 4] = [
 
 #[test]
 fn a_provider_status_broken_at_each_operation_is_completed_by_a_retry_and_audited() {
-    let said_of = |kind| STATES.map(|(from, to)| said(kind, from, to));
-    break_all(&said_of(Released::provider));
-    break_all(&said_of(Released::mirrored));
+    let changed_status = |kind| STATES.map(|(from, to)| status_changed(kind, from, to));
+    break_all(&changed_status(Released::provider));
+    break_all(&changed_status(Released::mirrored));
     break_all(&[
-        said_of_all(),
-        said_of_pushed("active", "revoked"),
-        said_of_pushed("revoked", "active"),
+        package_deprecated(),
+        pushed_status_changed("active", "revoked"),
+        pushed_status_changed("revoked", "active"),
     ]);
 }
 
 #[test]
 fn a_module_status_broken_at_each_operation_is_completed_by_a_retry_and_audited() {
-    break_all(&STATES.map(|(from, to)| said(Released::module, from, to)));
+    break_all(&STATES.map(|(from, to)| status_changed(Released::module, from, to)));
 }
 
 #[test]
 fn a_key_status_broken_at_each_operation_is_completed_by_a_retry_and_audited() {
     break_all(&[
-        key("active", "retired"),
-        key("retired", "revoked"),
-        key("revoked", "active"),
+        key_status_changed("active", "retired"),
+        key_status_changed("retired", "revoked"),
+        key_status_changed("revoked", "active"),
         key_added(),
         key_removed(),
     ]);
@@ -526,7 +526,7 @@ fn a_restore_or_mark_broken_at_each_operation_is_completed_by_a_retry_and_audite
 
 #[test]
 fn a_publish_of_a_staged_upload_broken_at_each_operation_is_completed_by_a_retry_and_audited() {
-    break_all(&[brought()]);
+    break_all(&[staged_upload_published()]);
 }
 
 #[test]

@@ -53,7 +53,7 @@ fn restore(registry: &Registry, facts: &[Value]) -> Value {
 
 /// Copies everything into a registry that has none of it.
 fn copy(from: &Registry, to: &Registry) {
-    for (sent, restored) in bring(from, to) {
+    for (sent, restored) in transfer(from, to) {
         let created = restored["created"].as_array().unwrap().len();
         // Each registry has a format of its own, which is the same.
         let unchanged = restored["unchanged"].as_array().unwrap();
@@ -64,7 +64,7 @@ fn copy(from: &Registry, to: &Registry) {
 
 /// Copies everything into another registry. Returns the number of documents in each request, and its
 /// response.
-fn bring(from: &Registry, to: &Registry) -> Vec<(usize, Value)> {
+fn transfer(from: &Registry, to: &Registry) -> Vec<(usize, Value)> {
     for archive in all(from, "/admin/v1/archives?urls=true", "archives") {
         let bytes = from.get(archive["url"].as_str().unwrap()).expect(200).body;
         let one = json!({ "archives": [{ "key": archive["key"], "size": archive["size"] }] });
@@ -165,7 +165,7 @@ fn no_listed_document_contains_a_secret() {
         .collect();
     assert!(keys.is_sorted());
     assert!(!keys.iter().any(|key| key.starts_with("archives/")));
-    // A document that is not exported is returned to a request that names its prefix.
+    // A document that is not exported is reported to a request that names its prefix.
     memory.put_object("garbage/x", b"");
     let page = registry.admin("GET", "/admin/v1/facts?prefix=garbage/", None);
     assert_eq!(page.expect(200).json()["unknown"], json!(["garbage/x"]));
@@ -395,7 +395,7 @@ fn a_revocation_in_a_copy_takes_effect_although_the_target_has_other_statuses() 
         Registry::in_memory(&from, &[]),
         Registry::in_memory(&to, &[]),
     );
-    let say = |registry: &Registry, version: &str, state: &str| {
+    let set = |registry: &Registry, version: &str, state: &str| {
         let path = status_of(&format!("providers/acme/widget/{version}"));
         set_status(registry, &path, state).expect(200);
     };
@@ -404,11 +404,11 @@ fn a_revocation_in_a_copy_takes_effect_although_the_target_has_other_statuses() 
     }
     ProviderFixture::of("acme", "widget", "0.9.0").publish(&target);
     ProviderFixture::of("acme", "widget", "1.2.0").publish(&target);
-    say(&source, "1.1.0", "revoked");
-    say(&source, "1.2.0", "withdrawn");
-    say(&target, "0.9.0", "deprecated");
-    say(&target, "1.2.0", "revoked");
-    bring(&source, &target);
+    set(&source, "1.1.0", "revoked");
+    set(&source, "1.2.0", "withdrawn");
+    set(&target, "0.9.0", "deprecated");
+    set(&target, "1.2.0", "revoked");
+    transfer(&source, &target);
     assert_eq!(reindex(&target).failed, [""; 0]);
     let download = |version: &str, status: u16| {
         let path = format!("/v1/providers/acme/widget/{version}/download/linux/amd64");
@@ -425,7 +425,7 @@ fn a_revocation_in_a_copy_takes_effect_although_the_target_has_other_statuses() 
     let key = crate::support::fixtures::Signer::usual().key_id();
     let path = format!("/admin/v1/namespaces/acme/keys/{key}");
     set_status(&source, &path, "revoked").expect(200);
-    bring(&source, &target);
+    transfer(&source, &target);
     assert_eq!(reindex(&target).failed, [""; 0]);
     download("1.0.0", 410);
 }

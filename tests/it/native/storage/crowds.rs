@@ -98,7 +98,7 @@ impl Crowd {
         released.store_archives(&self.memory);
         let status = registry.send(&released.request(&registry)).status;
         assert!(matches!(status, 200 | 201), "{status}");
-        self.rest();
+        self.settle();
     }
 
     /// Stores all archives, so that only the publishes remain.
@@ -109,7 +109,7 @@ impl Crowd {
     }
 
     /// Waits until all writes have arrived and all cached values have expired.
-    fn rest(&self) {
+    fn settle(&self) {
         self.memory.advance_ms(ARRIVAL_MS + 1_000 * LIST_SECONDS);
     }
 
@@ -142,7 +142,11 @@ impl Crowd {
     }
 
     /// Returns the statuses of publishers, and then those of clients that set a status of a version.
-    fn run_with_speakers(&mut self, all: &[Released], said: &[(usize, &str)]) -> Vec<Vec<u16>> {
+    fn run_with_status_changes(
+        &mut self,
+        all: &[Released],
+        said: &[(usize, &str)],
+    ) -> Vec<Vec<u16>> {
         self.busy.set(all.len());
         let mut schedule = std::mem::replace(&mut self.schedule, Schedule::new(0));
         let this = &*self;
@@ -154,7 +158,7 @@ impl Crowd {
             let released = &all[place % all.len()];
             let path = released.standing(Some(released.version()));
             actors.push(Box::pin(async move {
-                this.speaker(&path, state, number % LOCATIONS).await
+                this.status_setter(&path, state, number % LOCATIONS).await
             }));
         }
         let statuses = schedule.run(&this.memory, actors);
@@ -181,7 +185,7 @@ impl Crowd {
     }
 
     /// Sets a status of a version, and retries after a 503. Returns the status of each attempt.
-    async fn speaker(&self, path: &str, state: &str, location: usize) -> Vec<u16> {
+    async fn status_setter(&self, path: &str, state: &str, location: usize) -> Vec<u16> {
         let body = json!({ "state": state, "reason": "a test" }).to_string();
         let sent = Sent::new("PUT", path).bearing(TOKEN).body(body);
         let mut statuses = Vec::new();
@@ -242,7 +246,7 @@ impl Crowd {
         }
     }
 
-    /// Returns the versions of all releases with the time of their commits, in that order.
+    /// Returns the versions of all releases in the order of their commits, with the time of each.
     fn commits(&self) -> Vec<(String, u64)> {
         let commits = self.memory.created("releases/").into_iter();
         let version = |key: &str| key.rsplit('/').next().unwrap().to_owned();
@@ -251,7 +255,7 @@ impl Crowd {
 
     /// Asserts that every read was consistent: each list contains exactly the versions that existed at some
     /// time, in order, including those from the beginning; and a version that exists is found.
-    fn was_true(&self, seen: &Seen, from_the_beginning: usize) {
+    fn assert_reads_consistent(&self, seen: &Seen, from_the_beginning: usize) {
         let commits = self.commits();
         for ReadList {
             path,
@@ -289,10 +293,10 @@ impl Crowd {
     }
 
     /// Asserts that KV matches the facts, that every location sees it, and that the audit log is valid.
-    fn is_what_the_facts_make(&self, lists: &[String]) {
-        self.is_indexed();
+    fn assert_matches_facts(&self, lists: &[String]) {
+        self.assert_indexed();
         chain::entries(&self.memory);
-        self.rest();
+        self.settle();
         for location in 0..LOCATIONS {
             let registry = self.registry(location);
             for path in lists {
@@ -304,7 +308,7 @@ impl Crowd {
     }
 
     /// Asserts that KV contains exactly the indices that follow from the facts.
-    fn is_indexed(&self) {
+    fn assert_indexed(&self) {
         let (made, may_be) = indices_of_facts(&self.memory);
         let stored = self.memory.documents();
         for (key, document) in &made {
@@ -422,8 +426,8 @@ fn publish_at_once(first: &Released, all: &[Released], expected: &[(u16, usize)]
         );
         let expected: BTreeMap<u16, usize> = expected.iter().copied().collect();
         assert_eq!(answered(&statuses), expected);
-        crowd.was_true(&seen, 1);
-        crowd.is_what_the_facts_make(&first.lists());
+        crowd.assert_reads_consistent(&seen, 1);
+        crowd.assert_matches_facts(&first.lists());
     }
 }
 
@@ -558,8 +562,8 @@ fn indices_follow_the_facts_in_every_order_of_operations() {
             let last = *statuses.last().unwrap();
             assert!(matches!(last, 200 | 201 | 409), "{part:?}: {statuses:?}");
         }
-        crowd.was_true(&seen, 1);
-        crowd.is_what_the_facts_make(&first.lists());
+        crowd.assert_reads_consistent(&seen, 1);
+        crowd.assert_matches_facts(&first.lists());
         let (counts, read) = &mut *tally.borrow_mut();
         for (status, count) in answered(&statuses) {
             *counts.entry(status).or_default() += count;
@@ -614,12 +618,12 @@ fn indices_follow_the_facts_while_statuses_are_set() {
         crowd.publish(&first);
         all.push(first);
         let said: Vec<(usize, &str)> = said;
-        let statuses = crowd.run_with_speakers(&all, &said);
+        let statuses = crowd.run_with_status_changes(&all, &said);
         for statuses in &statuses {
             let last = *statuses.last().unwrap();
             assert!(matches!(last, 200 | 201 | 409), "{statuses:?}");
         }
-        crowd.is_indexed();
+        crowd.assert_indexed();
         let entries = chain::entries(&crowd.memory).len();
         let answered = answered(&statuses);
         let made = answered.iter().filter(|(status, _)| **status < 300);

@@ -63,7 +63,7 @@ struct Publish {
     new: Answers,
     /// The objects after the publish.
     objects: BTreeMap<String, Vec<u8>>,
-    /// All indices, and the keys of those that the publish writes; they exclude the index of a manifest from
+    /// All indices, and the keys of those that the publish writes; the latter exclude the index of a manifest from
     /// before its version gained a platform.
     indices: BTreeMap<String, IndexDocument>,
     written: BTreeSet<String>,
@@ -133,7 +133,7 @@ impl Publish {
 
     /// Asserts that every read returns its old or its new response: nothing is published partially, and
     /// nothing that existed is lost.
-    fn tells_the_truth(&self, memory: &Memory, what: &str) {
+    fn assert_consistent(&self, memory: &Memory, what: &str) {
         chain::entries(memory);
         memory.set_time(self.memory.now());
         let paths: Vec<String> = self.new.keys().cloned().collect();
@@ -176,12 +176,12 @@ impl Publish {
     }
 
     /// Asserts that a retry completes the publish, and leaves the same state as a publish without a fault.
-    fn is_finished_by_the_same_again(&self, memory: &Memory, what: &str) {
+    fn assert_retry_completes(&self, memory: &Memory, what: &str) {
         memory.set_time(self.memory.now());
         let status = self.released.publish(&self.registry(memory)).now_or_never();
         assert!(matches!(status, Some(200 | 201)), "{what}: {status:?}");
         assert!(objects(memory) == self.objects, "{what}: other objects");
-        self.is_written_down(memory, what);
+        self.assert_audited(memory, what);
         let indices = memory.documents();
         for (key, document) in &indices {
             assert_eq!(Some(document), self.indices.get(key), "{what}: {key}");
@@ -198,7 +198,7 @@ impl Publish {
     }
 
     /// Asserts that the audit log is valid and contains the publish.
-    fn is_written_down(&self, memory: &Memory, what: &str) {
+    fn assert_audited(&self, memory: &Memory, what: &str) {
         let entries = chain::entries(memory);
         let request = self.released.request(&self.registry(memory));
         let told = format!("PUT {}", request.target);
@@ -208,14 +208,14 @@ impl Publish {
         );
     }
 
-    fn is_of_an_upload(&self, at: usize) -> bool {
+    fn is_upload(&self, at: usize) -> bool {
         let operation = &self.operations[at];
         operation.starts_with("R2 put archives/")
             && [".zip", ".tar.gz"].iter().any(|it| operation.ends_with(it))
     }
 
     /// Breaks the operation `at`, and checks the results.
-    fn breaks_well(&self, at: usize, how: Break) {
+    fn check_broken(&self, at: usize, how: Break) {
         let what = format!("{} ({at}), {how:?}", self.operations[at]);
         let memory = self.memory.copy();
         let (status, is_broken) = self.broken(&memory, at, how);
@@ -223,7 +223,7 @@ impl Publish {
         match how {
             Break::KilledBefore | Break::KilledAfter => assert_eq!(status, None, "{what}"),
             // A streamed write can be retried only by the client, which has the bytes.
-            Break::Busy if self.is_of_an_upload(at) => assert_eq!(status, Some(503), "{what}"),
+            Break::Busy if self.is_upload(at) => assert_eq!(status, Some(503), "{what}"),
             Break::Busy => assert_eq!(status, Some(201), "{what}"),
             Break::Before
                 if ["KV get", "KV list"]
@@ -235,8 +235,8 @@ impl Publish {
             _ => assert_eq!(status, Some(503), "{what}: the failure is reported"),
         }
         // These reads go to a copy, so they repair nothing.
-        self.tells_the_truth(&memory.copy(), &what);
-        self.is_finished_by_the_same_again(&memory, &what);
+        self.assert_consistent(&memory.copy(), &what);
+        self.assert_retry_completes(&memory, &what);
     }
 }
 
@@ -258,7 +258,7 @@ fn a_publish_broken_at_each_operation_in_each_way_is_completed_by_a_retry() {
         );
         for (at, operation) in publish.operations.iter().enumerate() {
             for how in Break::of(operation) {
-                publish.breaks_well(at, *how);
+                publish.check_broken(at, *how);
                 broken += 1;
             }
         }
@@ -337,7 +337,7 @@ fn a_publish_broken_several_times_in_a_row_is_completed_by_a_retry() {
             let at = usize::from(*at) % publish.operations.len();
             memory.set_time(publish.memory.now());
             publish.broken(&memory, at, *how);
-            publish.tells_the_truth(&memory.copy(), &format!("{blows:?}"));
+            publish.assert_consistent(&memory.copy(), &format!("{blows:?}"));
             if *loses_indices {
                 memory.lose_indices();
                 // These reads repair the indices, as far as they get.
@@ -347,10 +347,10 @@ fn a_publish_broken_several_times_in_a_row_is_completed_by_a_retry() {
                     publish.registry(&memory).answer(&sent).now_or_never();
                 }
                 fault.lift();
-                publish.tells_the_truth(&memory.copy(), &format!("{blows:?}, read"));
+                publish.assert_consistent(&memory.copy(), &format!("{blows:?}, read"));
             }
         }
-        publish.is_finished_by_the_same_again(&memory, &format!("{blows:?}"));
+        publish.assert_retry_completes(&memory, &format!("{blows:?}"));
         Ok(())
     };
     runner.run(&strategy, test).unwrap();

@@ -99,7 +99,7 @@ fn stored(memory: &Memory) -> Vec<(String, String)> {
     documents.chain(indices).collect()
 }
 
-/// The start of a line that precedes each document, and that no stored text contains.
+/// The start of the line before each document. No line of a stored text starts like this, however long it is.
 const MARK: &str = "=== ";
 
 #[test]

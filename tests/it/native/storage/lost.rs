@@ -1,4 +1,4 @@
-//! Releases that were removed from the bucket without the registry.
+//! Releases that were removed from the bucket, bypassing the registry.
 
 use serde_json::json;
 
@@ -36,7 +36,7 @@ fn lost_module() -> (Memory, Registry, ModuleFixture) {
 }
 
 #[track_caller]
-fn is_refused_as_lost(response: Response, flag: &str) {
+fn assert_refused_as_lost(response: Response, flag: &str) {
     let told = response.expect(409).errors();
     assert!(told.contains(LOST) && told.contains(flag), "{told}");
 }
@@ -44,7 +44,7 @@ fn is_refused_as_lost(response: Response, flag: &str) {
 #[test]
 fn a_module_version_whose_release_is_lost_accepts_only_the_same_bytes() {
     let (memory, registry, published) = lost_module();
-    is_refused_as_lost(
+    assert_refused_as_lost(
         module("evil").put(&registry),
         "--accept-loss acme/vpc/aws@1.0.0",
     );
@@ -64,7 +64,7 @@ fn a_provider_version_whose_release_is_lost_accepts_only_the_same_bytes() {
     let other = published
         .clone()
         .with_files(&[("terraform-provider-widget_v1.0.0", b"other bytes")]);
-    is_refused_as_lost(other.put(&registry), "--accept-loss acme/widget@1.0.0");
+    assert_refused_as_lost(other.put(&registry), "--accept-loss acme/widget@1.0.0");
     published.put(&registry).expect(201);
 }
 
@@ -76,7 +76,7 @@ fn a_mirrored_version_whose_release_is_lost_accepts_only_the_same_bytes() {
     published.publish(&registry);
     memory.remove_object("releases/providers/registry.example.com/acme/widget/1.0.0");
     let other = origin.with_files(&[("terraform-provider-widget_v1.0.0", b"other bytes")]);
-    is_refused_as_lost(
+    assert_refused_as_lost(
         MirrorFixture::of(other).put(&registry),
         "--accept-loss registry.example.com/acme/widget@1.0.0",
     );
@@ -93,7 +93,7 @@ fn a_mirrored_version_whose_release_is_lost_accepts_no_new_platform() {
     let published = mirrored.clone().only("amd64");
     published.publish(&registry);
     memory.remove_object("releases/providers/registry.example.com/acme/widget/1.0.0");
-    is_refused_as_lost(mirrored.put(&registry), "was not part of the published version");
+    assert_refused_as_lost(mirrored.put(&registry), "was not part of the published version");
     published.put(&registry).expect(201);
     mirrored.publish(&registry);
 }
@@ -111,7 +111,7 @@ fn a_revoked_version_whose_release_is_lost_accepts_no_bytes() {
     assert!(!removed.contains(&MODULE_INDEX.to_owned()), "{removed:?}");
     for says in ["hello", "evil"] {
         let refused = module(says).put(&registry);
-        is_refused_as_lost(refused, "Its digests are unknown");
+        assert_refused_as_lost(refused, "Its digests are unknown");
     }
     let accepted = json!({ "accept_loss": ["acme/vpc/aws@1.0.0"] });
     let Reindexed { removed, lost, .. } = reindex_with(&registry, accepted);
@@ -174,7 +174,7 @@ fn a_repair_keeps_the_index_of_a_lost_release_and_names_it_each_time() {
     let told: Vec<&String> = told.collect();
     assert_eq!(told.len(), 2, "{log:?}");
     assert!(told[0].contains("acme/vpc/aws@1.0.0"), "{told:?}");
-    is_refused_as_lost(module("evil").put(&registry), "acme/vpc/aws@1.0.0");
+    assert_refused_as_lost(module("evil").put(&registry), "acme/vpc/aws@1.0.0");
 }
 
 #[test]

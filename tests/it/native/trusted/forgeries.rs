@@ -24,7 +24,7 @@ fn by_rsa(name: &str, value: impl Into<Value>) -> String {
 }
 
 /// Returns a genuine token with one claim changed.
-fn saying(claim: &str, value: impl Into<Value>) -> String {
+fn claiming(claim: &str, value: impl Into<Value>) -> String {
     genuine(&with(github(), claim, value))
 }
 
@@ -180,57 +180,61 @@ fn forms() -> Vec<Forgery> {
 
 fn misuses() -> Vec<Forgery> {
     let day = 24 * 3_600;
-    let repository = |name: &str| saying("repository", name);
-    let of_ref = |name: &str| saying("ref", name);
+    let repository = |name: &str| claiming("repository", name);
+    let of_ref = |name: &str| claiming("ref", name);
     vec![
-        ("expired", saying("exp", NOW - 60), "expired at"),
-        ("expired just now", saying("exp", NOW), "expired at"),
+        ("expired", claiming("exp", NOW - 60), "expired at"),
+        ("expired just now", claiming("exp", NOW), "expired at"),
         (
             "exp missing",
             genuine(&without(github(), "exp")),
             "claim exp",
         ),
-        ("exp a text", saying("exp", "2000000000"), "claim exp"),
+        ("exp a text", claiming("exp", "2000000000"), "claim exp"),
         (
             "exp in milliseconds",
-            saying("exp", (NOW + 300) * 1_000),
+            claiming("exp", (NOW + 300) * 1_000),
             "claim exp",
         ),
-        ("not good yet", saying("nbf", NOW + 61), "not good before"),
-        ("issued in the future", saying("iat", NOW + 61), "issued at"),
+        ("not good yet", claiming("nbf", NOW + 61), "not good before"),
+        (
+            "issued in the future",
+            claiming("iat", NOW + 61),
+            "issued at",
+        ),
         (
             "good for a year",
-            saying("exp", NOW + 365 * day),
+            claiming("exp", NOW + 365 * day),
             "its lifetime is",
         ),
         (
             "another issuer with the same subject",
-            saying("iss", "https://evil.example"),
+            claiming("iss", "https://evil.example"),
             "issuer is \"https://evil.example\"",
         ),
         (
             "an issuer with a slash behind",
-            saying("iss", format!("{GITHUB}/")),
+            claiming("iss", format!("{GITHUB}/")),
             "issuer",
         ),
         (
             "an issuer with a port",
-            saying("iss", format!("{GITHUB}:443")),
+            claiming("iss", format!("{GITHUB}:443")),
             "issuer",
         ),
         (
             "an issuer by http",
-            saying("iss", "http://token.actions.githubusercontent.com"),
+            claiming("iss", "http://token.actions.githubusercontent.com"),
             "issuer",
         ),
         (
             "an issuer that begins right",
-            saying("iss", format!("{GITHUB}.evil.example")),
+            claiming("iss", format!("{GITHUB}.evil.example")),
             "issuer",
         ),
         (
             "an issuer that is a list",
-            saying("iss", json!([GITHUB])),
+            claiming("iss", json!([GITHUB])),
             "issuer",
         ),
         (
@@ -240,30 +244,30 @@ fn misuses() -> Vec<Forgery> {
         ),
         (
             "the claims of one by another issuer",
-            saying("iss", GITLAB),
+            claiming("iss", GITLAB),
             "no rule",
         ),
         (
             "for another audience",
-            saying("aud", "https://other.example"),
+            claiming("aud", "https://other.example"),
             "audience",
         ),
         (
             "for the default audience of GitHub",
-            saying("aud", "https://github.com/acme"),
+            claiming("aud", "https://github.com/acme"),
             "audience",
         ),
         (
             "for an audience with a slash behind",
-            saying("aud", format!("{AUDIENCE}/")),
+            claiming("aud", format!("{AUDIENCE}/")),
             "audience",
         ),
         (
             "for an audience that begins right",
-            saying("aud", format!("{AUDIENCE}.evil.example")),
+            claiming("aud", format!("{AUDIENCE}.evil.example")),
             "audience",
         ),
-        ("for nobody", saying("aud", json!([])), "audience"),
+        ("for nobody", claiming("aud", json!([])), "audience"),
         (
             "without an audience",
             genuine(&without(github(), "aud")),
@@ -326,7 +330,7 @@ fn misuses() -> Vec<Forgery> {
         ),
         (
             "a repository that is a list",
-            saying("repository", json!(["acme/terraform-aws-vpc"])),
+            claiming("repository", json!(["acme/terraform-aws-vpc"])),
             "no rule",
         ),
         (
@@ -349,7 +353,7 @@ fn misuses() -> Vec<Forgery> {
         ),
         (
             "another environment",
-            saying("environment", "staging"),
+            claiming("environment", "staging"),
             "no rule",
         ),
         (
@@ -359,23 +363,23 @@ fn misuses() -> Vec<Forgery> {
         ),
         (
             "GitLab's branch",
-            of_gitlab("ref_type", "branch"),
+            claiming_by_gitlab("ref_type", "branch"),
             "no rule",
         ),
         (
             "GitLab's tag that is not protected",
-            of_gitlab("ref_protected", "false"),
+            claiming_by_gitlab("ref_protected", "false"),
             "no rule",
         ),
         (
             "GitLab's project below",
-            of_gitlab("project_path", "acme/infra/terraform-x/evil"),
+            claiming_by_gitlab("project_path", "acme/infra/terraform-x/evil"),
             "no rule",
         ),
     ]
 }
 
-fn of_gitlab(claim: &str, value: &str) -> String {
+fn claiming_by_gitlab(claim: &str, value: &str) -> String {
     let claims: Claims = with(gitlab(), claim, value);
     genuine(&claims)
 }
@@ -417,8 +421,8 @@ fn an_issuer_that_no_rule_names_is_not_asked_for_keys() {
     let (memory, registry, _) = trusting();
     let evil = "https://evil.example";
     for token in [
-        saying("iss", evil),
-        saying("iss", format!("{GITHUB}.evil.example")),
+        claiming("iss", evil),
+        claiming("iss", format!("{GITHUB}.evil.example")),
         by(
             &OTHER_P256,
             &json!({ "alg": "ES256", "kid": "x", "jku": evil, "x5u": evil }),
