@@ -321,7 +321,10 @@ fn odd_signatures_are_refused() {
         ("one byte", vec![0x88]),
         ("cut", good[..good.len() / 2].to_vec()),
         ("flipped", flipped),
-        ("twice, once cut", [good.as_slice(), &good[..10]].concat()),
+        (
+            "twice, once truncated",
+            [good.as_slice(), &good[..10]].concat(),
+        ),
         ("zeros", vec![0; 100]),
         ("a huge length", vec![0x88, 0xff, 0xff, 0xff, 0xff, 0xff]),
         ("a public key", Signer::usual().public_armor().into_bytes()),
@@ -392,7 +395,7 @@ fn odd_archives_are_refused() {
     for (what, fixture) in [
         ("one byte", zip(vec![b'P'])),
         (
-            "only an end",
+            "only an end record",
             zip(b"PK\x05\x06\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0".to_vec()),
         ),
         ("count lies", zip(count_lies)),
@@ -513,7 +516,7 @@ fn malformed_http_is_refused_or_disconnected() {
         ("a path of 64 KB", huge_path.into_bytes()),
         ("no method", format!("/v1 HTTP/1.1\r\n{host}\r\n").into_bytes()),
         ("no version", b"GET /v1\r\n\r\n".to_vec()),
-        ("a length that is no number", format!("PUT {MODULE} HTTP/1.1\r\n{admin}content-length: x\r\n\r\n").into_bytes()),
+        ("a length that is not a number", format!("PUT {MODULE} HTTP/1.1\r\n{admin}content-length: x\r\n\r\n").into_bytes()),
         ("a negative length", format!("PUT {MODULE} HTTP/1.1\r\n{admin}content-length: -1\r\n\r\n").into_bytes()),
         ("a huge length", format!("PUT {MODULE} HTTP/1.1\r\n{admin}content-length: 99999999999\r\n\r\n").into_bytes()),
         ("two lengths", format!("PUT {MODULE} HTTP/1.1\r\n{admin}content-length: 1\r\ncontent-length: 2\r\n\r\nx").into_bytes()),

@@ -51,7 +51,7 @@ fn json(yaml: &Yaml<'_>) -> Value {
             };
             Value::Object(entries.iter().map(entry).collect())
         }
-        other => panic!("{other:?} has no place in this document"),
+        other => panic!("{other:?} is not allowed in this document"),
     }
 }
 

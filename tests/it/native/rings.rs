@@ -128,7 +128,7 @@ fn the_pure_crates_have_no_io_no_clock_and_no_async() {
             assert_eq!(found, None, "{}: {forbidden}", file.display());
         }
     }
-    assert!(looked_at > 40, "only {looked_at} files were looked at");
+    assert!(looked_at > 40, "only {looked_at} files were checked");
 }
 
 /// The groups of the core, lowest first: each may import from itself and from the groups before it.
@@ -349,7 +349,7 @@ fn layer(module: &str) -> usize {
     let layers = (0..LAYERS.len()).filter_map(|at| Some((of(at)?, at)));
     let (_, at) = layers
         .max()
-        .unwrap_or_else(|| panic!("{module} is in no layer"));
+        .unwrap_or_else(|| panic!("{module} is not in any layer"));
     at
 }
 

@@ -125,15 +125,15 @@ fn the_stored_formats_are_pinned() {
         let found = stored.iter().find(|(known, _)| known == key);
         let found = found.map(|(_, document)| format!("{document}\n"));
         let kind = if key.starts_with("KV ") {
-            "An index in KV: Workers of before and after a deployment read it at the same time."
+            "An index in KV: Workers from before and after a deployment read it at the same time."
         } else {
             "A fact in R2: existing buckets are not rewritten."
         };
         assert_eq!(
             found.as_deref(),
             Some(document),
-            "\n{key} is stored otherwise than before. {kind} This needs a migration: read the old form as \
-             well, with a schema number of its own where it has none, keep a test of the old bytes, and only \
+            "\n{key} is stored in a different form. {kind} This requires a migration: read the old form as \
+             well, add a schema number if there is none, keep a test of the old bytes, and only \
              then pin the new ones with TERRACE_PIN=1 cargo test -p terrace --test it formats"
         );
     }

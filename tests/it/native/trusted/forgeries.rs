@@ -53,7 +53,7 @@ fn signatures() -> Vec<Forgery> {
             "algorithm is nothing",
         ),
         (
-            "alg a list",
+            "alg as a list",
             by_rsa("alg", json!(["RS256"])),
             "algorithm is a list",
         ),
@@ -130,12 +130,12 @@ fn signatures() -> Vec<Forgery> {
             "signature is wrong",
         ),
         (
-            "a signature cut",
+            "a truncated signature",
             resigned(|s| s[..63].to_vec()),
             "signature is wrong",
         ),
         (
-            "its halves exchanged",
+            "a signature with its halves exchanged",
             resigned(|s| [&s[32..], &s[..32]].concat()),
             "signature is wrong",
         ),
@@ -190,20 +190,24 @@ fn misuses() -> Vec<Forgery> {
             genuine(&without(github(), "exp")),
             "claim exp",
         ),
-        ("exp a text", claiming("exp", "2000000000"), "claim exp"),
+        ("exp as a text", claiming("exp", "2000000000"), "claim exp"),
         (
             "exp in milliseconds",
             claiming("exp", (NOW + 300) * 1_000),
             "claim exp",
         ),
-        ("not good yet", claiming("nbf", NOW + 61), "not good before"),
+        (
+            "not valid yet",
+            claiming("nbf", NOW + 61),
+            "not good before",
+        ),
         (
             "issued in the future",
             claiming("iat", NOW + 61),
             "issued at",
         ),
         (
-            "good for a year",
+            "valid for a year",
             claiming("exp", NOW + 365 * day),
             "its lifetime is",
         ),
@@ -213,7 +217,7 @@ fn misuses() -> Vec<Forgery> {
             "issuer is \"https://evil.example\"",
         ),
         (
-            "an issuer with a slash behind",
+            "an issuer with a trailing slash",
             claiming("iss", format!("{GITHUB}/")),
             "issuer",
         ),
@@ -223,12 +227,12 @@ fn misuses() -> Vec<Forgery> {
             "issuer",
         ),
         (
-            "an issuer by http",
+            "an issuer with http",
             claiming("iss", "http://token.actions.githubusercontent.com"),
             "issuer",
         ),
         (
-            "an issuer that begins right",
+            "an issuer that starts with the right one",
             claiming("iss", format!("{GITHUB}.evil.example")),
             "issuer",
         ),
@@ -243,7 +247,7 @@ fn misuses() -> Vec<Forgery> {
             "issuer is \"\"",
         ),
         (
-            "the claims of one by another issuer",
+            "the claims of one issuer by another",
             claiming("iss", GITLAB),
             "no rule",
         ),
@@ -258,16 +262,16 @@ fn misuses() -> Vec<Forgery> {
             "audience",
         ),
         (
-            "for an audience with a slash behind",
+            "for an audience with a trailing slash",
             claiming("aud", format!("{AUDIENCE}/")),
             "audience",
         ),
         (
-            "for an audience that begins right",
+            "for an audience that starts with the right one",
             claiming("aud", format!("{AUDIENCE}.evil.example")),
             "audience",
         ),
-        ("for nobody", claiming("aud", json!([])), "audience"),
+        ("for no audience", claiming("aud", json!([])), "audience"),
         (
             "without an audience",
             genuine(&without(github(), "aud")),
@@ -294,7 +298,7 @@ fn misuses() -> Vec<Forgery> {
             "no rule",
         ),
         (
-            "a repository below",
+            "a nested repository",
             repository("evil/acme/terraform-aws-vpc"),
             "no rule",
         ),
@@ -324,7 +328,7 @@ fn misuses() -> Vec<Forgery> {
             "no rule",
         ),
         (
-            "a repository with a space of no width",
+            "a repository with a zero-width space",
             repository("acme/terraform-aws-vpc\u{200b}"),
             "no rule",
         ),
@@ -340,7 +344,7 @@ fn misuses() -> Vec<Forgery> {
         ),
         ("a branch", of_ref("refs/heads/main"), "no rule"),
         (
-            "a branch that is called like a tag",
+            "a branch that is named like a tag",
             of_ref("refs/heads/refs/tags/v1"),
             "no rule",
         ),
@@ -367,12 +371,12 @@ fn misuses() -> Vec<Forgery> {
             "no rule",
         ),
         (
-            "GitLab's tag that is not protected",
+            "an unprotected tag of GitLab",
             claiming_by_gitlab("ref_protected", "false"),
             "no rule",
         ),
         (
-            "GitLab's project below",
+            "a nested project of GitLab",
             claiming_by_gitlab("project_path", "acme/infra/terraform-x/evil"),
             "no rule",
         ),
