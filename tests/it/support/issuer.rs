@@ -47,7 +47,7 @@ fn p256_of(seed: u8) -> Signer {
     Signer::P256(p256::ecdsa::SigningKey::from_slice(&[seed; 32]).unwrap())
 }
 
-/// Two primes, generated for these tests by `openssl genrsa 2048`.
+/// The primes of a key that `openssl genrsa 2048` generated for these tests.
 const PRIMES: [&str; 2] = [
     "fdefa5fe791a34ba3e205451633df4ea727670263bb303f9f3a63c03b56ffaacf5c713dc27330fc48840c6757b114332c0dbf0aee8fcb418eafa7c5031c0bc565c53ce4c20a44e1dc5ef595ec9242c63bacfce31567cc7e6ce58451040230c9b832b4cca5a41addc8d76846a34f4699d999cfcba539732055ba5788e06fbeb53",
     "e4a886bed31c92c31448e8e27e730632da4f26e609539fc8bb84135dfb119391beba54695cbd132f6df35aee0abb6f1905098e1e7918b636e68c9305e73d9c8e57518828aae57bebb17920ad1716abd74317c5524e7e78ad7865ef24fbbf5e59694014a95f7beee91ffd430f763752ad86f9c389fa55d2d841abc09217e865f9",

@@ -124,7 +124,7 @@ fn a_token_is_rotated_with_an_overlap() {
     }
     let shown = listed(&registry, &id);
     assert!(shown[0]["revoked"].is_string(), "{shown:?}");
-    // Without an overlap, a token cannot be rotated twice.
+    // A token that was rotated without an overlap cannot be rotated again.
     let path = format!("/admin/v1/tokens/{}/rotation", made["id"].as_str().unwrap());
     post(&registry, &path, &json!({})).expect(201);
     let again = post(&registry, &path, &json!({})).expect(409);
