@@ -85,9 +85,9 @@ fn secrets() -> Vec<&'static str> {
 }
 
 #[test]
-fn the_readme_lists_every_setting_and_no_other() {
-    let readme = file("README.md");
-    let rows = readme.lines().filter_map(|line| {
+fn the_configuration_page_lists_every_setting_and_no_other() {
+    let page = file("docs/configuration.md");
+    let rows = page.lines().filter_map(|line| {
         let (name, rest) = line.strip_prefix("| `")?.split_once("` | ")?;
         let is_secret = match rest.split_once(" |")?.0 {
             "secret" => true,
