@@ -355,7 +355,10 @@ fn invalid_statuses_in_a_copy_are_refused() {
     let key = "standings/modules/acme/vpc/aws";
     for (document, reason) in [
         (format!(r#"{{"package":{said}}}"#), "only be deprecated"),
-        (format!(r#"{{"versions":{{"1.0":{said}}}}}"#), "is not a version"),
+        (
+            format!(r#"{{"versions":{{"1.0":{said}}}}}"#),
+            "is not a version",
+        ),
         (
             format!(r#"{{"versions": {{"1.0.0":{said}}}}}"#),
             "not written as",

@@ -93,7 +93,10 @@ fn a_mirrored_version_whose_release_is_lost_accepts_no_new_platform() {
     let published = mirrored.clone().only("amd64");
     published.publish(&registry);
     memory.remove_object("releases/providers/registry.example.com/acme/widget/1.0.0");
-    assert_refused_as_lost(mirrored.put(&registry), "was not part of the published version");
+    assert_refused_as_lost(
+        mirrored.put(&registry),
+        "was not part of the published version",
+    );
     published.put(&registry).expect(201);
     mirrored.publish(&registry);
 }
