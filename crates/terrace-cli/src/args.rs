@@ -1,6 +1,7 @@
 //! The command line, as data.
 
 mod admin;
+mod help;
 mod key;
 mod mirror;
 mod publish;
@@ -9,7 +10,9 @@ mod release;
 mod token;
 pub(crate) mod usage_error;
 
-use clap::{Parser, Subcommand};
+use std::ffi::OsString;
+
+use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 pub(crate) use admin::{AcceptedLoss, AdminCommand};
 pub(crate) use key::{KeyCommand, KeyStatusArguments};
@@ -21,25 +24,15 @@ pub(crate) use registry::RegistryArguments;
 pub(crate) use release::{PackageSpec, ReleaseCommand, StatusArguments};
 pub(crate) use token::TokenCommand;
 
-const EXIT_CODES: &str = "\
-Exit codes:
-  0  done: published, or published before with the same bytes
-  1  something unexpected, or a full disk here
-  2  the command line is wrong
-  3  refused: what is to be published is wrong, here or by the registry's judgement
-  4  conflict: the version is published with other bytes
-  5  not allowed: the token is wrong, the job is not trusted, or the registry has no admin routes
-  6  the registry or its storage cannot be reached, or does not answer; run the command again";
-
-/// Publishes providers and modules to a Terrace registry.
+/// Publish providers and modules to a Terrace registry, and operate the registry.
 #[derive(Debug, Parser)]
-#[command(name = "terrace", version, after_help = EXIT_CODES, max_term_width = 100)]
+#[command(name = "terrace", version, max_term_width = 100)]
 pub(crate) struct Arguments {
-    /// Print one JSON document on standard output, whatever happens
+    /// Print the result, or the error, as one JSON document on standard output
     #[arg(long, global = true)]
     pub(crate) json: bool,
 
-    /// Show no progress
+    /// Print no progress
     #[arg(long, short, global = true)]
     pub(crate) quiet: bool,
 
@@ -55,31 +48,42 @@ pub(crate) enum Command {
     /// Publish a version of a provider or a module
     #[command(subcommand)]
     Publish(PublishCommand),
-    /// Manage the keys that may sign a namespace's providers
+    /// Manage the keys that may sign the providers of a namespace
     #[command(subcommand)]
     Key(KeyCommand),
-    /// Deprecate, withdraw or revoke what is published, and take that back
+    /// Deprecate, withdraw or revoke published versions, or undo that
     #[command(subcommand)]
     Release(ReleaseCommand),
-    /// Look after a whole registry: who changed what, repair, checks, backup, moving
+    /// Operate a registry: audit log, repair, verification, backup and import
     #[command(subcommand)]
     Admin(AdminCommand),
-    /// Make, list, revoke and replace API tokens
+    /// Create, list, revoke and rotate API tokens
     #[command(subcommand)]
     Token(TokenCommand),
-    /// Keep copies of other registries' providers
+    /// Copy providers from other registries
     #[command(subcommand)]
     Mirror(MirrorCommand),
 }
 
+/// Returns clap's description of the command line.
+pub(crate) fn command() -> clap::Command {
+    help::describe(Arguments::command())
+}
+
+/// Parses a command line.
+///
+/// # Errors
+/// The requested help or version, or the error in the command line.
+pub(crate) fn parse(given: &[OsString]) -> Result<Arguments, clap::Error> {
+    let mut command = command();
+    let matches = command.try_get_matches_from_mut(given)?;
+    Arguments::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
+}
+
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory as _;
-
-    use super::*;
-
     #[test]
     fn the_command_line_is_well_formed() {
-        Arguments::command().debug_assert();
+        super::command().debug_assert();
     }
 }

@@ -1,74 +1,124 @@
-//! Why a command did not do what it was asked to, and the exit code that says so.
+//! The ways in which a command fails, and its exit codes.
 
 use serde_json::{Map, Value};
 
-/// Why a command failed. No variant ever holds a token or a signed URL.
+/// An exit code of the command.
 ///
-/// The numbers are part of the command's interface: `--help` and the README list them.
+/// The numbers are part of the command's interface: `--help` lists those that a command can end with, and the
+/// README lists all of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub(crate) enum Exit {
+    /// The command succeeded.
+    Success = 0,
+    /// An error without a class of its own, or one of this machine, such as a full disk.
+    Unexpected = 1,
+    /// The command line or its environment is invalid.
+    Usage = 2,
+    /// Something that the command reads or sends is invalid.
+    Rejected = 3,
+    /// The registry already stores something else under the same name.
+    Conflict = 4,
+    /// The registry does not authorise the request.
+    NotAllowed = 5,
+    /// The registry or its storage is unreachable or does not respond.
+    Unavailable = 6,
+}
+
+impl Exit {
+    /// All exit codes, ascending.
+    pub(crate) const ALL: [Self; 7] = [
+        Self::Success,
+        Self::Unexpected,
+        Self::Usage,
+        Self::Rejected,
+        Self::Conflict,
+        Self::NotAllowed,
+        Self::Unavailable,
+    ];
+
+    /// The failures, most urgent first: the first of several decides on the exit code. Those that require
+    /// an action before anything works come first, then those that may pass, then those that will not.
+    pub(crate) const BY_URGENCY: [Self; 6] = [
+        Self::Usage,
+        Self::NotAllowed,
+        Self::Unavailable,
+        Self::Unexpected,
+        Self::Conflict,
+        Self::Rejected,
+    ];
+
+    /// Returns the number that the process ends with.
+    pub(crate) fn code(self) -> u8 {
+        self as u8
+    }
+}
+
+/// The failure of a command. No variant ever holds a token or a signed URL.
 #[derive(Debug, Clone, thiserror::Error)]
 pub(crate) enum Failure {
     /// The version is published with other bytes.
     #[error("{}", .0.join("\n"))]
     Conflict(Vec<String>),
-    /// This machine cannot do what is needed, such as keep a file.
+    /// An operation on this machine failed, such as writing a file.
     #[error("{0}")]
     Local(String),
-    /// The registry asks for an archive that is not part of the release.
+    /// The registry requests an archive that is not part of the release.
     #[error("{0}")]
     UnknownArchive(String),
-    /// The token is missing or wrong, or there is nothing it would open.
+    /// The token is missing or wrong, or the registry does not have the resource.
     #[error("{0}")]
     NotAllowed(String),
-    /// What is to be published is wrong; every reason.
+    /// The input is invalid, here or by the registry's checks; every reason.
     #[error("{}", .0.join("\n"))]
     Refused(Vec<String>),
-    /// Of several things to do, some failed and the others are done.
+    /// Some of several operations failed, and the others succeeded.
     #[error("{}", .0.reasons.join("\n"))]
     Several(Box<Several>),
-    /// The registry or its storage could not be reached, or did not answer.
+    /// The registry or its storage is unreachable or does not respond.
     #[error("{0}")]
     Unavailable(String),
-    /// Anything else.
+    /// Any other failure.
     #[error("{0}")]
     Unexpected(String),
-    /// The command line or its environment is wrong in a way that only shows later.
+    /// The command line or its environment is invalid in a way that only shows after parsing.
     #[error("{0}")]
     Usage(String),
 }
 
-/// What became of several things to do, of which some failed.
+/// The results of several operations, some of which failed.
 #[derive(Debug, Clone)]
 pub(crate) struct Several {
     /// The most urgent of the failures.
     pub(crate) worst: Failure,
-    /// Why each of them failed.
+    /// The reasons of all failures.
     pub(crate) reasons: Vec<String>,
-    /// What became of all of them, for people.
+    /// The results of all operations, for people.
     pub(crate) lines: Vec<String>,
-    /// The same for programs.
+    /// The results of all operations, for programs.
     pub(crate) document: Map<String, Value>,
 }
 
 impl Failure {
-    /// A single reason to refuse.
+    /// Returns a refusal with a single reason.
     pub(crate) fn refused(reason: impl Into<String>) -> Self {
         Self::Refused(vec![reason.into()])
     }
 
-    /// What a script sees.
-    pub(crate) fn exit_code(&self) -> u8 {
+    /// Returns the exit code that scripts see.
+    pub(crate) fn exit(&self) -> Exit {
         match self {
-            Self::Local(_) | Self::UnknownArchive(_) | Self::Unexpected(_) => 1,
-            Self::Usage(_) => 2,
-            Self::Refused(_) => 3,
-            Self::Several(several) => several.worst.exit_code(),
-            Self::Conflict(_) => 4,
-            Self::NotAllowed(_) => 5,
-            Self::Unavailable(_) => 6,
+            Self::Local(_) | Self::UnknownArchive(_) | Self::Unexpected(_) => Exit::Unexpected,
+            Self::Usage(_) => Exit::Usage,
+            Self::Refused(_) => Exit::Rejected,
+            Self::Several(several) => several.worst.exit(),
+            Self::Conflict(_) => Exit::Conflict,
+            Self::NotAllowed(_) => Exit::NotAllowed,
+            Self::Unavailable(_) => Exit::Unavailable,
         }
     }
 
-    /// One word for `--json`.
+    /// Returns the `status` of the JSON document.
     pub(crate) fn status(&self) -> &'static str {
         match self {
             Self::Conflict(_) => "conflict",
@@ -82,7 +132,7 @@ impl Failure {
         }
     }
 
-    /// One line for each reason.
+    /// Returns the reasons, one line each.
     pub(crate) fn reasons(&self) -> Vec<String> {
         match self {
             Self::Conflict(reasons) | Self::Refused(reasons) => reasons.clone(),
@@ -96,17 +146,10 @@ impl Failure {
         }
     }
 
-    /// Which of several failures decides on the exit code: one that somebody has to do something
-    /// about before anything works, then one that may pass, then those that will not.
-    pub(crate) fn urgency(&self) -> u8 {
-        match self {
-            Self::Usage(_) => 6,
-            Self::NotAllowed(_) => 5,
-            Self::Unavailable(_) => 4,
-            Self::Local(_) | Self::UnknownArchive(_) | Self::Unexpected(_) => 3,
-            Self::Conflict(_) => 2,
-            Self::Refused(_) => 1,
-            Self::Several(several) => several.worst.urgency(),
-        }
+    /// Returns the position of the failure in [`Exit::BY_URGENCY`]: the lower, the more urgent.
+    pub(crate) fn urgency(&self) -> usize {
+        let order = &Exit::BY_URGENCY;
+        let position = order.iter().position(|exit| *exit == self.exit());
+        position.unwrap_or(order.len())
     }
 }

@@ -1,12 +1,12 @@
 //! The `terrace` command: publishes providers and modules to a Terrace registry.
 //!
 //! # In scope
-//! Finding what is to be published, the core's checks of it before anything is sent, and sending
-//! it: a description to the admin API, archives to where the registry says.
+//! Finding the release to publish, the core's checks before anything is sent, and sending it: a description
+//! to the admin API, and archives to the URLs that the registry names.
 //!
 //! # Out of scope
-//! Deciding what may be published. `terrace-core` does, so this program refuses what the registry
-//! would refuse, and the registry still has the last word.
+//! The decision whether a release may be published. `terrace-core` makes it, so this program rejects
+//! everything that the registry would reject, and the registry still has the final decision.
 
 mod archive;
 mod args;
@@ -23,16 +23,14 @@ mod upstream;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::Parser as _;
-
-use crate::args::{Arguments, usage_error};
+use crate::args::usage_error;
 use crate::output::Output;
 use crate::output::secrets::Secrets;
 
 fn main() -> ExitCode {
     let given: Vec<OsString> = std::env::args_os().collect();
     let secrets = Secrets::find(&given, std::env::vars_os());
-    let arguments = match Arguments::try_parse_from(&given) {
+    let arguments = match args::parse(&given) {
         Ok(arguments) => arguments,
         Err(error) => return usage_error::report(error, &given, secrets),
     };
@@ -41,7 +39,7 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             output.failure(&failure);
-            ExitCode::from(failure.exit_code())
+            ExitCode::from(failure.exit().code())
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What is printed: the result on standard output, everything else on standard error.
+//! The output: the result on standard output, everything else on standard error.
 
 pub(crate) mod secrets;
 
@@ -17,14 +17,14 @@ use crate::output::secrets::Secrets;
 const UPLOAD_BAR: &str =
     "  {bar:24} {bytes:>11} of {total_bytes:<11} {bytes_per_sec:>13} {eta:>4}  {wide_msg}";
 
-/// How and how much to print.
+/// The kind and the amount of output.
 pub(crate) struct Output {
     json: bool,
     quiet: bool,
     bars: MultiProgress,
     warnings: Mutex<Vec<String>>,
     secrets: Secrets,
-    /// Why the result could not be printed, if it could not.
+    /// The reason that the result could not be printed, if any.
     unprinted: Mutex<Option<String>>,
 }
 
@@ -45,14 +45,14 @@ impl Output {
         }
     }
 
-    /// A line of progress.
+    /// Prints a line of progress.
     pub(crate) fn progress(&self, line: &str) {
         if !self.quiet {
             self.to_stderr(line);
         }
     }
 
-    /// What one should know although it works.
+    /// Prints a warning about something that succeeds anyway.
     pub(crate) fn warning(&self, line: &str) {
         self.to_stderr(&format!("warning: {line}"));
         if let Ok(mut warnings) = self.warnings.lock() {
@@ -60,7 +60,7 @@ impl Output {
         }
     }
 
-    /// The result: lines for people, `document` and the warnings for programs.
+    /// Prints the result: the lines for people, or `document` with the warnings for programs.
     pub(crate) fn result(&self, lines: &[impl AsRef<str>], document: &impl Serialize) {
         if !self.json {
             return self.print(&self.shown_lines(lines));
@@ -70,7 +70,7 @@ impl Output {
         self.print(&json_text(&document));
     }
 
-    /// A result that is a secret: the only one that is printed.
+    /// Prints a result that is a secret. No other output contains one.
     pub(crate) fn secret(&self, secret: &str, document: &impl Serialize) {
         if !self.json {
             return self.print(&untrusted::line(secret).to_string());
@@ -78,7 +78,8 @@ impl Output {
         self.print(&json_text(&self.with_warnings(document)));
     }
 
-    /// The end of several things to do: a success, or a failure that still says what was done.
+    /// Prints the end of several operations: a success, or a failure that also contains the successful
+    /// operations.
     pub(crate) fn outcome(
         &self,
         text: String,
@@ -116,16 +117,16 @@ impl Output {
         warnings.unwrap_or_default()
     }
 
-    /// Whether the result reached standard output.
+    /// Checks that the result reached standard output.
     ///
     /// # Errors
-    /// That it did not: whoever reads it must not take silence for success.
+    /// The write failed: a caller must not take silence for success.
     pub(crate) fn printed(&self) -> Result<(), Failure> {
         let unprinted = self.unprinted.lock().map(|unprinted| unprinted.clone());
         match unprinted.unwrap_or_default() {
             None => Ok(()),
             Some(cause) => Err(Failure::Unexpected(format!(
-                "it is done, but the result could not be printed: {cause}"
+                "the command succeeded, but its result could not be printed: {cause}"
             ))),
         }
     }
@@ -138,7 +139,7 @@ impl Output {
         }
     }
 
-    /// A failure, in the same two forms.
+    /// Prints a failure, in the same two forms.
     pub(crate) fn failure(&self, failure: &Failure) {
         for reason in failure.reasons() {
             self.to_stderr(&format!("error: {reason}"));
@@ -158,27 +159,27 @@ impl Output {
         }
     }
 
-    /// A failure as the one JSON document on standard output.
+    /// Prints a failure as the JSON document on standard output.
     pub(crate) fn print_failure(&self, failure: &Failure) {
         let mut document = Value::Object(failure_document(failure));
         self.secrets.hide_in(&mut document);
-        // The exit code tells it too.
+        // If this fails, the exit code still reports the failure.
         let _ = to_stdout(&json_text(&document));
     }
 
-    /// The message about a command line that is wrong.
+    /// Prints the message about an invalid command line.
     pub(crate) fn misread(&self, lines: &[String]) {
         for line in lines {
             self.to_stderr(line);
         }
     }
 
-    /// Whether bars are drawn, which then take the place of lines.
+    /// Returns whether progress bars are drawn, which replace lines of progress.
     pub(crate) fn draws(&self) -> bool {
         !self.bars.is_hidden()
     }
 
-    /// A bar for one upload; it is gone when it is dropped.
+    /// Adds a bar for one upload, which disappears when it is dropped.
     pub(crate) fn upload_bar(&self, name: &str, size: u64) -> UploadBar {
         let bar = self.bars.add(ProgressBar::new(size));
         if let Ok(style) = ProgressStyle::with_template(UPLOAD_BAR) {
@@ -189,8 +190,8 @@ impl Output {
         UploadBar(bar)
     }
 
-    /// A line as it may be printed: without secrets, and without anything that a terminal would obey, such as a
-    /// line feed from a server.
+    /// Returns a line in printable form: without secrets, and without characters that control a terminal,
+    /// such as a line feed from a server.
     fn shown(&self, line: &str) -> String {
         untrusted::line(&self.secrets.hide(line)).to_string()
     }
@@ -203,7 +204,7 @@ impl Output {
     fn to_stderr(&self, line: &str) {
         let line = self.shown(line);
         if self.draws() {
-            // It goes above the bars. Nobody is left to be told when that fails.
+            // The line goes above the bars. There is no other place to report that this fails.
             let _ = self.bars.println(line);
         } else {
             let _ = writeln!(std::io::stderr(), "{line}");
@@ -229,7 +230,7 @@ impl Drop for UploadBar {
 fn failure_document(failure: &Failure) -> Map<String, Value> {
     let members = [
         ("status", json!(failure.status())),
-        ("exit_code", json!(failure.exit_code())),
+        ("exit_code", json!(failure.exit().code())),
         ("errors", json!(failure.reasons())),
     ];
     members
@@ -244,8 +245,8 @@ fn to_stdout(line: &str) -> std::io::Result<()> {
     stdout.flush()
 }
 
-/// A document as JSON that does a terminal no harm: characters that serde_json leaves as they are, and a terminal
-/// would obey, are escaped, which does not change what they mean.
+/// Returns a document as JSON that does not control a terminal: characters that serde_json leaves unescaped,
+/// but that a terminal obeys, are escaped, which does not change their meaning.
 fn json_text(document: &Value) -> String {
     let mut text = String::new();
     for c in document.to_string().chars() {
@@ -260,7 +261,7 @@ fn json_text(document: &Value) -> String {
     text
 }
 
-/// A number of things: `1 file`, `2 files`.
+/// Returns a count with its noun: `1 file`, `2 files`.
 pub(crate) fn plural(count: impl TryInto<u64>, noun: &str) -> String {
     match count.try_into().unwrap_or(u64::MAX) {
         1 => format!("1 {noun}"),
@@ -271,14 +272,14 @@ pub(crate) fn plural(count: impl TryInto<u64>, noun: &str) -> String {
     }
 }
 
-/// A number of things with its verb: `1 file is`, `2 files are`.
+/// Returns a count with its noun and verb: `1 file is`, `2 files are`.
 pub(crate) fn are(count: impl TryInto<u64>, noun: &str) -> String {
     let count = count.try_into().unwrap_or(u64::MAX);
     let verb = if count == 1 { "is" } else { "are" };
     format!("{} {verb}", plural(count, noun))
 }
 
-/// A number of things that are named before: `1 was`, `2 were`.
+/// Returns a count with its verb, for a noun that was mentioned before: `1 was`, `2 were`.
 pub(crate) fn were(count: impl TryInto<u64>) -> String {
     match count.try_into().unwrap_or(u64::MAX) {
         1 => "1 was".to_owned(),
@@ -286,7 +287,7 @@ pub(crate) fn were(count: impl TryInto<u64>) -> String {
     }
 }
 
-/// A number of bytes for people.
+/// Returns a number of bytes for people.
 pub(crate) fn bytes(count: u64) -> String {
     indicatif::HumanBytes(count).to_string()
 }
@@ -296,12 +297,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_template_of_a_bar_is_one() {
+    fn the_template_of_the_progress_bar_is_valid() {
         assert!(ProgressStyle::with_template(UPLOAD_BAR).is_ok());
     }
 
     #[test]
-    fn one_thing_is_told_in_the_singular() {
+    fn a_count_of_one_has_a_singular_noun() {
         let told = |count: u64| {
             (
                 plural(count, "file"),
@@ -342,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn json_means_the_same_with_its_characters_escaped() {
+    fn json_with_escaped_characters_has_the_same_value() {
         let document =
             json!({ "a\u{9b}\u{202e}": ["\x1b\n\u{7f}\u{2028}\u{feff}", "ö\u{e0041}\\"] });
         let text = json_text(&document);

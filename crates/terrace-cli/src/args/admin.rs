@@ -7,55 +7,43 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 use terrace_core::storage::key::FactKey;
 
-use super::EXIT_CODES;
-
-const VERIFY_EXIT_CODES: &str = "\
-Exit codes:
-  0  everything is what it should be
-  1  something unexpected
-  2  the command line is wrong
-  3  something is wrong: every line says what
-  5  not allowed: the token is missing or wrong, or the registry has no admin routes
-  6  the registry or its storage cannot be reached, or does not answer; run the command again";
-
 #[derive(Debug, Subcommand)]
 pub(crate) enum AdminCommand {
-    /// Show who changed what, when and from where
+    /// Show the audit log: who changed what, when and from where
     ///
-    /// Each entry holds the digest of the one before: one that was changed or taken out is found. Ends with
-    /// 3 if so.
-    #[command(after_help = EXIT_CODES)]
+    /// Each entry contains the digest of the one before it, so --verify finds an entry that was changed or
+    /// removed.
     Audit {
-        /// Only what happened in this time, such as 24h
-        #[arg(long, value_parser = humantime::parse_duration)]
+        /// Show only the entries of this period, such as 24h
+        #[arg(long, value_name = "DURATION", value_parser = humantime::parse_duration)]
         since: Option<Duration>,
-        /// Check that no entry is missing and none was changed
+        /// Check that no entry is missing or changed
         #[arg(long)]
         verify: bool,
-        /// The log of a copy that `terrace admin export` wrote, instead of a registry's
+        /// Read the log from a copy that `terrace admin export` wrote, instead of from a registry
         #[arg(long, value_name = "DIR")]
         copy: Option<PathBuf>,
     },
-    /// Make every index what is stored says; the registry does the same by and by
-    #[command(after_help = EXIT_CODES)]
+    /// Rebuild the indices from the stored releases
+    ///
+    /// The scheduled repair of the registry does the same, gradually.
     Reindex {
-        /// Only those of this provider, mirrored provider or module
+        /// Rebuild only the indices of this provider, mirrored provider or module
         #[arg(long, value_name = "ADDRESS")]
         package: Option<String>,
         #[command(flatten)]
         losses: AcceptedLosses,
     },
-    /// Look whether everything that is stored is what it should be; changes nothing
+    /// Verify the integrity of everything stored (read-only)
     ///
-    /// Every document is read, everything that it refers to must be there, and so must every release that the
-    /// audit log tells of; the registry hashes all stored bytes again. What nothing refers to is counted, and
-    /// is no error.
-    #[command(after_help = VERIFY_EXIT_CODES)]
+    /// Reads every document, and checks that everything that it refers to exists, and that every release that
+    /// the audit log records exists. The registry hashes all stored bytes again. Archives without a release
+    /// are counted, and are not an error.
     Verify {
-        /// Hash nothing
+        /// Do not hash the stored bytes
         #[arg(long)]
         quick: bool,
-        /// Compare with a copy that `terrace admin export` wrote, too
+        /// Also compare the registry with a copy that `terrace admin export` wrote
         #[arg(long, value_name = "DIR")]
         copy: Option<PathBuf>,
         #[command(flatten)]
@@ -63,69 +51,68 @@ pub(crate) enum AdminCommand {
     },
     /// Remove archives that no release refers to
     ///
-    /// A publish that was broken off leaves some. With --yes they are marked, and what was marked more than
-    /// an hour ago, and nothing has referred to since, is removed: so it takes two runs. Nothing is removed as
-    /// long as a release is missing that the audit log tells of.
-    #[command(after_help = EXIT_CODES)]
+    /// An interrupted publish leaves such archives. With --yes, the command marks them, and removes those that
+    /// were marked more than an hour ago and that no release has referred to since. A removal therefore takes
+    /// two runs. Nothing is removed while a release that the audit log records is missing.
     Gc {
-        /// Leave alone what was stored less than this ago
-        #[arg(long, default_value = "7d", value_parser = humantime::parse_duration)]
+        /// Ignore archives that were stored more recently than this
+        #[arg(long, value_name = "DURATION", default_value = "7d", value_parser = humantime::parse_duration)]
         older_than: Duration,
-        /// Do it, instead of saying what would be done
+        /// Mark and remove the archives, instead of listing them
         #[arg(long)]
         yes: bool,
         #[command(flatten)]
         losses: AcceptedLosses,
     },
-    /// Copy the whole registry into a directory, as plain files
+    /// Back up the whole registry to a directory, as plain files
     ///
-    /// Documents lie below facts/ as JSON, archives below archives/, pushed blobs below oci/blobs/, and
-    /// SHA256SUMS lists them all: `sha256sum -c SHA256SUMS` checks the copy without this program. What is
-    /// there and right is not fetched again, so a copy that was broken off goes on. What is missing that the
-    /// audit log or the older copy tells of ends it with 3, and the older copy stays as it is.
-    #[command(after_help = EXIT_CODES)]
+    /// The directory contains documents as JSON below facts/, archives below archives/, pushed blobs below
+    /// oci/blobs/, and a SHA256SUMS file that lists all of them: `sha256sum -c SHA256SUMS` checks the copy
+    /// without this program. Files that are already in the directory and intact are not downloaded again, so
+    /// an interrupted export can be resumed. If a release or document is missing that the audit log or an
+    /// older copy in the directory records, the export fails and leaves the older copy unchanged.
     Export {
-        /// The directory: a new one, an empty one, or one with an older copy
+        /// The directory: new, empty, or with an older copy of the same registry
         dir: PathBuf,
         #[command(flatten)]
         losses: AcceptedLosses,
     },
-    /// Bring a copy into a registry, which may have things of its own
+    /// Import a backup into a registry, which need not be empty
     ///
-    /// The directory is one that `terrace admin export` wrote; or a copy of a boring-registry's bucket,
-    /// whose providers and modules are published; or one that `terraform providers mirror` wrote. What is
-    /// there already stays as it is. Run again what was broken off.
-    #[command(after_help = EXIT_CODES)]
+    /// The directory is one that `terrace admin export` wrote; or a copy of a boring-registry's bucket, whose
+    /// providers and modules are published; or one that `terraform providers mirror` wrote. Documents and
+    /// versions that the registry already has stay unchanged. An interrupted import can be run again.
     Import {
-        /// The directory
+        /// The directory to import
         dir: PathBuf,
     },
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct AcceptedLosses {
-    /// A release that is lost for good, or `audit-log` for entries of the log: its absence is no error
+    /// Accept that this release is lost: its absence is not an error. With `audit-log`, accept that entries of
+    /// the audit log are lost, except in reindex. May be given several times
     #[arg(long = "accept-loss", value_name = "ADDRESS@VERSION")]
     pub(crate) accepted: Vec<AcceptedLoss>,
 }
 
-/// A loss that the operator knows and accepts: `ADDRESS@VERSION`, or `audit-log`.
+/// A loss that the operator accepts: `ADDRESS@VERSION`, or `audit-log`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum AcceptedLoss {
-    /// Of entries of the audit log.
+    /// The loss of entries of the audit log.
     AuditLog,
-    /// Of a release.
+    /// The loss of a release.
     Release {
-        /// Its key.
+        /// The key of its document.
         key: String,
-        /// Its name, as it was given.
+        /// The name on the command line.
         name: String,
     },
 }
 
 const AUDIT_LOG: &str = "audit-log";
 
-/// A text names no loss that could be accepted.
+/// A text is not an [`AcceptedLoss`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("it must be ADDRESS@VERSION, such as acme/widget@1.0.0, or {AUDIT_LOG}")]
 pub(crate) struct AcceptedLossError;
@@ -146,7 +133,7 @@ impl FromStr for AcceptedLoss {
 }
 
 impl AcceptedLoss {
-    /// The name of the release, if it is one.
+    /// Returns the name of the release, if the loss is that of a release.
     pub(crate) fn release(&self) -> Option<&str> {
         match self {
             Self::AuditLog => None,
@@ -160,7 +147,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_loss_is_named_by_address_and_version() {
+    fn an_accepted_loss_is_parsed_from_an_address_and_a_version() {
         let name = "acme/widget@1.0.0";
         let loss: AcceptedLoss = name.parse().unwrap();
         assert_eq!(loss.release(), Some(name));

@@ -7,52 +7,46 @@ use terrace_core::model::name::Namespace;
 use terrace_core::model::status::Reason;
 use terrace_openpgp::KeyId;
 
-use super::EXIT_CODES;
-
 #[derive(Debug, Subcommand)]
 pub(crate) enum KeyCommand {
-    /// Let a public key sign for a namespace
-    #[command(after_help = EXIT_CODES)]
+    /// Allow a public key to sign the providers of a namespace
     Add {
-        /// The namespace
+        /// The namespace that the key may sign for
         namespace: Namespace,
-        /// The key, as `gpg --armor --export KEY` writes it; - reads standard input
+        /// The file with the key, as `gpg --armor --export KEY` writes it, or - for standard input
         file: PathBuf,
     },
-    /// Show the keys that may sign for a namespace
-    #[command(after_help = EXIT_CODES)]
+    /// List the signing keys of a namespace
     List {
-        /// The namespace
+        /// The namespace to list
         namespace: Namespace,
     },
-    /// Let a key sign nothing new; what it signed stays, and whoever tries reads the reason
-    #[command(after_help = EXIT_CODES)]
-    Retire(KeyStatusArguments),
-    /// Let nobody install what a key has signed
+    /// Reject new versions that a key signed
     ///
-    /// Every version that it signed leaves the lists and is answered 410 with the reason.
-    #[command(after_help = EXIT_CODES)]
+    /// Published versions stay available. A publisher who signs with the key gets an error with the reason.
+    Retire(KeyStatusArguments),
+    /// Block all versions that a key signed
+    ///
+    /// These versions disappear from all lists, and requests for them get status 410 with the reason.
     Revoke(KeyStatusArguments),
-    /// Take back that a key is retired or revoked
-    #[command(after_help = EXIT_CODES)]
+    /// Make a retired or revoked key active again
     Restore(KeyStatusArguments),
-    /// Stop a key from signing new versions; what it signed stays published
-    #[command(after_help = EXIT_CODES)]
+    /// Remove a key from a namespace; versions that it signed stay published
     Remove {
-        /// The namespace
+        /// The namespace of the key
         namespace: Namespace,
-        /// The ID of the key: 16 hexadecimal digits, as `terrace key list` shows it
+        /// The ID of the key: 16 hexadecimal digits, as in `terrace key list`
         key_id: KeyId,
     },
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct KeyStatusArguments {
-    /// The namespace
+    /// The namespace of the key
     pub(crate) namespace: Namespace,
-    /// The ID of the key: 16 hexadecimal digits, as `terrace key list` shows it
+    /// The ID of the key: 16 hexadecimal digits, as in `terrace key list`
     pub(crate) key_id: KeyId,
-    /// Why: one line, which users read
+    /// The reason: one line, which users and publishers read
     #[arg(long)]
     pub(crate) reason: Reason,
 }

@@ -10,52 +10,42 @@ use terrace_core::upstream::origin::Constraints;
 
 use crate::upstream::HostOverride;
 
-const EXIT_CODES: &str = "\
-Exit codes; where several versions failed in several ways, the first of 5, 6, 1, 4 and 3:
-  0  done: all versions are published, or were before with the same bytes; what is no part of a
-     mirror, or cannot be asked of one, is skipped and told
-  1  something unexpected, or a full disk here
-  2  the command line is wrong
-  3  refused: a version or the directory is wrong, here or by the registry's judgement
-  4  conflict: a version is published with other bytes
-  5  not allowed: the token is wrong, the job is not trusted, or the registry has no admin routes
-  6  the registry or its storage cannot be reached, or does not answer; run the command again";
-
 #[derive(Debug, Subcommand)]
 pub(crate) enum MirrorCommand {
     /// Mirror versions of one provider
     ///
-    /// Every package is checked as terraform and tofu check it: by SHA256SUMS, and by its signature
-    /// with a key that its registry names. What the registry has already is not downloaded again.
+    /// Checks every package as terraform and tofu do: against SHA256SUMS, and the signature of that file
+    /// against the keys that the origin registry publishes. Packages that this registry already has are not
+    /// downloaded again.
     ///
-    /// A token for the registry that is copied from is read from TF_TOKEN_ and its hostname, as
-    /// terraform does. It is sent to that host alone.
-    #[command(after_help = EXIT_CODES)]
+    /// A token for the origin registry is read from the variable TF_TOKEN_<hostname>, as terraform reads it,
+    /// and is sent to that host only.
     Add(MirrorAddArguments),
-    /// Mirror the providers that files ask for
+    /// Mirror the providers that files require
     ///
-    /// A file is a .toml list with [[provider]] tables of address, versions and platforms; a
-    /// .terraform.lock.hcl, whose exact versions are mirrored if their zips have hashes that it
-    /// has; a .tf or .tf.json file, or a directory with some, whose required_providers are mirrored
-    /// in the newest version that their constraints admit.
-    #[command(after_help = EXIT_CODES)]
+    /// A .toml list has [[provider]] tables with address, versions and platforms.
+    ///
+    /// The providers in a .terraform.lock.hcl are mirrored in the locked versions, provided their zips have the
+    /// locked hashes.
+    ///
+    /// The required_providers of a .tf or .tf.json file, or of a directory of such files, are mirrored in the
+    /// newest version that their constraints allow.
     Sync(MirrorSyncArguments),
-    /// Publish every provider in a directory that `terraform providers mirror` wrote
+    /// Publish the providers in a directory that `terraform providers mirror` wrote
     ///
-    /// Or `tofu providers mirror`; a filesystem mirror of zips without JSON will do, too. Every zip
-    /// is compared with every hash that is listed for it, checked as clients check it, and sent as
-    /// it is. A version that is wrong is left out, and the others are published; the same command
-    /// again sends only what is missing.
-    #[command(after_help = EXIT_CODES)]
+    /// The directory may also be one that `tofu providers mirror` wrote, or a filesystem mirror of zips without
+    /// JSON. Every zip is compared with every hash that is listed for it, checked as clients check it, and sent
+    /// unchanged. An invalid version is left out, and the others are published. Run again, the command sends
+    /// only the packages that the registry does not have yet.
     Push(MirrorPushArguments),
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct MirrorAddArguments {
-    /// The provider: hostname/namespace/type, such as registry.opentofu.org/hashicorp/random
+    /// The provider, as hostname/namespace/type, such as registry.opentofu.org/hashicorp/random
     pub(crate) address: MirroredAddress,
 
-    /// Which versions, such as '~> 3.6'; otherwise the newest one alone
+    /// Mirror all versions that meet these constraints, such as '~> 3.6'; without them, only the newest version
     #[arg(long, value_name = "CONSTRAINTS")]
     pub(crate) versions: Option<Constraints>,
 
@@ -65,11 +55,11 @@ pub(crate) struct MirrorAddArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct MirrorSyncArguments {
-    /// Lists, lock files, .tf files, or directories with some
+    /// TOML lists, lock files, .tf files, or directories of .tf files
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
 
-    /// The registry of sources that name none, in .tf files
+    /// The registry of provider sources without a hostname in .tf files
     #[arg(long, value_name = "HOSTNAME", default_value = "registry.terraform.io")]
     pub(crate) default_host: Hostname,
 
@@ -77,29 +67,29 @@ pub(crate) struct MirrorSyncArguments {
     pub(crate) mirror: MirrorArguments,
 }
 
-/// What all mirroring has in common.
+/// The options of all commands that download from other registries.
 #[derive(Debug, Args)]
 pub(crate) struct MirrorArguments {
-    /// A platform, such as linux_amd64; may be given several times. Otherwise all that there are
+    /// Mirror this platform only, such as linux_amd64; may be given several times. Without it, all platforms
     #[arg(long = "platform", value_name = "OS_ARCH")]
     pub(crate) platforms: Vec<Platform>,
 
-    /// Ask a hostname's registry at another address, which may be of a private network
+    /// Use this URL for the registry of a hostname; it may be in a private network
     #[arg(long = "origin", value_name = "HOSTNAME=URL")]
     pub(crate) origins: Vec<HostOverride>,
 
-    /// Check what can be checked without the zips, say what would be mirrored, and send nothing;
-    /// where the registry and the token are given, the registry is asked what it has
+    /// Check everything except the zips, list the versions to mirror, and send nothing. If both the registry and
+    /// the token are set, also ask the registry which packages it already has
     #[arg(long)]
     pub(crate) dry_run: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct MirrorPushArguments {
-    /// The directory, with one directory in it for each hostname
+    /// The directory, which contains one directory for each hostname
     pub(crate) dir: PathBuf,
 
-    /// Check everything that can be checked here, say what would be sent, and send nothing
+    /// Check everything that can be checked locally, show the request, and send nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
 }

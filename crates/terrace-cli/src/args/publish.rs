@@ -9,30 +9,27 @@ use terrace_core::model::source::SourceUrl;
 use terrace_core::model::subdir::Subdir;
 use terrace_core::model::version::Version;
 
-use super::EXIT_CODES;
 use crate::source::repository::RepositoryChoice;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum PublishCommand {
-    /// Publish a provider from GoReleaser's dist directory
+    /// Publish a provider from the dist directory of GoReleaser
     ///
-    /// Finds terraform-provider-<type>_<version>_SHA256SUMS, its detached signature (.sig or
-    /// .asc), the zips that it lists, and the manifest with the plugin protocols. Everything is
-    /// checked as the registry and the clients check it before anything is sent.
-    #[command(after_help = EXIT_CODES)]
+    /// Finds terraform-provider-<type>_<version>_SHA256SUMS, its detached signature (.sig or .asc), the zips that
+    /// it lists, and the manifest with the plugin protocols. Checks everything as the registry and the clients
+    /// do, before anything is sent.
     Provider(ProviderArguments),
-    /// Publish a module from its directory, or an archive of it
+    /// Publish a module from a directory or an archive
     ///
-    /// A directory is packed without what its .gitignore and .terraformignore files name, and
-    /// always without .git, .terraform, state files and CLI configuration. The same files always
-    /// make the same archive.
-    #[command(after_help = EXIT_CODES)]
+    /// A directory is packed without the files that its .gitignore and .terraformignore files exclude, and always
+    /// without .git, .terraform, state files and CLI configuration. The same files always result in the same
+    /// archive.
     Module(ModuleArguments),
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct ProviderArguments {
-    /// Where the zips, SHA256SUMS and its signature are
+    /// The directory with the zips, SHA256SUMS and its signature
     #[arg(default_value = "dist")]
     pub(crate) dir: PathBuf,
 
@@ -43,18 +40,18 @@ pub(crate) struct ProviderArguments {
     #[command(flatten)]
     pub(crate) source: SourceArguments,
 
-    /// Check everything that can be checked here, say what would be sent, and send nothing
+    /// Check everything that can be checked locally, show the request, and send nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct ModuleArguments {
-    /// A directory to pack; or a .zip, .tar.gz or .tgz to send as it is
+    /// The directory to pack, or a .zip, .tar.gz or .tgz to send unchanged
     #[arg(value_name = "DIR|ARCHIVE", default_value = ".")]
     pub(crate) path: PathBuf,
 
-    /// The module's address: namespace/name/system
+    /// The address of the module, as namespace/name/system
     #[arg(long)]
     pub(crate) address: ModuleAddress,
 
@@ -62,19 +59,19 @@ pub(crate) struct ModuleArguments {
     #[arg(long)]
     pub(crate) version: Version,
 
-    /// The directory inside the archive where the module begins, if not at its top
+    /// The directory of the module inside the archive, if it is not the top level
     #[arg(long, value_name = "PATH")]
     pub(crate) subdir: Option<Subdir>,
 
     #[command(flatten)]
     pub(crate) source: SourceArguments,
 
-    /// Check everything that can be checked here, say what would be sent, and send nothing
+    /// Check everything that can be checked locally, show the request, and send nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
 }
 
-/// The repository that a release is made from.
+/// The repository that a release is built from.
 #[derive(Debug, Default, Args)]
 pub(crate) struct SourceArguments {
     /// The URL of the repository, where update tools look for release notes. By default that of the CI job or of the
@@ -82,7 +79,7 @@ pub(crate) struct SourceArguments {
     #[arg(long, value_name = "URL", conflicts_with = "no_source")]
     pub(crate) source: Option<SourceUrl>,
 
-    /// Publish no URL of the repository
+    /// Publish without the URL of the repository
     #[arg(long)]
     pub(crate) no_source: bool,
 }

@@ -3,20 +3,21 @@
 use clap::Args;
 use clap::builder::FalseyValueParser;
 
-/// Which registry, and with what right.
+/// The registry to connect to, and the token for it.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Registry")]
 pub(crate) struct RegistryArguments {
-    /// The registry, such as https://registry.example.com
+    /// The URL of the registry, such as https://registry.example.com
     #[arg(long, global = true, env = "TERRACE_URL", hide_env_values = true)]
     pub(crate) url: Option<String>,
 
-    /// The registry's admin token, or one that it has made. Give it as TERRACE_TOKEN: a command line is
-    /// seen by others. Without it a job of a CI shows its OpenID token, where the registry trusts it
+    /// The admin token of the registry, or an API token. Set TERRACE_TOKEN instead of this option: other users of
+    /// the machine can see the command line. If neither is set, a CI job authenticates with its OIDC token,
+    /// provided the registry trusts the job
     #[arg(long, global = true, env = "TERRACE_TOKEN", hide_env_values = true)]
     pub(crate) token: Option<String>,
 
-    /// How often to try again when the network or the registry fails
+    /// The number of retries when the network or the registry fails
     #[arg(
         long,
         global = true,
@@ -26,7 +27,7 @@ pub(crate) struct RegistryArguments {
     )]
     pub(crate) retries: u32,
 
-    /// Send the token over plain HTTP to another machine too, where others can read it on the way
+    /// Allow sending the token to another machine over plain HTTP, where others can read it in transit
     #[arg(
         long,
         global = true,

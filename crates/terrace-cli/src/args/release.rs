@@ -9,50 +9,46 @@ use terrace_core::model::package::Package;
 use terrace_core::model::status::Reason;
 use terrace_core::model::version::Version;
 
-use super::EXIT_CODES;
-
 #[derive(Debug, Subcommand)]
 pub(crate) enum ReleaseCommand {
-    /// Warn the users of a package or a version: something else is better
+    /// Warn the users of a package or a version, because something else is better
     ///
-    /// It stays as it is. Both clients print the reason on every init, of a provider; of a module there
-    /// is no such thing.
-    #[command(after_help = EXIT_CODES)]
+    /// It stays available. For a provider, both clients print the reason on every init; for a module
+    /// they print nothing.
     Deprecate(StatusArguments),
     /// Warn the users of a version that should not have been published
     ///
-    /// It stays in the lists, since lock files that name it would break: the reason, which both clients
-    /// print of a provider, should name the version to use instead.
-    #[command(after_help = EXIT_CODES)]
+    /// The version stays available, because lock files that contain it would break otherwise. The reason, which
+    /// both clients print for a provider, should name the version to use instead.
     Withdraw(StatusArguments),
-    /// Let nobody install a version any more
+    /// Block a version, so that it can no longer be installed
     ///
-    /// It leaves every list and is answered 410 with the reason. Whoever has it in a lock file cannot
-    /// install it again. Takes the scope admin.
-    #[command(after_help = EXIT_CODES)]
+    /// The version disappears from all lists, and requests for it get status 410 with the reason. This includes
+    /// users who have it in a lock file. Requires the admin scope.
     Revoke(StatusArguments),
-    /// Take back what was said
-    #[command(after_help = EXIT_CODES)]
+    /// Undo a deprecation, withdrawal or revocation
+    ///
+    /// Undoing a revocation requires the admin scope.
     Restore(StatusArguments),
-    /// Show what is said of a package
-    #[command(after_help = EXIT_CODES)]
+    /// Show the status of a package and of its versions
     Show {
-        /// The package, as in `deprecate`
+        /// The package: <namespace>/<type> for a provider, <namespace>/<name>/<system> for a module,
+        /// <hostname>/<namespace>/<type> for a mirrored provider
         address: PackageSpec,
     },
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct StatusArguments {
-    /// <namespace>/<type> for a provider, <namespace>/<name>/<system> for a module,
-    /// <hostname>/<namespace>/<type> for a mirrored provider, with @<version> behind it
+    /// The package: <namespace>/<type> for a provider, <namespace>/<name>/<system> for a module,
+    /// <hostname>/<namespace>/<type> for a mirrored provider; followed by @<version> for one version
     pub(crate) address: PackageSpec,
-    /// Why: one line, which users read
+    /// The reason: one line, which users read
     #[arg(long)]
     pub(crate) reason: Reason,
 }
 
-/// A package, perhaps with a version: `acme/widget@1.2.0` for a provider, `acme/vpc/aws` for a module,
+/// A package, optionally with a version: `acme/widget@1.2.0` for a provider, `acme/vpc/aws` for a module,
 /// `registry.example.com/acme/widget` for a mirrored provider.
 #[derive(Debug, Clone)]
 pub(crate) struct PackageSpec {
@@ -61,7 +57,7 @@ pub(crate) struct PackageSpec {
 }
 
 impl PackageSpec {
-    /// Whether it names a version.
+    /// Returns whether a version is given.
     pub(crate) fn is_version(&self) -> bool {
         self.version.is_some()
     }
@@ -87,8 +83,8 @@ impl FromStr for PackageSpec {
             3 => address.parse().map(|it: ModuleAddress| Package::Module(it)),
             _ => {
                 return Err(
-                    "this is no <namespace>/<type>, <namespace>/<name>/<system> or \
-                            <hostname>/<namespace>/<type>, with @<version> behind it"
+                    "it must be <namespace>/<type>, <namespace>/<name>/<system> or \
+                     <hostname>/<namespace>/<type>, optionally followed by @<version>"
                         .to_owned(),
                 );
             }
@@ -117,7 +113,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_says_by_its_parts_what_it_is() {
+    fn the_parts_of_an_address_determine_the_kind_of_package() {
         for (text, kind) in [
             ("acme/widget", "provider"),
             ("acme/widget@1.0.0", "provider"),

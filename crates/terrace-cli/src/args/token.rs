@@ -7,48 +7,45 @@ use clap::Subcommand;
 use terrace_core::auth::access::{Scope, TokenName};
 use terrace_core::model::token_id::TokenId;
 
-use super::EXIT_CODES;
 use crate::output::secrets::HIDDEN_TOKEN;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum TokenCommand {
-    /// Make a token, and print it; it cannot be found again
-    #[command(after_help = EXIT_CODES)]
+    /// Create a token and print it; it is shown only once
     Create {
-        /// What it is called, for whoever reads the list
+        /// The name of the token in `terrace token list`
         #[arg(long)]
         name: TokenName,
-        /// What it is good for: read, read:<namespace>, publish:<namespace> or admin; once for each. The
-        /// namespace of mirrored providers is <hostname>/<namespace>, or <hostname> for all of them
-        #[arg(long = "scope", required = true)]
+        /// A permission of the token: read, read:<namespace>, publish:<namespace> or admin; may be given several
+        /// times. The namespace of mirrored providers is <hostname>/<namespace>, or <hostname> for all of them
+        #[arg(long = "scope", value_name = "SCOPE", required = true)]
         scopes: Vec<Scope>,
-        /// For how long it is good, such as 90d, 12h or 1y; `never` is for ever
-        #[arg(long)]
+        /// The lifetime of the token, such as 90d, 12h or 1y, or `never`
+        #[arg(long, value_name = "DURATION|never")]
         expires: Expiry,
     },
-    /// Show all tokens that were made, by this command and by signing in, and by whom
-    #[command(after_help = EXIT_CODES)]
+    /// List the tokens that this command and sign-ins created, with their creators
     List,
-    /// Revoke tokens; they are dead everywhere within a minute
-    #[command(after_help = EXIT_CODES)]
+    /// Revoke tokens; this takes effect everywhere within a minute
     Revoke {
-        /// Their IDs, as `terrace token list` shows them: what stands between `terrace_` and the first dot
+        /// The IDs of the tokens, as in `terrace token list`: the 16 hexadecimal digits after `terrace_`
         #[arg(required = true, value_parser = token_id)]
         ids: Vec<TokenId>,
     },
-    /// Make a token with the same name, scopes and lifetime, and revoke the old one
-    #[command(after_help = EXIT_CODES)]
+    /// Replace a token by one with the same name, scopes and lifetime, and print it
+    ///
+    /// The old token is revoked, at once or after the time that --overlap gives.
     Rotate {
-        /// The ID of the old one
+        /// The ID of the old token
         #[arg(value_parser = token_id)]
         id: TokenId,
-        /// How long the old one stays good, such as 24h
-        #[arg(long, default_value = "0s", value_parser = humantime::parse_duration)]
+        /// The time for which the old token stays valid, such as 24h
+        #[arg(long, value_name = "DURATION", default_value = "0s", value_parser = humantime::parse_duration)]
         overlap: Duration,
     },
 }
 
-/// For how long a token is good.
+/// The lifetime of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Expiry {
     Never,
@@ -56,7 +53,7 @@ pub(crate) enum Expiry {
 }
 
 impl Expiry {
-    /// For how long, if not for ever.
+    /// Returns the lifetime, if the token expires.
     pub(crate) fn limit(self) -> Option<Duration> {
         match self {
             Self::Never => None,
@@ -80,9 +77,9 @@ impl FromStr for Expiry {
 pub(crate) const TOKEN_IDS: [&str; 2] = ["<ID>", "<IDS>..."];
 
 fn token_id(text: &str) -> Result<TokenId, String> {
-    let told = match text {
-        HIDDEN_TOKEN => "that is a token; give its ID, the 16 hex digits after `terrace_`",
-        _ => "a token's ID has 16 hexadecimal digits in lower case",
+    let message = match text {
+        HIDDEN_TOKEN => "this is a token; give its ID, the 16 hex digits after `terrace_`",
+        _ => "a token ID has 16 hexadecimal digits in lower case",
     };
-    text.parse().map_err(|()| told.to_owned())
+    text.parse().map_err(|()| message.to_owned())
 }

@@ -1,22 +1,20 @@
-//! A command line that clap does not take: help, a version, or what is wrong with it.
+//! A command line that clap does not accept: a request for help or the version, or an error.
 
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::Parser as _;
 use clap::error::{ContextKind, ContextValue};
 use terrace_base::untrusted::{self, is_unprintable};
 
-use super::Arguments;
 use super::token::TOKEN_IDS;
 use crate::error::Failure;
 use crate::output::Output;
 use crate::output::secrets::{HIDDEN_TOKEN, Secrets};
 
-/// Says why a command line was not taken, without the secrets on it.
+/// Prints the help, the version, or the error in a command line without the secrets on it. Returns the exit code.
 pub(crate) fn report(error: clap::Error, given: &[OsString], secrets: Secrets) -> ExitCode {
     if !error.use_stderr() {
-        // Help and versions quote nothing. Nobody is left to be told when this fails.
+        // Help and versions quote nothing. There is no other place to report that this fails.
         let _ = error.print();
         return ExitCode::SUCCESS;
     }
@@ -28,49 +26,50 @@ pub(crate) fn report(error: clap::Error, given: &[OsString], secrets: Secrets) -
     if json {
         output.print_failure(&failure);
     }
-    ExitCode::from(failure.exit_code())
+    ExitCode::from(failure.exit().code())
 }
 
-/// The lines of clap's message. A value that is a secret was never seen by what wrote them: a parser may quote
-/// a part of its value, or change it.
+/// Returns the lines of clap's message. The parsers that write it never see a value that is a secret, because they
+/// may quote a part of the value, or change it.
 fn lines(error: clap::Error, given: &[OsString], secrets: &Secrets) -> Vec<String> {
     let text = match secrets.hide_in_arguments(given) {
         None => text(error),
         Some(hidden) => {
-            let error = Arguments::try_parse_from(hidden).err();
+            let error = super::parse(&hidden).err();
             let error = error.filter(clap::Error::use_stderr);
-            let text = error.map_or_else(|| NOT_ITS_PLACE.to_owned(), text);
-            format!("{}\n\n{WHERE_TO}", text.trim_end())
+            let text = error.map_or_else(|| MISPLACED_SECRET.to_owned(), text);
+            format!("{}\n\n{SECRET_NOTE}", text.trim_end())
         }
     };
     text.trim_end().lines().map(str::to_owned).collect()
 }
 
-/// The message when the rest of the command line is right.
-const NOT_ITS_PLACE: &str = "error: a token or another secret is given where it has no place";
+/// The message if the rest of the command line is valid.
+const MISPLACED_SECRET: &str =
+    "error: a token or another secret is given in place of another argument";
 
-/// What to do about a secret on the command line.
-const WHERE_TO: &str = "note: what looks like a token is not repeated here. Set TERRACE_TOKEN to a token; \
-                        where an ID is asked for, give the 16 hex digits after `terrace_`";
+/// The advice about a secret on the command line.
+const SECRET_NOTE: &str = "note: a value that looks like a token is not repeated here. Set TERRACE_TOKEN to a token; in \
+                           place of a token ID, give the 16 hex digits after `terrace_`";
 
 fn text(mut error: clap::Error) -> String {
     let is_token_id = matches!(
         error.get(ContextKind::InvalidArg),
         Some(ContextValue::String(name)) if TOKEN_IDS.contains(&name.as_str())
     );
-    // In the place of an ID it is most likely a token, whatever its form.
+    // A wrong value in place of an ID is most likely a token, of any form.
     if is_token_id && error.get(ContextKind::InvalidValue).is_some() {
         let hidden = ContextValue::String(HIDDEN_TOKEN.to_owned());
         error.insert(ContextKind::InvalidValue, hidden);
     }
-    // A line feed in an argument, which may be the name of a file, is no end of a line.
+    // A line feed in an argument, which may be a file name, must not end a line of the message.
     let is_harmful = |text: &str| text.contains(is_unprintable);
     let quoted = error.context().filter_map(|(kind, value)| match value {
         ContextValue::String(text) if is_harmful(text) => {
             let text = untrusted::line(text).to_string();
             Some((kind, ContextValue::String(text)))
         }
-        // Hints that quote it again.
+        // Hints that quote the argument again.
         ContextValue::StyledStrs(texts)
             if texts.iter().any(|text| is_harmful(&text.to_string())) =>
         {
@@ -84,23 +83,23 @@ fn text(mut error: clap::Error) -> String {
     error.to_string()
 }
 
-/// The first line, which says what is wrong, and the note.
+/// Returns the first line, which describes the error, and the note.
 fn summary(lines: &[String]) -> String {
     let first = lines.first().map(String::as_str).unwrap_or_default();
     let first = first.strip_prefix("error: ").unwrap_or(first);
     match lines.last() {
-        Some(last) if last == WHERE_TO => format!("{first}. {last}"),
+        Some(last) if last == SECRET_NOTE => format!("{first}. {last}"),
         _ => first.to_owned(),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use clap::{Command, CommandFactory as _};
+    use clap::Command;
 
     use super::*;
 
-    /// Texts of each form in which a secret may be given, with the part that must not be repeated.
+    /// Texts of each form of secret, with the part that must not be repeated.
     const SECRETS: [(&str, &str); 6] = [
         (
             "terrace_7f3a9c2e51b04d68.MTc5NjkwNDAw.q0JxbWFj.0f1e2d3c",
@@ -116,15 +115,15 @@ mod tests {
         ("https://r.example.com/x?X-Amz-Signature=5ecre7", "5ecre7"),
     ];
 
-    fn told(given: &[OsString]) -> Option<String> {
+    fn message(given: &[OsString]) -> Option<String> {
         let variables = [("TERRACE_TOKEN".into(), SECRETS[3].0.into())];
         let secrets = Secrets::find(given, variables);
-        let error = Arguments::try_parse_from(given).err()?;
+        let error = crate::args::parse(given).err()?;
         let lines = lines(error, given, &secrets);
         Some(format!("{}\n{}", lines.join("\n"), summary(&lines)))
     }
 
-    /// The command lines that have a secret in each place of a command and of those below it.
+    /// Returns command lines with a secret in each place of a command and of its subcommands.
     fn each_place(command: &Command, before: &[OsString], secret: &str) -> Vec<Vec<OsString>> {
         let with = |more: &[&str]| {
             let more = more.iter().map(OsString::from);
@@ -151,13 +150,15 @@ mod tests {
 
     #[test]
     fn no_place_of_any_command_repeats_a_secret() {
-        let mut command = Arguments::command();
+        let mut command = crate::args::command();
         command.build();
         let mut count = 0;
         for (secret, part) in SECRETS {
             for given in each_place(&command, &["terrace".into()], secret) {
-                let Some(told) = told(&given) else { continue };
-                assert!(!told.contains(part), "{given:?}: {told}");
+                let Some(message) = message(&given) else {
+                    continue;
+                };
+                assert!(!message.contains(part), "{given:?}: {message}");
                 count += 1;
             }
         }
@@ -165,24 +166,26 @@ mod tests {
     }
 
     #[test]
-    fn a_token_in_place_of_its_id_is_answered_with_what_to_give() {
+    fn a_token_in_place_of_a_token_id_is_rejected_with_advice() {
         for command in ["rotate", "revoke"] {
             let (secret, _) = SECRETS[0];
-            let told = told(&["terrace", "token", command, secret].map(OsString::from)).unwrap();
-            let asked = "that is a token; give its ID, the 16 hex digits after `terrace_`";
-            assert!(told.contains(asked), "{told}");
+            let message =
+                message(&["terrace", "token", command, secret].map(OsString::from)).unwrap();
+            let asked = "this is a token; give its ID, the 16 hex digits after `terrace_`";
+            assert!(message.contains(asked), "{message}");
         }
     }
 
     #[test]
-    fn what_is_given_in_place_of_a_token_id_is_never_repeated() {
-        let told = told(&["terrace", "token", "rotate", "hunter2"].map(OsString::from)).unwrap();
-        assert!(!told.contains("hunter2"), "{told}");
-        assert!(told.contains("16 hexadecimal digits"), "{told}");
+    fn a_value_in_place_of_a_token_id_is_never_repeated() {
+        let message =
+            message(&["terrace", "token", "rotate", "hunter2"].map(OsString::from)).unwrap();
+        assert!(!message.contains("hunter2"), "{message}");
+        assert!(message.contains("16 hexadecimal digits"), "{message}");
     }
 
     #[test]
-    fn a_line_feed_in_an_argument_ends_no_line() {
+    fn a_line_feed_in_an_argument_does_not_end_a_line() {
         let argument = "a\nerror: forged\u{202e}";
         for given in [
             &["terrace", "key", "list", argument] as &[&str],
@@ -191,14 +194,14 @@ mod tests {
             &["terrace", "key", "list", "acme", &format!("--{argument}")],
         ] {
             let given: Vec<OsString> = given.iter().map(OsString::from).collect();
-            let told = told(&given).unwrap();
-            assert!(!told.contains("\nerror: forged"), "{told}");
+            let message = message(&given).unwrap();
+            assert!(!message.contains("\nerror: forged"), "{message}");
         }
     }
 
     #[test]
-    fn an_argument_that_is_no_secret_is_repeated() {
-        let told = told(&["terrace", "key", "list", "a_b"].map(OsString::from)).unwrap();
-        assert!(told.contains("'a_b'"), "{told}");
+    fn an_argument_that_is_not_a_secret_is_repeated() {
+        let message = message(&["terrace", "key", "list", "a_b"].map(OsString::from)).unwrap();
+        assert!(message.contains("'a_b'"), "{message}");
     }
 }

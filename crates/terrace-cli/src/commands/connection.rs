@@ -1,4 +1,4 @@
-//! A client of the registry that the command line and its environment name.
+//! The client for the registry on the command line or in the environment.
 
 use crate::args::RegistryArguments;
 use crate::error::Failure;
@@ -13,14 +13,14 @@ pub(crate) fn connect<'a>(
     output: &'a Output,
 ) -> Result<Client<'a>, Failure> {
     let url = registry_url(arguments)?.ok_or_else(|| {
-        Failure::Usage("which registry? Set TERRACE_URL, or give --url".to_owned())
+        Failure::Usage("no registry URL: set TERRACE_URL, or use --url".to_owned())
     })?;
     let http = Http::new(&url, arguments.retries, arguments.insecure, output)?;
     let tokens = TokenSource::find(given(&arguments.token))?;
     Client::new(url, tokens, http)
 }
 
-/// Returns a client if both the registry and the token are given, for what works without one, too.
+/// Returns a client if both the registry and the token are given, for commands that also work without one.
 pub(crate) fn connect_if_given<'a>(
     arguments: &RegistryArguments,
     output: &'a Output,
@@ -36,17 +36,17 @@ pub(crate) fn registry_url(arguments: &RegistryArguments) -> Result<Option<BaseU
     let Some(text) = given(&arguments.url) else {
         return Ok(None);
     };
-    // The text is not repeated: it may hold a password or a token.
+    // The text is not repeated: it may contain a password or a token.
     let usage = |error: BaseUrlError| {
         Failure::Usage(format!(
-            "the registry's URL (--url or TERRACE_URL) must be a scheme and a host, with a port if need be and nothing \
-             else, but {error}: write it as https://registry.example.com"
+            "the registry's URL (--url or TERRACE_URL) is invalid: {error}. Write a scheme, a host and optionally \
+             a port, such as https://registry.example.com"
         ))
     };
     BaseUrl::parse(text).map(Some).map_err(usage)
 }
 
-/// An argument that is more than white space; CI systems set missing variables to nothing.
+/// Returns an argument that is more than white space; CI systems set missing variables to the empty string.
 fn given(argument: &Option<String>) -> Option<&str> {
     let text = argument.as_deref()?.trim();
     (!text.is_empty()).then_some(text)
@@ -55,6 +55,7 @@ fn given(argument: &Option<String>) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Exit;
 
     fn url_of(text: &str) -> Result<Option<BaseUrl>, Failure> {
         registry_url(&RegistryArguments {
@@ -87,7 +88,7 @@ mod tests {
             "https://10.0.0.1:99999",
             "https://2001:db8::1",
         ] {
-            assert_eq!(url_of(wrong).unwrap_err().exit_code(), 2, "{wrong:?}");
+            assert_eq!(url_of(wrong).unwrap_err().exit(), Exit::Usage, "{wrong:?}");
         }
     }
 }

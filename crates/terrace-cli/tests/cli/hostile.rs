@@ -1,4 +1,4 @@
-//! Servers, archives and names of files that try to command the terminal.
+//! Servers, archives and file names that try to control the terminal.
 
 use std::fs;
 use std::io::{Cursor, Write as _};
@@ -12,17 +12,17 @@ use super::support::http::Response;
 use super::support::mirror::{HELLO, Mirror};
 use super::support::origin::{Origin, description_of};
 use super::support::registry::{Fault, Registry, errors};
-use super::support::{Dist, Ended, TOKEN, directory, ended, fixture, terrace};
+use super::support::{Dist, Ended, TOKEN, directory, fixture, run_to_end, terrace};
 
-/// Escape sequences, C0 and C1 controls, bidirectional overrides and isolates, characters without width, and every
-/// character that ends a line.
+/// Escape sequences, C0 and C1 controls, bidirectional overrides and isolates, zero-width characters, and
+/// every character that ends a line.
 const EVIL: &str = "x\r\nerror: forged\npublished forged\t\u{1}\u{7}\u{1b}[2J\u{1b}]0;title\u{7}\u{7f}\u{85}\
     \u{9b}31m\u{9d}\u{ad}\u{61c}\u{180e}\u{200b}\u{200c}\u{200d}\u{200e}\u{200f}\u{2028}\u{2029}\u{202a}\u{202b}\
     \u{202c}\u{202d}\u{202e}\u{2060}\u{2066}\u{2067}\u{2068}\u{2069}\u{feff}\u{e0041}y";
 
 const ID: &str = "61C051AC9CA350D4";
 
-/// One command and the answers to what it asks: method, part of the path, document.
+/// One command and the responses to its requests: method, part of the path, document.
 type Scene = (Vec<&'static str>, Vec<(&'static str, &'static str, Value)>);
 
 #[track_caller]
@@ -37,13 +37,13 @@ fn assert_harmless(ended: &Ended) {
     }
 }
 
-/// Whether the text was shown, escaped.
+/// Returns whether the text was shown, escaped.
 fn shows_it(ended: &Ended) -> bool {
     let shows = |text: &str| text.contains("\\u{202e}") || text.contains("\\u202e");
     shows(&ended.stdout) || shows(&ended.stderr)
 }
 
-/// Runs a command for people and for programs.
+/// Runs a command with the output for people and for programs.
 fn in_both_modes(run: impl Fn(&[&str]) -> Ended) -> [Ended; 2] {
     let both = [run(&[]), run(&["--json"])];
     both.iter().for_each(assert_harmless);
@@ -56,7 +56,7 @@ fn against(registry: &Registry, arguments: &[&str]) -> Ended {
     command
         .args(["--retries", "0"])
         .env("TERRACE_URL", registry.url());
-    ended(command.env("TERRACE_TOKEN", TOKEN))
+    run_to_end(command.env("TERRACE_TOKEN", TOKEN))
 }
 
 fn standings() -> Value {
@@ -164,7 +164,7 @@ fn scenes() -> Vec<Scene> {
 }
 
 #[test]
-fn no_field_of_any_answer_reaches_the_terminal_unescaped() {
+fn no_field_of_a_response_reaches_the_terminal_unescaped() {
     for (arguments, answers) in scenes() {
         let [people, programs] = in_both_modes(|more| {
             let registry = Registry::start();
@@ -213,7 +213,7 @@ fn no_key_of_an_export_reaches_the_terminal_unescaped() {
 }
 
 #[test]
-fn json_holds_the_very_text_that_came() {
+fn json_contains_the_exact_text_of_the_response() {
     let registry = Registry::start();
     let answer = Response::new(200, keys().to_string());
     registry.fail("GET", "/keys", Fault::Answer(answer));
@@ -252,7 +252,7 @@ fn no_error_of_a_registry_reaches_the_terminal_unescaped() {
 }
 
 #[test]
-fn a_text_in_place_of_a_key_id_is_refused_and_escaped() {
+fn a_text_in_place_of_a_key_id_is_rejected_and_escaped() {
     let statements = json!({ EVIL: keys()["statements"][ID] });
     let evil_id = json!({ "keys": [], "statements": statements }).to_string();
     let both = in_both_modes(|more| {
@@ -267,7 +267,7 @@ fn a_text_in_place_of_a_key_id_is_refused_and_escaped() {
 }
 
 #[test]
-fn no_answer_to_a_publish_reaches_the_terminal_unescaped() {
+fn no_response_to_a_publish_reaches_the_terminal_unescaped() {
     let published =
         json!({ "status": "created", "address": EVIL, "version": EVIL, "warnings": [EVIL] });
     let invalid = json!({ "status": "invalid", "errors": [EVIL] });
@@ -354,14 +354,14 @@ fn no_field_of_another_registry_reaches_the_terminal_unescaped() {
             command.args(["--platform", "linux_amd64", "--retries", "0"]);
             command.env("SSL_CERT_FILE", fixture("tls/cert.pem"));
             command.env("TERRACE_URL", registry.url());
-            ended(command.env("TERRACE_TOKEN", TOKEN))
+            run_to_end(command.env("TERRACE_TOKEN", TOKEN))
         });
         assert!(shows_it(&people), "{name}: {people:?}");
     }
 }
 
 #[test]
-fn no_answer_to_a_job_reaches_the_terminal_unescaped() {
+fn no_response_to_a_job_reaches_the_terminal_unescaped() {
     for (of_actions, of_registry) in [
         (
             json!({ "value": "a.b.c" }),
@@ -375,12 +375,12 @@ fn no_answer_to_a_job_reaches_the_terminal_unescaped() {
             registry.fail("POST", "/oauth/exchange", Fault::Answer(answer));
             let actions = Actions::answering(Response::new(200, of_actions.to_string()));
             let mut command = terrace(&[&["key", "list", "acme", "--retries", "0"], more].concat());
-            ended(actions.run(command.env("TERRACE_URL", registry.url())))
+            run_to_end(actions.run(command.env("TERRACE_URL", registry.url())))
         });
     }
 }
 
-/// The part of [`EVIL`] that the name of a file may hold.
+/// The part of [`EVIL`] that a file name may contain.
 #[cfg(unix)]
 fn evil_name() -> String {
     EVIL.replace(['/', '\0'], "")

@@ -1,8 +1,8 @@
-//! Secrets that are given in a wrong place, or come back from the registry.
+//! Secrets in a wrong place, or quoted by the registry.
 
 use super::support::http::Response;
 use super::support::registry::{Fault, Registry, errors};
-use super::support::{Ended, TOKEN, URL_SECRET, ended, run, terrace};
+use super::support::{Ended, TOKEN, URL_SECRET, ended, run, run_to_end, terrace};
 
 const API_TOKEN: &str = "terrace_7f3a9c2e51b04d68.MTc5NjkwNDAw.q0JxbWFj.0f1e2d3c";
 const ID_TOKEN: &str = "eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJyZXBvIn0.c2lnbmF0dXJl";
@@ -33,7 +33,7 @@ fn a_token_in_place_of_its_id_is_not_repeated() {
             command.env("TERRACE_URL", "http://127.0.0.1:9");
             let ended = ended(command.env("TERRACE_TOKEN", TOKEN)).expect(2);
             assert_silent(&ended);
-            let asked = "that is a token; give its ID, the 16 hex digits after `terrace_`";
+            let asked = "this is a token; give its ID, the 16 hex digits after `terrace_`";
             assert!(ended.errors().contains(asked), "{ended:?}");
             assert!(ended.stderr.contains(asked), "{ended:?}");
         }
@@ -41,7 +41,7 @@ fn a_token_in_place_of_its_id_is_not_repeated() {
 }
 
 #[test]
-fn a_secret_that_is_taken_for_a_file_is_not_repeated() {
+fn a_secret_in_place_of_a_file_is_not_repeated() {
     let registry = Registry::start();
     let module = ["--address", "acme/vpc/aws", "--version", "1.0.0"];
     let url = format!("https://me:pa5sw0rd@host/?X-Amz-Signature={URL_SECRET}");
@@ -71,7 +71,9 @@ fn a_secret_that_the_registry_quotes_is_not_repeated() {
         let answer = errors(status, &[&reason]).with("retry-after", "0");
         registry.fail("GET", "/keys", Fault::Answer(answer.clone()));
         registry.fail("GET", "/keys", Fault::Answer(answer));
-        let ended = run(&registry, &["key", "list", "acme", "--retries", "1"]);
+        let mut command = terrace(&["key", "list", "acme", "--retries", "1", "--json"]);
+        command.env("TERRACE_URL", registry.url());
+        let ended = run_to_end(command.env("TERRACE_TOKEN", TOKEN));
         assert_silent(&ended);
         let hidden = "[token hidden], [token hidden], [token hidden] and \
                       https://[hidden]@host/?[hidden] will not do";
@@ -89,7 +91,7 @@ fn a_secret_that_the_registry_quotes_is_not_repeated() {
 }
 
 #[test]
-fn a_new_token_is_printed_all_the_same() {
+fn a_new_token_is_printed() {
     let made = serde_json::json!({
         "id": "7f3a9c2e51b04d68", "token": API_TOKEN, "name": "CI", "scopes": ["read"],
         "created": "2026-01-01T00:00:00Z", "created_by": "root",

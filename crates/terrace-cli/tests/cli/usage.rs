@@ -6,23 +6,35 @@ use super::support::registry::Registry;
 use super::support::{Dist, TOKEN, ended, run, terrace};
 
 #[test]
-fn help_says_what_the_exit_codes_mean_and_not_what_the_token_is() {
-    for arguments in [
-        &["--help"] as &[&str],
-        &["publish", "provider", "--help"],
-        &["publish", "module", "--help"],
-        &["key", "add", "--help"],
-        &["mirror", "push", "--help"],
+fn help_lists_the_exit_codes_and_does_not_show_the_token() {
+    for (arguments, has_conflicts) in [
+        (&["--help"] as &[&str], true),
+        (&["publish", "provider", "--help"], true),
+        (&["publish", "module", "-h"], true),
+        (&["key", "--help"], false),
+        (&["key", "add", "--help"], false),
+        (&["mirror", "push", "--help"], true),
     ] {
         let mut command = terrace(arguments);
         let ended = ended(command.env("TERRACE_TOKEN", TOKEN)).expect(0);
-        assert!(ended.stdout.contains("4  conflict"), "{}", ended.stdout);
+        let lists_conflict = ended.stdout.contains("  4  conflict: ");
+        assert_eq!(lists_conflict, has_conflicts, "{}", ended.stdout);
+        assert!(
+            ended.stdout.contains("  5  not allowed: "),
+            "{}",
+            ended.stdout
+        );
+        assert!(
+            ended.stdout.contains("Example:\n  terrace "),
+            "{}",
+            ended.stdout
+        );
         assert!(ended.stdout.contains("TERRACE_TOKEN"), "{}", ended.stdout);
     }
 }
 
 #[test]
-fn without_a_registry_or_a_token_the_command_line_is_wrong() {
+fn a_missing_registry_or_token_is_a_usage_error() {
     let dist = Dist::new();
     let arguments = ["publish", "provider", &dist.path(), "--namespace", "acme"];
     let url = "http://127.0.0.1:9";
@@ -44,7 +56,7 @@ fn without_a_registry_or_a_token_the_command_line_is_wrong() {
 }
 
 #[test]
-fn a_url_that_is_refused_is_not_repeated() {
+fn a_rejected_url_is_not_repeated() {
     let dist = Dist::new();
     for url in [
         "https://user:sekret@registry.example.com",
@@ -58,10 +70,10 @@ fn a_url_that_is_refused_is_not_repeated() {
 }
 
 #[test]
-fn a_url_that_is_not_of_a_host_is_refused_with_the_reason() {
+fn a_url_that_is_not_of_a_host_is_rejected_with_the_reason() {
     for (url, reason) in [
         ("https://:443", "its host is missing"),
-        ("https://]:[", "its host is not the name of a host"),
+        ("https://]:[", "its host is not a valid host name"),
         (
             "https://10.0.0.1:99999",
             "its port is not a number up to 65535",
@@ -88,7 +100,7 @@ fn a_url_that_is_not_of_a_host_is_refused_with_the_reason() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_result_that_cannot_be_printed_is_no_success() {
+fn a_result_that_cannot_be_printed_is_a_failure() {
     let registry = Registry::start();
     let mut command = terrace(&["key", "list", "acme", "--json"]);
     command.args(["--url", registry.url(), "--token", TOKEN]);
@@ -101,7 +113,7 @@ fn a_result_that_cannot_be_printed_is_no_success() {
 }
 
 #[test]
-fn a_command_line_that_cannot_be_read_is_told_as_json_too() {
+fn an_invalid_command_line_is_reported_as_json() {
     let mut command = terrace(&["publish", "provider", "--namespace", "a_b", "--json"]);
     let ended = ended(&mut command).expect(2);
     assert_eq!(ended.json()["status"], "usage");
@@ -110,7 +122,7 @@ fn a_command_line_that_cannot_be_read_is_told_as_json_too() {
 }
 
 #[test]
-fn flags_are_stronger_than_the_environment() {
+fn options_take_precedence_over_the_environment() {
     let registry = Registry::start();
     let mut command = terrace(&["key", "list", "acme", "--url", registry.url()]);
     command.args(["--token", TOKEN]);
@@ -120,7 +132,7 @@ fn flags_are_stronger_than_the_environment() {
 }
 
 #[test]
-fn quiet_prints_the_result_and_the_warnings_alone() {
+fn quiet_prints_only_the_result_and_the_warnings() {
     let registry = Registry::start();
     let dist = Dist::new();
     let mut command = terrace(&["publish", "provider", "--namespace", "acme", "--quiet"]);
@@ -133,7 +145,7 @@ fn quiet_prints_the_result_and_the_warnings_alone() {
 }
 
 #[test]
-fn where_no_bars_can_be_drawn_each_upload_is_a_line() {
+fn uploads_are_lines_if_bars_cannot_be_drawn() {
     let registry = Registry::start();
     let dist = Dist::new();
     let ended = run(
@@ -215,7 +227,7 @@ fn a_registry_on_this_machine_is_reached_without_a_proxy() {
 }
 
 #[test]
-fn plain_http_is_allowed_by_the_environment_too() {
+fn plain_http_can_be_allowed_in_the_environment() {
     for (value, code) in [("1", 6), ("true", 6), ("0", 2), ("false", 2), ("", 2)] {
         let mut command = terrace(&["token", "list", "--retries", "0"]);
         command.env("TERRACE_URL", "http://registry.invalid");

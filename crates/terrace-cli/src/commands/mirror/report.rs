@@ -1,5 +1,6 @@
-//! What became of every version, told at the end.
+//! The results of all versions, printed at the end.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
@@ -9,38 +10,38 @@ use crate::error::{Failure, Several};
 use crate::output::Output;
 use crate::registry::publish::Kind;
 
-/// Everything that happened.
+/// The results of a run.
 pub(crate) struct Report {
-    /// The registry; a dry run may do without.
+    /// The registry; `None` in a dry run without one.
     pub(crate) url: Option<String>,
     pub(crate) dry_run: bool,
     pub(crate) versions: Vec<VersionReport>,
-    /// What else a directory showed.
+    /// The results for the directory, of a push.
     pub(crate) directory: Option<DirectoryReport>,
 }
 
-/// What is told of a mirror directory besides its versions.
+/// The results for a mirror directory that do not belong to a version.
 pub(crate) struct DirectoryReport {
     pub(crate) path: String,
     pub(crate) skipped: Vec<Skipped>,
-    /// What is wrong and belongs to no version.
+    /// The errors that do not belong to a version.
     pub(crate) reasons: Vec<String>,
 }
 
-/// What became of one version, or of a provider as a whole.
+/// The result for one version, or for a provider as a whole.
 pub(crate) struct VersionReport {
     pub(crate) address: String,
     pub(crate) version: Option<String>,
     pub(crate) outcome: Outcome,
 }
 
-/// How it ended.
+/// How the work on a version ended.
 pub(crate) enum Outcome {
     Done(Done),
     Failed(Failure),
-    /// Others failed in a way that this one would have failed in, too.
+    /// Not tried, because other versions failed in a way that would affect this one as well.
     NotTried,
-    /// Why there is nothing to do.
+    /// Skipped, with the reason.
     Skipped(String),
 }
 
@@ -48,16 +49,16 @@ pub(crate) enum Outcome {
 pub(crate) struct Done {
     /// `created`, `unchanged` or `dry_run`.
     pub(crate) status: &'static str,
-    /// What follows the address and the version, for people.
+    /// The text after the address and the version, for people.
     pub(crate) text: String,
-    /// The lines below that.
+    /// The lines below the text.
     pub(crate) lines: Vec<String>,
-    /// The same for programs: an object.
+    /// The details for programs: an object.
     pub(crate) details: Value,
 }
 
 impl Report {
-    /// Adds what became of a version, and says so at once.
+    /// Adds a result, and prints it at once.
     pub(crate) fn add(&mut self, version: VersionReport, output: &Output) {
         version
             .lines()
@@ -66,7 +67,7 @@ impl Report {
         self.versions.push(version);
     }
 
-    /// Prints it, as a success or as a failure.
+    /// Prints the report, as a success or as a failure.
     pub(crate) fn tell(self, output: &Output) -> Result<(), Failure> {
         let (lines, mut document) = (self.lines(), self.document());
         let Some(worst) = self.worst() else {
@@ -88,7 +89,8 @@ impl Report {
         let of_directory = Failure::Refused(self.directory_reasons().to_vec());
         let of_directory = (!self.directory_reasons().is_empty()).then_some(&of_directory);
         let all = of_versions.chain(of_directory);
-        all.max_by_key(|failure| failure.urgency()).cloned()
+        all.max_by_key(|failure| Reverse(failure.urgency()))
+            .cloned()
     }
 
     fn directory_reasons(&self) -> &[String] {
@@ -194,7 +196,7 @@ impl VersionReport {
         }
     }
 
-    /// What it is counted as, for people.
+    /// Returns the word under which the outcome is counted, for people.
     fn tally(&self) -> &'static str {
         match &self.outcome {
             Outcome::Failed(_) => "failed",

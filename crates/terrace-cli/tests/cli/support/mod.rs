@@ -6,10 +6,11 @@ pub(crate) mod mirror;
 pub(crate) mod origin;
 pub(crate) mod registry;
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use rustls::ServerConfig;
 use rustls::crypto::ring;
@@ -90,9 +91,45 @@ pub(crate) fn run(registry: &Registry, arguments: &[&str]) -> Ended {
     ended(command.env("TERRACE_TOKEN", TOKEN))
 }
 
-/// Runs a command, and sees to it that it tells no secrets.
+/// Runs a command. Checks that it prints no secret, and ends with an exit code that its help lists.
 #[track_caller]
 pub(crate) fn ended(command: &mut Command) -> Ended {
+    let words = command.get_args().map(|word| word.to_string_lossy());
+    let words: Vec<String> = words.map(Into::into).collect();
+    let ended = run_to_end(command);
+    let names: Vec<&str> = words.iter().map(String::as_str).collect();
+    let names: Vec<&str> = names
+        .into_iter()
+        .take_while(|word| !word.starts_with('-'))
+        .collect();
+    let listed = listed_exit_codes(names.get(..2).unwrap_or(&names));
+    assert!(
+        listed.contains(&ended.code),
+        "{listed:?} in the help of {words:?}: {ended:?}"
+    );
+    ended
+}
+
+/// Returns the exit codes that the help of a command lists. The error about an unknown command ends with 2.
+fn listed_exit_codes(names: &[&str]) -> Vec<i32> {
+    static KNOWN: Mutex<BTreeMap<String, Vec<i32>>> = Mutex::new(BTreeMap::new());
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    let codes = known.entry(names.join(" ")).or_insert_with(|| {
+        let help = run_to_end(terrace(names).arg("--help"));
+        if help.code != 0 {
+            return vec![2];
+        }
+        let (_, codes) = help.stdout.split_once("Exit codes").expect("exit codes");
+        let code = |line: &str| line.strip_prefix("  ")?.split_once("  ")?.0.parse().ok();
+        codes.lines().filter_map(code).collect()
+    });
+    codes.clone()
+}
+
+/// Runs a command. Checks that it prints no secret. It may end with any exit code, as it may with a server that is not
+/// a Terrace registry.
+#[track_caller]
+pub(crate) fn run_to_end(command: &mut Command) -> Ended {
     let Output {
         status,
         stdout,

@@ -1,0 +1,495 @@
+//! The end of each command's help: an example, and the exit codes that the command can end with.
+
+use std::collections::BTreeSet;
+
+use clap::Command;
+
+use crate::error::Exit;
+
+/// The columns that the text takes at most; clap wraps it further in a narrower terminal.
+const WIDTH: usize = 80;
+
+/// The example and the exit codes of a command without subcommands.
+///
+/// All of these commands connect to a registry, so each of them can end with [`Exit::Success`],
+/// [`Exit::Unexpected`], [`Exit::Usage`], [`Exit::NotAllowed`] and [`Exit::Unavailable`].
+struct Entry {
+    /// The names of the command, after `terrace`.
+    path: &'static str,
+    /// A command line that works where TERRACE_URL and TERRACE_TOKEN are set.
+    example: &'static str,
+    /// The meaning of [`Exit::Success`].
+    success: &'static str,
+    /// The meaning of [`Exit::Rejected`], if the command can end with it.
+    rejected: Option<&'static str>,
+    /// The meaning of [`Exit::Conflict`], if the command can end with it.
+    conflict: Option<&'static str>,
+    /// A meaning of [`Exit::NotAllowed`] that other commands do not have.
+    not_allowed: Option<&'static str>,
+    /// The meaning of [`Exit::Unavailable`], if it differs from that of other commands.
+    unavailable: Option<&'static str>,
+    /// Whether the command goes on after a failure, and so can fail in several ways.
+    goes_on: bool,
+}
+
+impl Entry {
+    const fn new(path: &'static str, example: &'static str, success: &'static str) -> Self {
+        Self {
+            path,
+            example,
+            success,
+            rejected: None,
+            conflict: None,
+            not_allowed: None,
+            unavailable: None,
+            goes_on: false,
+        }
+    }
+
+    const fn rejected(mut self, meaning: &'static str) -> Self {
+        self.rejected = Some(meaning);
+        self
+    }
+
+    const fn conflict(mut self, meaning: &'static str) -> Self {
+        self.conflict = Some(meaning);
+        self
+    }
+
+    const fn not_allowed(mut self, meaning: &'static str) -> Self {
+        self.not_allowed = Some(meaning);
+        self
+    }
+
+    const fn unavailable(mut self, meaning: &'static str) -> Self {
+        self.unavailable = Some(meaning);
+        self
+    }
+
+    const fn goes_on(mut self) -> Self {
+        self.goes_on = true;
+        self
+    }
+
+    /// Returns the exit codes of the command, ascending.
+    fn exits(&self) -> BTreeSet<Exit> {
+        let is_possible = |exit: &Exit| match exit {
+            Exit::Rejected => self.rejected.is_some(),
+            Exit::Conflict => self.conflict.is_some(),
+            _ => true,
+        };
+        Exit::ALL.into_iter().filter(is_possible).collect()
+    }
+
+    /// Returns the meaning of an exit code of this command.
+    fn meaning(&self, exit: Exit) -> String {
+        let general = meaning(exit);
+        let with = |kind: &str, meaning: Option<&str>| match meaning {
+            Some(meaning) => format!("{kind}: {meaning}"),
+            None => general.to_owned(),
+        };
+        let or = |meaning: Option<&str>| match meaning {
+            Some(meaning) => format!("{general}; or {meaning}"),
+            None => general.to_owned(),
+        };
+        match exit {
+            Exit::Success => self.success.to_owned(),
+            Exit::Unexpected | Exit::Usage => general.to_owned(),
+            Exit::Rejected => with("rejected", self.rejected),
+            Exit::Conflict => with("conflict", self.conflict),
+            Exit::NotAllowed => or(self.not_allowed),
+            Exit::Unavailable => with("unavailable", self.unavailable),
+        }
+    }
+}
+
+/// Returns the meaning that an exit code has for all commands.
+fn meaning(exit: Exit) -> &'static str {
+    match exit {
+        Exit::Success => "success",
+        Exit::Unexpected => "unexpected error, such as a full disk or a malformed response",
+        Exit::Usage => "the command line or its environment is invalid",
+        Exit::Rejected => "rejected: something is invalid, missing or damaged",
+        Exit::Conflict => "conflict: the state of the registry does not allow this",
+        Exit::NotAllowed => {
+            "not allowed: the token is invalid or lacks the scope, the registry does not trust the CI job, or there \
+             is no admin API at this URL"
+        }
+        Exit::Unavailable => {
+            "unavailable: the registry or its storage cannot be reached or does not respond; run the command again"
+        }
+    }
+}
+
+const PUBLISHED: &str = "published, or already published with the same bytes";
+const INVALID_RELEASE: &str = "the release is invalid; every reason is printed";
+const OTHER_BYTES: &str = "the version is already published with other bytes";
+const MIRRORED: &str =
+    "every version is published, or already was with the same bytes; skipped parts are listed";
+const OTHER_MIRRORED_BYTES: &str = "a version is already published with other bytes";
+const ORIGIN_FORBIDS: &str = "an origin does not allow the download";
+const ORIGIN_UNAVAILABLE: &str = "the registry, its storage or an origin cannot be reached or does not respond; run the \
+                                  command again";
+const KEY_CHANGED: &str =
+    "another request changed the status of the key at the same time; run the command again";
+const NO_SUCH_KEY: &str = "the namespace has no such key";
+const TOO_MANY_STATUSES: &str =
+    "too many versions of the package have a status; deprecate the package instead";
+const NO_SUCH_PACKAGE: &str = "the package or version does not exist";
+
+/// An entry for each command without subcommands.
+const ENTRIES: [Entry; 26] = [
+    Entry::new(
+        "publish provider",
+        "terrace publish provider dist --namespace acme",
+        PUBLISHED,
+    )
+    .rejected(INVALID_RELEASE)
+    .conflict(OTHER_BYTES),
+    Entry::new(
+        "publish module",
+        "terrace publish module . --address acme/vpc/aws --version 1.2.3",
+        PUBLISHED,
+    )
+    .rejected(INVALID_RELEASE)
+    .conflict(OTHER_BYTES),
+    Entry::new(
+        "key add",
+        "terrace key add acme publisher.asc",
+        "the keys in the file may sign for the namespace",
+    )
+    .rejected("the file is not a usable public key, or the namespace has too many keys"),
+    Entry::new("key list", "terrace key list acme", "listed"),
+    Entry::new(
+        "key retire",
+        "terrace key retire acme 0123456789ABCDEF --reason 'replaced by a new key'",
+        "retired",
+    )
+    .rejected(KEY_CHANGED)
+    .not_allowed(NO_SUCH_KEY),
+    Entry::new(
+        "key revoke",
+        "terrace key revoke acme 0123456789ABCDEF --reason 'the private key leaked'",
+        "revoked",
+    )
+    .rejected(KEY_CHANGED)
+    .not_allowed(NO_SUCH_KEY),
+    Entry::new(
+        "key restore",
+        "terrace key restore acme 0123456789ABCDEF --reason 'retired by mistake'",
+        "active again",
+    )
+    .rejected(KEY_CHANGED)
+    .not_allowed(NO_SUCH_KEY),
+    Entry::new(
+        "key remove",
+        "terrace key remove acme 0123456789ABCDEF",
+        "removed",
+    )
+    .rejected(NO_SUCH_KEY),
+    Entry::new(
+        "release deprecate",
+        "terrace release deprecate acme/widget --reason 'use acme/gadget instead'",
+        "deprecated",
+    )
+    .rejected(TOO_MANY_STATUSES)
+    .not_allowed(NO_SUCH_PACKAGE),
+    Entry::new(
+        "release withdraw",
+        "terrace release withdraw acme/widget@1.2.0 --reason 'deletes tags: use 1.2.1'",
+        "withdrawn",
+    )
+    .rejected(TOO_MANY_STATUSES)
+    .not_allowed(NO_SUCH_PACKAGE),
+    Entry::new(
+        "release revoke",
+        "terrace release revoke acme/widget@1.2.0 --reason 'contains a credential'",
+        "revoked",
+    )
+    .not_allowed(NO_SUCH_PACKAGE),
+    Entry::new(
+        "release restore",
+        "terrace release restore acme/widget@1.2.0 --reason 'deprecated by mistake'",
+        "active again",
+    )
+    .not_allowed(NO_SUCH_PACKAGE),
+    Entry::new("release show", "terrace release show acme/widget", "shown"),
+    Entry::new(
+        "admin audit",
+        "terrace admin audit --since 24h",
+        "shown; with --verify, no entry is missing or changed",
+    )
+    .rejected("with --verify, an entry is missing or changed; with --copy, the copy is not intact"),
+    Entry::new(
+        "admin reindex",
+        "terrace admin reindex",
+        "the indices agree with the stored releases",
+    )
+    .rejected("a published release is missing"),
+    Entry::new(
+        "admin verify",
+        "terrace admin verify",
+        "everything stored is intact",
+    )
+    .rejected("something is missing, changed or damaged; every line names it"),
+    Entry::new(
+        "admin gc",
+        "terrace admin gc --older-than 30d --yes",
+        "done; without --yes, the archives are only listed",
+    )
+    .rejected("a document is missing or not understood, so nothing is removed"),
+    Entry::new(
+        "admin export",
+        "terrace admin export backup",
+        "the copy is complete",
+    )
+    .rejected("something is missing, changed or damaged, or the directory is not a copy of this registry; an older copy stays unchanged"),
+    Entry::new(
+        "admin import",
+        "terrace admin import backup",
+        "imported, or already in the registry",
+    )
+    .rejected("something in the directory is invalid, missing or damaged, or a version in the copy of a boring-registry is already published with other bytes")
+    .conflict("the registry has a different document or version of the same name, and keeps it"),
+    Entry::new(
+        "token create",
+        "terrace token create --name ci --scope publish:acme --expires 90d",
+        "the token is on standard output",
+    )
+    .rejected("the lifetime is too short or too long"),
+    Entry::new("token list", "terrace token list", "listed"),
+    Entry::new(
+        "token revoke",
+        "terrace token revoke 7f3a9c2e51b04d68",
+        "revoked",
+    )
+    .rejected("the registry has no record of a token with one of the IDs, and revoked the ID anyway"),
+    Entry::new(
+        "token rotate",
+        "terrace token rotate 7f3a9c2e51b04d68 --overlap 24h",
+        "the new token is on standard output",
+    )
+    .rejected("the overlap is too long")
+    .conflict("the old token is already expired or revoked")
+    .not_allowed("there is no token with this ID"),
+    Entry::new(
+        "mirror add",
+        "terrace mirror add registry.opentofu.org/hashicorp/random --versions '~> 3.6'",
+        MIRRORED,
+    )
+    .rejected("a package is invalid, or the version or platform does not exist")
+    .conflict(OTHER_MIRRORED_BYTES)
+    .not_allowed(ORIGIN_FORBIDS)
+    .unavailable(ORIGIN_UNAVAILABLE)
+    .goes_on(),
+    Entry::new(
+        "mirror sync",
+        "terrace mirror sync .terraform.lock.hcl",
+        MIRRORED,
+    )
+    .rejected("a file or a package is invalid, or a version or platform does not exist")
+    .conflict(OTHER_MIRRORED_BYTES)
+    .not_allowed(ORIGIN_FORBIDS)
+    .unavailable(ORIGIN_UNAVAILABLE)
+    .goes_on(),
+    Entry::new("mirror push", "terrace mirror push mirror", MIRRORED)
+        .rejected("the directory or a version in it is invalid")
+        .conflict(OTHER_MIRRORED_BYTES)
+        .goes_on(),
+];
+
+/// Adds an example and the exit codes to the help of a command and of all its subcommands.
+pub(super) fn describe(command: Command) -> Command {
+    describe_below("", command)
+}
+
+fn describe_below(path: &str, command: Command) -> Command {
+    let below = |name: &str| match path {
+        "" => name.to_owned(),
+        path => format!("{path} {name}"),
+    };
+    let command = command.mut_subcommands(|inner| {
+        let path = below(inner.get_name());
+        describe_below(&path, inner)
+    });
+    match text(path) {
+        Some(text) => command.after_help(text),
+        None => command,
+    }
+}
+
+/// Returns the end of the help of the command or the group of commands at a path.
+///
+/// The help of a group has the example of its first command, and the exit codes of all of its commands.
+fn text(path: &str) -> Option<String> {
+    if let Some(entry) = ENTRIES.iter().find(|entry| entry.path == path) {
+        let exits = entry.exits();
+        let mut text = sections(entry, "Exit codes:", &exits, |exit| entry.meaning(exit));
+        if entry.goes_on {
+            let possible = |exit: &&Exit| exits.contains(exit);
+            let order = Exit::BY_URGENCY.iter().filter(possible);
+            let order: Vec<String> = order.map(|exit| exit.code().to_string()).collect();
+            let note = format!(
+                "The command goes on after a failure. After several, the exit code is the first of these: {}.",
+                order.join(", ")
+            );
+            text.push('\n');
+            wrap(&mut text, "", "", &note);
+        }
+        return Some(text);
+    }
+    let is_below = |entry: &&Entry| {
+        path.is_empty()
+            || entry
+                .path
+                .strip_prefix(path)
+                .is_some_and(|rest| rest.starts_with(' '))
+    };
+    let entries: Vec<&Entry> = ENTRIES.iter().filter(is_below).collect();
+    let exits = entries.iter().flat_map(|entry| entry.exits()).collect();
+    let title = "Exit codes (the help of each command lists its own):";
+    let first = entries.first()?;
+    Some(sections(first, title, &exits, |exit| {
+        meaning(exit).to_owned()
+    }))
+}
+
+fn sections(
+    entry: &Entry,
+    title: &str,
+    exits: &BTreeSet<Exit>,
+    meaning: impl Fn(Exit) -> String,
+) -> String {
+    let mut text = format!("Example:\n  {}\n\n{title}\n", entry.example);
+    for exit in exits {
+        let first = format!("  {}  ", exit.code());
+        wrap(&mut text, &first, "     ", &meaning(*exit));
+    }
+    text
+}
+
+/// Adds a paragraph of lines that are at most [`WIDTH`] columns long. The first starts with `first`, the others with
+/// `next`.
+fn wrap(text: &mut String, first: &str, next: &str, paragraph: &str) {
+    let mut line = first.to_owned();
+    let mut is_empty = true;
+    for word in paragraph.split(' ') {
+        if !is_empty && line.len() + 1 + word.len() > WIDTH {
+            text.push_str(&line);
+            text.push('\n');
+            line = next.to_owned();
+            is_empty = true;
+        }
+        if !is_empty {
+            line.push(' ');
+        }
+        line.push_str(word);
+        is_empty = false;
+    }
+    text.push_str(&line);
+    text.push('\n');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args;
+
+    /// Returns every command with its path, groups of commands included.
+    fn commands(path: &str, command: &Command) -> Vec<(String, Command)> {
+        let mut all = vec![(path.to_owned(), command.clone())];
+        let own = command
+            .get_subcommands()
+            .filter(|it| it.get_name() != "help");
+        for inner in own {
+            let path = format!("{path} {}", inner.get_name());
+            all.extend(commands(path.trim_start(), inner));
+        }
+        all
+    }
+
+    fn all_commands() -> Vec<(String, Command)> {
+        let mut command = args::command();
+        command.build();
+        commands("", &command)
+    }
+
+    /// Splits a command line as a shell does that knows single quotes only.
+    fn words(line: &str) -> Vec<String> {
+        let mut words = Vec::new();
+        for (index, part) in line.split('\'').enumerate() {
+            match index % 2 {
+                0 => words.extend(part.split_whitespace().map(str::to_owned)),
+                _ => words.push(part.to_owned()),
+            }
+        }
+        words
+    }
+
+    #[test]
+    fn every_command_shows_an_example_that_parses() {
+        for (path, command) in all_commands() {
+            let help = command.clone().render_long_help().to_string();
+            let example = help.split_once("Example:\n  ");
+            let (_, example) = example.unwrap_or_else(|| panic!("{path}: {help}"));
+            let (example, _) = example.split_once('\n').unwrap();
+            let expected = format!("terrace {path}");
+            assert!(
+                example.starts_with(expected.trim_end()),
+                "{path}: {example}"
+            );
+            let given: Vec<_> = words(example).into_iter().map(Into::into).collect();
+            if let Err(error) = args::parse(&given) {
+                panic!("{example}: {error}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_command_lists_its_exit_codes() {
+        for (path, command) in all_commands() {
+            let help = command.clone().render_long_help().to_string();
+            let (_, codes) = help
+                .split_once("Exit codes")
+                .unwrap_or_else(|| panic!("{path}"));
+            let lists = |exit: Exit| codes.contains(&format!("\n  {}  ", exit.code()));
+            for exit in [
+                Exit::Success,
+                Exit::Unexpected,
+                Exit::Usage,
+                Exit::NotAllowed,
+                Exit::Unavailable,
+            ] {
+                assert!(lists(exit), "{path}: {help}");
+            }
+            let entry = ENTRIES.iter().find(|entry| entry.path == path);
+            let is_group = command.has_subcommands();
+            assert_eq!(entry.is_none(), is_group, "{path}");
+            if let Some(entry) = entry {
+                assert_eq!(lists(Exit::Rejected), entry.rejected.is_some(), "{path}");
+                assert_eq!(lists(Exit::Conflict), entry.conflict.is_some(), "{path}");
+            }
+            for line in codes.lines() {
+                assert!(line.chars().count() <= WIDTH, "{path}: {line}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_entry_belongs_to_a_command() {
+        let commands = all_commands();
+        for entry in &ENTRIES {
+            let is_known = commands.iter().any(|(path, _)| path == entry.path);
+            assert!(is_known, "{}", entry.path);
+        }
+    }
+
+    #[test]
+    fn the_exit_codes_of_a_group_are_those_of_its_commands() {
+        let listed = |path: &str| text(path).unwrap().contains("\n  4  conflict: ");
+        assert!(listed(""));
+        assert!(listed("publish"));
+        assert!(!listed("key"));
+        assert!(!listed("release"));
+    }
+}
