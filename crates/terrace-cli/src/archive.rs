@@ -1,4 +1,4 @@
-//! One archive on disk, and its digest.
+//! An archive on disk, and its digest.
 
 mod inspect;
 pub(crate) mod pack;
@@ -10,15 +10,15 @@ use std::path::{Path, PathBuf};
 use sha2::Digest as _;
 use terrace_base::digest::Sha256;
 
-/// How much is read at once.
+/// The number of bytes that are read at once.
 pub(crate) const BUFFER_BYTES: usize = 256 * 1024;
 
-/// The bytes of an archive. They are never in memory all at once.
+/// The source of an archive's bytes, which are never in memory all at once.
 #[derive(Debug)]
 pub(crate) enum Source {
-    /// A file of the user's.
+    /// A file of the user.
     File(PathBuf),
-    /// A file without a name, gone when this program ends.
+    /// A temporary file, which is removed when this program ends.
     Temporary(File),
 }
 
@@ -32,7 +32,8 @@ pub(crate) struct Archive {
 }
 
 impl Source {
-    /// Opens it at its beginning. One reader at a time: those of a temporary file share a place.
+    /// Opens the archive at its start. Only one reader at a time: the readers of a temporary file share a
+    /// position.
     pub(crate) fn open(&self) -> io::Result<File> {
         match self {
             Self::File(path) => File::open(path),
@@ -58,9 +59,9 @@ impl Archive {
     }
 }
 
-/// Opens a user's file, so that one that is not there is told by its name.
+/// Opens a file of the user. An error names the file.
 pub(crate) fn read_file(path: &Path, filename: String) -> Result<Archive, String> {
-    // A pipe or a device may have no end.
+    // A pipe or a device may be endless.
     if std::fs::metadata(path).is_ok_and(|it| !it.is_file()) {
         return Err(format!("{}: it is not a regular file", path.display()));
     }
@@ -68,14 +69,14 @@ pub(crate) fn read_file(path: &Path, filename: String) -> Result<Archive, String
         .map_err(|error| format!("{}: {error}", path.display()))
 }
 
-/// The digest and the length of everything that a reader gives.
+/// Returns the digest and the length of all bytes from a reader.
 pub(crate) fn hash(reader: &mut impl Read) -> io::Result<(Sha256, u64)> {
     let mut hasher = sha2::Sha256::new();
     let size = each_chunk(reader, |chunk| hasher.update(chunk))?;
     Ok((Sha256::from_bytes(hasher.finalize().into()), size))
 }
 
-/// Gives everything that a reader gives, piece by piece, and says how much it was.
+/// Passes all bytes from a reader to `take`, piece by piece. Returns their number.
 pub(crate) fn each_chunk(reader: &mut impl Read, mut take: impl FnMut(&[u8])) -> io::Result<u64> {
     let mut buffer = vec![0; BUFFER_BYTES];
     let mut size = 0;

@@ -1,4 +1,4 @@
-//! The one place that asks what time it is.
+//! The only place that reads the current time.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -6,7 +6,7 @@ use terrace_base::time::UnixTime;
 
 #[expect(
     clippy::disallowed_methods,
-    reason = "a native program has a clock of its own"
+    reason = "a native program has a system clock"
 )]
 pub(crate) fn now() -> UnixTime {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);

@@ -1,4 +1,4 @@
-//! The commands, one module for each.
+//! The commands, one module each.
 
 mod admin;
 mod connection;

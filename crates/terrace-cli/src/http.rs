@@ -1,4 +1,4 @@
-//! HTTP below everything that is asked of a registry: connections, retries, responses.
+//! HTTP for all requests to a registry: connections, retries, responses.
 
 mod agent;
 mod base_url;
@@ -22,10 +22,10 @@ pub(crate) use retry::Retries;
 use crate::error::Failure;
 use crate::output::Output;
 
-/// Requests to a registry, and to the services that vouch for a job to it. Sends no token of its own.
+/// Requests to a registry, and to the services that issue tokens to a CI job. Sends no token of its own.
 pub(crate) struct Http<'a> {
     agent: Agent,
-    /// How many times a request is repeated that failed in passing.
+    /// The maximum number of retries of a request after a transient failure.
     retries: u32,
     /// Whether secrets may be sent over plain HTTP.
     insecure: bool,
@@ -33,7 +33,7 @@ pub(crate) struct Http<'a> {
 }
 
 impl<'a> Http<'a> {
-    /// Connects to the registry at `url`.
+    /// Creates the client for the registry at `url`.
     pub(crate) fn new(
         url: &BaseUrl,
         retries: u32,
@@ -48,20 +48,21 @@ impl<'a> Http<'a> {
         })
     }
 
-    /// The agent that archives are sent with.
+    /// Returns the agent that archives are sent with.
     pub(crate) fn agent(&self) -> &Agent {
         &self.agent
     }
 
-    /// The number of times a failed request is repeated.
+    /// Returns the maximum number of retries of a failed request.
     pub(crate) fn retries(&self) -> u32 {
         self.retries
     }
 
-    /// Checks that a secret cannot be read on its way to a URL, which messages call `place`, or that this is allowed.
+    /// Checks that a secret is not sent in plain text to a URL, which messages call `place`, or that the user
+    /// allows this.
     ///
     /// # Errors
-    /// The URL, and the flag that allows it.
+    /// The URL, and the option that allows it.
     pub(crate) fn check_transport(
         &self,
         url: &Url,
@@ -73,17 +74,17 @@ impl<'a> Http<'a> {
         }
         if !self.insecure {
             return Err(Failure::Usage(format!(
-                "{place} is plain HTTP to another machine, so others could read {secret} on the way, and nothing \
-                 was sent: use https://, or allow it with --insecure (TERRACE_INSECURE=1)"
+                "{place} is plain HTTP to another machine, so others could read {secret} in transit, and nothing \
+                 was sent: use https://, or allow this with --insecure (TERRACE_INSECURE=1)"
             )));
         }
         self.output.warning(&format!(
-            "{secret} is sent to {place} in the clear, as --insecure allows: others can read it on the way"
+            "{secret} is sent to {place} unencrypted, as --insecure allows: others can read it in transit"
         ));
         Ok(())
     }
 
-    /// Repeats a request to `server` until there is a response that will not change by itself.
+    /// Repeats a request to `server` until the response is not a transient failure.
     pub(crate) fn until_answered(
         &self,
         server: &str,
@@ -124,11 +125,11 @@ impl<'a> Http<'a> {
 pub(crate) fn wait(failure: &Failure, pause: Duration, output: &Output) {
     let reasons = failure.reasons().join("; ");
     let seconds = pause.as_secs_f64();
-    output.progress(&format!("{reasons}; trying again in {seconds:.1} s"));
+    output.progress(&format!("{reasons}; retrying in {seconds:.1} s"));
     thread::sleep(pause);
 }
 
-/// Whether a request to this URL can be read on the way: it is plain HTTP to another machine.
+/// Returns whether requests to this URL can be read in transit: it is plain HTTP to another machine.
 fn is_in_the_clear(url: &Url) -> bool {
     url.scheme() == "http" && !base_url::is_loopback(url)
 }
@@ -138,7 +139,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_http_to_another_machine_is_in_the_clear() {
+    fn only_http_to_another_machine_is_unencrypted() {
         for open in [
             "http://registry.example.com",
             "http://127.0.0.1.example.com",

@@ -1,15 +1,15 @@
-//! The same work on many things, a few at a time.
+//! Parallel work on several items, with few threads.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-/// As many threads as there are processors; more than a few only compete for the disk.
+/// Returns the number of processors, up to a few: more threads only compete for the disk.
 pub(crate) fn few_threads() -> usize {
     thread::available_parallelism().map_or(1, |count| count.get().min(4))
 }
 
-/// Does `work` on every item, at most `threads` at once; the results are in the items' order.
+/// Calls `work` on every item, with at most `threads` threads. Returns the results in the order of the items.
 pub(crate) fn map<T: Sync, R: Send>(
     items: &[T],
     threads: usize,

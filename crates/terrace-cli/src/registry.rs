@@ -1,4 +1,4 @@
-//! A Terrace registry as its publishers and operators see it: the admin API, tokens for it, and uploads.
+//! A Terrace registry for its publishers and operators: the admin API, tokens for it, and uploads.
 
 pub(crate) mod client;
 mod job_identity;

@@ -1,4 +1,4 @@
-//! The things on this machine that a release is made from: a directory of GoReleaser's, a repository.
+//! The local sources of a release: a dist directory of GoReleaser, a repository.
 
 pub(crate) mod dist;
 pub(crate) mod repository;

@@ -1,4 +1,4 @@
-//! Requests to other registries: redirects under the guard, retries, tokens, and downloads.
+//! Requests to other registries: redirects that the guard checks, retries, tokens, and downloads.
 
 mod download;
 mod host_override;
@@ -41,11 +41,11 @@ pub(crate) struct Upstream<'a> {
     output: &'a Output,
 }
 
-/// Why one attempt failed.
+/// The failure of one attempt.
 struct AttemptError {
     failure: Failure,
     is_transient: bool,
-    /// The pause that the server asked for.
+    /// The pause that the server requests.
     retry_after: Option<Duration>,
 }
 
@@ -58,12 +58,12 @@ impl AttemptError {
         }
     }
 
-    /// It would be the same with any other server.
+    /// Creates an error that any other server would cause as well.
     fn local(filename: &str, error: &io::Error) -> Self {
         let directory = std::env::temp_dir();
         Self {
             failure: Failure::Local(format!(
-                "{filename} cannot be kept in {}, the directory for temporary files: {error}",
+                "{filename} cannot be written to {}, the directory for temporary files: {error}",
                 directory.display()
             )),
             is_transient: false,
@@ -72,7 +72,7 @@ impl AttemptError {
     }
 
     fn http(what: &str, host: &str, error: &ureq::Error) -> Self {
-        // A request that is not made is no failure of the network.
+        // A request that was not sent is not a failure of the network.
         if let ureq::Error::Other(reason) = error {
             return Self::refused(format!("{what}: {reason}"));
         }
@@ -86,7 +86,7 @@ impl AttemptError {
 }
 
 impl<'a> Upstream<'a> {
-    /// `named` are the hosts that the operator asks for, which may be of a private network.
+    /// Creates a client. `named` are the hosts on the command line, which may be in a private network.
     pub(crate) fn new(
         overrides: &[HostOverride],
         named: impl IntoIterator<Item = Hostname>,
@@ -112,7 +112,7 @@ impl<'a> Upstream<'a> {
         })
     }
 
-    /// Finds the provider service of a host.
+    /// Returns the provider service of a host.
     pub(crate) fn discover(&self, hostname: &Hostname) -> Result<Service, Failure> {
         let fetch = match self.overrides.get(hostname) {
             Some(host_override) => Service::discover_at(&host_override.url.origin()),
@@ -122,7 +122,7 @@ impl<'a> Upstream<'a> {
         Service::read(&fetched).map_err(|error| failure(hostname, &error))
     }
 
-    /// Makes a request on behalf of a host's registry.
+    /// Sends a request on behalf of a host's registry.
     pub(crate) fn fetch(&self, fetch: &Fetch, hostname: &Hostname) -> Result<Fetched, Failure> {
         self.retrying(|| {
             let (response, final_url) = self.follow(fetch, hostname)?;
@@ -149,7 +149,7 @@ impl<'a> Upstream<'a> {
         })
     }
 
-    /// Downloads an archive, and takes it only if it is the one that was promised.
+    /// Downloads an archive, and accepts it only if it has the promised digest.
     pub(crate) fn download(
         &self,
         fetch: &Fetch,
@@ -163,7 +163,7 @@ impl<'a> Upstream<'a> {
             let host = host(&final_url);
             if status != 200 {
                 return Err(AttemptError::refused(format!(
-                    "{filename}: {host} answers {status}"
+                    "{filename}: {host} responded with status {status}"
                 )));
             }
             let archive = self.keep(response, filename, fetch.max_bytes);
@@ -172,20 +172,20 @@ impl<'a> Upstream<'a> {
                 DownloadError::Remote(error) => AttemptError::http(filename, &host, &error.into()),
                 DownloadError::TooLong => {
                     let most = fetch.max_bytes;
-                    AttemptError::refused(format!("{filename}: it is longer than {most} bytes"))
+                    AttemptError::refused(format!("{filename}: it is larger than {most} bytes"))
                 }
             })?;
             if archive.sha256 != promised {
                 let found = archive.sha256;
                 return Err(AttemptError::refused(format!(
-                    "{filename}: the origin promises sha256 {promised}, and {host} sends {found}"
+                    "{filename}: the origin promises sha256 {promised}, but {host} sent {found}"
                 )));
             }
             Ok(archive)
         })
     }
 
-    /// Writes a body into a file without a name.
+    /// Writes a body to a temporary file.
     fn keep(
         &self,
         response: Response<Body>,
@@ -213,7 +213,7 @@ impl<'a> Upstream<'a> {
         })
     }
 
-    /// One try: asks, and goes where it is sent, as far as the guard allows.
+    /// Makes one attempt: sends the request, and follows redirects that the guard allows.
     fn follow(
         &self,
         fetch: &Fetch,
@@ -226,7 +226,7 @@ impl<'a> Upstream<'a> {
         };
         for _ in 0..=limits::ORIGIN_REDIRECTS {
             let malformed = || AttemptError::refused(format!("{what}: its URL is malformed"));
-            // The HTTP client's own parser takes a port above 65535 for none at all.
+            // The parser of the HTTP client treats a port above 65535 as missing.
             Url::parse(&url).map_err(|_| malformed())?;
             let uri: Uri = url.parse().map_err(|_| malformed())?;
             self.guard
@@ -245,7 +245,7 @@ impl<'a> Upstream<'a> {
             let status = response.status().as_u16();
             if http::is_transient_status(status) {
                 let host = uri.host().unwrap_or_default();
-                let reason = format!("{what}: {host} answers {status}");
+                let reason = format!("{what}: {host} responded with status {status}");
                 return Err(AttemptError {
                     failure: Failure::Unavailable(reason),
                     is_transient: true,
@@ -266,7 +266,7 @@ impl<'a> Upstream<'a> {
         )))
     }
 
-    /// The token for a request, if it goes to the very host that the token is for.
+    /// Returns the token for a request, if the request goes to the host that the token is for.
     fn token(&self, fetch: &Fetch, hostname: &Hostname, uri: &Uri) -> Option<&Secret> {
         let (host, port) = match self.overrides.get(hostname) {
             Some(host_override) => (host_override.url.host(), host_override.url.port()),
@@ -289,7 +289,7 @@ impl<'a> Upstream<'a> {
                     let reasons = error.failure.reasons().join("; ");
                     let seconds = pause.as_secs_f64();
                     self.output
-                        .progress(&format!("{reasons}; trying again in {seconds:.1} s"));
+                        .progress(&format!("{reasons}; retrying in {seconds:.1} s"));
                     std::thread::sleep(pause);
                 }
                 _ => return Err(error.failure),
@@ -298,19 +298,19 @@ impl<'a> Upstream<'a> {
     }
 }
 
-/// An error of the core, with what it is about before it.
+/// Converts an error of the core, and prefixes its subject.
 pub(crate) fn failure(about: impl Display, error: &OriginError) -> Failure {
     let text = format!("{about}: {error}");
     match error {
         OriginError::NotAllowed { .. } => Failure::NotAllowed(format!(
-            "{text}; a token for it is given as {TOKEN_PREFIX} and its hostname with _ for each dot"
+            "{text}; set its token in the variable {TOKEN_PREFIX}<hostname>, with _ for each dot"
         )),
         OriginError::Unavailable { .. } => Failure::Unavailable(text),
         _ => Failure::refused(text),
     }
 }
 
-/// What the guard looks at, read by the same code that makes the connection.
+/// Returns the parts of a URL that the guard checks, parsed by the code that makes the connection.
 fn parts(uri: &Uri) -> UrlParts<'_> {
     let authority = uri.authority().map(ureq::http::uri::Authority::as_str);
     UrlParts {

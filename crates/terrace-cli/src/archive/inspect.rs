@@ -1,4 +1,4 @@
-//! What is in an archive, read with the core's eyes.
+//! The contents of an archive, checked by the core.
 
 use std::io::{BufReader, Read as _, Seek as _, SeekFrom};
 
@@ -11,20 +11,19 @@ use terrace_core::storage::key::{ArchiveKey, ArchiveKind};
 
 use crate::archive::{Archive, BUFFER_BYTES, each_chunk, hash};
 
-/// What a look into the zip of a provider has shown.
+/// The result of inspecting the zip of a provider.
 #[derive(Debug)]
 pub(crate) struct Inspected {
-    /// The hash of its contents, unless something is wrong with them.
+    /// The hash of the contents, unless there is an error in them.
     pub(crate) h1: Option<PackageHash>,
-    /// What a client would refuse.
+    /// The errors, for which a client would reject the zip.
     pub(crate) reasons: Vec<String>,
-    /// What a client accepts, and its user may regret.
+    /// The warnings: a client accepts the zip, but its user may regret it.
     pub(crate) remarks: Vec<String>,
 }
 
 impl Archive {
-    /// Looks into the zip of a provider as the registry will, and unpacks it to see that it is
-    /// whole.
+    /// Inspects the zip of a provider as the registry will, and unpacks it to check that it is intact.
     pub(crate) fn inspect_provider(
         &self,
         provider_type: &ProviderType,
@@ -57,7 +56,7 @@ impl Archive {
         }
     }
 
-    /// The list of its entries, as the registry will read it.
+    /// Returns the list of entries, as the registry will read it.
     pub(crate) fn entries(&self, expected: &ExpectedArchive) -> Result<Vec<Entry>, String> {
         let entries = match expected.format() {
             ArchiveFormat::Zip => self.zip_entries(expected.zip_inspector(self.size)),
@@ -66,7 +65,7 @@ impl Archive {
         entries.map_err(|reason| format!("{}: {reason}", self.filename))
     }
 
-    /// The `h1:` hash of a zip. It unpacks every entry, so damage is found here too.
+    /// Returns the `h1:` hash of a zip. This unpacks every entry, so it also detects damage.
     pub(crate) fn h1(&self) -> Result<PackageHash, String> {
         self.unpacked_h1()
             .map_err(|reason| format!("{}: {reason}", self.filename))
@@ -90,7 +89,7 @@ impl Archive {
         let mut tar = TarGzInspector::new();
         let mut file = self.source.open().map_err(text)?;
         each_chunk(&mut file, |chunk| {
-            // What fails once fails for good, and is told at the end.
+            // An error here is permanent, and is reported at the end.
             let _ = tar.feed(chunk);
         })
         .map_err(text)?;

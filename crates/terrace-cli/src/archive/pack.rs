@@ -1,11 +1,11 @@
-//! Packing a module's directory: the same files always make the same bytes.
+//! Packing of a module's directory: the same files always result in the same bytes.
 //!
-//! Publishing the same version again from the same files must be recognised as the same, on
-//! another machine and after years. So entries are sorted, have one time and one of two modes, and
-//! directories have none; and the bytes are written by [`zip`] here and one compressor.
+//! Publishing the same version again from the same files must be recognised as unchanged, on another machine
+//! and after years. So entries are sorted, have one time and one of two modes, and directories have no
+//! entries; and the bytes are written by [`zip`] here and one compressor.
 //!
-//! A zip and not a `tar.gz`, because the registry finds what is in it by reading its end alone,
-//! and because OpenTofu's packages in OCI registries have to be zips.
+//! The format is zip and not `tar.gz`, because the registry reads a zip's list of entries from its end alone,
+//! and because packages of OpenTofu in OCI registries have to be zips.
 
 mod files;
 mod zip;
@@ -20,23 +20,23 @@ use crate::error::Failure;
 
 /// A packed directory.
 pub(crate) struct Packed {
-    /// A file without a name.
+    /// The archive, in a temporary file.
     pub(crate) zip: File,
-    /// How many files are in it.
+    /// The number of files in the archive.
     pub(crate) files: usize,
-    /// What is not in it although no ignore file says so.
+    /// The names of files that are left out although no ignore file excludes them.
     pub(crate) left_out: Vec<String>,
 }
 
-/// Packs a directory without what its ignore files name.
+/// Packs a directory without the files that its ignore files exclude.
 ///
 /// # Errors
-/// Every file that cannot be packed.
+/// All files that cannot be packed.
 pub(crate) fn pack(directory: &Path) -> Result<Packed, Failure> {
     let found = find(directory).map_err(Failure::Refused)?;
     if found.files.is_empty() {
         return Err(Failure::refused(format!(
-            "{} holds no files to pack, or its ignore files name them all",
+            "{} contains no files to pack, or its ignore files exclude all of them",
             directory.display()
         )));
     }

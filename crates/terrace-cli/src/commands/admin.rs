@@ -1,4 +1,4 @@
-//! `terrace admin`: a whole registry, repaired, checked, cleaned, copied.
+//! `terrace admin`: audit log, repair, verification, garbage collection, export and import of a registry.
 
 mod audit;
 mod backup;

@@ -31,7 +31,7 @@ pub(crate) fn run(
     }
 }
 
-/// Lets the keys in a file sign for a namespace.
+/// Allows the keys in a file to sign for a namespace.
 fn add(
     namespace: &Namespace,
     file: &Path,
@@ -43,7 +43,7 @@ fn add(
     };
     let bytes = read(file).map_err(|error| refused(&error))?;
     let text = String::from_utf8(bytes).map_err(|_| {
-        refused(&"this is not ASCII armour: export the key with gpg --armor --export KEY")
+        refused(&"the key is not in ASCII armour: export it with gpg --armor --export KEY")
     })?;
     let keys = parse_signing_keys(&text).map_err(|error| refused(&error))?;
     let document = connect(registry, output)?.add_keys(namespace, &text)?;
@@ -58,7 +58,7 @@ fn add(
     Ok(())
 }
 
-/// Shows who may sign for a namespace.
+/// Shows the signing keys of a namespace.
 fn list(
     namespace: &Namespace,
     registry: &RegistryArguments,
@@ -69,7 +69,7 @@ fn list(
     Ok(())
 }
 
-/// Stops a key from signing for a namespace.
+/// Removes a signing key from a namespace.
 fn remove(
     namespace: &Namespace,
     key_id: KeyId,
@@ -87,13 +87,14 @@ fn remove(
     }
     client.remove_key(namespace, key_id)?;
     document.keys.retain(|key| !is_it(key));
-    let removed = format!("{key_id} signs no more for {namespace}; what it signed stays published");
+    let removed =
+        format!("{key_id} is removed from {namespace}; versions that it signed stay published");
     output.result(&[removed], &report(namespace, &document));
     Ok(())
 }
 
-/// Says something of a key, or takes it back. The registry does a part of what follows at once, and
-/// tells where to go on.
+/// Sets the status of a key. The registry updates some of the affected releases for each request, and returns
+/// the cursor of the next one.
 fn set_status(
     arguments: &KeyStatusArguments,
     state: &str,
@@ -115,7 +116,7 @@ fn set_status(
         let answer = client.set_key_status(namespace, *key_id, &body, after.as_deref())?;
         match answer.next {
             Some(next) if after.as_ref() != Some(&next) => {
-                output.progress(&format!("releases up to {next} are done"));
+                output.progress(&format!("updated the releases up to {next}"));
                 after = Some(next);
             }
             _ => break answer.keys,
@@ -162,7 +163,7 @@ fn read(file: &Path) -> std::io::Result<Vec<u8>> {
     match u64::try_from(bytes.len()) {
         Ok(size) if size <= most => Ok(bytes),
         _ => Err(std::io::Error::other(format!(
-            "it has more than {most} bytes, which no public key has"
+            "the file is larger than {most} bytes, the limit for public keys"
         ))),
     }
 }

@@ -1,4 +1,4 @@
-//! `terrace mirror`: keeping copies of other registries' providers.
+//! `terrace mirror`: copies of other registries' providers.
 
 mod circuit_breaker;
 mod directory;

@@ -35,7 +35,7 @@ fn check_version(spec: &PackageSpec) -> Result<(), Failure> {
     if spec.is_version() {
         return Ok(());
     }
-    let message = format!("{spec}: name a version, as in {spec}@1.2.0");
+    let message = format!("{spec}: specify a version, as in {spec}@1.2.0");
     Err(Failure::Usage(message))
 }
 
@@ -57,9 +57,9 @@ fn set_status(
     let client = connect(registry, output)?;
     let standings = client.set_status(&spec.package, spec.version.as_ref(), &body)?;
     let text = match state {
-        "active" => format!("{spec} is what it was"),
-        "revoked" => format!("{spec} is revoked, within five minutes everywhere: {reason}"),
-        state => format!("{spec} is {state}, within a minute everywhere: {reason}"),
+        "active" => format!("{spec} is active again"),
+        "revoked" => format!("{spec} is revoked (everywhere within five minutes): {reason}"),
+        state => format!("{spec} is {state} (everywhere within a minute): {reason}"),
     };
     output.result(&[text], &report(spec, &standings));
     Ok(())
@@ -73,7 +73,7 @@ fn show(spec: &PackageSpec, registry: &RegistryArguments, output: &Output) -> Re
         let Statement {
             state, reason, by, ..
         } = statement;
-        format!("{what} is {state}: {reason} (said by {by})")
+        format!("{what} is {state}: {reason} (set by {by})")
     };
     let package = standings.package.iter();
     let package = package.map(|statement| line(&address, statement));
@@ -82,7 +82,7 @@ fn show(spec: &PackageSpec, registry: &RegistryArguments, output: &Output) -> Re
         versions.map(|(version, statement)| line(&format!("{address}@{version}"), statement));
     let mut lines: Vec<String> = package.chain(versions).collect();
     if lines.is_empty() {
-        lines.push(format!("nothing is said of {address}"));
+        lines.push(format!("{address} and its versions have no status"));
     }
     output.result(&lines, &report(spec, &standings));
     Ok(())

@@ -33,7 +33,7 @@ pub(crate) fn run(
     }
 }
 
-/// Makes a token, and prints it alone.
+/// Creates a token, and prints it alone.
 fn create(
     name: &TokenName,
     scopes: &Scopes,
@@ -66,7 +66,7 @@ fn list(registry: &RegistryArguments, output: &Output) -> Result<(), Failure> {
     tokens.sort_by(|one, other| one.created.cmp(&other.created));
     let mut lines: Vec<String> = tokens.iter().map(line).collect();
     if lines.is_empty() {
-        let hint = "no tokens; make one with: terrace token create --name NAME --scope SCOPE";
+        let hint = "no tokens; create one with: terrace token create --name NAME --scope SCOPE";
         lines.push(hint.to_owned());
     }
     output.result(
@@ -76,7 +76,7 @@ fn list(registry: &RegistryArguments, output: &Output) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Revokes tokens by their ids.
+/// Revokes tokens by their IDs.
 fn revoke(ids: &[TokenId], registry: &RegistryArguments, output: &Output) -> Result<(), Failure> {
     let client = connect(registry, output)?;
     let mut unknown = Vec::new();
@@ -87,22 +87,23 @@ fn revoke(ids: &[TokenId], registry: &RegistryArguments, output: &Output) -> Res
     }
     let ids: Vec<String> = ids.iter().map(ToString::to_string).collect();
     let text = format!(
-        "{} revoked: dead everywhere within a minute",
+        "{} revoked; this takes effect everywhere within a minute",
         ids.join(", ")
     );
     let report = serde_json::json!({ "status": "ok", "revoked": ids, "unknown": unknown });
     output.result(&[text], &report);
-    // Whoever revokes a token in a hurry must not be told that the wrong one is dead.
+    // The ID may be mistyped, and then the wrong token is still valid. So this is an error.
     match unknown.as_slice() {
         [] => Ok(()),
         unknown => Err(Failure::refused(format!(
-            "no token was made here with the id {}: unless it was given by OCI or to a job, it is another one",
+            "the registry has no record of a token with the ID {}, and revoked the ID anyway: unless it belongs to \
+             an OCI client or a CI job, check the ID",
             unknown.join(", ")
         ))),
     }
 }
 
-/// Makes a token that replaces another, and prints it alone.
+/// Creates a token that replaces another one, and prints it alone.
 fn rotate(
     id: TokenId,
     overlap: Duration,
@@ -116,19 +117,20 @@ fn rotate(
     let seconds = overlap.as_secs();
     output.progress(&match seconds {
         0 => format!("{id} is revoked"),
-        seconds => format!("{id} stays good for {seconds} s"),
+        seconds => format!("{id} stays valid for {seconds} s"),
     });
     print_new(&made, output)
 }
 
-/// The token goes to standard output and what it is to standard error, so that a script can keep it.
+/// Prints the token on standard output, and its description on standard error, so that a script can capture
+/// the token.
 fn print_new(made: &TokenAnswer, output: &Output) -> Result<(), Failure> {
     let Some(token) = &made.token else {
-        let told = "the registry answered without a token".to_owned();
+        let told = "the registry responded without a token".to_owned();
         return Err(Failure::Unexpected(told));
     };
     output.progress(&line(made));
-    output.progress("this is shown once, and cannot be found again:");
+    output.progress("the token is shown only once:");
     output.secret(token, &serde_json::json!({ "status": "ok", "token": made }));
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! The HTTP client under everything: whom it trusts, how long it waits, what its errors mean.
+//! The HTTP client: its trusted certificates, timeouts, and errors.
 
 use std::time::Duration;
 
@@ -15,23 +15,23 @@ use url::Url;
 use super::base_url::is_loopback;
 use crate::error::Failure;
 
-/// How long a connection may take to be made, TLS included.
+/// The timeout for establishing a connection, TLS included.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How long a server may think after it has got everything: the registry may have to read a large
-/// archive from its storage before it answers.
+/// The timeout for a response after the request is sent: the registry may have to read a large archive from
+/// its storage first.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(300);
 
-/// How long a connection may stand still while something is sent. There is no limit on the whole
-/// of an upload.
+/// The timeout for a connection that stalls while data is sent. An upload as a whole has no timeout.
 const STALL_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// The longest answer that is read: six manifests of 4 MiB in one JSON document, every quote of which is
+/// The maximum size of a response: six manifests of 4 MiB in one JSON document, in which every quote is
 /// escaped.
 const ANSWER_BYTES: u64 = 64 * 1024 * 1024;
 
-/// A client of the registry at this URL, which follows no redirects and returns every status. A registry on this machine is
-/// reached without a proxy, as by Go's programs: the proxy would read the token, and be another machine.
+/// Creates a client for the registry at this URL, which follows no redirects and returns every status. A
+/// registry on this machine is reached without a proxy, as in Go programs: the proxy would read the token,
+/// and may be another machine.
 pub(crate) fn agent(url: &Url) -> Result<Agent, Failure> {
     let configured = configured()?;
     let configured = if is_loopback(url) {
@@ -42,14 +42,14 @@ pub(crate) fn agent(url: &Url) -> Result<Agent, Failure> {
     Ok(configured.build().into())
 }
 
-/// The same for other people's registries: it connects only where the guard allows, and gives a
-/// body as long as it takes, as long as it does not stand still.
+/// Creates a client for other registries: it connects only to hosts that the guard allows, and receives a
+/// body for as long as it does not stall.
 pub(crate) fn guarded_agent(guard: Guard) -> Result<Agent, Failure> {
     Ok(guarded(configured()?, guard))
 }
 
-/// A client that knows no token either, and gives a body as long as it takes, as long as it does not stand
-/// still: for what the registry's own storage has.
+/// Creates a client for downloads from the registry's own storage: it sends no token, and receives a body for
+/// as long as it does not stall.
 pub(crate) fn download_agent() -> Result<Agent, Failure> {
     let config = configured()?
         .timeout_recv_body(None)
@@ -83,10 +83,10 @@ fn configured() -> Result<ConfigBuilder<AgentScope>, Failure> {
         .user_agent(concat!("terrace/", env!("CARGO_PKG_VERSION"))))
 }
 
-/// Looks names up, and refuses what they must not mean.
+/// Resolves names, and rejects addresses that the guard does not allow.
 ///
-/// A name that a proxy looks up never comes here. What comes is the name of the proxy, and every
-/// name that is looked up here in spite of one: of `NO_PROXY`, or of a proxy that is not spoken to.
+/// A name that a proxy resolves never comes here. The names that do are that of the proxy, and names that are
+/// resolved here in spite of one: names in `NO_PROXY`, or behind a proxy of an unsupported kind.
 #[derive(Debug)]
 struct GuardedResolver {
     guard: Guard,
@@ -101,7 +101,7 @@ impl Resolver for GuardedResolver {
         timeout: NextTimeout,
     ) -> Result<ResolvedSocketAddrs, ureq::Error> {
         let found = self.resolver.resolve(uri, config, timeout)?;
-        // The operator has named it.
+        // The operator configured this proxy.
         if config.proxy().is_some_and(|proxy| proxy.uri() == uri) {
             return Ok(found);
         }
@@ -115,8 +115,8 @@ impl Resolver for GuardedResolver {
     }
 }
 
-/// What the system trusts; in its place what `SSL_CERT_FILE` and `SSL_CERT_DIR` name. A system
-/// that has no certificates at all, as in a bare container, gets Mozilla's.
+/// Returns the certificates that the system trusts, or instead those in `SSL_CERT_FILE` and `SSL_CERT_DIR`. A
+/// system without any certificates, such as a bare container, gets Mozilla's.
 fn roots() -> Result<RootCerts, Failure> {
     let found = rustls_native_certs::load_native_certs();
     if !found.certs.is_empty() {
@@ -129,10 +129,10 @@ fn roots() -> Result<RootCerts, Failure> {
     }
     let named = ["SSL_CERT_FILE", "SSL_CERT_DIR"].map(std::env::var_os);
     if named.iter().any(Option::is_some) {
-        let why = found.errors.first().map_or_else(
-            || "there is none in what they name".to_owned(),
-            ToString::to_string,
-        );
+        let why = found
+            .errors
+            .first()
+            .map_or_else(|| "the files contain none".to_owned(), ToString::to_string);
         return Err(Failure::Usage(format!(
             "SSL_CERT_FILE or SSL_CERT_DIR is set, but no certificate can be read: {why}"
         )));
@@ -140,27 +140,27 @@ fn roots() -> Result<RootCerts, Failure> {
     Ok(RootCerts::WebPki)
 }
 
-/// The body of an answer as text.
+/// Reads the body of a response as text.
 pub(crate) fn text(response: Response<Body>) -> Result<String, ureq::Error> {
     let body = response.into_body().into_with_config();
     body.limit(ANSWER_BYTES).lossy_utf8(true).read_to_string()
 }
 
-/// The pause that a server asks for, in seconds; dates are left to our own backoff.
+/// Returns the pause that a server requests, in seconds; for a date, our own backoff applies.
 pub(crate) fn retry_after<B>(response: &Response<B>) -> Option<Duration> {
     let header = response.headers().get("retry-after")?;
     header.to_str().ok()?.parse().ok().map(Duration::from_secs)
 }
 
-/// Whether a request with this status may succeed when it is repeated.
+/// Returns whether a retry of a request with this status may succeed.
 pub(crate) fn is_transient_status(status: u16) -> bool {
     status == 429 || (500..=599).contains(&status)
 }
 
-/// Whether a request with this error may succeed when it is repeated.
+/// Returns whether a retry of a request with this error may succeed.
 pub(crate) fn is_transient_error(error: &ureq::Error) -> bool {
     match error {
-        // rustls reports what it refuses, such as a certificate, as invalid data.
+        // rustls reports rejections, such as of a certificate, as invalid data.
         ureq::Error::Io(error) => error.kind() != std::io::ErrorKind::InvalidData,
         ureq::Error::Timeout(_)
         | ureq::Error::HostNotFound
@@ -170,19 +170,19 @@ pub(crate) fn is_transient_error(error: &ureq::Error) -> bool {
     }
 }
 
-/// An error in words that never hold a URL.
+/// Describes an error without a URL.
 pub(crate) fn describe(error: &ureq::Error) -> String {
     match error {
         ureq::Error::BadUri(_) | ureq::Error::Http(_) => "the URL is malformed".to_owned(),
         ureq::Error::RequireHttpsOnly(_) => "the URL is not https".to_owned(),
-        ureq::Error::HostNotFound => "there is no host of this name".to_owned(),
-        ureq::Error::Timeout(reason) => format!("no answer in time ({reason})"),
+        ureq::Error::HostNotFound => "the host name cannot be resolved".to_owned(),
+        ureq::Error::Timeout(reason) => format!("no response in time ({reason})"),
         ureq::Error::Io(error) => {
             let hint = if error.to_string().contains("InvalidContentType") {
-                "; what answers there does not speak TLS: is the URL's scheme http?"
+                "; the server does not use TLS: is the URL's scheme http?"
             } else if error.to_string().contains("certificate") {
-                "; if the certificate is signed by an authority of your own, let SSL_CERT_FILE \
-                 name that authority's certificate"
+                "; if your own certificate authority signed the certificate, set SSL_CERT_FILE to the authority's \
+                 certificate"
             } else {
                 ""
             };
@@ -202,7 +202,8 @@ mod tests {
 
     use super::*;
 
-    /// What comes of a URL that nobody has checked, so that only its address can be refused.
+    /// Requests a URL that was not checked before, so that only its address can be rejected. Returns the
+    /// error.
     fn asking(url: &str, proxy: Proxy) -> ureq::Error {
         let configured = configured().unwrap().proxy(Some(proxy));
         let agent = guarded(configured, Guard::public());
@@ -210,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_in_no_proxy_may_not_mean_a_private_address_either() {
+    fn a_name_in_no_proxy_with_a_private_address_is_rejected() {
         let proxy = Proxy::builder(ProxyProtocol::Http)
             .host("127.0.0.1")
             .port(1);
@@ -221,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn a_proxy_that_has_names_looked_up_here_gets_no_private_address() {
+    fn a_proxy_with_local_name_resolution_gets_no_private_address() {
         let proxy = Proxy::builder(ProxyProtocol::Http)
             .host("127.0.0.1")
             .port(1);
@@ -249,9 +250,9 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_means_a_private_address_is_not_connected_to() {
+    fn a_name_with_a_private_address_is_rejected() {
         let agent = guarded_agent(Guard::public()).unwrap();
-        // Nobody checked this URL, so it is the address that is refused.
+        // This URL was not checked, so its address is rejected.
         let error = agent.get("https://localhost:1/").call().unwrap_err();
         assert!(matches!(error, ureq::Error::Other(_)), "{error}");
         let text = describe(&error);

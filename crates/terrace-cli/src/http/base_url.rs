@@ -1,19 +1,20 @@
-//! The URL of a registry: a scheme, a host, and a port if need be.
+//! The URL of a registry: a scheme, a host, and optionally a port.
 
 use std::cell::Cell;
 use std::fmt;
 
 use url::{Host, ParseError, SyntaxViolation, Url};
 
-/// An `http` or `https` URL of a host and perhaps a port, and nothing else.
+/// An `http` or `https` URL of a host and optionally a port, and nothing else.
 #[derive(Debug, Clone)]
 pub(crate) struct BaseUrl {
     url: Url,
-    /// The URL as it was given, without a slash at its end.
+    /// The URL as given, without a trailing slash.
     given: String,
 }
 
-/// The reason that a text is not the URL of a host. None quotes the text, which may hold a password or a token.
+/// The reason that a text is not the URL of a host. None of them quotes the text, which may contain a
+/// password or a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum BaseUrlError {
     /// A character is not allowed, or would be read as another one.
@@ -24,16 +25,16 @@ pub(crate) enum BaseUrlError {
     /// The text is not a URL.
     #[error("{}", describe(*.0))]
     Parse(ParseError),
-    /// The text is a URL only if something in it is corrected.
+    /// The text is a URL only after a correction.
     #[error("it would have to be corrected ({})", .0.description())]
     Violation(SyntaxViolation),
-    /// The scheme is another one.
+    /// The scheme is neither `http` nor `https`.
     #[error("its scheme is neither https nor http")]
     Scheme,
     /// A user name or a password precedes the host.
     #[error("it has a user name or a password before the host")]
     Userinfo,
-    /// The port cannot be connected to.
+    /// No connection to the port is possible.
     #[error("port 0 cannot be connected to")]
     PortZero,
     /// A path, a query or a fragment follows the host.
@@ -46,15 +47,15 @@ fn describe(error: ParseError) -> &'static str {
         ParseError::EmptyHost => "its host is missing",
         ParseError::InvalidPort => "its port is not a number up to 65535",
         ParseError::InvalidIpv4Address | ParseError::InvalidIpv6Address => {
-            "its host looks like an IP address, and is none"
+            "its host looks like an IP address, but is not one"
         }
         ParseError::RelativeUrlWithoutBase => "its scheme is missing",
-        _ => "its host is not the name of a host",
+        _ => "its host is not a valid host name",
     }
 }
 
 impl BaseUrl {
-    /// Parses a URL. Nothing in it is corrected, as a browser would.
+    /// Parses a URL. Nothing in it is corrected, unlike in a browser.
     pub(crate) fn parse(text: &str) -> Result<Self, BaseUrlError> {
         let violation = Cell::new(None);
         let note = |found| violation.set(violation.get().or(Some(found)));
@@ -70,7 +71,7 @@ impl BaseUrl {
             Some(violation) => return Err(BaseUrlError::Violation(violation)),
             None => {}
         }
-        // A path such as `/.` is gone from `url`.
+        // `url` no longer contains a path such as `/.`.
         let given = text.trim_end_matches('/');
         let has_path = url.path() != "/" || given.matches('/').count() > 2;
         if has_path || url.query().is_some() || url.fragment().is_some() {
@@ -87,12 +88,12 @@ impl BaseUrl {
         Ok(Self { url, given })
     }
 
-    /// The URL as it was given, without a slash at its end: what messages show.
+    /// Returns the URL as given, without a trailing slash, as messages show it.
     pub(crate) fn as_str(&self) -> &str {
         &self.given
     }
 
-    /// The origin as the server sees it: in lower case, without the default port of its scheme.
+    /// Returns the origin as the server sees it: in lower case, without the default port of its scheme.
     pub(crate) fn origin(&self) -> String {
         self.url.origin().ascii_serialization()
     }
@@ -105,12 +106,12 @@ impl BaseUrl {
         self.url.scheme() == "https"
     }
 
-    /// The host, an IPv6 address in brackets.
+    /// Returns the host; an IPv6 address is in brackets.
     pub(crate) fn host(&self) -> &str {
         self.url.host_str().unwrap_or_default()
     }
 
-    /// The port, which is that of the scheme if none was given.
+    /// Returns the port, which is that of the scheme if none was given.
     pub(crate) fn port(&self) -> u16 {
         self.url.port_or_known_default().unwrap_or_default()
     }
@@ -122,7 +123,7 @@ impl fmt::Display for BaseUrl {
     }
 }
 
-/// Whether a URL is of this machine.
+/// Returns whether a URL is on this machine.
 pub(crate) fn is_loopback(url: &Url) -> bool {
     match url.host() {
         Some(Host::Ipv4(address)) => address.is_loopback(),

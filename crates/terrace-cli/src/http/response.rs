@@ -10,17 +10,17 @@ use ureq::http;
 use super::agent::{retry_after, text};
 use crate::error::Failure;
 
-/// A response, read to its end.
+/// A response, with its whole body.
 pub(crate) struct Response {
     pub(crate) status: u16,
     pub(crate) text: String,
-    /// Where a redirect leads.
+    /// The target of a redirect.
     location: Option<String>,
-    /// The pause that is asked for.
+    /// The pause that the server requests.
     pub(crate) retry_after: Option<Duration>,
 }
 
-/// How an exchange of tokens fails.
+/// The error of a token exchange.
 #[derive(Deserialize)]
 struct OAuthError {
     error_description: String,
@@ -42,7 +42,7 @@ impl Response {
         (200..=299).contains(&self.status)
     }
 
-    /// What it says is wrong, or that it says nothing.
+    /// Returns the errors in the response, or its status if it contains none.
     pub(crate) fn reasons(&self, whom: &str) -> Vec<String> {
         let body = serde_json::from_str::<ErrorBody>(&self.text);
         let errors = body.map(|body| body.errors).unwrap_or_default();
@@ -51,22 +51,22 @@ impl Response {
         }
         let told = serde_json::from_str::<OAuthError>(&self.text);
         let told = told.map(|error| error.error_description);
-        vec![told.unwrap_or_else(|_| format!("{whom} answered with status {}", self.status))]
+        vec![told.unwrap_or_else(|_| format!("{whom} responded with status {}", self.status))]
     }
 
-    /// What it means that this is no success.
+    /// Returns the failure that an unsuccessful response means.
     pub(crate) fn into_failure(self, url: &str) -> Failure {
         let reasons = self.reasons(url);
         let joined = reasons.join("; ");
         match self.status {
             300..=399 => Failure::Unexpected(format!(
-                "{url} redirects to {}: give the registry's own address as TERRACE_URL",
+                "{url} redirects to {}: set TERRACE_URL to the registry's own address",
                 self.location.unwrap_or_else(|| "somewhere else".to_owned())
             )),
             401 | 403 => Failure::NotAllowed(joined),
             404 => Failure::NotAllowed(format!(
-                "{url} has nothing to publish to: {joined}. Is it a Terrace registry, and is its \
-                 secret TERRACE_ADMIN_TOKEN set?"
+                "not found at {url}: {joined}. If this is not a mistyped name: is it a Terrace registry, and is \
+                 its secret TERRACE_ADMIN_TOKEN set?"
             )),
             409 => Failure::Conflict(reasons),
             429 | 500..=599 => Failure::Unavailable(joined),

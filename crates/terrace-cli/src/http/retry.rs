@@ -1,4 +1,4 @@
-//! Waiting before trying again: longer each time, and never in step with others.
+//! Pauses before retries: longer each time, with jitter.
 
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher as _;
@@ -7,13 +7,13 @@ use std::time::Duration;
 /// The first pause; each further one is twice as long.
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
 
-/// The longest pause of our own.
+/// The longest pause without a request from the server.
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
-/// The longest pause that a server may ask for.
+/// The longest pause that a server may request.
 const LONGEST_ASKED: Duration = Duration::from_secs(60);
 
-/// How many times something was tried again, and how many times it may be.
+/// The number of retries so far, and the limit.
 #[derive(Debug)]
 pub(crate) struct Retries {
     done: u32,
@@ -25,8 +25,8 @@ impl Retries {
         Self { done: 0, allowed }
     }
 
-    /// The pause before the next try, or `None` when there shall be none. `asked` is what the
-    /// server wants.
+    /// Returns the pause before the next retry, or `None` if the limit is reached. `asked` is the pause that
+    /// the server requests.
     pub(crate) fn next(&mut self, asked: Option<Duration>) -> Option<Duration> {
         if self.done >= self.allowed {
             return None;
@@ -41,9 +41,9 @@ impl Retries {
     }
 }
 
-/// From 0.5 to 1.0.
+/// Returns a factor from 0.5 to 1.0.
 fn jitter() -> f64 {
-    // Each `RandomState` has keys of its own, which is all the randomness needed here.
+    // Each `RandomState` has its own keys, which is enough randomness here.
     let random = RandomState::new().hash_one(());
     let fraction = f64::from(u32::try_from(random >> 32).unwrap_or_default()) / f64::from(u32::MAX);
     0.5 + fraction / 2.0

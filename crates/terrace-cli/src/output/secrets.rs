@@ -1,8 +1,8 @@
 //! Keeping tokens, passwords and signed URLs out of everything that is printed.
 //!
-//! A secret may be given where something else is expected, such as a token in place of its ID. Then clap, the
-//! file system or the registry quotes it. So every line is searched before it is printed: for the secrets that
-//! the command line and the environment hold, and for everything that has the form of one.
+//! A secret may be given in place of another argument, such as a token in place of its ID. Then clap, the
+//! file system or the registry quotes it. So every line is searched before it is printed: for the secrets on
+//! the command line and in the environment, and for every text that has the form of one.
 
 mod guess;
 mod search;
@@ -27,14 +27,14 @@ const HIDDEN: &str = "[hidden]";
 /// The option that takes a token.
 const TOKEN_OPTION: &str = "--token";
 
-/// The variables that hold secrets, apart from those that begin with [`ORIGIN_TOKENS`].
+/// The variables that contain secrets, apart from those that begin with [`ORIGIN_TOKENS`].
 const VARIABLES: [&str; 3] = [
     "TERRACE_TOKEN",
     "TERRACE_ID_TOKEN",
     "ACTIONS_ID_TOKEN_REQUEST_TOKEN",
 ];
 
-/// The variables that hold the tokens of other registries.
+/// The prefix of the variables that contain the tokens of other registries.
 const ORIGIN_TOKENS: &str = "TF_TOKEN_";
 
 /// The shortest secret that is searched for, in bytes: a shorter one is part of ordinary words.
@@ -43,7 +43,7 @@ const LEAST_BYTES: usize = 8;
 /// The secrets that are searched for by their text.
 #[derive(Debug, Default)]
 pub(crate) struct Secrets {
-    /// The values of `--token` and of the variables that hold secrets.
+    /// The values of `--token` and of the variables that contain secrets.
     known: Vec<Secret>,
     /// Arguments that look like secrets. Only the whole text is hidden, because other names may begin with a part of it.
     guessed: Vec<Secret>,
@@ -79,7 +79,7 @@ impl Secrets {
         }
     }
 
-    /// A text without secrets.
+    /// Returns the text without secrets.
     pub(crate) fn hide<'t>(&self, text: &'t str) -> Cow<'t, str> {
         let mut text = Cow::Borrowed(text);
         for secret in &self.known {
@@ -114,7 +114,7 @@ impl Secrets {
         }
     }
 
-    /// A command line without secrets, or none where it holds none.
+    /// Returns the command line without secrets, or `None` if it contains none.
     pub(crate) fn hide_in_arguments(&self, arguments: &[OsString]) -> Option<Vec<OsString>> {
         let hide = |argument: &OsString| match argument.to_str().map(|text| self.hide(text)) {
             Some(Cow::Owned(hidden)) => hidden.into(),
@@ -125,7 +125,7 @@ impl Secrets {
     }
 }
 
-/// An option and its value, where an argument is both.
+/// Splits an argument that may contain both an option and its value.
 fn split(argument: &str) -> (Option<&str>, &str) {
     match argument.split_once('=') {
         Some((option, value)) if option.starts_with("--") => (Some(option), value),
@@ -177,11 +177,11 @@ mod tests {
     #[test]
     fn a_text_without_secrets_stays_as_it_is() {
         for text in [
-            "what stands between `terrace_` and the first dot: terrace_7f3a",
+            "the 16 hex digits after `terrace_`: terrace_7f3a",
             "mDMEZyJeyJhbGciOiJSUzI1NiJ9abcd",
             "published acme/hello 1.2.3 at https://registry.example.com:8443/",
             "https://registry.example.com/acme/widget@1.2.0?page=2&sort=name#x",
-            "https://[::1]:8787/@scope/x is no address",
+            "https://[::1]:8787/@scope/x is not an address",
             "",
         ] {
             assert_eq!(hidden(text), text);
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn the_value_of_the_token_option_is_hidden_wherever_it_stands_again() {
+    fn the_value_of_the_token_option_is_hidden_everywhere() {
         for arguments in [
             os(&["terrace", "--token", "hunter2hunter2", "x"]),
             os(&["terrace", "--token=hunter2hunter2", "x"]),
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn an_argument_that_looks_random_is_a_secret_and_a_path_is_none() {
+    fn an_argument_that_looks_random_is_a_secret_and_a_path_is_not() {
         for random in [
             "q7Zp0cT1l9yQ3n/0hXbW2m+R8sKdV5uE6fGjA4iYtLo=",
             "9f86d081884c7d659a2feaa0c55ad015",
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn an_argument_that_names_a_file_is_no_secret() {
+    fn an_argument_that_names_a_file_is_not_a_secret() {
         let file = tempfile::Builder::new()
             .prefix("q7Zp0cT1l9yQ3n0hXbW2m8R8sKdV5uE6f")
             .tempfile_in(".")

@@ -21,18 +21,18 @@ use crate::error::Failure;
 use crate::http::{BaseUrl, Http, Response};
 use crate::registry::token_source::TokenSource;
 
-/// A registry, and the right to change it.
+/// A registry, and the credential for it.
 pub(crate) struct Client<'a> {
     url: BaseUrl,
     tokens: TokenSource,
     http: Http<'a>,
 }
 
-/// What to ask of the registry.
+/// A request to the registry.
 struct Call<'a> {
     method: Method,
     path: String,
-    /// Text and its media type.
+    /// The text and its media type.
     body: Option<(&'a str, &'static str)>,
 }
 
@@ -43,12 +43,12 @@ impl<'a> Client<'a> {
         Ok(Self { url, tokens, http })
     }
 
-    /// The URL of the registry.
+    /// Returns the URL of the registry.
     pub(crate) fn url(&self) -> &str {
         self.url.as_str()
     }
 
-    /// The connection that archives are sent over. It has no token.
+    /// Returns the connection that archives are sent over. It sends no token.
     pub(crate) fn http(&self) -> &Http<'a> {
         &self.http
     }
@@ -62,7 +62,7 @@ impl<'a> Client<'a> {
         })
     }
 
-    /// What is stored of a version of another registry's provider, if anything is.
+    /// Returns the stored packages of a version of another registry's provider, if the version is stored.
     pub(crate) fn mirrored(
         &self,
         address: &MirroredAddress,
@@ -114,7 +114,7 @@ impl<'a> Client<'a> {
         })
     }
 
-    /// Says something of a key; some of what follows is done then.
+    /// Sets the status of a key. The registry updates some of the affected releases in each request.
     pub(crate) fn set_key_status(
         &self,
         namespace: &Namespace,
@@ -136,14 +136,14 @@ impl<'a> Client<'a> {
         })
     }
 
-    /// Removes a key that is there.
+    /// Removes a key that exists.
     pub(crate) fn remove_key(&self, namespace: &Namespace, key_id: KeyId) -> Result<(), Failure> {
         let answer = self.send(&Call {
             method: Method::DELETE,
             path: format!("{}/{key_id}", keys_path(namespace)),
             body: None,
         })?;
-        // A try whose answer was lost may have removed it.
+        // An attempt whose response was lost may have removed the key.
         if answer.is_success() || answer.status == 404 {
             Ok(())
         } else {
@@ -176,7 +176,7 @@ impl<'a> Client<'a> {
         })
     }
 
-    /// Some entries of the audit log: those after this number, from this time on.
+    /// Returns a page of the audit log: entries after a number and since a time.
     pub(crate) fn audit(&self, after: u64, since: u64) -> Result<AuditPage, Failure> {
         self.ask(Call {
             method: Method::GET,
@@ -197,7 +197,7 @@ impl<'a> Client<'a> {
         self.post(format!("{TOKENS}/{id}/rotation"), body)
     }
 
-    /// Some of the tokens, those after this id.
+    /// Returns a page of the tokens: those after an ID.
     pub(crate) fn tokens(&self, after: Option<&str>) -> Result<TokenPage, Failure> {
         let query = after.map(|id| format!("?after={}", encode(id)));
         self.ask(Call {
@@ -207,7 +207,7 @@ impl<'a> Client<'a> {
         })
     }
 
-    /// Revokes a token; tells whether one with this id is known.
+    /// Revokes a token. Returns whether the registry knows a token with this ID.
     pub(crate) fn revoke_token(&self, id: TokenId) -> Result<bool, Failure> {
         let revoked: RevokedToken = self.ask(Call {
             method: Method::DELETE,
@@ -231,7 +231,7 @@ impl<'a> Client<'a> {
         })
     }
 
-    /// Asks, and reads the JSON of a success.
+    /// Sends a request, and parses the JSON of a successful response.
     fn ask<T: serde::de::DeserializeOwned>(&self, call: Call<'_>) -> Result<T, Failure> {
         self.read(self.send(&call)?)
     }
@@ -242,15 +242,15 @@ impl<'a> Client<'a> {
         }
         serde_json::from_str(&answer.text).map_err(|error| {
             Failure::Unexpected(format!(
-                "{} answered with status {} and what is not understood ({error}): is it a Terrace \
-                 registry, and is this terrace of about its age?",
+                "{} responded with status {} and a malformed body ({error}): is it a Terrace registry, and does \
+                 its version match that of this program?",
                 self.url, answer.status
             ))
         })
     }
 
-    /// Sends with the token that is at hand. What was given to a job may have expired since: then it
-    /// gets another one, once.
+    /// Sends a request with the current token. If a token that was issued to a job has expired since, a new
+    /// one is requested, once.
     fn send(&self, call: &Call<'_>) -> Result<Response, Failure> {
         let token = self.tokens.token(&self.url, &self.http)?;
         let send = |token: &Secret| {
@@ -279,12 +279,12 @@ impl<'a> Client<'a> {
         })
     }
 
-    /// What an answer means that is no success.
+    /// Returns the failure that an unsuccessful response means.
     fn failure(&self, answer: Response) -> Failure {
         match answer.status {
             401 | 403 => {
                 let (joined, what) = (answer.reasons(self.url()).join("; "), &self.tokens);
-                Failure::NotAllowed(format!("the registry refuses the token: {joined}. {what}"))
+                Failure::NotAllowed(format!("the registry rejects the token: {joined}. {what}"))
             }
             _ => answer.into_failure(self.url()),
         }

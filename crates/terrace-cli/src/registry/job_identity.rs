@@ -1,4 +1,4 @@
-//! Who a job of a CI is, by the token that its CI makes for it.
+//! The identity of a CI job, by the token that its CI issues to it.
 
 use terrace_base::secret::Secret;
 use ureq::http::Request;
@@ -7,27 +7,28 @@ use url::Url;
 use crate::error::Failure;
 use crate::http::{Http, Response};
 
-/// The job's token, where it is in the environment. GitLab CI puts it there by `id_tokens`.
+/// The variable with the job's token. In GitLab CI, `id_tokens` sets it.
 const ID_TOKEN: &str = "TERRACE_ID_TOKEN";
 
-/// Where GitHub Actions makes one, for jobs that have the permission `id-token: write`
-/// (<https://docs.github.com/en/actions/reference/security/oidc>).
+/// The variable with the URL where GitHub Actions issues a token to jobs that have the permission `id-token:
+/// write` (<https://docs.github.com/en/actions/reference/security/oidc>).
 const ACTIONS_URL: &str = "ACTIONS_ID_TOKEN_REQUEST_URL";
 
-/// What opens that.
+/// The variable with the bearer token for that URL.
 const ACTIONS_TOKEN: &str = "ACTIONS_ID_TOKEN_REQUEST_TOKEN";
 
-/// Where the token of this job is.
+/// The source of the job's token.
 #[derive(Debug)]
 pub(crate) enum JobIdentity {
-    /// Here.
+    /// The token is in the environment.
     Given(Secret),
-    /// GitHub Actions makes it for whoever it is to be shown to.
+    /// GitHub Actions issues the token for an audience.
     Actions { url: String, bearer: Secret },
 }
 
 impl JobIdentity {
-    /// What the environment says, if this is such a job. `variable` looks one up.
+    /// Returns the identity that the environment describes, if this is such a job. `variable` looks up a
+    /// variable.
     pub(crate) fn find(variable: impl Fn(&str) -> Option<String>) -> Option<Self> {
         let variable = |name| {
             let value = variable(name)?.trim().to_owned();
@@ -41,7 +42,7 @@ impl JobIdentity {
         Some(Self::Actions { url, bearer })
     }
 
-    /// The token, to be shown to the registry of this origin.
+    /// Returns the token whose audience is the registry of this origin.
     pub(crate) fn token(&self, http: &Http<'_>, origin: &str) -> Result<Secret, Failure> {
         match self {
             Self::Given(token) => Ok(token.clone()),
@@ -69,24 +70,24 @@ fn from_actions(
     let status = answer.status;
     if !answer.is_success() {
         return Err(Failure::NotAllowed(format!(
-            "GitHub Actions makes no token for this job: it answered with status {status}"
+            "GitHub Actions issues no token to this job: it responded with status {status}"
         )));
     }
     let document: serde_json::Value = serde_json::from_str(&answer.text).unwrap_or_default();
     let token = document.get("value").and_then(|value| value.as_str());
     token.map(Secret::new).ok_or_else(|| {
-        let told = "GitHub Actions answered without the job's token";
+        let told = "GitHub Actions responded without a token for the job";
         Failure::Unexpected(told.to_owned())
     })
 }
 
-/// Adds the audience to the query that the URL comes with.
+/// Adds the audience to the query of the URL.
 fn with_audience(mut url: Url, audience: &str) -> Url {
     url.query_pairs_mut().append_pair("audience", audience);
     url
 }
 
-/// The URL as messages show it.
+/// Returns the URL as messages show it.
 fn without_query(url: &Url) -> String {
     let mut url = url.clone();
     url.set_query(None);
@@ -106,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn a_job_is_known_by_its_environment() {
+    fn a_job_is_recognised_by_its_environment() {
         let url = (ACTIONS_URL, "https://actions.example/token?v=2");
         let bearer = (ACTIONS_TOKEN, "x");
         assert!(found(&[]).is_none() && found(&[url]).is_none() && found(&[bearer]).is_none());

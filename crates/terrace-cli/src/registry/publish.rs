@@ -1,4 +1,4 @@
-//! Publishing a release of any kind: send its description, then the missing archives, and repeat.
+//! Publishing a release of any kind: sends its description, then the missing archives, and repeats.
 
 use std::collections::BTreeMap;
 
@@ -24,7 +24,7 @@ pub(crate) enum Kind {
     Provider,
 }
 
-/// A release that the core has found nothing wrong with.
+/// A release that passes the core's checks.
 pub(crate) struct PublishRequest {
     pub(crate) kind: Kind,
     pub(crate) address: String,
@@ -40,11 +40,11 @@ pub(crate) struct Receipt {
     pub(crate) status: &'static str,
     /// The names of the archives that were sent.
     pub(crate) uploaded: Vec<String>,
-    /// What is accepted now but will not be for ever.
+    /// The warnings about properties that the registry accepts for now only.
     pub(crate) warnings: Vec<String>,
 }
 
-/// What `--json` prints.
+/// The document that `--json` prints.
 #[derive(Serialize)]
 struct Report<'a> {
     status: &'static str,
@@ -54,13 +54,13 @@ struct Report<'a> {
     url: Option<String>,
     archives: Vec<Value>,
     uploaded: Vec<String>,
-    /// What would be sent, in a dry run.
+    /// The request that a dry run would send.
     #[serde(skip_serializing_if = "Option::is_none")]
     request: Option<Value>,
 }
 
 impl Kind {
-    /// One word for `--json`.
+    /// Returns the kind in the output of `--json`.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::MirroredProvider => "mirror",
@@ -69,7 +69,7 @@ impl Kind {
         }
     }
 
-    /// Where the admin API keeps them.
+    /// Returns the route of the admin API for releases of this kind.
     fn route(self) -> &'static str {
         match self {
             Self::MirroredProvider => "/admin/v1/mirror",
@@ -80,7 +80,7 @@ impl Kind {
 }
 
 impl PublishRequest {
-    /// The path that its description is sent to.
+    /// Returns the path that the description is sent to.
     fn path(&self) -> String {
         let Self {
             kind,
@@ -88,11 +88,11 @@ impl PublishRequest {
             version,
             ..
         } = self;
-        // A version may hold a `+`, which stands for itself in a path.
+        // A version may contain a `+`, which does not need an escape in a path.
         format!("{}/{address}/{version}", kind.route())
     }
 
-    /// Its archives, as `--json` lists them.
+    /// Returns the archives as `--json` lists them.
     pub(crate) fn listed_archives(&self) -> Vec<Value> {
         let listed = |archive: &Archive| json!({ "filename": archive.filename, "sha256": archive.sha256.to_string(), "size": archive.size });
         self.archives.iter().map(listed).collect()
@@ -111,12 +111,12 @@ impl PublishRequest {
         }
     }
 
-    /// The request that would be sent, as `--json` shows it.
+    /// Returns the request that would be sent, as `--json` shows it.
     pub(crate) fn as_json(&self) -> Value {
         json!({ "method": "PUT", "path": self.path(), "body": self.description })
     }
 
-    /// One line for each archive, as people are shown it.
+    /// Returns one line for each archive, for people.
     pub(crate) fn archive_lines(&self) -> Vec<String> {
         let line = |archive: &Archive| {
             let (filename, size) = (&archive.filename, bytes(archive.size));
@@ -125,7 +125,7 @@ impl PublishRequest {
         self.archives.iter().map(line).collect()
     }
 
-    /// Prints what would be sent to the registry at `url`.
+    /// Prints the request that would be sent to the registry at `url`.
     pub(crate) fn show_dry_run(&self, url: Option<&BaseUrl>, output: &Output) {
         let url = url.map(ToString::to_string);
         let place = url.clone().unwrap_or_default();
@@ -134,7 +134,7 @@ impl PublishRequest {
         } = self;
         let mut lines = vec![
             format!(
-                "{address} {version} passes the checks that can be made here. Nothing was sent; this \
+                "{address} {version} passes the checks that can be made locally. Nothing was sent; the request \
                  would be:"
             ),
             format!("  PUT {place}{}", self.path()),
@@ -145,7 +145,8 @@ impl PublishRequest {
         output.result(&lines, &report);
     }
 
-    /// Publishes it, and prints the result. `before_uploads` is a last check before anything large is sent.
+    /// Publishes the release, and prints the result. `before_uploads` is a last check before the archives are
+    /// sent.
     pub(crate) fn publish(
         &self,
         client: &Client<'_>,
@@ -170,8 +171,8 @@ impl PublishRequest {
         Ok(())
     }
 
-    /// Sends its description, what the registry then misses, and the description again, until it
-    /// is published.
+    /// Sends the description, then the archives that the registry does not have, and the description again,
+    /// until the release is published.
     pub(crate) fn send(
         &self,
         client: &Client<'_>,
@@ -200,17 +201,17 @@ impl PublishRequest {
     }
 }
 
-/// Rounds of uploads, each with fresh URLs from the registry, which knows best what is missing.
+/// Rounds of uploads, each with fresh URLs from the registry, which also decides which archives are missing.
 ///
-/// They end, since each round sends at least one archive, and none is sent more often than allowed.
+/// The rounds end, because each one sends at least one archive, and none is sent more often than allowed.
 struct Uploads<'a> {
     archives: BTreeMap<String, &'a Archive>,
     client: &'a Client<'a>,
     output: &'a Output,
-    /// How often each archive was tried, by its digest.
+    /// The number of attempts for each archive, by its digest.
     tries: BTreeMap<String, u32>,
     retries: Retries,
-    /// The names of what arrived.
+    /// The names of the archives that arrived.
     sent: Vec<&'a str>,
     last_failure: Option<Failure>,
 }
@@ -237,7 +238,7 @@ impl<'a> Uploads<'a> {
         }
     }
 
-    /// Sends what is missing. What fails in a way that may pass is left to the next round.
+    /// Uploads the missing archives. A failure that may pass is left to the next round.
     fn round(&mut self, missing: Vec<MissingArchive>) -> Result<(), Failure> {
         let jobs = self.jobs(&missing)?;
         let outcomes = upload(self.client.http().agent(), &jobs, self.output);
@@ -264,7 +265,7 @@ impl<'a> Uploads<'a> {
         Ok(())
     }
 
-    /// The archives that the registry means.
+    /// Returns the archives that the registry requests.
     fn jobs(
         &self,
         missing: &[MissingArchive],
@@ -275,7 +276,7 @@ impl<'a> Uploads<'a> {
             let filename = &missing.filename;
             let archive = self.archives.get(&missing.sha256).ok_or_else(|| {
                 Failure::UnknownArchive(format!(
-                    "the registry asks for {filename}, which is not part of this release"
+                    "the registry requests {filename}, which is not part of this release"
                 ))
             })?;
             if self.tries.get(&missing.sha256).is_some_and(|n| *n >= most) {
@@ -285,7 +286,7 @@ impl<'a> Uploads<'a> {
         }
         if jobs.is_empty() {
             return Err(Failure::Unexpected(
-                "the registry says the release is incomplete, and not what is missing".to_owned(),
+                "the registry reports that the release is incomplete, but not which archives are missing".to_owned(),
             ));
         }
         Ok(jobs)
@@ -294,8 +295,8 @@ impl<'a> Uploads<'a> {
     fn exhausted(&self, filename: &str) -> Failure {
         self.last_failure.clone().unwrap_or_else(|| {
             Failure::Unexpected(format!(
-                "the registry keeps asking for archives that were sent, such as {filename}: uploads \
-                 may arrive in another bucket than the one it looks into, or the file has changed"
+                "the registry keeps requesting archives that were uploaded, such as {filename}: uploads may go to \
+                 another bucket than the one that the registry reads, or the file has changed"
             ))
         })
     }

@@ -1,4 +1,4 @@
-//! The source of the token that opens a registry: one that is set, or one that a CI job gets for its own.
+//! The source of the registry token: a configured one, or one that a CI job gets in exchange for its own.
 
 use std::fmt;
 use std::sync::Mutex;
@@ -14,13 +14,13 @@ use crate::registry::job_identity::JobIdentity;
 
 /// The source of the token for the registry.
 pub(crate) enum TokenSource {
-    /// A token that is set.
+    /// A configured token.
     Token(Secret),
-    /// A CI job, and the token that the registry has given to it.
+    /// A CI job, and the token that the registry has issued to it.
     Job(JobIdentity, Mutex<Option<Secret>>),
 }
 
-/// The part of an exchange's answer that counts.
+/// The part of the exchange response that is used.
 #[derive(Deserialize)]
 struct Exchanged {
     access_token: String,
@@ -30,23 +30,23 @@ impl TokenSource {
     /// Returns the given token, or else the CI job that the environment describes.
     pub(crate) fn find(token: Option<&str>) -> Result<Self, Failure> {
         if let Some(token) = token {
-            let message = "the token holds a space, a line break or a character that is not ASCII";
+            let message =
+                "the token contains a space, a line break or a character that is not ASCII";
             let secret = checked(token).ok_or_else(|| Failure::Usage(message.to_owned()))?;
             return Ok(Self::Token(secret));
         }
         let identity = JobIdentity::find(|name| std::env::var(name).ok());
         let identity = identity.ok_or_else(|| {
             Failure::Usage(
-                "no token: set TERRACE_TOKEN; or, in a CI that the registry trusts, let the job have \
-                 an OpenID token: in GitHub Actions by the permission `id-token: write`, elsewhere in \
-                 TERRACE_ID_TOKEN"
+                "no token: set TERRACE_TOKEN. A CI job that the registry trusts can use its OIDC token instead: in \
+                 GitHub Actions with the permission `id-token: write`, elsewhere in the variable TERRACE_ID_TOKEN"
                     .to_owned(),
             )
         })?;
         Ok(Self::Job(identity, Mutex::default()))
     }
 
-    /// Returns the token to send to the registry at `url`. A job that has none yet gets it now.
+    /// Returns the token to send to the registry at `url`. A job without a token requests one now.
     pub(crate) fn token(&self, url: &BaseUrl, http: &Http<'_>) -> Result<Secret, Failure> {
         let (identity, given) = match self {
             Self::Token(token) => return Ok(token.clone()),
@@ -62,7 +62,7 @@ impl TokenSource {
         Ok(token)
     }
 
-    /// Forgets a token that is not valid any more, if another one can be got.
+    /// Discards a token that is no longer valid. Returns whether another one can be requested.
     pub(crate) fn renew(&self, old: &Secret) -> bool {
         let Self::Job(_, given) = self else {
             return false;
@@ -77,18 +77,18 @@ impl TokenSource {
 }
 
 impl fmt::Display for TokenSource {
-    /// What to look at when it is refused.
+    /// Describes the cause to check when the registry rejects the token.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Token(_) => "TERRACE_TOKEN must be its admin token, or a token with this scope",
             Self::Job(..) => {
-                "It was given to this job by the rules in the registry's TERRACE_TRUSTED_PUBLISHERS"
+                "It was issued to this CI job by the rules in the registry's TERRACE_TRUSTED_PUBLISHERS"
             }
         })
     }
 }
 
-/// Exchanges the token of the job for one of the registry.
+/// Exchanges the token of the job for a registry token.
 fn exchange(identity: &JobIdentity, url: &BaseUrl, http: &Http<'_>) -> Result<Secret, Failure> {
     let id_token = identity.token(http, &url.origin())?;
     let body = request_body(id_token.expose());
@@ -102,22 +102,22 @@ fn exchange(identity: &JobIdentity, url: &BaseUrl, http: &Http<'_>) -> Result<Se
         200 => {
             let read = serde_json::from_str::<Exchanged>(&answer.text).ok();
             let token = read.and_then(|read| checked(&read.access_token));
-            let told = || Failure::Unexpected(format!("{url} answered without a token"));
+            let told = || Failure::Unexpected(format!("{url} responded without a token"));
             token.ok_or_else(told)
         }
         400 => Err(Failure::NotAllowed(
-            "the registry does not trust this job: its rules are in TERRACE_TRUSTED_PUBLISHERS; the \
-             registry's log says why"
+            "the registry does not trust this CI job: check the rules in its TERRACE_TRUSTED_PUBLISHERS; its log \
+             contains the reason"
                 .to_owned(),
         )),
         404 => Err(Failure::NotAllowed(format!(
-            "{url} trusts no jobs: set TERRACE_TRUSTED_PUBLISHERS there, or TERRACE_TOKEN here"
+            "{url} trusts no CI jobs: set TERRACE_TRUSTED_PUBLISHERS there, or TERRACE_TOKEN here"
         ))),
         _ => Err(answer.into_failure(url.as_str())),
     }
 }
 
-/// A token that fits into a header.
+/// Returns the token if it is a valid header value.
 fn checked(token: &str) -> Option<Secret> {
     let is_plain = !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_graphic());
     is_plain.then(|| Secret::new(token))

@@ -1,4 +1,4 @@
-//! Sending archives where the registry says, several at once.
+//! Uploads of archives to the URLs that the registry names, several at once.
 
 use std::io::{self, Read};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,23 +14,23 @@ use crate::http;
 use crate::output::{Output, UploadBar, bytes};
 use crate::parallel;
 
-/// How many archives are sent at once.
+/// The maximum number of parallel uploads.
 const PARALLEL_UPLOADS: usize = 4;
 
-/// How one upload ended.
+/// The outcome of one upload.
 pub(crate) enum Upload {
     Sent,
-    /// Another publisher was faster, or the answer to an earlier try was lost.
+    /// Another publisher was faster, or the response to an earlier attempt was lost.
     AlreadyThere,
-    /// It may work with a fresh URL, after this pause if the storage named one.
+    /// It may succeed with a fresh URL, after this pause if the storage requests one.
     Failed(Failure, Option<Duration>),
-    /// It will not work.
+    /// It failed, and a retry does not help.
     Refused(Failure),
-    /// An earlier one showed that it is no use now.
+    /// An earlier failure showed that an attempt would be useless.
     NotTried,
 }
 
-/// Sends every archive to its URL; the outcomes are in the same order.
+/// Uploads every archive to its URL. Returns the outcomes in the same order.
 pub(crate) fn upload(
     agent: &Agent,
     jobs: &[(&Archive, MissingArchive)],
@@ -68,13 +68,13 @@ fn send(agent: &Agent, archive: &Archive, missing: &MissingArchive, output: &Out
             }
         }
         Err(PutError::File(error)) => Upload::Refused(Failure::refused(format!(
-            "{filename} cannot be read any more: {error}"
+            "{filename} can no longer be read: {error}"
         ))),
     };
     drop(bar);
     match outcome {
         Upload::Sent => output.progress(&format!("uploaded {filename}")),
-        Upload::AlreadyThere => output.progress(&format!("{filename} is there already")),
+        Upload::AlreadyThere => output.progress(&format!("{filename} is already stored")),
         _ => {}
     }
     outcome
@@ -107,7 +107,7 @@ fn put(
         .method(missing.upload.method.as_str())
         .uri(&missing.upload.url);
     for (name, value) in &missing.upload.headers {
-        // The client sends this one by itself, from the URL.
+        // The client derives this header from the URL.
         if !name.eq_ignore_ascii_case("host") {
             request = request.header(name, value);
         }
@@ -124,19 +124,20 @@ fn judge(filename: &str, response: Response<Body>) -> Upload {
     let status = response.status().as_u16();
     let asked = http::retry_after(&response);
     let said = explanation(response);
-    let reason = format!("{filename}: the storage answers {status}{said}");
+    let reason = format!("{filename}: the storage responded with status {status}{said}");
     match status {
         200..=299 => Upload::Sent,
         412 => Upload::AlreadyThere,
-        // Signed URLs expire while others are in use; a fresh one tells whether that is why.
+        // Signed URLs expire while others are in use; a retry with a fresh one shows whether that is the
+        // cause.
         403 => {
-            let hint = "if this stays, the registry's own keys for its storage are wrong";
+            let hint = "if this persists, the registry's own keys for its storage are wrong";
             let failure = Failure::NotAllowed(format!("{reason}; {hint}"));
             Upload::Failed(failure, Some(Duration::ZERO))
         }
         404 => {
-            let hint = "the registry's own settings for its storage name none that is there \
-                        (TERRACE_S3_ENDPOINT, TERRACE_S3_BUCKET)";
+            let hint = "the storage in the registry's own settings does not exist (TERRACE_S3_ENDPOINT, \
+                        TERRACE_S3_BUCKET)";
             Upload::Refused(Failure::Unexpected(format!("{reason}; {hint}")))
         }
         _ if http::is_transient_status(status) => {
@@ -146,8 +147,8 @@ fn judge(filename: &str, response: Response<Body>) -> Upload {
     }
 }
 
-/// What the storage says about an error: the registry's JSON, or the two elements of an S3 error
-/// that hold no secrets.
+/// Returns the storage's description of an error: the registry's JSON, or the two elements of an S3 error
+/// that contain no secrets.
 fn explanation(response: Response<Body>) -> String {
     let text = http::text(response).unwrap_or_default();
     if let Ok(body) = serde_json::from_str::<ErrorBody>(&text) {
@@ -164,7 +165,7 @@ fn explanation(response: Response<Body>) -> String {
         .collect()
 }
 
-/// Moves the bar as bytes are read.
+/// Advances the bar as bytes are read.
 struct Counted<'a, R> {
     reader: R,
     bar: &'a UploadBar,

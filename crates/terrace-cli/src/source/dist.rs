@@ -1,4 +1,4 @@
-//! GoReleaser's dist directory: which provider it holds, which version, and which files.
+//! The dist directory of GoReleaser: its provider, the version, and the files.
 
 mod manifest;
 
@@ -27,32 +27,32 @@ pub(crate) struct Dist {
     pub(crate) directory: PathBuf,
     pub(crate) provider_type: ProviderType,
     pub(crate) version: Version,
-    /// The exact text that is signed.
+    /// The signed text, byte for byte.
     pub(crate) shasums: String,
-    /// The names of all files in it.
+    /// The names of all files in the directory.
     names: BTreeSet<String>,
-    /// Whether the manifest may be missing that SHA256SUMS lists: some registries do not keep it.
+    /// Whether the manifest that SHA256SUMS lists may be missing: some registries do not keep it.
     may_lack_manifest: bool,
 }
 
-/// A zip that SHA256SUMS lists, or that lies there under the name of one.
+/// A zip that SHA256SUMS lists, or a file with the name of such a zip.
 #[derive(Debug)]
 pub(crate) struct Package {
     pub(crate) platform: Platform,
     pub(crate) filename: String,
-    /// Where it is, if it is there.
+    /// The path of the zip, if it exists.
     pub(crate) path: Option<PathBuf>,
 }
 
 impl Dist {
-    /// Finds out what a directory holds.
+    /// Reads a directory with one release.
     ///
     /// # Errors
-    /// Why that cannot be told.
+    /// The reasons that the directory is not one with exactly one release.
     pub(crate) fn find(directory: &Path) -> Result<Self, Vec<String>> {
         let names = names(directory).map_err(|error| {
             vec![format!(
-                "{}: {error}. Give the directory that GoReleaser wrote",
+                "{}: {error}. Specify the directory that GoReleaser wrote",
                 directory.display()
             )]
         })?;
@@ -60,10 +60,10 @@ impl Dist {
         Self::of(directory, shasums_name.to_owned(), names)
     }
 
-    /// Every release in a directory that may hold several, by the names of their SHA256SUMS.
+    /// Returns every release in a directory that may contain several, by the names of their SHA256SUMS files.
     ///
     /// # Errors
-    /// That it cannot be read.
+    /// The directory cannot be read.
     pub(crate) fn find_all(directory: &Path) -> std::io::Result<Vec<Result<Self, Vec<String>>>> {
         let names = names(directory)?;
         let sums = names
@@ -100,8 +100,8 @@ impl Dist {
         })
     }
 
-    /// The signature as the admin API wants it: `.sig` as GoReleaser names it, or `.asc`; binary
-    /// or in ASCII armour whatever the name.
+    /// Returns the signature in the form of the admin API: from `.sig`, as GoReleaser names it, or `.asc`.
+    /// Either may be binary or in ASCII armour.
     pub(crate) fn signature(&self) -> Result<String, String> {
         let shasums = format!("{}{SHASUMS_SUFFIX}", self.stem());
         let candidates = ["sig", "asc"].map(|extension| format!("{shasums}.{extension}"));
@@ -119,7 +119,7 @@ impl Dist {
         }
     }
 
-    /// The zips of this release, and what is wrong with their names.
+    /// Returns the zips of this release, and the errors in their names.
     pub(crate) fn packages(&self) -> (Vec<Package>, Vec<String>) {
         let shasums = Shasums::parse(&self.shasums).ok();
         let listed = shasums.iter().flat_map(Shasums::filenames);
@@ -148,19 +148,19 @@ impl Dist {
         }
         if packages.is_empty() && reasons.is_empty() {
             let place = self.directory.display();
-            reasons.push(format!("{place} holds no {prefix}<os>_<arch>.zip"));
+            reasons.push(format!("{place} contains no {prefix}<os>_<arch>.zip"));
         }
         (packages, reasons)
     }
 
-    /// `terraform-provider-<type>_<version>`.
+    /// Returns `terraform-provider-<type>_<version>`.
     fn stem(&self) -> String {
         format!("{PROVIDER_PREFIX}{}_{}", self.provider_type, self.version)
     }
 }
 
 impl Package {
-    /// Its part of the description.
+    /// Returns the description of the package for the admin API.
     pub(crate) fn body(&self, sha256: Sha256, size: u64, h1: Option<PackageHash>) -> PackageBody {
         PackageBody {
             os: self.platform.os().to_owned(),
@@ -177,7 +177,7 @@ fn names(directory: &Path) -> std::io::Result<BTreeSet<String>> {
     let mut names = BTreeSet::new();
     for entry in fs::read_dir(directory)? {
         let entry = entry?;
-        // Nothing of a release has another kind of name, or is a pipe that could be waited for.
+        // No file of a release has another kind of name, or is a pipe, which would block.
         if let Ok(name) = entry.file_name().into_string()
             && entry.path().is_file()
         {
@@ -203,14 +203,14 @@ fn shasums_name<'n>(directory: &Path, names: &'n BTreeSet<String>) -> Result<&'n
                 format!("; but there is {name}: set checksum.name_template in .goreleaser.yml")
             });
             Err(format!(
-                "{place} holds no {PROVIDER_PREFIX}<type>_<version>{SHASUMS_SUFFIX}{but}"
+                "{place} contains no {PROVIDER_PREFIX}<type>_<version>{SHASUMS_SUFFIX}{but}"
             ))
         }
         several => {
             let names: Vec<&str> = several.iter().map(|name| name.as_str()).collect();
             Err(format!(
-                "{place} holds several releases: {}. Publish each from a directory of its own, or \
-                 build with goreleaser release --clean",
+                "{place} contains several releases: {}. Publish each from its own directory, or build with \
+                 goreleaser release --clean",
                 names.join(", ")
             ))
         }
@@ -223,7 +223,7 @@ fn stem(shasums_name: &str) -> &str {
         .unwrap_or(shasums_name)
 }
 
-/// A type has no `_` in it.
+/// Parses the stem of a file name. A type contains no `_`.
 fn parse_stem(stem: &str) -> Result<(ProviderType, Version), Vec<String>> {
     let rest = stem.strip_prefix(PROVIDER_PREFIX).unwrap_or(stem);
     let (provider_type, version) = rest.split_once('_').unwrap_or((rest, ""));
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_is_wrong_in_two_ways_is_told_both() {
+    fn a_name_with_two_errors_is_reported_with_both() {
         let reasons = parse_stem("terraform-provider--x_v1.0").unwrap_err();
         assert_eq!(reasons.len(), 2, "{reasons:?}");
         assert_eq!(

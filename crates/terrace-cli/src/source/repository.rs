@@ -1,4 +1,4 @@
-//! The repository that a release is made from: as given, or as the CI job and git name it.
+//! The repository that a release is built from: as given, or from the CI job and git.
 
 use std::env;
 use std::path::Path;
@@ -12,16 +12,16 @@ use crate::output::Output;
 /// The URL to publish as the repository of a release.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum RepositoryChoice {
-    /// That of the CI job or of the git remote.
+    /// The repository of the CI job or of the git remote.
     Detected,
-    /// The given one.
+    /// The repository on the command line.
     Given(SourceUrl),
-    /// None.
+    /// No repository.
     Omitted,
 }
 
-/// Finds the URL of the repository that `directory` belongs to. `None` where nothing names one, or where the job and
-/// git disagree.
+/// Finds the URL of the repository that `directory` belongs to. Returns `None` if neither the CI job nor git
+/// names one, or if they disagree.
 pub(crate) fn find(
     choice: &RepositoryChoice,
     directory: &Path,
@@ -37,19 +37,23 @@ pub(crate) fn find(
     match (of_job, of_git) {
         (Some(job), Some(git)) if !job.as_str().eq_ignore_ascii_case(git.as_str()) => {
             output.progress(&format!(
-                "no source is published: the job belongs to {job}, the git remote is {git}; choose by --source"
+                "no source URL is published: the CI job belongs to {job}, but the git remote is {git}; choose one \
+                 with --source"
             ));
             None
         }
         (Some(job), _) => {
-            output.progress(&format!("the source is {job}; --no-source leaves it out"));
+            output.progress(&format!(
+                "the source URL is {job}; omit it with --no-source"
+            ));
             Some(job)
         }
-        // Unlike that of a job, the remote may be an internal host, which a public registry would make known.
+        // Unlike the repository of a job, the remote may be on an internal host, which a public registry
+        // would disclose.
         (None, Some(git)) => {
             output.warning(&format!(
-                "the source {git}, which is the git remote, is published for everybody who reads the registry; \
-                 --no-source leaves it out, and --source {git} confirms it"
+                "the source URL {git}, which is the git remote, is published to all users of the registry; omit it \
+                 with --no-source, or confirm it with --source {git}"
             ));
             Some(git)
         }
@@ -57,7 +61,7 @@ pub(crate) fn find(
     }
 }
 
-/// The repository of a job of GitHub Actions
+/// Returns the repository of a job of GitHub Actions
 /// (<https://docs.github.com/en/actions/reference/workflows-and-actions/variables>) or GitLab CI
 /// (<https://docs.gitlab.com/ci/variables/predefined_variables/>).
 fn of_job(variable: impl Fn(&str) -> Option<String>) -> Option<SourceUrl> {
@@ -69,7 +73,7 @@ fn of_job(variable: impl Fn(&str) -> Option<String>) -> Option<SourceUrl> {
     github().or_else(|| variable("CI_PROJECT_URL")?.parse().ok())
 }
 
-/// The only remote of the git repository around a directory.
+/// Returns the only remote of the git repository around a directory.
 fn of_git(directory: &Path) -> Option<SourceUrl> {
     let remotes = git(directory, &["remote"])?;
     let mut names = remotes.lines();
@@ -80,7 +84,7 @@ fn of_git(directory: &Path) -> Option<SourceUrl> {
     web_url(&git(directory, &["remote", "get-url", name])?)
 }
 
-/// The output of a git command; `None` where there is no git or no repository.
+/// Returns the output of a git command; `None` if there is no git or no repository.
 fn git(directory: &Path, arguments: &[&str]) -> Option<String> {
     let directory = if directory.is_dir() {
         directory
@@ -97,8 +101,9 @@ fn git(directory: &Path, arguments: &[&str]) -> Option<String> {
     output.status.success().then(|| text.trim().to_owned())
 }
 
-/// Returns the URL in a browser of a git remote: `git@github.com:acme/vpc.git` and the forms of
-/// <https://git-scm.com/docs/git-clone#_git_urls>. Credentials are left out. A path on this machine has no such URL.
+/// Converts the URL of a git remote to the URL for a browser: `git@github.com:acme/vpc.git` and the forms of
+/// <https://git-scm.com/docs/git-clone#_git_urls>. Credentials are left out. A path on this machine has no
+/// such URL.
 fn web_url(remote: &str) -> Option<SourceUrl> {
     let url = if remote.contains("://") {
         Url::parse(remote).ok()?
@@ -107,7 +112,7 @@ fn web_url(remote: &str) -> Option<SourceUrl> {
     };
     let (scheme, port) = match url.scheme() {
         scheme @ ("https" | "http") => (scheme, url.port()),
-        // The port is that of SSH or of git.
+        // The URL's port is that of SSH or of git.
         "ssh" | "git" | "git+ssh" => ("https", None),
         _ => return None,
     };
@@ -121,7 +126,7 @@ fn web_url(remote: &str) -> Option<SourceUrl> {
     (is_public && is_plain).then(|| format!("{scheme}://{host}{port}/{path}").parse().ok())?
 }
 
-/// Returns `user@host:path`, which is not a URL, as one.
+/// Converts `user@host:path`, which is not a URL, to one.
 fn of_scp(remote: &str) -> Option<Url> {
     let (authority, path) = remote.split_once(':')?;
     let is_host = !authority.contains(['/', '\\']) && authority.len() > 1;
@@ -164,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn a_remote_that_others_cannot_open_is_no_source() {
+    fn a_remote_that_others_cannot_open_is_not_a_source() {
         for remote in [
             "",
             "../vpc.git",

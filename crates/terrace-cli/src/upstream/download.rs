@@ -1,4 +1,4 @@
-//! Writing what is downloaded into a file without a name.
+//! Writing a download to a temporary file.
 
 use std::fs::File;
 use std::io::{self, Read, Write as _};
@@ -7,7 +7,7 @@ use terrace_base::digest::Sha256;
 
 use crate::archive::hash;
 
-/// What came.
+/// A complete download.
 #[derive(Debug)]
 pub(crate) struct Download {
     pub(crate) file: File,
@@ -15,18 +15,18 @@ pub(crate) struct Download {
     pub(crate) sha256: Sha256,
 }
 
-/// Why it is not kept.
+/// The reason that a download failed.
 #[derive(Debug)]
 pub(crate) enum DownloadError {
-    /// This machine cannot keep it; its sender has no part in that.
+    /// This machine failed to write the file; the sender is not the cause.
     Local(io::Error),
-    /// It broke off.
+    /// The connection broke off.
     Remote(io::Error),
     TooLong,
 }
 
-/// Keeps everything that a reader gives, which may be `most` bytes, and tells `progress` of each
-/// piece.
+/// Writes everything from a reader, at most `most` bytes, to a temporary file, and reports each piece to
+/// `progress`.
 pub(crate) fn download(
     reader: impl Read,
     most: u64,
@@ -60,12 +60,12 @@ fn download_into(
     }
 }
 
-/// Writes what is read into a file.
+/// Copies everything that is read to a file.
 struct Copier<R, P> {
     reader: R,
     file: File,
     progress: P,
-    /// Whether it is the file that has failed.
+    /// Whether the error is one of the file.
     is_unwritten: bool,
 }
 
@@ -87,13 +87,13 @@ mod tests {
     const TEN: [u8; 10] = [7; 10];
 
     #[test]
-    fn what_comes_is_kept_with_its_digest() {
+    fn a_download_is_stored_with_its_digest() {
         let download = download(&TEN[..], 10, |_| {}).unwrap();
         assert_eq!((download.size, download.sha256), (10, Sha256::of(&TEN)));
     }
 
     #[test]
-    fn no_more_is_read_than_shows_that_it_is_too_long() {
+    fn an_oversized_download_stops_at_the_limit() {
         let mut endless = io::repeat(7).take(1_000_000);
         let error = download(&mut endless, 9, |_| {}).unwrap_err();
         assert!(matches!(error, DownloadError::TooLong), "{error:?}");
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_cannot_be_written_is_told_from_a_sender_that_fails() {
+    fn a_write_error_is_distinguished_from_a_failing_sender() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("file");
         std::fs::write(&path, "").unwrap();
@@ -114,7 +114,7 @@ mod tests {
         assert!(matches!(error, DownloadError::Remote(_)), "{error:?}");
     }
 
-    /// Gives its bytes, and fails.
+    /// Returns its bytes, then an error.
     struct Broken<'a>(&'a [u8]);
 
     impl Read for Broken<'_> {

@@ -1,4 +1,4 @@
-//! Other addresses to ask for hostnames.
+//! Other URLs for the registries of hostnames.
 
 use std::str::FromStr;
 
@@ -6,7 +6,7 @@ use terrace_core::model::name::Hostname;
 
 use crate::http::BaseUrl;
 
-/// Another address to ask for a hostname, which the operator has named.
+/// Another URL for the registry of a hostname, from the operator.
 #[derive(Debug, Clone)]
 pub(crate) struct HostOverride {
     pub(super) hostname: Hostname,
@@ -16,7 +16,7 @@ pub(crate) struct HostOverride {
 impl FromStr for HostOverride {
     type Err = String;
 
-    /// Reads `HOSTNAME=https://HOST[:PORT]`.
+    /// Parses `HOSTNAME=https://HOST[:PORT]`.
     fn from_str(text: &str) -> Result<Self, String> {
         let shape = || "write it as HOSTNAME=https://HOST[:PORT]".to_owned();
         let (hostname, url) = text.split_once('=').ok_or_else(shape)?;

@@ -1,7 +1,7 @@
-//! Resolving a URL against another one (RFC 3986, section 5.2), byte for byte: a signed query must
-//! not be encoded anew.
+//! Resolving a URL against another one (RFC 3986, section 5.2), byte for byte: a signed query must not be
+//! encoded again.
 
-/// What `reference` means in a document that came from `base`, which is absolute.
+/// Returns the URL that `reference` means in a document from `base`, which is absolute.
 pub(crate) fn resolve(base: &str, reference: &str) -> String {
     let (base, reference) = (Parts::of(base), Parts::of(reference));
     let target = if reference.scheme.is_some() {
@@ -37,7 +37,7 @@ pub(crate) fn resolve(base: &str, reference: &str) -> String {
     target.text()
 }
 
-/// The parts of a URL. Fragments are never sent, so they are left out.
+/// The parts of a URL, without the fragment, which is never sent.
 struct Parts<'u> {
     scheme: Option<&'u str>,
     authority: Option<&'u str>,
@@ -94,7 +94,7 @@ impl<'u> Parts<'u> {
     }
 }
 
-/// RFC 3986, section 5.2.4. A path that does not begin with `/` is of no URL that is ever asked.
+/// Removes dot segments (RFC 3986, section 5.2.4). The path begins with `/`, as in every requested URL.
 fn without_dots(path: &str) -> String {
     if !path.starts_with('/') {
         return path.to_owned();

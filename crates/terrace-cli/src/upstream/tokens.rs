@@ -6,7 +6,7 @@ use terrace_base::secret::Secret;
 
 use crate::error::Failure;
 
-/// The prefix of the variables that hold the tokens.
+/// The prefix of the variables that contain the tokens.
 pub(super) const TOKEN_PREFIX: &str = "TF_TOKEN_";
 
 /// Returns the tokens in the environment by hostname, as terraform reads them: `__` in a variable's name
@@ -28,8 +28,7 @@ pub(super) fn tokens() -> Result<BTreeMap<String, Secret>, Failure> {
             }
             _ => {
                 return Err(Failure::Usage(format!(
-                    "{TOKEN_PREFIX}{name} holds a space, a line break or a character that is not \
-                     ASCII"
+                    "{TOKEN_PREFIX}{name} contains a space, a line break or a character that is not ASCII"
                 )));
             }
         }

@@ -1,4 +1,4 @@
-//! `terrace admin`, where a registry says what it usually does not.
+//! `terrace admin` against registries with unusual responses.
 
 use std::fs;
 
@@ -16,9 +16,9 @@ fn answers(registry: &Registry, path: &str, answer: &Value) {
     registry.fail("GET", path, Fault::Answer(answer));
 }
 
-/// A release that only a newer registry knows may refer to any archive.
+/// A release that only a newer version knows may refer to any archive.
 #[test]
-fn nothing_is_removed_as_long_as_a_release_is_not_understood() {
+fn nothing_is_removed_while_a_release_is_not_understood() {
     let key = format!("archives/{}.zip", "0".repeat(64));
     let old = json!([{ "key": key, "size": 1, "stored_at": 1 }]);
     for (facts, unknown) in [
@@ -49,7 +49,7 @@ fn nothing_is_removed_as_long_as_a_release_is_not_understood() {
     }
 }
 
-/// The entries of an audit log, as documents.
+/// Returns the entries of an audit log, as documents.
 fn log(changes: &[(&str, u16)]) -> Vec<Value> {
     let mut previous = Sha256::of(b"");
     let numbered = changes.iter().zip(1..);
@@ -71,14 +71,14 @@ fn log(changes: &[(&str, u16)]) -> Vec<Value> {
     entries.collect()
 }
 
-/// Answers one look at the audit log.
+/// Sets the responses for one read of the audit log.
 fn answers_log(registry: &Registry, changes: &[(&str, u16)]) {
     let newest = json!({ "entries": [], "newest": changes.len() });
     answers(registry, "/admin/v1/audit", &newest);
     answers(registry, "prefix=audit", &json!({ "facts": log(changes) }));
 }
 
-/// Answers one look at all documents: these, behind those of the audit log.
+/// Sets the responses for one read of all documents: those of the audit log, then these.
 fn answers_facts(registry: &Registry, changes: &[(&str, u16)], facts: &[Value]) {
     let all = [log(changes), facts.to_vec()].concat();
     answers(registry, "facts?prefix=", &json!({ "facts": all }));
@@ -91,7 +91,7 @@ fn answers_archives(registry: &Registry, archives: &Value) {
     answers(registry, "/admin/v1/archives", &listed);
 }
 
-/// Answers what `verify --quick` asks.
+/// Sets the responses for `verify --quick`.
 fn answers_verify(registry: &Registry, changes: &[(&str, u16)], facts: &[Value]) {
     answers_archives(registry, &json!([]));
     let newest = json!({ "entries": [], "newest": changes.len() });
@@ -111,7 +111,7 @@ const RELEASE: &str = "releases/modules/acme/vpc/aws/1.0.0";
 const ACCEPT: [&str; 2] = ["--accept-loss", "acme/vpc/aws@1.0.0"];
 
 #[test]
-fn nothing_is_removed_as_long_as_a_published_release_is_missing() {
+fn nothing_is_removed_while_a_published_release_is_missing() {
     let old =
         json!([{ "key": format!("archives/{}.zip", "0".repeat(64)), "size": 1, "stored_at": 1 }]);
     let answer = |registry: &Registry| {
@@ -136,12 +136,12 @@ fn nothing_is_removed_as_long_as_a_published_release_is_missing() {
 }
 
 #[test]
-fn nothing_is_removed_where_the_audit_log_is_cut_off_or_gone() {
+fn nothing_is_removed_if_the_audit_log_is_truncated_or_missing() {
     let old =
         json!([{ "key": format!("archives/{}.zip", "0".repeat(64)), "size": 1, "stored_at": 1 }]);
     for (newest, told) in [
         (7, "entry 1 is missing"),
-        (0, "neither a release nor an entry"),
+        (0, "neither releases nor an audit log"),
     ] {
         let answer = |registry: &Registry| {
             answers_archives(registry, &old);
@@ -161,7 +161,7 @@ fn nothing_is_removed_where_the_audit_log_is_cut_off_or_gone() {
 }
 
 #[test]
-fn a_release_that_the_audit_log_tells_of_and_that_is_missing_is_named() {
+fn a_missing_release_that_the_audit_log_records_is_reported() {
     let registry = Registry::start();
     answers_verify(&registry, PUBLISHED, &[]);
     let refused = run(&registry, &["admin", "verify", "--quick"]).expect(3);
@@ -181,7 +181,7 @@ fn a_release_that_the_audit_log_tells_of_and_that_is_missing_is_named() {
 }
 
 #[test]
-fn archives_without_any_document_are_not_fine() {
+fn archives_without_any_document_fail_verification() {
     let registry = Registry::start();
     let old =
         json!([{ "key": format!("archives/{}.zip", "0".repeat(64)), "size": 1, "stored_at": 1 }]);
@@ -195,13 +195,13 @@ fn archives_without_any_document_are_not_fine() {
     answers_archives(&registry, &old);
     let refused = run(&registry, &["admin", "verify", "--quick"]).expect(3);
     assert!(
-        refused.errors().contains("not one document"),
+        refused.errors().contains("but no documents"),
         "{}",
         refused.errors()
     );
 }
 
-/// What `export` asks.
+/// Sets the responses for `export`.
 fn answers_export(registry: &Registry, changes: &[(&str, u16)], facts: &[Value]) {
     answers(registry, "prefix=audit", &json!({ "facts": log(changes) }));
     let newest = json!({ "entries": [], "newest": changes.len() });
@@ -210,13 +210,13 @@ fn answers_export(registry: &Registry, changes: &[(&str, u16)], facts: &[Value])
     answers_archives(registry, &json!([]));
 }
 
-/// The keys of a namespace, as a document.
+/// Returns the signing keys of a namespace, as a document.
 fn keys() -> Vec<Value> {
     vec![json!({ "key": "keys/acme", "document": r#"{"keys":[]}"# })]
 }
 
 #[test]
-fn a_copy_keeps_what_the_registry_has_lost() {
+fn a_copy_keeps_documents_that_the_registry_has_lost() {
     let registry = Registry::start();
     let place = tempfile::tempdir().unwrap();
     let copy = place.path().join("copy");
@@ -234,7 +234,7 @@ fn a_copy_keeps_what_the_registry_has_lost() {
     );
     assert_eq!(fs::read(copy.join("SHA256SUMS")).unwrap(), sums);
     assert!(copy.join("facts/keys/acme.json").is_file());
-    // A release that the log tells of, into any directory.
+    // A missing release that the log records fails an export to any directory.
     let elsewhere = place.path().join("elsewhere");
     let export = ["admin", "export", elsewhere.to_str().unwrap()];
     answers_export(&registry, PUBLISHED, &[]);
@@ -245,7 +245,7 @@ fn a_copy_keeps_what_the_registry_has_lost() {
 }
 
 #[test]
-fn an_emptied_registry_is_not_copied_as_if_it_were_whole() {
+fn an_emptied_registry_is_not_copied() {
     let registry = Registry::start();
     let place = tempfile::tempdir().unwrap();
     let copy = place.path().join("copy");
@@ -266,7 +266,7 @@ fn an_emptied_registry_is_not_copied_as_if_it_were_whole() {
 }
 
 #[test]
-fn a_document_that_the_audit_log_has_the_writing_of_is_named_when_it_is_missing() {
+fn a_missing_document_that_the_audit_log_records_is_reported() {
     for (change, key) in [
         ("PUT /admin/v1/namespaces/acme/keys", "keys/acme"),
         (
@@ -303,7 +303,7 @@ fn a_registry_is_compared_with_a_copy() {
         (
             &PUBLISHED[1..2],
             keys(),
-            "audit/000000000001 is not what it is in ",
+            "audit/000000000001 differs from the copy in ",
         ),
         (&[][..], vec![], "keys/acme is in "),
     ] {
@@ -313,9 +313,9 @@ fn a_registry_is_compared_with_a_copy() {
     }
 }
 
-/// A bucket that was lost and restored under the same host name has a new log, which the restore has begun.
+/// After a bucket was lost and restored under the same hostname, the restore starts a new log.
 #[test]
-fn a_log_that_began_again_is_accepted_as_a_whole() {
+fn a_restarted_audit_log_is_accepted_as_a_loss() {
     let registry = Registry::start();
     let place = tempfile::tempdir().unwrap();
     let path = place.path().join("copy");
@@ -331,7 +331,7 @@ fn a_log_that_began_again_is_accepted_as_a_whole() {
             told.contains("audit/000000000001") && told.contains("--accept-loss audit-log"),
             "{told}"
         );
-        assert!(!told.contains("brings it back"), "{told}");
+        assert!(!told.contains("restore it with"), "{told}");
         answers_verify(&registry, changes, &keys());
         run(
             &registry,
@@ -360,7 +360,7 @@ fn a_copy_that_cannot_be_compared_is_not_replaced() {
         "{told}"
     );
     assert_eq!(fs::read(&sums).unwrap(), broken);
-    // One that was never finished has nothing that could be compared.
+    // An export that never finished has nothing to compare with.
     fs::remove_file(&sums).unwrap();
     let summary = copy.join("export.json");
     let mut unfinished: Value = serde_json::from_slice(&fs::read(&summary).unwrap()).unwrap();
@@ -375,7 +375,7 @@ fn a_copy_that_cannot_be_compared_is_not_replaced() {
     assert_eq!(fs::read(&sums).unwrap(), whole);
 }
 
-/// A release of a module, as a document.
+/// Returns the release of a module, as a document.
 fn release(published_at: u64, digit: &str) -> Vec<Value> {
     let archive = format!(
         r#"{{"format":"zip","sha256":"{}","size":7}}"#,
@@ -386,7 +386,7 @@ fn release(published_at: u64, digit: &str) -> Vec<Value> {
     vec![json!({ "key": RELEASE, "document": document })]
 }
 
-/// A directory with a copy that has this document.
+/// Creates a directory with a copy that contains this document.
 fn copy_with(release: &[Value]) -> tempfile::TempDir {
     let place = tempfile::tempdir().unwrap();
     let [key, document] = ["key", "document"].map(|name| release[0][name].as_str().unwrap());
@@ -422,7 +422,7 @@ fn a_copy_of_a_newer_version_is_refused_before_anything_is_sent() {
 }
 
 #[test]
-fn a_release_that_was_published_again_is_no_change() {
+fn a_release_that_was_published_again_is_not_a_change() {
     let place = copy_with(&release(1, "a"));
     let copy = place.path().to_str().unwrap();
     let verify = ["admin", "verify", "--quick", "--copy", copy];
@@ -444,7 +444,7 @@ fn a_release_that_was_published_again_is_no_change() {
     let refused = run(&registry, &verify).expect(3);
     let told = refused.errors();
     assert!(
-        told.contains(&format!("{RELEASE} is not what it is in ")),
+        told.contains(&format!("{RELEASE} differs from the copy in ")),
         "{told}"
     );
     answer(&release(2, "b"), "b");
@@ -452,7 +452,7 @@ fn a_release_that_was_published_again_is_no_change() {
 }
 
 #[test]
-fn a_lost_release_ends_a_reindex_with_3() {
+fn a_lost_release_makes_reindex_exit_with_3() {
     let registry = Registry::start();
     let step = |lost: Value| {
         let step =
@@ -466,7 +466,7 @@ fn a_lost_release_ends_a_reindex_with_3() {
     assert!(told.contains("--accept-loss acme/vpc/aws@1.0.0"), "{told}");
     step(json!([]));
     run(&registry, &[&["admin", "reindex"], &ACCEPT[..]].concat()).expect(0);
-    // No index is left of an entry.
+    // An audit log entry has no index, so a reindex cannot accept its loss.
     let refused = run(
         &registry,
         &["admin", "reindex", "--accept-loss", "audit-log"],

@@ -1,4 +1,4 @@
-//! `terrace admin import`, of a boring-registry's bucket and over what the registry has.
+//! `terrace admin import` of a boring-registry's bucket, and into a registry with other documents.
 
 use std::fs;
 use std::io::Cursor;
@@ -11,7 +11,7 @@ use crate::support::http::Response;
 use crate::support::registry::{Fault, Registry};
 use crate::support::{TOKEN, directory, ended, run, terrace};
 
-/// A zip of a module that can be installed.
+/// Creates the zip of a module that can be installed.
 fn module_zip() -> Vec<u8> {
     let mut zip = ::zip::ZipWriter::new(Cursor::new(Vec::new()));
     let options = ::zip::write::SimpleFileOptions::default();
@@ -19,7 +19,7 @@ fn module_zip() -> Vec<u8> {
     zip.finish().unwrap().into_inner()
 }
 
-/// A boring-registry's bucket below a prefix, with one module that is whole and one that is not.
+/// Creates a boring-registry's bucket below a prefix, with one intact module and one damaged one.
 fn bucket(prefix: &str) -> TempDir {
     let bucket = directory(&[]);
     let place = bucket.path().join(prefix).join("modules/acme/vpc/aws");
@@ -30,7 +30,7 @@ fn bucket(prefix: &str) -> TempDir {
 }
 
 #[test]
-fn a_boring_registry_below_a_prefix_is_named() {
+fn a_boring_registry_below_a_prefix_is_reported() {
     for prefix in ["reg", "some/deep/prefix"] {
         let registry = Registry::start();
         let bucket = bucket(prefix);
@@ -42,7 +42,7 @@ fn a_boring_registry_below_a_prefix_is_named() {
         .errors();
         let place = bucket.path().join(prefix);
         let told = format!(
-            "{} looks like a copy of a boring-registry's bucket",
+            "but {} looks like one: the registry has a prefix",
             place.display()
         );
         assert!(errors.contains(&told), "{errors}");
@@ -52,7 +52,7 @@ fn a_boring_registry_below_a_prefix_is_named() {
 }
 
 #[test]
-fn an_import_with_a_refused_version_says_what_was_published() {
+fn an_import_with_a_rejected_version_reports_the_published_ones() {
     let registry = Registry::start();
     let bucket = bucket("");
     let import = ["admin", "import", bucket.path().to_str().unwrap()];
@@ -68,11 +68,14 @@ fn an_import_with_a_refused_version_says_what_was_published() {
     let mut command = terrace(&import);
     command.env("TERRACE_URL", registry.url());
     let again = ended(command.env("TERRACE_TOKEN", TOKEN)).expect(3);
-    assert_eq!(again.stdout, "published 0 versions; 1 was there already\n");
+    assert_eq!(
+        again.stdout,
+        "published 0 versions; 1 was already published\n"
+    );
 }
 
 #[test]
-fn a_document_that_differs_in_its_date_alone_is_said_to_have_the_same_bytes() {
+fn a_document_with_another_date_is_reported_to_have_the_same_archives() {
     let release = |published_at: u64| {
         let archive = format!(
             r#"{{"format":"zip","sha256":"{}","size":7}}"#,
@@ -110,8 +113,8 @@ fn a_document_that_differs_in_its_date_alone_is_said_to_have_the_same_bytes() {
         &["admin", "import", copy.path().to_str().unwrap()],
     )
     .expect(4);
-    let told = "is there with other metadata, and its archives have the same bytes: published_at \
-                (1970-01-01T00:00:00Z there, 1970-01-02T00:00:00Z in the copy)";
+    let told = "with other metadata, but the same archives: published_at (1970-01-01T00:00:00Z in the registry, \
+                1970-01-02T00:00:00Z in the copy)";
     assert!(ended.errors().contains(told), "{ended:?}");
     assert_eq!(ended.json()["created"], 0);
 }

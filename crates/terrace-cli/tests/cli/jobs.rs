@@ -1,4 +1,4 @@
-//! Jobs of a CI, which have no token of the registry but one of their CI.
+//! CI jobs, which have no token of the registry but one of their CI.
 
 use std::process::Command;
 
@@ -13,7 +13,7 @@ fn job_token() -> String {
     format!("eyJ.{JOB_SECRET}.sig")
 }
 
-/// A registry that trusts the job with [`job_token`].
+/// Starts a registry that trusts the job with [`job_token`].
 fn trusting() -> Registry {
     let registry = Registry::start();
     registry.trust_job(&job_token());
@@ -39,7 +39,7 @@ fn a_job_of_github_actions_publishes_without_a_token() {
     let mut command = against(&registry, &arguments);
     let ended = ended(actions.run(&mut command)).expect(0);
     assert_eq!(ended.json()["status"], "created");
-    // It is asked for this registry, once for the whole run.
+    // The token is requested for this registry, once for the whole run.
     let audience = registry.url().replace("://", "%3A%2F%2F");
     let (host, port) = audience.rsplit_once(':').unwrap();
     assert_eq!(
@@ -59,7 +59,7 @@ fn a_job_of_any_ci_publishes_with_the_token_in_its_environment() {
         &registry,
         &[&["publish", "module", path], &what[..]].concat(),
     );
-    // As a variable of GitLab's, and stronger than what Actions would make.
+    // The variable, as in GitLab, takes precedence over the token of Actions.
     let actions = Actions::making("another");
     actions.run(&mut command);
     let ended = ended(command.env("TERRACE_ID_TOKEN", job_token())).expect(0);
@@ -68,7 +68,7 @@ fn a_job_of_any_ci_publishes_with_the_token_in_its_environment() {
 }
 
 #[test]
-fn a_token_that_is_set_is_stronger_and_one_that_is_set_to_nothing_is_none() {
+fn a_configured_token_takes_precedence_unless_it_is_empty() {
     let registry = trusting();
     let list = || {
         let mut command = against(&registry, &["key", "list", "acme"]);
@@ -86,7 +86,7 @@ fn a_run_that_outlasts_its_token_gets_another_one() {
     let (registry, actions, dist) = (trusting(), Actions::making(&job_token()), Dist::new());
     let path = dist.path();
     let arguments = ["publish", "provider", &path, "--namespace", "acme"];
-    // By the time of the first description what was given has expired.
+    // Before the first description arrives, the issued token has expired.
     registry.fail(
         "PUT",
         "/admin/",
@@ -99,7 +99,7 @@ fn a_run_that_outlasts_its_token_gets_another_one() {
 }
 
 #[test]
-fn a_job_that_is_refused_twice_is_not_let_in_a_third_time() {
+fn a_job_that_is_rejected_twice_is_not_retried() {
     let registry = trusting();
     for _ in 0..3 {
         registry.fail(
@@ -119,7 +119,7 @@ fn a_job_that_is_refused_twice_is_not_let_in_a_third_time() {
 }
 
 #[test]
-fn a_job_that_lacks_a_scope_reads_where_it_comes_from() {
+fn a_job_that_lacks_a_scope_is_reported_with_the_source_of_its_scopes() {
     let registry = trusting();
     registry.fail(
         "GET",
@@ -130,29 +130,32 @@ fn a_job_that_lacks_a_scope_reads_where_it_comes_from() {
     let ended = ended(command.env("TERRACE_ID_TOKEN", job_token())).expect(5);
     let told = ended.errors();
     assert!(told.contains("takes publish:acme"), "{told}");
-    assert!(told.contains("given to this job by the rules"), "{told}");
+    assert!(
+        told.contains("issued to this CI job by the rules"),
+        "{told}"
+    );
 }
 
 #[test]
-fn a_job_that_is_not_trusted_reads_where_to_look() {
+fn a_job_that_is_not_trusted_is_reported_with_advice() {
     let registry = Registry::start();
     let mut command = against(&registry, &["key", "list", "acme"]);
     let ended = ended(command.env("TERRACE_ID_TOKEN", job_token())).expect(5);
     assert_eq!(
         ended.errors(),
-        "the registry does not trust this job: its rules are in TERRACE_TRUSTED_PUBLISHERS; the \
-         registry's log says why"
+        "the registry does not trust this CI job: check the rules in its TERRACE_TRUSTED_PUBLISHERS; its log \
+         contains the reason"
     );
     assert_eq!(registry.requests(), [EXCHANGE]);
 }
 
 #[test]
-fn a_registry_that_trusts_no_jobs_is_told_from_one_that_does_not_answer() {
+fn a_registry_that_trusts_no_jobs_is_distinguished_from_one_that_does_not_respond() {
     for (status, code, told) in [
         (
             404,
             5,
-            "trusts no jobs: set TERRACE_TRUSTED_PUBLISHERS there, or TERRACE_TOKEN here",
+            "trusts no CI jobs: set TERRACE_TRUSTED_PUBLISHERS there, or TERRACE_TOKEN here",
         ),
         (503, 6, "the issuer is silent"),
     ] {
@@ -172,15 +175,19 @@ fn a_registry_that_trusts_no_jobs_is_told_from_one_that_does_not_answer() {
 }
 
 #[test]
-fn what_actions_answers_in_place_of_a_token_is_told() {
+fn a_response_of_actions_without_a_token_is_reported() {
     for (response, code, told) in [
-        (Response::new(403, "{}"), 5, "answered with status 403"),
-        (Response::new(200, "{}"), 1, "without the job's token"),
-        (Response::new(200, "<html>"), 1, "without the job's token"),
+        (Response::new(403, "{}"), 5, "responded with status 403"),
+        (Response::new(200, "{}"), 1, "without a token for the job"),
+        (
+            Response::new(200, "<html>"),
+            1,
+            "without a token for the job",
+        ),
         (
             Response::new(500, ""),
             6,
-            "GitHub Actions answered with status 500",
+            "GitHub Actions responded with status 500",
         ),
     ] {
         let (registry, actions) = (trusting(), Actions::answering(response));
@@ -192,7 +199,7 @@ fn what_actions_answers_in_place_of_a_token_is_told() {
 }
 
 #[test]
-fn without_a_token_and_a_job_it_is_said_what_to_set() {
+fn a_missing_token_is_reported_with_the_variables_to_set() {
     let registry = trusting();
     let ended = ended(&mut against(&registry, &["key", "list", "acme"])).expect(2);
     for hint in ["TERRACE_TOKEN", "id-token: write", "TERRACE_ID_TOKEN"] {
@@ -202,7 +209,7 @@ fn without_a_token_and_a_job_it_is_said_what_to_set() {
 }
 
 #[test]
-fn what_was_given_is_forgotten_between_runs() {
+fn an_issued_token_is_not_kept_between_runs() {
     let registry = trusting();
     let list = || {
         let mut command = against(&registry, &["key", "list", "acme"]);
@@ -237,7 +244,7 @@ fn a_job_s_credential_is_not_sent_over_plain_http_to_another_machine() {
 }
 
 #[test]
-fn a_token_service_whose_url_is_none_is_a_wrong_environment() {
+fn a_token_service_with_an_invalid_url_is_a_usage_error() {
     let registry = trusting();
     for (url, reason) in [
         ("https://runner.invalid:99999/", "invalid port number"),

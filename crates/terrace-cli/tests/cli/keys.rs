@@ -50,7 +50,7 @@ fn a_key_is_read_from_standard_input() {
 }
 
 #[test]
-fn what_is_no_public_key_never_leaves_the_machine() {
+fn a_file_that_is_not_a_public_key_is_never_sent() {
     let registry = Registry::without_keys();
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("key");
@@ -72,7 +72,7 @@ fn what_is_no_public_key_never_leaves_the_machine() {
 }
 
 #[test]
-fn removing_a_key_that_is_not_there_says_which_are() {
+fn removing_an_unknown_key_lists_the_known_ones() {
     let registry = Registry::start();
     let ended = run(&registry, &["key", "remove", "acme", OTHER]).expect(3);
     assert!(ended.errors().contains(PUBLISHER), "{ended:?}");
@@ -80,7 +80,7 @@ fn removing_a_key_that_is_not_there_says_which_are() {
 }
 
 #[test]
-fn a_removal_whose_answer_was_lost_is_done() {
+fn a_removal_with_a_lost_response_succeeds() {
     let registry = Registry::start();
     registry.fail("DELETE", PUBLISHER, Fault::HangUpAfter(0));
     registry.fail(
@@ -91,7 +91,7 @@ fn a_removal_whose_answer_was_lost_is_done() {
     run(&registry, &["key", "remove", "acme", PUBLISHER]).expect(0);
 }
 
-/// The warnings of a run, joined.
+/// Returns the warnings of a run, joined.
 fn warnings(document: &serde_json::Value) -> String {
     let warnings = document["warnings"].as_array().unwrap().iter();
     let lines: Vec<&str> = warnings.map(|line| line.as_str().unwrap()).collect();
@@ -113,7 +113,7 @@ fn adding_an_ed25519_key_warns_of_terraform_before_1_6_2_3_11() {
 }
 
 #[test]
-fn adding_an_rsa_key_warns_of_nothing() {
+fn adding_an_rsa_key_causes_no_warning() {
     let registry = Registry::without_keys();
     let file = rsa_key("rsa2048.asc");
     let added = run(&registry, &["key", "add", "acme", file.to_str().unwrap()]).expect(0);
@@ -123,16 +123,16 @@ fn adding_an_rsa_key_warns_of_nothing() {
     assert!(warnings(&added.json()).contains("ECDH key"), "{added:?}");
 }
 
-/// A key of the core's tests.
+/// Returns the path of a key of the core's tests.
 fn rsa_key(name: &str) -> std::path::PathBuf {
     let core = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../terrace-openpgp");
     core.join("testdata").join(name)
 }
 
 #[test]
-fn a_publish_warns_of_the_key_that_signed_alone() {
+fn a_publish_warns_only_about_the_key_that_signed() {
     let registry = Registry::start();
-    // Beside the publisher's.
+    // In addition to the publisher's key.
     let file = rsa_key("rsa2048-cv25519.asc");
     run(&registry, &["key", "add", "acme", file.to_str().unwrap()]).expect(0);
     let dist = Dist::new();

@@ -1,10 +1,10 @@
-//! The folders of the program's source, and the direction of the imports between them.
+//! The directories of the program's source, and the direction of the imports between them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The top modules. Each imports only modules that stand below it here.
+/// The top modules. Each imports only modules that come after it here.
 const ORDER: [&str; 12] = [
     "main", "commands", "args", "registry", "upstream", "source", "archive", "http", "output",
     "parallel", "clock", "error",
@@ -13,7 +13,7 @@ const ORDER: [&str; 12] = [
 /// A module's path, such as `["commands", "mirror", "pull"]`.
 type ModulePath = Vec<String>;
 
-/// A path in a module that leads to another one.
+/// A path in a module that leads to another module.
 struct Import {
     from: ModulePath,
     to: ModulePath,
@@ -70,7 +70,7 @@ fn paths(code: &str) -> Vec<Vec<&str>> {
     paths
 }
 
-/// Returns the module that a path leads to from another one, where it leads to one.
+/// Returns the module that a path in another one leads to, if it leads to one.
 fn resolve(path: &[&str], from: &ModulePath, modules: &BTreeSet<ModulePath>) -> Option<ModulePath> {
     let mut found = Vec::new();
     let mut rest = path;
@@ -102,7 +102,7 @@ fn imports() -> Vec<Import> {
         let is_code = |line: &&str| !line.trim_start().starts_with("//");
         let code: Vec<&str> = code.lines().filter(is_code).collect();
         let code = code.join("\n");
-        // The tests of a module are a module in it.
+        // The tests of a module are a module inside it.
         let (code, tests) = code.split_once("\nmod tests {").unwrap_or((&code, ""));
         let of_tests = [from.as_slice(), &["tests".to_owned()]].concat();
         let code = paths(code).into_iter().map(|path| (path, from));
@@ -139,8 +139,8 @@ fn a_top_module_imports_only_those_below_it() {
 }
 
 #[test]
-fn modules_of_a_folder_import_each_other_in_no_circle() {
-    // For each folder, the modules in it with those in it that they import.
+fn modules_of_a_directory_do_not_import_each_other_in_a_circle() {
+    // For each directory, its modules with the imported modules of the same directory.
     let mut folders: BTreeMap<ModulePath, BTreeMap<String, BTreeSet<String>>> = BTreeMap::new();
     for Import { from, to, .. } in imports() {
         let shared = from.iter().zip(&to).take_while(|(one, other)| one == other);
@@ -152,7 +152,7 @@ fn modules_of_a_folder_import_each_other_in_no_circle() {
     }
     assert!(folders.len() > 5, "{folders:?}");
     for (folder, mut edges) in folders {
-        // A module that imports no other one, or that no other one imports, is in no circle.
+        // A module that imports no other one, or that no other one imports, is not part of a circle.
         loop {
             let before = edges.len();
             let importing: BTreeSet<String> = edges.keys().cloned().collect();

@@ -1,4 +1,4 @@
-//! The real program against a registry that is played by a few threads.
+//! The real program against a fake registry of a few threads.
 
 #![expect(
     clippy::expect_used,
@@ -9,7 +9,7 @@
 )]
 #![expect(
     clippy::disallowed_methods,
-    reason = "natively there is a clock, and files have times"
+    reason = "native tests have a clock, and files have times"
 )]
 
 mod admin;

@@ -20,7 +20,7 @@ const PATH: &str = "/admin/v1/mirror/origin.example/acme/hello/1.2.3";
 const RELEASE: &str = "PUT /admin/v1/mirror/origin.example/acme/hello/1.2.3";
 const MIRRORED: &str = "GET /admin/v1/mirror/origin.example/acme/hello/1.2.3";
 
-/// A command line that knows both registries.
+/// Returns a command line with both registries.
 fn command(origin: &Origin, registry: &Registry, arguments: &[&str]) -> Command {
     let mut command = terrace(&["mirror"]);
     command.args(arguments).args(["--json", "--retries", "1"]);
@@ -37,7 +37,7 @@ fn add(origin: &Origin, registry: &Registry, arguments: &[&str]) -> Ended {
     ended(&mut command(origin, registry, &arguments))
 }
 
-/// Runs where a package of Linux must be refused before the registry gets anything.
+/// Runs the command and checks that it rejects a Linux package before any request to the registry.
 #[track_caller]
 fn refused(origin: &Origin) -> String {
     let registry = Registry::start();
@@ -58,14 +58,14 @@ fn statuses(report: &Value) -> Vec<String> {
         .collect()
 }
 
-/// The zips that were downloaded since the last time.
+/// Returns the zips that were downloaded since the last call.
 fn downloads(origin: &Origin) -> Vec<String> {
     let seen = origin.requests();
     let targets = seen.into_iter().map(|head: Head| head.target);
     targets.filter(|target| target.contains(".zip")).collect()
 }
 
-/// A list with the provider so many times.
+/// Returns a list that names the provider this many times.
 fn list(times: usize) -> String {
     format!("[[provider]]\naddress = \"{ADDRESS}\"\nversions = \"1.2.3\"\n").repeat(times)
 }

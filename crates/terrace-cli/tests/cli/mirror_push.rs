@@ -14,7 +14,7 @@ fn push(registry: &Registry, mirror: &Mirror) -> Ended {
     run(registry, &["mirror", "push", &mirror.text()])
 }
 
-/// Runs where nothing may be asked of the registry.
+/// Runs the command and checks that it fails before any request to the registry.
 #[track_caller]
 fn refused(mirror: &Mirror) -> String {
     let registry = Registry::start();
@@ -23,7 +23,7 @@ fn refused(mirror: &Mirror) -> String {
     errors
 }
 
-/// One version for each text, each with a zip of its own.
+/// Creates a directory with these versions, each with its own zip.
 fn versions(numbers: &[&str]) -> Mirror {
     let mirror = Mirror::new();
     for number in numbers {
@@ -33,7 +33,7 @@ fn versions(numbers: &[&str]) -> Mirror {
     mirror
 }
 
-/// The status of each version.
+/// Returns the status of each version.
 fn statuses(report: &Value) -> Vec<&str> {
     let versions = report["versions"].as_array().expect("versions").iter();
     versions
@@ -50,7 +50,7 @@ fn soon(status: u16) -> Fault {
 }
 
 #[test]
-fn what_terraform_mirrored_is_described_and_its_zips_are_sent_as_they_are_5_10() {
+fn a_mirror_of_terraform_is_described_and_its_zips_are_sent_unchanged_5_10() {
     let registry = Registry::start();
     let mirror = Mirror::of_terraform();
     let report = push(&registry, &mirror).expect(0).json();
@@ -70,7 +70,7 @@ fn what_terraform_mirrored_is_described_and_its_zips_are_sent_as_they_are_5_10()
 }
 
 #[test]
-fn the_description_is_complete_and_says_nothing_that_is_not_known() {
+fn the_description_is_complete_and_omits_unknown_fields() {
     let registry = Registry::start();
     push(&registry, &Mirror::of_terraform()).expect(0);
     let package = |os: &str, arch: &str| {
@@ -88,7 +88,7 @@ fn the_description_is_complete_and_says_nothing_that_is_not_known() {
 }
 
 #[test]
-fn what_tofu_mirrored_is_published_too_5_11() {
+fn a_mirror_of_tofu_is_published_5_11() {
     let registry = Registry::start();
     let mirror = Mirror::new();
     let zip = Zip::new("");
@@ -116,7 +116,7 @@ fn fifty_versions_are_published_one_after_another() {
     let registry = Registry::start();
     let mirror = Mirror::new();
     for minor in 0..50 {
-        // Some are the same bytes, which are sent once.
+        // Some zips have the same bytes, which are sent once.
         let zip = Zip::new(&(minor % 5).to_string());
         let version = format!("1.{minor}.0");
         mirror.add(&version, "linux_amd64", &zip, &[&zip.h1, &zip.zh]);
@@ -134,7 +134,7 @@ fn fifty_versions_are_published_one_after_another() {
 }
 
 #[test]
-fn a_wrong_hash_is_told_with_the_file_and_both_hashes_whatever_the_other_says_5_8() {
+fn a_wrong_hash_is_reported_with_the_file_and_both_hashes_5_8() {
     let (zip, other) = (Zip::new("this"), Zip::new("that"));
     for (listed, wrong, computed) in [
         (vec![&other.h1], &other.h1, &zip.h1),
@@ -155,7 +155,7 @@ fn a_wrong_hash_is_told_with_the_file_and_both_hashes_whatever_the_other_says_5_
 }
 
 #[test]
-fn a_zip_that_clients_could_not_install_is_refused_by_its_path() {
+fn a_zip_that_clients_could_not_install_is_rejected_with_its_path() {
     let mirror = Mirror::new();
     let zip = Zip::of("README.md", "nothing else");
     mirror.add("1.2.3", "linux_amd64", &zip, &[&zip.h1, &zip.zh]);
@@ -169,7 +169,7 @@ fn a_zip_that_clients_could_not_install_is_refused_by_its_path() {
 }
 
 #[test]
-fn a_zip_that_is_damaged_is_told_to_be_damaged_and_to_have_another_hash() {
+fn a_damaged_zip_is_reported_with_the_damage_and_the_hash() {
     let mirror = Mirror::of_terraform();
     let zip = Zip::new("linux_amd64");
     mirror.add("1.2.3", "linux_amd64", &zip, &[&zip.zh]);
@@ -181,7 +181,7 @@ fn a_zip_that_is_damaged_is_told_to_be_damaged_and_to_have_another_hash() {
 }
 
 #[test]
-fn a_zip_that_is_listed_and_not_there_is_told_by_its_path() {
+fn a_listed_zip_that_is_missing_is_reported_with_its_path() {
     let mirror = Mirror::of_terraform();
     let path = mirror.zip("1.2.3", "darwin_arm64");
     fs::remove_file(&path).unwrap();
@@ -198,7 +198,7 @@ fn a_url_that_leads_out_of_the_directory_is_refused() {
 }
 
 #[test]
-fn one_wrong_version_does_not_keep_the_others_from_being_published() {
+fn one_invalid_version_does_not_stop_the_others() {
     let registry = Registry::start();
     let mirror = versions(&["1.0.0", "1.1.0", "1.2.0"]);
     fs::write(mirror.zip("1.1.0", "linux_amd64"), "damaged").unwrap();
@@ -229,7 +229,7 @@ fn other_bytes_for_a_published_version_are_a_conflict_of_that_version() {
 }
 
 #[test]
-fn what_the_registry_finds_wrong_is_told_of_the_version() {
+fn an_error_from_the_registry_is_reported_with_the_version() {
     let registry = Registry::start();
     let body = r#"{"status":"invalid","errors":["one reason","another"]}"#;
     registry.fail("PUT", "/1.0.0", Fault::Answer(Response::new(422, body)));
@@ -261,7 +261,7 @@ fn of_several_failures_the_exit_code_is_that_of_the_most_urgent() {
 }
 
 #[test]
-fn a_wrong_token_is_told_once() {
+fn a_wrong_token_is_reported_once() {
     let registry = Registry::start();
     let mirror = versions(&["1.0.0", "1.1.0", "1.2.0"]);
     let mut command = terrace(&["mirror", "push", &mirror.text(), "--json"]);
@@ -275,7 +275,7 @@ fn a_wrong_token_is_told_once() {
 }
 
 #[test]
-fn a_registry_that_stays_unavailable_is_given_up_after_two_versions() {
+fn a_registry_that_stays_unavailable_ends_the_run_after_two_versions() {
     let registry = Registry::start();
     for _ in 0..10 {
         registry.fail("PUT", "/admin/", soon(503));
@@ -291,7 +291,7 @@ fn a_registry_that_stays_unavailable_is_given_up_after_two_versions() {
 }
 
 #[test]
-fn an_upload_that_breaks_is_resumed() {
+fn an_interrupted_upload_is_retried() {
     let registry = Registry::start();
     registry.fail("PUT", "/bucket/", Fault::HangUpAfter(10));
     let ended = push(&registry, &Mirror::of_terraform()).expect(0);
@@ -300,7 +300,7 @@ fn an_upload_that_breaks_is_resumed() {
 }
 
 #[test]
-fn a_dry_run_checks_everything_needs_no_registry_and_says_what_would_be_sent() {
+fn a_dry_run_checks_everything_and_shows_the_requests_without_a_registry() {
     let mirror = versions(&["1.0.0", "1.1.0"]);
     let arguments = ["mirror", "push", &mirror.text(), "--dry-run"];
     let text = ended(&mut terrace(&arguments)).expect(0).stdout;
@@ -331,7 +331,7 @@ fn a_dry_run_checks_everything_needs_no_registry_and_says_what_would_be_sent() {
 
 #[cfg(unix)] // Elsewhere no name of a file has a colon.
 #[test]
-fn what_cannot_be_mirrored_is_skipped_and_told_5_6() {
+fn a_directory_without_mirrorable_providers_is_rejected_with_the_skipped_paths_5_6() {
     let registry = Registry::start();
     let mirror = Mirror::of_terraform();
     let with_port = mirror.path().join("registry.example.com:8443/acme/hello");
@@ -346,7 +346,7 @@ fn what_cannot_be_mirrored_is_skipped_and_told_5_6() {
     let directory = mirror.path().join("registry.example.com");
     fs::remove_dir_all(directory).unwrap();
     let errors = refused(&mirror);
-    assert!(errors.contains("holds no provider"), "{errors}");
+    assert!(errors.contains("contains no provider"), "{errors}");
     assert!(errors.contains("port"), "{errors}");
 }
 
@@ -363,7 +363,7 @@ fn zips_without_json_are_published_under_the_names_that_clients_expect() {
     assert_eq!(statuses(&report), ["created"]);
     let warning = report["warnings"][0].as_str().unwrap();
     assert!(
-        warning.contains(name) && warning.contains("in no JSON"),
+        warning.contains(name) && warning.contains("not listed in any JSON document"),
         "{warning}"
     );
     assert_eq!(
@@ -374,7 +374,7 @@ fn zips_without_json_are_published_under_the_names_that_clients_expect() {
 }
 
 #[test]
-fn people_are_told_what_became_of_each_version() {
+fn the_text_output_lists_the_result_of_each_version() {
     let registry = Registry::start();
     let mirror = versions(&["1.0.0", "1.1.0"]);
     fs::write(mirror.zip("1.1.0", "linux_amd64"), "damaged").unwrap();
@@ -395,7 +395,7 @@ fn people_are_told_what_became_of_each_version() {
 }
 
 #[test]
-fn two_platforms_with_one_zip_are_refused_as_the_registry_refuses_them() {
+fn two_platforms_with_one_zip_are_rejected_as_by_the_registry() {
     let mirror = Mirror::new();
     let zip = Zip::new("");
     for platform in ["linux_amd64", "darwin_arm64"] {

@@ -92,7 +92,7 @@ fn the_source_is_sent_as_given() {
 }
 
 #[test]
-fn the_source_is_the_only_git_remote_where_none_is_given() {
+fn the_source_defaults_to_the_only_git_remote() {
     let module = directory(&[("main.tf", ""), ("README.md", "")]);
     let git = |arguments: &[&str]| {
         let mut git = Command::new("git");
@@ -114,7 +114,7 @@ fn the_source_is_the_only_git_remote_where_none_is_given() {
     let url = "https://git.example.com/acme/vpc";
     let (source, published) = sent(&["--quiet"]);
     assert_eq!(source, url);
-    let warning = format!("the source {url}, which is the git remote, is published");
+    let warning = format!("the source URL {url}, which is the git remote, is published");
     let shown = format!("warning: {warning}");
     assert!(published.stderr.contains(&shown), "{published:?}");
     let told = published.json()["warnings"].to_string();
@@ -129,7 +129,7 @@ fn the_source_is_the_only_git_remote_where_none_is_given() {
 }
 
 #[test]
-fn a_source_that_the_job_and_git_name_differently_is_not_sent() {
+fn a_source_that_differs_between_the_job_and_git_is_not_sent() {
     let registry = Registry::start();
     let module = directory(&[("main.tf", ""), ("README.md", "")]);
     let of_job = |registry: &Registry| {
@@ -165,12 +165,12 @@ fn a_source_that_the_job_and_git_name_differently_is_not_sent() {
     }
     let registry = Registry::start();
     let told = of_job(&registry).stderr;
-    assert!(told.contains("choose by --source"), "{told}");
+    assert!(told.contains("choose one with --source"), "{told}");
     assert_eq!(registry.description()["source"], serde_json::Value::Null);
 }
 
 #[test]
-fn a_module_of_one_file_is_told_in_the_singular() {
+fn a_module_of_one_file_is_reported_in_the_singular() {
     let registry = Registry::start();
     let packed = publish(&registry, directory(&[("main.tf", "")]).path(), &[]).expect(0);
     assert!(packed.stderr.contains("packed 1 file into "), "{packed:?}");
@@ -180,7 +180,7 @@ fn a_module_of_one_file_is_told_in_the_singular() {
 }
 
 #[test]
-fn an_upload_of_a_packed_module_that_breaks_begins_at_its_beginning_again() {
+fn an_interrupted_upload_of_a_packed_module_restarts_from_its_first_byte() {
     use super::support::registry::Fault;
     let registry = Registry::start();
     registry.fail("PUT", "/bucket/", Fault::HangUpAfter(10));
@@ -189,7 +189,7 @@ fn an_upload_of_a_packed_module_that_breaks_begins_at_its_beginning_again() {
 }
 
 #[test]
-fn an_archive_is_sent_as_it_is() {
+fn an_archive_is_sent_unchanged() {
     let files = [("top/main.tf", ""), ("top/README.md", "")];
     for (name, format, bytes) in [
         ("vpc.zip", "zip", zip(&files)),
@@ -207,7 +207,7 @@ fn an_archive_is_sent_as_it_is() {
 }
 
 #[test]
-fn an_archive_that_no_client_could_install_is_never_offered() {
+fn an_archive_that_no_client_could_install_is_never_sent() {
     let good = [("main.tf", "")];
     let mut damaged_zip = zip(&[("main.tf", "variable \"damaged\" {}")]);
     damaged_zip[45] ^= 0xff;
@@ -239,7 +239,7 @@ fn an_archive_that_no_client_could_install_is_never_offered() {
 }
 
 #[test]
-fn what_is_not_there_is_named() {
+fn a_missing_path_is_reported_by_name() {
     let registry = Registry::start();
     let ended = publish(&registry, Path::new("/nowhere/module.zip"), &[]).expect(3);
     assert!(ended.errors().contains("/nowhere/module.zip"), "{ended:?}");

@@ -1,4 +1,4 @@
-//! What becomes of a module's directory.
+//! The packing of a module's directory.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::support::registry::Registry;
 use super::support::{Ended, directory, ended, terrace};
 
-/// Publishes into a registry that keeps the archive, and unpacks it.
+/// Publishes to a registry that keeps the archive, and lists its entries.
 fn packed(path: &Path) -> Vec<String> {
     let registry = Registry::start();
     let path = path.to_str().unwrap();
@@ -49,7 +49,8 @@ const FILES: [(&str, &str); 4] = [
 fn the_same_files_make_the_same_bytes_on_any_day() {
     let module = directory(&FILES);
     let first = digest(module.path());
-    // Pinned: an earlier program made it, and it must stay recognised as the same module.
+    // Pinned: an earlier version of the program packed this, and it must still be recognised as the same
+    // module.
     assert_eq!(
         first,
         "a83a6d78e866c29d0d9841ff676fd0d6d4a6d86b31b4b4e2f71af2414d8544f7"
@@ -72,7 +73,7 @@ fn the_same_files_make_the_same_bytes_on_any_day() {
 
 #[cfg(unix)]
 #[test]
-fn of_the_mode_only_who_may_run_a_file_counts() {
+fn only_the_executable_bit_of_the_mode_is_packed() {
     use std::os::unix::fs::PermissionsExt as _;
     let module = directory(&FILES);
     let set = |mode: u32| {
@@ -99,7 +100,7 @@ fn files_are_sorted_and_directories_have_no_entries() {
 }
 
 #[test]
-fn what_ignore_files_name_is_left_out() {
+fn files_that_ignore_files_exclude_are_left_out() {
     let module = directory(&[
         ("main.tf", ""),
         (".gitignore", "*.log\n/build/\n!keep.log\n"),
@@ -121,7 +122,7 @@ fn what_ignore_files_name_is_left_out() {
             ".gitignore",
             ".ignore",
             ".terraformignore",
-            // `.terraformignore` is the stronger one.
+            // `.terraformignore` takes precedence.
             "build/out.txt",
             "keep.log",
             "main.tf",
@@ -153,7 +154,7 @@ fn the_ignore_files_of_a_repository_count_up_to_its_top() {
 }
 
 #[test]
-fn what_may_hold_secrets_is_never_packed() {
+fn files_that_may_contain_secrets_are_never_packed() {
     let module = directory(&[
         ("main.tf", ""),
         (".gitignore", "!.terraform/\n!terraform.tfstate\n"),
@@ -173,14 +174,14 @@ fn what_may_hold_secrets_is_never_packed() {
     );
     let told = dry_run(module.path()).stderr;
     assert!(
-        told.contains("terraform.tfstate.backup: it may hold secrets"),
+        told.contains("terraform.tfstate.backup: it may contain secrets"),
         "{told}"
     );
 }
 
 #[cfg(unix)]
 #[test]
-fn what_may_hold_secrets_is_not_packed_under_another_name_either() {
+fn files_that_may_contain_secrets_are_not_packed_under_another_name() {
     use std::os::unix::fs::symlink;
     let module = directory(&[
         ("main.tf", ""),
@@ -195,12 +196,15 @@ fn what_may_hold_secrets_is_not_packed_under_another_name_either() {
     symlink(".git/config", module.path().join("config")).unwrap();
     assert_eq!(packed(module.path()), ["main.tf"]);
     let told = dry_run(module.path()).stderr;
-    assert!(told.contains("state.json: it may hold secrets"), "{told}");
+    assert!(
+        told.contains("state.json: it may contain secrets"),
+        "{told}"
+    );
 }
 
 #[cfg(unix)]
 #[test]
-fn a_link_is_packed_as_what_it_leads_to() {
+fn a_link_is_packed_as_its_target() {
     use std::os::unix::fs::symlink;
     let module = directory(&[("main.tf", ""), ("shared/x.txt", "x")]);
     symlink("shared", module.path().join("linked")).unwrap();
@@ -228,7 +232,7 @@ fn links_that_multiply_end_the_walk_with_a_reason() {
 
 #[cfg(unix)]
 #[test]
-fn links_that_cannot_be_packed_are_all_told() {
+fn links_that_cannot_be_packed_are_all_reported() {
     use std::os::unix::fs::symlink;
     let outside = directory(&[("secret", ""), ("place/x", "")]);
     let module = directory(&[("main.tf", "")]);
@@ -297,8 +301,8 @@ fn a_link_is_refused_with_its_target_and_nothing_is_read_through_it() {
         ),
         ("chain-2", "absolute".to_owned(), "outside of the module"),
         ("above", "..".to_owned(), "outside of the module"),
-        ("self", ".".to_owned(), "it has no end"),
-        ("a/b/parent", "..".to_owned(), "it has no end"),
+        ("self", ".".to_owned(), "contains the link itself"),
+        ("a/b/parent", "..".to_owned(), "contains the link itself"),
         ("circle-1", "circle-2".to_owned(), "cannot be followed"),
         ("circle-2", "circle-1".to_owned(), "cannot be followed"),
         ("broken", "nowhere".to_owned(), "cannot be followed"),
@@ -348,7 +352,7 @@ fn an_ignore_file_outside_of_the_module_is_not_read() {
     use std::os::unix::fs::symlink;
     for (place, name) in [("", ".gitignore"), ("sub", ".terraformignore")] {
         let module = directory(&[("main.tf", ""), ("sub/main.tf", "")]);
-        // It has no end.
+        // The file is endless.
         symlink("/dev/zero", module.path().join(place).join(name)).unwrap();
         let errors = dry_run(module.path()).expect(3).errors();
         let told = format!("{name}: this link leads to /dev/zero, outside of the module");

@@ -16,7 +16,7 @@ fn publish(registry: &Registry, dist: &Dist) -> Ended {
     )
 }
 
-/// Runs where everything must be refused before anything is asked.
+/// Runs the command and checks that it fails before any request.
 #[track_caller]
 fn refused(dist: &Dist) -> String {
     let registry = Registry::start();
@@ -94,7 +94,7 @@ fn the_description_is_complete() {
     let linux = &packages[3];
     assert_eq!(linux["filename"], format!("{NAME}_linux_amd64.zip"));
     assert_eq!(linux["size"], 299);
-    // By Go's dirhash.Hash1, computed by other means.
+    // Computed by Go's dirhash.Hash1, independently.
     assert_eq!(
         linux["h1"],
         "h1:pxtubu1FkPTGFvdPiX+uqyiDco+HPe04ej1tnFf4rso="
@@ -162,7 +162,7 @@ fn other_bytes_for_a_published_version_are_a_conflict() {
 }
 
 #[test]
-fn what_the_registry_refuses_is_told_with_all_its_reasons() {
+fn a_rejection_by_the_registry_is_reported_with_all_reasons() {
     let registry = Registry::start();
     let body = r#"{"status":"invalid","errors":["one reason","another"]}"#;
     registry.fail("PUT", "/admin/", Fault::Answer(Response::new(422, body)));
@@ -172,7 +172,7 @@ fn what_the_registry_refuses_is_told_with_all_its_reasons() {
 }
 
 #[test]
-fn a_wrong_key_is_told_before_anything_large_is_sent() {
+fn a_wrong_key_is_reported_before_archives_are_sent() {
     let registry = Registry::without_keys();
     let ended = publish(&registry, &Dist::new()).expect(3);
     assert!(ended.errors().contains("terrace key add acme"), "{ended:?}");
@@ -183,10 +183,10 @@ fn a_wrong_key_is_told_before_anything_large_is_sent() {
 }
 
 #[test]
-fn a_signature_of_another_text_is_told_before_anything_large_is_sent() {
+fn a_signature_of_another_text_is_reported_before_archives_are_sent() {
     let registry = Registry::start();
     let dist = Dist::new();
-    // Clients read this in the same way, but it is not what was signed.
+    // Clients accept this text as well, but it is not the signed one.
     dist.edit_shasums(|text| text.replace("  ", " "));
     let ended = publish(&registry, &dist).expect(3);
     assert!(ended.errors().contains("signature"), "{ended:?}");
@@ -194,7 +194,7 @@ fn a_signature_of_another_text_is_told_before_anything_large_is_sent() {
 }
 
 #[test]
-fn a_dry_run_needs_no_registry_and_says_what_would_be_sent() {
+fn a_dry_run_needs_no_registry_and_shows_the_request() {
     let dist = Dist::new();
     let arguments = [
         "publish",
@@ -231,7 +231,7 @@ fn dist_is_the_default() {
 }
 
 #[test]
-fn a_digest_that_sha256sums_has_wrong_is_refused() {
+fn a_wrong_digest_in_sha256sums_is_rejected() {
     let dist = Dist::new();
     let digest = |end| Sha256::of(&fs::read(dist.file(end)).unwrap()).to_string();
     let (right, wrong) = (digest("linux_amd64.zip"), digest("manifest.json"));
@@ -255,12 +255,12 @@ fn a_blank_line_in_sha256sums_is_refused() {
 }
 
 #[test]
-fn a_zip_that_is_not_there_is_refused_once() {
+fn a_missing_zip_is_rejected_once() {
     let dist = Dist::new();
     fs::remove_file(dist.file("linux_amd64.zip")).unwrap();
     let errors = refused(&dist);
     let expected = format!(
-        "SHA256SUMS lists {NAME}_linux_amd64.zip, which is not in {}",
+        "SHA256SUMS lists {NAME}_linux_amd64.zip, but it is not in {}",
         dist.path()
     );
     assert_eq!(errors, expected);
@@ -278,7 +278,7 @@ fn a_zip_that_is_not_listed_is_refused() {
 }
 
 #[test]
-fn a_zip_of_no_platform_is_refused() {
+fn a_zip_without_a_platform_is_rejected() {
     let dist = Dist::new();
     fs::rename(
         dist.file("linux_amd64.zip"),
@@ -291,7 +291,7 @@ fn a_zip_of_no_platform_is_refused() {
 }
 
 #[test]
-fn several_releases_in_one_directory_are_told_apart_by_nobody() {
+fn several_releases_in_one_directory_are_rejected() {
     let dist = Dist::new();
     let other = dist
         .file("SHA256SUMS")
@@ -305,7 +305,7 @@ fn several_releases_in_one_directory_are_told_apart_by_nobody() {
 }
 
 #[test]
-fn a_directory_without_a_release_says_what_is_looked_for() {
+fn a_directory_without_a_release_is_reported_with_the_expected_files() {
     let dist = Dist::new();
     fs::rename(dist.file("SHA256SUMS"), dist.file("checksums.txt")).unwrap();
     let errors = refused(&dist);
@@ -323,7 +323,7 @@ fn a_damaged_zip_is_refused_even_if_it_was_signed_so() {
     let dist = Dist::new();
     let path = dist.file("linux_amd64.zip");
     let mut bytes = fs::read(&path).unwrap();
-    // In the middle of the first content.
+    // In the middle of the first entry's content.
     bytes[70] ^= 0xff;
     let digest = Sha256::of(&bytes).to_string();
     let before = Sha256::of(&fs::read(&path).unwrap()).to_string();
@@ -349,7 +349,7 @@ fn a_signature_may_be_armoured_under_either_name() {
 }
 
 #[test]
-fn all_that_is_wrong_is_told_at_once() {
+fn all_errors_are_reported_at_once() {
     let dist = Dist::new();
     fs::remove_file(dist.file("SHA256SUMS.sig")).unwrap();
     fs::remove_file(dist.file("linux_amd64.zip")).unwrap();
@@ -358,7 +358,7 @@ fn all_that_is_wrong_is_told_at_once() {
     let errors = refused(&dist);
     for expected in [
         "SHA256SUMS.sig is missing",
-        "linux_amd64.zip, which is not in",
+        "linux_amd64.zip, but it is not in",
         "windows_amd64.zip: not a zip",
         "windows_amd64.zip: SHA256SUMS lists the sha256",
         "manifest.json: its sha256 is",
@@ -369,7 +369,7 @@ fn all_that_is_wrong_is_told_at_once() {
 }
 
 #[test]
-fn without_a_manifest_the_protocol_is_taken_to_be_five_and_that_is_said() {
+fn a_missing_manifest_means_protocol_five_with_a_warning() {
     let registry = Registry::start();
     let dist = Dist::new();
     fs::remove_file(dist.file("manifest.json")).unwrap();
@@ -398,7 +398,7 @@ fn without_a_manifest_the_protocol_is_taken_to_be_five_and_that_is_said() {
 }
 
 #[test]
-fn the_manifest_that_goreleaser_took_is_found_beside_dist() {
+fn the_manifest_that_goreleaser_used_is_found_next_to_dist() {
     let registry = Registry::start();
     let dist = Dist::new();
     let beside = dist.outside().join("terraform-registry-manifest.json");
@@ -413,7 +413,7 @@ fn the_manifest_that_goreleaser_took_is_found_beside_dist() {
 }
 
 #[test]
-fn a_manifest_that_is_listed_and_not_there_is_not_guessed() {
+fn a_listed_manifest_that_is_missing_is_an_error() {
     let dist = Dist::new();
     fs::remove_file(dist.file("manifest.json")).unwrap();
     let errors = refused(&dist);

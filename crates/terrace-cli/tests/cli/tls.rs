@@ -1,10 +1,10 @@
-//! Whom the program trusts.
+//! The certificates that the program trusts.
 
 use super::support::registry::Registry;
 use super::support::{TOKEN, ended, fixture, terrace, tls};
 
 #[test]
-fn an_authority_of_ones_own_is_trusted_through_ssl_cert_file_and_not_without() {
+fn a_private_certificate_authority_is_trusted_only_through_ssl_cert_file() {
     let file = fixture("tls/cert.pem");
     let registry = Registry::with_tls(tls());
     registry.add_key("publisher.asc");

@@ -1,4 +1,4 @@
-//! Networks and registries that fail.
+//! Failing networks and registries.
 
 use std::net::TcpListener;
 use std::time::Instant;
@@ -27,7 +27,7 @@ fn soon(status: u16) -> Fault {
 }
 
 #[test]
-fn a_registry_that_is_unavailable_twice_is_asked_three_times() {
+fn a_registry_that_is_unavailable_twice_gets_three_requests() {
     let registry = Registry::start();
     registry.fail("PUT", "/admin/", soon(503));
     registry.fail("PUT", "/admin/", soon(429));
@@ -35,9 +35,7 @@ fn a_registry_that_is_unavailable_twice_is_asked_three_times() {
     let ended = publish(&registry, &[]).expect(0);
     assert_eq!(ended.json()["status"], "created");
     assert!(
-        ended
-            .stderr
-            .contains("storage did not answer; trying again in"),
+        ended.stderr.contains("storage did not answer; retrying in"),
         "{ended:?}"
     );
     let requests = registry.requests();
@@ -46,7 +44,7 @@ fn a_registry_that_is_unavailable_twice_is_asked_three_times() {
 }
 
 #[test]
-fn a_registry_that_stays_unavailable_is_given_up() {
+fn a_registry_that_stays_unavailable_is_reported() {
     let registry = Registry::start();
     for _ in 0..3 {
         registry.fail("PUT", "/admin/", soon(503));
@@ -58,7 +56,7 @@ fn a_registry_that_stays_unavailable_is_given_up() {
 }
 
 #[test]
-fn what_the_registry_refuses_is_not_asked_again() {
+fn a_request_that_the_registry_rejects_is_not_retried() {
     for (status, code) in [
         (400, 3),
         (401, 5),
@@ -81,7 +79,7 @@ fn what_the_registry_refuses_is_not_asked_again() {
 }
 
 #[test]
-fn a_wrong_token_says_what_to_do() {
+fn a_wrong_token_is_reported_with_advice() {
     let registry = Registry::start();
     let mut command = terrace(&["key", "list", "acme", "--url", registry.url()]);
     let ended = ended(command.env("TERRACE_TOKEN", "another-secret")).expect(5);
@@ -95,7 +93,7 @@ fn a_wrong_token_says_what_to_do() {
 }
 
 #[test]
-fn an_upload_that_breaks_is_resumed_with_a_fresh_url_and_the_rest_is_not_sent_again() {
+fn an_interrupted_upload_is_retried_with_a_fresh_url_and_the_rest_is_not_sent_again() {
     let registry = Registry::start();
     registry.fail("PUT", "/bucket/", Fault::HangUpAfter(10));
     let ended = publish(&registry, &[]).expect(0);
@@ -117,7 +115,7 @@ fn the_same_command_again_continues_where_it_stopped() {
 }
 
 #[test]
-fn an_archive_that_somebody_else_sent_meanwhile_is_fine() {
+fn an_archive_that_another_publisher_sent_meanwhile_is_accepted() {
     let registry = Registry::start();
     publish(&registry, &[]).expect(0);
     let other = Registry::start();
@@ -125,9 +123,9 @@ fn an_archive_that_somebody_else_sent_meanwhile_is_fine() {
     for _ in 0..6 {
         other.fail("PUT", "/bucket/", Fault::Answer(already_there.clone()));
     }
-    // It says 412 and has them not, so it is asked what it wants, and gets it.
+    // The storage responds with 412 but does not have the archives, so the registry requests them again.
     let ended = publish(&other, &[]).expect(0);
-    assert!(ended.stderr.contains("is there already"), "{ended:?}");
+    assert!(ended.stderr.contains("is already stored"), "{ended:?}");
 }
 
 #[test]
@@ -161,7 +159,7 @@ fn a_storage_that_refuses_is_quoted_without_its_secrets() {
 }
 
 #[test]
-fn a_storage_that_refuses_for_ever_is_given_up() {
+fn uploads_to_a_storage_that_always_rejects_them_end() {
     let registry = Registry::start();
     for _ in 0..100 {
         registry.fail("PUT", "/bucket/", Fault::Answer(Response::new(403, "no")));
@@ -172,21 +170,21 @@ fn a_storage_that_refuses_for_ever_is_given_up() {
 }
 
 #[test]
-fn a_registry_that_never_finds_what_it_got_is_given_up() {
+fn a_publish_ends_if_the_registry_never_finds_the_uploads() {
     let registry = Registry::start();
     registry.forget_archives();
     let ended = publish(&registry, &["--retries", "1"]).expect(1);
     assert!(
         ended
             .errors()
-            .contains("keeps asking for archives that were sent"),
+            .contains("keeps requesting archives that were uploaded"),
         "{ended:?}"
     );
     assert_eq!(count(&registry.requests(), "PUT /admin/"), 3);
 }
 
 #[test]
-fn a_registry_that_asks_for_what_is_not_ours_gets_nothing() {
+fn a_registry_that_requests_a_foreign_archive_gets_nothing() {
     let registry = Registry::start();
     let body = serde_json::json!({ "status": "incomplete", "missing": [{
         "filename": "id_rsa", "sha256": "0".repeat(64), "size": 1,
@@ -220,7 +218,7 @@ fn a_redirect_is_not_followed_with_the_token() {
 }
 
 #[test]
-fn what_is_no_terrace_registry_is_told() {
+fn a_server_that_is_not_a_terrace_registry_is_reported() {
     let registry = Registry::start();
     registry.fail(
         "PUT",
@@ -235,7 +233,7 @@ fn what_is_no_terrace_registry_is_told() {
 }
 
 #[test]
-fn where_nobody_listens_the_network_is_blamed() {
+fn a_refused_connection_is_reported_as_a_network_failure() {
     let address = TcpListener::bind("127.0.0.1:0")
         .unwrap()
         .local_addr()
@@ -245,7 +243,7 @@ fn where_nobody_listens_the_network_is_blamed() {
     command.env("TERRACE_URL", format!("http://{address}"));
     let ended = ended(command.env("TERRACE_TOKEN", TOKEN)).expect(6);
     assert!(ended.errors().contains("cannot be reached"), "{ended:?}");
-    assert!(ended.stderr.contains("trying again"), "{ended:?}");
+    assert!(ended.stderr.contains("retrying"), "{ended:?}");
     assert!(
         start.elapsed().as_millis() >= 250,
         "it waits before it tries again"

@@ -1,4 +1,4 @@
-//! Which files of a directory are part of a module.
+//! The files of a directory that are part of a module.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -8,16 +8,16 @@ use std::sync::{Arc, Mutex};
 
 use ignore::{DirEntry, WalkBuilder};
 
-/// Never part of a module, as with terraform's own packing of configurations: version control,
-/// what `terraform init` installs, and the CLI configuration with its credentials.
+/// Names that are never packed, as in terraform's own packing of configurations: version control, the files
+/// that `terraform init` installs, and the CLI configuration with its credentials.
 const NEVER_PACKED: [&str; 4] = [".git", ".terraform", ".terraformrc", "terraform.rc"];
 
-/// What there is to pack.
+/// The result of the walk.
 #[derive(Debug)]
 pub(crate) struct Found {
-    /// By their name in the archive, and so sorted.
+    /// The files by their names in the archive, and so sorted.
     pub(crate) files: BTreeMap<String, Packable>,
-    /// State files that are not among them.
+    /// The state files, which are left out.
     pub(crate) left_out: Vec<String>,
 }
 
@@ -28,22 +28,22 @@ pub(crate) struct Packable {
     pub(crate) executable: bool,
 }
 
-/// The files whose patterns leave others out.
+/// The names of ignore files.
 const IGNORE_FILES: [&str; 2] = [".gitignore", TERRAFORM_IGNORE];
 
 const TERRAFORM_IGNORE: &str = ".terraformignore";
 
-/// The files and directories after which the walk ends. An archive may have 20,000 files, and directories come on top;
-/// links that lead to each other would make the walk endless.
+/// The maximum number of files and directories before the walk fails. An archive may have 20,000 files, and
+/// directories come on top; links that lead to each other would make the walk endless.
 const MOST_ENTRIES: usize = 25_000;
 
-/// Finds the files below `directory` that no `.gitignore` or `.terraformignore` names.
+/// Finds the files below `directory` that no `.gitignore` or `.terraformignore` excludes.
 ///
-/// No other ignore file of the machine counts, so that a module is packed in the same way by
-/// everybody. Within a repository the `.gitignore` files up to its top do.
+/// Other ignore files of the machine have no effect, so that a module is packed in the same way everywhere.
+/// In a repository, the `.gitignore` files up to its top level apply.
 ///
 /// # Errors
-/// Everything that cannot be packed.
+/// All errors that prevent packing.
 pub(crate) fn find(directory: &Path) -> Result<Found, Vec<String>> {
     let top = fs::canonicalize(directory)
         .map_err(|error| vec![format!("{}: {error}", directory.display())])?;
@@ -57,11 +57,11 @@ pub(crate) fn find(directory: &Path) -> Result<Found, Vec<String>> {
     let walk = WalkBuilder::new(&top)
         .standard_filters(false)
         .git_ignore(true)
-        // Needed for the walk to know where a repository ends.
+        // The walk needs this to know the top level of a repository.
         .require_git(in_repository)
         .parents(in_repository)
         .add_custom_ignore_filename(TERRAFORM_IGNORE)
-        // Clients unpack links badly or not at all, so what they lead to is packed.
+        // Clients unpack links badly or not at all, so their targets are packed.
         .follow_links(true)
         .filter_entry(move |entry| is_part(&place, entry, &seen))
         .build();
@@ -70,8 +70,8 @@ pub(crate) fn find(directory: &Path) -> Result<Found, Vec<String>> {
     for (count, entry) in walk.enumerate() {
         if count > MOST_ENTRIES {
             return Err(vec![format!(
-                "{} has more than {MOST_ENTRIES} files and directories, counting those that links lead to once for each \
-                 link: name what is no part of the module in {TERRAFORM_IGNORE}",
+                "{} has more than {MOST_ENTRIES} files and directories, where the target of a link counts once for \
+                 each link: exclude files that are not part of the module in {TERRAFORM_IGNORE}",
                 directory.display()
             )]);
         }
@@ -97,23 +97,23 @@ pub(crate) fn find(directory: &Path) -> Result<Found, Vec<String>> {
     Ok(Found { files, left_out })
 }
 
-/// The entries that the walk does not go into.
+/// The entries that the walk skips.
 #[derive(Debug, Default)]
 struct PassedOver {
     /// State files.
     left_out: Vec<String>,
-    /// Why other entries cannot be packed.
+    /// The reasons that other entries cannot be packed.
     refused: Vec<String>,
 }
 
-/// Whether the walk takes an entry. It asks before it reads the entries of a directory.
+/// Returns whether the walk includes an entry. It asks before it reads the entries of a directory.
 fn is_part(top: &Path, entry: &DirEntry, passed_over: &Mutex<PassedOver>) -> bool {
     let path = entry.path();
     if entry.depth() == 0 {
         return true;
     }
     let mut names = vec![entry.file_name().to_owned()];
-    // A link is what it leads to, under whatever name.
+    // A link has the role of its target, under any name.
     if entry.path_is_symlink()
         && let Ok(target) = fs::canonicalize(path)
         && let Ok(below) = target.strip_prefix(top)
@@ -126,7 +126,7 @@ fn is_part(top: &Path, entry: &DirEntry, passed_over: &Mutex<PassedOver>) -> boo
     let Ok(mut passed_over) = passed_over.lock() else {
         return false;
     };
-    // State holds secrets in the clear, and what is published stays published.
+    // State files contain secrets in plain text, and a published version cannot be removed.
     if names
         .iter()
         .any(|name| lower_case(name).contains(".tfstate"))
@@ -156,7 +156,8 @@ fn lower_case(name: &OsStr) -> String {
     name.to_string_lossy().to_lowercase()
 }
 
-/// Why a link cannot be packed, if so. Only the link is read, and those that it leads through.
+/// Returns the reason that a link cannot be packed, if any. Only the link is read, and the links that it
+/// leads through.
 fn link_refusal(top: &Path, link: &Path) -> Option<String> {
     let target = fs::read_link(link).unwrap_or_default();
     let why = match fs::canonicalize(link) {
@@ -166,26 +167,25 @@ fn link_refusal(top: &Path, link: &Path) -> Option<String> {
             false => format!("which is {}, outside of the module", real.display()),
         },
         Ok(real) if holds(&real, top, link) => {
-            "a directory that the link is in itself, so it has no end".to_owned()
+            "a directory that contains the link itself".to_owned()
         }
         Ok(_) => return None,
     };
     Some(format!(
-        "{}: this link leads to {}, {why}. Remove it, put what it leads to in its place, or name it in \
-         {TERRAFORM_IGNORE}",
+        "{}: this link leads to {}, {why}. Remove it, replace it by its target, or exclude it in {TERRAFORM_IGNORE}",
         link.display(),
         target.display()
     ))
 }
 
-/// Whether a directory is one of those that the way from the top to a link passes.
+/// Returns whether a directory is one of those on the path from the top to a link.
 fn holds(directory: &Path, top: &Path, link: &Path) -> bool {
     let places = link.ancestors().skip(1);
     let mut places = places.take_while(|place| place.starts_with(top));
     places.any(|place| fs::canonicalize(place).is_ok_and(|real| real == directory))
 }
 
-/// Why one of a directory's ignore files cannot be read: the walk reads them before it shows them.
+/// Returns the error in reading one of a directory's ignore files: the walk reads these before it shows them.
 fn ignore_file_refusal(top: &Path, directory: &Path) -> Option<String> {
     let files = IGNORE_FILES.iter().map(|name| directory.join(name));
     let mut refusals = files.filter_map(|file| {
@@ -200,7 +200,7 @@ fn ignore_file_refusal(top: &Path, directory: &Path) -> Option<String> {
     refusals.next()
 }
 
-/// Why the walk cannot go on at an entry. It looks at links before it asks about them.
+/// Returns the reason that the walk stops at an entry. It checks links before it asks about them.
 fn refusal_of_walk(top: &Path, error: &ignore::Error) -> Option<String> {
     let link = place_of(error).filter(|place| place.is_symlink());
     match link {
@@ -222,7 +222,7 @@ fn place_of(error: &ignore::Error) -> Option<&Path> {
 
 const NO_FILE: &str = "neither a file nor a directory";
 
-/// The file that an entry stands for, unless it is a directory.
+/// Returns the file that an entry represents, unless it is a directory.
 fn packable(top: &Path, entry: &DirEntry) -> Result<Option<(String, Packable)>, String> {
     let path = entry.path();
     let refused = |reason: &dyn ToString| format!("{}: {}", path.display(), reason.to_string());
@@ -241,7 +241,7 @@ fn packable(top: &Path, entry: &DirEntry) -> Result<Option<(String, Packable)>, 
     Ok(Some((name, file)))
 }
 
-/// The path below the top, with `/` between its parts on every system.
+/// Returns the path relative to the top, with `/` between its parts on every system.
 fn name_in_archive(top: &Path, path: &Path) -> Option<String> {
     let below = path.strip_prefix(top).ok()?;
     let parts: Option<Vec<&str>> = below.iter().map(|part| part.to_str()).collect();
@@ -254,7 +254,7 @@ fn is_executable(metadata: &fs::Metadata) -> bool {
     metadata.permissions().mode() & 0o111 != 0
 }
 
-/// Where files have no such mode, scripts are packed without it.
+/// If files have no such mode, scripts are packed without it.
 #[cfg(not(unix))]
 fn is_executable(_: &fs::Metadata) -> bool {
     false

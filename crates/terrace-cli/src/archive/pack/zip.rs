@@ -1,7 +1,7 @@
-//! Writing a zip whose bytes depend on nothing but names, contents and executable bits.
+//! A zip writer whose bytes depend only on names, contents and executable bits.
 //!
-//! The general writers stamp versions and times of their own, and compress by whatever backend the
-//! build as a whole has chosen. This one knows one kind of entry.
+//! General zip writers include their own version and the current time, and compress with the backend that the
+//! build as a whole selects. This writer supports one kind of entry.
 
 use std::io::{self, Read, Seek, SeekFrom, Write};
 
@@ -9,24 +9,24 @@ use miniz_oxide::deflate::core::CompressorOxide;
 use miniz_oxide::deflate::stream::deflate;
 use miniz_oxide::{DataFormat, MZError, MZFlush, MZStatus};
 
-/// How much is compressed at once. Another number would make other bytes.
+/// The number of bytes that are compressed at once. Another number would result in other bytes.
 const CHUNK_BYTES: u64 = 64 * 1024;
 
 const LEVEL: u8 = 6;
-/// Version 2.0 of the format, which brought deflate.
+/// The minimum version to extract: 2.0 of the format, which added deflate.
 const NEEDS: u16 = 20;
-/// The same, written on Unix, so that modes count.
+/// The version of the writer: the same, on Unix, so that modes have an effect.
 const MADE_BY: u16 = 3 << 8 | NEEDS;
-/// Names are UTF-8.
+/// The flag that names are UTF-8.
 const FLAGS: u16 = 1 << 11;
 const DEFLATED: u16 = 8;
-/// 1980-01-01T00:00:00, the first moment that a zip can tell.
+/// The date 1980-01-01T00:00:00, the earliest that a zip can represent.
 const DATE: u16 = 1 << 5 | 1;
 const TIME: u16 = 0;
-/// Where in a local header the sizes stand that are known only after the content.
+/// The offset in a local header of the sizes, which are only known after the content.
 const SIZES_OFFSET: u64 = 14;
 
-/// Writes a zip of less than 4 GiB, which is more than a registry takes.
+/// A writer of zips smaller than 4 GiB, which is more than a registry accepts.
 pub(crate) struct ZipWriter<W> {
     out: W,
     offset: u64,
@@ -34,7 +34,7 @@ pub(crate) struct ZipWriter<W> {
     entries: u16,
 }
 
-/// What a header says about a content.
+/// The fields of a header about its content.
 struct Sizes {
     crc: u32,
     compressed: u64,
@@ -81,7 +81,7 @@ impl<W: Write + Seek> ZipWriter<W> {
         self.directory.extend(common);
         self.directory.extend(sizes);
         self.directory.extend(name_bytes.to_le_bytes());
-        // No extra field, no comment, the first disk, and nothing said about text.
+        // No extra field, no comment, the first disk, and no flag for text.
         self.directory.extend([0; 8]);
         self.directory.extend((mode << 16).to_le_bytes());
         self.directory.extend(small(start)?.to_le_bytes());
@@ -93,7 +93,7 @@ impl<W: Write + Seek> ZipWriter<W> {
         Ok(())
     }
 
-    /// Ends the zip.
+    /// Completes the zip.
     pub(crate) fn finish(mut self) -> io::Result<W> {
         let directory = std::mem::take(&mut self.directory);
         let start = small(self.offset)?;
@@ -156,7 +156,7 @@ impl<W: Write + Seek> ZipWriter<W> {
             rest = rest.get(done.bytes_consumed..).unwrap_or_default();
             match done.status {
                 Ok(MZStatus::StreamEnd) => return Ok(()),
-                // It wants more than this chunk.
+                // The compressor needs more input than this chunk.
                 Err(MZError::Buf) if !is_last && rest.is_empty() => return Ok(()),
                 Ok(_) => {}
                 Err(error) => return Err(io::Error::other(format!("{error:?}"))),
@@ -188,7 +188,7 @@ mod tests {
     use terrace_archive::{EntryKind, inspect_zip};
     use terrace_base::digest::Sha256;
 
-    /// Gives as many bytes at once as its turn has it.
+    /// Returns at most a fixed number of bytes for each read.
     struct Dribble<'a>(&'a [u8], usize);
 
     impl Read for Dribble<'_> {
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_packed_unpacks_to_the_same() {
+    fn packed_files_unpack_unchanged() {
         let mut archive = ::zip::ZipArchive::new(Cursor::new(zip(usize::MAX))).unwrap();
         for (index, (name, executable, content)) in contents().into_iter().enumerate() {
             let mut entry = archive.by_index(index).unwrap();
@@ -251,8 +251,8 @@ mod tests {
         assert_eq!(zip(usize::MAX), zip(1_000));
     }
 
-    /// When this fails, a module that was published by an earlier version of this program cannot be
-    /// published again as unchanged. That may be worth a release note, but never an accident.
+    /// If this test fails, modules that an earlier version of this program published can no longer be
+    /// published again as unchanged. That may be worth a release note, but must never be an accident.
     #[test]
     fn bytes_are_the_same_in_every_build() {
         assert_eq!(Sha256::of(&zip(usize::MAX)).to_string(), PINNED);

@@ -12,22 +12,23 @@ use crate::commands::connection::connect;
 use crate::error::Failure;
 use crate::output::{Output, plural};
 
-/// Where a log is.
+/// The location of a log.
 #[derive(Debug)]
 pub(crate) enum Log<'a> {
-    /// In a registry.
+    /// The log of a registry.
     Registry(&'a RegistryArguments),
-    /// In a copy of one.
+    /// The log in a copy of a registry.
     Copy(&'a Path),
 }
 
 impl<'a> Log<'a> {
-    /// That of a copy, if one is named.
+    /// Returns the log of the copy if one is given, or else that of the registry.
     pub(crate) fn of(copy: Option<&'a Path>, registry: &'a RegistryArguments) -> Self {
         copy.map_or(Self::Registry(registry), Self::Copy)
     }
 
-    /// Gives every entry from a time on, in their order, and tells which is the newest.
+    /// Passes every entry since a time to `take`, in order. Returns the number of the newest entry that the
+    /// registry knows.
     fn each(
         &self,
         since: u64,
@@ -59,7 +60,7 @@ impl<'a> Log<'a> {
     }
 }
 
-/// Shows who changed what, and with `verify` whether the log is whole.
+/// Shows the entries since a time, and with `verify` checks that the log is complete and unchanged.
 pub(crate) fn audit(
     since: Option<Duration>,
     verify: bool,
@@ -68,14 +69,16 @@ pub(crate) fn audit(
 ) -> Result<(), Failure> {
     let since = since.map_or(0, |since| clock::now().0.saturating_sub(since.as_secs()));
     let (mut chain, mut shown) = (AuditChain::default(), Vec::new());
-    // Only the whole of it shows that it is whole.
+    // The chain can only be verified from the first entry.
     let newest = log.each(if verify { 0 } else { since }, output, |text| {
         let entry = if verify {
             let followed = chain.follow(text);
             followed.map_err(|fault| Failure::refused(fault.to_string()))?
         } else {
             serde_json::from_str(text).map_err(|error| {
-                Failure::Unexpected(format!("an entry cannot be read ({error}): see --verify"))
+                Failure::Unexpected(format!(
+                    "an entry of the audit log cannot be parsed ({error}): run the command with --verify"
+                ))
             })?
         };
         if entry.at.0 >= since {
@@ -85,7 +88,7 @@ pub(crate) fn audit(
     })?;
     if verify && newest > chain.length() {
         let told = format!(
-            "entry {} is missing: the newest was {newest}",
+            "entry {} is missing: the newest known entry is {newest}",
             chain.length() + 1
         );
         return Err(Failure::refused(told));

@@ -1,13 +1,13 @@
 //! A copy of a registry as a directory.
 //!
 //! ```text
-//! export.json                          what it is, and the digest of SHA256SUMS, once it is whole
-//! SHA256SUMS                           every file of it, as sha256sum writes and checks it
-//! facts/{key}.json                     a document, byte for byte; what is no letter, digit or . _ + - /
-//!                                      stands there as %3A and the like, and a long segment is cut by %/
-//! new/…                                what is to take the place of documents, until all of it has come
-//! archives/{sha256}.{extension}        what is published
-//! oci/blobs/{algorithm}/{digits}       what is pushed
+//! export.json                          a summary, and the digest of SHA256SUMS once the copy is complete
+//! SHA256SUMS                           every file of the copy, as sha256sum writes and checks it
+//! facts/{key}.json                     a document, byte for byte; any character but a letter, a digit and
+//!                                      . _ + - / is escaped, as in %3A, and %/ splits a long segment
+//! new/…                                the new documents, until the export is complete
+//! archives/{sha256}.{extension}        the published archives
+//! oci/blobs/{algorithm}/{digits}       the pushed blobs
 //! ```
 
 mod paths;
@@ -29,29 +29,29 @@ use crate::archive::hash;
 use crate::error::Failure;
 use crate::output::plural;
 
-/// The format that is written here.
+/// The format that this version writes and reads.
 const EXPORT_FORMAT: &str = "terrace export 1";
 
 const SUMMARY: &str = "export.json";
 const SUMS: &str = "SHA256SUMS";
 const STAGING: &str = "new";
 
-/// The longest file that is read whole: [`SUMS`] of some hundred thousand files.
+/// The maximum size of a file that is read into memory: a [`SUMS`] file of some hundred thousand files fits.
 const MOST_BYTES: u64 = 256 * 1024 * 1024;
 
-/// What [`SUMMARY`] says.
+/// The contents of [`SUMMARY`].
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Summary {
     format: String,
-    /// Which registry it is of.
+    /// The URL of the registry.
     pub(super) registry: String,
-    /// How many documents it has.
+    /// The number of documents.
     pub(super) documents: u64,
-    /// How many archives and blobs.
+    /// The number of archives and blobs.
     pub(super) archives: u64,
-    /// How many bytes these have.
+    /// The total size of the archives and blobs, in bytes.
     pub(super) bytes: u64,
-    /// The digest of [`SUMS`]; not there until everything else is.
+    /// The digest of [`SUMS`]; missing until everything else is in the copy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) sha256sums: Option<Sha256>,
 }
@@ -79,7 +79,7 @@ impl Summary {
 }
 
 impl Backup {
-    /// A directory that is new or empty, or has an older copy of the same registry.
+    /// Opens a directory that is new or empty, or contains an older copy of the same registry.
     pub(super) fn create(root: &Path, registry: &str) -> Result<Self, Failure> {
         let copy = Self {
             root: root.to_owned(),
@@ -93,10 +93,7 @@ impl Backup {
             copy.promote_staged()?;
             let of = copy.summary()?.registry;
             if of != registry {
-                let told = format!(
-                    "{} is a copy of {of}, and not of {registry}",
-                    root.display()
-                );
+                let told = format!("{} is a copy of {of}, not of {registry}", root.display());
                 return Err(Failure::refused(told));
             }
         }
@@ -107,7 +104,7 @@ impl Backup {
         Ok(copy)
     }
 
-    /// A whole copy, with the digests of all of its files.
+    /// Opens a complete copy. Returns it with the digests of all of its files.
     pub(super) fn open(root: &Path) -> Result<(Self, Summary, Sums), Failure> {
         let copy = Self {
             root: root.to_owned(),
@@ -117,11 +114,11 @@ impl Backup {
         let bytes = copy.read(SUMS)?;
         if summary.sha256sums != Some(Sha256::of(&bytes)) {
             return Err(Failure::refused(format!(
-                "{}: the copy is not whole: run `terrace admin export` again",
+                "{}: the copy is incomplete: run `terrace admin export` again",
                 root.display()
             )));
         }
-        let unreadable = || Failure::refused(format!("{SUMS} cannot be read"));
+        let unreadable = || Failure::refused(format!("{SUMS} is malformed"));
         let text = String::from_utf8(bytes).map_err(|_| unreadable())?;
         let sums: Option<Sums> = text.lines().map(read_line).collect();
         let sums = sums.ok_or_else(unreadable)?;
@@ -131,7 +128,7 @@ impl Backup {
         let archives = count(sums.len()) - documents;
         if (documents, archives) != (summary.documents, summary.archives) {
             return Err(Failure::refused(format!(
-                "{SUMS} names {} and {}, and {SUMMARY} says {} and {}",
+                "{SUMS} lists {} and {}, but {SUMMARY} states {} and {}",
                 plural(documents, "document"),
                 plural(archives, "archive"),
                 summary.documents,
@@ -141,13 +138,13 @@ impl Backup {
         Ok((copy, summary, sums))
     }
 
-    /// The audit log of a whole copy, entry by entry.
+    /// Returns the audit log of a complete copy, entry by entry.
     pub(crate) fn open_log(root: &Path) -> Result<Vec<String>, Failure> {
         let (copy, _, sums) = Self::open(root)?;
         copy.entries(&sums)
     }
 
-    /// Whether a directory has a copy that was whole once.
+    /// Returns whether a directory contains a copy that was complete once.
     pub(super) fn is_finished(root: &Path) -> Result<bool, Failure> {
         if !Self::is_at(root) {
             return Ok(false);
@@ -158,7 +155,7 @@ impl Backup {
         Ok(copy.summary()?.sha256sums.is_some())
     }
 
-    /// Whether a directory is a copy.
+    /// Returns whether a directory contains a copy.
     pub(super) fn is_at(root: &Path) -> bool {
         root.join(SUMMARY).is_file()
     }
@@ -170,14 +167,14 @@ impl Backup {
         };
         let bytes = fs::read(self.root.join(SUMMARY)).map_err(|error| {
             refused(&format!(
-                "{error}: this is no directory that `terrace admin export` wrote"
+                "{error}: this is not a directory that `terrace admin export` wrote"
             ))
         })?;
         let summary: Summary = serde_json::from_slice(&bytes).map_err(|error| refused(&error))?;
         match summary.format == EXPORT_FORMAT {
             true => Ok(summary),
             false => Err(refused(&format!(
-                "its format is {:?}, and {EXPORT_FORMAT:?} is known",
+                "its format is {:?}, but only {EXPORT_FORMAT:?} is supported",
                 summary.format
             ))),
         }
@@ -188,7 +185,7 @@ impl Backup {
         self.write(SUMMARY, format!("{text}\n").as_bytes())
     }
 
-    /// Says whose copy it is going to be, where there is none yet.
+    /// Writes the summary, which names the registry, if there is none yet.
     pub(super) fn begin_with(&self, summary: &Summary) -> Result<(), Failure> {
         match Self::is_at(&self.root) {
             true => Ok(()),
@@ -196,8 +193,8 @@ impl Backup {
         }
     }
 
-    /// Writes a document beside the one whose place it is to take when all have come: until then the older
-    /// copy is as good as it was.
+    /// Writes a document next to the one that it will replace when the export is complete. Until then the
+    /// older copy stays intact.
     pub(super) fn stage(&self, path: &str, bytes: &[u8]) -> Result<(), Failure> {
         let place = self.place(path)?;
         match fs::read(place).is_ok_and(|there| there == bytes) {
@@ -206,7 +203,7 @@ impl Backup {
         }
     }
 
-    /// Makes it whole: what was staged takes its place.
+    /// Completes the copy: the staged files replace the older ones.
     pub(super) fn finish(&self, mut summary: Summary, sums: &Sums) -> Result<(), Failure> {
         let lines = sums
             .iter()
@@ -219,12 +216,13 @@ impl Backup {
         self.promote_staged()
     }
 
-    /// Puts what was staged into its place, if all of it had come: also what somebody else was stopped at.
+    /// Moves the staged files into place if all of them are there. This also finishes an export that was
+    /// stopped while it did so.
     fn promote_staged(&self) -> Result<(), Failure> {
         let Ok(summary) = self.read(&staged(SUMMARY)) else {
             return Ok(());
         };
-        // Once the sums are in their place they are not here any more.
+        // Once the sums are moved into place, they are no longer staged.
         let sums = self.read(&staged(SUMS)).or_else(|_| self.read(SUMS))?;
         let summary: Option<Summary> = serde_json::from_slice(&summary).ok();
         if summary.and_then(|summary| summary.sha256sums) != Some(Sha256::of(&sums)) {
@@ -258,7 +256,7 @@ impl Backup {
         written.map(drop).map_err(|error| local(&place, &error))
     }
 
-    /// A file without a name yet, beside where it is going to be.
+    /// Creates a temporary file in the directory of its final path.
     pub(super) fn begin(&self, place: &Path) -> io::Result<tempfile::NamedTempFile> {
         let parent = place.parent().unwrap_or(&self.root);
         fs::create_dir_all(parent)?;
@@ -274,7 +272,7 @@ impl Backup {
             |told: &dyn std::fmt::Display| Failure::refused(format!("{}: {told}", place.display()));
         if place.exists() && self.size(path).is_none_or(|size| size > MOST_BYTES) {
             return Err(refused(&format!(
-                "it is no file, or has more than {MOST_BYTES} bytes"
+                "it is not a regular file, or has more than {MOST_BYTES} bytes"
             )));
         }
         let mut bytes = Vec::new();
@@ -283,7 +281,7 @@ impl Backup {
         read.map(|_| bytes).map_err(|error| refused(&error))
     }
 
-    /// Reads a document, which must have this digest.
+    /// Reads a document and checks its digest.
     pub(super) fn document(&self, path: &str, sha256: &Sha256) -> Result<String, Failure> {
         let bytes = self.read(path)?;
         if Sha256::of(&bytes) != *sha256 {
@@ -292,7 +290,7 @@ impl Backup {
         String::from_utf8(bytes).map_err(|error| Failure::refused(format!("{path}: {error}")))
     }
 
-    /// The entries of the audit log, in their order.
+    /// Returns the entries of the audit log, in order.
     fn entries(&self, sums: &Sums) -> Result<Vec<String>, Failure> {
         let is_entry = |path: &&String| fact_at(path).is_some_and(|key| Log::has(&key));
         let entries = sums.iter().filter(|(path, _)| is_entry(path));
@@ -301,7 +299,7 @@ impl Backup {
             .collect()
     }
 
-    /// The audit log, read to its end.
+    /// Reads the whole audit log.
     pub(super) fn log(&self, sums: &Sums) -> Result<Log, Failure> {
         let mut log = Log::default();
         for entry in self.entries(sums)? {
@@ -310,19 +308,19 @@ impl Backup {
         Ok(log)
     }
 
-    /// The digest and length of a file, if it is there.
+    /// Returns the digest and the size of a file, if it exists.
     pub(super) fn hash(&self, path: &str) -> Option<(Sha256, u64)> {
         let mut file = File::open(self.place(path).ok()?).ok()?;
         hash(&mut file).ok()
     }
 
-    /// The length of a file, if it is there.
+    /// Returns the size of a file, if it exists.
     pub(super) fn size(&self, path: &str) -> Option<u64> {
         let metadata = fs::metadata(self.place(path).ok()?).ok()?;
         metadata.is_file().then_some(metadata.len())
     }
 
-    /// Where a file is. A path that leads out of the copy is refused.
+    /// Returns the path of a file on disk. A path that leads out of the copy is rejected.
     pub(super) fn place(&self, path: &str) -> Result<PathBuf, Failure> {
         let is_plain =
             |segment: &str| !matches!(segment, "" | "." | "..") && !segment.contains(['\\', '\0']);
@@ -331,11 +329,13 @@ impl Backup {
                 .split('/')
                 .fold(self.root.clone(), |place, it| place.join(it)));
         }
-        Err(Failure::refused(format!("{path:?} is no path in a copy")))
+        Err(Failure::refused(format!(
+            "{path:?} is not a path in a copy"
+        )))
     }
 }
 
-/// Where a file waits for others.
+/// Returns the path of a file while it is staged.
 fn staged(path: &str) -> String {
     format!("{STAGING}/{path}")
 }

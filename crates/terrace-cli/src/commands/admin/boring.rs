@@ -1,13 +1,15 @@
-//! A copy of a boring-registry's bucket (<https://github.com/boring-registry/boring-registry>), which keeps
+//! A copy of a boring-registry's bucket (<https://github.com/boring-registry/boring-registry>), which has
+//! this layout:
 //!
 //! ```text
 //! providers/{namespace}/signing-keys.json
 //! providers/{namespace}/{type}/terraform-provider-{type}_{version}_…      zips, SHA256SUMS and signatures
 //! modules/{namespace}/{name}/{system}/{namespace}-{name}-{system}-{version}.tar.gz
-//! mirror/…                                                                its cache: passed over
+//! mirror/…                                                                its cache: skipped
 //! ```
 //!
-//! Everything is published the ordinary way, so the registry checks it as if it had come from its author.
+//! Everything is published through the ordinary API, so the registry checks it as if its author had published
+//! it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -28,13 +30,13 @@ use crate::source::dist::Dist;
 
 const KEYS: &str = "signing-keys.json";
 
-/// The longest prefix that a registry is looked for below, in directories.
+/// The maximum number of directories that the registry's prefix in the bucket may have.
 const PREFIX_PARTS: usize = 3;
 
-/// How a module may be packed.
+/// The file extensions of module archives.
 const FORMATS: [&str; 3] = [".tar.gz", ".tgz", ".zip"];
 
-/// `signing-keys.json`: one key, or several.
+/// The contents of `signing-keys.json`: one key, or several.
 #[derive(Deserialize)]
 struct KeysDocument {
     #[serde(default)]
@@ -48,7 +50,7 @@ struct KeyDocument {
     ascii_armor: String,
 }
 
-/// What became of everything.
+/// The results of the import.
 #[derive(Default)]
 struct Done {
     published: Vec<String>,
@@ -56,7 +58,7 @@ struct Done {
     reasons: Vec<String>,
 }
 
-/// Whether a directory looks like such a bucket.
+/// Returns whether a directory has the layout of such a bucket.
 pub(super) fn is_at(root: &Path) -> bool {
     root.join("modules").is_dir() || has_keys(root)
 }
@@ -68,7 +70,7 @@ fn has_keys(root: &Path) -> bool {
         .any(|namespace| namespace.join(KEYS).is_file())
 }
 
-/// Finds such a bucket below a directory: its registry may lie below a prefix.
+/// Finds such a bucket below a directory: the registry may be stored below a prefix.
 pub(super) fn find_below(root: &Path) -> Option<PathBuf> {
     let mut level = vec![root.to_owned()];
     for _ in 0..PREFIX_PARTS {
@@ -89,7 +91,7 @@ pub(super) fn find_below(root: &Path) -> Option<PathBuf> {
     None
 }
 
-/// Publishes everything in it; what is wrong is told at the end.
+/// Publishes everything in the bucket. Invalid versions are reported at the end.
 pub(super) fn import(root: &Path, client: &Client<'_>, output: &Output) -> Result<(), Failure> {
     let mut done = Done::default();
     let ended = import_all(root, client, output, &mut done);
@@ -103,7 +105,7 @@ pub(super) fn import(root: &Path, client: &Client<'_>, output: &Output) -> Resul
         Ok(()) => Some(Failure::Refused(reasons.clone())),
     };
     let text = format!(
-        "published {}; {} there already",
+        "published {}; {} already published",
         plural(done.published.len(), "version"),
         were(done.unchanged.len())
     );
@@ -129,7 +131,7 @@ fn import_all(
     }
     if root.join("mirror").is_dir() {
         output.warning(
-            "mirror/ is a cache of other registries: passed over; `terrace mirror` makes another",
+            "mirror/ is skipped: it is a cache of other registries; create a new one with `terrace mirror`",
         );
     }
     Ok(())
@@ -143,7 +145,7 @@ fn import_namespace(
 ) -> Result<(), Failure> {
     let Ok(namespace) = name_of(directory).parse::<Namespace>() else {
         done.reasons.push(format!(
-            "{}: no namespace of providers",
+            "{}: the name of the directory is not a valid namespace",
             directory.display()
         ));
         return Ok(());
@@ -152,7 +154,7 @@ fn import_namespace(
     if keys.is_file() {
         match armored(&keys) {
             Ok(armored) => {
-                // Its releases tell, too, that they are signed by none.
+                // The errors of its releases also state that no key signed them.
                 match client.add_keys(&namespace, &armored) {
                     Ok(_) => output.progress(&format!("added the signing keys of {namespace}")),
                     Err(Failure::Refused(reasons)) => {
@@ -192,8 +194,10 @@ fn import_modules(
 ) -> Result<(), Failure> {
     let parts = [name_of(namespace), name_of(name), name_of(system)];
     let Ok(address) = parts.join("/").parse::<ModuleAddress>() else {
-        done.reasons
-            .push(format!("{}: no module", system.display()));
+        done.reasons.push(format!(
+            "{}: the names of the directories are not a valid module address",
+            system.display()
+        ));
         return Ok(());
     };
     let prefix = format!("{}-", parts.join("-"));
@@ -203,7 +207,7 @@ fn import_modules(
         let version = version.and_then(|rest| FORMATS.iter().find_map(|it| rest.strip_suffix(it)));
         let Some(version) = version.and_then(|version| version.parse().ok()) else {
             output.warning(&format!(
-                "{} is no version of {address}: passed over",
+                "{} is skipped: it is not a version of {address}",
                 path.display()
             ));
             continue;
@@ -213,7 +217,7 @@ fn import_modules(
             address: address.clone(),
             version,
             subdir: None,
-            // The copy of a bucket belongs to no repository.
+            // The copy of a bucket does not belong to a repository.
             source: SourceArguments {
                 no_source: true,
                 ..SourceArguments::default()
@@ -231,7 +235,7 @@ fn import_modules(
     Ok(())
 }
 
-/// Publishes a version. One that is wrong does not end the others; a registry that cannot be reached does.
+/// Publishes a version. The import goes on after an invalid version, and ends if the registry is unavailable.
 fn publish(
     request: Result<PublishRequest, Failure>,
     place: &Path,
@@ -272,7 +276,7 @@ fn armored(path: &Path) -> Result<String, String> {
     let several = keys.gpg_public_keys.into_iter().map(|key| key.ascii_armor);
     let all: Vec<String> = several.chain(keys.ascii_armor).collect();
     match all.is_empty() {
-        true => Err(told(&"there is no key in it")),
+        true => Err(told(&"the file contains no key")),
         false => Ok(all.join("\n")),
     }
 }
@@ -285,7 +289,7 @@ fn files(place: &Path) -> Result<Vec<PathBuf>, Failure> {
     entries(place, Path::is_file)
 }
 
-/// What is in a directory, sorted; nothing where there is none.
+/// Returns the entries of a directory that `is_wanted` accepts, sorted; none if the directory does not exist.
 fn entries(place: &Path, is_wanted: fn(&Path) -> bool) -> Result<Vec<PathBuf>, Failure> {
     if !place.is_dir() {
         return Ok(Vec::new());

@@ -1,4 +1,4 @@
-//! How a document in a copy differs from the one that a registry has under the same key.
+//! The difference between a document in a copy and the one that a registry has under the same key.
 
 use std::collections::BTreeSet;
 
@@ -10,23 +10,23 @@ use terrace_core::storage::key::FactKey;
 
 use crate::output::plural;
 
-/// The members that are named in a message.
+/// The maximum number of members that a message names.
 const NAMED_MEMBERS: usize = 3;
 
-/// Says how a document of the registry differs from that of the copy. Where the former cannot be read, that they
-/// differ is all there is to say.
+/// Describes how the registry's document differs from the copy's. If the registry's cannot be read, the
+/// description only states that they differ.
 pub(super) fn describe(key: &str, there: Option<&str>, copied: &str) -> String {
     let members = there.and_then(|there| members(there, copied));
     let members = members.map_or_else(String::new, |members| format!(": {members}"));
     let what = match there.and_then(|there| has_same_bytes(key, there, copied)) {
-        Some(true) => "with other metadata, and its archives have the same bytes",
+        Some(true) => "with other metadata, but the same archives",
         Some(false) => "with other bytes",
         None => "with other contents",
     };
-    format!("{key} is there {what}{members}. It stays as it is")
+    format!("the registry already has {key} {what}{members}. It stays unchanged")
 }
 
-/// Whether two releases consist of the same archives; none where they are no releases.
+/// Returns whether two releases consist of the same archives; `None` if the documents are not releases.
 pub(super) fn has_same_bytes(key: &str, there: &str, copied: &str) -> Option<bool> {
     let key = FactKey::parse(key)?;
     let bytes = |document: &str| -> Option<BTreeSet<String>> {
@@ -43,7 +43,8 @@ pub(super) fn has_same_bytes(key: &str, there: &str, copied: &str) -> Option<boo
     (!there.is_empty() || !copied.is_empty()).then_some(there == copied)
 }
 
-/// The members that differ, such as `published_at (2026-01-01T00:00:00Z there, 2026-02-01T00:00:00Z in the copy)`.
+/// Lists the members that differ, such as `published_at (2026-01-01T00:00:00Z there, 2026-02-01T00:00:00Z in
+/// the copy)`.
 fn members(there: &str, copied: &str) -> Option<String> {
     let (there, copied): (Value, Value) = (
         serde_json::from_str(there).ok()?,
@@ -79,7 +80,9 @@ fn compare(path: &str, there: Option<&Value>, copied: Option<&Value>, found: &mu
         }
         (there, copied) => {
             let (there, copied) = (shown(path, there), shown(path, copied));
-            found.push(format!("{path} ({there} there, {copied} in the copy)"));
+            found.push(format!(
+                "{path} ({there} in the registry, {copied} in the copy)"
+            ));
         }
     }
 }
@@ -120,8 +123,8 @@ mod tests {
         assert_eq!(
             told,
             format!(
-                "{KEY} is there with other metadata, and its archives have the same bytes: published_at \
-                 (1970-01-01T00:00:00Z there, 1970-01-02T00:00:00Z in the copy). It stays as it is"
+                "the registry already has {KEY} with other metadata, but the same archives: published_at \
+                 (1970-01-01T00:00:00Z in the registry, 1970-01-02T00:00:00Z in the copy). It stays unchanged"
             )
         );
     }
@@ -129,7 +132,8 @@ mod tests {
     #[test]
     fn a_release_with_another_archive_has_other_bytes() {
         let told = describe(KEY, Some(&release(0, "a")), &release(0, "b"));
-        let start = format!("{KEY} is there with other bytes: archive.sha256 (\"aaaa");
+        let start =
+            format!("the registry already has {KEY} with other bytes: archive.sha256 (\"aaaa");
         assert!(told.starts_with(&start), "{told}");
     }
 
@@ -144,10 +148,11 @@ mod tests {
         };
         assert_eq!(
             told_of(Some(r#"{"keys":[1,{"a":"y\u202e"}]}"#)),
-            "keys/acme is there with other contents: b (nothing there, 1 in the copy), c (nothing there, 1 in the \
-             copy), d (nothing there, 1 in the copy), 1 more member. It stays as it is"
+            "the registry already has keys/acme with other contents: b (nothing in the registry, 1 in the copy), \
+             c (nothing in the registry, 1 in the copy), d (nothing in the registry, 1 in the copy), 1 more member. \
+             It stays unchanged"
         );
-        let plain = "keys/acme is there with other contents. It stays as it is";
+        let plain = "the registry already has keys/acme with other contents. It stays unchanged";
         assert_eq!(told_of(None), plain);
         assert_eq!(told_of(Some("{")), plain);
     }

@@ -24,16 +24,16 @@ use crate::output::{Output, are, bytes, plural, were};
 use crate::parallel;
 use crate::registry::client::Client;
 
-/// How many archives are fetched at once.
+/// The number of parallel downloads of archives.
 const PARALLEL_DOWNLOADS: usize = 4;
 
-/// What has become of an archive.
+/// The result of fetching one archive.
 enum Fetched {
-    /// It is there, with this digest.
+    /// The archive is in the copy, with this digest. The flag is true if it was downloaded now.
     There(Sha256, bool),
-    /// It may come with a fresh URL.
+    /// The download failed, and may succeed with a fresh URL.
     Failed(Failure),
-    /// It will not come.
+    /// The download failed, and a retry does not help.
     Refused(Failure),
 }
 
@@ -72,36 +72,40 @@ pub(crate) fn export(
     output.progress(&format!("{} here", are(summary.documents, "document")));
     if let Some(fault) = &references.log.fault {
         output.warning(&format!(
-            "the audit log is copied as it is, broken: {fault}"
+            "the audit log is damaged, and is copied as it is: {fault}"
         ));
     }
-    // Before any bytes are fetched: the older copy, which has what is lost, stays as it is.
+    // Checked before any bytes are fetched: the older copy, which contains the lost documents, stays
+    // unchanged.
     lost.extend(lost_entries(&references.log, newest, accepted));
     lost.extend(lost_releases(&references, accepted));
     lost.extend(lost_documents(&references));
     lost.extend(older.map_or_else(Vec::new, |older| older.missing(&references.there, accepted)));
     if !lost.is_empty() {
         lost.push(
-            "nothing was copied; with --accept-loss for each, another directory takes a copy of the rest"
+            "nothing was copied. To copy the rest, export to another directory with --accept-loss for each of these"
                 .to_owned(),
         );
         return Err(Failure::Refused(lost));
     }
-    // Bytes come after what refers to them, so that nothing is referred to that had no time to come.
+    // Bytes are listed after the documents that refer to them. So all bytes that the documents refer to
+    // have had time to arrive.
     let fetched = fetch_all(&client, &copy, &mut summary, &mut sums, output)?;
     let mut wrong = references.wrong;
     let missing = references.bytes.iter();
     let missing = missing.filter(|(key, _)| !sums.contains_key(*key));
-    wrong.extend(missing.map(|(key, (by, _))| format!("{key} is missing, which {by} refers to")));
+    wrong.extend(missing.map(|(key, (by, _))| format!("{key} is missing, but {by} refers to it")));
     if !wrong.is_empty() {
-        wrong.push("the copy is not whole; `terrace admin verify` looks at everything".to_owned());
+        wrong.push(
+            "the copy is incomplete; run `terrace admin verify` to check everything".to_owned(),
+        );
         return Err(Failure::Refused(wrong));
     }
     let (documents, archives, size) = (summary.documents, summary.archives, summary.bytes);
     copy.finish(summary, &sums)?;
     let place = root.display();
     let text = format!(
-        "{} and {} ({}) of {} are in {place}; {} fetched now",
+        "{} and {} ({}) of {} are in {place}; {} downloaded now",
         plural(documents, "document"),
         plural(archives, "archive"),
         bytes(size),
@@ -113,7 +117,7 @@ pub(crate) fn export(
     Ok(())
 }
 
-/// The copy that is there, to compare with; none where no copy was ever finished there.
+/// Returns the copy in the directory, for a comparison; `None` if no export there ever finished.
 fn older(root: &Path, client: &Client<'_>) -> Result<Option<Older>, Failure> {
     if !Backup::is_finished(root)? {
         return Ok(None);
@@ -121,13 +125,13 @@ fn older(root: &Path, client: &Client<'_>) -> Result<Option<Older>, Failure> {
     let opened = Older::open(root, client.url());
     opened.map(Some).map_err(|failure| {
         Failure::refused(format!(
-            "the older copy cannot be compared with the registry ({failure}), and stays as it is: export into another \
-             directory"
+            "the older copy cannot be compared with the registry ({failure}), and stays unchanged: export to \
+             another directory"
         ))
     })
 }
 
-/// Refuses to go on where the audit log is not the one that an older copy has, before that is touched.
+/// Fails if the audit log differs from the one in the older copy, before the copy is changed.
 fn compare_log(client: &Client<'_>, copy: &Backup, output: &Output) -> Result<(), Failure> {
     let mut log = Log::default();
     each_fact(client, AUDIT, output, |entry| {
@@ -135,38 +139,39 @@ fn compare_log(client: &Client<'_>, copy: &Backup, output: &Output) -> Result<()
         compare_entry(copy, &path_of_fact(&entry.key), &entry)
     })?;
     match log.fault {
-        // It is told when it is copied.
+        // Reported when the log is copied.
         Some(_) => Ok(()),
         None => look_for_more(copy, log.length() + 1),
     }
 }
 
-/// Refuses to write over an entry of the audit log: the older copy may be the only one that tells the truth.
+/// Fails if an entry of the audit log differs from the older copy, which may be the only authentic one, and
+/// so is not overwritten.
 fn compare_entry(copy: &Backup, path: &str, entry: &FactBody) -> Result<(), Failure> {
     let is_known = copy.size(path).is_some();
     if is_known && copy.read(path)? != entry.document.as_bytes() {
         return Err(Failure::refused(format!(
-            "{} is not what it is in the older copy, so somebody has changed one of them; export into another \
-             directory to compare",
+            "{} differs from the older copy, so one of them was changed; to compare them, export to another \
+             directory",
             entry.key
         )));
     }
     Ok(())
 }
 
-/// Refuses to go on where the older copy has an entry that the registry has not.
+/// Fails if the older copy has an entry that the registry does not have.
 fn look_for_more(copy: &Backup, number: u64) -> Result<(), Failure> {
     let key = FactKey::Audit(number).to_string();
     if copy.size(&path_of_fact(&key)).is_none() {
         return Ok(());
     }
     Err(Failure::refused(format!(
-        "{key} is in the older copy and not in the registry, so somebody has taken it away; export into another \
-         directory to go on"
+        "{key} is in the older copy but not in the registry, so it was removed; to continue, export to another \
+         directory"
     )))
 }
 
-/// Fetches what is not there, a page after the other, and tells how many archives came.
+/// Fetches the archives that the copy does not have, page by page. Returns the number of fetched archives.
 fn fetch_all(
     client: &Client<'_>,
     copy: &Backup,
@@ -199,7 +204,7 @@ fn fetch_all(
         }
         if let Some(failure) = passing {
             match retries.next(None) {
-                // The same page again, with fresh URLs; what came is there.
+                // The same page again, with fresh URLs; archives that have arrived are in the copy.
                 Some(pause) => client.http().wait(&failure, pause),
                 None => return Err(failure),
             }
@@ -221,7 +226,9 @@ fn fetch_all(
 fn fetch(agent: &Agent, copy: &Backup, archive: &StoredArchive, output: &Output) -> Fetched {
     let StoredArchive { key, size, url, .. } = archive;
     let (Some(bytes_key), Some(url)) = (BytesKey::parse_key(key), url) else {
-        return Fetched::Refused(Failure::Unexpected(format!("{key} has no URL")));
+        return Fetched::Refused(Failure::Unexpected(format!(
+            "the registry sent no download URL for {key}"
+        )));
     };
     if copy.size(key) == Some(*size)
         && let Ok(sha256) = check(copy, key, bytes_key.digest())
@@ -234,7 +241,7 @@ fn fetch(agent: &Agent, copy: &Backup, archive: &StoredArchive, output: &Output)
     }
 }
 
-/// Whether a file has the digest of its name; its SHA-256.
+/// Checks that a file has the digest in its name. Returns its SHA-256.
 fn check(copy: &Backup, key: &str, digest: Digest) -> Result<Sha256, ()> {
     let place = copy.place(key).map_err(drop)?;
     let mut file = std::fs::File::open(place).map_err(drop)?;
@@ -246,7 +253,7 @@ fn check(copy: &Backup, key: &str, digest: Digest) -> Result<Sha256, ()> {
     }
 }
 
-/// Fetches an archive into the place of its name, if it has the digest that its name says.
+/// Downloads an archive to the path of its key, if it has the digest in its key.
 fn download(
     agent: &Agent,
     copy: &Backup,
@@ -267,11 +274,13 @@ fn download(
     })?;
     let status = response.status().as_u16();
     if status != 200 {
-        let reason = format!("{key}: the storage answers {status}");
+        let reason = format!("{key}: the storage responded with status {status}");
         return Err(match status {
-            // The URL may have expired while others came.
+            // The URL may have expired during other downloads.
             403 => Fetched::Failed(Failure::NotAllowed(reason)),
-            404 => Fetched::Failed(Failure::Unexpected(format!("{reason}: it is gone"))),
+            404 => Fetched::Failed(Failure::Unexpected(format!(
+                "{reason}: the archive does not exist"
+            ))),
             _ if http::is_transient_status(status) => Fetched::Failed(Failure::Unavailable(reason)),
             _ => Fetched::Refused(Failure::Unexpected(reason)),
         });
@@ -296,13 +305,16 @@ fn download(
         |error: io::Error| Fetched::Failed(Failure::Unavailable(format!("{key}: {error}")));
     let size = read.map_err(broken)?;
     if size < archive.size {
-        let told = format!("{key} broke off after {size} of {} bytes", archive.size);
+        let told = format!(
+            "the download of {key} ended after {size} of {} bytes",
+            archive.size
+        );
         return Err(Fetched::Failed(Failure::Unavailable(told)));
     }
     let (sha256, found) = hashers.finish();
     if found != digest {
         let told = format!(
-            "{key} holds other bytes, whose digest is {found}: it is damaged in the registry"
+            "{key} has other contents, with the digest {found}: it is damaged in the registry"
         );
         return Err(Fetched::Refused(Failure::refused(told)));
     }
@@ -310,7 +322,7 @@ fn download(
     Ok(sha256)
 }
 
-/// The digest that a name is made of, and the one that is listed.
+/// The digest in the key of an archive, and the SHA-256 for SHA256SUMS.
 struct Hashers {
     sha256: sha2::Sha256,
     sha512: Option<sha2::Sha512>,

@@ -1,7 +1,8 @@
 //! `terrace admin gc`.
 //!
-//! What was marked is read first, then every release: so whatever is removed was marked before the look at
-//! the releases, and an hour before it (`terrace_core::maintenance::repair` tells why that is enough).
+//! The marks are read before the releases. So every archive that is removed was marked before the releases
+//! were read, and an hour earlier than that (`terrace_core::maintenance::repair` explains why this is
+//! enough).
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -21,18 +22,18 @@ use crate::error::Failure;
 use crate::output::{Output, bytes, plural, were};
 use crate::registry::client::Client;
 
-/// What to do with the archives that nothing refers to.
+/// The operations on the archives that no release refers to.
 #[derive(Debug, Default)]
 struct Plan {
     mark: Vec<String>,
     keep: Vec<String>,
     remove: Vec<MarkedBody>,
-    /// Marked, and not for long enough.
+    /// The number of archives that were marked too recently to be removed.
     waiting: usize,
     bytes: u64,
 }
 
-/// Removes archives that no release refers to, or says which these are.
+/// Removes archives that no release refers to, or lists them.
 pub(crate) fn collect(
     older_than: Duration,
     yes: bool,
@@ -53,8 +54,8 @@ pub(crate) fn collect(
         let text = match count {
             0 => "there is nothing to remove".to_owned(),
             count => format!(
-                "{} ({}) of no release: {} would be marked; {} marked more than an hour ago and would be removed; \
-                 {} for that hour to pass. With --yes it is done",
+                "{} ({}) without a release: {} would be marked; {} marked more than an hour ago and would be \
+                 removed; {} for that hour to pass. Run the command with --yes to do this",
                 plural(count, "archive"),
                 bytes(plan.bytes),
                 plan.mark.len(),
@@ -75,7 +76,7 @@ pub(crate) fn collect(
     let (removed, marked) = (done.removed.len(), done.marked.len());
     let mut text = format!("removed {removed}, marked {marked}");
     if marked + waiting > 0 {
-        text.push_str("; run it again in an hour to remove what is marked");
+        text.push_str("; run the command again in an hour to remove the marked archives");
     }
     let report = json!({
         "status": "ok",
@@ -112,26 +113,26 @@ fn plan(
     })?;
     let mut references = References::default();
     let mut unknown = Vec::new();
-    // Before the releases: whatever the log tells of by then was committed before.
+    // Before the releases: every release that this log records was committed earlier.
     let newest = client.audit(u64::MAX, 0)?.newest;
     each_fact(client, AUDIT, output, |fact| {
         references.add(&fact);
         Ok(())
     })?;
-    // The look: after the marks.
+    // The releases are read after the marks.
     let add = |fact| {
         references.add(&fact);
         Ok(())
     };
     let note = |key: &String| {
         unknown.push(format!(
-            "{key:?} is no release that this version knows: nothing is removed as long as it is there"
+            "{key:?} is not a release that this version of terrace knows: nothing is removed while it exists"
         ));
     };
     each_fact_or(client, RELEASES, output, add, note)?;
-    // What any of them refers to is not known.
+    // The archives that such a document refers to are unknown.
     unknown.extend_from_slice(&references.wrong);
-    // Its archives are what is left of a release that is lost.
+    // The archives of a lost release are all that is left of it.
     let lost = lost_entries(&references.log, newest, accepted)
         .into_iter()
         .chain(lost_releases(&references, accepted));
@@ -141,8 +142,8 @@ fn plan(
         && !accepted.contains(&AcceptedLoss::AuditLog)
     {
         unknown.push(
-            "there are archives, and neither a release nor an entry of the audit log: bring back what is missing \
-             from a copy (terrace admin import), or accept that the log is lost (--accept-loss audit-log)"
+            "there are archives, but neither releases nor an audit log: restore the missing documents from a copy \
+             (terrace admin import), or accept that the log is lost (--accept-loss audit-log)"
                 .to_owned(),
         );
     }
@@ -162,7 +163,7 @@ fn plan(
         plan.bytes += archive.size;
         plan.add(key.clone(), mark, now);
     }
-    // Marks of archives that are gone.
+    // Marks of archives that no longer exist.
     for (key, mark) in marks {
         match mark.state {
             GarbageState::Removing => plan.add(key, Some(mark), now),

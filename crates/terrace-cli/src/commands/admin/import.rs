@@ -1,4 +1,5 @@
-//! `terrace admin import`: first bytes, then the documents that refer to them, then the indices.
+//! `terrace admin import`: imports the bytes first, then the documents that refer to them, then rebuilds the
+//! indices.
 
 use std::path::Path;
 
@@ -25,9 +26,9 @@ use crate::output::{Output, are, bytes, plural};
 use crate::registry::client::Client;
 use crate::registry::upload::{Upload, upload};
 
-/// In which order documents are restored: what is referred to comes first.
+/// The order in which documents are restored: referenced documents first.
 const RESTORE_ORDER: [&str; 9] = [
-    // What is revoked must not be to be had in between.
+    // Revocations come first, so that nothing revoked is available in between.
     "revocations/",
     "keys/",
     "standings/",
@@ -39,14 +40,15 @@ const RESTORE_ORDER: [&str; 9] = [
     "",
 ];
 
-/// How much of documents one request has, and to how many archives they refer: each is looked for.
+/// The limits of one request: the bytes of its documents, and the archives that they refer to, because the
+/// registry looks up each of these.
 const BATCH_BYTES: usize = 1024 * 1024;
 const BATCH_REFERENCES: usize = 300;
 
-/// The documents that are compared with those of the registry, a request for each.
+/// The maximum number of documents that are compared with those of the registry, at one request each.
 const COMPARED: usize = 100;
 
-/// Brings into a registry what is in a directory.
+/// Imports the contents of a directory into a registry.
 pub(crate) fn import(
     root: &Path,
     registry: &RegistryArguments,
@@ -61,8 +63,8 @@ pub(crate) fn import(
     if let Some(place) = boring::find_below(root) {
         let (root, place) = (root.display(), place.display());
         return Err(Failure::refused(format!(
-            "{place} looks like a copy of a boring-registry's bucket, which {root} is not: its registry lies below \
-             a prefix. Import that directory: terrace admin import {place}"
+            "{root} is not a copy of a boring-registry's bucket, but {place} looks like one: the registry has a \
+             prefix in the bucket. Import that directory: terrace admin import {place}"
         )));
     }
     let push = MirrorPushArguments {
@@ -76,25 +78,25 @@ fn import_copy(root: &Path, client: &Client<'_>, output: &Output) -> Result<(), 
     let (copy, summary, sums) = Backup::open(root)?;
     let (place, of, to) = (root.display(), &summary.registry, client.url());
     output.progress(&format!(
-        "{place} has {} and {} ({}) of {of}",
+        "{place} contains {} and {} ({}) of {of}",
         plural(summary.documents, "document"),
         plural(summary.archives, "archive"),
         bytes(summary.bytes)
     ));
     let log = copy.log(&sums)?;
     match (&log.fault, log.length()) {
-        (Some(fault), _) => output.warning(&format!("the audit log of {of} is broken: {fault}")),
+        (Some(fault), _) => output.warning(&format!("the audit log of {of} is damaged: {fault}")),
         (None, 0) => {}
         (None, entries) => output.progress(&format!(
-            "its audit log ({}) is whole; it stays in {place}, since a log tells what \
-             happened to its own registry",
+            "its audit log ({}) is complete, and is not imported from {place}: a log records the changes of its \
+             own registry",
             plural(entries, "entry")
         )),
     }
     restore_format(client, &copy, &sums)?;
     let sent = send_archives(client, &copy, &sums, output)?;
     let done = restore(client, &copy, &sums, output)?;
-    output.progress("making the indices");
+    output.progress("rebuilding the indices");
     let indexed = reindex::walk(client, None, &[], output)?;
     for release in &indexed.lost {
         output.warning(&reindex::describe_lost(release));
@@ -118,7 +120,7 @@ fn import_copy(root: &Path, client: &Client<'_>, output: &Output) -> Result<(), 
             .map(|key| format!("the index of {key} was not written")),
     );
     let text = format!(
-        "{} new at {to}, {} there before; {} sent",
+        "{} new at {to}, {} unchanged; {} sent",
         are(created.len(), "document"),
         are(unchanged.len(), "document"),
         are(sent, "archive")
@@ -154,7 +156,7 @@ fn restore_format(client: &Client<'_>, copy: &Backup, sums: &Sums) -> Result<(),
     client.restore(vec![FactBody { key, document }]).map(drop)
 }
 
-/// Says how each document that a registry has, too, differs from that of the copy.
+/// Describes how each document that the registry also has differs from that of the copy.
 fn conflict_reasons(client: &Client<'_>, copy: &Backup, keys: &[String]) -> Vec<String> {
     let reason = |(at, key): (usize, &String)| {
         let copied = copy.read(&path_of_fact(key)).unwrap_or_default();
@@ -168,7 +170,7 @@ fn conflict_reasons(client: &Client<'_>, copy: &Backup, keys: &[String]) -> Vec<
     keys.iter().enumerate().map(reason).collect()
 }
 
-/// Sends the bytes that the registry lacks, and tells how many archives these were.
+/// Uploads the archives that the registry does not have. Returns their number.
 fn send_archives(
     client: &Client<'_>,
     copy: &Backup,
@@ -200,29 +202,30 @@ fn send_archives(
         }
         looked_at += some.len();
         output.progress(&format!(
-            "{looked_at} of {} there",
+            "{looked_at} of {} present",
             are(paths.len(), "archive")
         ));
     }
     Ok(sent)
 }
 
-/// What was sent has arrived somewhere else, or is being removed.
+/// Either the uploads arrived elsewhere, or the registry is removing them.
 fn keeps_asking() -> Failure {
-    let told = "the registry keeps asking for archives that were sent";
+    let told = "the registry keeps requesting archives that were uploaded";
     Failure::Unexpected(told.to_owned())
 }
 
 fn upload_body(copy: &Backup, path: &str) -> Result<UploadBody, Failure> {
     let size = copy.size(path);
-    let size = size.ok_or_else(|| Failure::refused(format!("{path} is missing in the copy")))?;
+    let size = size.ok_or_else(|| Failure::refused(format!("{path} is missing from the copy")))?;
     Ok(UploadBody {
         key: path.to_owned(),
         size,
     })
 }
 
-/// Sends some archives; how many arrived, and why another did not that may with a fresh URL.
+/// Uploads some archives. Returns the number that arrived, and the last failure that may pass with a fresh
+/// URL.
 fn send(
     client: &Client<'_>,
     copy: &Backup,
@@ -258,7 +261,7 @@ fn send(
     Ok((arrived, failed))
 }
 
-/// Sends every document, those first that others refer to.
+/// Sends every document, referenced documents first.
 fn restore(
     client: &Client<'_>,
     copy: &Backup,
@@ -283,7 +286,7 @@ fn restore(
         let rank = rank(&key);
         if batch.add(FactBody { key, document }, rank)? {
             output.progress(&format!(
-                "{} of {} there",
+                "{} of {} present",
                 batch.count(),
                 are(total, "document")
             ));
@@ -293,7 +296,7 @@ fn restore(
     Ok(batch.done)
 }
 
-/// Documents that go together.
+/// Documents that are sent in one request.
 struct Batch<'a> {
     client: &'a Client<'a>,
     facts: Vec<FactBody>,
@@ -315,7 +318,7 @@ impl<'a> Batch<'a> {
         }
     }
 
-    /// Adds a document; whether others have been sent before, since there was no more room.
+    /// Adds a document. Returns whether earlier documents were sent to make room for it.
     fn add(&mut self, fact: FactBody, rank: Option<usize>) -> Result<bool, Failure> {
         let parsed = FactKey::parse(&fact.key);
         let restored = parsed.and_then(|key| Restored::parse(&key, &fact.document).ok());

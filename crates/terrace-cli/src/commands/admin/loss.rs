@@ -1,7 +1,7 @@
-//! Losses: documents that a registry must have, and has not.
+//! Losses: documents that a registry must have and does not have.
 //!
-//! The audit log tells which releases were published, and a copy which documents there were. Nothing that the
-//! registry does removes a release, so one that is missing was removed after its back.
+//! The audit log records which releases were published, and a copy lists the documents that existed. No
+//! operation of the registry removes a release, so a missing one was removed by other means.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -17,7 +17,7 @@ use super::stored::{Log, References};
 use crate::args::AcceptedLoss;
 use crate::error::Failure;
 
-/// Whether the loss of a document is accepted.
+/// Returns whether the operator accepts the loss of a document.
 pub(super) fn accepts(accepted: &[AcceptedLoss], fact: &str) -> bool {
     accepted.iter().any(|loss| match loss {
         AcceptedLoss::AuditLog => Log::has(fact),
@@ -25,34 +25,36 @@ pub(super) fn accepts(accepted: &[AcceptedLoss], fact: &str) -> bool {
     })
 }
 
-/// The releases that the audit log tells of and that are missing, unless that is accepted.
+/// Describes the missing releases that the audit log records, except accepted losses.
 pub(super) fn lost_releases(references: &References, accepted: &[AcceptedLoss]) -> Vec<String> {
     let published = references.log.published.iter();
     let lost = published.filter(|(key, _)| !references.there.contains(*key));
     lost.filter(|(key, _)| !accepts(accepted, key))
         .map(|(key, number)| {
             format!(
-                "{key} is missing, which was published by entry {number} of the audit log: bring it back from a copy \
-                 (terrace admin import), or accept that it is lost (--accept-loss ADDRESS@VERSION)"
+                "{key} is missing, but entry {number} of the audit log records its publication: restore it from a \
+                 copy (terrace admin import), or accept the loss (--accept-loss ADDRESS@VERSION)"
             )
         })
         .collect()
 }
 
-/// The other documents that the audit log has the writing of and that are missing. The same change, made again, writes them.
+/// Describes the other missing documents whose writing the audit log records. The same change, made again,
+/// writes them again.
 pub(super) fn lost_documents(references: &References) -> Vec<String> {
     let written = references.log.written.iter();
     let lost = written.filter(|(key, _)| !references.there.contains(*key));
     lost.map(|(key, number)| {
         format!(
-            "{key} is missing, which was written by entry {number} of the audit log: bring it back from a copy \
-             (terrace admin import), or make its changes again (terrace admin audit lists them)"
+            "{key} is missing, but entry {number} of the audit log records a change to it: restore it from a copy \
+             (terrace admin import), or repeat its changes (terrace admin audit lists them)"
         )
     })
     .collect()
 }
 
-/// What is wrong with the audit log, of which entry `newest` is known, unless that is accepted.
+/// Describes the first fault of the audit log, whose newest known entry is `newest`, unless the loss is
+/// accepted.
 pub(super) fn lost_entries(log: &Log, newest: u64, accepted: &[AcceptedLoss]) -> Option<String> {
     if accepted.contains(&AcceptedLoss::AuditLog) {
         return None;
@@ -62,33 +64,33 @@ pub(super) fn lost_entries(log: &Log, newest: u64, accepted: &[AcceptedLoss]) ->
         None if log.length() < newest => {
             let next = log.length() + 1;
             Some(format!(
-                "the audit log: entry {next} is missing: the newest was {newest}"
+                "the audit log: entry {next} is missing: the newest known entry is {newest}"
             ))
         }
         None => None,
     }
 }
 
-/// Whether there are archives that no publish of today has brought. Where there is nothing else, what told of them
-/// is lost.
+/// Returns whether there are archives more than a day old, which no publish of today uploaded. If nothing
+/// else is stored, the documents that described them are lost.
 pub(super) fn has_old_archives(stored: &BTreeMap<String, StoredArchive>, now: UnixTime) -> bool {
     const DAY: u64 = 86_400;
     let mut archives = stored.values();
     archives.any(|archive| archive.key.starts_with(ARCHIVES) && now.since(archive.stored_at) > DAY)
 }
 
-/// A copy that a registry is compared with.
+/// A copy to compare a registry with.
 #[derive(Debug)]
 pub(super) struct Older {
     place: String,
     copy: Backup,
     sums: Sums,
-    /// Whether it is of the same registry, and so has the same audit log.
+    /// Whether the copy is of the same registry, and so has the same audit log.
     has_same_log: bool,
 }
 
 impl Older {
-    /// A whole copy, of this registry or of one that was brought into it.
+    /// Opens a complete copy, of this registry or of one that was imported into it.
     pub(super) fn open(root: &Path, registry: &str) -> Result<Self, Failure> {
         let (copy, summary, sums) = Backup::open(root)?;
         Ok(Self {
@@ -99,7 +101,7 @@ impl Older {
         })
     }
 
-    /// How a document of the registry differs from the copy's, if it is one that never changes, unless that is
+    /// Describes how an immutable document of the registry differs from the copy's, unless that loss is
     /// accepted.
     pub(super) fn change(&self, fact: &FactBody, accepted: &[AcceptedLoss]) -> Option<String> {
         let key = FactKey::parse(&fact.key).filter(FactKey::is_immutable)?;
@@ -111,7 +113,7 @@ impl Older {
         if Sha256::of(fact.document.as_bytes()) == *before || accepts(accepted, &fact.key) {
             return None;
         }
-        // A lost release that is published again has the same archives and another time.
+        // A lost release that was published again has the same archives and another time.
         if let Ok(copied) = self.copy.document(&path, before)
             && has_same_bytes(&fact.key, &fact.document, &copied) == Some(true)
         {
@@ -119,12 +121,13 @@ impl Older {
         }
         let advice = advice_about_log(&fact.key).unwrap_or_default();
         Some(format!(
-            "{} is not what it is in {}, so somebody has changed one of them{advice}",
+            "{} differs from the copy in {}, so one of them was changed{advice}",
             fact.key, self.place
         ))
     }
 
-    /// The documents of the copy that the registry must have and has not, unless that is accepted.
+    /// Describes the documents of the copy that the registry must have and does not have, except accepted
+    /// losses.
     pub(super) fn missing(
         &self,
         there: &BTreeSet<String>,
@@ -136,10 +139,8 @@ impl Older {
             .map(|key| {
                 let place = &self.place;
                 let advice = advice_about_log(&key)
-                    .unwrap_or_else(|| format!(": `terrace admin import {place}` brings it back"));
-                format!(
-                    "{key} is in {place} and not in the registry, so somebody has taken it away{advice}"
-                )
+                    .unwrap_or_else(|| format!(": restore it with `terrace admin import {place}`"));
+                format!("{key} is in {place} but not in the registry, so it was removed{advice}")
             })
             .collect()
     }
@@ -153,11 +154,12 @@ impl Older {
     }
 }
 
-/// What to do about an entry of the audit log that is missing or another one, if the key is of an entry.
+/// Returns the advice about an audit log entry that is missing or differs; `None` if the key is not that of
+/// an entry.
 fn advice_about_log(key: &str) -> Option<String> {
     Log::has(key).then(|| {
-        ", unless the registry was restored after its bucket was lost: its audit log is never restored and begins \
-             again. Keep the copy, which has the old log, and accept that (--accept-loss audit-log)"
+        ", unless the registry was restored after its bucket was lost: the audit log is never restored, and starts \
+         again. Then keep the copy, which contains the old log, and accept the loss (--accept-loss audit-log)"
             .to_owned()
     })
 }

@@ -10,7 +10,7 @@ use crate::error::Failure;
 use crate::output::Output;
 use crate::registry::client::Client;
 
-/// Makes every index what the facts say, or those of one package.
+/// Rebuilds all indices from the facts, or those of one package.
 pub(crate) fn reindex(
     package: Option<&str>,
     accepted: &[AcceptedLoss],
@@ -21,13 +21,12 @@ pub(crate) fn reindex(
         && Package::parse_address(text).is_none()
     {
         return Err(Failure::Usage(format!(
-            "{text:?} is no address: give namespace/type, hostname/namespace/type or \
-             namespace/name/system"
+            "{text:?} is not an address: write namespace/type, hostname/namespace/type or namespace/name/system"
         )));
     }
     if accepted.contains(&AcceptedLoss::AuditLog) {
         return Err(Failure::Usage(
-            "--accept-loss audit-log is for verify, export and gc: a reindex looks at releases alone, and takes \
+            "--accept-loss audit-log is for verify, export and gc: reindex reads releases only, and accepts \
              ADDRESS@VERSION"
                 .to_owned(),
         ));
@@ -42,7 +41,9 @@ pub(crate) fn reindex(
         ..
     } = &done;
     if !failed.is_empty() {
-        let told = |key: &String| format!("{key}: the log of the registry says why");
+        let told = |key: &String| {
+            format!("{key}: reindexing failed; the registry's log contains the reason")
+        };
         return Err(Failure::Unexpected(
             failed.iter().map(told).collect::<Vec<_>>().join("; "),
         ));
@@ -51,7 +52,7 @@ pub(crate) fn reindex(
         return Err(Failure::Refused(lost.iter().map(describe_lost).collect()));
     }
     let text = format!(
-        "looked at {looked_at}, wrote {} anew, removed {}",
+        "checked {looked_at}, rebuilt {}, removed {}",
         rewritten.len(),
         removed.len()
     );
@@ -60,15 +61,15 @@ pub(crate) fn reindex(
     Ok(())
 }
 
-/// What there is to say of a release that is lost.
+/// Describes a lost release, with advice.
 pub(super) fn describe_lost(release: &String) -> String {
     format!(
-        "{release} was published, and its release is missing: bring it back from a copy (terrace admin import), publish \
-         the same bytes again, or accept that it is lost (terrace admin reindex --accept-loss {release})"
+        "{release} was published, but its release document is missing: restore it from a copy (terrace admin \
+         import), publish the same bytes again, or accept the loss (terrace admin reindex --accept-loss {release})"
     )
 }
 
-/// One step after the other, until the last.
+/// Reindexes step by step, until the registry reports the last step.
 pub(super) fn walk(
     client: &Client<'_>,
     package: Option<&str>,
@@ -87,7 +88,7 @@ pub(super) fn walk(
     loop {
         let step = client.reindex(&body)?;
         for key in &step.rewritten {
-            output.progress(&format!("wrote anew what follows from {key}"));
+            output.progress(&format!("rebuilt the index for {key}"));
         }
         for key in &step.removed {
             output.progress(&format!("removed {key}"));
@@ -99,11 +100,12 @@ pub(super) fn walk(
         done.lost.extend(step.lost);
         match step.next {
             Some(next) if body.after.as_ref() != Some(&next) => {
-                output.progress(&format!("looked at {}", done.looked_at));
+                output.progress(&format!("checked {}", done.looked_at));
                 body.after = Some(next);
             }
             Some(next) => {
-                let told = format!("the registry gets no further than {next}; its log says why");
+                let told =
+                    format!("the registry does not get past {next}; its log contains the reason");
                 return Err(Failure::Unexpected(told));
             }
             None => return Ok(done),

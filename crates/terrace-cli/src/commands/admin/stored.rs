@@ -1,4 +1,4 @@
-//! Everything that a registry has stored: its documents, and the bytes that they refer to.
+//! Everything that a registry stores: its documents, and the bytes that they refer to.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ use crate::error::Failure;
 use crate::output::{Output, plural};
 use crate::registry::client::Client;
 
-/// Gives every document whose key begins like this, one after the other, and tells how many.
+/// Passes every document whose key starts with `prefix` to `take`. Returns the number of documents.
 pub(super) fn each_fact(
     client: &Client<'_>,
     prefix: &str,
@@ -20,12 +20,14 @@ pub(super) fn each_fact(
     take: impl FnMut(FactBody) -> Result<(), Failure>,
 ) -> Result<u64, Failure> {
     let pass_over = |key: &String| {
-        output.warning(&format!("{key:?} is no key of a document: passed over"));
+        output.warning(&format!(
+            "{key:?} is skipped: it is not the key of a document"
+        ));
     };
     each_fact_or(client, prefix, output, take, pass_over)
 }
 
-/// The same, with something else to do about keys that the registry knows nothing about.
+/// Does the same as [`each_fact`], and passes keys that the registry does not know to `pass_over`.
 pub(super) fn each_fact_or(
     client: &Client<'_>,
     prefix: &str,
@@ -35,8 +37,9 @@ pub(super) fn each_fact_or(
 ) -> Result<u64, Failure> {
     let mut count = 0;
     let mut pushed = BTreeSet::new();
-    // What a client pushes while this goes on may be listed without what it refers to, which was stored
-    // before, and has been listed before: so what others refer to is listed again.
+    // A manifest or tag that a client pushes during the listing may be listed without the documents that
+    // it refers to, because they were stored earlier, in a part that is already listed. So those documents
+    // are listed again.
     let again: &[&str] = match prefix {
         "" => &LISTED_TWICE,
         _ => &[],
@@ -76,10 +79,11 @@ pub(super) fn each_fact_or(
     Ok(count)
 }
 
-/// What others that are pushed refer to, those first that refer to the rest: tags refer to manifests.
+/// The prefixes of pushed documents that other pushed documents refer to: tags refer to manifests, for
+/// example. Those that refer to the rest come first.
 const LISTED_TWICE: [&str; 2] = ["oci/manifests/", "oci/links/"];
 
-/// All stored bytes, by their keys, and the registry's time when it began to list them.
+/// Lists all stored bytes by their keys. Returns them with the registry's time at the start of the listing.
 pub(super) fn all_archives(
     client: &Client<'_>,
     output: &Output,
@@ -91,7 +95,9 @@ pub(super) fn all_archives(
         let page = client.archives(after.as_deref(), false)?;
         began = began.or(Some(page.now));
         for key in &page.unknown {
-            output.warning(&format!("{key:?} is no key of an archive: passed over"));
+            output.warning(&format!(
+                "{key:?} is skipped: it is not the key of an archive"
+            ));
         }
         let stored = page.archives.into_iter();
         all.extend(stored.map(|stored| (stored.key.clone(), stored)));
@@ -102,26 +108,27 @@ pub(super) fn all_archives(
     }
 }
 
-/// The audit log, whose entries come one after the other.
+/// The audit log, whose entries are added in order.
 #[derive(Debug, Default)]
 pub(super) struct Log {
     chain: AuditChain,
-    /// Where it breaks, if it does.
+    /// The first break in the chain of entries.
     pub(super) fault: Option<AuditError>,
-    /// The releases that were published, each with the number of the first entry that tells so. Entries after
-    /// a break count, too.
+    /// The releases that were published, each with the number of the first entry that records it. Entries
+    /// after a break count as well.
     pub(super) published: BTreeMap<String, u64>,
-    /// Other documents that were written and that nothing removes, in the same way.
+    /// Other documents that were written and are never removed, each with the number of the first entry that
+    /// records it.
     pub(super) written: BTreeMap<String, u64>,
 }
 
 impl Log {
-    /// Whether a document is an entry.
+    /// Returns whether a document is an entry of the log.
     pub(super) fn has(key: &str) -> bool {
         key.starts_with(AUDIT)
     }
 
-    /// Takes in an entry.
+    /// Adds an entry.
     pub(super) fn add(&mut self, text: &str) {
         if self.fault.is_none() {
             self.fault = self.chain.follow(text).err();
@@ -139,30 +146,30 @@ impl Log {
         }
     }
 
-    /// How many entries there are, as far as it is whole.
+    /// Returns the number of entries before the first break.
     pub(super) fn length(&self) -> u64 {
         self.chain.length()
     }
 }
 
-/// What documents refer to.
+/// The references of documents to bytes and to other documents.
 #[derive(Debug, Default)]
 pub(super) struct References {
     pub(super) log: Log,
-    /// Bytes, each with one document that refers to it, and what that says about their number.
+    /// The bytes that documents refer to, each with one such document and the size that it gives.
     pub(super) bytes: BTreeMap<String, (String, Option<u64>)>,
-    /// Documents, each with one that refers to it.
+    /// The documents that others refer to, each with one such document.
     facts: BTreeMap<String, String>,
-    /// Documents that are there.
+    /// The documents that exist.
     pub(super) there: BTreeSet<String>,
-    /// Documents that no registry has written.
+    /// The errors in documents that no registry can have written.
     pub(super) wrong: Vec<String>,
-    /// Bytes about whose number documents disagree.
+    /// Messages about bytes for which documents give different sizes.
     disagreeing: Vec<String>,
 }
 
 impl References {
-    /// Takes in a document.
+    /// Adds a document.
     pub(super) fn add(&mut self, fact: &FactBody) {
         let FactBody { key, document } = fact;
         self.there.insert(key.clone());
@@ -171,7 +178,7 @@ impl References {
             return;
         }
         let read = FactKey::parse(key)
-            .ok_or_else(|| "this terrace knows no such document".to_owned())
+            .ok_or_else(|| "this version of terrace does not know this kind of document".to_owned())
             .and_then(|key| Restored::parse(&key, document));
         let restored = match read {
             Ok(restored) => restored,
@@ -185,7 +192,7 @@ impl References {
             let (by, size) = place.or_insert_with(|| (key.clone(), needed.size));
             match (*size, needed.size) {
                 (Some(one), Some(other)) if one != other => self.disagreeing.push(format!(
-                    "{} has {} by {by} and {other} by {key}",
+                    "{} has {} according to {by}, but {other} according to {key}",
                     needed.key,
                     plural(one, "byte")
                 )),
@@ -198,14 +205,14 @@ impl References {
         }
     }
 
-    /// Everything that is referred to and is not there as it should be.
+    /// Describes all references to bytes or documents that are missing or have another size.
     pub(super) fn dangling(&self, stored: &BTreeMap<String, StoredArchive>) -> Vec<String> {
         let mut found = self.disagreeing.clone();
         for (key, (by, size)) in &self.bytes {
             match (stored.get(key), size) {
-                (None, _) => found.push(format!("{key} is missing, which {by} refers to")),
+                (None, _) => found.push(format!("{key} is missing, but {by} refers to it")),
                 (Some(stored), Some(size)) if stored.size != *size => found.push(format!(
-                    "{key} has {}, and {size} by {by}",
+                    "{key} has {}, but {size} according to {by}",
                     plural(stored.size, "byte")
                 )),
                 _ => {}
@@ -213,7 +220,7 @@ impl References {
         }
         let missing = self.facts.iter();
         let missing = missing.filter(|(key, _)| !self.there.contains(*key));
-        found.extend(missing.map(|(key, by)| format!("{key} is missing, which {by} refers to")));
+        found.extend(missing.map(|(key, by)| format!("{key} is missing, but {by} refers to it")));
         found
     }
 }

@@ -13,7 +13,7 @@ use crate::error::Failure;
 use crate::output::{Output, bytes, plural};
 use crate::registry::client::Client;
 
-/// Looks whether everything is what it should be, and changes nothing.
+/// Checks that everything stored is intact. Changes nothing.
 pub(crate) fn verify(
     quick: bool,
     copy: Option<&Path>,
@@ -25,13 +25,15 @@ pub(crate) fn verify(
     let older = copy
         .map(|copy| Older::open(copy, client.url()))
         .transpose()?;
-    // What is stored is listed after what refers to it: a publish stores first.
+    // Archives are listed after the documents that refer to them, because a publish stores the archives
+    // first.
     let began = client.archives(None, false)?.now;
-    // The log may grow meanwhile, and never shrinks.
+    // The log may grow in the meantime, and never shrinks.
     let newest = client.audit(u64::MAX, 0)?.newest;
     let mut references = References::default();
     let mut changed = Vec::new();
-    // The log is listed before releases: whatever it tells of by then was committed before.
+    // The log is listed before the releases: every release that the listed entries record was committed
+    // earlier.
     let documents = each_fact(&client, "", output, |fact| {
         changed.extend(
             older
@@ -52,7 +54,7 @@ pub(crate) fn verify(
     wrong.extend(older.map_or_else(Vec::new, |older| older.missing(&references.there, accepted)));
     if documents == 0 && has_old_archives(&stored, began) {
         wrong.push(format!(
-            "there are {} archives, and not one document: everything that tells what they are is missing",
+            "there are {} archives, but no documents: everything that describes them is missing",
             stored.len()
         ));
     }
@@ -73,7 +75,7 @@ pub(crate) fn verify(
     }
     let total: u64 = stored.values().map(|archive| archive.size).sum();
     let mut text = format!(
-        "{} and {} ({}) are what they should be",
+        "{} and {} ({}) are intact",
         plural(documents, "document"),
         plural(stored.len(), "archive"),
         bytes(total)
@@ -85,7 +87,8 @@ pub(crate) fn verify(
     let mut lines = vec![text];
     if orphans > 0 {
         lines.push(format!(
-            "{} ({}) of no release; `terrace admin gc` removes what is old enough, and leaves pushed blobs alone",
+            "{} ({}) without a release; `terrace admin gc` removes archives that are old enough, except pushed \
+             blobs",
             plural(orphans, "archive"),
             bytes(orphan_bytes)
         ));
@@ -104,7 +107,7 @@ pub(crate) fn verify(
     Ok(())
 }
 
-/// Lets the registry hash all bytes again, and tells how many.
+/// Lets the registry hash all stored bytes again. Returns their number.
 fn rehash(client: &Client<'_>, output: &Output, wrong: &mut Vec<String>) -> Result<u64, Failure> {
     let mut body = VerifyBody::default();
     let mut hashed = 0;
@@ -112,8 +115,8 @@ fn rehash(client: &Client<'_>, output: &Output, wrong: &mut Vec<String>) -> Resu
         let step = client.verify(&body)?;
         hashed += step.bytes;
         wrong.extend(step.wrong.into_iter().map(|it| match it.digest {
-            Some(digest) => format!("{} holds other bytes, whose digest is {digest}", it.key),
-            None => format!("{} was gone before it could be hashed", it.key),
+            Some(digest) => format!("{} has other contents, with the digest {digest}", it.key),
+            None => format!("{} was removed before it could be hashed", it.key),
         }));
         match step.next {
             Some(next) if body.after.as_ref() != Some(&next) => {

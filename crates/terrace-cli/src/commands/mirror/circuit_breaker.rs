@@ -1,13 +1,13 @@
-//! A circuit breaker: the rest of a run is not tried against a registry that does not answer.
+//! A circuit breaker: after repeated failures of the registry, the rest of a run is not tried.
 
 use super::report::Outcome;
 use crate::error::Failure;
 
-/// The number of versions in a row that fail because the registry does not answer, each after all its retries, before
-/// the rest is not tried.
+/// The number of consecutive versions that fail because the registry does not respond, each after all its
+/// retries, before the rest is not tried.
 const UNAVAILABLE_IN_A_ROW: u32 = 2;
 
-/// The outcomes so far, as far as they depend on the registry.
+/// The outcomes so far that depend on the registry.
 #[derive(Default)]
 pub(crate) struct CircuitBreaker {
     unavailable: u32,
@@ -15,7 +15,7 @@ pub(crate) struct CircuitBreaker {
 }
 
 impl CircuitBreaker {
-    /// Whether the rest should not be tried.
+    /// Returns whether the rest should not be tried.
     pub(crate) fn is_open(&self) -> bool {
         self.not_allowed || self.unavailable >= UNAVAILABLE_IN_A_ROW
     }
@@ -25,7 +25,7 @@ impl CircuitBreaker {
         match outcome {
             Outcome::Failed(Failure::NotAllowed(_)) => self.not_allowed = true,
             Outcome::Failed(Failure::Unavailable(_)) => self.unavailable += 1,
-            // Independent of the registry.
+            // These do not depend on the registry.
             Outcome::Failed(Failure::Refused(_)) | Outcome::NotTried | Outcome::Skipped(_) => {}
             Outcome::Done(_) | Outcome::Failed(_) => self.unavailable = 0,
         }
@@ -40,7 +40,7 @@ mod tests {
     use crate::commands::mirror::report::Done;
 
     #[test]
-    fn only_failures_in_a_row_open_it() {
+    fn only_consecutive_failures_open_the_circuit_breaker() {
         let unavailable = || Outcome::Failed(Failure::Unavailable("503".to_owned()));
         let mut breaker = CircuitBreaker::default();
         breaker.record(&unavailable());

@@ -1,5 +1,5 @@
-//! A directory that `terraform providers mirror` or `tofu providers mirror` wrote, or that is laid
-//! out like one: which providers of which registries it holds, in which versions.
+//! A directory that `terraform providers mirror` or `tofu providers mirror` wrote, or that has the same
+//! layout: its providers, with their registries and versions.
 //!
 //! # In scope
 //! The layout: `{hostname}/{namespace}/{type}/`, and in it `index.json`, a `{version}.json` for each
@@ -7,7 +7,7 @@
 //! which is the packed layout of a filesystem mirror. No link and no URL leads out of the directory.
 //!
 //! # Out of scope
-//! What is in a zip, and whether it has the hashes that are listed for it.
+//! The contents of zips, and whether a zip has the hashes that are listed for it.
 
 mod documents;
 mod provider;
@@ -31,26 +31,26 @@ use terrace_core::model::version::Version;
 use provider::Found;
 use root::{ChildKind, Root};
 
-/// Everything that a directory holds.
+/// The contents of a directory.
 #[derive(Debug)]
 pub(crate) struct Directory {
-    /// In the order of their addresses and numbers.
+    /// The versions, in the order of their addresses and numbers.
     pub(crate) versions: Vec<ListedVersion>,
     pub(crate) notes: Notes,
 }
 
-/// What there is to say about a directory that belongs to no version in it.
+/// The notes about a directory that do not belong to one of its versions.
 #[derive(Debug, Default)]
 pub(crate) struct Notes {
-    /// What is wrong.
+    /// The errors.
     pub(crate) reasons: Vec<String>,
-    /// What is odd and does no harm.
+    /// Irregularities that do no harm.
     pub(crate) remarks: Vec<String>,
-    /// What is no part of a mirror, or cannot be asked of one.
+    /// The files and directories that are not part of a mirror, or that a mirror cannot be asked for.
     pub(crate) skipped: Vec<Skipped>,
 }
 
-/// Something that is left out.
+/// A file or directory that is skipped.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Skipped {
     pub(crate) path: String,
@@ -62,27 +62,27 @@ pub(crate) struct Skipped {
 pub(crate) struct ListedVersion {
     pub(crate) address: MirroredAddress,
     pub(crate) version: Version,
-    /// One for each platform.
+    /// The packages, one for each platform.
     pub(crate) packages: Vec<ListedPackage>,
-    /// What is wrong with it.
+    /// The errors in the version.
     pub(crate) reasons: Vec<String>,
 }
 
-/// One zip, which is there.
+/// A zip that exists in the directory.
 #[derive(Debug)]
 pub(crate) struct ListedPackage {
     pub(crate) platform: Platform,
     pub(crate) path: PathBuf,
-    /// The hashes that some JSON lists for it, of the kinds that are known.
+    /// The hashes of known schemes that any JSON document lists for it.
     pub(crate) hashes: Vec<PackageHash>,
 }
 
 impl Directory {
-    /// Finds out what a directory holds, apart from providers that the registry hosts itself: its
-    /// mirror has those without being told, and would take them from nobody else.
+    /// Reads a directory, except providers that the registry hosts itself: its mirror already has those, and
+    /// accepts them from no other source.
     ///
     /// # Errors
-    /// Why it cannot be read.
+    /// The reason that the directory cannot be read.
     pub(crate) fn read(path: &Path, own: Option<OwnHosts<'_>>) -> Result<Self, String> {
         let root = Root::open(path)?;
         let mut reader = Reader {
@@ -92,7 +92,7 @@ impl Directory {
         };
         for (hostname, directory) in reader.directories::<Hostname>(path) {
             if own.is_some_and(|own| own.include(&hostname)) {
-                let reason = "is the registry's own: its mirror has what is published there";
+                let reason = "is the registry's own: its mirror already contains its own providers";
                 reader.notes.skip(&directory, reason);
             } else {
                 reader.hostname(&hostname, &directory);
@@ -121,7 +121,7 @@ impl fmt::Display for Skipped {
     }
 }
 
-/// The state of reading. What cannot be read is noted, and the rest is read.
+/// The state of reading a directory. Errors are noted, and the rest is read.
 struct Reader<'a> {
     root: &'a Root,
     versions: BTreeMap<(MirroredAddress, Version), ListedVersion>,
@@ -129,7 +129,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// The providers of one registry.
+    /// Reads the providers of one registry.
     fn hostname(&mut self, hostname: &Hostname, directory: &Path) {
         for (namespace, directory) in self.directories::<Namespace>(directory) {
             for (provider_type, directory) in self.directories::<ProviderType>(&directory) {
@@ -148,7 +148,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The directories in a directory whose names are names of this kind.
+    /// Returns the subdirectories whose names are names of this kind.
     fn directories<N: FromStr<Err = NameError>>(&mut self, parent: &Path) -> Vec<(N, PathBuf)> {
         let children = self.root.children(parent).unwrap_or_else(|reason| {
             self.notes.reasons.push(reason);
@@ -160,18 +160,18 @@ impl Reader<'_> {
                 (ChildKind::Directory, Ok(name)) => directories.push((name, child.path)),
                 (ChildKind::Directory, Err(error)) => self.notes.skip(&child.path, error),
                 (ChildKind::Outside, _) => self.notes.reasons.push(self.root.leaves(&child.path)),
-                (ChildKind::Other, _) => self.notes.skip(&child.path, "is no part of a mirror"),
+                (ChildKind::Other, _) => self.notes.skip(&child.path, "is not part of a mirror"),
             }
         }
         directories
     }
 
-    /// Adds a version, unless it is there already.
+    /// Adds a version, unless it is already there.
     fn add(&mut self, address: &MirroredAddress, version: Version, found: Found) {
         let key = (address.clone(), version.clone());
         if let Some(other) = self.versions.get_mut(&key) {
             other.reasons.push(format!(
-                "{address} {version} is there twice, in directories whose names differ in case \
+                "{address} {version} exists twice, in directories whose names differ in case \
                  only"
             ));
             return;

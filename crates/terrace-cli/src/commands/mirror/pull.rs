@@ -1,5 +1,5 @@
-//! `terrace mirror add` and `terrace mirror sync`: copies of what other registries have, checked as
-//! a client would check it.
+//! `terrace mirror add` and `terrace mirror sync`: copies of other registries' providers, checked as a client
+//! would check them.
 
 mod configuration;
 mod files;
@@ -47,7 +47,7 @@ pub(crate) fn add(
         && OwnHosts::new(&url.origin(), &[]).include(hostname)
     {
         return Err(Failure::refused(format!(
-            "{hostname} is the registry itself: what is published there is in its mirror"
+            "{hostname} is the registry itself, whose mirror already contains its own providers"
         )));
     }
     let named = vec![hostname.clone()];
@@ -55,7 +55,7 @@ pub(crate) fn add(
     run(found, named, &arguments.mirror, registry, output)
 }
 
-/// Mirrors what files ask for.
+/// Mirrors the providers that files require.
 pub(crate) fn sync(
     arguments: &MirrorSyncArguments,
     registry: &RegistryArguments,
@@ -112,20 +112,20 @@ fn run(
     mirror.report.tell(output)
 }
 
-/// A run: where things come from, where they go, and what became of them.
+/// The state of a run: the upstream, the registry, and the results.
 struct Mirror<'a> {
     upstream: Upstream<'a>,
-    /// A dry run does without.
+    /// The registry; a dry run needs none.
     client: Option<Client<'a>>,
     output: &'a Output,
     breaker: CircuitBreaker,
-    /// Whether one provider was named, for which nothing to do is a failure.
+    /// Whether the command line names one provider. Then it is a failure if there is nothing to do.
     is_one: bool,
     report: Report,
 }
 
 impl Mirror<'_> {
-    /// Mirrors the versions of one provider. What is wrong with one does not keep the others.
+    /// Mirrors the versions of one provider. An invalid version does not stop the others.
     fn provider(&mut self, selection: &ProviderSelection) {
         let address = selection.address.to_string();
         if self.breaker.is_open() {
@@ -155,12 +155,12 @@ impl Mirror<'_> {
             self.note(address.clone(), Some(version.version.to_string()), outcome);
         }
         if self.is_one && !is_anywhere {
-            let reason = "no version that was asked for has any of these platforms";
+            let reason = "none of the requested versions is available for any of these platforms";
             self.note(address, None, Outcome::Failed(Failure::refused(reason)));
         }
     }
 
-    /// Whether the origin has a version for any selected platform; warns of those that it lacks.
+    /// Returns whether the origin has a version for any selected platform. Warns about the missing ones.
     fn has_platforms(&mut self, selection: &ProviderSelection, found: &OriginVersion) -> bool {
         let missing = selection.missing(&found.platforms);
         if missing.is_empty() {
@@ -171,10 +171,10 @@ impl Mirror<'_> {
             .iter()
             .any(|named| !missing.contains(named));
         let missing: Vec<String> = missing.iter().map(ToString::to_string).collect();
-        let reason = format!("the origin has it not for {}", missing.join(", "));
+        let reason = format!("not available from the origin for {}", missing.join(", "));
         let (address, version) = (selection.address.to_string(), found.version.to_string());
         if selection.lock.is_some() {
-            // Whoever has a lock file depends on that very version.
+            // A lock file depends on this exact version.
             let failed = Outcome::Failed(Failure::refused(reason));
             self.note(address, Some(version), failed);
         } else if has_any {
@@ -210,7 +210,7 @@ impl Mirror<'_> {
         self.report.add(version, self.output);
     }
 
-    /// Asks which versions there are.
+    /// Requests the list of versions from the origin.
     fn list(&self, selection: &ProviderSelection) -> Result<(Service, OriginVersions), Failure> {
         let address = &selection.address;
         let service = self.upstream.discover(&address.hostname)?;
@@ -220,17 +220,17 @@ impl Mirror<'_> {
             .map_err(|error| failure(&address.hostname, &error))?;
         for skipped in &list.skipped {
             self.output
-                .warning(&format!("{address}: passed over: {skipped}"));
+                .warning(&format!("{address}: skipped: {skipped}"));
         }
         for warning in &list.warnings {
             self.output
-                .warning(&format!("{address}: the origin says: {warning}"));
+                .warning(&format!("{address}: warning from the origin: {warning}"));
         }
         Ok((service, list))
     }
 }
 
-/// The versions that are asked for, ascending.
+/// Selects the requested versions, in ascending order.
 fn choose<'l>(
     selection: &ProviderSelection,
     list: &'l OriginVersions,
@@ -250,7 +250,7 @@ fn choose<'l>(
             None => "release".to_owned(),
         };
         let newest = list.versions.last().map_or_else(
-            || "it has no version at all".to_owned(),
+            || "it has no versions".to_owned(),
             |newest| format!("its newest version is {}", newest.version),
         );
         return Err(format!("the origin has no {asked}; {newest}"));

@@ -41,8 +41,8 @@ pub(crate) fn push(
     if versions.is_empty() && notes.reasons.is_empty() {
         let place = arguments.dir.display();
         let nothing = format!(
-            "{place} holds no provider to mirror: there is no \
-             <hostname>/<namespace>/<type>/<version>.json and no zip in such a place"
+            "{place} contains no provider to mirror: there is neither a \
+             <hostname>/<namespace>/<type>/<version>.json nor a zip in such a directory"
         );
         let skipped = notes.skipped.iter().map(ToString::to_string);
         let reasons = std::iter::once(nothing).chain(skipped);
@@ -79,7 +79,7 @@ pub(crate) fn push(
     report.tell(output)
 }
 
-/// Checks one version, and publishes it unless there is nowhere to publish to.
+/// Checks one version, and publishes it unless this is a dry run.
 fn push_version(listed: &ListedVersion, client: Option<&Client<'_>>, output: &Output) -> Outcome {
     let ListedVersion {
         address, version, ..
@@ -120,7 +120,7 @@ fn push_version(listed: &ListedVersion, client: Option<&Client<'_>>, output: &Ou
     }
 }
 
-/// Checks every zip of a version, as clients will; every reason at once.
+/// Checks every zip of a version, as clients will. Fails with every reason at once.
 fn check(listed: &ListedVersion, output: &Output) -> Result<PublishRequest, Vec<String>> {
     let mut reasons = listed.reasons.clone();
     let mut packages = Vec::new();
@@ -158,7 +158,7 @@ fn check(listed: &ListedVersion, output: &Output) -> Result<PublishRequest, Vec<
     })
 }
 
-/// A zip that can be sent.
+/// A zip that passed all checks.
 struct CheckedPackage {
     body: PackageBody,
     archive: Archive,
@@ -195,8 +195,8 @@ fn check_package(
     })
 }
 
-/// The listed hashes that a zip does not have. A client is content with one that it has
-/// (clients.md 5.8), but a wrong one means that somebody changed something.
+/// Describes the listed hashes that a zip does not have. A client accepts a zip that has one of them
+/// (clients.md 5.8), but a wrong hash means that the zip or the list was changed.
 fn mismatches(package: &ListedPackage, archive: &Archive, h1: Option<PackageHash>) -> Vec<String> {
     let mut reasons = Vec::new();
     for listed in &package.hashes {
@@ -207,7 +207,7 @@ fn mismatches(package: &ListedPackage, archive: &Archive, h1: Option<PackageHash
         if let Some(computed) = computed.filter(|computed| computed != listed) {
             let place = package.path.display();
             reasons.push(format!(
-                "{place}: the hash listed for it is {listed}, and that of the file is {computed}"
+                "{place}: the hash listed for it is {listed}, but that of the file is {computed}"
             ));
         }
     }

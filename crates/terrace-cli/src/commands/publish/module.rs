@@ -30,7 +30,7 @@ pub(crate) fn publish(
     request.publish(&connect(registry, output)?, output, || Ok(()))
 }
 
-/// A module that the core has found nothing wrong with.
+/// Returns a module that passes the core's checks.
 pub(crate) fn prepare(
     arguments: &ModuleArguments,
     output: &Output,
@@ -65,13 +65,13 @@ pub(crate) fn prepare(
     })
 }
 
-/// The archive to send: packed now, or the user's own.
+/// Returns the archive to send: packed now, or the user's own.
 fn archive(path: &Path, output: &Output) -> Result<(Archive, ArchiveFormat), Failure> {
     let place = path.display().to_string();
     if path.is_dir() {
         let packed = pack(path)?;
         for left_out in &packed.left_out {
-            output.progress(&format!("left out {left_out}: it may hold secrets"));
+            output.progress(&format!("left out {left_out}: it may contain secrets"));
         }
         let archive = Archive::read(place, Source::Temporary(packed.zip))
             .map_err(|error| Failure::Unexpected(format!("reading the packed archive: {error}")))?;
@@ -89,7 +89,7 @@ fn archive(path: &Path, output: &Output) -> Result<(Archive, ArchiveFormat), Fai
     }
 }
 
-/// Looks into the archive as the registry will, and unpacks a zip that the registry only lists.
+/// Checks the archive as the registry will, and unpacks a zip whose contents the registry only lists.
 fn check(archive: &Archive, expected: &ExpectedArchive, output: &Output) -> Result<(), Failure> {
     let entries = archive.entries(expected).map_err(Failure::refused)?;
     let refusals = expected.refusals(&entries);

@@ -57,7 +57,7 @@ pub(crate) fn publish(
     })
 }
 
-/// A release that the core has found nothing wrong with, and its description.
+/// Returns a release that passes the core's checks, and its description.
 pub(crate) fn prepare(
     dist: &Dist,
     address: &ProviderAddress,
@@ -76,7 +76,7 @@ pub(crate) fn prepare(
     Ok((request, body))
 }
 
-/// Reads everything in the directory and checks it as the registry does; every reason at once.
+/// Reads everything in the directory and checks it as the registry does. Fails with every reason at once.
 fn check(
     dist: &Dist,
     address: &ProviderAddress,
@@ -115,7 +115,7 @@ fn check(
     }
 }
 
-/// The description of the release, and what is wrong with it.
+/// Returns the description of the release, and the errors in it.
 fn describe(
     dist: &Dist,
     address: &ProviderAddress,
@@ -129,8 +129,8 @@ fn describe(
     });
     if protocols.assumed && reasons.is_empty() {
         output.warning(
-            "there is no manifest, so the plugin protocol is taken to be 5.0; if the provider \
-             speaks another one, add terraform-registry-manifest.json",
+            "there is no manifest, so plugin protocol 5.0 is assumed; if the provider uses another version, add \
+             terraform-registry-manifest.json",
         );
     }
     let signature = dist.signature();
@@ -143,14 +143,14 @@ fn describe(
     };
     let (address, version) = (address.clone(), dist.version.clone());
     let found = ProviderPublication::parse(address, version, &body).err();
-    // What the core says about a missing signature is no news.
+    // If the signature is missing, that is already reported; the core's error would repeat it.
     let is_news = |reason: &String| signature.is_ok() || !reason.starts_with("signature");
     reasons.extend(found.into_iter().flatten().filter(is_news));
     reasons.extend(signature.err());
     (body, reasons)
 }
 
-/// What one zip is, and what is wrong with it.
+/// The description of one zip, and the errors in it.
 #[derive(Default)]
 struct Checked {
     body: Option<PackageBody>,
@@ -164,14 +164,15 @@ fn check_package(package: &Package, dist: &Dist, shasums: Option<&Shasums>) -> C
     let read = match &package.path {
         Some(path) => read_file(path, filename.clone()),
         None => Err(format!(
-            "SHA256SUMS lists {filename}, which is not in {}",
+            "SHA256SUMS lists {filename}, but it is not in {}",
             dist.directory.display()
         )),
     };
     match read {
         Ok(archive) => check_contents(archive, package, dist),
         Err(reason) => {
-            // There is a reason already; nothing else is to be said about this one.
+            // A reason is already reported for this package; the rest of its description only has to be
+            // valid.
             let promised = shasums.and_then(|shasums| shasums.digest_of(filename));
             Checked {
                 body: promised.map(|promised| package.body(promised, 1, None)),
@@ -192,8 +193,8 @@ fn check_contents(archive: Archive, package: &Package, dist: &Dist) -> Checked {
     }
 }
 
-/// Checks the signature by the namespace's keys, as clients will, before anything large is sent. Returns the key
-/// that made it.
+/// Checks the signature against the namespace's keys, as clients will, before the archives are sent. Returns
+/// the key that made it.
 fn check_signature(
     client: &Client<'_>,
     address: &ProviderAddress,
@@ -221,7 +222,7 @@ fn check_signature(
     Ok(verified.key.clone())
 }
 
-/// The signature as it was on disk.
+/// Returns the bytes of the signature file.
 fn signature_bytes(text: &str) -> Result<Vec<u8>, base64::DecodeError> {
     if text.trim_start().starts_with("-----BEGIN") {
         Ok(text.as_bytes().to_vec())

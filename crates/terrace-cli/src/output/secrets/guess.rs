@@ -14,10 +14,11 @@ const DATE: &str = "0000-00-00";
 /// The form of a UUID, `x` for a hexadecimal digit: texts that contain one are names.
 const UUID: &str = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
 
-/// The digits of a fingerprint, which looks random and is none.
+/// The number of digits of a fingerprint, which looks random and is not a secret.
 const FINGERPRINT_DIGITS: usize = 40;
 
-/// Whether an argument looks as if a generator of secrets made it. A path and a name with a date or a UUID do not.
+/// Returns whether an argument looks like the output of a secret generator. A path, and a name with a date or
+/// a UUID, do not.
 pub(super) fn looks_secret(text: &str) -> bool {
     let looks_secret = match text.contains(['/', '\\']) {
         true => looks_random_with_slashes(text),
@@ -26,8 +27,8 @@ pub(super) fn looks_secret(text: &str) -> bool {
     looks_secret && !Path::new(text).exists()
 }
 
-/// Whether a text without slashes is random: in base64url or hexadecimal it goes back and forth between digits,
-/// capital and small letters, as a name does not.
+/// Returns whether a text without slashes is random: in base64url or hexadecimal, the characters alternate
+/// between digits, capital and small letters, which they do not in a name.
 pub(super) fn looks_random(text: &str) -> bool {
     if text.len() == FINGERPRINT_DIGITS && text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return false;
@@ -40,10 +41,10 @@ pub(super) fn looks_random(text: &str) -> bool {
     !is_name && text.split('.').any(is_random)
 }
 
-/// Whether a text with slashes is random: nothing but base64, which begins with no slash here, and is made of
-/// digits, many capital and many small letters. A path with a digest in it has few of either.
+/// Returns whether a text with slashes is random: it consists only of base64, does not start with a slash,
+/// and has digits, many capital and many small letters. A path with a digest in it has few of either.
 fn looks_random_with_slashes(text: &str) -> bool {
-    // Before it may stand a name, as in `name=value`.
+    // A name may precede the secret, as in `name=value`.
     let digits = text.trim_end_matches('=').rsplit('=').next();
     let digits = digits.unwrap_or_default();
     let is_base64 = |byte: u8| byte.is_ascii_alphanumeric() || b"+/".contains(&byte);
@@ -57,8 +58,8 @@ fn looks_random_with_slashes(text: &str) -> bool {
         && changes_often(digits)
 }
 
-/// Whether three of ten characters are of another kind than the one before: a digit, a capital letter, or any other.
-/// What separates words does not count.
+/// Returns whether three of ten characters are of another kind than the one before: a digit, a capital
+/// letter, or any other. Word separators do not count.
 fn changes_often(text: &str) -> bool {
     let kind = |byte: u8| (byte.is_ascii_digit(), byte.is_ascii_uppercase());
     let kinds = text.bytes().filter(|byte| !b"-_".contains(byte)).map(kind);
@@ -68,7 +69,7 @@ fn changes_often(text: &str) -> bool {
     changes * 10 >= text.len() * 3
 }
 
-/// Whether a text contains a form, in which `0` stands for a digit and `x` for a hexadecimal one.
+/// Returns whether a text contains a form, in which `0` stands for a digit and `x` for a hexadecimal one.
 fn has_form(text: &str, form: &str) -> bool {
     let is_one = |(byte, of_form): (&u8, u8)| match of_form {
         b'0' => byte.is_ascii_digit(),

@@ -37,7 +37,7 @@ pub(super) fn replaced<'t>(
     Cow::Owned(hidden)
 }
 
-/// A known secret, or the beginning of it.
+/// Finds a known secret, or its beginning.
 pub(super) fn known(text: &str, secret: &str) -> Option<Hit> {
     let part = secret.get(..PART_BYTES).unwrap_or(secret);
     let start = text.find(part)?;
@@ -52,7 +52,7 @@ pub(super) fn known(text: &str, secret: &str) -> Option<Hit> {
     })
 }
 
-/// A guessed secret, as a whole.
+/// Finds a guessed secret as a whole.
 pub(super) fn guessed(text: &str, secret: &str) -> Option<Hit> {
     let start = text.find(secret)?;
     Some(Hit {
@@ -62,13 +62,13 @@ pub(super) fn guessed(text: &str, secret: &str) -> Option<Hit> {
     })
 }
 
-/// A token of a registry: `terrace_{id}.{claims}.{mac}.{checksum}`.
+/// Finds a token of a registry: `terrace_{id}.{claims}.{mac}.{checksum}`.
 pub(super) fn api_token(text: &str) -> Option<Hit> {
     let of_id = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
     token(text, access::PREFIX, |rest| run(rest, of_id) >= LEAST_BYTES)
 }
 
-/// A JSON Web Token: `{header}.{claims}.{signature}`, where the header is a JSON object in base64url.
+/// Finds a JSON Web Token: `{header}.{claims}.{signature}`, where the header is a JSON object in base64url.
 pub(super) fn json_web_token(text: &str) -> Option<Hit> {
     token(text, "eyJ", |rest| {
         let header = run(rest, |byte| of_token(byte) && byte != b'.');
@@ -77,7 +77,7 @@ pub(super) fn json_web_token(text: &str) -> Option<Hit> {
     })
 }
 
-/// A run of characters of tokens that begins so, and goes on as `is_token` says.
+/// Finds a token that starts with `prefix` and that `is_token` accepts.
 fn token(text: &str, prefix: &str, is_token: impl Fn(&str) -> bool) -> Option<Hit> {
     let places = text.match_indices(prefix);
     let mut tokens = places.filter_map(|(start, prefix)| {
@@ -95,7 +95,7 @@ fn of_token(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"_-.".contains(&byte)
 }
 
-/// How many of the first bytes are of this kind.
+/// Returns the number of leading bytes that `is_one` accepts.
 fn run(text: &str, is_one: impl Fn(u8) -> bool) -> usize {
     text.bytes().take_while(|byte| is_one(*byte)).count()
 }

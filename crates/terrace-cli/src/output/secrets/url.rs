@@ -1,7 +1,8 @@
 //! Finding secrets in the URLs that a text quotes.
 //!
-//! Messages quote URLs in sentences, and texts that are not quite URLs, such as one with a slash in its password. So
-//! the secrets are found by their places in the text, not in a parsed URL; the tests compare the result with a parser.
+//! Messages quote URLs in sentences, and texts that are not quite URLs, such as one with a slash in its
+//! password. So the secrets are found by their positions in the text, not in a parsed URL; the tests compare
+//! the result with that of a parser.
 
 use url::form_urlencoded;
 
@@ -13,13 +14,13 @@ const SECRET_PARAMETERS: [&str; 8] = [
     "sig", "token", "secret", "key", "pass", "auth", "cred", "code",
 ];
 
-/// The user and the password in a URL.
+/// Finds the user and the password in a URL.
 pub(super) fn userinfo(text: &str) -> Option<Hit> {
     urls(text).find_map(|(start, url)| {
         let authority_end = url.find(['/', '?', '#']).unwrap_or(url.len());
         let authority = url.get(..authority_end).unwrap_or_default();
         let at = authority.rfind('@').or_else(|| {
-            // A password with a slash that is not encoded looks like a port that is no number.
+            // A password with an unencoded slash looks like a port that is not a number.
             let (_, port) = authority.rsplit_once(':')?;
             let is_port = port.bytes().all(|byte| byte.is_ascii_digit());
             let is_address = authority.ends_with(']');
@@ -34,7 +35,7 @@ pub(super) fn userinfo(text: &str) -> Option<Hit> {
     })
 }
 
-/// The query of a URL, if one of its parameters is a secret.
+/// Finds the query of a URL, if one of its parameters is a secret.
 pub(super) fn signed_query(text: &str) -> Option<Hit> {
     urls(text).find_map(|(start, url)| {
         let before = url.find('?')? + 1;
@@ -52,7 +53,7 @@ pub(super) fn signed_query(text: &str) -> Option<Hit> {
     })
 }
 
-/// The URLs in a text, each from its authority on, with their places.
+/// Returns the URLs in a text, each from its authority on, with their positions.
 fn urls(text: &str) -> impl Iterator<Item = (usize, &str)> {
     text.match_indices("://").filter_map(|(scheme_end, mark)| {
         let start = scheme_end + mark.len();
@@ -121,7 +122,7 @@ mod tests {
         assert_eq!(count, 6 * 6 * 4 * 6 * 3);
     }
 
-    /// Compares the text without its secrets with what a parser makes of the URL.
+    /// Compares the text without its secrets with the URL that a parser returns.
     fn check(text: &str) {
         let url = Url::parse(text).unwrap();
         let hidden = Secrets::default().hide(text).into_owned();

@@ -1,4 +1,4 @@
-//! What operators ask of the admin API.
+//! The operations that operators use.
 
 use terrace_base::percent::encode;
 use terrace_core::api::admin::{
@@ -26,7 +26,7 @@ impl Client<'_> {
         self.post("/admin/v1/garbage".to_owned(), body)
     }
 
-    /// Some of the documents whose keys begin like this, those after this key.
+    /// Returns a page of the documents whose keys start with a prefix: those after a key.
     pub(crate) fn facts(&self, prefix: &str, after: Option<&str>) -> Result<FactsAnswer, Failure> {
         let mut path = format!("{FACTS}?prefix={}", encode(prefix));
         if let Some(after) = after {
@@ -45,7 +45,7 @@ impl Client<'_> {
         })
     }
 
-    /// Some of the stored bytes, those after this key.
+    /// Returns a page of the stored bytes: those after a key.
     pub(crate) fn archives(
         &self,
         after: Option<&str>,
@@ -58,7 +58,7 @@ impl Client<'_> {
         self.get(path)
     }
 
-    /// Which of these are missing, and how to send them.
+    /// Returns which of these archives are missing, and how to upload them.
     pub(crate) fn missing(&self, archives: Vec<UploadBody>) -> Result<UploadsAnswer, Failure> {
         self.post(ARCHIVES.to_owned(), &UploadsBody { archives })
     }

@@ -1,4 +1,4 @@
-//! The registry manifest, which says what plugin protocols a provider speaks.
+//! The registry manifest, which lists the plugin protocols of a provider.
 
 use std::fs;
 use std::path::PathBuf;
@@ -10,20 +10,20 @@ use terrace_core::model::shasums::Shasums;
 
 use super::Dist;
 
-/// Its name in a repository, from where GoReleaser signs and uploads it under another name
-/// without ever copying it into `dist`.
+/// The name of the manifest in a repository. GoReleaser signs and uploads it from there under another name,
+/// and never copies it into `dist`.
 const SOURCE_NAME: &str = "terraform-registry-manifest.json";
 
 /// The plugin protocols of a release.
 #[derive(Debug)]
 pub(crate) struct Protocols {
     pub(crate) versions: Vec<String>,
-    /// Whether nobody said so.
+    /// Whether the protocols are a default, because there is no manifest.
     pub(crate) assumed: bool,
 }
 
 impl Default for Protocols {
-    /// What the public registry takes a provider without a manifest to speak.
+    /// The protocols that the public registry assumes for a provider without a manifest.
     fn default() -> Self {
         Self {
             versions: vec![ProtocolVersion::DEFAULT.to_string()],
@@ -43,8 +43,8 @@ struct Metadata {
 }
 
 impl Dist {
-    /// The plugin protocols from the manifest in the directory, or else from the one beside it
-    /// that GoReleaser took.
+    /// Returns the plugin protocols from the manifest in the directory, or else from the one next to it that
+    /// GoReleaser used.
     pub(crate) fn protocols(&self) -> Result<Protocols, String> {
         let name = format!("{}_manifest.json", self.stem());
         let shasums = Shasums::parse(&self.shasums).ok();
@@ -54,8 +54,8 @@ impl Dist {
                 None => Ok(Protocols::default()),
                 Some(_) if self.may_lack_manifest => Ok(Protocols::default()),
                 Some(_) => Err(format!(
-                    "SHA256SUMS lists {name}, which is not in {}, nor is {SOURCE_NAME} beside it: \
-                     copy it there, since it says what plugin protocols the provider speaks",
+                    "SHA256SUMS lists {name}, but it is not in {}, and {SOURCE_NAME} is not next to that \
+                     directory: copy it there, because it lists the plugin protocols of the provider",
                     self.directory.display()
                 )),
             };
@@ -65,7 +65,7 @@ impl Dist {
         let digest = Sha256::of(&bytes);
         if let Some(promised) = promised.filter(|promised| *promised != digest) {
             return Err(refused(format!(
-                "its sha256 is {digest}, and {promised} by SHA256SUMS"
+                "its sha256 is {digest}, but {promised} in SHA256SUMS"
             )));
         }
         let manifest: Manifest = serde_json::from_slice(&bytes)

@@ -11,7 +11,7 @@ use crate::support::registry::{Fault, Registry};
 use crate::support::{TOKEN, ended, fixture, terrace};
 
 #[test]
-fn the_newest_release_is_mirrored_for_all_platforms_with_who_signed_it() {
+fn the_newest_release_is_mirrored_for_all_platforms_with_its_signing_key() {
     let (origin, registry) = (Origin::start(), Registry::start());
     let report = add(&origin, &registry, &[]).expect(0).json();
     assert_eq!(report["status"], "ok");
@@ -34,7 +34,7 @@ fn the_newest_release_is_mirrored_for_all_platforms_with_who_signed_it() {
         (&linux["os"], &linux["size"]),
         (&json!("linux"), &json!(299))
     );
-    // By Go's dirhash.Hash1, computed by other means.
+    // Computed by Go's dirhash.Hash1, independently.
     assert_eq!(
         linux["h1"],
         "h1:pxtubu1FkPTGFvdPiX+uqyiDco+HPe04ej1tnFf4rso="
@@ -45,7 +45,7 @@ fn the_newest_release_is_mirrored_for_all_platforms_with_who_signed_it() {
 }
 
 #[test]
-fn what_is_mirrored_is_not_downloaded_again_and_still_settled_with_the_registry() {
+fn mirrored_packages_are_not_downloaded_again_but_still_sent_to_the_registry() {
     let (origin, registry) = (Origin::start(), Registry::start());
     add(&origin, &registry, &[]).expect(0);
     let first = registry.description();
@@ -74,7 +74,7 @@ fn only_the_platforms_that_are_not_stored_are_downloaded_and_all_are_described()
 }
 
 #[test]
-fn a_platform_that_is_stored_with_other_bytes_is_a_conflict_that_tells_both_digests() {
+fn a_platform_that_is_stored_with_other_bytes_is_a_conflict_with_both_digests() {
     let (origin, registry) = (Origin::start(), Registry::start());
     let two = ["--platform", "linux_amd64", "--platform", "darwin_arm64"];
     add(&origin, &registry, &two).expect(0);
@@ -143,7 +143,7 @@ fn a_broken_upload_is_resumed_where_it_stopped() {
 }
 
 #[test]
-fn platforms_and_versions_can_be_named() {
+fn platforms_and_versions_can_be_selected() {
     let (origin, registry) = (Origin::start(), Registry::start());
     let arguments = [
         "--versions",
@@ -169,9 +169,9 @@ fn platforms_and_versions_can_be_named() {
 }
 
 #[test]
-fn one_version_that_fails_does_not_keep_the_others() {
+fn one_version_that_fails_does_not_stop_the_others() {
     let (origin, registry) = (Origin::start(), Registry::start());
-    // The origin lists 1.2.2, and has nothing of it.
+    // The origin lists 1.2.2, but has none of its files.
     let ended = add(&origin, &registry, &["--versions", "~> 1.2.0"]).expect(3);
     assert_eq!(statuses(&ended.json()), ["1.2.2 refused", "1.2.3 created"]);
     assert!(ended.errors().contains("404"), "{ended:?}");
@@ -190,7 +190,7 @@ fn a_dry_run_checks_signatures_and_sends_nothing() {
 }
 
 #[test]
-fn a_dry_run_says_what_is_stored_already_and_does_without_a_registry() {
+fn a_dry_run_reports_stored_packages_and_works_without_a_registry() {
     let (origin, registry) = (Origin::start(), Registry::start());
     add(&origin, &registry, &["--platform", "linux_amd64"]).expect(0);
     let two = ["--platform", "linux_amd64", "--platform", "darwin_arm64"];
@@ -208,7 +208,7 @@ fn a_dry_run_says_what_is_stored_already_and_does_without_a_registry() {
 }
 
 #[test]
-fn people_are_told_what_was_mirrored_and_who_signed_it() {
+fn the_text_output_lists_mirrored_versions_and_their_signing_keys() {
     let (origin, registry) = (Origin::start(), Registry::start());
     let mut command = terrace(&["mirror", "add", ADDRESS, "--platform", "linux_amd64"]);
     command.args(["--origin", &origin.place(), "--url", registry.url()]);
@@ -232,7 +232,7 @@ fn an_address_needs_all_three_parts() {
 }
 
 #[test]
-fn the_registrys_own_hostname_is_asked_of_nobody() {
+fn the_registrys_own_hostname_is_rejected_without_a_request() {
     let (origin, registry) = (Origin::start(), Registry::start());
     let ended = ended(&mut command(
         &origin,
@@ -244,7 +244,7 @@ fn the_registrys_own_hostname_is_asked_of_nobody() {
 }
 
 #[test]
-fn a_platform_that_no_version_has_is_a_failure_of_who_named_it() {
+fn a_platform_that_no_version_has_is_a_failure_if_it_was_selected() {
     let (origin, registry) = (Origin::start(), Registry::start());
     let ended = add(&origin, &registry, &["--platform", "plan9_386"]).expect(3);
     assert_eq!(statuses(&ended.json()), ["1.2.3 skipped", " refused"]);

@@ -54,7 +54,7 @@ fn a_signature_of_other_bytes_or_by_another_key_is_refused_2_3_7() {
 
 #[test]
 fn platforms_with_different_sha256sums_are_refused() {
-    // Nobody signs here, so that either text is good by itself.
+    // This host needs no signature, so that either text is valid on its own.
     const UNSIGNED: &str = "registry.opentofu.org/acme/hello";
     let origin = Origin::start();
     for platform in ["linux_amd64", "darwin_arm64"] {

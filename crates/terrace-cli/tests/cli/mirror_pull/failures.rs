@@ -1,4 +1,4 @@
-//! An origin or a registry that fails in passing, and for good.
+//! An origin or a registry with transient and permanent failures.
 
 use super::{ADDRESS, MIRRORED, PATH, add, command, downloads, list, statuses, sync};
 use crate::support::ended;
@@ -7,7 +7,7 @@ use crate::support::origin::{Origin, description_of, zip_of};
 use crate::support::registry::{Fault, Registry, errors};
 
 #[test]
-fn a_registry_that_refuses_the_token_ends_the_run() {
+fn a_registry_that_rejects_the_token_ends_the_run() {
     let (origin, registry) = (Origin::start(), Registry::start());
     let mut command = command(
         &origin,
@@ -19,20 +19,20 @@ fn a_registry_that_refuses_the_token_ends_the_run() {
 }
 
 #[test]
-fn trouble_that_passes_is_waited_for() {
+fn a_transient_failure_is_retried() {
     let (origin, registry) = (Origin::start(), Registry::start());
     origin.set(
         "/files/SHA256SUMS",
         Response::new(503, "").with("retry-after", "0"),
     );
     let ended = add(&origin, &registry, &["--platform", "linux_amd64"]).expect(6);
-    assert!(ended.stderr.contains("trying again"), "{ended:?}");
+    assert!(ended.stderr.contains("retrying"), "{ended:?}");
     assert!(ended.errors().contains("503"), "{ended:?}");
 }
 
 #[cfg(unix)]
 #[test]
-fn a_disk_that_keeps_nothing_is_not_the_origins_fault_and_nothing_is_tried_again() {
+fn a_full_disk_is_a_local_failure_without_retries() {
     let (origin, registry) = (Origin::start(), Registry::start());
     let arguments = ["add", ADDRESS, "--platform", "linux_amd64"];
     let mut command = command(&origin, &registry, &arguments);
@@ -40,7 +40,7 @@ fn a_disk_that_keeps_nothing_is_not_the_origins_fault_and_nothing_is_tried_again
     let ended = ended(&mut command).expect(1);
     assert_eq!(statuses(&ended.json()), ["1.2.3 local"]);
     assert!(ended.errors().contains("/nowhere/at/all"), "{ended:?}");
-    assert!(!ended.stderr.contains("trying again"), "{ended:?}");
+    assert!(!ended.stderr.contains("retrying"), "{ended:?}");
     assert_eq!(downloads(&origin), [zip_of("linux_amd64")]);
 }
 
@@ -49,9 +49,9 @@ fn unavailable() -> Fault {
 }
 
 #[test]
-fn a_registry_that_does_not_answer_twice_in_a_row_leaves_the_rest_untried() {
+fn a_registry_that_fails_to_respond_twice_in_a_row_ends_the_run() {
     let (origin, registry) = (Origin::start(), Registry::start());
-    // Each is tried twice.
+    // Each version is tried twice.
     for _ in 0..4 {
         registry.fail("GET", PATH, unavailable());
     }
@@ -68,7 +68,7 @@ fn a_registry_that_does_not_answer_twice_in_a_row_leaves_the_rest_untried() {
 }
 
 #[test]
-fn a_registry_that_answers_in_between_is_asked_on() {
+fn a_registry_that_responds_in_between_keeps_the_run_going() {
     let (origin, registry) = (Origin::start(), Registry::start());
     for _ in 0..2 {
         registry.fail("GET", PATH, unavailable());
@@ -79,7 +79,7 @@ fn a_registry_that_answers_in_between_is_asked_on() {
 }
 
 #[test]
-fn an_origin_that_does_not_answer_says_nothing_about_the_registry() {
+fn an_origin_that_does_not_respond_does_not_open_the_circuit_breaker() {
     let (origin, registry) = (Origin::start(), Registry::start());
     let answer = Response::new(503, "").with("retry-after", "0");
     origin.set(&description_of("linux_amd64"), answer);

@@ -26,7 +26,7 @@ fn redirects_are_followed_to_other_paths_and_not_to_http_or_private_hosts() {
     let plain = origin.url().replace("https:", "http:");
     for (location, told) in [
         (format!("{plain}/elsewhere?a=%2F"), "only https is allowed"),
-        // Of this machine, too, but nobody has named it.
+        // Also on this machine, but not on the command line.
         (format!("{}/", elsewhere.url()), "this machine"),
         ("https://localhost/".to_owned(), "localhost"),
         ("https://[::ffff:127.0.0.1]/".to_owned(), "IPv4-mapped"),
@@ -76,9 +76,9 @@ fn five_redirects_are_followed_and_a_sixth_is_not() {
 }
 
 #[test]
-fn of_a_document_no_more_is_read_than_shows_that_it_is_too_long() {
+fn a_document_that_is_too_long_is_read_only_up_to_the_limit() {
     let origin = Origin::start();
-    // Whoever reads on finds that it breaks off, and takes that for a network that fails.
+    // A reader that continues would see the connection break, and report a network failure.
     let endless = " ".repeat(1024 * 1024 + 64 * 1024);
     let endless = Response::new(200, endless).announcing(1 << 40);
     origin.set(&description_of("linux_amd64"), endless);
@@ -87,12 +87,12 @@ fn of_a_document_no_more_is_read_than_shows_that_it_is_too_long() {
 }
 
 #[test]
-fn a_zip_that_is_announced_with_more_than_is_allowed_is_not_downloaded() {
+fn a_zip_with_an_announced_length_above_the_limit_is_not_downloaded() {
     let origin = Origin::start();
     let huge = Response::new(200, "PK").announcing(limits::ARCHIVE_BYTES + 1);
     origin.set(&zip_of("linux_amd64"), huge);
     let errors = refused(&origin);
-    assert!(errors.contains("longer than"), "{errors}");
+    assert!(errors.contains("larger than"), "{errors}");
 }
 
 #[test]
@@ -131,7 +131,7 @@ fn the_origins_token_goes_to_its_json_and_never_to_archives_8_3() {
 }
 
 #[test]
-fn the_origins_token_goes_to_no_other_host_that_discovery_names() {
+fn the_origins_token_is_not_sent_to_another_host_from_discovery() {
     let (origin, other, registry) = (Origin::start(), Origin::start(), Registry::start());
     let discovery = json!({ "providers.v1": format!("{}/v1/", other.url()) });
     let discovery = Response::new(200, discovery.to_string());
@@ -150,7 +150,7 @@ fn the_origins_token_goes_to_no_other_host_that_discovery_names() {
 }
 
 #[test]
-fn what_all_packages_share_is_not_asked_for_again_and_again() {
+fn documents_that_all_packages_share_are_fetched_once() {
     let (origin, registry) = (Origin::start(), Registry::start());
     add(&origin, &registry, &["--dry-run"]).expect(0);
     let shasums = |head: &&Head| head.target == "/files/SHA256SUMS";

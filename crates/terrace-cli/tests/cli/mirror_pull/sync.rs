@@ -18,19 +18,24 @@ fn a_list_is_mirrored() {
 }
 
 #[test]
-fn a_platform_that_a_lock_file_is_wanted_for_and_the_origin_has_not_is_a_failure() {
+fn a_selected_platform_that_the_origin_lacks_is_a_failure_with_a_lock_file() {
     let (origin, registry) = (Origin::start(), Registry::start());
     let files = directory(&[(".terraform.lock.hcl", &lock(""))]);
     let file = files.path().join(".terraform.lock.hcl");
     let sync = |platforms: &[&str]| {
         let arguments = [&["sync", file.to_str().unwrap()], platforms].concat();
         let ended = ended(&mut command(&origin, &registry, &arguments)).expect(3);
-        assert!(ended.errors().contains("not for plan9_386"), "{ended:?}");
+        assert!(
+            ended
+                .errors()
+                .contains("not available from the origin for plan9_386"),
+            "{ended:?}"
+        );
         statuses(&ended.json())
     };
     let one = ["--platform", "plan9_386"];
     assert_eq!(sync(&one), ["1.2.3 refused"]);
-    // What is there is mirrored all the same.
+    // Available platforms are mirrored nevertheless.
     let two = ["--platform", "plan9_386", "--platform", "linux_amd64"];
     assert_eq!(sync(&two), ["1.2.3 refused", "1.2.3 created"]);
 }
@@ -53,7 +58,7 @@ fn a_lock_file_is_mirrored_if_its_hashes_are_those_of_the_zips() {
 }
 
 #[test]
-fn a_configuration_is_mirrored_and_what_needs_no_mirror_is_passed_over() {
+fn a_configuration_is_mirrored_except_sources_that_need_no_mirror() {
     let (origin, registry) = (Origin::start(), Registry::start());
     let files = directory(&[
         (
@@ -113,7 +118,7 @@ fn a_configuration_that_requires_nothing_is_a_failure() {
         let place = files.path().to_str().unwrap();
         let ended = ended(&mut command(&origin, &registry, &["sync", place])).expect(3);
         let told = match name {
-            "README.md" => "no file in it ends in",
+            "README.md" => "contains no file that ends in",
             _ => "requires no provider",
         };
         assert!(ended.errors().contains(told), "{name}: {ended:?}");
@@ -121,24 +126,24 @@ fn a_configuration_that_requires_nothing_is_a_failure() {
 }
 
 #[test]
-fn a_file_of_another_kind_is_a_wrong_command_line() {
+fn a_file_of_another_kind_is_a_usage_error() {
     let (origin, registry) = (Origin::start(), Registry::start());
     let ended = sync(&origin, &registry, "providers.yaml", "").expect(2);
     assert!(ended.errors().contains(".toml"), "{ended:?}");
 }
 
 #[test]
-fn what_is_no_file_or_too_long_is_not_read() {
+fn a_device_or_a_file_above_the_limit_is_not_read() {
     let (origin, registry) = (Origin::start(), Registry::start());
     let long = "\0".repeat(5_000_000);
     let odd = "\0".repeat(3_000_000);
     let files = directory(&[("long.toml", &long), ("odd.toml", &odd)]);
     let place = |name: &str| files.path().join(name).display().to_string();
-    let mut told = vec![("long.toml", "longer than")];
+    let mut told = vec![("long.toml", "larger than")];
     #[cfg(unix)]
     {
         std::os::unix::fs::symlink("/dev/zero", files.path().join("zero.toml")).unwrap();
-        told.push(("zero.toml", "no file"));
+        told.push(("zero.toml", "not a regular file"));
     }
     for (name, rule) in told {
         let ended = ended(&mut command(&origin, &registry, &["sync", &place(name)])).expect(3);

@@ -1,4 +1,4 @@
-//! The part of GitHub Actions that makes tokens for jobs.
+//! A fake of the GitHub Actions service that issues tokens to jobs.
 
 use std::net::TcpListener;
 use std::process::Command;
@@ -10,14 +10,14 @@ use serde_json::json;
 use super::JOB_SECRET;
 use super::http::{Head, Response, Then, serve};
 
-/// A runner's token service, on a port of its own.
+/// A runner's token service, on its own port.
 pub(crate) struct Actions {
     url: String,
     asked: Arc<Mutex<Vec<Head>>>,
 }
 
 impl Actions {
-    /// One that answers so.
+    /// Starts a service with this response.
     pub(crate) fn answering(response: Response) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!(
@@ -38,19 +38,19 @@ impl Actions {
         Self { url, asked }
     }
 
-    /// One that makes this token.
+    /// Starts a service that issues this token.
     pub(crate) fn making(token: &str) -> Self {
         Self::answering(Response::new(200, json!({ "value": token }).to_string()))
     }
 
-    /// Lets a command be a step of a job that may have tokens.
+    /// Sets the environment of a step in a job that may request tokens.
     pub(crate) fn run<'a>(&self, command: &'a mut Command) -> &'a mut Command {
         command
             .env("ACTIONS_ID_TOKEN_REQUEST_URL", &self.url)
             .env("ACTIONS_ID_TOKEN_REQUEST_TOKEN", bearer())
     }
 
-    /// What it was asked for, each time by whoever may.
+    /// Returns the targets of the requests since the last call. Each of them must have the credential.
     pub(crate) fn asked(&self) -> Vec<String> {
         let asked = std::mem::take(&mut *self.asked.lock().unwrap());
         let target = |head: &Head| {

@@ -1,4 +1,4 @@
-//! The least of an HTTP server: one request for each connection.
+//! A minimal HTTP server: one request for each connection.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader, Read, Write};
@@ -7,9 +7,9 @@ use std::io::{BufRead as _, BufReader, Read, Write};
 #[derive(Debug, Clone)]
 pub(crate) struct Head {
     pub(crate) method: String,
-    /// Path and query.
+    /// The path and the query.
     pub(crate) target: String,
-    /// By their names in lower case.
+    /// The headers by their names in lower case.
     pub(crate) headers: BTreeMap<String, String>,
 }
 
@@ -21,13 +21,13 @@ impl Head {
     }
 }
 
-/// What goes back.
+/// A response to send.
 #[derive(Debug, Clone)]
 pub(crate) struct Response {
     pub(crate) status: u16,
     pub(crate) headers: Vec<(&'static str, String)>,
     pub(crate) body: Vec<u8>,
-    /// The length that is announced, where it is not that of the body.
+    /// The announced length, if it is not that of the body.
     pub(crate) announced: Option<u64>,
 }
 
@@ -41,7 +41,7 @@ impl Response {
         }
     }
 
-    /// Hangs up long before its end.
+    /// Announces another length. The connection is closed long before that.
     pub(crate) fn announcing(mut self, length: u64) -> Self {
         self.announced = Some(length);
         self
@@ -53,10 +53,10 @@ impl Response {
     }
 }
 
-/// What to do about a request, decided from its head.
+/// The reaction to a request, decided from its head.
 pub(crate) enum Then {
     Answer(Box<dyn FnOnce(Vec<u8>) -> Response>),
-    /// Read this many bytes of the body, and hang up.
+    /// Read this many bytes of the body, and close the connection.
     HangUpAfter(u64),
 }
 
@@ -115,7 +115,7 @@ fn write(stream: &mut impl Write, response: &Response) {
     }
     let length = announced.unwrap_or(body.len() as u64);
     head.push_str(&format!("content-length: {length}\r\n\r\n"));
-    // The program may have hung up, which is its right.
+    // The program may have closed the connection.
     let _ = stream.write_all(&[head.as_bytes(), body].concat());
     let _ = stream.flush();
 }

@@ -11,10 +11,10 @@ use terrace_core::model::package_hash::PackageHash;
 use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
 
-/// The provider in it.
+/// The provider in the directory.
 pub(crate) const HELLO: &str = "registry.example.com/acme/hello";
 
-/// A mirror directory, to be spoiled.
+/// A mirror directory, to be modified by a test.
 pub(crate) struct Mirror(TempDir);
 
 /// The zip of a provider, and its hashes.
@@ -29,7 +29,7 @@ impl Mirror {
         Self(tempfile::tempdir().unwrap())
     }
 
-    /// One version for two platforms, with the hashes that `terraform` writes.
+    /// Creates one version for two platforms, with the hashes that `terraform` writes.
     pub(crate) fn of_terraform() -> Self {
         let mirror = Self::new();
         for platform in ["linux_amd64", "darwin_arm64"] {
@@ -39,7 +39,7 @@ impl Mirror {
         mirror
     }
 
-    /// Adds a package with these hashes beside it.
+    /// Adds a package, listed with these hashes.
     pub(crate) fn add(&self, version: &str, platform: &str, zip: &Zip, hashes: &[&str]) {
         let path = self.zip(version, platform);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -61,7 +61,7 @@ impl Mirror {
         self.path().to_str().unwrap().to_owned()
     }
 
-    /// A file of the provider.
+    /// Returns the path of a file of the provider.
     pub(crate) fn file(&self, name: &str) -> PathBuf {
         self.path().join(HELLO).join(name)
     }
@@ -74,12 +74,12 @@ impl Mirror {
 }
 
 impl Zip {
-    /// One that installs.
+    /// Creates the zip of a provider that can be installed.
     pub(crate) fn new(content: &str) -> Self {
         Self::of("terraform-provider-hello_v1", content)
     }
 
-    /// One with a single file.
+    /// Creates a zip with a single file.
     pub(crate) fn of(name: &str, content: &str) -> Self {
         let mut writer = ZipWriter::new(Cursor::new(Vec::new()));
         let options = SimpleFileOptions::default().unix_permissions(0o755);

@@ -1,4 +1,4 @@
-//! Another registry, with TLS, that has the signed release as `acme/hello`.
+//! A fake of another registry, with TLS, that has the signed release as `acme/hello`.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,7 +13,7 @@ use terrace_base::digest::Sha256;
 use super::http::{Head, Response, Then, serve};
 use super::{NAME, fixture, tls};
 
-/// What it is called. Where it is, the program is told.
+/// The hostname of the origin. The program gets its address by `--origin`.
 pub(crate) const HOSTNAME: &str = "origin.example";
 
 const PLATFORMS: [&str; 6] = [
@@ -25,7 +25,7 @@ const PLATFORMS: [&str; 6] = [
     "windows_amd64",
 ];
 
-/// A registry on a port of its own.
+/// A registry on its own port.
 pub(crate) struct Origin {
     url: String,
     pages: Arc<Mutex<BTreeMap<String, Response>>>,
@@ -101,12 +101,12 @@ impl Origin {
         &self.url
     }
 
-    /// Where its provider is, for the program's `--origin`.
+    /// Returns the address of its provider service, for `--origin`.
     pub(crate) fn place(&self) -> String {
         format!("{HOSTNAME}={}", self.url)
     }
 
-    /// Answers otherwise from now on.
+    /// Changes a response from now on.
     pub(crate) fn set(&self, target: &str, response: Response) {
         let mut pages = self.pages.lock().unwrap();
         pages.insert(target.to_owned(), response);
@@ -116,7 +116,7 @@ impl Origin {
         self.set(target, Response::new(200, document.to_string()));
     }
 
-    /// What it answers.
+    /// Returns a response.
     pub(crate) fn page(&self, target: &str) -> Response {
         self.pages.lock().unwrap()[target].clone()
     }
@@ -128,12 +128,12 @@ impl Origin {
         page.body = edit(std::str::from_utf8(&page.body).unwrap()).into_bytes();
     }
 
-    /// Leads elsewhere.
+    /// Redirects a request to another URL.
     pub(crate) fn redirect(&self, target: &str, location: &str) {
         self.set(target, Response::new(302, "").with("location", location));
     }
 
-    /// The requests since the last time.
+    /// Returns the requests since the last call.
     pub(crate) fn requests(&self) -> Vec<Head> {
         std::mem::take(&mut *self.seen.lock().unwrap())
     }

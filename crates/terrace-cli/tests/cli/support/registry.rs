@@ -1,4 +1,4 @@
-//! A registry that keeps what it gets in memory, and fails when it is told to.
+//! A fake registry that stores everything in memory, and fails on demand.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{TcpListener, TcpStream};
@@ -24,7 +24,7 @@ pub(crate) enum Fault {
     HangUpAfter(u64),
 }
 
-/// A registry on a port of its own.
+/// A registry on its own port.
 pub(crate) struct Registry {
     url: String,
     state: Arc<Mutex<State>>,
@@ -34,14 +34,14 @@ pub(crate) struct Registry {
 struct State {
     url: String,
     seen: Vec<Head>,
-    /// What stands in front of matching requests, each once: a method, a part of the path.
+    /// The faults for matching requests, each used once: a method, and a part of the path.
     faults: Vec<(String, String, Fault)>,
     archives: BTreeSet<String>,
     last_archive: Vec<u8>,
     releases: BTreeMap<String, Value>,
     descriptions: Vec<Value>,
     keys: Vec<SigningKeyDocument>,
-    /// The tokens of jobs that are trusted, and those that were given for them.
+    /// The tokens of trusted jobs, and the tokens that were issued for them.
     jobs: Vec<String>,
     given: Vec<String>,
     exchanges: usize,
@@ -51,7 +51,7 @@ struct State {
 }
 
 impl Registry {
-    /// One that knows the publisher's key.
+    /// Starts a registry with the publisher's key.
     pub(crate) fn start() -> Self {
         let registry = Self::without_keys();
         registry.add_key("publisher.asc");
@@ -64,7 +64,7 @@ impl Registry {
         })
     }
 
-    /// One that speaks TLS.
+    /// Starts a registry that uses TLS.
     pub(crate) fn with_tls(config: Arc<ServerConfig>) -> Self {
         Self::listen("https", move |stream, state| {
             let connection = ServerConnection::new(Arc::clone(&config)).unwrap();
@@ -73,7 +73,7 @@ impl Registry {
         })
     }
 
-    /// The threads end with the tests.
+    /// Starts to listen. The threads end with the tests.
     fn listen(
         scheme: &str,
         serve: impl Fn(TcpStream, &Arc<Mutex<State>>) + Send + Sync + 'static,
@@ -107,38 +107,38 @@ impl Registry {
         self.state().add_keys(&text);
     }
 
-    /// Fails the next request of this kind.
+    /// Makes the next matching request fail.
     pub(crate) fn fail(&self, method: &str, path: &str, fault: Fault) {
         let fault = (method.to_owned(), path.to_owned(), fault);
         self.state().faults.push(fault);
     }
 
-    /// Gives tokens to whoever has this one.
+    /// Issues tokens to the job with this token.
     pub(crate) fn trust_job(&self, token: &str) {
         self.state().jobs.push(token.to_owned());
     }
 
-    /// Takes what was given to jobs for expired.
+    /// Treats the tokens that were issued to jobs as expired.
     pub(crate) fn expire_given(&self) {
         self.state().given.clear();
     }
 
-    /// Changes what it has stored of a version.
+    /// Changes the stored document of a version.
     pub(crate) fn edit_release(&self, path: &str, edit: impl FnOnce(&mut Value)) {
         edit(self.state().releases.get_mut(path).unwrap());
     }
 
-    /// Loses the archives that it has.
+    /// Removes the stored archives.
     pub(crate) fn lose_archives(&self) {
         self.state().archives.clear();
     }
 
-    /// Loses every archive that it accepts.
+    /// Discards every archive that it accepts.
     pub(crate) fn forget_archives(&self) {
         self.state().forgets = true;
     }
 
-    /// The requests since the last time, as `METHOD /path`.
+    /// Returns the requests since the last call, as `METHOD /path`.
     pub(crate) fn requests(&self) -> Vec<String> {
         let seen = std::mem::take(&mut self.state().seen);
         let path = |head: &Head| head.target.split('?').next().unwrap().to_owned();
@@ -146,7 +146,7 @@ impl Registry {
         seen.iter().map(line).collect()
     }
 
-    /// The heads of the uploads so far.
+    /// Returns the heads of the uploads so far.
     pub(crate) fn uploads(&self) -> Vec<Head> {
         let is_upload = |head: &&Head| head.target.starts_with("/bucket/");
         self.state()
@@ -157,12 +157,12 @@ impl Registry {
             .collect()
     }
 
-    /// The last description of a release that it got.
+    /// Returns the last description of a release.
     pub(crate) fn description(&self) -> Value {
         self.state().descriptions.last().unwrap().clone()
     }
 
-    /// The bytes of the last archive that it got.
+    /// Returns the bytes of the last archive.
     pub(crate) fn last_archive(&self) -> Vec<u8> {
         self.state().last_archive.clone()
     }
@@ -275,7 +275,7 @@ impl State {
         Response::new(202, incomplete.to_string())
     }
 
-    /// What is stored of a mirrored version.
+    /// Returns the stored document of a mirrored version.
     fn mirrored(&self, target: &str) -> Response {
         let Some(release) = self.releases.get(target) else {
             return errors(404, &["it is not mirrored"]);
@@ -323,7 +323,7 @@ impl State {
             state.uploading += 1;
             state.most_uploading = state.most_uploading.max(state.uploading);
         }
-        // Long enough for others to come.
+        // Long enough for other uploads to arrive.
         thread::sleep(Duration::from_millis(100));
         let mut state = this.lock().unwrap();
         state.uploading -= 1;
@@ -342,8 +342,8 @@ impl State {
     }
 }
 
-/// A release with what a description adds to it: only a mirrored one may grow. None where the
-/// two contradict each other.
+/// Merges a description into a release, of which only a mirrored one may grow. Returns `None` if the two
+/// contradict each other.
 fn with(published: &Value, description: &Value) -> Option<Value> {
     if published.get("archive").is_some() || published.get("shasums").is_some() {
         return (published == description).then(|| published.clone());
@@ -380,7 +380,7 @@ impl From<Reply<()>> for Response {
     }
 }
 
-/// The registry's own errors.
+/// Returns an error response as the registry sends it.
 pub(crate) fn errors(status: u16, reasons: &[&str]) -> Response {
     Response::new(status, json!({ "errors": reasons }).to_string())
 }

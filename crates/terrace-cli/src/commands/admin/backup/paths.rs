@@ -3,7 +3,7 @@
 const FACTS: &str = "facts/";
 const JSON: &str = ".json";
 
-/// Bytes of a segment of a path, of which file systems take 255 with what comes before and after.
+/// The maximum bytes in a segment of a path. File systems allow 255, including the prefix and the suffix.
 const SEGMENT_BYTES: usize = 200;
 
 /// Returns the path of a document.
@@ -33,7 +33,7 @@ pub(in crate::commands::admin) fn path_of_fact(key: &str) -> String {
     path
 }
 
-/// Returns the key of a document by its path, if the path is one.
+/// Returns the key of the document at a path; `None` if it is not the path of a document.
 pub(in crate::commands::admin) fn fact_at(path: &str) -> Option<String> {
     let name = path.strip_prefix(FACTS)?.strip_suffix(JSON)?;
     let mut key = Vec::new();

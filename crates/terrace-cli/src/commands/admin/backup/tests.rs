@@ -1,4 +1,4 @@
-//! Tests of whole copies.
+//! Tests of complete copies.
 
 use super::*;
 
@@ -13,7 +13,7 @@ fn a_path_stays_in_the_copy() {
 
 const KEYS: &str = "facts/keys/acme.json";
 
-/// A copy of one document.
+/// Creates a copy with one document.
 fn copied(root: &Path, document: &[u8]) -> (Backup, Sums) {
     let copy = Backup::create(root, "https://a.test").unwrap();
     let mut summary = Summary::new("https://a.test");
@@ -26,7 +26,7 @@ fn copied(root: &Path, document: &[u8]) -> (Backup, Sums) {
 }
 
 #[test]
-fn a_copy_is_whole_when_it_says_so() {
+fn a_copy_is_complete_when_its_summary_has_the_digest() {
     let root = tempfile::tempdir().unwrap();
     let copy = Backup::create(root.path(), "https://a.test").unwrap();
     copy.begin_with(&Summary::new("https://a.test")).unwrap();
@@ -42,7 +42,7 @@ fn a_copy_is_whole_when_it_says_so() {
 }
 
 #[test]
-fn an_older_copy_is_as_good_as_it_was_until_the_new_one_is_whole() {
+fn an_older_copy_stays_intact_until_the_new_one_is_complete() {
     let root = tempfile::tempdir().unwrap();
     let (_, sums) = copied(root.path(), b"old");
     let copy = Backup::create(root.path(), "https://a.test").unwrap();
@@ -51,13 +51,13 @@ fn an_older_copy_is_as_good_as_it_was_until_the_new_one_is_whole() {
     let (copy, _, read) = Backup::open(root.path()).unwrap();
     assert_eq!(read, sums);
     assert_eq!(copy.document(KEYS, &Sha256::of(b"old")).unwrap(), "old");
-    // What broke off is begun anew.
+    // An interrupted export starts again from the beginning.
     Backup::create(root.path(), "https://a.test").unwrap();
     assert!(!root.path().join(STAGING).exists());
 }
 
 #[test]
-fn a_copy_that_was_stopped_while_it_took_its_place_is_whole() {
+fn a_copy_that_was_interrupted_while_files_moved_is_completed() {
     for moved in [&[][..], &[KEYS], &[KEYS, SUMS]] {
         let root = tempfile::tempdir().unwrap();
         copied(root.path(), b"old");
@@ -81,7 +81,7 @@ fn a_copy_that_was_stopped_while_it_took_its_place_is_whole() {
 }
 
 #[test]
-fn what_is_no_file_is_not_read() {
+fn a_directory_in_place_of_a_file_is_not_read() {
     let root = tempfile::tempdir().unwrap();
     let (copy, _) = copied(root.path(), b"{}");
     fs::create_dir(root.path().join("facts/odd.json")).unwrap();

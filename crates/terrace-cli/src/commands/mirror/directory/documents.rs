@@ -10,48 +10,48 @@ use serde::de::{DeserializeOwned, IgnoredAny};
 
 use super::root::Root;
 
-/// The longest JSON that is read: an index of 5,000 versions has 150 KB.
+/// The maximum size of a JSON document in bytes: an index of 5,000 versions has 150 KB.
 const DOCUMENT_BYTES: u64 = 4 * 1024 * 1024;
 
-/// How many directories a provider's lies below the root: hostname, namespace and type.
+/// The depth of a provider's directory below the root: hostname, namespace and type.
 const DEPTH: usize = 3;
 
-/// `index.json`.
+/// The contents of `index.json`.
 #[derive(Debug, Deserialize)]
 pub(super) struct Index {
     pub(super) versions: BTreeMap<String, IgnoredAny>,
 }
 
-/// `{version}.json`.
+/// The contents of `{version}.json`.
 #[derive(Debug, Deserialize)]
 pub(super) struct VersionDocument {
-    /// By platform.
+    /// The archives by platform.
     pub(super) archives: BTreeMap<String, ArchiveDocument>,
 }
 
-/// One platform's zip.
+/// The zip of one platform.
 #[derive(Debug, Deserialize)]
 pub(super) struct ArchiveDocument {
     pub(super) url: String,
     pub(super) hashes: Option<Vec<String>>,
 }
 
-/// Why a URL is not that of a file in the directory.
+/// The reason that a URL is not that of a file in the directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(super) enum UrlError {
-    #[error("is absolute, and what it leads to is not in the directory")]
+    #[error("is absolute, so its target is not in the directory")]
     Absolute,
     #[error("names no file")]
     Empty,
     #[error("leads out of the directory")]
     Leaves,
-    #[error("has a part that is no name of a file")]
+    #[error("has a part that is not a file name")]
     Name,
-    #[error("has a query or a fragment, which no file has")]
+    #[error("has a query or a fragment, but must be the path of a file")]
     Query,
 }
 
-/// Reads a JSON file that may not lie elsewhere.
+/// Reads a JSON document, which must be below the root.
 pub(super) fn read<T: DeserializeOwned>(path: &Path, root: &Root) -> Result<T, String> {
     root.check_file(path)?;
     let refused = |reason: String| format!("{}: {reason}", path.display());
@@ -60,13 +60,13 @@ pub(super) fn read<T: DeserializeOwned>(path: &Path, root: &Root) -> Result<T, S
         .and_then(|file| file.take(DOCUMENT_BYTES + 1).read_to_string(&mut text))
         .map_err(|error| refused(error.to_string()))?;
     if u64::try_from(text.len()).is_ok_and(|length| length > DOCUMENT_BYTES) {
-        return Err(refused(format!("is longer than {DOCUMENT_BYTES} bytes")));
+        return Err(refused(format!("is larger than {DOCUMENT_BYTES} bytes")));
     }
     serde_json::from_str(&text)
-        .map_err(|error| refused(format!("not the JSON of a mirror: {error}")))
+        .map_err(|error| refused(format!("not a JSON document of a mirror: {error}")))
 }
 
-/// The file that a URL in a provider's directory means, as clients resolve it (clients.md 5.4).
+/// Returns the file that a URL in a provider's directory refers to, as clients resolve it (clients.md 5.4).
 pub(super) fn resolve(url: &str, directory: &Path) -> Result<PathBuf, UrlError> {
     let first = url.split('/').next().unwrap_or_default();
     if url.starts_with('/') || first.contains(':') {
@@ -100,7 +100,7 @@ pub(super) fn resolve(url: &str, directory: &Path) -> Result<PathBuf, UrlError> 
     }
 }
 
-/// One part of a path with its escapes undone. None may then be more than a name, on any system.
+/// Decodes one part of a path. The result must be a plain file name on any system.
 fn file_name(part: &str) -> Result<String, UrlError> {
     let mut bytes = Vec::with_capacity(part.len());
     let mut rest = part.bytes();

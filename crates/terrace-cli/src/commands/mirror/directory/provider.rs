@@ -16,15 +16,15 @@ use crate::output::plural;
 
 const INDEX: &str = "index.json";
 
-/// What was found of one version.
+/// The files and errors of one version.
 #[derive(Debug, Default)]
 pub(super) struct Found {
     pub(super) packages: BTreeMap<Platform, ListedPackage>,
     pub(super) reasons: Vec<String>,
 }
 
-/// Finds the versions of a provider. What clients are told comes first, then what merely lies
-/// there.
+/// Finds the versions of a provider: first those in the documents that clients read, then other files in the
+/// directory.
 pub(super) fn read(
     address: &MirroredAddress,
     directory: &Path,
@@ -59,12 +59,12 @@ pub(super) fn read(
     reader.found
 }
 
-/// What a name in a provider's directory says.
+/// The role of a file in a provider's directory, by its name.
 enum Role {
     Index,
     Version(Version),
     Zip(Version, Platform),
-    /// None of these, and why.
+    /// None of these, with the reason.
     Foreign(String),
 }
 
@@ -81,20 +81,20 @@ impl Role {
         if let Some(version) = name.strip_suffix(".json") {
             return match version.parse() {
                 Ok(version) => Self::Version(version),
-                Err(error) => Self::Foreign(format!("is no part of a mirror: {error}")),
+                Err(error) => Self::Foreign(format!("is not part of a mirror: {error}")),
             };
         }
         match parse_zip_name(name, provider_type) {
             Some((version, platform)) => Self::Zip(version, platform),
             None => Self::Foreign(format!(
-                "is no part of a mirror, where files are JSON or \
+                "is not part of a mirror, where files are JSON or \
                  terraform-provider-{provider_type}_<version>_<os>_<arch>.zip"
             )),
         }
     }
 }
 
-/// Neither a type nor a version has a `_` in it.
+/// Parses the name of a zip. Neither a type nor a version contains a `_`.
 fn parse_zip_name(name: &str, expected: &ProviderType) -> Option<(Version, Platform)> {
     let stem = name.strip_prefix("terraform-provider-")?;
     let mut parts = stem.strip_suffix(".zip")?.splitn(3, '_');
@@ -110,12 +110,12 @@ struct ProviderReader<'a> {
     root: &'a Root,
     notes: &'a mut Notes,
     found: BTreeMap<Version, Found>,
-    /// The files that some URL means.
+    /// The files that a URL in a document refers to.
     referenced: BTreeSet<PathBuf>,
 }
 
 impl ProviderReader<'_> {
-    /// Takes what a `{version}.json` describes.
+    /// Adds the packages that a `{version}.json` describes.
     fn describe(&mut self, version: Version, path: &Path) {
         let mut found = Found::default();
         match documents::read::<VersionDocument>(path, self.root) {
@@ -141,7 +141,7 @@ impl ProviderReader<'_> {
         self.found.insert(version, found);
     }
 
-    /// The zip that is described, or everything that is wrong with its description.
+    /// Returns the described zip, or every error in its description.
     fn listed(
         &mut self,
         platform: &str,
@@ -165,8 +165,7 @@ impl ProviderReader<'_> {
         for text in archive.hashes.iter().flatten() {
             match text.parse::<PackageHash>() {
                 Ok(hash) => hashes.push(hash),
-                // Clients leave out what they do not know, if it has the shape of a hash
-                // (clients.md 5.8).
+                // Clients ignore unknown schemes, if the text has the shape of a hash (clients.md 5.8).
                 Err(PackageHashError::Scheme(_)) if text.contains(':') => {}
                 Err(error) => note(format!("{url:?}: {error}")),
             }
@@ -181,7 +180,7 @@ impl ProviderReader<'_> {
         }
     }
 
-    /// Takes zips that no JSON lists, and leaves out the rest.
+    /// Adds zips that no JSON document lists, and skips the rest.
     fn take_others(&mut self, others: Vec<(PathBuf, Role)>) {
         let mut unlisted = Vec::new();
         for (path, role) in others {
@@ -201,8 +200,8 @@ impl ProviderReader<'_> {
         if let Some(first) = unlisted.first() {
             let (count, first) = (unlisted.len(), first.display());
             self.notes.remarks.push(format!(
-                "{first} is listed in no JSON, so there are no hashes to check it by: it is taken \
-                 as it is ({} in its directory)",
+                "{first} is not listed in any JSON document, so it cannot be compared with listed hashes, and is \
+                 published as it is ({} in its directory)",
                 plural(count, "such zip")
             ));
         }
@@ -233,7 +232,7 @@ impl ProviderReader<'_> {
         }
     }
 
-    /// What the index lists must be there; what it does not list may be.
+    /// Compares the versions with the index. Listed versions must exist; other versions may.
     fn compare_with_index(&mut self, path: &Path) {
         let place = path.display();
         let index: Index = match documents::read(path, self.root) {
@@ -243,20 +242,21 @@ impl ProviderReader<'_> {
         let mut listed = BTreeSet::new();
         for text in index.versions.into_keys() {
             let Ok(version) = text.parse::<Version>() else {
-                let reason = format!("lists {text:?}, which is no version, so clients ignore it");
+                let reason =
+                    format!("lists {text:?}, which is not a version, so clients ignore it");
                 self.notes.skip(path, reason);
                 continue;
             };
             let found = self.found.entry(version.clone()).or_default();
             if found.packages.is_empty() && found.reasons.is_empty() {
                 found.reasons.push(format!(
-                    "{place} lists {version}, and there is neither {version}.json nor a zip of it"
+                    "{place} lists {version}, but there is neither {version}.json nor a zip of it"
                 ));
             }
             listed.insert(version);
         }
         for version in self.found.keys().filter(|v| !listed.contains(v)) {
-            let remark = format!("{place} does not list {version}, which is taken all the same");
+            let remark = format!("{place} does not list {version}, which is published anyway");
             self.notes.remarks.push(remark);
         }
     }
@@ -264,9 +264,9 @@ impl ProviderReader<'_> {
     fn miss_index(&mut self) {
         let place = self.directory.display();
         if self.found.is_empty() {
-            self.notes.skip(self.directory, "holds no version");
+            self.notes.skip(self.directory, "contains no version");
         } else if !self.referenced.is_empty() {
-            let remark = format!("{place} has no {INDEX}; what lies there is taken");
+            let remark = format!("{place} has no {INDEX}; every version in it is published");
             self.notes.remarks.push(remark);
         }
     }

@@ -1,32 +1,32 @@
-//! A directory that no link leads out of.
+//! A directory with protection against links that lead out of it.
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The directory, as it was given and as it is.
+/// The directory, as given and with all links resolved.
 #[derive(Debug)]
 pub(super) struct Root {
     given: PathBuf,
     real: PathBuf,
 }
 
-/// Something in a directory.
+/// An entry of a directory.
 #[derive(Debug)]
 pub(super) struct Child {
-    /// With replacement characters for what is not UTF-8; no name of a mirror has one.
+    /// The file name, with replacement characters for bytes that are not UTF-8; no name of a mirror has one.
     pub(super) name: String,
     pub(super) path: PathBuf,
     pub(super) kind: ChildKind,
 }
 
-/// What a child is, after all links were followed.
+/// The kind of a directory entry, after all links are followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ChildKind {
     Directory,
-    /// A link to something that is not in the root.
+    /// A link to a file or directory outside of the root.
     Outside,
-    /// A file, a broken link, a device.
+    /// A broken link, a device, or anything else.
     Other,
 }
 
@@ -34,7 +34,7 @@ impl Root {
     pub(super) fn open(path: &Path) -> Result<Self, String> {
         let refused = |error: io::Error| {
             format!(
-                "{}: {error}. Give the directory that terraform providers mirror wrote",
+                "{}: {error}. Specify the directory that terraform providers mirror wrote",
                 path.display()
             )
         };
@@ -45,7 +45,7 @@ impl Root {
         })
     }
 
-    /// What is in a directory below, in the order of its names.
+    /// Returns the entries of a directory below the root, sorted by name.
     pub(super) fn children(&self, directory: &Path) -> Result<Vec<Child>, String> {
         let refused = |error: io::Error| format!("{}: {error}", directory.display());
         let mut children = Vec::new();
@@ -70,10 +70,10 @@ impl Root {
         }
     }
 
-    /// Sees to it that a path is that of a file below.
+    /// Checks that a path leads to a file below the root.
     pub(super) fn check_file(&self, path: &Path) -> Result<(), String> {
         let real = fs::canonicalize(path).map_err(|error| match error.kind() {
-            io::ErrorKind::NotFound => format!("{} is not there", path.display()),
+            io::ErrorKind::NotFound => format!("{} does not exist", path.display()),
             _ => format!("{}: {error}", path.display()),
         })?;
         if !real.starts_with(&self.real) {
@@ -81,13 +81,13 @@ impl Root {
         } else if real.is_file() {
             Ok(())
         } else {
-            Err(format!("{} is no file", path.display()))
+            Err(format!("{} is not a file", path.display()))
         }
     }
 
-    /// Says that a link leads somewhere else.
+    /// Describes a link that leads out of the root.
     pub(super) fn leaves(&self, path: &Path) -> String {
         let (path, given) = (path.display(), self.given.display());
-        format!("{path} is a link that leads out of {given}: put what it leads to in its place")
+        format!("{path} is a link that leads out of {given}: replace it by its target")
     }
 }

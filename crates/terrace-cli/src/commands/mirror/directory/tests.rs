@@ -1,4 +1,4 @@
-//! Directories as programs write them, and as people spoil them.
+//! Directories as programs write them, and with errors that people make.
 
 use std::fs;
 use std::path::Path;
@@ -21,7 +21,7 @@ fn directory(files: &[(&str, &str)]) -> TempDir {
     directory
 }
 
-/// What `terraform providers mirror` writes of one version for one platform.
+/// Writes the files that `terraform providers mirror` writes for one version and one platform.
 fn mirror(archives: &str) -> TempDir {
     directory(&[
         (
@@ -45,7 +45,7 @@ fn read(directory: &TempDir) -> Directory {
     Directory::read(directory.path(), None).unwrap()
 }
 
-/// What is wrong with the only version.
+/// Returns the errors in the only version.
 #[track_caller]
 fn reasons(directory: &TempDir) -> String {
     let found = read(directory);
@@ -53,7 +53,7 @@ fn reasons(directory: &TempDir) -> String {
     found.versions[0].reasons.join("\n")
 }
 
-/// What was skipped: the end of each path, and the reason.
+/// Returns the skipped paths, each with the end of its path and the reason.
 fn skipped(found: &Directory, top: &Path) -> Vec<(String, String)> {
     let tail = |skipped: &Skipped| {
         let path = Path::new(&skipped.path).strip_prefix(top).unwrap();
@@ -87,7 +87,7 @@ fn the_layout_of_terraform_and_tofu_is_read_5_11() {
 }
 
 #[test]
-fn the_packed_layout_without_json_is_taken_and_said_to_be() {
+fn the_packed_layout_without_json_is_accepted_with_a_remark() {
     let directory = directory(&[(ZIP, "zip"), (&ZIP.replace("linux", "darwin"), "zip")]);
     let found = read(&directory);
     assert_eq!(found.versions[0].packages.len(), 2);
@@ -97,7 +97,7 @@ fn the_packed_layout_without_json_is_taken_and_said_to_be() {
 }
 
 #[test]
-fn a_zip_of_another_platform_beside_the_json_is_taken_too() {
+fn a_zip_of_another_platform_that_no_json_lists_is_accepted() {
     let directory = mirror(&archive(name(), "[]"));
     let other = directory.path().join(ZIP.replace("linux", "darwin"));
     fs::write(other, "zip").unwrap();
@@ -107,7 +107,7 @@ fn a_zip_of_another_platform_beside_the_json_is_taken_too() {
 }
 
 #[test]
-fn a_zip_may_have_any_name_that_the_json_says() {
+fn a_zip_may_have_any_name_that_the_json_lists() {
     let directory = mirror(&archive("../../zips/w+1.zip", "null"));
     let zips = directory.path().join("a.example/zips");
     fs::create_dir(&zips).unwrap();
@@ -116,12 +116,12 @@ fn a_zip_may_have_any_name_that_the_json_says() {
     let version = &found.versions[0];
     assert_eq!(version.reasons, [""; 0]);
     assert!(version.packages[0].path.ends_with("w+1.zip"), "{version:?}");
-    // The one whose name says the same is not what clients get.
+    // The file whose name matches is not the one that clients get.
     assert!(found.notes.skipped.iter().any(|s| s.path.ends_with(name())));
 }
 
 #[test]
-fn fifty_versions_come_in_their_order() {
+fn fifty_versions_are_listed_in_order() {
     let directory = mirror(&archive(name(), "[]"));
     for minor in 1..50 {
         let zip = ZIP.replace("1.0.0", &format!("1.{minor}.0"));
@@ -143,14 +143,14 @@ fn names_in_upper_case_are_folded_as_clients_fold_them() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_version_that_is_there_in_two_cases_is_refused() {
+fn a_version_that_exists_in_two_letter_cases_is_rejected() {
     let upper = ZIP.replace("acme", "Acme");
     let reasons = reasons(&directory(&[(ZIP, "zip"), (&upper, "another")]));
-    assert!(reasons.contains("there twice"), "{reasons}");
+    assert!(reasons.contains("exists twice"), "{reasons}");
 }
 
 #[test]
-fn foreign_files_are_skipped_wherever_they_lie() {
+fn foreign_files_are_skipped_at_every_level() {
     let directory = mirror(&archive(name(), "[]"));
     for file in [
         "README.md",
@@ -200,17 +200,17 @@ fn a_hostname_with_a_port_is_skipped_with_the_reason_5_6() {
 }
 
 #[test]
-fn a_zip_that_is_listed_and_not_there_is_told_by_its_path() {
+fn a_listed_zip_that_is_missing_is_reported_with_its_path() {
     let directory = mirror(&archive(name(), "[]"));
     fs::remove_file(directory.path().join(ZIP)).unwrap();
     let reasons = reasons(&directory);
     assert!(reasons.contains("1.0.0.json: "), "{reasons}");
     assert!(reasons.contains(ZIP), "{reasons}");
-    assert!(reasons.contains("is not there"), "{reasons}");
+    assert!(reasons.contains("does not exist"), "{reasons}");
 }
 
 #[test]
-fn a_version_that_the_index_lists_must_be_there_5_4() {
+fn a_version_that_the_index_lists_must_exist_5_4() {
     let directory = mirror(&archive(name(), "[]"));
     let index = directory.path().join(ACME).join("index.json");
     fs::write(&index, r#"{"versions":{"1.0.0":{},"1.1.0":{},"1":{}}}"#).unwrap();
@@ -221,7 +221,7 @@ fn a_version_that_the_index_lists_must_be_there_5_4() {
         reasons.contains("neither 1.1.0.json nor a zip"),
         "{reasons}"
     );
-    // Clients ignore what is no version (5.3).
+    // Clients ignore entries that are not versions (5.3).
     assert!(
         found.notes.skipped[0].reason.contains(r#""1""#),
         "{found:?}"
@@ -229,7 +229,7 @@ fn a_version_that_the_index_lists_must_be_there_5_4() {
 }
 
 #[test]
-fn an_index_that_is_missing_short_or_broken_hides_nothing() {
+fn an_index_that_is_missing_incomplete_or_damaged_hides_no_version() {
     let directory = mirror(&archive(name(), "[]"));
     let index = directory.path().join(ACME).join("index.json");
     fs::write(&index, r#"{"versions":{}}"#).unwrap();
@@ -246,7 +246,7 @@ fn an_index_that_is_missing_short_or_broken_hides_nothing() {
 }
 
 #[test]
-fn json_that_is_none_of_a_mirror_is_told_by_its_path() {
+fn json_that_is_not_of_a_mirror_is_reported_with_its_path() {
     for text in [
         "",
         "[]",
@@ -259,11 +259,11 @@ fn json_that_is_none_of_a_mirror_is_told_by_its_path() {
     }
     let long = format!("{}{}", archive(name(), "[]"), " ".repeat(5_000_000));
     let reasons = reasons(&mirror(&long));
-    assert!(reasons.contains("longer than"), "{reasons}");
+    assert!(reasons.contains("larger than"), "{reasons}");
 }
 
 #[test]
-fn a_platform_that_is_none_is_refused() {
+fn an_invalid_platform_is_rejected() {
     let text = archive(name(), "[]").replace("linux_amd64\"", "Linux\"");
     let reasons = reasons(&mirror(&text));
     assert!(reasons.contains(r#"platform "Linux""#), "{reasons}");
@@ -284,7 +284,7 @@ fn a_url_that_leads_out_of_the_directory_is_refused() {
 }
 
 #[test]
-fn hashes_of_unknown_kinds_are_left_out_and_those_that_are_none_refused_5_8() {
+fn hashes_of_unknown_schemes_are_ignored_and_malformed_ones_rejected_5_8() {
     let directory = mirror(&archive(name(), &format!(r#"["h9:abc","{H1}"]"#)));
     assert_eq!(read(&directory).versions[0].packages[0].hashes.len(), 1);
     for wrong in ["abc", "h1:abc", "zh:ABC", ""] {
@@ -306,7 +306,7 @@ fn links_that_stay_inside_are_followed_and_those_that_lead_out_refused() {
     symlink(&kept, &zip).unwrap();
     assert_eq!(reasons(&directory), "");
 
-    for (target, said) in [("widget.zip", "leads out"), ("nothing", "is not there")] {
+    for (target, said) in [("widget.zip", "leads out"), ("nothing", "does not exist")] {
         fs::remove_file(&zip).unwrap();
         symlink(outside.path().join(target), &zip).unwrap();
         let listed = reasons(&directory);
@@ -315,7 +315,7 @@ fn links_that_stay_inside_are_followed_and_those_that_lead_out_refused() {
 
     fs::remove_file(directory.path().join(ACME).join("1.0.0.json")).unwrap();
     let unlisted = reasons(&directory);
-    assert!(unlisted.contains("is not there"), "{unlisted}");
+    assert!(unlisted.contains("does not exist"), "{unlisted}");
 
     symlink(outside.path(), directory.path().join("b.example")).unwrap();
     let notes = read(&directory).notes;
@@ -326,14 +326,14 @@ fn links_that_stay_inside_are_followed_and_those_that_lead_out_refused() {
 }
 
 #[test]
-fn a_directory_that_is_none_is_told_with_what_to_give() {
+fn a_missing_directory_is_reported_with_advice() {
     let error = Directory::read(Path::new("/nowhere/at/all"), None).unwrap_err();
     assert!(error.contains("/nowhere/at/all"), "{error}");
     assert!(error.contains("providers mirror"), "{error}");
 }
 
 #[test]
-fn the_registry_s_own_providers_are_left_out() {
+fn the_registrys_own_providers_are_left_out() {
     let directory = mirror(&archive(name(), "[]"));
     let own = OwnHosts::new("https://a.example", &[]);
     let found = Directory::read(directory.path(), Some(own)).unwrap();

@@ -10,7 +10,7 @@ use terrace_core::upstream::origin::Constraints;
 
 use super::selection::{ProviderSelection, Selections, VersionSelection};
 
-/// An element of `required_providers`.
+/// An entry of `required_providers`.
 struct Requirement {
     local_name: String,
     source: Option<String>,
@@ -18,10 +18,10 @@ struct Requirement {
 }
 
 /// Reads the files of one module, each with its name. Selects the newest version of each provider that every
-/// constraint in them admits, as `init` does.
+/// constraint in them allows, as `init` does.
 ///
 /// # Errors
-/// The first thing in them that is wrong.
+/// The first error in the files.
 pub(crate) fn read(
     files: &[(String, String)],
     default_host: &Hostname,
@@ -65,7 +65,7 @@ pub(crate) fn read(
     Ok(found)
 }
 
-/// A source with all its three parts. Without a namespace it is one of HashiCorp's.
+/// Returns the source with all three parts. A source without a namespace belongs to HashiCorp's.
 fn whole(source: &str, default_host: &Hostname) -> String {
     match source.split('/').count() {
         1 => format!("{default_host}/hashicorp/{source}"),
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn sources_are_completed_and_constraints_read() {
+    fn sources_are_completed_and_constraints_are_parsed() {
         let found = read_one(
             r#"
             terraform {
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_in_json_is_told() {
+    fn errors_in_json_are_reported() {
         let host = "registry.terraform.io".parse().unwrap();
         let required =
             |text: &str| format!("{{\"terraform\": {{\"required_providers\": {{ {text} }} }} }}");
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told() {
+    fn errors_are_reported_with_their_reason() {
         let required =
             |text: &str| format!("terraform {{\n required_providers {{\n {text}\n }}\n}}");
         for (text, told) in [

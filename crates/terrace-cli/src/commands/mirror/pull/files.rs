@@ -1,4 +1,4 @@
-//! The files that `terrace mirror sync` is given.
+//! The files on the command line of `terrace mirror sync`.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -11,16 +11,16 @@ use super::selection::Selections;
 use super::{configuration, lock, toml_list};
 use crate::error::Failure;
 
-/// How the files of a configuration end.
+/// The file name endings of configurations.
 const CONFIGURATION: [&str; 4] = [".tf", ".tf.json", ".tofu", ".tofu.json"];
 
-/// The longest file that is read. Lock files of many providers have some hundred kilobytes.
+/// The maximum size of a file. Lock files of many providers have some hundred kilobytes.
 const FILE_BYTES: u64 = 4 * 1024 * 1024;
 
-/// The longest reason that is told.
+/// The maximum length of a reason in a message.
 const REASON_CHARS: usize = 1_000;
 
-/// What a file, or a directory with a configuration, asks for.
+/// Returns the providers that a file, or a directory with a configuration, requires.
 pub(super) fn read(path: &Path, default_host: &Hostname) -> Result<Selections, Failure> {
     let refused =
         |reason: String| Failure::refused(format!("{}: {}", path.display(), shortened(&reason)));
@@ -29,7 +29,9 @@ pub(super) fn read(path: &Path, default_host: &Hostname) -> Result<Selections, F
         let files = configuration_files(path).map_err(|error| refused(error.to_string()))?;
         if files.is_empty() {
             let endings = CONFIGURATION.join(", ");
-            return Err(refused(format!("no file in it ends in any of {endings}")));
+            return Err(refused(format!(
+                "it contains no file that ends in any of {endings}"
+            )));
         }
         read_configuration(path, &files, default_host)
     } else if is_configuration(&name) {
@@ -40,8 +42,8 @@ pub(super) fn read(path: &Path, default_host: &Hostname) -> Result<Selections, F
         toml_list::read(&text(path)?).map_err(refused)
     } else {
         Err(Failure::Usage(format!(
-            "{}: give a .toml list, a .terraform.lock.hcl, a .tf or .tf.json file, or a directory \
-             with some",
+            "{}: the file type is unknown: specify a .toml list, a .terraform.lock.hcl, a .tf or .tf.json file, or \
+             a directory of .tf files",
             path.display()
         )))
     }
@@ -61,14 +63,13 @@ fn read_configuration(
     if found.providers.is_empty() && found.skipped.is_empty() {
         let path = path.display();
         return Err(Failure::refused(format!(
-            "{path}: it requires no provider; only what terraform's required_providers name is \
-             mirrored"
+            "{path} requires no provider: only the providers in required_providers are mirrored"
         )));
     }
     Ok(found)
 }
 
-/// Those that `terraform` and `tofu` read of a directory.
+/// Lists the files that `terraform` and `tofu` read in a directory.
 fn configuration_files(directory: &Path) -> std::io::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for entry in std::fs::read_dir(directory)? {
@@ -86,13 +87,13 @@ fn is_configuration(name: &str) -> bool {
     CONFIGURATION.iter().any(|ending| name.ends_with(ending))
 }
 
-/// A file whole, if it is one that people write.
+/// Reads a regular file of at most [`FILE_BYTES`] bytes.
 fn text(path: &Path) -> Result<String, Failure> {
     let refused = |reason: String| Failure::refused(format!("{}: {reason}", path.display()));
     let failed = |error: std::io::Error| refused(error.to_string());
-    // Opening a pipe would wait for whoever writes into it.
+    // Opening a pipe would wait for its writer.
     if !path.metadata().map_err(failed)?.is_file() {
-        return Err(refused("it is no file".to_owned()));
+        return Err(refused("it is not a regular file".to_owned()));
     }
     let mut text = String::new();
     let file = File::open(path).map_err(failed)?;
@@ -100,12 +101,12 @@ fn text(path: &Path) -> Result<String, Failure> {
         .read_to_string(&mut text)
         .map_err(failed)?;
     if text.len() as u64 > FILE_BYTES {
-        return Err(refused(format!("it is longer than {FILE_BYTES} bytes")));
+        return Err(refused(format!("it is larger than {FILE_BYTES} bytes")));
     }
     Ok(text)
 }
 
-/// A parser's message; some quote a whole line, however long it is.
+/// Shortens a parser's message; some quote a whole line, however long it is.
 fn shortened(reason: &str) -> String {
     untrusted::line(reason).at_most(REASON_CHARS).to_string()
 }

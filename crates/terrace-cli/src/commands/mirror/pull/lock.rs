@@ -1,4 +1,4 @@
-//! `.terraform.lock.hcl`: exact versions, and the hashes of what may be installed.
+//! `.terraform.lock.hcl`: exact versions, and the hashes of the packages that may be installed.
 
 use hcl::{Block, Body, Expression};
 use terrace_core::model::package_hash::PackageHash;
@@ -8,11 +8,11 @@ use terrace_core::upstream::origin::Constraints;
 use super::selection::{LockedHashes, ProviderSelection, Selections, VersionSelection};
 use super::syntax;
 
-/// Reads a lock file. Of the hashes, `zh:` are those of zips; where there are some, only such zips
-/// will do. `h1:` alone are often of one platform only, so they bind nothing.
+/// Reads a lock file. The `zh:` hashes are those of zips; if there are any, only zips with these hashes are
+/// accepted. `h1:` hashes alone are often for one platform only, so they restrict nothing.
 ///
 /// # Errors
-/// The first thing in it that is wrong.
+/// The first error in the file.
 pub(crate) fn read(text: &str) -> Result<Selections, String> {
     let body: Body = hcl::parse(text).map_err(|error| syntax::hcl(&error))?;
     let mut found = Selections::default();
@@ -46,7 +46,7 @@ fn read_provider(block: &Block, found: &mut Selections) -> Result<(), String> {
     let mut zips = Vec::new();
     if let Some(Expression::Array(hashes)) = attribute("hashes").map(hcl::Attribute::expr) {
         for hash in hashes {
-            // Schemes that are not known are passed over, as clients do.
+            // Unknown schemes are ignored, as clients do.
             if let Expression::String(text) = hash
                 && let Ok(PackageHash::Zh(digest)) = text.parse()
             {
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told() {
+    fn errors_are_reported_with_their_reason() {
         for (text, told) in [
             ("", "no provider"),
             ("provider {", ""),

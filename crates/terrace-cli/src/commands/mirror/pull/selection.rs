@@ -18,7 +18,7 @@ pub(crate) struct ProviderSelection {
     pub(crate) lock: Option<LockedHashes>,
 }
 
-/// The hashes that a lock file has of a version.
+/// The hashes of one version in a lock file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct LockedHashes {
     /// The digests of the zips to accept; all are accepted if empty.
@@ -28,14 +28,14 @@ pub(crate) struct LockedHashes {
 /// The versions to mirror.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum VersionSelection {
-    /// Everything that meets the constraints.
+    /// All versions that meet the constraints.
     All(Constraints),
     /// The newest release, or the newest version that meets the constraints.
     Newest(Option<Constraints>),
 }
 
 impl ProviderSelection {
-    /// The platforms to mirror, each once, of a version that an origin offers for these.
+    /// Returns the platforms to mirror of a version, each once, out of those that an origin offers.
     pub(crate) fn platforms_of(&self, offered: &[Platform]) -> Vec<Platform> {
         if self.platforms.is_empty() {
             return offered.to_vec();
@@ -45,7 +45,8 @@ impl ProviderSelection {
         named.difference(&missing).copied().cloned().collect()
     }
 
-    /// The named platforms that an origin does not offer. One that offers none does not list its platforms.
+    /// Returns the selected platforms that an origin does not offer. If it offers none, it does not list its
+    /// platforms, and none are missing.
     pub(crate) fn missing(&self, offered: &[Platform]) -> BTreeSet<&Platform> {
         let is_missing = |named: &&Platform| !offered.is_empty() && !offered.contains(named);
         self.platforms.iter().filter(is_missing).collect()
@@ -109,7 +110,7 @@ impl Selections {
         }
     }
 
-    /// Adds a source as configurations and lock files write it, if it belongs to a registry.
+    /// Adds a source in the syntax of configurations and lock files, if it belongs to a registry.
     pub(crate) fn add(
         &mut self,
         source: &str,

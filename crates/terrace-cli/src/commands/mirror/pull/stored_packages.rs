@@ -1,4 +1,4 @@
-//! The packages of a version that the registry has already, by its own account.
+//! The packages of a version that the registry reports as stored.
 
 use terrace_core::api::admin::PackageBody;
 use terrace_core::model::address::MirroredAddress;
@@ -13,13 +13,13 @@ use crate::registry::client::Client;
 pub(super) struct StoredPackages(Vec<PackageBody>);
 
 impl StoredPackages {
-    /// Asks the registry, and compares its answer with what the origin has.
+    /// Requests the stored packages from the registry, and compares them with those of the origin.
     ///
-    /// The mirror's own documents would not do: they are indices, which may be older than what is
-    /// stored.
+    /// The documents of the mirror protocol are not sufficient: they are indices, which may be older than the
+    /// stored release.
     ///
     /// # Errors
-    /// That it does not answer, or has other bytes than the origin.
+    /// The registry does not respond, or stores other bytes than the origin has.
     pub(super) fn ask(
         client: &Client<'_>,
         address: &MirroredAddress,
@@ -39,13 +39,14 @@ impl StoredPackages {
         }
     }
 
-    /// How a package was described that is stored with everything one would find out about it.
+    /// Returns the stored description of a package, if it contains everything that a download would
+    /// determine.
     pub(super) fn description_of(&self, package: &OriginPackage) -> Option<&PackageBody> {
         self.same_platform(package)
             .filter(|stored| stored.h1.is_some())
     }
 
-    /// The platforms of those of the packages that are stored.
+    /// Returns the platforms of the packages that are stored.
     pub(super) fn platforms(&self, packages: &[OriginPackage]) -> Vec<String> {
         let is_stored = |package: &&OriginPackage| self.description_of(package).is_some();
         packages
@@ -61,9 +62,7 @@ impl StoredPackages {
             platform, sha256, ..
         } = package;
         (*stored != sha256.to_string()).then(|| {
-            format!(
-                "{platform} is stored with the sha256 {stored}, and its origin promises {sha256}"
-            )
+            format!("{platform} is stored with the sha256 {stored}, but its origin lists {sha256}")
         })
     }
 

@@ -1,8 +1,8 @@
-//! The messages of parsers, which draw the place of an error over several lines, on one.
+//! The messages of parsers on one line: the parsers draw the position of an error over several lines.
 
 use terrace_base::untrusted::quoted;
 
-/// The message of the HCL parser.
+/// Returns the message of the HCL parser.
 pub(super) fn hcl(error: &hcl::Error) -> String {
     match error {
         hcl::Error::Parse(error) => {
@@ -13,7 +13,7 @@ pub(super) fn hcl(error: &hcl::Error) -> String {
     }
 }
 
-/// The message of the TOML parser about this text.
+/// Returns the message of the TOML parser about this text.
 pub(super) fn toml(text: &str, error: &toml::de::Error) -> String {
     let before = error.span().and_then(|span| text.get(..span.start));
     let Some(before) = before else {

@@ -3,8 +3,8 @@
 //! ```toml
 //! [[provider]]
 //! address = "registry.opentofu.org/hashicorp/random"
-//! versions = "~> 3.6"            # the newest one where it is left out
-//! platforms = ["linux_amd64"]    # all where they are left out
+//! versions = "~> 3.6"            # the default is the newest version
+//! platforms = ["linux_amd64"]    # the default is all platforms
 //! ```
 
 use serde::Deserialize;
@@ -31,7 +31,7 @@ struct Provider {
 /// Reads a list.
 ///
 /// # Errors
-/// The first thing in it that is wrong.
+/// The first error in the list.
 pub(crate) fn read(text: &str) -> Result<Selections, String> {
     let list: List = toml::from_str(text).map_err(|error| syntax::toml(text, &error))?;
     let mut found = Selections::default();
@@ -57,7 +57,7 @@ pub(crate) fn read(text: &str) -> Result<Selections, String> {
         found.add(&provider.address, want)?;
     }
     if found.providers.is_empty() && found.skipped.is_empty() {
-        return Err("there is no [[provider]] in it".to_owned());
+        return Err("it contains no [[provider]] table".to_owned());
     }
     Ok(found)
 }
@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_list_names_versions_and_platforms_or_leaves_them_out() {
+    fn a_list_may_omit_versions_and_platforms() {
         let found = read(
             r#"
             [[provider]]
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told() {
+    fn errors_are_reported_with_their_reason() {
         for (text, told) in [
             ("", "no [[provider]]"),
             ("[[provider]]", "address"),

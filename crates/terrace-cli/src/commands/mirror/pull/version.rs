@@ -1,4 +1,4 @@
-//! One version of a provider: asked of its origin, checked, downloaded, and sent.
+//! One version of a provider: requested from its origin, checked, downloaded, and sent.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -29,7 +29,7 @@ use crate::registry::publish::{Kind, PublishRequest, Receipt};
 use crate::upstream::failure;
 use crate::upstream::resolve::resolve;
 
-/// How many requests or downloads are under way at once.
+/// The maximum number of parallel requests or downloads.
 const PARALLEL_REQUESTS: usize = 4;
 
 /// The reason that a version is not mirrored.
@@ -58,8 +58,7 @@ impl Mirror<'_> {
         let about = format!("{} {version}", selection.address);
         let platforms = selection.platforms_of(&found.platforms);
         if platforms.is_empty() {
-            let reason =
-                "the origin does not say which platforms it has; name them with --platform";
+            let reason = "the origin does not list its platforms; specify them with --platform";
             return Err(Failure::refused(reason).into());
         }
         let packages = self.ask(selection, service, version, &platforms)?;
@@ -75,7 +74,8 @@ impl Mirror<'_> {
         let Some(client) = self.client.as_ref().filter(|_| !self.report.dry_run) else {
             return Ok(done("dry_run", &packages, &stored, Vec::new()));
         };
-        // Even where everything is stored: it is for the registry to say so, and it mends indices.
+        // The request is sent even if everything is stored: the registry decides that, and repairs its
+        // indices.
         let sent = match self.send(client, selection, found, &packages, &stored) {
             Err(MirrorError::Registry(Failure::UnknownArchive(_))) => self.send(
                 client,
@@ -92,7 +92,7 @@ impl Mirror<'_> {
         Ok(done(sent.status, &packages, &stored, sent.uploaded))
     }
 
-    /// Describes the version to the registry, and sends what was not stored.
+    /// Sends the description of the version to the registry, then the packages that are not stored.
     fn send(
         &self,
         client: &Client<'_>,
@@ -118,7 +118,7 @@ impl Mirror<'_> {
             .map_err(MirrorError::Registry)
     }
 
-    /// Tells once what is odd about the signature, which is the same for all packages.
+    /// Warns once about irregularities of the signature, which is the same for all packages.
     fn warn(&self, about: &str, packages: &[OriginPackage]) {
         for warning in packages
             .iter()
@@ -129,7 +129,7 @@ impl Mirror<'_> {
         }
     }
 
-    /// Asks for every package; all of them are good, or the first that is not is the failure.
+    /// Requests every package. Fails with the first invalid one.
     fn ask(
         &self,
         selection: &ProviderSelection,
@@ -164,7 +164,7 @@ impl Mirror<'_> {
             .collect()
     }
 
-    /// Describes every package; those that are not stored are downloaded.
+    /// Describes every package. Packages that are not stored are downloaded.
     fn describe_packages(
         &self,
         selection: &ProviderSelection,
@@ -185,7 +185,7 @@ impl Mirror<'_> {
         Ok((bodies, archives.into_iter().flatten().collect()))
     }
 
-    /// Downloads a zip, and computes what lock files hold of it.
+    /// Downloads a zip, and computes the hashes that lock files contain.
     fn download(
         &self,
         selection: &ProviderSelection,
@@ -236,7 +236,8 @@ impl FetchCache {
     }
 }
 
-/// Checks what a client never sees, since it installs one platform: that all are signed as one.
+/// Checks something that a client cannot check, because it installs one platform: that all platforms have the
+/// same signed SHA256SUMS.
 fn check(selection: &ProviderSelection, packages: &[OriginPackage]) -> Result<(), Failure> {
     let first = packages.first();
     for package in packages {
@@ -252,16 +253,15 @@ fn check(selection: &ProviderSelection, packages: &[OriginPackage]) -> Result<()
         if selection.lock.as_ref().is_some_and(is_locked_out) {
             let (filename, sha256) = (&package.filename, package.sha256);
             return Err(Failure::refused(format!(
-                "{filename} has the hash zh:{sha256}, which the lock file does not \
-                 have. If it is of another platform than the lock file is for, name yours with \
-                 --platform"
+                "{filename} has the hash zh:{sha256}, which is not in the lock file. If the lock file does not \
+                 cover this platform, select your platforms with --platform"
             )));
         }
     }
     Ok(())
 }
 
-/// A success, with what it was made of.
+/// Reports a success, with the sources of the version.
 fn done(
     status: &'static str,
     packages: &[OriginPackage],
@@ -279,7 +279,7 @@ fn done(
     }
     text.push_str(&format!(": {}", platforms.join(", ")));
     if !stored.is_empty() && status != "unchanged" {
-        text.push_str(&format!(" (there already: {})", stored.join(", ")));
+        text.push_str(&format!(" (already stored: {})", stored.join(", ")));
     }
     Outcome::Done(Done {
         status,

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::Requirement;
 
-/// The members of every `terraform.required_providers`.
+/// Returns the members of every `terraform.required_providers`.
 pub(super) fn requirements(text: &str) -> Result<Vec<Requirement>, String> {
     let root: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
     let mut requirements = Vec::new();
@@ -21,7 +21,7 @@ pub(super) fn requirements(text: &str) -> Result<Vec<Requirement>, String> {
     Ok(requirements)
 }
 
-/// The blocks of this type.
+/// Returns the blocks of this type.
 fn nested<'v>(
     body: &'v Map<String, Value>,
     name: &str,
@@ -30,7 +30,7 @@ fn nested<'v>(
         .map_or(Ok(Vec::new()), |value| bodies(value, name))
 }
 
-/// A block is an object, and several are an array of them.
+/// Returns the bodies of a block type: a single block is an object, several are an array of objects.
 fn bodies<'v>(value: &'v Value, what: &str) -> Result<Vec<&'v Map<String, Value>>, String> {
     let body = |value: &'v Value| {
         let shape = || format!("{what} must be an object, or an array of objects");
@@ -43,7 +43,7 @@ fn bodies<'v>(value: &'v Value, what: &str) -> Result<Vec<&'v Map<String, Value>
     }
 }
 
-/// An object, or in old configurations a version alone.
+/// Parses an entry: an object or, in old configurations, a version only.
 fn requirement(local_name: &str, value: &Value) -> Result<Requirement, String> {
     let about = |reason: String| format!("{local_name}: {reason}");
     let (source, version) = match value {

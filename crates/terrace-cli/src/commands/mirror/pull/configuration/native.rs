@@ -5,7 +5,7 @@ use hcl::{Body, Expression, ObjectKey};
 use super::super::syntax;
 use super::Requirement;
 
-/// The elements of every `terraform { required_providers { … } }`.
+/// Returns the entries of every `terraform { required_providers { … } }`.
 pub(super) fn requirements(text: &str) -> Result<Vec<Requirement>, String> {
     let body: Body = hcl::parse(text).map_err(|error| syntax::hcl(&error))?;
     let blocks = body
@@ -19,7 +19,7 @@ pub(super) fn requirements(text: &str) -> Result<Vec<Requirement>, String> {
         .collect()
 }
 
-/// An object, or in old configurations a version alone.
+/// Parses an entry: an object or, in old configurations, a version only.
 fn requirement(local_name: &str, expression: &Expression) -> Result<Requirement, String> {
     let about = |reason: String| format!("{local_name}: {reason}");
     let (source, version) = match expression {
