@@ -139,7 +139,7 @@ inBothModes((mode) => {
       const token = await trust.issuer.tokenOf(job, trust.registry.url);
       const { code, output, report } = await trust.publishes("acme/stolen/aws", { TERRACE_ID_TOKEN: token });
       assert.equal(code, 5, output);
-      assert.match(report.errors[0], /^the registry does not trust this job: its rules are in TERRACE_TRUSTED_PUBLISHERS/);
+      assert.match(report.errors[0], /^the registry does not trust this CI job: check the rules in its TERRACE_TRUSTED_PUBLISHERS/);
       assert.doesNotMatch(output, /refs|repository|protected/);
       await trust.logs(pattern);
       assert.deepEqual(await versionsOf(trust.registry, "acme/stolen/aws"), []);

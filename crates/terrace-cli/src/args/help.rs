@@ -28,7 +28,7 @@ struct Entry {
     not_allowed: Option<&'static str>,
     /// The meaning of [`Exit::Unavailable`], if it differs from that of other commands.
     unavailable: Option<&'static str>,
-    /// Whether the command goes on after a failure, and so can fail in several ways.
+    /// Whether the command goes on after the failure of one version, and so can fail in several ways.
     goes_on: bool,
 }
 
@@ -330,7 +330,7 @@ fn text(path: &str) -> Option<String> {
             let order = Exit::BY_URGENCY.iter().filter(possible);
             let order: Vec<String> = order.map(|exit| exit.code().to_string()).collect();
             let note = format!(
-                "The command goes on after a failure. After several, the exit code is the first of these: {}.",
+                "If versions fail in several ways, the exit code is the first of these: {}.",
                 order.join(", ")
             );
             text.push('\n');
