@@ -17,7 +17,7 @@ pub(crate) enum Exit {
     Usage = 2,
     /// Something that the command reads or sends is invalid.
     Rejected = 3,
-    /// The registry already stores something else under the same name.
+    /// The state of the registry does not allow the request, such as a version with other bytes.
     Conflict = 4,
     /// The registry does not authorise the request.
     NotAllowed = 5,
@@ -37,8 +37,8 @@ impl Exit {
         Self::Unavailable,
     ];
 
-    /// The failures, most urgent first: the first of several decides on the exit code. Those that require
-    /// an action before anything works come first, then those that may pass, then those that will not.
+    /// The failures, most urgent first: the first of several decides on the exit code. Those that require an
+    /// action before anything works come first, then those that may pass, then those that will not.
     pub(crate) const BY_URGENCY: [Self; 6] = [
         Self::Usage,
         Self::NotAllowed,
@@ -57,7 +57,7 @@ impl Exit {
 /// The failure of a command. No variant ever holds a token or a signed URL.
 #[derive(Debug, Clone, thiserror::Error)]
 pub(crate) enum Failure {
-    /// The version is published with other bytes.
+    /// The state of the registry does not allow the request, such as a version with other bytes; every reason.
     #[error("{}", .0.join("\n"))]
     Conflict(Vec<String>),
     /// An operation on this machine failed, such as writing a file.
@@ -66,7 +66,7 @@ pub(crate) enum Failure {
     /// The registry requests an archive that is not part of the release.
     #[error("{0}")]
     UnknownArchive(String),
-    /// The token is missing or wrong, or the registry does not have the resource.
+    /// The token is invalid or lacks the scope, or the registry does not have the resource.
     #[error("{0}")]
     NotAllowed(String),
     /// The input is invalid, here or by the registry's checks; every reason.

@@ -303,7 +303,7 @@ mod tests {
 
     #[test]
     fn a_count_of_one_has_a_singular_noun() {
-        let told = |count: u64| {
+        let counts = |count: u64| {
             (
                 plural(count, "file"),
                 plural(count, "entry"),
@@ -320,12 +320,15 @@ mod tests {
             )
         };
         assert_eq!(
-            told(0),
+            counts(0),
             texts("0 files", "0 entries", "0 archives are", "0 were")
         );
-        assert_eq!(told(1), texts("1 file", "1 entry", "1 archive is", "1 was"));
         assert_eq!(
-            told(2),
+            counts(1),
+            texts("1 file", "1 entry", "1 archive is", "1 was")
+        );
+        assert_eq!(
+            counts(2),
             texts("2 files", "2 entries", "2 archives are", "2 were")
         );
     }

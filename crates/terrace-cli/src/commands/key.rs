@@ -122,8 +122,8 @@ fn set_status(
             _ => break answer.keys,
         }
     };
-    let told = format!("{key_id} is {state} for {namespace}: {reason}");
-    output.result(&[told], &report(namespace, &document));
+    let message = format!("{key_id} is {state} for {namespace}: {reason}");
+    output.result(&[message], &report(namespace, &document));
     Ok(())
 }
 
@@ -133,10 +133,10 @@ fn table(namespace: &Namespace, document: &SigningKeysDocument) -> Vec<String> {
         return vec![hint];
     }
     let line = |key: &SigningKeyDocument| {
-        let said = document.statements.get(&key.key_id);
-        let said = said.map(|it| format!("  {}: {}", it.state, it.reason));
-        let said = said.unwrap_or_default();
-        format!("{}  {}{said}", key.key_id, key.fingerprint)
+        let status = document.statements.get(&key.key_id);
+        let status = status.map(|it| format!("  {}: {}", it.state, it.reason));
+        let status = status.unwrap_or_default();
+        format!("{}  {}{status}", key.key_id, key.fingerprint)
     };
     document.keys.iter().map(line).collect()
 }

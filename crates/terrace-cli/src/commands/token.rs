@@ -92,7 +92,7 @@ fn revoke(ids: &[TokenId], registry: &RegistryArguments, output: &Output) -> Res
     );
     let report = serde_json::json!({ "status": "ok", "revoked": ids, "unknown": unknown });
     output.result(&[text], &report);
-    // The ID may be mistyped, and then the wrong token is still valid. So this is an error.
+    // An operator in a hurry must not believe that a token is revoked if its ID was mistyped.
     match unknown.as_slice() {
         [] => Ok(()),
         unknown => Err(Failure::refused(format!(
@@ -126,8 +126,8 @@ fn rotate(
 /// the token.
 fn print_new(made: &TokenAnswer, output: &Output) -> Result<(), Failure> {
     let Some(token) = &made.token else {
-        let told = "the registry responded without a token".to_owned();
-        return Err(Failure::Unexpected(told));
+        let message = "the registry responded without a token".to_owned();
+        return Err(Failure::Unexpected(message));
     };
     output.progress(&line(made));
     output.progress("the token is shown only once:");

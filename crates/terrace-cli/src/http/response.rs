@@ -49,9 +49,11 @@ impl Response {
         if !errors.is_empty() {
             return errors;
         }
-        let told = serde_json::from_str::<OAuthError>(&self.text);
-        let told = told.map(|error| error.error_description);
-        vec![told.unwrap_or_else(|_| format!("{whom} responded with status {}", self.status))]
+        let description = serde_json::from_str::<OAuthError>(&self.text);
+        let description = description.map(|error| error.error_description);
+        vec![
+            description.unwrap_or_else(|_| format!("{whom} responded with status {}", self.status)),
+        ]
     }
 
     /// Returns the failure that an unsuccessful response means.

@@ -76,8 +76,8 @@ fn from_actions(
     let document: serde_json::Value = serde_json::from_str(&answer.text).unwrap_or_default();
     let token = document.get("value").and_then(|value| value.as_str());
     token.map(Secret::new).ok_or_else(|| {
-        let told = "GitHub Actions responded without a token for the job";
-        Failure::Unexpected(told.to_owned())
+        let message = "GitHub Actions responded without a token for the job";
+        Failure::Unexpected(message.to_owned())
     })
 }
 

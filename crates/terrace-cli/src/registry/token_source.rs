@@ -102,8 +102,8 @@ fn exchange(identity: &JobIdentity, url: &BaseUrl, http: &Http<'_>) -> Result<Se
         200 => {
             let read = serde_json::from_str::<Exchanged>(&answer.text).ok();
             let token = read.and_then(|read| checked(&read.access_token));
-            let told = || Failure::Unexpected(format!("{url} responded without a token"));
-            token.ok_or_else(told)
+            let failure = || Failure::Unexpected(format!("{url} responded without a token"));
+            token.ok_or_else(failure)
         }
         400 => Err(Failure::NotAllowed(
             "the registry does not trust this CI job: check the rules in its TERRACE_TRUSTED_PUBLISHERS; its log \

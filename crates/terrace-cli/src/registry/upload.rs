@@ -123,8 +123,8 @@ fn put(
 fn judge(filename: &str, response: Response<Body>) -> Upload {
     let status = response.status().as_u16();
     let asked = http::retry_after(&response);
-    let said = explanation(response);
-    let reason = format!("{filename}: the storage responded with status {status}{said}");
+    let explanation = explanation(response);
+    let reason = format!("{filename}: the storage responded with status {status}{explanation}");
     match status {
         200..=299 => Upload::Sent,
         412 => Upload::AlreadyThere,

@@ -123,9 +123,15 @@ fn nothing_is_removed_while_a_published_release_is_missing() {
     let registry = Registry::start();
     answer(&registry);
     let refused = run(&registry, &["admin", "gc", "--yes"]).expect(3);
-    let told = refused.errors();
-    assert!(told.contains(RELEASE) && told.contains("entry 2"), "{told}");
-    assert!(!told.contains("2.0.0") && !told.contains("3.0.0"), "{told}");
+    let message = refused.errors();
+    assert!(
+        message.contains(RELEASE) && message.contains("entry 2"),
+        "{message}"
+    );
+    assert!(
+        !message.contains("2.0.0") && !message.contains("3.0.0"),
+        "{message}"
+    );
     let requests = registry.requests();
     assert!(
         !requests.iter().any(|it| it.contains("POST")),
@@ -139,7 +145,7 @@ fn nothing_is_removed_while_a_published_release_is_missing() {
 fn nothing_is_removed_if_the_audit_log_is_truncated_or_missing() {
     let old =
         json!([{ "key": format!("archives/{}.zip", "0".repeat(64)), "size": 1, "stored_at": 1 }]);
-    for (newest, told) in [
+    for (newest, message) in [
         (7, "entry 1 is missing"),
         (0, "neither releases nor an audit log"),
     ] {
@@ -154,7 +160,7 @@ fn nothing_is_removed_if_the_audit_log_is_truncated_or_missing() {
         let registry = Registry::start();
         answer(&registry);
         let refused = run(&registry, &["admin", "gc"]).expect(3);
-        assert!(refused.errors().contains(told), "{}", refused.errors());
+        assert!(refused.errors().contains(message), "{}", refused.errors());
         answer(&registry);
         run(&registry, &["admin", "gc", "--accept-loss", "audit-log"]).expect(0);
     }
@@ -165,9 +171,15 @@ fn a_missing_release_that_the_audit_log_records_is_reported() {
     let registry = Registry::start();
     answers_verify(&registry, PUBLISHED, &[]);
     let refused = run(&registry, &["admin", "verify", "--quick"]).expect(3);
-    let told = refused.errors();
-    assert!(told.contains(RELEASE) && told.contains("entry 2"), "{told}");
-    assert!(!told.contains("2.0.0") && !told.contains("3.0.0"), "{told}");
+    let message = refused.errors();
+    assert!(
+        message.contains(RELEASE) && message.contains("entry 2"),
+        "{message}"
+    );
+    assert!(
+        !message.contains("2.0.0") && !message.contains("3.0.0"),
+        "{message}"
+    );
     answers_verify(&registry, PUBLISHED, &keys());
     let accepting = [&["admin", "verify", "--quick"], &ACCEPT[..]].concat();
     run(&registry, &accepting).expect(0);
@@ -227,10 +239,10 @@ fn a_copy_keeps_documents_that_the_registry_has_lost() {
     let sums = fs::read(copy.join("SHA256SUMS")).unwrap();
     answers_export(&registry, &PUBLISHED[..1], &[]);
     let refused = run(&registry, &export).expect(3);
-    let told = refused.errors();
+    let message = refused.errors();
     assert!(
-        told.contains("keys/acme is in ") && told.contains("import"),
-        "{told}"
+        message.contains("keys/acme is in ") && message.contains("import"),
+        "{message}"
     );
     assert_eq!(fs::read(copy.join("SHA256SUMS")).unwrap(), sums);
     assert!(copy.join("facts/keys/acme.json").is_file());
@@ -258,8 +270,8 @@ fn an_emptied_registry_is_not_copied() {
         answers_archives(&registry, &json!([]));
     };
     answer();
-    let told = run(&registry, &export).expect(3).errors();
-    assert!(told.contains("entry 1 is missing"), "{told}");
+    let message = run(&registry, &export).expect(3).errors();
+    assert!(message.contains("entry 1 is missing"), "{message}");
     answer();
     let accepting = [&export[..], &["--accept-loss", "audit-log"]].concat();
     run(&registry, &accepting).expect(0);
@@ -281,8 +293,8 @@ fn a_missing_document_that_the_audit_log_records_is_reported() {
         let registry = Registry::start();
         answers_verify(&registry, &[(change, 200)], &[]);
         let refused = run(&registry, &["admin", "verify", "--quick"]).expect(3);
-        let told = refused.errors();
-        assert!(told.contains(&format!("{key} is missing")), "{told}");
+        let message = refused.errors();
+        assert!(message.contains(&format!("{key} is missing")), "{message}");
     }
 }
 
@@ -297,7 +309,7 @@ fn a_registry_is_compared_with_a_copy() {
     let verify = ["admin", "verify", "--quick", "--copy", path];
     answers_verify(&registry, &PUBLISHED[..1], &keys());
     run(&registry, &verify).expect(0);
-    for (changes, facts, told) in [
+    for (changes, facts, message) in [
         (&PUBLISHED[..1], vec![], "keys/acme is in "),
         (&PUBLISHED[..0], keys(), "audit/000000000001 is in "),
         (
@@ -309,7 +321,7 @@ fn a_registry_is_compared_with_a_copy() {
     ] {
         answers_verify(&registry, changes, &facts);
         let refused = run(&registry, &verify).expect(3);
-        assert!(refused.errors().contains(told), "{}", refused.errors());
+        assert!(refused.errors().contains(message), "{}", refused.errors());
     }
 }
 
@@ -326,12 +338,12 @@ fn a_restarted_audit_log_is_accepted_as_a_loss() {
     for changes in [&PUBLISHED[4..], &[]] {
         answers_verify(&registry, changes, &keys());
         let refused = run(&registry, &verify).expect(3);
-        let told = refused.errors();
+        let message = refused.errors();
         assert!(
-            told.contains("audit/000000000001") && told.contains("--accept-loss audit-log"),
-            "{told}"
+            message.contains("audit/000000000001") && message.contains("--accept-loss audit-log"),
+            "{message}"
         );
-        assert!(!told.contains("restore it with"), "{told}");
+        assert!(!message.contains("restore it with"), "{message}");
         answers_verify(&registry, changes, &keys());
         run(
             &registry,
@@ -354,10 +366,10 @@ fn a_copy_that_cannot_be_compared_is_not_replaced() {
     let broken = [&whole[..], b"\n"].concat();
     fs::write(&sums, &broken).unwrap();
     let refused = run(&registry, &export).expect(3);
-    let told = refused.errors();
+    let message = refused.errors();
     assert!(
-        told.contains("cannot be compared") && told.contains("another directory"),
-        "{told}"
+        message.contains("cannot be compared") && message.contains("another directory"),
+        "{message}"
     );
     assert_eq!(fs::read(&sums).unwrap(), broken);
     // An export that never finished has nothing to compare with.
@@ -442,10 +454,10 @@ fn a_release_that_was_published_again_is_not_a_change() {
     run(&registry, &verify).expect(0);
     answer(&release(2, "b"), "b");
     let refused = run(&registry, &verify).expect(3);
-    let told = refused.errors();
+    let message = refused.errors();
     assert!(
-        told.contains(&format!("{RELEASE} differs from the copy in ")),
-        "{told}"
+        message.contains(&format!("{RELEASE} differs from the copy in ")),
+        "{message}"
     );
     answer(&release(2, "b"), "b");
     run(&registry, &[&verify[..], &ACCEPT[..]].concat()).expect(0);
@@ -462,8 +474,11 @@ fn a_lost_release_makes_reindex_exit_with_3() {
     };
     step(json!(["acme/vpc/aws@1.0.0"]));
     let refused = run(&registry, &["admin", "reindex"]).expect(3);
-    let told = refused.errors();
-    assert!(told.contains("--accept-loss acme/vpc/aws@1.0.0"), "{told}");
+    let message = refused.errors();
+    assert!(
+        message.contains("--accept-loss acme/vpc/aws@1.0.0"),
+        "{message}"
+    );
     step(json!([]));
     run(&registry, &[&["admin", "reindex"], &ACCEPT[..]].concat()).expect(0);
     // An audit log entry has no index, so a reindex cannot accept its loss.

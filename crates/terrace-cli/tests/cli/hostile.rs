@@ -60,14 +60,14 @@ fn against(registry: &Registry, arguments: &[&str]) -> Ended {
 }
 
 fn standings() -> Value {
-    let said = json!({ "state": "deprecated", "reason": "old", "at": 1, "by": EVIL });
-    json!({ "package": said, "versions": { EVIL: said } })
+    let statement = json!({ "state": "deprecated", "reason": "old", "at": 1, "by": EVIL });
+    json!({ "package": statement, "versions": { EVIL: statement } })
 }
 
 fn keys() -> Value {
     let key = json!({ "key_id": ID, "fingerprint": EVIL, "ascii_armor": EVIL });
-    let said = json!({ "state": "retired", "reason": "old", "at": 1, "by": EVIL });
-    json!({ "keys": [key], "statements": { ID: said } })
+    let statement = json!({ "state": "retired", "reason": "old", "at": 1, "by": EVIL });
+    json!({ "keys": [key], "statements": { ID: statement } })
 }
 
 fn token() -> Value {

@@ -41,11 +41,11 @@ fn a_boring_registry_below_a_prefix_is_reported() {
         .expect(3)
         .errors();
         let place = bucket.path().join(prefix);
-        let told = format!(
+        let message = format!(
             "but {} looks like one: the registry has a prefix",
             place.display()
         );
-        assert!(errors.contains(&told), "{errors}");
+        assert!(errors.contains(&message), "{errors}");
         assert!(!errors.contains("domain name"), "{errors}");
         assert!(registry.requests().is_empty());
     }
@@ -113,8 +113,8 @@ fn a_document_with_another_date_is_reported_to_have_the_same_archives() {
         &["admin", "import", copy.path().to_str().unwrap()],
     )
     .expect(4);
-    let told = "with other metadata, but the same archives: published_at (1970-01-01T00:00:00Z in the registry, \
+    let message = "with other metadata, but the same archives: published_at (1970-01-01T00:00:00Z in the registry, \
                 1970-01-02T00:00:00Z in the copy)";
-    assert!(ended.errors().contains(told), "{ended:?}");
+    assert!(ended.errors().contains(message), "{ended:?}");
     assert_eq!(ended.json()["created"], 0);
 }

@@ -128,11 +128,11 @@ fn a_job_that_lacks_a_scope_is_reported_with_the_source_of_its_scopes() {
     );
     let mut command = against(&registry, &["key", "list", "acme"]);
     let ended = ended(command.env("TERRACE_ID_TOKEN", job_token())).expect(5);
-    let told = ended.errors();
-    assert!(told.contains("takes publish:acme"), "{told}");
+    let message = ended.errors();
+    assert!(message.contains("takes publish:acme"), "{message}");
     assert!(
-        told.contains("issued to this CI job by the rules"),
-        "{told}"
+        message.contains("issued to this CI job by the rules"),
+        "{message}"
     );
 }
 
@@ -151,7 +151,7 @@ fn a_job_that_is_not_trusted_is_reported_with_advice() {
 
 #[test]
 fn a_registry_that_trusts_no_jobs_is_distinguished_from_one_that_does_not_respond() {
-    for (status, code, told) in [
+    for (status, code, message) in [
         (
             404,
             5,
@@ -165,7 +165,7 @@ fn a_registry_that_trusts_no_jobs_is_distinguished_from_one_that_does_not_respon
         registry.fail("POST", "/oauth/", Fault::Answer(answer));
         let mut command = against(&registry, &["key", "list", "acme", "--retries", "0"]);
         let ended = ended(command.env("TERRACE_ID_TOKEN", job_token())).expect(code);
-        assert!(ended.errors().contains(told), "{ended:?}");
+        assert!(ended.errors().contains(message), "{ended:?}");
     }
     let registry = trusting();
     let answer = Response::new(503, "{}").with("retry-after", "0");
@@ -176,7 +176,7 @@ fn a_registry_that_trusts_no_jobs_is_distinguished_from_one_that_does_not_respon
 
 #[test]
 fn a_response_of_actions_without_a_token_is_reported() {
-    for (response, code, told) in [
+    for (response, code, message) in [
         (Response::new(403, "{}"), 5, "responded with status 403"),
         (Response::new(200, "{}"), 1, "without a token for the job"),
         (
@@ -193,7 +193,7 @@ fn a_response_of_actions_without_a_token_is_reported() {
         let (registry, actions) = (trusting(), Actions::answering(response));
         let mut command = against(&registry, &["key", "list", "acme", "--retries", "0"]);
         let ended = ended(actions.run(&mut command)).expect(code);
-        assert!(ended.errors().contains(told), "{ended:?}");
+        assert!(ended.errors().contains(message), "{ended:?}");
         assert!(registry.requests().is_empty());
     }
 }

@@ -103,9 +103,9 @@ fn adding_an_ed25519_key_warns_of_terraform_before_1_6_2_3_11() {
     let registry = Registry::without_keys();
     let file = fixture("publisher.asc");
     let added = run(&registry, &["key", "add", "acme", file.to_str().unwrap()]).expect(0);
-    let told = warnings(&added.json());
+    let message = warnings(&added.json());
     let start = format!("key {PUBLISHER}: Terraform before 1.6.0 cannot verify what it signs");
-    assert!(told.starts_with(&start), "{told}");
+    assert!(message.starts_with(&start), "{message}");
     assert!(
         added.stderr.contains(&format!("warning: {start}")),
         "{added:?}"
@@ -139,11 +139,15 @@ fn a_publish_warns_only_about_the_key_that_signed() {
     let path = dist.path();
     let publish = ["publish", "provider", &path, "--namespace", "acme"];
     for more in [&["--dry-run"] as &[&str], &[], &[]] {
-        let told = warnings(&run(&registry, &[&publish, more].concat()).expect(0).json());
-        assert_eq!(told.matches("Terraform before 1.6.0").count(), 1, "{told}");
+        let message = warnings(&run(&registry, &[&publish, more].concat()).expect(0).json());
+        assert_eq!(
+            message.matches("Terraform before 1.6.0").count(),
+            1,
+            "{message}"
+        );
         assert!(
-            told.contains("the signature of SHA256SUMS: Terraform before 1.6.0"),
-            "{told}"
+            message.contains("the signature of SHA256SUMS: Terraform before 1.6.0"),
+            "{message}"
         );
     }
 }

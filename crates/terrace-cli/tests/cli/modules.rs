@@ -117,8 +117,8 @@ fn the_source_defaults_to_the_only_git_remote() {
     let warning = format!("the source URL {url}, which is the git remote, is published");
     let shown = format!("warning: {warning}");
     assert!(published.stderr.contains(&shown), "{published:?}");
-    let told = published.json()["warnings"].to_string();
-    assert!(told.contains(&warning), "{told}");
+    let message = published.json()["warnings"].to_string();
+    assert!(message.contains(&warning), "{message}");
     for more in [["--quiet", "--no-source"], ["--source", url]] {
         let (source, published) = sent(&more);
         assert_eq!(source == url, more[1] == url);
@@ -164,8 +164,8 @@ fn a_source_that_differs_between_the_job_and_git_is_not_sent() {
         assert!(git.status().expect("git is on PATH").success());
     }
     let registry = Registry::start();
-    let told = of_job(&registry).stderr;
-    assert!(told.contains("choose one with --source"), "{told}");
+    let message = of_job(&registry).stderr;
+    assert!(message.contains("choose one with --source"), "{message}");
     assert_eq!(registry.description()["source"], serde_json::Value::Null);
 }
 

@@ -172,10 +172,10 @@ fn files_that_may_contain_secrets_are_never_packed() {
         packed(module.path()),
         [".gitignore", ".terraform.lock.hcl", "main.tf"]
     );
-    let told = dry_run(module.path()).stderr;
+    let message = dry_run(module.path()).stderr;
     assert!(
-        told.contains("terraform.tfstate.backup: it may contain secrets"),
-        "{told}"
+        message.contains("terraform.tfstate.backup: it may contain secrets"),
+        "{message}"
     );
 }
 
@@ -195,10 +195,10 @@ fn files_that_may_contain_secrets_are_not_packed_under_another_name() {
     symlink(".git", module.path().join("history")).unwrap();
     symlink(".git/config", module.path().join("config")).unwrap();
     assert_eq!(packed(module.path()), ["main.tf"]);
-    let told = dry_run(module.path()).stderr;
+    let message = dry_run(module.path()).stderr;
     assert!(
-        told.contains("state.json: it may contain secrets"),
-        "{told}"
+        message.contains("state.json: it may contain secrets"),
+        "{message}"
     );
 }
 
@@ -355,8 +355,8 @@ fn an_ignore_file_outside_of_the_module_is_not_read() {
         // The file is endless.
         symlink("/dev/zero", module.path().join(place).join(name)).unwrap();
         let errors = dry_run(module.path()).expect(3).errors();
-        let told = format!("{name}: this link leads to /dev/zero, outside of the module");
-        assert!(errors.contains(&told), "{errors}");
+        let message = format!("{name}: this link leads to /dev/zero, outside of the module");
+        assert!(errors.contains(&message), "{errors}");
         assert_eq!(errors.lines().count(), 1, "{errors}");
     }
 }

@@ -106,14 +106,15 @@ struct PassedOver {
     refused: Vec<String>,
 }
 
-/// Returns whether the walk includes an entry. It asks before it reads the entries of a directory.
+/// Returns whether the walk includes an entry. The walk calls this before it reads a
+/// directory.
 fn is_part(top: &Path, entry: &DirEntry, passed_over: &Mutex<PassedOver>) -> bool {
     let path = entry.path();
     if entry.depth() == 0 {
         return true;
     }
     let mut names = vec![entry.file_name().to_owned()];
-    // A link has the role of its target, under any name.
+    // A link is treated like its target, under any name.
     if entry.path_is_symlink()
         && let Ok(target) = fs::canonicalize(path)
         && let Ok(below) = target.strip_prefix(top)
@@ -185,7 +186,7 @@ fn holds(directory: &Path, top: &Path, link: &Path) -> bool {
     places.any(|place| fs::canonicalize(place).is_ok_and(|real| real == directory))
 }
 
-/// Returns the error in reading one of a directory's ignore files: the walk reads these before it shows them.
+/// Returns the error in reading one of a directory's ignore files: the walk reads these before it yields them.
 fn ignore_file_refusal(top: &Path, directory: &Path) -> Option<String> {
     let files = IGNORE_FILES.iter().map(|name| directory.join(name));
     let mut refusals = files.filter_map(|file| {
@@ -200,7 +201,7 @@ fn ignore_file_refusal(top: &Path, directory: &Path) -> Option<String> {
     refusals.next()
 }
 
-/// Returns the reason that the walk stops at an entry. It checks links before it asks about them.
+/// Returns the reason that the walk stops at an entry. The walk checks links before it calls [`is_part`].
 fn refusal_of_walk(top: &Path, error: &ignore::Error) -> Option<String> {
     let link = place_of(error).filter(|place| place.is_symlink());
     match link {

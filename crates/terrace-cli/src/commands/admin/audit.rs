@@ -87,11 +87,11 @@ pub(crate) fn audit(
         Ok(())
     })?;
     if verify && newest > chain.length() {
-        let told = format!(
+        let message = format!(
             "entry {} is missing: the newest known entry is {newest}",
             chain.length() + 1
         );
-        return Err(Failure::refused(told));
+        return Err(Failure::refused(message));
     }
     let mut lines: Vec<String> = shown.iter().map(line).collect();
     if verify {

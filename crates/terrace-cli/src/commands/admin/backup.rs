@@ -93,8 +93,8 @@ impl Backup {
             copy.promote_staged()?;
             let of = copy.summary()?.registry;
             if of != registry {
-                let told = format!("{} is a copy of {of}, not of {registry}", root.display());
-                return Err(Failure::refused(told));
+                let message = format!("{} is a copy of {of}, not of {registry}", root.display());
+                return Err(Failure::refused(message));
             }
         }
         let unfinished = root.join(STAGING);
@@ -268,8 +268,9 @@ impl Backup {
     /// Reads a file.
     pub(super) fn read(&self, path: &str) -> Result<Vec<u8>, Failure> {
         let place = self.place(path)?;
-        let refused =
-            |told: &dyn std::fmt::Display| Failure::refused(format!("{}: {told}", place.display()));
+        let refused = |message: &dyn std::fmt::Display| {
+            Failure::refused(format!("{}: {message}", place.display()))
+        };
         if place.exists() && self.size(path).is_none_or(|size| size > MOST_BYTES) {
             return Err(refused(&format!(
                 "it is not a regular file, or has more than {MOST_BYTES} bytes"

@@ -158,8 +158,8 @@ fn import_namespace(
                 match client.add_keys(&namespace, &armored) {
                     Ok(_) => output.progress(&format!("added the signing keys of {namespace}")),
                     Err(Failure::Refused(reasons)) => {
-                        let told = reasons.join("; ");
-                        done.reasons.push(format!("keys of {namespace}: {told}"));
+                        let message = reasons.join("; ");
+                        done.reasons.push(format!("keys of {namespace}: {message}"));
                     }
                     Err(failure) => return Err(failure),
                 }
@@ -270,13 +270,13 @@ fn publish(
 }
 
 fn armored(path: &Path) -> Result<String, String> {
-    let told = |reason: &dyn ToString| format!("{}: {}", path.display(), reason.to_string());
-    let bytes = fs::read(path).map_err(|error| told(&error))?;
-    let keys: KeysDocument = serde_json::from_slice(&bytes).map_err(|error| told(&error))?;
+    let message = |reason: &dyn ToString| format!("{}: {}", path.display(), reason.to_string());
+    let bytes = fs::read(path).map_err(|error| message(&error))?;
+    let keys: KeysDocument = serde_json::from_slice(&bytes).map_err(|error| message(&error))?;
     let several = keys.gpg_public_keys.into_iter().map(|key| key.ascii_armor);
     let all: Vec<String> = several.chain(keys.ascii_armor).collect();
     match all.is_empty() {
-        true => Err(told(&"the file contains no key")),
+        true => Err(message(&"the file contains no key")),
         false => Ok(all.join("\n")),
     }
 }

@@ -43,8 +43,8 @@ pub(super) fn has_same_bytes(key: &str, there: &str, copied: &str) -> Option<boo
     (!there.is_empty() || !copied.is_empty()).then_some(there == copied)
 }
 
-/// Lists the members that differ, such as `published_at (2026-01-01T00:00:00Z there, 2026-02-01T00:00:00Z in
-/// the copy)`.
+/// Lists the members that differ, such as
+/// `published_at (2026-01-01T00:00:00Z in the registry, 2026-02-01T00:00:00Z in the copy)`.
 fn members(there: &str, copied: &str) -> Option<String> {
     let (there, copied): (Value, Value) = (
         serde_json::from_str(there).ok()?,
@@ -119,9 +119,9 @@ mod tests {
 
     #[test]
     fn a_release_of_another_day_has_the_same_bytes() {
-        let told = describe(KEY, Some(&release(0, "a")), &release(86_400, "a"));
+        let message = describe(KEY, Some(&release(0, "a")), &release(86_400, "a"));
         assert_eq!(
-            told,
+            message,
             format!(
                 "the registry already has {KEY} with other metadata, but the same archives: published_at \
                  (1970-01-01T00:00:00Z in the registry, 1970-01-02T00:00:00Z in the copy). It stays unchanged"
@@ -131,10 +131,10 @@ mod tests {
 
     #[test]
     fn a_release_with_another_archive_has_other_bytes() {
-        let told = describe(KEY, Some(&release(0, "a")), &release(0, "b"));
+        let message = describe(KEY, Some(&release(0, "a")), &release(0, "b"));
         let start =
             format!("the registry already has {KEY} with other bytes: archive.sha256 (\"aaaa");
-        assert!(told.starts_with(&start), "{told}");
+        assert!(message.starts_with(&start), "{message}");
     }
 
     #[test]

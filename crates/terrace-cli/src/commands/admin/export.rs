@@ -305,18 +305,18 @@ fn download(
         |error: io::Error| Fetched::Failed(Failure::Unavailable(format!("{key}: {error}")));
     let size = read.map_err(broken)?;
     if size < archive.size {
-        let told = format!(
+        let message = format!(
             "the download of {key} ended after {size} of {} bytes",
             archive.size
         );
-        return Err(Fetched::Failed(Failure::Unavailable(told)));
+        return Err(Fetched::Failed(Failure::Unavailable(message)));
     }
     let (sha256, found) = hashers.finish();
     if found != digest {
-        let told = format!(
+        let message = format!(
             "{key} has other contents, with the digest {found}: it is damaged in the registry"
         );
-        return Err(Fetched::Refused(Failure::refused(told)));
+        return Err(Fetched::Refused(Failure::refused(message)));
     }
     file.persist(&place).map_err(|error| kept(error.error))?;
     Ok(sha256)

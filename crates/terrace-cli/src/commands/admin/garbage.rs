@@ -136,7 +136,7 @@ fn plan(
     let lost = lost_entries(&references.log, newest, accepted)
         .into_iter()
         .chain(lost_releases(&references, accepted));
-    unknown.extend(lost.map(|told| format!("{told}; until then nothing is removed")));
+    unknown.extend(lost.map(|loss| format!("{loss}; until then nothing is removed")));
     if references.there.is_empty()
         && has_old_archives(&stored, now)
         && !accepted.contains(&AcceptedLoss::AuditLog)

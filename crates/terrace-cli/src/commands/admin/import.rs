@@ -1,5 +1,4 @@
-//! `terrace admin import`: imports the bytes first, then the documents that refer to them, then rebuilds the
-//! indices.
+//! `terrace admin import`: imports the bytes, then the documents that refer to them, and rebuilds the indices.
 
 use std::path::Path;
 
@@ -209,10 +208,10 @@ fn send_archives(
     Ok(sent)
 }
 
-/// Either the uploads arrived elsewhere, or the registry is removing them.
+/// Returns the failure if uploads do not appear: they arrived elsewhere, or the registry is removing them.
 fn keeps_asking() -> Failure {
-    let told = "the registry keeps requesting archives that were uploaded";
-    Failure::Unexpected(told.to_owned())
+    let message = "the registry keeps requesting archives that were uploaded";
+    Failure::Unexpected(message.to_owned())
 }
 
 fn upload_body(copy: &Backup, path: &str) -> Result<UploadBody, Failure> {

@@ -41,11 +41,11 @@ pub(crate) fn reindex(
         ..
     } = &done;
     if !failed.is_empty() {
-        let told = |key: &String| {
+        let message = |key: &String| {
             format!("{key}: reindexing failed; the registry's log contains the reason")
         };
         return Err(Failure::Unexpected(
-            failed.iter().map(told).collect::<Vec<_>>().join("; "),
+            failed.iter().map(message).collect::<Vec<_>>().join("; "),
         ));
     }
     if !lost.is_empty() {
@@ -104,9 +104,9 @@ pub(super) fn walk(
                 body.after = Some(next);
             }
             Some(next) => {
-                let told =
+                let message =
                     format!("the registry does not get past {next}; its log contains the reason");
-                return Err(Failure::Unexpected(told));
+                return Err(Failure::Unexpected(message));
             }
             None => return Ok(done),
         }

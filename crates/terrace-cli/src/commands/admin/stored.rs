@@ -196,7 +196,7 @@ impl References {
                     needed.key,
                     plural(one, "byte")
                 )),
-                (None, told) => *size = told,
+                (None, other) => *size = other,
                 _ => {}
             }
         }

@@ -35,7 +35,7 @@ pub(crate) struct VersionReport {
     pub(crate) outcome: Outcome,
 }
 
-/// How the work on a version ended.
+/// The outcome for one version.
 pub(crate) enum Outcome {
     Done(Done),
     Failed(Failure),
@@ -167,7 +167,7 @@ impl VersionReport {
         }
     }
 
-    /// For people.
+    /// Returns the lines for people.
     fn lines(&self) -> Vec<String> {
         let line = format!("{:<11}  {}", self.status(), self.name());
         match &self.outcome {

@@ -24,7 +24,7 @@ fn redirects_are_followed_to_other_paths_and_not_to_http_or_private_hosts() {
 
     let elsewhere = Origin::start();
     let plain = origin.url().replace("https:", "http:");
-    for (location, told) in [
+    for (location, message) in [
         (format!("{plain}/elsewhere?a=%2F"), "only https is allowed"),
         // Also on this machine, but not on the command line.
         (format!("{}/", elsewhere.url()), "this machine"),
@@ -41,13 +41,13 @@ fn redirects_are_followed_to_other_paths_and_not_to_http_or_private_hosts() {
             "/v1/acme/hello/versions",
         ] {
             let origin = Origin::start();
-            let location = match told {
+            let location = match message {
                 "more than 5 redirects" => target,
                 _ => &location,
             };
             origin.redirect(target, location);
             let errors = refused(&origin);
-            assert!(errors.contains(told), "{target} to {location}: {errors}");
+            assert!(errors.contains(message), "{target} to {location}: {errors}");
         }
     }
     assert!(elsewhere.requests().is_empty());

@@ -117,11 +117,11 @@ fn a_configuration_that_requires_nothing_is_a_failure() {
         let files = directory(&[(name, text)]);
         let place = files.path().to_str().unwrap();
         let ended = ended(&mut command(&origin, &registry, &["sync", place])).expect(3);
-        let told = match name {
+        let message = match name {
             "README.md" => "contains no file that ends in",
             _ => "requires no provider",
         };
-        assert!(ended.errors().contains(told), "{name}: {ended:?}");
+        assert!(ended.errors().contains(message), "{name}: {ended:?}");
     }
 }
 
@@ -139,13 +139,13 @@ fn a_device_or_a_file_above_the_limit_is_not_read() {
     let odd = "\0".repeat(3_000_000);
     let files = directory(&[("long.toml", &long), ("odd.toml", &odd)]);
     let place = |name: &str| files.path().join(name).display().to_string();
-    let mut told = vec![("long.toml", "larger than")];
+    let mut files_and_rules = vec![("long.toml", "larger than")];
     #[cfg(unix)]
     {
         std::os::unix::fs::symlink("/dev/zero", files.path().join("zero.toml")).unwrap();
-        told.push(("zero.toml", "not a regular file"));
+        files_and_rules.push(("zero.toml", "not a regular file"));
     }
-    for (name, rule) in told {
+    for (name, rule) in files_and_rules {
         let ended = ended(&mut command(&origin, &registry, &["sync", &place(name)])).expect(3);
         assert!(ended.errors().contains(rule), "{name}: {ended:?}");
     }

@@ -1,4 +1,4 @@
-//! Running the program, and the directories it works on.
+//! Functions to run the program, and to create its input.
 
 pub(crate) mod actions;
 pub(crate) mod http;
@@ -21,16 +21,16 @@ use tempfile::TempDir;
 
 use registry::Registry;
 
-/// No test may ever see this in what the program prints.
+/// The admin token. The program must never print it.
 pub(crate) const TOKEN: &str = "an-admin-token-that-is-secret";
 
-/// Stands in every upload URL, and may not be printed either.
+/// A part of every upload URL, which must not be printed either.
 pub(crate) const URL_SECRET: &str = "5ecre751gna7ure";
 
-/// Stands in every token of a job, and in what is given for it, and may not be printed either.
+/// A part of every token of a job, and of the tokens that are issued for it, which must not be printed either.
 pub(crate) const JOB_SECRET: &str = "j0b5ecre7";
 
-/// How a run of the program ended.
+/// The result of a run of the program.
 #[derive(Debug)]
 pub(crate) struct Ended {
     pub(crate) code: i32,
@@ -39,7 +39,7 @@ pub(crate) struct Ended {
 }
 
 impl Ended {
-    /// The one JSON document on standard output.
+    /// Returns the JSON document on standard output.
     #[track_caller]
     pub(crate) fn json(&self) -> Value {
         serde_json::from_str(&self.stdout)
@@ -52,7 +52,7 @@ impl Ended {
         self
     }
 
-    /// The reasons of a failure, joined.
+    /// Returns the reasons of a failure, joined.
     #[track_caller]
     pub(crate) fn errors(&self) -> String {
         let document = self.json();
@@ -62,7 +62,7 @@ impl Ended {
     }
 }
 
-/// A command line of the program, in an environment that says nothing yet.
+/// Returns a command line of the program, in an environment without settings.
 pub(crate) fn terrace(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_terrace"));
     command.args(arguments).stdin(Stdio::null());
@@ -150,7 +150,7 @@ pub(crate) fn run_to_end(command: &mut Command) -> Ended {
 
 pub(crate) const NAME: &str = "terraform-provider-hello_1.2.3";
 
-/// What a server with the certificate of `tls` speaks.
+/// Returns the TLS configuration of a server with the certificate in `fixtures/tls`.
 pub(crate) fn tls() -> Arc<ServerConfig> {
     let certificate = CertificateDer::from_pem_file(fixture("tls/cert.pem")).unwrap();
     let key = fs::read(fixture("tls/key.der")).unwrap();
@@ -164,11 +164,11 @@ pub(crate) fn tls() -> Arc<ServerConfig> {
     Arc::new(config)
 }
 
-/// A copy of the signed release, to be spoiled.
+/// A copy of the signed release, to be modified by a test.
 pub(crate) struct Dist(TempDir);
 
 impl Dist {
-    /// `dist` in an otherwise empty directory.
+    /// Creates `dist` in an otherwise empty directory.
     pub(crate) fn new() -> Self {
         let directory = tempfile::tempdir().unwrap();
         let dist = directory.path().join("dist");
@@ -184,12 +184,12 @@ impl Dist {
         self.0.path().join("dist").to_str().unwrap().to_owned()
     }
 
-    /// A file of the release, by the end of its name: `.zip` files as `linux_amd64.zip`.
+    /// Returns the path of a file of the release, by the end of its name: `.zip` files as `linux_amd64.zip`.
     pub(crate) fn file(&self, end: &str) -> PathBuf {
         self.0.path().join("dist").join(format!("{NAME}_{end}"))
     }
 
-    /// The directory around `dist`.
+    /// Returns the directory that contains `dist`.
     pub(crate) fn outside(&self) -> &Path {
         self.0.path()
     }
@@ -207,7 +207,7 @@ pub(crate) fn fixture(name: &str) -> PathBuf {
         .join(name)
 }
 
-/// A directory with these files.
+/// Creates a directory with these files.
 pub(crate) fn directory(files: &[(&str, &str)]) -> TempDir {
     let directory = tempfile::tempdir().unwrap();
     for (name, content) in files {

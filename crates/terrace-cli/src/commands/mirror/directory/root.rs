@@ -26,7 +26,7 @@ pub(super) enum ChildKind {
     Directory,
     /// A link to a file or directory outside of the root.
     Outside,
-    /// A broken link, a device, or anything else.
+    /// A file, a broken link or a device.
     Other,
 }
 

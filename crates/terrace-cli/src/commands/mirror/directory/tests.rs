@@ -306,11 +306,11 @@ fn links_that_stay_inside_are_followed_and_those_that_lead_out_refused() {
     symlink(&kept, &zip).unwrap();
     assert_eq!(reasons(&directory), "");
 
-    for (target, said) in [("widget.zip", "leads out"), ("nothing", "does not exist")] {
+    for (target, reason) in [("widget.zip", "leads out"), ("nothing", "does not exist")] {
         fs::remove_file(&zip).unwrap();
         symlink(outside.path().join(target), &zip).unwrap();
         let listed = reasons(&directory);
-        assert!(listed.contains(said) && listed.contains(ZIP), "{listed}");
+        assert!(listed.contains(reason) && listed.contains(ZIP), "{listed}");
     }
 
     fs::remove_file(directory.path().join(ACME).join("1.0.0.json")).unwrap();

@@ -163,7 +163,7 @@ mod tests {
         let host = "registry.terraform.io".parse().unwrap();
         let required =
             |text: &str| format!("{{\"terraform\": {{\"required_providers\": {{ {text} }} }} }}");
-        for (text, told) in [
+        for (text, message) in [
             ("{".to_owned(), "main.tf.json"),
             ("1".to_owned(), "an object"),
             ("{\"terraform\": 1}".to_owned(), "terraform must be"),
@@ -173,7 +173,7 @@ mod tests {
         ] {
             let files = [("main.tf.json".to_owned(), text.clone())];
             let error = read(&files, &host).unwrap_err();
-            assert!(error.contains(told), "{text:?}: {error}");
+            assert!(error.contains(message), "{text:?}: {error}");
         }
     }
 
@@ -194,7 +194,7 @@ mod tests {
     fn errors_are_reported_with_their_reason() {
         let required =
             |text: &str| format!("terraform {{\n required_providers {{\n {text}\n }}\n}}");
-        for (text, told) in [
+        for (text, message) in [
             ("terraform {".to_owned(), "main.tf"),
             (required("a = 1"), "source"),
             (required("a = { source = var.x }"), "source must be"),
@@ -202,7 +202,7 @@ mod tests {
             (required("a = { source = \"../b\" }"), "namespace"),
         ] {
             let error = read_one(&text).unwrap_err();
-            assert!(error.contains(told), "{text:?}: {error}");
+            assert!(error.contains(message), "{text:?}: {error}");
         }
     }
 }

@@ -102,7 +102,7 @@ mod tests {
 
     #[test]
     fn errors_are_reported_with_their_reason() {
-        for (text, told) in [
+        for (text, message) in [
             ("", "no provider"),
             ("provider {", ""),
             ("provider {}", "one label"),
@@ -118,7 +118,7 @@ mod tests {
             ),
         ] {
             let error = read(text).unwrap_err();
-            assert!(error.contains(told), "{text:?}: {error}");
+            assert!(error.contains(message), "{text:?}: {error}");
         }
     }
 }

@@ -90,7 +90,7 @@ mod tests {
 
     #[test]
     fn errors_are_reported_with_their_reason() {
-        for (text, told) in [
+        for (text, message) in [
             ("", "no [[provider]]"),
             ("[[provider]]", "address"),
             (
@@ -112,7 +112,7 @@ mod tests {
             ("provider = 1", "provider"),
         ] {
             let error = read(text).unwrap_err();
-            assert!(error.contains(told), "{text:?}: {error}");
+            assert!(error.contains(message), "{text:?}: {error}");
         }
     }
 }

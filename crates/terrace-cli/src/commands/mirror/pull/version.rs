@@ -236,8 +236,8 @@ impl FetchCache {
     }
 }
 
-/// Checks something that a client cannot check, because it installs one platform: that all platforms have the
-/// same signed SHA256SUMS.
+/// Checks that all platforms have the same SHA256SUMS file and signature. No client checks this, because it
+/// installs one platform only.
 fn check(selection: &ProviderSelection, packages: &[OriginPackage]) -> Result<(), Failure> {
     let first = packages.first();
     for package in packages {
@@ -261,7 +261,7 @@ fn check(selection: &ProviderSelection, packages: &[OriginPackage]) -> Result<()
     Ok(())
 }
 
-/// Reports a success, with the sources of the version.
+/// Returns a success, with the signing keys of the version and its stored platforms.
 fn done(
     status: &'static str,
     packages: &[OriginPackage],
