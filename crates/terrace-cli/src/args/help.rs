@@ -158,7 +158,7 @@ const ENTRIES: [Entry; 26] = [
         "terrace key add acme publisher.asc",
         "the keys in the file may sign for the namespace",
     )
-    .rejected("the file is not a usable public key, or the namespace has too many keys"),
+    .rejected("the file is unreadable or not a public key, or the namespace has too many keys"),
     Entry::new("key list", "terrace key list acme", "listed"),
     Entry::new(
         "key retire",
