@@ -79,8 +79,8 @@ pub(crate) enum AdminCommand {
     },
     /// Import a backup into a registry, which need not be empty
     ///
-    /// The directory is one that `terrace admin export` wrote; or a copy of a boring-registry's bucket, whose
-    /// providers and modules are published; or one that `terraform providers mirror` wrote. Documents and
+    /// The directory is one that `terrace admin export` wrote; or a copy of a boring-registry's bucket (its
+    /// providers and modules are published); or one that `terraform providers mirror` wrote. Documents and
     /// versions that the registry already has stay unchanged. An interrupted import can be run again.
     Import {
         /// The directory to import

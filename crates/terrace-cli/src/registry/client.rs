@@ -143,7 +143,7 @@ impl<'a> Client<'a> {
             path: format!("{}/{key_id}", keys_path(namespace)),
             body: None,
         })?;
-        // An attempt whose response was lost may have removed the key.
+        // An earlier attempt, with a lost response, may have removed the key.
         if answer.is_success() || answer.status == 404 {
             Ok(())
         } else {

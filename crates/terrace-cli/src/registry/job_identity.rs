@@ -42,7 +42,7 @@ impl JobIdentity {
         Some(Self::Actions { url, bearer })
     }
 
-    /// Returns the token whose audience is the registry of this origin.
+    /// Returns the token for the registry of this origin as its audience.
     pub(crate) fn token(&self, http: &Http<'_>, origin: &str) -> Result<Secret, Failure> {
         match self {
             Self::Given(token) => Ok(token.clone()),

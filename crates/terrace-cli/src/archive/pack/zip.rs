@@ -1,4 +1,4 @@
-//! A zip writer whose bytes depend only on names, contents and executable bits.
+//! A zip writer. Its output depends only on names, contents and executable bits.
 //!
 //! General zip writers include their own version and the current time, and compress with the backend that the
 //! build as a whole selects. This writer supports one kind of entry.

@@ -39,7 +39,7 @@ pub(super) fn lost_releases(references: &References, accepted: &[AcceptedLoss]) 
         .collect()
 }
 
-/// Describes the other missing documents whose writing the audit log records. The same change, made again,
+/// Describes the other missing documents that the audit log records a write of. The same change, made again,
 /// writes them again.
 pub(super) fn lost_documents(references: &References) -> Vec<String> {
     let written = references.log.written.iter();
@@ -53,8 +53,8 @@ pub(super) fn lost_documents(references: &References) -> Vec<String> {
     .collect()
 }
 
-/// Describes the first fault of the audit log, whose newest known entry is `newest`, unless the loss is
-/// accepted.
+/// Describes the first fault of the audit log, unless the loss is accepted. `newest` is the number of the newest
+/// known entry.
 pub(super) fn lost_entries(log: &Log, newest: u64, accepted: &[AcceptedLoss]) -> Option<String> {
     if accepted.contains(&AcceptedLoss::AuditLog) {
         return None;

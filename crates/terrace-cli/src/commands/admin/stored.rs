@@ -12,7 +12,7 @@ use crate::error::Failure;
 use crate::output::{Output, plural};
 use crate::registry::client::Client;
 
-/// Passes every document whose key starts with `prefix` to `take`. Returns the number of documents.
+/// Passes every document with this key prefix to `take`. Returns the number of documents.
 pub(super) fn each_fact(
     client: &Client<'_>,
     prefix: &str,
@@ -108,7 +108,7 @@ pub(super) fn all_archives(
     }
 }
 
-/// The audit log, whose entries are added in order.
+/// The audit log. Its entries are added in order.
 #[derive(Debug, Default)]
 pub(super) struct Log {
     chain: AuditChain,

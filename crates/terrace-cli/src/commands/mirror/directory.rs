@@ -148,7 +148,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Returns the subdirectories whose names are names of this kind.
+    /// Returns the subdirectories with names of this kind.
     fn directories<N: FromStr<Err = NameError>>(&mut self, parent: &Path) -> Vec<(N, PathBuf)> {
         let children = self.root.children(parent).unwrap_or_else(|reason| {
             self.notes.reasons.push(reason);

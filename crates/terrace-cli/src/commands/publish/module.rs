@@ -89,7 +89,7 @@ fn archive(path: &Path, output: &Output) -> Result<(Archive, ArchiveFormat), Fai
     }
 }
 
-/// Checks the archive as the registry will, and unpacks a zip whose contents the registry only lists.
+/// Checks the archive as the registry will, and unpacks a zip, whereas the registry only lists its contents.
 fn check(archive: &Archive, expected: &ExpectedArchive, output: &Output) -> Result<(), Failure> {
     let entries = archive.entries(expected).map_err(Failure::refused)?;
     let refusals = expected.refusals(&entries);

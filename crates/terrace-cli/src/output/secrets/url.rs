@@ -9,7 +9,7 @@ use url::form_urlencoded;
 use super::HIDDEN;
 use super::search::Hit;
 
-/// Parts of the names of query parameters whose values are secrets.
+/// Parts of the names of query parameters with secret values.
 const SECRET_PARAMETERS: [&str; 8] = [
     "sig", "token", "secret", "key", "pass", "auth", "cred", "code",
 ];

@@ -26,7 +26,7 @@ impl Client<'_> {
         self.post("/admin/v1/garbage".to_owned(), body)
     }
 
-    /// Returns a page of the documents whose keys start with a prefix: those after a key.
+    /// Returns a page of the documents with a key prefix: those after a key.
     pub(crate) fn facts(&self, prefix: &str, after: Option<&str>) -> Result<FactsAnswer, Failure> {
         let mut path = format!("{FACTS}?prefix={}", encode(prefix));
         if let Some(after) = after {

@@ -116,7 +116,7 @@ fn a_zip_may_have_any_name_that_the_json_lists() {
     let version = &found.versions[0];
     assert_eq!(version.reasons, [""; 0]);
     assert!(version.packages[0].path.ends_with("w+1.zip"), "{version:?}");
-    // The file whose name matches is not the one that clients get.
+    // Clients do not get the file with the matching name.
     assert!(found.notes.skipped.iter().any(|s| s.path.ends_with(name())));
 }
 
