@@ -1,4 +1,4 @@
-//! Reading little-endian fields off the front of a slice.
+//! Reads little-endian fields from the front of a slice.
 
 pub(super) struct Fields<'a> {
     rest: &'a [u8],

@@ -1,176 +1,177 @@
-//! Whether a client could install what a list of entries describes.
+//! Checks whether a client could install an archive, given its list of entries.
 
 use super::path::{self, PathError};
 use super::{Entry, EntryKind, Method, limits, zip};
 use terrace_base::sort;
 use terrace_base::untrusted::quoted;
 
-/// Why an archive cannot be published.
+/// A reason why an archive cannot be published.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum InstallError {
-    /// A name that leads out of the archive, or somewhere else on another system.
+    /// A name that leads out of the archive, or that another system reads as another path.
     #[error("archive entry {} {fault}", quoted(.name))]
     Path {
-        /// The entry.
+        /// The entry's name.
         name: String,
-        /// What is wrong with it.
+        /// The fault in the name.
         fault: PathError,
     },
     /// Two entries unpack to the same place.
-    #[error("archive entry {} is there twice", quoted(.0))]
+    #[error("archive entry {} appears twice", quoted(.0))]
     Duplicate(String),
-    /// An entry lies below one that is no directory.
-    #[error("archive entry {} lies below {}, which is no directory", quoted(.below), quoted(.file))]
+    /// An entry lies below one that is not a directory.
+    #[error("archive entry {} lies below {}, which is not a directory", quoted(.below), quoted(.file))]
     BelowFile {
-        /// The entry that is no directory.
+        /// The entry that is not a directory.
         file: String,
-        /// The one below it.
+        /// The entry below it.
         below: String,
     },
     /// An encrypted entry.
-    #[error("archive entry {} is encrypted, and clients have no password", quoted(.0))]
+    #[error("archive entry {} is encrypted, and clients have no password: pack without encryption", quoted(.0))]
     Encrypted(String),
-    /// A compression method that Go does not know.
-    #[error("archive entry {} is compressed by method {method}: clients know stored (0) and deflate (8)", quoted(.name))]
+    /// A compression method that Go does not support.
+    #[error("archive entry {} is compressed with method {method}, and clients support only stored (0) and deflate (8)", quoted(.name))]
     Method {
-        /// The entry.
+        /// The entry's name.
         name: String,
-        /// The number of the method.
+        /// The number of the compression method.
         method: u16,
     },
-    /// A file or directory that only root could read once it is unpacked.
+    /// A file or directory that only root could read after unpacking.
     #[error(
-        "archive entry {} unpacks with the mode {mode:04o}, with which its owner cannot read it, and clients keep modes: make files readable and directories searchable (chmod -R u+rX), and pack again",
+        "archive entry {} unpacks with mode {mode:04o}, so its owner cannot read it, and clients keep modes: make files readable and directories searchable (chmod -R u+rX), and pack again",
         quoted(.name)
     )]
     Unreadable {
-        /// The entry.
+        /// The entry's name.
         name: String,
         /// Its permission bits.
         mode: u32,
     },
-    /// Sizes that cannot both be true.
+    /// Compressed and uncompressed sizes that contradict each other.
     #[error("archive entry {} cannot unpack from {compressed} to {uncompressed} bytes", quoted(.name))]
     Sizes {
-        /// The entry.
+        /// The entry's name.
         name: String,
         /// Its declared size in the archive.
         compressed: u64,
-        /// Its declared size once unpacked.
+        /// Its declared size after unpacking.
         uncompressed: u64,
     },
     /// A device, pipe, socket or unknown type.
     #[error("archive entry {} is neither a file nor a directory", quoted(.0))]
     Special(String),
     /// A symbolic link in a zip, where its target is unknown.
-    #[error("archive entry {} is a symbolic link, which clients unpack as a file: pack the file it leads to", quoted(.0))]
+    #[error("archive entry {} is a symbolic link, which clients unpack as a file: pack the file that it points to", quoted(.0))]
     Symlink(String),
     /// A symbolic link that leads out of the archive.
     #[error("archive entry {} is a symbolic link to {}, outside the archive", quoted(.name), quoted(.target))]
     LinkEscapes {
-        /// The entry.
+        /// The entry's name.
         name: String,
-        /// Where it leads.
+        /// The link's target.
         target: String,
     },
     /// A hard link.
     #[error(
-        "archive entry {} is a hard link to {}, which clients unpack as an empty file: pack with --hard-dereference",
+        "archive entry {} is a hard link to {}, and clients unpack hard links as empty files: pack with --hard-dereference",
         quoted(.name), quoted(.target)
     )]
     HardLink {
-        /// The entry.
+        /// The entry's name.
         name: String,
-        /// The file it is another name of.
+        /// The name of the file that it links to.
         target: String,
     },
 
-    /// A provider's zip has entries for directories.
+    /// The zip of a provider with entries for directories.
     #[error(
-        "the zip has entries for directories ({count}, the first is {}): clients hash the zip with them and the installed provider without, so a later install fails against the lock file; pack without them (zip -D)",
+        "the zip has entries for directories ({count}, the first is {}): clients hash the zip with these entries but the installed provider without them, so a later install fails against the lock file; pack without them (zip -D)",
         quoted(.first)
     )]
     DirectoryEntries {
-        /// The first of them.
+        /// The name of the first one.
         first: String,
-        /// How many there are.
+        /// The number of directory entries.
         count: usize,
     },
-    /// A name in a provider's zip that changes when it is unpacked.
-    #[error("archive entry {} unpacks under another name, so its hash changes: remove \".\" and doubled slashes", quoted(.0))]
+    /// A name in a provider's zip that unpacking changes.
+    #[error("archive entry {} unpacks under another name, so its hash changes: remove \".\" and double slashes", quoted(.0))]
     Unclean(String),
-    /// No executable of the provider.
+    /// A provider's zip without an executable of the provider.
     #[error(
-        "the zip has no file \"terraform-provider-{provider_type}\" at its root (it may go on with \"_\" or \".\"){}",
+        "the zip has no file \"terraform-provider-{provider_type}\" at its root (a suffix starting with \"_\" or \".\" is allowed){}",
         but_there_is(.instead)
     )]
     NoExecutable {
-        /// The type of the provider.
+        /// The provider's type.
         provider_type: String,
-        /// What looks as if it were meant.
+        /// The file that its publisher probably meant.
         instead: Option<String>,
     },
 
-    /// A subdirectory that is no path inside an archive.
+    /// A subdirectory that is not a valid path inside an archive.
     #[error("the subdirectory {} {fault}", quoted(.subdir))]
     Subdir {
-        /// The subdirectory.
+        /// The subdirectory, as given.
         subdir: String,
-        /// What is wrong with it.
+        /// The fault in the path.
         fault: PathError,
     },
-    /// No configuration in a module's archive.
+    /// A module's archive without a configuration.
     #[error("the archive has no configuration{}: no file that ends in .tf, .tofu, .tf.json or .tofu.json{}", below(.subdir), but_there_is(.instead))]
     NoConfiguration {
-        /// Where it was looked for.
+        /// The subdirectory that was searched; `None` for the root.
         subdir: Option<String>,
-        /// Configuration somewhere else.
+        /// A configuration file found elsewhere.
         instead: Option<String>,
     },
 
-    /// There were more reasons than are worth telling.
+    /// More reasons than the limit.
     #[error("and {0} more reasons")]
     More(usize),
 }
 
-/// What is worth telling a publisher about an archive that can be published.
+/// A warning for the publisher of an archive that can be published.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ArchiveWarning {
-    /// The executable cannot be run where modes count.
-    #[error("{} is not marked executable, and clients keep the mode: the provider installs but cannot start", quoted(.0))]
+    /// An executable that does not run on systems with file modes.
+    #[error("{} is not marked executable, and clients keep modes: the provider installs but cannot start; set the mode (chmod +x), and pack again", quoted(.0))]
     NotExecutable(String),
-    /// Symbolic links inside a tar.
-    #[error("clients unpack symbolic links as empty files ({count}, the first is {})", quoted(.first))]
+    /// Symbolic links in a tar.
+    #[error("clients unpack symbolic links as empty files ({count} in the archive, the first is {})", quoted(.first))]
     Symlinks {
-        /// The first of them.
+        /// The name of the first one.
         first: String,
-        /// How many there are.
+        /// The number of links.
         count: usize,
     },
-    /// Names of files that usually hold secrets.
-    #[error("files that may hold secrets are in it ({count}, the first is {}), and what is published stays published", quoted(.first))]
+    /// Files with names that usually hold secrets.
+    #[error("the archive has files that may hold secrets ({count}, the first is {}), and a published version cannot be removed", quoted(.first))]
     Secrets {
-        /// The first of them.
+        /// The name of the first one.
         first: String,
-        /// How many there are.
+        /// The number of such files.
         count: usize,
     },
-    /// Two names that some file systems take for one; only ASCII letters are compared, to be spared the tables.
-    #[error("{} and {} differ in case only: where case does not count, one replaces the other", quoted(.one), quoted(.other))]
+    /// Two names that some file systems treat as one. Only ASCII letters are compared, to avoid Unicode's
+    /// tables.
+    #[error("{} and {} differ only in case: on a case-insensitive file system, one replaces the other", quoted(.one), quoted(.other))]
     SameButForCase {
-        /// One of them.
+        /// The first name.
         one: String,
-        /// The other.
+        /// The second name.
         other: String,
     },
-    /// A zip too large for its contents to be checked.
-    #[error("the zip has or unpacks to more than {max} MiB, so the registry reads its list of entries and leaves their contents unchecked: unpack it once to see that it is whole", max = limits::ZIP_CONTENTS_BYTES >> 20)]
+    /// A zip that is too large for its contents to be checked.
+    #[error("the zip has or unpacks to more than {max} MiB, so the registry reads only its list of entries and does not check their contents: unpack it once to test it (unzip -t)", max = limits::ZIP_CONTENTS_BYTES >> 20)]
     ContentsUnchecked,
 }
 
 fn but_there_is(instead: &Option<String>) -> String {
     instead.as_ref().map_or_else(String::new, |name| {
-        format!("; but there is {}", quoted(name))
+        format!("; found {} instead", quoted(name))
     })
 }
 
@@ -180,7 +181,7 @@ fn below(subdir: &Option<String>) -> String {
         .map_or_else(String::new, |subdir| format!(" below {}", quoted(subdir)))
 }
 
-/// Everything that keeps the zip of a provider of this type from being installed; nothing if it can be.
+/// Returns all reasons why clients could not install the zip of a provider of this type; none if they can.
 pub fn check_provider_package(entries: &[Entry], provider_type: &str) -> Vec<InstallError> {
     let mut reasons = Reasons::default();
     if executable(entries, provider_type).is_none() {
@@ -215,9 +216,9 @@ pub fn check_provider_package(entries: &[Entry], provider_type: &str) -> Vec<Ins
     reasons.told()
 }
 
-/// What a publisher should know about the zip of a provider for this operating system.
+/// Returns warnings for the publisher of a provider's zip for this operating system.
 ///
-/// These are no reasons to refuse: a file system without modes runs such a provider.
+/// They are not reasons to refuse the zip: on a file system without modes, such a provider runs.
 pub fn provider_package_warnings(
     entries: &[Entry],
     provider_type: &str,
@@ -232,8 +233,8 @@ pub fn provider_package_warnings(
     }
 }
 
-/// Everything that keeps a module from being installed from an archive, or from a directory in it;
-/// nothing if it can be.
+/// Returns all reasons why clients could not install a module from an archive, or from a directory in it;
+/// none if they can.
 pub fn check_module_archive(entries: &[Entry], subdir: Option<&str>) -> Vec<InstallError> {
     let mut reasons = Reasons::default();
     match subdir.map(path::clean) {
@@ -241,7 +242,7 @@ pub fn check_module_archive(entries: &[Entry], subdir: Option<&str>) -> Vec<Inst
             let subdir = shortened(subdir.unwrap_or_default());
             reasons.push(|| InstallError::Subdir { subdir, fault });
         }
-        // A subdirectory of "." is the root.
+        // A subdirectory of "." means the root.
         cleaned => check_configuration(
             entries,
             &cleaned.and_then(Result::ok).unwrap_or_default(),
@@ -261,7 +262,7 @@ pub fn check_module_archive(entries: &[Entry], subdir: Option<&str>) -> Vec<Inst
     reasons.told()
 }
 
-/// What a publisher should know about a module's archive.
+/// Returns warnings for the publisher of a module's archive.
 pub fn module_archive_warnings(entries: &[Entry]) -> Vec<ArchiveWarning> {
     let mut links = entries
         .iter()
@@ -285,8 +286,8 @@ pub fn module_archive_warnings(entries: &[Entry]) -> Vec<ArchiveWarning> {
     warnings
 }
 
-/// Whether a file of this (lower-case) name usually holds secrets: state, plans, values of
-/// variables, environments, private keys and the credentials of other programs.
+/// Returns whether a file with this (lower-case) name usually holds secrets: state, plans, values of
+/// variables, environments, private keys, or credentials of other programs.
 fn may_hold_secrets(name: &str) -> bool {
     let file = name.rsplit('/').next().unwrap_or(name);
     let in_directory = [".git", ".ssh", ".aws", ".terraform"]
@@ -319,12 +320,12 @@ fn same_but_for_case(entries: &[Entry]) -> Option<ArchiveWarning> {
     })
 }
 
-/// What a publisher should know about the zip of a module, of which contents are checked too.
+/// Returns a warning for the publisher of a module's zip if its contents are not checked.
 pub fn zip_contents_warning(size: u64, entries: &[Entry]) -> Option<ArchiveWarning> {
     (!zip::are_checked(size, entries)).then_some(ArchiveWarning::ContentsUnchecked)
 }
 
-/// Collects reasons, as many as are worth telling.
+/// Collects reasons, up to the limit.
 #[derive(Default)]
 struct Reasons {
     told: Vec<InstallError>,
@@ -348,7 +349,7 @@ impl Reasons {
     }
 }
 
-/// What must hold for every entry of any archive.
+/// Checks the rules for every entry of any archive.
 fn check_entries(entries: &[Entry], reasons: &mut Reasons) {
     let mut places = Vec::with_capacity(entries.len());
     for entry in entries {
@@ -365,7 +366,7 @@ fn check_entries(entries: &[Entry], reasons: &mut Reasons) {
     check_places(places, reasons);
 }
 
-/// Where the entry unpacks to. Only a directory may be the root itself.
+/// Returns the path that the entry unpacks to. Only a directory may be the root itself.
 fn place(entry: &Entry) -> Result<String, PathError> {
     let place = path::clean(&entry.name)?;
     if place.is_empty() && entry.kind != EntryKind::Directory {
@@ -375,14 +376,14 @@ fn place(entry: &Entry) -> Result<String, PathError> {
     }
 }
 
-/// go-getter gives what it unpacks the permission bits of the archive, whatever the umask is. Where `init`
-/// copies a module that it has already, every file has to be read, not only the configuration.
+/// go-getter gives unpacked files the permission bits of the archive, whatever the umask is. When `init`
+/// copies a module that is already downloaded, it reads every file, not only the configuration.
 fn check_mode(entry: &Entry, reasons: &mut Reasons) {
     let needed = match entry.kind {
-        // Clients unpack a link as an empty file.
+        // Clients unpack a symbolic link as an empty file.
         EntryKind::File | EntryKind::Symlink => 0o400,
         EntryKind::Directory => 0o500,
-        // Refused anyway.
+        // Refused for other reasons.
         EntryKind::HardLink | EntryKind::Other => 0,
     };
     if let Some(mode) = entry.unix_mode.filter(|mode| mode & needed != needed) {
@@ -421,7 +422,7 @@ fn check_content(entry: &Entry, reasons: &mut Reasons) {
                 method,
             });
         }
-        // Go forgives a directory its compressed bytes, but not its content.
+        // Go accepts a directory with compressed bytes, but not one with content.
         (EntryKind::Directory, _) => uncompressed == 0,
         (_, Method::Stored) => compressed == uncompressed,
         (_, Method::Deflate) => uncompressed <= compressed.saturating_mul(limits::DEFLATE_RATIO),
@@ -435,7 +436,7 @@ fn check_content(entry: &Entry, reasons: &mut Reasons) {
     }
 }
 
-/// In the order of their components, whatever collides stands side by side.
+/// Sorts by path component, so that colliding entries are adjacent.
 fn check_places(mut places: Vec<(String, &Entry)>, reasons: &mut Reasons) {
     sort::sort_by(&mut places, |(a, _), (b, _)| a.split('/').cmp(b.split('/')));
     for ((place, entry), (next_place, next)) in places.iter().zip(places.iter().skip(1)) {
@@ -466,7 +467,7 @@ fn check_link(entry: &Entry, target: &str, reasons: &mut Reasons) {
     }
 }
 
-/// The file that clients would start: of several, they take the first by name.
+/// Returns the file that clients start: of several, the first by name.
 fn executable<'a>(entries: &'a [Entry], provider_type: &str) -> Option<&'a Entry> {
     entries
         .iter()
@@ -481,7 +482,7 @@ fn is_executable_name(name: &str, provider_type: &str) -> bool {
         .is_some_and(|rest| rest.is_empty() || rest.starts_with(['_', '.']))
 }
 
-/// The right name in the wrong place, or else another provider's.
+/// Returns a file with the right name in the wrong directory, or else the executable of another provider.
 fn meant_executable(entries: &[Entry], provider_type: &str) -> Option<String> {
     let base = |entry: &Entry| entry.name.rsplit('/').next().unwrap_or_default().to_owned();
     let files = || entries.iter().filter(|entry| entry.kind == EntryKind::File);
@@ -520,7 +521,7 @@ fn is_configuration_below(place: &str, subdir: &str) -> bool {
     inside.is_some_and(is_configuration)
 }
 
-/// Clients ignore hidden files, and editors' leavings end otherwise.
+/// Clients ignore hidden files. Editors' temporary files have other extensions.
 fn is_configuration(place: &str) -> bool {
     let hidden = place
         .split('/')
@@ -531,7 +532,7 @@ fn is_configuration(place: &str) -> bool {
             .any(|end| place.ends_with(end))
 }
 
-/// A given text may be of any length; reasons are told to others.
+/// Shortens an input text of any length for use in a reason, which others read.
 fn shortened(text: &str) -> String {
     text.chars().take(120).collect()
 }

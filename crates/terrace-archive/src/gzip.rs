@@ -1,4 +1,4 @@
-//! Streaming gunzip, member after member, as Go's `compress/gzip` reads.
+//! Streaming gunzip, member by member, as Go's `compress/gzip` reads.
 
 use crc32fast::Hasher;
 
@@ -21,7 +21,7 @@ pub(super) struct Gunzip {
 /// The part of a member that the next byte belongs to.
 #[derive(Clone, Copy)]
 enum Part {
-    /// The first ten bytes, of which some are there.
+    /// The first ten bytes, of which `got` are present.
     Fixed {
         bytes: [u8; 10],
         got: usize,
@@ -66,7 +66,7 @@ impl Gunzip {
         }
     }
 
-    /// Inflates `bytes`, giving `out` one piece after another.
+    /// Inflates `bytes`, and passes each inflated piece to `out`.
     pub(super) fn feed(
         &mut self,
         mut bytes: &[u8],
@@ -83,7 +83,7 @@ impl Gunzip {
         Ok(())
     }
 
-    /// Whether what was fed ends where a member ends.
+    /// Checks that the bytes fed end where a member ends.
     pub(super) fn finish(&self) -> Result<(), ArchiveError> {
         match self.part {
             Part::Fixed { got: 0, .. } if self.members > 0 => Ok(()),
@@ -91,7 +91,7 @@ impl Gunzip {
         }
     }
 
-    /// Inflates a piece, and returns the input that is left.
+    /// Inflates a piece, and returns the remaining input.
     fn inflate<'a>(
         &mut self,
         bytes: &'a [u8],
@@ -112,7 +112,7 @@ impl Gunzip {
         bytes.get(read..).ok_or(ArchiveError::GzipCorrupt)
     }
 
-    /// Takes one byte of a header or trailer, and tells which part the next one belongs to.
+    /// Takes one byte of a header or trailer, and returns the part that the next byte belongs to.
     fn framing(&mut self, byte: u8) -> Result<Part, ArchiveError> {
         if !matches!(self.part, Part::HeaderCrc { .. } | Part::Trailer { .. }) {
             self.header_crc.update(&[byte]);
@@ -137,7 +137,7 @@ impl Gunzip {
             }),
             Part::Name { .. } if byte == 0 => Ok(self.after(NAME)),
             Part::Comment { .. } if byte == 0 => Ok(self.after(COMMENT)),
-            // Go's buffer holds the final NUL too.
+            // Go's buffer also holds the final NUL.
             Part::Name { got } | Part::Comment { got } if got + 1 >= limits::GZIP_TEXT_BYTES => {
                 Err(ArchiveError::GzipHeader)
             }
@@ -161,7 +161,8 @@ impl Gunzip {
         }
     }
 
-    /// Refuses at the first byte what is no gzip, or follows one without being one.
+    /// Checks the magic number byte by byte, so that input that is not gzip, or that follows gzip data, is
+    /// refused at its first wrong byte.
     fn check_magic(&self, byte: u8, got: usize) -> Result<(), ArchiveError> {
         let fits = match got {
             1 => byte == 0x1f,
@@ -182,7 +183,7 @@ impl Gunzip {
         Ok(self.after(0))
     }
 
-    /// The part that follows the one of this flag, in the order of the format.
+    /// Returns the part that follows the part with this flag, in the order of the format.
     fn after(&mut self, done: u8) -> Part {
         let order = [
             (
@@ -214,7 +215,7 @@ impl Gunzip {
     }
 
     fn end_member(&mut self, trailer: u64) -> Result<Part, ArchiveError> {
-        // The trailer is the CRC and then the length modulo 2³², both little-endian.
+        // The trailer is the CRC, then the length modulo 2³², both little-endian.
         let inflater = &mut self.inflater;
         if trailer != u64::from(inflater.amount()) << 32 | u64::from(inflater.crc()) {
             return Err(ArchiveError::GzipChecksum);
@@ -226,7 +227,7 @@ impl Gunzip {
     }
 }
 
-/// Puts a byte behind those that are there: all of them once complete, or the new state.
+/// Stores the next byte. Returns all bytes if they are now complete, or else the new state.
 fn put<const N: usize>(
     mut bytes: [u8; N],
     got: usize,

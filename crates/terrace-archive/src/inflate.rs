@@ -1,39 +1,39 @@
-//! Inflating piece by piece, with the checksum of the inflated bytes.
+//! Incremental inflating, with the checksum of the inflated bytes.
 //!
-//! By `miniz_oxide` itself and not through `flate2`, whose inflater depends on what else is in the
+//! It uses `miniz_oxide` directly and not through `flate2`, whose inflater depends on the rest of the
 //! build, so that the Worker and the command read the same bytes in the same way.
 
 use crc32fast::Hasher;
 use miniz_oxide::inflate::TINFLStatus;
 use miniz_oxide::inflate::core::{DecompressorOxide, decompress, inflate_flags};
 
-/// How far back deflate data may refer, which is also the longest piece that is handed on.
+/// The maximum distance of a back-reference in deflate data, and the maximum length of a piece.
 const WINDOW_BYTES: usize = 32 * 1024;
 
-/// Inflates raw deflate data, the kind that gzip and zip have in common.
+/// Inflates raw deflate data, the format that gzip and zip share.
 pub(super) struct Inflater {
     inflate: Box<DecompressorOxide>,
     crc: Hasher,
     amount: u32,
     window: Box<[u8]>,
-    /// Where in the window the next byte goes.
+    /// The position in the window of the next byte.
     at: usize,
-    /// Whether every byte of the window is one of these data. Until then they may refer to no byte
-    /// before their first one, and clients refuse data that do.
+    /// Whether the window holds only bytes of the current data. Until then the data may not refer to bytes
+    /// before their first one; clients refuse data that do.
     is_full: bool,
 }
 
-/// What one call has inflated.
+/// The result of one call.
 pub(super) struct Inflated<'a> {
     /// The inflated bytes.
     pub(super) piece: &'a [u8],
     /// The number of bytes read.
     pub(super) read: usize,
-    /// Whether the data end here.
+    /// Whether the data ended.
     pub(super) ended: bool,
 }
 
-/// The bytes are no deflate data.
+/// The bytes are not valid deflate data.
 #[derive(Debug)]
 pub(super) struct Corrupt;
 
@@ -49,8 +49,8 @@ impl Inflater {
         }
     }
 
-    /// Inflates one piece at most. Of bytes that are not its end it reads some or makes some; of no
-    /// bytes it makes what is left from those before.
+    /// Inflates at most one piece. Each call before the end consumes input or produces output; without input,
+    /// it produces the output pending from earlier input.
     pub(super) fn inflate(&mut self, bytes: &[u8]) -> Result<Inflated<'_>, Corrupt> {
         let (start, flags) = (self.at, self.flags());
         let (status, read, made) =
@@ -61,7 +61,7 @@ impl Inflater {
             _ => return Err(Corrupt),
         };
         if !ended && read == 0 && made == 0 && !bytes.is_empty() {
-            // Neither input nor output is short here, so it would go on like this for ever.
+            // Neither input nor output space is short here, so the loop would never end.
             return Err(Corrupt);
         }
         self.at = start + made;
@@ -76,7 +76,7 @@ impl Inflater {
         Ok(Inflated { piece, read, ended })
     }
 
-    /// In a buffer that does not wrap, every distance must lead to a byte that was written.
+    /// In a buffer that does not wrap, every distance must point to a byte that was written.
     fn flags(&self) -> u32 {
         use inflate_flags::{TINFL_FLAG_HAS_MORE_INPUT, TINFL_FLAG_USING_NON_WRAPPING_OUTPUT_BUF};
         if self.is_full {
@@ -86,22 +86,22 @@ impl Inflater {
         }
     }
 
-    /// Adds bytes that are not compressed to the checksum.
+    /// Adds uncompressed bytes to the checksum.
     pub(super) fn copy(&mut self, bytes: &[u8]) {
         self.crc.update(bytes);
     }
 
-    /// The CRC32 of all bytes since the last reset.
+    /// Returns the CRC32 of all bytes since the last reset.
     pub(super) fn crc(&self) -> u32 {
         self.crc.clone().finalize()
     }
 
-    /// The number of bytes inflated since the last reset, modulo 2³².
+    /// Returns the number of bytes inflated since the last reset, modulo 2³².
     pub(super) fn amount(&self) -> u32 {
         self.amount
     }
 
-    /// Prepares for other data.
+    /// Resets the state for other data.
     pub(super) fn reset(&mut self) {
         self.inflate.init();
         self.crc.reset();

@@ -1,20 +1,20 @@
-//! What is inside a published archive, found without unpacking it.
+//! Inspection of published archives without unpacking them to disk.
 //!
 //! # In scope
 //! Reading the list of entries of a zip (by ranged reads of its end) and of a gzipped tar (by one
-//! pass over its bytes), and saying whether a client could install it. Where that is wanted
+//! pass over its bytes), and checking whether a client could install it. On request
 //! ([`ZipInspector::with_contents`]), the contents of a zip are unpacked too, as those of a tar always
-//! are, to see that they match their checksums.
+//! are, to check them against their checksums.
 //!
 //! # Out of scope
-//! IO: [`ZipInspector`] says what it wants to read, [`TarGzInspector`] takes what it is given. The
-//! contents of the entries are never kept, and what they mean is never looked at.
+//! IO: [`ZipInspector`] returns the ranges to read, [`TarGzInspector`] takes the bytes that it is given.
+//! The contents of the entries are never kept or interpreted.
 //!
 //! # Two kinds of refusal
 //! An inspector ends with an [`ArchiveError`] when the archive as a whole cannot be read, or would
-//! be read differently by Go's `archive/zip`, `compress/gzip` and `archive/tar`, which is what every client uses.
-//! What is wrong with single entries is left in the [`Entry`] list, and
-//! [`check_provider_package`] or [`check_module_archive`] tells all of it at once.
+//! be read differently by Go's `archive/zip`, `compress/gzip` and `archive/tar`, which every client uses.
+//! Faults of single entries stay in the [`Entry`] list, and [`check_provider_package`] or
+//! [`check_module_archive`] reports all of them at once.
 //! **A list that neither of them has passed may still name `../../etc/passwd`.**
 
 mod bytes;
@@ -44,22 +44,22 @@ pub use path::PathError;
 pub use tar_gz::TarGzInspector;
 pub use zip::{ContentError, Step, ZipInspector};
 
-/// The archive formats that are published. Providers are always zips.
+/// A format of published archives. Providers are always zips.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ArchiveFormat {
-    /// A zip.
+    /// A zip, for providers and modules.
     Zip,
-    /// A gzipped tar.
+    /// A gzipped tar, for modules only.
     TarGz,
 }
 
-/// A text that names no archive format.
+/// A text that is not the name of an archive format.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{} is not an archive format: use \"zip\" or \"tar.gz\"", quoted(.0))]
 pub struct FormatError(pub String);
 
 impl ArchiveFormat {
-    /// The name of the format, which is also the extension that go-getter knows it by.
+    /// Returns the name of the format, which is also the extension by which go-getter recognises it.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Zip => "zip",
@@ -67,12 +67,12 @@ impl ArchiveFormat {
         }
     }
 
-    /// The file name extension, without the leading dot.
+    /// Returns the file name extension, without the leading dot.
     pub fn extension(self) -> &'static str {
         self.as_str()
     }
 
-    /// The media type it is stored and served with.
+    /// Returns the media type under which archives are stored and served.
     pub fn content_type(self) -> &'static str {
         match self {
             Self::Zip => "application/zip",
@@ -80,7 +80,7 @@ impl ArchiveFormat {
         }
     }
 
-    /// The format that a file name's extension tells, in either case; `.tgz` is a `tar.gz`.
+    /// Returns the format that matches a file name's extension, ignoring case; `.tgz` is a `tar.gz`.
     pub fn of_file_name(name: &str) -> Option<Self> {
         let name = name.to_ascii_lowercase();
         if name.ends_with(".zip") {
@@ -111,29 +111,29 @@ impl FromStr for ArchiveFormat {
     }
 }
 
-/// One entry of an archive, as Go reads it.
+/// An entry of an archive, as Go reads it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// Its name, exactly as written: nothing about it has been checked but that it is UTF-8.
+    /// The entry's name, exactly as written. It is UTF-8, and otherwise unchecked.
     pub name: String,
-    /// What it is.
+    /// The entry's type.
     pub kind: EntryKind,
-    /// Unix permission and file type bits, where clients take them from the archive.
+    /// The Unix permission and file type bits, where clients take them from the archive.
     pub unix_mode: Option<u32>,
-    /// Bytes it takes in the archive. In a tar this is its uncompressed size.
+    /// The number of bytes in the archive. In a tar this is the uncompressed size.
     pub compressed: u64,
-    /// Bytes it takes once unpacked, as the archive declares.
+    /// The number of bytes after unpacking, as the archive declares.
     pub uncompressed: u64,
-    /// How it is compressed.
+    /// The compression method.
     pub method: Method,
-    /// Whether it is encrypted.
+    /// Whether the entry is encrypted.
     pub encrypted: bool,
-    /// Where a link leads. A zip keeps that in the entry's content, so there it is unknown.
+    /// The target of a link. A zip keeps the target in the entry's content, so there it is unknown.
     pub link_target: Option<String>,
 }
 
 impl Entry {
-    /// A plain, stored file, as it stands in most lists.
+    /// Creates a plain, stored file, like most entries of most lists.
     pub fn file(name: impl Into<String>, size: u64) -> Self {
         Self {
             name: name.into(),
@@ -148,7 +148,7 @@ impl Entry {
     }
 }
 
-/// What an entry is.
+/// The type of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EntryKind {
     /// A regular file.
@@ -157,27 +157,27 @@ pub enum EntryKind {
     Directory,
     /// A symbolic link.
     Symlink,
-    /// A further name of a file that came before.
+    /// A second name for an earlier file.
     HardLink,
-    /// A device, pipe, socket, or something only its maker understands.
+    /// A device, pipe, socket, or a vendor-specific type.
     Other,
 }
 
-/// How the content of an entry is compressed.
+/// The compression method of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Method {
-    /// As it is.
+    /// Stored without compression.
     Stored,
-    /// Deflated.
+    /// Compressed with deflate.
     Deflate,
-    /// A zip method that Go does not know, by its number.
+    /// A zip method that Go does not support, by its number.
     Unsupported(u16),
 }
 
-/// The entries of a whole archive that is held in memory.
+/// Returns the entries of an archive held in memory.
 ///
 /// # Errors
-/// As the inspector of that format.
+/// Those of the inspector for that format.
 pub fn inspect(format: ArchiveFormat, archive: &[u8]) -> Result<Vec<Entry>, ArchiveError> {
     match format {
         ArchiveFormat::Zip => inspect_zip(archive),
@@ -185,10 +185,10 @@ pub fn inspect(format: ArchiveFormat, archive: &[u8]) -> Result<Vec<Entry>, Arch
     }
 }
 
-/// The entries of a zip that is held in memory.
+/// Returns the entries of a zip held in memory.
 ///
 /// # Errors
-/// As [`ZipInspector`].
+/// Those of [`ZipInspector`].
 pub fn inspect_zip(archive: &[u8]) -> Result<Vec<Entry>, ArchiveError> {
     run_zip(
         ZipInspector::new(u64::try_from(archive.len()).unwrap_or(u64::MAX)),
@@ -207,10 +207,10 @@ fn run_zip(mut inspector: ZipInspector, archive: &[u8]) -> Result<Vec<Entry>, Ar
     inspector.finish()
 }
 
-/// The entries of a gzipped tar that is held in memory.
+/// Returns the entries of a gzipped tar held in memory.
 ///
 /// # Errors
-/// As [`TarGzInspector`].
+/// Those of [`TarGzInspector`].
 pub fn inspect_tar_gz(archive: &[u8]) -> Result<Vec<Entry>, ArchiveError> {
     let mut inspector = TarGzInspector::new();
     inspector.feed(archive)?;
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn other_names_are_no_format() {
+    fn other_names_are_rejected_as_formats() {
         for text in ["", "ZIP", "tgz", "tar", ".zip"] {
             assert!(text.parse::<ArchiveFormat>().is_err(), "{text:?}");
         }

@@ -1,37 +1,37 @@
-//! Where an entry's name leads once unpacked.
+//! The paths that entries unpack to.
 
 use super::limits;
 
-/// What is wrong with a path inside an archive.
+/// A fault of a path inside an archive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum PathError {
-    /// It names nothing.
+    /// An empty path.
     #[error("is empty")]
     Empty,
-    /// It starts at the root of the file system.
+    /// A path from the root of the file system.
     #[error("is an absolute path")]
     Absolute,
-    /// It starts with a Windows drive.
+    /// A Windows drive at the start.
     #[error("starts with a drive letter")]
     Drive,
-    /// It has a component `..`.
-    #[error("has a \"..\" in it")]
+    /// A component `..`.
+    #[error("contains \"..\"")]
     Parent,
-    /// It has a backslash, which some systems take for a slash.
-    #[error("has a backslash in it")]
+    /// A backslash, which some systems treat as a slash.
+    #[error("contains a backslash")]
     Backslash,
-    /// It has a NUL, a line break or another control character.
-    #[error("has a control character in it")]
+    /// A NUL, a line break or another control character.
+    #[error("contains a control character")]
     Control,
-    /// It has more components than the limit.
+    /// More components than the limit.
     #[error("has more than {max} parts", max = limits::DEPTH)]
     Deep,
-    /// It has a component longer than file systems take.
-    #[error("has a part of {0} bytes, and file systems take at most {max}", max = limits::PART_BYTES)]
+    /// A component longer than file systems accept.
+    #[error("has a component of {0} bytes, and file systems accept at most {max}", max = limits::PART_BYTES)]
     LongPart(usize),
 }
 
-/// The path without `.` and empty components: `./a//b/` is `a/b`. The root itself is empty.
+/// Returns the path without `.` and empty components: `./a//b/` becomes `a/b`. The root itself is empty.
 pub(super) fn clean(name: &str) -> Result<String, PathError> {
     check_text(name)?;
     let parts: Vec<&str> = name
@@ -50,10 +50,10 @@ pub(super) fn clean(name: &str) -> Result<String, PathError> {
     }
 }
 
-/// Whether a symbolic link at the (clean) path `link` leads to something inside the archive.
+/// Returns whether a symbolic link at the (clean) path `link` points to a path inside the archive.
 ///
-/// A `..` is allowed at the front only, as far as the link's own directory is deep. After a name it
-/// could step out of wherever that name, itself a link, leads to.
+/// A `..` is allowed only at the front, at most as often as the link's own directory is deep. After a
+/// name, it could leave whatever directory that name, itself a link, points to.
 pub(super) fn link_stays_inside(link: &str, target: &str) -> bool {
     if check_text(target).is_err() {
         return false;
@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_path_is_cleaned_of_dots_and_empty_parts() {
+    fn dots_and_empty_components_are_removed_from_a_path() {
         for (name, cleaned) in [
             ("main.tf", "main.tf"),
             ("./main.tf", "main.tf"),
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_that_could_lead_out_is_refused() {
+    fn a_path_that_could_leave_the_archive_is_refused() {
         for (name, fault) in [
             ("", PathError::Empty),
             ("/etc/passwd", PathError::Absolute),
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_longer_than_file_systems_take_is_refused_by_its_bytes() {
+    fn a_component_longer_than_the_limit_in_bytes_is_refused() {
         let long = "a".repeat(limits::PART_BYTES);
         assert!(clean(&format!("{long}/{long}/")).is_ok());
         assert_eq!(

@@ -1,7 +1,7 @@
-//! The list of entries of a tar, fed piece by piece and read as Go's `archive/tar` reads.
+//! Incremental reader of the list of entries of a tar, as Go's `archive/tar` reads it.
 //!
-//! That means: V7, ustar, GNU and star headers; GNU long names and links; pax headers, of which
-//! a global one changes nothing. What Go guesses at (sparse maps, broken GNU time fields) is refused.
+//! It reads V7, ustar, GNU and star headers; GNU long names and links; pax headers, of which a global one
+//! changes nothing. Where Go guesses (sparse maps, broken GNU time fields), it refuses the archive.
 
 mod header;
 mod pax;
@@ -18,27 +18,27 @@ pub(super) struct Tar {
     state: State,
     block: [u8; BLOCK_BYTES],
     filled: usize,
-    /// What extension headers said about the entry to come.
+    /// Values from extension headers for the next entry.
     coming: Coming,
     entries: Vec<Entry>,
     names_bytes: u64,
 }
 
 enum State {
-    /// A header is next.
+    /// Expects a header.
     Header,
-    /// So many bytes of content and padding are.
+    /// Skips this many bytes of content and padding.
     Skip(u64),
-    /// The body of an extension header is, then padding.
+    /// Reads the body of an extension header, then skips its padding.
     Meta {
         meta: Meta,
         left: u64,
         padding: u64,
         body: Vec<u8>,
     },
-    /// The second zero block of the end mark is.
+    /// Expects the second zero block of the end marker.
     EndMark,
-    /// Nothing but zeros is.
+    /// After the end marker, where only zeros may follow.
     Ended,
 }
 
@@ -106,8 +106,8 @@ impl Tar {
 
     pub(super) fn finish(self) -> Result<Vec<Entry>, ArchiveError> {
         match self.state {
-            // Go accepts a single zero block at the end, and none. Without any, the writer was never
-            // closed, so its last entries may be missing.
+            // Go accepts a tar with one zero block at the end, or with none. Without any, the writer was
+            // never closed, so its last entries may be missing.
             State::Ended => {}
             State::EndMark if self.filled == 0 => {}
             _ => return Err(ArchiveError::Truncated),
@@ -134,7 +134,7 @@ impl Tar {
         self.state = match (&self.state, zeros) {
             (State::EndMark, true) => State::Ended,
             (State::EndMark, false) => return Err(ArchiveError::TarTrailing),
-            // Extension headers belong to an entry.
+            // Extension headers belong to an entry, so an end marker after one is premature.
             (_, true) if self.coming.is_some() => return Err(ArchiveError::Truncated),
             (_, true) => State::EndMark,
             (_, false) => self.take_header()?,
@@ -166,11 +166,11 @@ impl Tar {
             body: Vec::new(),
         };
         self.end_meta()?;
-        // `end_meta` has put the state that follows, or left this one.
+        // `end_meta` has either set the next state or left this one.
         Ok(std::mem::replace(&mut self.state, State::Header))
     }
 
-    /// Makes use of an extension header once its body is complete.
+    /// Applies an extension header if its body is complete.
     fn end_meta(&mut self) -> Result<(), ArchiveError> {
         let State::Meta {
             meta,
@@ -186,8 +186,8 @@ impl Tar {
             |body: &[u8]| Pax::read(body).ok_or(ArchiveError::TarPax(self.entries.len()));
         match meta {
             Meta::Pax => self.coming.pax = Some(read_pax(&body)?),
-            // Go hands a global header out as an entry of its own, which clients skip, and forgets
-            // what came before it.
+            // Go returns a global header as an entry of its own, which clients skip, and drops the extension
+            // headers before it.
             Meta::GlobalPax => {
                 read_pax(&body)?;
                 self.coming = Coming::default();
@@ -274,7 +274,8 @@ impl Coming {
     }
 }
 
-/// Whether content follows a header, as Go's `isHeaderOnlyType`; a V7 directory is a file by its type.
+/// Returns whether content follows a header, as Go's `isHeaderOnlyType`; a V7 directory has the type of a
+/// file.
 fn has_content(type_flag: u8, kind: EntryKind) -> bool {
     !matches!(
         (type_flag, kind),
@@ -291,7 +292,7 @@ fn kind(type_flag: u8, mode: u32, name: &str) -> EntryKind {
         b'5' => EntryKind::Directory,
         _ => EntryKind::Other,
     };
-    // Some writers put the file type into the mode as well, and Go believes both.
+    // Some writers also put the file type into the mode, and Go accepts both.
     match (mode & !0o7777, kind) {
         (0, kind) => kind,
         (0o100_000, EntryKind::File | EntryKind::HardLink) => kind,

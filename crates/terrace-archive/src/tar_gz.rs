@@ -1,13 +1,13 @@
-//! The list of entries of a gzipped tar, by one pass over its bytes.
+//! Reader of the list of entries of a gzipped tar, in one pass over its bytes.
 
 use super::gzip::Gunzip;
 use super::tar::Tar;
 use super::{ArchiveError, Entry, limits};
 
-/// Lists the entries of a gzipped tar, fed piece by piece.
+/// Lists the entries of a gzipped tar, fed in pieces.
 ///
-/// It keeps the list and at most one extension header, never a content: about 100 KiB beside the
-/// names, whatever the size of the archive.
+/// It keeps the list and at most one extension header, never the content of an entry: about 100 KiB
+/// besides the names, whatever the size of the archive.
 pub struct TarGzInspector {
     gunzip: Gunzip,
     tar: Tar,
@@ -33,7 +33,7 @@ impl std::fmt::Debug for TarGzInspector {
 }
 
 impl TarGzInspector {
-    /// Begins an inspection.
+    /// Starts an inspection.
     pub fn new() -> Self {
         Self {
             gunzip: Gunzip::new(),
@@ -44,10 +44,10 @@ impl TarGzInspector {
         }
     }
 
-    /// Takes the next bytes of the archive; pieces of any size.
+    /// Takes the next bytes of the archive, in pieces of any size.
     ///
     /// # Errors
-    /// What is wrong with the archive. Everything after an error fails with the same one.
+    /// The first fault of the archive. Every call after an error returns the same error.
     pub fn feed(&mut self, chunk: &[u8]) -> Result<(), ArchiveError> {
         if let Some(error) = &self.failed {
             return Err(error.clone());
@@ -56,10 +56,10 @@ impl TarGzInspector {
             .inspect_err(|error| self.failed = Some(error.clone()))
     }
 
-    /// The entries, in the order of the tar.
+    /// Returns the entries, in the order of the tar.
     ///
     /// # Errors
-    /// What is wrong with the archive, or that it is cut off.
+    /// The first fault of the archive, or that it is truncated.
     pub fn finish(self) -> Result<Vec<Entry>, ArchiveError> {
         if let Some(error) = self.failed {
             return Err(error);

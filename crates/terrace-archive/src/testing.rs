@@ -1,11 +1,11 @@
-//! Archives written by hand, so that tests can also make what no writer makes.
+//! Archives written by hand, so that tests can create archives that no real writer creates.
 
 use std::io::Write as _;
 
 pub(super) const UNIX: u16 = 3 << 8 | 20;
 pub(super) const DOS: u16 = 20;
 
-/// A zip to be: every field of its records can be set to what it should not be.
+/// A zip under construction. Each field of its records can be set to an invalid value.
 #[derive(Clone)]
 pub(super) struct TestZip {
     pub(super) prefix: Vec<u8>,
@@ -143,7 +143,7 @@ impl TestZip {
 }
 
 impl TestEntry {
-    /// The fields that the local header and the directory share, from "version needed" on.
+    /// Writes the fields that the local header and the directory share, from "version needed" on.
     fn shared(&self, out: &mut Vec<u8>) {
         for field in [20, self.flags, self.method, 0, 0] {
             out.extend(field.to_le_bytes());
@@ -156,12 +156,12 @@ impl TestEntry {
     }
 }
 
-/// A tar to be.
+/// A tar under construction.
 #[derive(Default, Clone)]
 pub(super) struct TestTar(pub(super) Vec<u8>);
 
 impl TestTar {
-    /// Adds a ustar header, changed by `change` before its checksum is made, and its content.
+    /// Adds a ustar header, modified by `change` before its checksum is computed, and its content.
     pub(super) fn add_changed(
         mut self,
         name: &str,
@@ -202,19 +202,19 @@ impl TestTar {
         })
     }
 
-    /// With the end mark.
+    /// Returns the tar with its end marker.
     pub(super) fn ended(mut self) -> Vec<u8> {
         self.0.extend([0; 1024]);
         self.0
     }
 
-    /// With the end mark, in gzip.
+    /// Returns the tar with its end marker, compressed with gzip.
     pub(super) fn gz(self) -> Vec<u8> {
         gzip(&self.ended())
     }
 }
 
-/// A pax record with its own length in front.
+/// Returns a pax record, with its own length in front.
 pub(super) fn pax(key: &str, value: &str) -> Vec<u8> {
     let rest = format!(" {key}={value}\n");
     let mut length = rest.len();
@@ -230,11 +230,11 @@ pub(super) fn gzip(bytes: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// Deflate data in one block with fixed Huffman codes (RFC 1951, section 3.2.6), also those that no
-/// compressor makes.
+/// Deflate data in one block with fixed Huffman codes (RFC 1951, section 3.2.6), including data that no
+/// compressor creates.
 pub(super) struct Fixed {
     bytes: Vec<u8>,
-    /// Bits that are not a whole byte yet, the first one lowest.
+    /// The bits of an incomplete byte, the first one lowest.
     bits: u32,
     count: u32,
 }
@@ -246,7 +246,7 @@ impl Fixed {
             bits: 0,
             count: 0,
         };
-        // The last block, with fixed codes.
+        // The header of the last block, with fixed codes.
         empty.field(0b011, 3)
     }
 
@@ -257,7 +257,7 @@ impl Fixed {
         })
     }
 
-    /// Copies so many bytes, 3 to 10 or 258, from so far back.
+    /// Copies `length` bytes (3 to 10, or 258) from `distance` bytes back.
     pub(super) fn copy(self, length: usize, distance: usize) -> Self {
         let data = match length {
             3..=10 => self.code(length as u32 - 2, 7),
@@ -268,7 +268,7 @@ impl Fixed {
         if distance < 4 {
             return data.code(distance, 5);
         }
-        // Two codes for each number of extra bits.
+        // There are two codes for each number of extra bits.
         let extra = distance.ilog2() - 1;
         let code = 2 * (extra + 1) + (distance >> extra & 1);
         data.code(code, 5)
@@ -281,12 +281,12 @@ impl Fixed {
         ended.field(0, padding).bytes
     }
 
-    /// Huffman codes begin with their highest bit.
+    /// Huffman codes start with their highest bit.
     fn code(self, code: u32, length: u32) -> Self {
         self.field(code.reverse_bits() >> (32 - length), length)
     }
 
-    /// Everything else begins with its lowest.
+    /// All other fields start with their lowest bit.
     fn field(mut self, value: u32, length: u32) -> Self {
         self.bits |= value << self.count;
         self.count += length;

@@ -1,9 +1,9 @@
-//! The list of entries of a zip, from its end record and central directory, and whether the contents
-//! are what the directory says, where that is wanted.
+//! Reader of the list of entries of a zip, from its end record and central directory, which on request
+//! also checks that the contents match the directory.
 //!
-//! The rules are those of Go's `archive/zip`, made strict: where Go guesses (a wrong offset, bytes
-//! in front, a record that is not where it should be), other readers guess differently, so the zip
-//! is refused. What writers really make needs no guessing.
+//! The rules are those of Go's `archive/zip`, made strict. Where Go guesses (a wrong offset, bytes in
+//! front, a record in an unexpected place), other readers guess differently, so the zip is refused.
+//! Zips that real writers create need no guessing.
 
 mod contents;
 mod directory;
@@ -22,28 +22,28 @@ use end::{Directory, END_BYTES, locate_directory};
 
 use super::{ArchiveError, Entry, limits};
 
-/// What a [`ZipInspector`] wants next.
+/// The next step of a [`ZipInspector`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
-    /// Read exactly these bytes of the archive and feed them.
+    /// Read exactly these bytes of the archive, and feed them.
     Read {
-        /// The first byte.
+        /// The offset of the first byte.
         offset: u64,
-        /// How many; never zero, and at most [`limits::DIRECTORY_BYTES`].
+        /// The number of bytes; never zero, and at most [`limits::DIRECTORY_BYTES`].
         len: u64,
     },
-    /// Nothing: call [`ZipInspector::finish`].
+    /// Nothing is left to read: call [`ZipInspector::finish`].
     Done,
 }
 
-/// Lists the entries of a zip by two reads at most: its tail, and its central directory where that is not
-/// in the tail. Made [`with_contents`](Self::with_contents), it then reads the entries themselves.
+/// Lists the entries of a zip with at most two reads: its tail, and its central directory if that is
+/// outside the tail. Created [`with_contents`](Self::with_contents), it then reads the entries themselves.
 ///
-/// It reads what it asked for and decides what to ask next; the caller does the reading.
+/// It decides from the bytes read so far which bytes it needs next; the caller does the reading.
 #[derive(Debug)]
 pub struct ZipInspector {
     size: u64,
-    /// How much of the contents is read at once, if they are.
+    /// The size of one read of the contents; `None` if they are not read.
     contents: Option<u64>,
     state: State,
 }
@@ -58,15 +58,15 @@ enum State {
 }
 
 impl ZipInspector {
-    /// Begins the inspection of the list of entries of a zip of `size` bytes.
+    /// Starts the inspection of the list of entries of a zip of `size` bytes.
     pub fn new(size: u64) -> Self {
         Self::begin(size, None)
     }
 
-    /// Begins an inspection that also unpacks every entry, in reads of [`limits::READ_BYTES`] that
-    /// follow each other, and refuses a zip whose contents are not what its directory says.
+    /// Starts an inspection that also unpacks every entry, with consecutive reads of
+    /// [`limits::READ_BYTES`], and refuses a zip with contents that do not match its directory.
     ///
-    /// One that has or unpacks to more than [`limits::ZIP_CONTENTS_BYTES`] is only listed.
+    /// A zip that has or unpacks to more than [`limits::ZIP_CONTENTS_BYTES`] is only listed.
     pub fn with_contents(size: u64) -> Self {
         Self::begin(size, Some(limits::READ_BYTES))
     }
@@ -84,7 +84,7 @@ impl ZipInspector {
         }
     }
 
-    /// What to do next.
+    /// Returns the next step.
     pub fn next(&self) -> Step {
         match &self.state {
             State::Tail => {
@@ -112,7 +112,7 @@ impl ZipInspector {
     /// Takes the bytes that [`next`](Self::next) asked for.
     ///
     /// # Errors
-    /// What is wrong with the zip, or with the number of bytes. Everything after an error fails too.
+    /// The first fault of the zip, or a wrong number of bytes. Every call after an error fails too.
     pub fn feed(&mut self, bytes: &[u8]) -> Result<(), ArchiveError> {
         let advanced = self.advance(bytes);
         match advanced {
@@ -127,10 +127,10 @@ impl ZipInspector {
         }
     }
 
-    /// The entries, in the order of the central directory.
+    /// Returns the entries, in the order of the central directory.
     ///
     /// # Errors
-    /// What is wrong with the zip, or [`ArchiveError::Unfinished`].
+    /// The first fault of the zip, or [`ArchiveError::Unfinished`].
     pub fn finish(self) -> Result<Vec<Entry>, ArchiveError> {
         match self.state {
             State::Finished(entries) => Ok(entries),
@@ -178,7 +178,7 @@ impl ZipInspector {
         }
     }
 
-    /// Gives the contents what the tail already holds of them, if that is all they want to read.
+    /// Feeds the contents from the tail, if it holds all of the bytes that they need.
     fn reread(&self, state: State, tail: &[u8], offset: u64) -> Result<State, ArchiveError> {
         let State::Contents(contents, entries) = state else {
             return Ok(state);
@@ -204,7 +204,7 @@ fn unpack(
     }
 }
 
-/// These bytes of the archive, if the tail that begins at `tail_offset` holds them all.
+/// Returns these bytes of the archive, if the tail that starts at `tail_offset` holds them all.
 fn within(tail: &[u8], tail_offset: u64, offset: u64, size: u64) -> Option<&[u8]> {
     let start = usize::try_from(offset.checked_sub(tail_offset)?).ok()?;
     tail.get(start..)?.get(..usize::try_from(size).ok()?)

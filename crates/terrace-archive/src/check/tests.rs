@@ -60,7 +60,7 @@ fn the_names_that_clients_start_are_accepted() {
 }
 
 #[test]
-fn other_names_are_not_started_and_the_likeliest_is_told() {
+fn another_name_is_refused_and_the_likeliest_file_is_reported() {
     for (name, told) in [
         ("terraform-provider-xy", true),
         ("terraform-provider-X", true),
@@ -80,7 +80,7 @@ fn other_names_are_not_started_and_the_likeliest_is_told() {
 }
 
 #[test]
-fn a_directory_or_link_is_no_executable() {
+fn a_directory_or_link_is_not_an_executable() {
     for kind in [EntryKind::Directory, EntryKind::Symlink] {
         let reasons = check_provider_package(&[of_kind("terraform-provider-x", kind)], "x");
         assert!(
@@ -107,7 +107,7 @@ fn directory_entries_of_a_provider_are_refused_and_counted() {
 }
 
 #[test]
-fn a_name_of_a_provider_that_unpacking_changes_is_refused() {
+fn a_provider_entry_whose_name_changes_when_unpacked_is_refused() {
     for name in ["./LICENSE", "docs//README.md", "docs/./a"] {
         assert_eq!(provider([file(name)]), [InstallError::Unclean(name.into())]);
     }
@@ -122,7 +122,7 @@ fn a_link_in_a_provider_is_refused() {
 }
 
 #[test]
-fn a_file_that_its_owner_cannot_read_is_refused_in_both_2_3_9_4_9() {
+fn a_file_that_its_owner_cannot_read_is_refused_in_both_formats_2_3_9_4_9() {
     for mode in [0o100_000, 0, 0o100_222, 0o100_044, 0o333] {
         let reason = [InstallError::Unreadable {
             name: "README.md".into(),
@@ -177,7 +177,7 @@ fn a_link_that_unpacks_as_an_unreadable_file_is_refused() {
 }
 
 #[test]
-fn an_unreadable_entry_is_named_with_its_mode_and_the_remedy() {
+fn an_unreadable_entry_is_reported_with_its_mode_and_the_fix() {
     let reason = module([of_mode("a.tf", EntryKind::File, 0o100_040)]).remove(0);
     let text = reason.to_string();
     for part in ["\"a.tf\"", "0040", "chmod -R u+rX"] {
@@ -186,7 +186,7 @@ fn an_unreadable_entry_is_named_with_its_mode_and_the_remedy() {
 }
 
 #[test]
-fn an_executable_without_its_bit_is_a_warning_where_modes_count() {
+fn an_executable_without_its_mode_bit_gives_a_warning_where_modes_matter() {
     let plain = [file("terraform-provider-x")];
     let told = [ArchiveWarning::NotExecutable("terraform-provider-x".into())];
     assert_eq!(provider_package_warnings(&plain, "x", "linux"), told);
@@ -204,7 +204,7 @@ fn an_executable_without_its_bit_is_a_warning_where_modes_count() {
 }
 
 #[test]
-fn of_several_executables_clients_start_the_first_by_name() {
+fn the_first_of_several_executables_by_name_is_checked() {
     let entries = [
         Entry {
             unix_mode: Some(0o755),
@@ -264,7 +264,7 @@ fn a_module_needs_configuration_that_clients_read() {
 }
 
 #[test]
-fn with_a_subdirectory_the_configuration_must_be_below_it() {
+fn the_configuration_must_be_below_the_subdirectory() {
     let entries = [file("./modules/vpc/main.tf")];
     for subdir in ["modules", "modules/vpc", "./modules/vpc/", "."] {
         assert_eq!(check_module_archive(&entries, Some(subdir)), [], "{subdir}");
@@ -293,7 +293,7 @@ fn a_subdirectory_outside_the_archive_is_refused() {
 }
 
 #[test]
-fn paths_that_lead_out_are_refused_in_both() {
+fn paths_that_lead_out_of_the_archive_are_refused_for_providers_and_modules() {
     for (name, fault) in [
         ("../evil", PathError::Parent),
         ("a/../../evil", PathError::Parent),
@@ -316,7 +316,7 @@ fn paths_that_lead_out_are_refused_in_both() {
 }
 
 #[test]
-fn two_files_in_one_place_are_refused_and_two_directories_are_not() {
+fn duplicate_files_are_refused_but_duplicate_directories_are_accepted() {
     assert_eq!(
         module([file("a"), file("./a")]),
         [InstallError::Duplicate("./a".into())]
@@ -354,7 +354,7 @@ fn an_entry_below_a_file_or_link_is_refused() {
 }
 
 #[test]
-fn a_link_of_a_module_must_be_seen_to_stay_inside() {
+fn a_module_link_that_may_lead_outside_is_refused() {
     assert_eq!(
         module([link("a/link", EntryKind::Symlink, "../main.tf")]),
         []
@@ -373,7 +373,7 @@ fn a_link_of_a_module_must_be_seen_to_stay_inside() {
 }
 
 #[test]
-fn links_of_a_module_are_warned_of() {
+fn links_of_a_module_give_a_warning() {
     let entries = [
         link("a", EntryKind::Symlink, "c"),
         file("c"),
@@ -390,7 +390,7 @@ fn links_of_a_module_are_warned_of() {
 }
 
 #[test]
-fn what_may_hold_secrets_is_told() {
+fn files_that_may_hold_secrets_give_a_warning() {
     for name in [
         ".env",
         "a/terraform.tfvars",
@@ -423,7 +423,7 @@ fn what_may_hold_secrets_is_told() {
 }
 
 #[test]
-fn names_that_differ_in_case_only_are_told() {
+fn names_that_differ_only_in_case_give_a_warning() {
     assert_eq!(
         module_archive_warnings(&[file("main.tf"), file("a"), file("MAIN.tf")]),
         [ArchiveWarning::SameButForCase {
@@ -449,7 +449,7 @@ fn hard_links_and_special_files_are_refused() {
 }
 
 #[test]
-fn what_clients_cannot_unpack_is_refused() {
+fn entries_that_clients_cannot_unpack_are_refused() {
     let encrypted = Entry {
         encrypted: true,
         ..file("a")
@@ -469,7 +469,7 @@ fn what_clients_cannot_unpack_is_refused() {
 }
 
 #[test]
-fn sizes_that_cannot_both_be_true_are_refused() {
+fn contradictory_sizes_are_refused() {
     let sized = |kind, method, compressed, uncompressed| {
         let entry = Entry {
             method,
@@ -494,7 +494,7 @@ fn sizes_that_cannot_both_be_true_are_refused() {
 }
 
 #[test]
-fn all_reasons_are_told_at_once_but_not_thousands() {
+fn all_reasons_are_reported_at_once_up_to_the_limit() {
     let reasons = provider((0..1_000).map(|number| file(&format!("../{number}"))));
     assert_eq!(reasons.len(), limits::REASONS + 1);
     assert_eq!(
@@ -504,18 +504,18 @@ fn all_reasons_are_told_at_once_but_not_thousands() {
 }
 
 #[test]
-fn every_reason_shows_the_entry_escaped_and_short() {
+fn every_reason_shows_the_entry_escaped_and_shortened() {
     let name = format!("../\u{1b}[31m{}", "n".repeat(4_000));
     let text = provider([file(&name)])[0].to_string();
     assert!(
-        text.contains("\\u{1b}") && text.ends_with("control character in it"),
+        text.contains("\\u{1b}") && text.ends_with("contains a control character"),
         "{text}"
     );
     assert!(text.len() < 300, "{}", text.len());
 }
 
 #[test]
-fn a_great_hostile_list_is_checked_in_good_time() {
+fn a_large_hostile_list_is_checked_quickly() {
     let deep = "a/".repeat(limits::DEPTH - 1);
     let entries: Vec<Entry> = (0..limits::ENTRIES)
         .map(|number| file(&format!("{deep}{number}")))

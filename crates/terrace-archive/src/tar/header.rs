@@ -1,8 +1,8 @@
-//! One header block.
+//! Parser of a header block.
 
 use super::{BLOCK_BYTES, until_nul};
 
-/// What a header block says about its entry.
+/// The fields of a header block that describe its entry.
 pub(super) struct Header {
     pub(super) name: Vec<u8>,
     pub(super) link: Vec<u8>,
@@ -11,10 +11,10 @@ pub(super) struct Header {
     pub(super) type_flag: u8,
 }
 
-/// Why a block is not a header.
+/// A reason why a block is not a header.
 pub(super) enum HeaderError {
     Checksum,
-    /// The field of this name is not a number, or not a possible one.
+    /// The field of this name is not a number, or has an impossible value.
     Number(&'static str),
 }
 
@@ -32,7 +32,7 @@ impl Header {
     pub(super) fn read(block: &Block) -> Result<Self, HeaderError> {
         check_sum(block)?;
         let format = format(block);
-        // Go refuses an entry for any of its numbers, used or not.
+        // Go refuses an entry if any of its numbers is invalid, used or not.
         let mode = number(block, 100, 8, "mode")?;
         number(block, 108, 8, "user id")?;
         number(block, 116, 8, "group id")?;
@@ -51,7 +51,7 @@ impl Header {
                 field(block, 345, 131)
             }
             Format::Gnu => {
-                // Where these are no times, Go takes them for a prefix of the name; others do not.
+                // Where these are not times, Go treats them as a prefix of the name; other readers do not.
                 for start in [345, 357] {
                     if block.get(start).is_some_and(|first| *first != 0) {
                         number(block, start, 12, "access or change time")?;
@@ -91,7 +91,7 @@ fn format(block: &Block) -> Format {
     }
 }
 
-/// The sum of all bytes, the sum's own place taken as spaces. Old writers summed signed bytes.
+/// Checks the sum of all bytes, with the sum's own field taken as spaces. Old writers summed signed bytes.
 fn check_sum(block: &Block) -> Result<(), HeaderError> {
     let declared = octal(field(block, 148, 8)).ok_or(HeaderError::Checksum)?;
     let bytes = block.iter().enumerate().map(|(at, byte)| {
@@ -128,7 +128,7 @@ fn number(
     value.ok_or(HeaderError::Number(name))
 }
 
-/// Octal digits between spaces and NULs; nothing is zero.
+/// Parses octal digits between spaces and NULs; an empty field is zero.
 fn octal(field: &[u8]) -> Option<i64> {
     let is_padding = |byte: &u8| matches!(byte, b' ' | 0);
     let start = field
@@ -147,11 +147,11 @@ fn octal(field: &[u8]) -> Option<i64> {
         })
 }
 
-/// A big-endian two's complement number, its first bit being the mark of this form.
+/// Parses a big-endian two's complement number whose first bit marks this encoding.
 fn base_256(field: &[u8]) -> Option<i64> {
     let (first, rest) = field.split_first()?;
     let negative = first & 0x40 != 0;
-    // The mark is not part of the number: put the sign in its place.
+    // The mark is not part of the number: replace it by the sign.
     let first = if negative { first | 0x80 } else { first & 0x7f };
     rest.iter()
         .try_fold(i64::from(first.cast_signed()), |value, byte| {

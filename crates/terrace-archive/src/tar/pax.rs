@@ -1,6 +1,6 @@
-//! The records of a pax header.
+//! Parser of the records of a pax header.
 
-/// What a pax header changes about the entry after it. Empty values change nothing.
+/// The values by which a pax header overrides the next entry. Empty values override nothing.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Pax {
     pub(super) path: Vec<u8>,
@@ -10,9 +10,9 @@ pub(super) struct Pax {
 }
 
 impl Pax {
-    /// Reads `<length> <key>=<value>\n`, again and again; the last of several values counts.
+    /// Reads repeated `<length> <key>=<value>\n`; the last of several values counts.
     ///
-    /// `None` if clients would refuse it.
+    /// Returns `None` if clients would refuse the header.
     pub(super) fn read(mut body: &[u8]) -> Option<Self> {
         let mut pax = Self::default();
         while !body.is_empty() {
@@ -37,7 +37,7 @@ impl Pax {
     }
 }
 
-/// The first record: its key, its value, and what follows it.
+/// Returns the first record: its key, its value, and the remaining bytes.
 fn record(body: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
     let (digits, _) = cut(body, b' ')?;
     if digits.is_empty() || digits.len() > 9 || !digits.iter().all(u8::is_ascii_digit) {
@@ -55,12 +55,12 @@ fn cut(bytes: &[u8], at: u8) -> Option<(&[u8], &[u8])> {
     Some((bytes.get(..place)?, bytes.get(place + 1..)?))
 }
 
-/// A decimal number with an optional sign.
+/// Parses a decimal number with an optional sign.
 fn integer(text: &[u8]) -> Option<i64> {
     std::str::from_utf8(text).ok()?.parse().ok()
 }
 
-/// Seconds, with a fraction or without.
+/// Parses seconds, with or without a fraction.
 fn time(text: &[u8]) -> Option<()> {
     let (seconds, fraction) = cut(text, b'.').unwrap_or((text, b""));
     integer(seconds)?;
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_may_have_line_breaks_in_it() {
+    fn a_value_may_contain_line_breaks() {
         assert_eq!(
             Pax::read(b"12 path=a\nb\n").map(|pax| pax.path),
             Some(b"a\nb".to_vec())

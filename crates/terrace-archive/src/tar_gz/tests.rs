@@ -75,7 +75,7 @@ fn entries_are_listed_as_go_reads_them() {
 }
 
 #[test]
-fn pieces_of_any_size_make_the_same_list() {
+fn pieces_of_any_size_give_the_same_list() {
     let bytes = sample();
     let whole = inspect_tar_gz(&bytes);
     for size in [1, 2, 3, 7, 100, 511, 512, 513] {
@@ -84,7 +84,7 @@ fn pieces_of_any_size_make_the_same_list() {
 }
 
 #[test]
-fn every_cut_is_noticed() {
+fn every_truncation_is_detected() {
     let bytes = sample();
     for end in 0..bytes.len() {
         let error = refusal(&bytes[..end]);
@@ -93,7 +93,7 @@ fn every_cut_is_noticed() {
 }
 
 #[test]
-fn a_changed_checksum_or_length_of_the_gzip_is_noticed() {
+fn a_changed_gzip_checksum_or_length_is_detected() {
     let bytes = sample();
     for at in bytes.len() - 8..bytes.len() {
         let mut changed = bytes.clone();
@@ -113,7 +113,7 @@ fn several_gzip_members_are_one_archive() {
 }
 
 #[test]
-fn something_else_after_the_gzip_is_refused() {
+fn other_bytes_after_the_gzip_data_are_refused() {
     for trailer in [&b"garbage"[..], b"\0", b"\x1f\x8c"] {
         assert_eq!(
             refusal(&[&sample()[..], trailer].concat()),
@@ -124,20 +124,20 @@ fn something_else_after_the_gzip_is_refused() {
 }
 
 #[test]
-fn what_is_no_gzip_is_refused() {
+fn bytes_that_are_not_gzip_are_refused() {
     for bytes in [&b"PK\x03\x04"[..], b"\x1f\x8b\x07", b"<html>"] {
         assert_eq!(refusal(bytes), ArchiveError::GzipHeader, "{bytes:?}");
     }
     assert_eq!(refusal(b""), ArchiveError::Truncated);
 }
 
-/// `sample` with these bytes instead of the ten of its gzip header.
+/// Returns `sample` with these bytes in place of the ten bytes of its gzip header.
 fn with_gzip_header(header: &[u8]) -> Vec<u8> {
     [header, &sample()[10..]].concat()
 }
 
 #[test]
-fn every_optional_part_of_the_gzip_header_is_passed_over() {
+fn every_optional_part_of_the_gzip_header_is_skipped() {
     let mut header = b"\x1f\x8b\x08\x1e\0\0\0\0\0\x03\x02\0ab\0".to_vec();
     header[14] = b'n';
     header.extend(b"ame\0comment\0");
@@ -153,7 +153,7 @@ fn every_optional_part_of_the_gzip_header_is_passed_over() {
 }
 
 #[test]
-fn an_empty_extra_field_of_the_gzip_header_is_passed_over() {
+fn an_empty_extra_field_of_the_gzip_header_is_skipped() {
     assert_eq!(
         names(&with_gzip_header(b"\x1f\x8b\x08\x04\0\0\0\0\0\x03\0\0")).len(),
         5
@@ -161,7 +161,7 @@ fn an_empty_extra_field_of_the_gzip_header_is_passed_over() {
 }
 
 #[test]
-fn a_name_in_the_gzip_header_is_as_long_as_go_allows() {
+fn a_name_in_the_gzip_header_is_limited_as_in_go() {
     for (length, fits) in [(511, true), (512, false)] {
         let header = [
             &b"\x1f\x8b\x08\x08\0\0\0\0\0\x03"[..],
@@ -185,8 +185,8 @@ fn corrupt_deflate_data_are_refused() {
 }
 
 #[test]
-fn gzip_data_that_refer_to_before_their_beginning_are_refused() {
-    // An inflater that takes the missing bytes for zeros would find the end mark in the second member.
+fn gzip_data_that_refer_to_bytes_before_their_start_are_refused() {
+    // An inflater that takes the missing bytes for zeros would find the end marker in the second member.
     let (start, end) = (tar().file("a", "1").0, [0; 1024]);
     let mut data = Fixed::new();
     for _ in 0..3 {
@@ -207,7 +207,7 @@ fn gzip_data_that_refer_to_before_their_beginning_are_refused() {
 }
 
 #[test]
-fn zeros_after_the_end_mark_are_allowed_and_nothing_else_is() {
+fn only_zeros_are_accepted_after_the_end_marker() {
     let mut padded = tar().file("a", "1").ended();
     padded.resize(10_240, 0);
     assert_eq!(names(&gzip(&padded)), ["a"]);
@@ -216,7 +216,7 @@ fn zeros_after_the_end_mark_are_allowed_and_nothing_else_is() {
 }
 
 #[test]
-fn a_tar_needs_an_end_mark_of_which_half_will_do() {
+fn half_an_end_marker_is_enough_for_a_tar() {
     let mut unended = tar().file("a", "1").0;
     assert_eq!(refusal(&gzip(&unended)), ArchiveError::Truncated);
     unended.extend([0; 512]);
@@ -226,7 +226,7 @@ fn a_tar_needs_an_end_mark_of_which_half_will_do() {
 }
 
 #[test]
-fn a_second_tar_behind_the_first_is_refused() {
+fn a_second_tar_after_the_first_is_refused() {
     let two = [tar().file("a", "1").ended(), tar().file("b", "2").ended()].concat();
     assert_eq!(refusal(&gzip(&two)), ArchiveError::TarTrailing);
 }
@@ -244,7 +244,7 @@ fn a_damaged_header_is_refused() {
 }
 
 #[test]
-fn a_signed_checksum_is_one_too() {
+fn a_signed_checksum_is_accepted() {
     let mut bytes = tar().add_changed("\u{e9}", b'0', b"", |_| {}).ended();
     let sum: i32 = bytes[..512]
         .iter()
@@ -262,7 +262,7 @@ fn a_signed_checksum_is_one_too() {
 }
 
 #[test]
-fn the_prefix_of_a_ustar_name_is_put_in_front() {
+fn the_prefix_of_a_ustar_name_is_prepended() {
     let bytes = tar()
         .add_changed("main.tf", b'0', b"", |block| {
             block[345..348].copy_from_slice(b"a/b")
@@ -272,7 +272,7 @@ fn the_prefix_of_a_ustar_name_is_put_in_front() {
 }
 
 #[test]
-fn gnu_times_are_not_taken_for_a_prefix() {
+fn gnu_times_are_not_read_as_a_prefix() {
     let gnu = |field: &'static [u8]| {
         tar()
             .add_changed("main.tf", b'0', b"", |block| {
@@ -289,7 +289,7 @@ fn gnu_times_are_not_taken_for_a_prefix() {
 }
 
 #[test]
-fn a_gnu_long_name_counts_more_than_a_pax_path() {
+fn a_gnu_long_name_overrides_a_pax_path() {
     let bytes = tar()
         .add("L", b'L', b"long\0")
         .add("x", b'x', &pax("path", "pax"))
@@ -300,7 +300,7 @@ fn a_gnu_long_name_counts_more_than_a_pax_path() {
 }
 
 #[test]
-fn a_global_header_makes_go_forget_what_came_before() {
+fn a_global_header_drops_the_extension_headers_before_it() {
     let bytes = tar()
         .add("x", b'x', &pax("path", "forgotten"))
         .add("g", b'g', &pax("path", "global"))
@@ -310,7 +310,7 @@ fn a_global_header_makes_go_forget_what_came_before() {
 }
 
 #[test]
-fn a_pax_size_tells_how_long_the_content_is() {
+fn a_pax_size_sets_the_length_of_the_content() {
     let bytes = tar()
         .add("x", b'x', &pax("size", "600"))
         .add_changed("a", b'0', &[b'c'; 600], |block| {
@@ -334,7 +334,7 @@ fn a_directory_or_link_has_no_content_whatever_its_size() {
 }
 
 #[test]
-fn kinds_are_told_by_type_and_mode() {
+fn kinds_depend_on_type_and_mode() {
     for (name, type_flag, mode, kind) in [
         ("a", b'0', "0000644", EntryKind::File),
         ("a", b'0', "0100644", EntryKind::File),
@@ -372,7 +372,7 @@ fn sparse_files_are_refused() {
 }
 
 #[test]
-fn numbers_that_are_none_are_refused() {
+fn malformed_numbers_are_refused() {
     for (at, text, field) in [
         (100, "bad!", "mode"),
         (108, "9", "user id"),
@@ -395,7 +395,7 @@ fn numbers_that_are_none_are_refused() {
 }
 
 #[test]
-fn a_size_that_is_negative_is_refused() {
+fn a_negative_size_is_refused() {
     let bytes = tar()
         .add_changed("a", b'0', b"", |block| block[124..136].fill(0xff))
         .gz();
@@ -409,7 +409,7 @@ fn a_size_that_is_negative_is_refused() {
 }
 
 #[test]
-fn a_size_beyond_the_archive_is_a_cut() {
+fn a_size_beyond_the_archive_is_reported_as_truncation() {
     let bytes = tar()
         .add_changed("a", b'0', b"", |block| {
             block[124..136]
@@ -420,7 +420,7 @@ fn a_size_beyond_the_archive_is_a_cut() {
 }
 
 #[test]
-fn extension_headers_larger_than_the_limit_are_refused_before_they_are_kept() {
+fn extension_headers_larger_than_the_limit_are_refused_before_buffering() {
     for type_flag in [b'x', b'g', b'L', b'K'] {
         let bytes = tar()
             .add(
@@ -437,7 +437,7 @@ fn extension_headers_larger_than_the_limit_are_refused_before_they_are_kept() {
 }
 
 #[test]
-fn an_extension_header_without_an_entry_is_a_cut() {
+fn an_extension_header_without_an_entry_is_reported_as_truncation() {
     assert_eq!(
         refusal(&tar().file("a", "1").add("L", b'L', b"b\0").gz()),
         ArchiveError::Truncated
@@ -511,7 +511,7 @@ fn a_large_bomb_is_refused_before_its_end() {
 }
 
 #[test]
-fn a_small_repetitive_archive_is_no_bomb() {
+fn a_small_repetitive_archive_is_accepted() {
     assert_eq!(
         names(&tar().file("zeros", &"\0".repeat(4_000_000)).gz()),
         ["zeros"]
@@ -555,8 +555,8 @@ proptest! {
             let at = at.index(bytes.len());
             bytes[at] = byte;
         }
-        // In pieces a damaged tar may be seen before the damaged gzip around it, so the reason may
-        // differ; what is accepted does not.
+        // A damaged tar fed in pieces may be detected before the damaged gzip around it, so the reason may
+        // differ, but not the verdict.
         prop_assert_eq!(fed_by(size, &bytes).ok(), inspect_tar_gz(&bytes).ok());
     }
 }

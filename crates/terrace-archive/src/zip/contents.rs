@@ -1,4 +1,4 @@
-//! Whether the entries of a zip are what its directory says, by one pass over their bytes.
+//! Checks that the entries of a zip match its directory, in one pass over their bytes.
 
 use std::iter::Peekable;
 use std::{fmt, mem, vec};
@@ -9,7 +9,7 @@ use super::ContentError;
 use super::local::{self, Declared, LocalHeader};
 use super::span::{Span, in_order};
 
-/// Whether the contents of a zip of this size with these entries are checked where that is wanted.
+/// Returns whether the contents of a zip of this size with these entries are small enough to be checked.
 pub(crate) fn are_checked(size: u64, entries: &[Entry]) -> bool {
     let unpacked = entries.iter().fold(0u64, |total, entry| {
         total.saturating_add(entry.uncompressed)
@@ -17,37 +17,37 @@ pub(crate) fn are_checked(size: u64, entries: &[Entry]) -> bool {
     size.max(unpacked) <= limits::ZIP_CONTENTS_BYTES
 }
 
-/// Walks over everything before the directory, fed piece by piece, and unpacks each entry.
+/// Walks over everything before the directory, fed in pieces, and unpacks each entry.
 ///
-/// It keeps what the directory says and one inflated piece, never a content.
+/// It keeps the directory's declarations and one inflated piece, never the content of an entry.
 pub(super) struct Contents {
     places: Peekable<vec::IntoIter<Place>>,
-    /// The next byte to be fed.
+    /// The offset of the next byte to be fed.
     at: u64,
-    /// Where the directory begins.
+    /// The offset of the directory.
     end: u64,
     part: Part,
-    /// The bytes of an unfinished header or descriptor.
+    /// The bytes of an incomplete header or descriptor.
     held: Vec<u8>,
     inflater: Inflater,
 }
 
-/// What the directory says about one entry.
+/// The directory's declarations for one entry.
 struct Place {
     entry: Entry,
     flags: u16,
     crc: u32,
     start: u64,
-    /// Where the next one starts.
+    /// The start of the next entry, or of the directory.
     end: u64,
 }
 
 /// The part of the zip that the next byte belongs to.
 enum Part {
-    /// What is no entry's, or of an entry that is not unpacked.
+    /// Bytes of no entry, or of an entry that is not unpacked.
     Between,
     Header(Place),
-    /// The name and the extra fields.
+    /// The name and the extra fields of a local header.
     Names(Place, LocalHeader),
     Content(Open),
     Descriptor(Open),
@@ -56,12 +56,12 @@ enum Part {
 /// An entry that is being unpacked.
 struct Open {
     place: Place,
-    /// Bytes of its content that were not fed.
+    /// The bytes of its content not fed yet.
     left: u64,
-    /// Bytes from the end of its content to the next entry.
+    /// The bytes from the end of its content to the next entry.
     room: u64,
     unpacked: u64,
-    /// Whether the deflated data have come to their end.
+    /// Whether the deflated data have ended.
     ended: bool,
 }
 
@@ -75,7 +75,7 @@ impl fmt::Debug for Contents {
 }
 
 impl Contents {
-    /// Begins at the first byte. The spans are those of the entries, one by one.
+    /// Starts at the first byte. The spans correspond one to one to the entries.
     pub(super) fn new(spans: &[Span], entries: &[Entry], directory: u64) -> Self {
         let places: Vec<Place> = in_order(spans, entries, directory)
             .into_iter()
@@ -97,12 +97,12 @@ impl Contents {
         }
     }
 
-    /// The next byte to be fed, and how many there are from it on.
+    /// Returns the offset of the next byte to be fed, and the number of bytes from there on.
     pub(super) fn unread(&self) -> (u64, u64) {
         (self.at, self.end.saturating_sub(self.at))
     }
 
-    /// Whether all was fed.
+    /// Returns whether all bytes were fed.
     pub(super) fn finished(&mut self) -> Result<bool, ArchiveError> {
         if self.at < self.end {
             return Ok(false);
@@ -113,7 +113,7 @@ impl Contents {
         }
     }
 
-    /// Takes the next bytes; pieces of any size.
+    /// Takes the next bytes, in pieces of any size.
     pub(super) fn feed(&mut self, mut bytes: &[u8]) -> Result<(), ArchiveError> {
         while !bytes.is_empty() {
             let before = bytes.len();
@@ -213,7 +213,7 @@ impl Contents {
                 .map_err(|_| ContentError::Corrupt)?;
             open.add(inflated.piece.len())?;
             open.ended = inflated.ended;
-            // All of the input may be read while there is more to come out of it.
+            // All of the input may be read while output is still pending.
             let exhausted = content.is_empty() && inflated.piece.is_empty();
             content = content.get(inflated.read..).unwrap_or_default();
             if exhausted {
@@ -231,7 +231,7 @@ impl Contents {
         open.add(content.len())
     }
 
-    /// What can be said once the last byte of a content was fed.
+    /// Checks the totals after the last byte of a content.
     fn check(&self, open: &Open) -> Result<(), ContentError> {
         let entry = &open.place.entry;
         let (declared, unpacked) = (open.place.crc, self.inflater.crc());
@@ -276,7 +276,8 @@ impl Place {
         }
     }
 
-    /// Go forgives a directory its compressed bytes. What no client unpacks is refused by its entry.
+    /// Go accepts a directory with compressed bytes. Entries that no client unpacks are refused by the check
+    /// of the list.
     fn is_unpacked(&self) -> bool {
         let readable = matches!(self.entry.method, Method::Stored | Method::Deflate);
         self.entry.kind != EntryKind::Directory && !self.entry.encrypted && readable
@@ -302,7 +303,7 @@ impl Open {
     }
 }
 
-/// Takes as many bytes as there are, and at most `count`, off the front.
+/// Takes up to `count` bytes off the front.
 fn take<'a>(bytes: &mut &'a [u8], count: u64) -> &'a [u8] {
     let count = usize::try_from(count).map_or(bytes.len(), |count| count.min(bytes.len()));
     let (taken, rest) = bytes.split_at_checked(count).unwrap_or((bytes, &[]));

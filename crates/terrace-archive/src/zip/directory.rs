@@ -1,4 +1,4 @@
-//! The central directory: its headers as entries, and what must be true of all of them together.
+//! Parser of the central directory: converts its headers to entries, and checks them together.
 
 use super::super::bytes::Fields;
 use super::super::{ArchiveError, Entry, limits};
@@ -6,8 +6,8 @@ use super::end::Directory;
 use super::header::read_header;
 use super::span::{Span, check_spans};
 
-/// Reads the entries, and the bytes that each of them takes, from the directory of a zip of
-/// `archive` bytes.
+/// Reads the entries, and the bytes that each of them occupies, from the directory of a zip of `archive`
+/// bytes.
 pub(super) fn read_directory(
     bytes: &[u8],
     directory: Directory,

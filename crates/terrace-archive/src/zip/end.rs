@@ -1,4 +1,4 @@
-//! The end of a zip: the end record and its zip64 form, which tell where the central directory is.
+//! Parser of the end record and its zip64 form, which locate the central directory.
 
 use super::super::bytes::Fields;
 use super::super::{ArchiveError, limits};
@@ -14,7 +14,7 @@ const END_SIGNATURE: &[u8] = b"PK\x05\x06";
 const LOCATOR_SIGNATURE: &[u8] = b"PK\x06\x07";
 const END64_SIGNATURE: &[u8] = b"PK\x06\x06";
 
-/// Where the central directory is, after everything that locates it agreed.
+/// The position of the central directory, after all records that locate it agree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Directory {
     pub(super) offset: u64,
@@ -22,7 +22,7 @@ pub(super) struct Directory {
     pub(super) entries: usize,
 }
 
-/// The end record, or the zip64 one: what both say about the directory.
+/// The fields that the end record and the zip64 end record share.
 #[derive(Debug, Clone, Copy)]
 struct End {
     disk: u32,
@@ -33,7 +33,7 @@ struct End {
     offset: u64,
 }
 
-/// Finds the directory by the tail of a zip, which begins at `tail_offset`.
+/// Locates the directory from the tail of a zip, which starts at `tail_offset`.
 pub(super) fn locate_directory(tail: &[u8], tail_offset: u64) -> Result<Directory, ArchiveError> {
     let (before, record) = split_at_end_record(tail)?;
     let mut fields = Fields::new(record);
@@ -67,7 +67,7 @@ pub(super) fn locate_directory(tail: &[u8], tail_offset: u64) -> Result<Director
             end: records,
         });
     }
-    // Also keeps a read of no bytes from being asked for.
+    // This check also prevents a request for a read of zero bytes.
     if end.size < header::BYTES.saturating_mul(end.entries) {
         return Err(ArchiveError::ZipDirectoryMalformed(1));
     }
@@ -78,8 +78,8 @@ pub(super) fn locate_directory(tail: &[u8], tail_offset: u64) -> Result<Director
     })
 }
 
-/// Finds the end record nearest the end, as Go does, and wants its comment to be all that follows:
-/// then a second record hidden in the comment, or in front, is nobody's choice.
+/// Finds the last end record, as Go does, and requires its comment to be everything that follows. Then no
+/// reader chooses a second record hidden in the comment or in front.
 fn split_at_end_record(tail: &[u8]) -> Result<(&[u8], &[u8]), ArchiveError> {
     let at = tail
         .windows(END_BYTES)
@@ -116,10 +116,10 @@ fn read_end(fields: &mut Fields<'_>) -> Option<End> {
     })
 }
 
-/// Reads the zip64 end record, and tells where in the tail it begins.
+/// Reads the zip64 end record, and returns its position in the tail.
 ///
-/// It must stand right before its locator and have no extension: then it is in the tail, and every
-/// reader finds the same one.
+/// It must be directly before its locator and have no extension: then it is in the tail, and every
+/// reader finds the same record.
 fn read_end64(
     before: &[u8],
     locator: &[u8],
@@ -170,8 +170,8 @@ fn read_end64_fields(record: &[u8]) -> Option<End> {
     })
 }
 
-/// The zip64 record, once every field of the old one either agrees or says "too large for me".
-/// Go asks the zip64 record only if some field says so, others always do.
+/// Returns the zip64 record if every field of the old one either agrees or has the value that means "too
+/// large". Go reads the zip64 record only if some field has that value; other readers always do.
 fn agreed(end: End, end64: End) -> Result<End, ArchiveError> {
     let short = |old: u64, new: u64| old == new || old == u64::from(u16::MAX);
     let long = |old: u64, new: u64| old == new || old == u64::from(u32::MAX);

@@ -1,61 +1,63 @@
-//! What can be wrong with one entry of a zip.
+//! Faults of one entry of a zip.
 
-/// Why an entry of a zip could not be unpacked, or by some reader as something else.
+/// A reason why an entry of a zip cannot be unpacked, or why some reader would unpack it differently.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ContentError {
-    /// The directory leads to something else.
-    #[error("there is no local header at byte {0}, where the zip's directory says it is")]
+    /// The directory points to bytes that are not a local header.
+    #[error("there is no local header at byte {0}, where the zip's directory locates it")]
     NoLocalHeader(u64),
     /// The local header has another name.
     #[error("its local header has another name than the zip's directory")]
     LocalName,
-    /// The local header has other flags, of those that change how the entry is read.
-    #[error("its local header has the flags {local:#06x}, the zip's directory {directory:#06x}")]
+    /// The local header has other flags, among those that change how the entry is read.
+    #[error(
+        "its local header has flags {local:#06x}, but the zip's directory has {directory:#06x}"
+    )]
     LocalFlags {
-        /// In the local header.
+        /// The flags in the local header.
         local: u16,
-        /// In the directory.
+        /// The flags in the directory.
         directory: u16,
     },
-    /// The local header says something else about the content.
-    #[error("its local header has the {field} {local}, the zip's directory {directory}")]
+    /// The local header has another value for a field.
+    #[error("its local header has {field} {local}, but the zip's directory has {directory}")]
     Local {
-        /// Which field.
+        /// The name of the field.
         field: &'static str,
-        /// In the local header.
+        /// The value in the local header.
         local: u64,
-        /// In the directory.
+        /// The value in the directory.
         directory: u64,
     },
-    /// The data descriptor that should follow the content is not there, or says something else.
+    /// The data descriptor after the content is missing, or has other values.
     #[error("no data descriptor with the checksum and sizes of the zip's directory follows it")]
     Descriptor,
-    /// The deflated data are not.
+    /// Corrupt deflate data.
     #[error("the deflated data are corrupt")]
     Corrupt,
-    /// The deflated data do not end where they should.
+    /// The deflated data reach past their declared length.
     #[error("the deflated data do not end within their {0} bytes")]
     CutOff(u64),
-    /// The deflated data end before they should.
+    /// The deflated data end before their declared length.
     #[error("the deflated data end {0} bytes before their declared end")]
     EndsEarly(u64),
-    /// It unpacks to more than it declares.
-    #[error("it unpacks to more than the {0} bytes that it declares")]
+    /// The entry unpacks to more than it declares.
+    #[error("it unpacks to more than its declared {0} bytes")]
     TooLong(u64),
-    /// It unpacks to less than it declares.
-    #[error("it unpacks to {unpacked} bytes, and declares {declared}")]
+    /// The entry unpacks to less than it declares.
+    #[error("it unpacks to {unpacked} bytes, but declares {declared}")]
     TooShort {
-        /// The bytes it declares.
+        /// The declared number of bytes.
         declared: u64,
-        /// The bytes it unpacks to.
+        /// The number of unpacked bytes.
         unpacked: u64,
     },
-    /// Its content has another checksum.
-    #[error("its content has the CRC32 {unpacked:08x}, and declares {declared:08x}")]
+    /// The content has another checksum.
+    #[error("its content has CRC32 {unpacked:08x}, but declares {declared:08x}")]
     Checksum {
-        /// The checksum it declares.
+        /// The declared checksum.
         declared: u32,
-        /// The checksum of what it unpacks to.
+        /// The checksum of the unpacked bytes.
         unpacked: u32,
     },
 }

@@ -1,4 +1,4 @@
-//! One header of the central directory.
+//! Parser of a header of the central directory.
 
 use super::super::bytes::Fields;
 use super::super::{Entry, EntryKind, Method};
@@ -22,7 +22,7 @@ pub(super) struct Header<'a> {
     pub(super) name: &'a [u8],
 }
 
-/// Reads the next header, if it is one.
+/// Reads the next header; `None` if the bytes are not one.
 pub(super) fn read_header<'a>(fields: &mut Fields<'a>) -> Option<Header<'a>> {
     if fields.take(SIGNATURE.len())? != SIGNATURE {
         return None;
@@ -53,7 +53,8 @@ pub(super) fn read_header<'a>(fields: &mut Fields<'a>) -> Option<Header<'a>> {
         crc,
         compressed: compressed.into(),
         uncompressed: uncompressed.into(),
-        // With a zip64 field, "too large" stands for the disk number of that field. Nobody splits zips.
+        // With a zip64 field, "too large" refers to the disk number of that field. Split zips are not
+        // supported.
         disk: if disk == u16::MAX { 0 } else { disk },
         attributes,
         offset: offset.into(),
@@ -63,9 +64,9 @@ pub(super) fn read_header<'a>(fields: &mut Fields<'a>) -> Option<Header<'a>> {
     Some(header)
 }
 
-/// Replaces the fields that say "too large for me" by those of the first zip64 extra field.
+/// Replaces the fields that have the value for "too large" by those of the first zip64 extra field.
 ///
-/// Extra fields that are cut off are skipped, as Go does: old writers pad with zeros.
+/// Truncated extra fields are skipped, as in Go: old writers pad with zeros.
 fn resolve_zip64(header: &mut Header<'_>, extra: &[u8]) -> Option<()> {
     const ZIP64_TAG: u16 = 1;
     let too_large = u64::from(u32::MAX);
@@ -89,21 +90,21 @@ fn resolve_zip64(header: &mut Header<'_>, extra: &[u8]) -> Option<()> {
         }
         return Some(());
     }
-    // Without the field, Go takes an uncompressed size literally and refuses the other two.
+    // Without the field, Go takes the uncompressed size literally and refuses the other two.
     (header.compressed != too_large && header.offset != too_large).then_some(())
 }
 
 impl Header<'_> {
-    /// What it says of the entry of this name.
+    /// Returns the entry that the header describes, with this name.
     pub(super) fn into_entry(self, name: String) -> Entry {
-        /// Encrypted, strongly encrypted, and "directory is masked".
+        /// The flags for encrypted, strongly encrypted, and masked headers.
         const ENCRYPTED: u16 = 1 | 1 << 6 | 1 << 13;
         let unix_mode = unix_mode(self.made_by, self.attributes);
         let kind = kind(&name, unix_mode, self.attributes);
         Entry {
             kind,
             name,
-            // Clients make the directories of a zip with a mode of their own.
+            // Clients give the directories of a zip a mode of their own.
             unix_mode: unix_mode.filter(|_| kind != EntryKind::Directory),
             compressed: self.compressed,
             uncompressed: self.uncompressed,
@@ -114,7 +115,7 @@ impl Header<'_> {
     }
 }
 
-/// What the number of a method stands for, here and in a local header.
+/// Returns the method for a number, as used here and in a local header.
 pub(super) fn method(number: u16) -> Method {
     match number {
         0 => Method::Stored,
@@ -123,8 +124,8 @@ pub(super) fn method(number: u16) -> Method {
     }
 }
 
-/// As Go's `FileHeader.Mode`: FAT, NTFS and VFAT have no modes, and their files can be read; of systems that
-/// Go does not know, every file has the mode 0.
+/// Follows Go's `FileHeader.Mode`. FAT, NTFS and VFAT have no modes, and their files are readable; for
+/// systems that Go does not know, every file has mode 0.
 fn unix_mode(made_by: u16, attributes: u32) -> Option<u32> {
     match made_by >> 8 {
         3 | 19 => Some(attributes >> 16),
@@ -133,7 +134,7 @@ fn unix_mode(made_by: u16, attributes: u32) -> Option<u32> {
     }
 }
 
-/// As Go's `FileHeader.Mode`: a slash at the end makes a directory whatever the attributes say.
+/// Follows Go's `FileHeader.Mode`: a trailing slash makes a directory, whatever the attributes are.
 fn kind(name: &str, unix_mode: Option<u32>, attributes: u32) -> EntryKind {
     const DOS_DIRECTORY: u32 = 0x10;
     if name.ends_with('/') {

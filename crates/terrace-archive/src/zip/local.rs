@@ -1,16 +1,16 @@
-//! What stands around the content of an entry: its local header and its data descriptor.
+//! The records around the content of an entry: its local header and its data descriptor.
 //!
-//! Go looks at the signature of the one and the checksum of the other. Readers that do not begin
-//! with the directory look at everything, so it must agree.
+//! Go reads only the signature of the header and the checksum of the descriptor. Readers that do not
+//! start from the directory read all fields, so all of them must agree.
 
 use super::super::bytes::Fields;
 use super::super::{Entry, Method};
 use super::ContentError;
 use super::header::method;
 
-/// The local header up to its name.
+/// The length of the local header up to its name.
 pub(super) const HEADER_BYTES: usize = 30;
-/// The longest data descriptor: signature, checksum and two sizes of eight bytes.
+/// The maximum length of a data descriptor: signature, checksum and two sizes of eight bytes.
 pub(super) const DESCRIPTOR_BYTES: usize = 24;
 
 const HEADER_SIGNATURE: &[u8] = b"PK\x03\x04";
@@ -18,10 +18,11 @@ const DESCRIPTOR_SIGNATURE: &[u8] = b"PK\x07\x08";
 
 const DESCRIPTOR: u16 = 1 << 3;
 const UTF8: u16 = 1 << 11;
-/// Encrypted, described behind the content, strongly encrypted, masked. The others are hints.
+/// The flags for encrypted, data descriptor, strongly encrypted and masked headers. All other flags are
+/// hints.
 const READING: u16 = 1 | DESCRIPTOR | 1 << 6 | 1 << 13;
 
-/// What the directory says about an entry.
+/// The directory's declarations for an entry.
 #[derive(Clone, Copy)]
 pub(super) struct Declared<'a> {
     pub(super) entry: &'a Entry,
@@ -29,7 +30,7 @@ pub(super) struct Declared<'a> {
     pub(super) crc: u32,
 }
 
-/// The part of a local header that has always the same length.
+/// The part of a local header with a fixed length.
 #[derive(Debug)]
 pub(super) struct LocalHeader {
     flags: u16,
@@ -42,7 +43,7 @@ pub(super) struct LocalHeader {
 }
 
 impl LocalHeader {
-    /// Reads a header, if it is one.
+    /// Reads a header; `None` if the bytes are not one.
     pub(super) fn read(header: &[u8]) -> Option<Self> {
         let mut fields = Fields::new(header);
         if fields.take(HEADER_SIGNATURE.len())? != HEADER_SIGNATURE {
@@ -62,12 +63,12 @@ impl LocalHeader {
         })
     }
 
-    /// How long the name and the extra fields are, which follow.
+    /// Returns the length of the name and the extra fields that follow.
     pub(super) fn more_bytes(&self) -> usize {
         usize::from(self.name_bytes) + usize::from(self.extra_bytes)
     }
 
-    /// Compares it, with the name and the extra fields that follow it, to what the directory says.
+    /// Compares the header, and the name and extra fields after it, with the directory.
     pub(super) fn check(&self, more: &[u8], declared: Declared<'_>) -> Result<(), ContentError> {
         let (name, extra) = more
             .split_at_checked(self.name_bytes.into())
@@ -81,7 +82,7 @@ impl LocalHeader {
             return Err(differs("method", self.method.into(), directory.into()));
         }
         if has_descriptor(declared.flags) {
-            // Then the fields are zeros, or whatever the writer hoped for; nobody looks at them.
+            // With a descriptor, the fields are zeros or the writer's estimates, and readers ignore them.
             return Ok(());
         }
         if self.crc != declared.crc {
@@ -115,7 +116,8 @@ impl LocalHeader {
         }
     }
 
-    /// The sizes, uncompressed and compressed, with those of a zip64 field for "too large".
+    /// Returns the uncompressed and the compressed size, taken from the zip64 field where they are "too
+    /// large".
     fn sizes(&self, extra: &[u8]) -> (u64, u64) {
         const ZIP64_TAG: u16 = 1;
         let mut sizes = [self.uncompressed, self.compressed].map(u64::from);
@@ -156,15 +158,15 @@ fn number(method: Method) -> u16 {
     }
 }
 
-/// Whether an entry with these flags has its checksum and sizes behind its content.
+/// Returns whether the flags announce a data descriptor after the content, with its checksum and sizes.
 pub(super) fn has_descriptor(flags: u16) -> bool {
     flags & DESCRIPTOR != 0
 }
 
-/// Checks the data descriptor at the beginning of the bytes that follow a content.
+/// Checks the data descriptor at the start of the bytes after a content.
 ///
-/// Its sizes may have four or eight bytes, and nothing says which. What looks like the signature is
-/// taken for it, as Go does.
+/// Its sizes have four or eight bytes, and no field indicates which. A value that equals the signature
+/// is taken for it, as in Go.
 pub(super) fn check_descriptor(behind: &[u8], declared: Declared<'_>) -> Result<(), ContentError> {
     let fields = behind.strip_prefix(DESCRIPTOR_SIGNATURE).unwrap_or(behind);
     let wanted = (
@@ -179,7 +181,7 @@ pub(super) fn check_descriptor(behind: &[u8], declared: Declared<'_>) -> Result<
     }
 }
 
-/// Checksum, compressed and uncompressed size, read in both widths.
+/// Returns checksum, compressed and uncompressed size, read with both widths.
 fn descriptor_fields(descriptor: &[u8]) -> impl Iterator<Item = (u32, u64, u64)> {
     let narrow = || {
         let mut fields = Fields::new(descriptor);

@@ -1,12 +1,12 @@
-//! The bytes of a zip that its entries take.
+//! The byte ranges of a zip's entries.
 
 use super::super::{ArchiveError, Entry};
 use super::header::Header;
 use super::local;
 use terrace_base::sort;
 
-/// The bytes an entry takes at least: its local header, its name and its content. And what only
-/// those who look at them have to know.
+/// The minimum bytes that an entry occupies: its local header, its name and its content. It also carries the
+/// fields that only the check of the contents needs.
 pub(super) struct Span {
     pub(super) start: u64,
     end: u64,
@@ -15,7 +15,7 @@ pub(super) struct Span {
 }
 
 impl Span {
-    /// Of an entry with this header, unless its numbers are beyond all measure.
+    /// Returns the span of an entry with this header; `None` if its numbers overflow.
     pub(super) fn of(header: &Header<'_>) -> Option<Self> {
         let length =
             ((local::HEADER_BYTES + header.name.len()) as u64).checked_add(header.compressed)?;
@@ -28,7 +28,8 @@ impl Span {
     }
 }
 
-/// Overlapping entries are how a small zip unpacks to petabytes that no single ratio gives away.
+/// Checks that entries do not overlap. Overlaps let a small zip unpack to petabytes without any single
+/// suspicious ratio.
 pub(super) fn check_spans(
     spans: &[Span],
     entries: &[Entry],
@@ -46,7 +47,7 @@ pub(super) fn check_spans(
     }
 }
 
-/// The entries as they follow each other in the zip, each with the start of what follows it.
+/// Returns the entries in their order in the zip, each with the start of the next entry or of the directory.
 pub(super) fn in_order<'a>(
     spans: &'a [Span],
     entries: &'a [Entry],

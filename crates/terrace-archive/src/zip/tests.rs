@@ -22,7 +22,7 @@ fn only(entry: TestEntry) -> Entry {
 }
 
 #[test]
-fn entries_are_listed_as_the_directory_tells_them() {
+fn entries_are_listed_as_in_the_directory() {
     let bytes = zip([
         entry("terraform-provider-x", "#!"),
         entry("LICENSE", "free"),
@@ -59,7 +59,7 @@ fn a_small_zip_takes_one_read() {
 }
 
 #[test]
-fn a_directory_that_is_not_in_the_tail_takes_a_second_read_of_just_it() {
+fn a_directory_outside_the_tail_takes_exactly_one_more_read() {
     let many =
         zip((0..2_000).map(|number| entry(&format!("modules/of/some/length/{number:05}.tf"), "")));
     let bytes = many.bytes();
@@ -98,7 +98,7 @@ fn the_content_of_a_large_zip_is_not_read() {
 }
 
 #[test]
-fn a_read_of_another_length_is_refused_for_good() {
+fn a_read_of_another_length_fails_permanently() {
     let bytes = zip([entry("a", "1")]).bytes();
     let mut inspector = ZipInspector::new(bytes.len() as u64);
     let error = ArchiveError::WrongRead {
@@ -119,7 +119,7 @@ fn an_inspection_that_is_not_done_has_no_entries() {
 }
 
 #[test]
-fn what_is_no_zip_is_refused() {
+fn bytes_that_are_not_a_zip_are_refused() {
     for bytes in [&b""[..], b"PK", b"PK\x05\x06", &[0; 22], &[b'P'; 70_000]] {
         assert_eq!(refusal(bytes), ArchiveError::ZipNoEndRecord);
     }
@@ -138,7 +138,7 @@ fn a_zip64_is_read() {
 }
 
 #[test]
-fn zip64_records_may_stand_beside_an_end_record_that_needs_none() {
+fn zip64_records_are_accepted_beside_an_end_record_that_needs_none() {
     let mut both = zip([entry("a", "1")]);
     let (size, offset) = (47, 32);
     (both.zip64, both.declared_entries) = (true, Some(1));
@@ -149,7 +149,7 @@ fn zip64_records_may_stand_beside_an_end_record_that_needs_none() {
 }
 
 #[test]
-fn a_zip64_end_record_elsewhere_is_refused() {
+fn a_zip64_end_record_in_another_place_is_refused() {
     let mut moved = zip([entry("a", "1")]);
     (moved.zip64, moved.locator_offset) = (true, Some(0));
     assert!(matches!(refusal(&moved.bytes()), ArchiveError::Zip64(_)));
@@ -179,22 +179,22 @@ fn zip64_sizes_and_offsets_of_an_entry_are_read() {
 }
 
 #[test]
-fn extra_fields_that_are_cut_off_are_passed_over() {
+fn truncated_extra_fields_are_skipped() {
     let mut odd = entry("a", "1");
     odd.extra = vec![0x55, 0x54, 9, 0, 1];
     assert_eq!(only(odd).name, "a");
 }
 
 #[test]
-fn a_comment_is_passed_over() {
+fn a_comment_is_skipped() {
     let mut commented = zip([entry("a", "1")]);
     commented.comment = vec![b'x'; 65_535];
     assert_eq!(names(&commented.bytes()), ["a"]);
 }
 
 #[test]
-fn an_end_record_inside_the_comment_counts_as_it_does_for_go() {
-    // Go takes the record nearest the end. Taken for itself it must fit too, and here it does not.
+fn an_end_record_inside_the_comment_is_used_as_in_go() {
+    // Go uses the record nearest the end. That record must also be valid by itself, and here it is not.
     let mut outer = zip([entry("seen-by-some", "1")]);
     let inner = zip([entry("seen-by-others", "1")]).bytes();
     outer.comment = inner[inner.len() - END_BYTES..].to_vec();
@@ -218,7 +218,7 @@ fn bytes_after_the_end_are_refused() {
 }
 
 #[test]
-fn a_comment_that_is_cut_off_is_refused() {
+fn a_truncated_comment_is_refused() {
     let mut commented = zip([entry("a", "1")]);
     commented.comment = b"comment".to_vec();
     let bytes = commented.bytes();
@@ -232,7 +232,7 @@ fn a_comment_that_is_cut_off_is_refused() {
 }
 
 #[test]
-fn bytes_in_front_are_refused_whether_the_offsets_count_them_or_not() {
+fn prepended_bytes_are_refused_whether_or_not_the_offsets_include_them() {
     let mut prepended = zip([entry("a", "1")]);
     prepended.prefix = b"#!/bin/sh\n".to_vec();
     assert_eq!(refusal(&prepended.bytes()), ArchiveError::ZipPrepended(10));
@@ -315,7 +315,7 @@ fn an_entry_that_reaches_into_the_directory_is_refused() {
 }
 
 #[test]
-fn an_entry_whose_end_cannot_be_counted_is_refused() {
+fn an_entry_whose_end_overflows_is_refused() {
     let mut long = entry("a", "1");
     (long.compressed, long.uncompressed) = (u32::MAX, 1);
     long.extra = [&[1, 0, 8, 0][..], &u64::MAX.to_le_bytes()].concat();
@@ -327,7 +327,7 @@ fn an_entry_whose_end_cannot_be_counted_is_refused() {
 
 #[test]
 fn gaps_between_entries_are_allowed() {
-    // Data descriptors and alignment make them.
+    // Data descriptors and alignment create gaps.
     let (mut first, mut second) = (entry("a", "1descriptor"), entry("b", "2"));
     (first.compressed, first.uncompressed) = (1, 1);
     second.offset = None;
@@ -355,7 +355,7 @@ fn a_name_longer_than_the_limit_is_refused() {
 }
 
 #[test]
-fn kinds_are_told_as_go_tells_them() {
+fn kinds_are_those_that_go_reports() {
     for (name, made_by, attributes, kind) in [
         ("a", UNIX_3, 0o100_644 << 16, EntryKind::File),
         ("a", UNIX_3, 0o000_644 << 16, EntryKind::File),
@@ -384,10 +384,10 @@ fn modes_are_those_that_clients_unpack_with() {
         ("a", DOS, 0, None),
         ("a", 11 << 8, 0, None),
         ("a", 14 << 8, 0o100_000 << 16, None),
-        // Go knows nothing of these systems, so their files get no permission at all.
+        // Go does not know these systems, so their files get no permissions at all.
         ("a", 1 << 8, 0o100_644 << 16, Some(0)),
         ("a", 10 << 8, 0, Some(0)),
-        // go-getter makes the directories of a zip with the mode 0755.
+        // go-getter gives the directories of a zip mode 0755.
         ("a/", UNIX_3, 0o040_000 << 16, None),
         ("a", UNIX_3, 0o040_000 << 16, None),
         ("a/", 1 << 8, 0, None),
@@ -402,7 +402,7 @@ const UNIX_3: u16 = 3 << 8;
 const MACOS: u16 = 19 << 8;
 
 #[test]
-fn methods_and_encryption_are_told() {
+fn methods_and_encryption_are_reported() {
     for (method, told) in [
         (0, Method::Stored),
         (8, Method::Deflate),
@@ -473,7 +473,7 @@ proptest! {
     }
 
     #[test]
-    fn no_change_to_a_zip_panics_or_makes_entries_of_nothing(
+    fn no_change_to_a_zip_panics_or_gives_an_empty_list(
         zip64: bool,
         changes in proptest::collection::vec((any::<proptest::sample::Index>(), any::<u8>()), 1..6),
         cut in proptest::option::of(any::<proptest::sample::Index>()),

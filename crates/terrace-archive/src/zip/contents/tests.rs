@@ -9,7 +9,7 @@ use crate::testing::{Fixed, TestEntry, crc, entry, zip};
 use crate::zip::{Step, ZipInspector};
 use crate::{inspect_zip, run_zip};
 
-// Where fields stand in a local header, and in one of the directory.
+// The offsets of fields in a local header, and in a header of the directory.
 const FLAGS: (usize, usize) = (6, 8);
 const METHOD: (usize, usize) = (8, 10);
 const CRC: (usize, usize) = (14, 16);
@@ -27,10 +27,10 @@ fn inspect_by(bytes: &[u8], read: u64) -> Result<Vec<Entry>, ArchiveError> {
     run_zip(ZipInspector::begin(bytes.len() as u64, Some(read)), bytes)
 }
 
-/// What is wrong with the only entry that something is wrong with, read in whole and byte by byte.
+/// Returns the fault of the only faulty entry, read as a whole and byte by byte.
 #[track_caller]
 fn fault(bytes: &[u8]) -> ContentError {
-    assert!(inspect_zip(bytes).is_ok(), "its directory alone is right");
+    assert!(inspect_zip(bytes).is_ok(), "its directory alone is valid");
     let error = inspect(bytes).unwrap_err();
     assert_eq!(inspect_by(bytes, 1), Err(error.clone()));
     let ArchiveError::ZipContent { name, fault } = error else {
@@ -54,7 +54,7 @@ fn written(options: SimpleFileOptions) -> Vec<u8> {
     zip.finish().unwrap().into_inner()
 }
 
-/// As written where nothing can be mended afterwards: with data descriptors.
+/// Returns a zip as written to a stream, where nothing can be corrected later: with data descriptors.
 fn streamed(method: CompressionMethod) -> Vec<u8> {
     let mut zip = ZipWriter::new_stream(Vec::new());
     zip.start_file("main.tf", options(method)).unwrap();
@@ -91,7 +91,7 @@ fn directory_at(bytes: &[u8]) -> usize {
     at.unwrap()
 }
 
-/// Where the content of the first entry begins.
+/// Returns the offset of the first entry's content.
 fn content_at(bytes: &[u8]) -> usize {
     let length = |at: usize| usize::from(u16::from_le_bytes([bytes[at], bytes[at + 1]]));
     NAME + length(26) + length(28)
@@ -146,7 +146,7 @@ fn descriptor(signature: &[u8], wide: bool, crc: u32) -> Vec<u8> {
 }
 
 #[test]
-fn what_writers_make_is_accepted_wherever_a_read_ends() {
+fn zips_of_real_writers_are_accepted_with_reads_of_any_size() {
     for bytes in every_kind() {
         let listed = inspect_zip(&bytes);
         assert!(listed.is_ok());
@@ -166,7 +166,7 @@ fn a_small_zip_takes_one_read() {
 }
 
 #[test]
-fn contents_are_read_in_reads_of_the_limit_that_follow_each_other() {
+fn contents_are_read_in_consecutive_reads_of_the_maximum_size() {
     let half = "x".repeat(limits::READ_BYTES as usize * 5 / 4);
     let bytes = zip([entry("a", &half), entry("b", &half)]).bytes();
     let mut inspector = ZipInspector::with_contents(bytes.len() as u64);
@@ -195,7 +195,7 @@ fn an_inspection_that_is_not_done_has_no_entries() {
 }
 
 #[test]
-fn without_contents_only_the_directory_counts() {
+fn contents_are_not_checked_unless_requested() {
     let damaged = flip(stored(), content_at(&stored()));
     assert!(inspect_zip(&damaged).is_ok());
 }
@@ -215,7 +215,7 @@ fn a_content_with_another_checksum_is_refused() {
 }
 
 #[test]
-fn a_checksum_of_zero_is_none_that_may_be_wrong() {
+fn a_wrong_checksum_of_zero_is_refused() {
     let mut unset = entry("main.tf", TEXT);
     unset.crc = 0;
     assert!(matches!(
@@ -225,7 +225,7 @@ fn a_checksum_of_zero_is_none_that_may_be_wrong() {
 }
 
 #[test]
-fn deflated_data_that_are_none_are_refused() {
+fn corrupt_deflated_data_are_refused() {
     let mut bytes = deflated();
     let at = content_at(&bytes);
     bytes[at] |= 0b110; // a block of the type that does not exist
@@ -233,7 +233,7 @@ fn deflated_data_that_are_none_are_refused() {
 }
 
 #[test]
-fn deflated_data_that_refer_to_before_their_beginning_are_refused() {
+fn deflated_data_that_refer_to_bytes_before_their_start_are_refused() {
     // An inflater that takes the missing bytes for zeros would find the right size and checksum.
     let zeros = "\0\0\0";
     let content = Fixed::new().copy(3, 1).ended();
@@ -260,7 +260,7 @@ fn every_flipped_deflated_byte_is_refused_or_changes_nothing() {
 }
 
 #[test]
-fn an_uncompressed_size_that_is_not_true_is_refused() {
+fn a_wrong_uncompressed_size_is_refused() {
     let size = TEXT.len() as u64;
     assert_eq!(
         fault(&add_to_both(deflated(), UNCOMPRESSED, 1)),
@@ -320,7 +320,7 @@ fn a_content_larger_than_a_piece_is_inflated_to_its_last_byte() {
 }
 
 #[test]
-fn an_entry_that_the_directory_leads_elsewhere_for_is_refused() {
+fn an_entry_without_a_local_header_at_its_offset_is_refused() {
     assert_eq!(fault(&flip(stored(), 0)), ContentError::NoLocalHeader(0));
 }
 
@@ -351,7 +351,7 @@ fn a_local_header_with_another_method_size_or_checksum_is_refused() {
 }
 
 #[test]
-fn a_local_header_with_other_flags_that_matter_is_refused() {
+fn a_local_header_with_other_significant_flags_is_refused() {
     for flag in [1u8, 8, 0x40] {
         let mut bytes = stored();
         bytes[FLAGS.0] ^= flag;
@@ -364,7 +364,7 @@ fn flags_that_are_hints_may_differ() {
     let mut bytes = stored();
     bytes[FLAGS.0] ^= 0b110;
     assert!(inspect(&bytes).is_ok());
-    // The encoding of a name matters where it is not ASCII.
+    // The encoding of a name matters if it is not ASCII.
     bytes[FLAGS.0 + 1] ^= 0b1000;
     assert!(inspect(&bytes).is_ok());
     let mut bytes = zip([entry("ü", "")]).bytes();
@@ -392,7 +392,7 @@ fn a_zip64_field_of_a_local_header_is_read_and_compared() {
 }
 
 #[test]
-fn extra_fields_that_lead_beyond_the_entry_are_refused() {
+fn extra_fields_that_reach_past_the_entry_are_refused() {
     let mut bytes = stored();
     bytes[28] = 0xff;
     bytes[29] = 0xff;
@@ -416,7 +416,7 @@ fn data_descriptors_of_every_form_are_accepted() {
 }
 
 #[test]
-fn a_data_descriptor_that_is_not_there_or_says_something_else_is_refused() {
+fn a_missing_or_different_data_descriptor_is_refused() {
     let right = crc(TEXT.as_bytes());
     let whole = descriptor(b"PK\x07\x08", false, right);
     for at in 0..whole.len() {
@@ -431,7 +431,7 @@ fn a_data_descriptor_that_is_not_there_or_says_something_else_is_refused() {
 }
 
 #[test]
-fn the_fields_that_a_data_descriptor_replaces_are_passed_over() {
+fn the_fields_that_a_data_descriptor_replaces_are_ignored() {
     let right = descriptor(b"PK\x07\x08", false, crc(TEXT.as_bytes()));
     let mut bytes = described(&right);
     bytes[CRC.0..NAME - 4].fill(0);
@@ -458,7 +458,7 @@ fn gaps_and_any_order_of_the_directory_are_accepted() {
 }
 
 #[test]
-fn the_bytes_of_a_directory_and_of_what_no_client_unpacks_are_passed_over() {
+fn the_bytes_of_directories_and_entries_that_clients_do_not_unpack_are_skipped() {
     let mut directory = entry("d/", "");
     (directory.compressed, directory.content) = (2, vec![9, 9]);
     let mut encrypted = entry("e", TEXT);
@@ -481,7 +481,7 @@ fn a_zip_that_unpacks_to_more_than_the_limit_is_only_listed() {
 }
 
 #[test]
-fn an_error_names_the_entry_and_what_is_wrong() {
+fn an_error_names_the_entry_and_its_fault() {
     let error = inspect(&add_to_both(stored(), CRC, 1)).unwrap_err();
     let message = error.to_string();
     assert!(message.contains("\"main.tf\" is damaged"), "{message}");
@@ -498,7 +498,7 @@ proptest! {
         let at = at.index(directory_at(&whole));
         changed[at] = value;
         let inspected = inspect(&changed);
-        // Of two things that are wrong, the one that is found first may depend on the reads.
+        // With two faults, the one found first may depend on the reads.
         prop_assert_eq!(inspect_by(&changed, read).ok(), inspected.clone().ok());
         if inspected.is_ok() {
             prop_assert_eq!(contents(&changed), contents(&whole));
@@ -506,7 +506,7 @@ proptest! {
     }
 
     #[test]
-    fn no_changes_panic_or_depend_on_where_reads_end(
+    fn no_change_panics_or_depends_on_the_size_of_reads(
         changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6),
         kind in 0..8usize, read in 1..200u64,
     ) {
