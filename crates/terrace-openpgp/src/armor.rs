@@ -7,39 +7,39 @@ const BEGIN: &str = "-----BEGIN ";
 const END: &str = "-----END ";
 const DASHES: &str = "-----";
 
-/// Base64 digits a line. Go's reader refuses lines of more than 96.
+/// The number of base64 digits per line. Go's reader refuses lines of more than 96.
 const LINE: usize = 64;
 
-/// One armoured block.
+/// An armoured block.
 #[derive(Debug)]
 pub(super) struct Block<'a> {
-    /// `PGP PUBLIC KEY BLOCK`, `PGP SIGNATURE`, …
+    /// The label, such as `PGP PUBLIC KEY BLOCK` or `PGP SIGNATURE`.
     pub(super) label: &'a str,
     pub(super) bytes: Vec<u8>,
 }
 
-/// What a text in armour consists of.
+/// The contents of an armoured text.
 #[derive(Debug)]
 pub(super) struct Armored<'a> {
     pub(super) blocks: Vec<Block<'a>>,
-    /// Whether anything but blank lines stands outside the blocks.
+    /// Whether there is text other than blank lines outside the blocks.
     pub(super) other_text: bool,
 }
 
-/// Why a text is not armour.
+/// A reason why a text is not valid armour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ArmorError {
-    /// No blank line ends the headers, or a header is not `Key: value`.
+    /// The headers do not end with a blank line, or a header is not `Key: value`.
     Headers,
     /// The text is not base64.
     Base64,
-    /// The checksum is not that of the bytes.
+    /// The checksum does not match the bytes.
     Checksum,
-    /// No end line, or one of another label.
+    /// The end line is missing, or has another label.
     Unfinished,
 }
 
-/// The label of the first block, if there is a block.
+/// Returns the label of the first block, if there is a block.
 pub(super) fn first_label(text: &str) -> Option<&str> {
     text.lines().find_map(|line| label(line, BEGIN))
 }
@@ -112,7 +112,7 @@ fn decode(digits: &str, checksum: Option<&str>) -> Result<Vec<u8>, ArmorError> {
     Ok(bytes)
 }
 
-/// Writes one block as every client reads it: no headers, a blank line, a checksum.
+/// Writes one block in a form that every client reads: no headers, a blank line, a checksum.
 pub(super) fn write(label: &str, bytes: &[u8]) -> String {
     let mut text = format!("{BEGIN}{label}{DASHES}\n\n");
     for (index, digit) in STANDARD.encode(bytes).chars().enumerate() {
@@ -126,7 +126,7 @@ pub(super) fn write(label: &str, bytes: &[u8]) -> String {
     text
 }
 
-/// RFC 9580, section 6.1.1.
+/// Computes the checksum of RFC 9580, section 6.1.1.
 fn crc24(bytes: &[u8]) -> [u8; 3] {
     const INITIAL: u32 = 0x00B7_04CE;
     const GENERATOR: u32 = 0x0186_4CFB;

@@ -1,6 +1,6 @@
-//! Reading bytes one field after the other, without ever indexing.
+//! Reads bytes field by field, without indexing.
 
-/// What is left to read.
+/// The bytes not yet read.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Bytes<'a>(&'a [u8]);
 
@@ -43,7 +43,7 @@ impl<'a> Bytes<'a> {
         self.array().map(u64::from_be_bytes)
     }
 
-    /// A multiprecision integer (RFC 9580, section 3.2), its bytes as they stand.
+    /// Reads a multiprecision integer (RFC 9580, section 3.2), as the bytes in the input.
     pub(super) fn mpi(&mut self) -> Option<&'a [u8]> {
         let bits = self.u16()?;
         self.take(usize::from(bits).div_ceil(8))

@@ -1,8 +1,8 @@
-//! One certificate: a primary key with its user IDs, subkeys and self-signatures.
+//! A certificate: a primary key with its user IDs, subkeys and self-signatures.
 //!
 //! This is go-crypto's `ReadEntity`, `addUserID` and `addSubkey` (`openpgp/keys.go`), which every
-//! client runs over a registered key before it looks at a signature. What they refuse must never
-//! be registered: a key that does not decode is fatal to them.
+//! client runs over a registered key before it reads a signature. Certificates that they refuse must
+//! never be registered: a key that does not decode is fatal to clients.
 
 use super::bytes::Bytes;
 use super::limits;
@@ -11,27 +11,27 @@ use super::public_key::{PublicKey, algorithm};
 use super::signature::{Signature, kind};
 use super::verify::{VerificationError, verify};
 
-/// What clients know of a certificate after reading it.
+/// The state that clients keep of a certificate after reading it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Certificate {
     pub(super) primary: PublicKey,
     pub(super) revocations: Vec<Signature>,
     pub(super) user_ids: Vec<UserId>,
-    /// The newest self-signature over the key alone: what counts for version 6.
+    /// The newest self-signature over the key alone, which takes effect in version 6.
     pub(super) direct_signature: Option<Signature>,
     pub(super) subkeys: Vec<Subkey>,
 }
 
-/// A user ID with the self-signature that counts.
+/// A user ID with its effective self-signature.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct UserId {
     pub(super) id: Vec<u8>,
-    /// A user ID that is revoked may have none: gpg leaves it out of minimal exports.
+    /// `None` only for a revoked user ID: gpg leaves the self-signature out of minimal exports.
     pub(super) self_signature: Option<Signature>,
     pub(super) revocations: Vec<Signature>,
 }
 
-/// A subkey with the binding signature that counts.
+/// A subkey with its effective binding signature.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Subkey {
     pub(super) key: PublicKey,
@@ -39,7 +39,7 @@ pub(super) struct Subkey {
     pub(super) revocations: Vec<Signature>,
 }
 
-/// A key of a certificate that may sign data, by its flags.
+/// A key of a certificate whose flags allow it to sign data.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Signer<'a> {
     pub(super) key: &'a PublicKey,
@@ -47,19 +47,19 @@ pub(super) struct Signer<'a> {
     pub(super) subkey: Option<&'a Subkey>,
 }
 
-/// Why clients would not read a certificate.
+/// A reason why clients would not read a certificate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum CertificateError {
-    /// A packet that is broken or out of place.
+    /// A malformed or misplaced packet.
     Malformed(String),
-    /// It contains a secret key.
+    /// A secret key in the certificate.
     Secret,
     /// A self-signature that does not verify.
     SelfSignature {
         of: &'static str,
         refusal: VerificationError,
     },
-    /// The primary key is one clients do not know.
+    /// A primary key of a kind that clients do not support.
     Unknown(String),
 }
 
@@ -72,18 +72,18 @@ impl From<PacketError> for CertificateError {
     }
 }
 
-/// The packets of a certificate that mean something.
+/// The packets of a certificate that matter.
 #[derive(Debug)]
 enum Part {
     Signature(Signature),
     Subkey(PublicKey),
     UserId(Vec<u8>),
-    /// Means nothing, but ends what stands before it.
+    /// A packet without meaning that still ends the signatures of the packet before it.
     Other,
 }
 
 impl Certificate {
-    /// Reads the packets of one certificate, the primary key first.
+    /// Reads the packets of one certificate, starting with the primary key.
     pub(super) fn parse(packets: &[Packet<'_>]) -> Result<Self, CertificateError> {
         let (first, rest) = packets.split_first().ok_or_else(PacketError::cut_off)?;
         let primary = PublicKey::parse(first.body)?;
@@ -104,14 +104,14 @@ impl Certificate {
         .read()
     }
 
-    /// The keys of this ID that may sign (`KeysByIdUsage`).
+    /// Returns the key with this ID that may sign (`KeysByIdUsage`).
     ///
-    /// Clients try only the first of them in earnest: they go on with a spent hash.
+    /// Of several, clients effectively try only the first: for the others they reuse a finished hash.
     pub(super) fn signer(&self, key_id: u64) -> Option<Signer<'_>> {
         self.signers().find(|signer| signer.key.key_id == key_id)
     }
 
-    /// Whether one of its keys has this ID, allowed to sign or not.
+    /// Returns whether one of its keys has this ID, allowed to sign or not.
     pub(super) fn has_key(&self, key_id: u64) -> bool {
         self.primary.key_id == key_id
             || self
@@ -120,7 +120,7 @@ impl Certificate {
                 .any(|subkey| subkey.key.key_id == key_id)
     }
 
-    /// Every key that may sign by its flags.
+    /// Returns every key whose flags allow it to sign.
     pub(super) fn signers(&self) -> impl Iterator<Item = Signer<'_>> {
         let mut self_signatures = self.primary_self_signatures().peekable();
         let allowed = self_signatures.peek().is_some()
@@ -140,8 +140,8 @@ impl Certificate {
         primary.into_iter().chain(subkeys)
     }
 
-    /// The self-signature that speaks for the primary key (`PrimarySelfSignature`): for version 6
-    /// the direct one, otherwise that of the primary user ID.
+    /// Returns the effective self-signature of the primary key (`PrimarySelfSignature`): in version 6 the
+    /// direct one, otherwise that of the primary user ID.
     pub(super) fn primary_self_signatures(&self) -> impl Iterator<Item = &Signature> {
         let user_ids = self
             .primary_user_ids()
@@ -149,10 +149,10 @@ impl Certificate {
         self.direct_signature.iter().chain(user_ids)
     }
 
-    /// The primary user ID: the least revoked, then one that says so, then the newest.
+    /// Returns the primary user ID: the least revoked, then one marked as primary, then the newest.
     ///
-    /// Go walks its map of user IDs in random order, so of several that are equal in this it takes
-    /// any. All of them are returned, and every one must do. Version 6 has none.
+    /// Go walks its map of user IDs in random order, so among equal candidates it takes any. All of them
+    /// are returned, and each must be acceptable. Version 6 has none.
     pub(super) fn primary_user_ids(&self) -> impl Iterator<Item = &UserId> {
         let user_ids = match self.direct_signature {
             Some(_) => [].as_slice(),
@@ -166,7 +166,7 @@ impl Certificate {
 }
 
 impl UserId {
-    /// See [`Certificate::primary_user_ids`] (`shouldPreferIdentity`).
+    /// Returns the sort key of [`Certificate::primary_user_ids`] (`shouldPreferIdentity`).
     fn rank(&self) -> (std::cmp::Reverse<usize>, bool, u64) {
         let self_signature = self.self_signature.as_ref();
         (
@@ -176,14 +176,14 @@ impl UserId {
         )
     }
 
-    /// Whether go-crypto, comparing the two, would follow a nil pointer.
+    /// Returns whether go-crypto would follow a nil pointer when it compares the two.
     fn crashes_clients_beside(&self, other: &Self) -> bool {
         self.revocations.len() == other.revocations.len()
             && self.self_signature.is_some() != other.self_signature.is_some()
     }
 }
 
-/// What a packet after the primary key means; `None` when clients pass over it.
+/// Interprets a packet after the primary key; `None` if clients skip it.
 fn part(packet: &Packet<'_>) -> Result<Option<Part>, CertificateError> {
     let part = match packet.tag {
         tag::SECRET_KEY | tag::SECRET_SUBKEY => return Err(CertificateError::Secret),
@@ -230,7 +230,7 @@ impl<I: Iterator<Item = Part>> Reader<I> {
             match part {
                 Part::UserId(id) => {
                     if let Some(user_id) = self.user_id(id)? {
-                        // The last of equal user IDs replaces those before it, as in Go's map.
+                        // The last of equal user IDs replaces the earlier ones, as in Go's map.
                         user_ids.retain(|other| other.id != user_id.id);
                         user_ids.push(user_id);
                     }
@@ -273,7 +273,7 @@ impl<I: Iterator<Item = Part>> Reader<I> {
         })
     }
 
-    /// The signatures that follow a user ID or a subkey.
+    /// Returns the next signature after a user ID or a subkey.
     fn next_signature(&mut self) -> Option<Signature> {
         match self
             .parts
@@ -284,7 +284,7 @@ impl<I: Iterator<Item = Part>> Reader<I> {
         }
     }
 
-    /// `None` with nothing by the primary key: such a user ID is as if it were not there.
+    /// Reads a user ID. `None` if the primary key has not signed it: clients ignore such a user ID.
     fn user_id(&mut self, id: Vec<u8>) -> Result<Option<UserId>, CertificateError> {
         let hashed = self.hashed_user_id(&id);
         let mut self_signature: Option<Signature> = None;
@@ -361,8 +361,7 @@ impl<I: Iterator<Item = Part>> Reader<I> {
         }
     }
 
-    /// A subkey that signs must itself say that it belongs to the primary key
-    /// (`VerifyKeySignature`).
+    /// Checks that a signing subkey has itself signed its binding to the primary key (`VerifyKeySignature`).
     fn check_cross_signature(
         &mut self,
         key: &PublicKey,
@@ -380,7 +379,7 @@ impl<I: Iterator<Item = Part>> Reader<I> {
         })
     }
 
-    /// Version 6 keys must have a signature over the key alone.
+    /// Requires a signature over the key alone for version 6.
     fn direct_signature(
         &mut self,
         signatures: Vec<Signature>,
@@ -403,7 +402,7 @@ impl<I: Iterator<Item = Part>> Reader<I> {
         Ok(Some(newest))
     }
 
-    /// Checks a signature that the primary key must have made.
+    /// Checks a signature that must be by the primary key.
     fn check(
         &mut self,
         of: &'static str,
@@ -430,7 +429,7 @@ fn out_of_place(after: &str, kind: u8) -> CertificateError {
     CertificateError::Malformed(format!("a signature of type {kind:#04x} follows a {after}"))
 }
 
-/// The newest counts; of equals the first.
+/// Keeps the newest signature; of equally old ones the first.
 fn keep_newer(kept: &mut Option<Signature>, signature: Signature) {
     if kept
         .as_ref()

@@ -1,13 +1,13 @@
-//! Clients whose library is too old for a key or a signature that today's clients accept.
+//! Clients with a library too old for a key or a signature that current clients accept.
 //!
 //! | | library | lacks |
 //! |---|---|---|
 //! | Terraform before 1.6.0 | `golang.org/x/crypto/openpgp` (v0.1.0 in 1.5.7) | EdDSA, curves other than P-256, P-384 and P-521, SHA-3, version 6 |
 //! | Terraform 1.6 to 1.11, OpenTofu before 1.11.0 | go-crypto up to 1.0.0 (1.1.3 in Terraform 1.12.0, 1.3.0 in OpenTofu 1.11.0) | RFC 9580: version 6, and Ed25519 under its new number |
 //!
-//! The former refuses a whole key for one packet of it that it does not know (`ReadEntity` in `openpgp/keys.go`),
-//! be it a subkey that only encrypts or somebody else's signature. The latter passes over such a packet. The
-//! network mirror serves no signatures, so its users are not affected.
+//! The first library refuses a whole key if it does not know one packet in it (`ReadEntity` in
+//! `openpgp/keys.go`), even a subkey that only encrypts or a third party's signature. The second skips such a
+//! packet. The network mirror serves no signatures, so its users are not affected.
 
 use std::fmt;
 
@@ -15,37 +15,37 @@ use super::certificate::Certificate;
 use super::packet::{Packet, packets, tag};
 use super::public_key::{algorithm, has_nist_curve};
 
-/// The clients that cannot check a key or a signature, and why.
+/// The clients that cannot verify a key or a signature, with the reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TooOld {
     clients: Clients,
     gap: Gap,
 }
 
-/// Clients by the library in them.
+/// Groups of clients by their library.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Clients {
-    /// Those with `golang.org/x/crypto/openpgp`.
+    /// Clients with `golang.org/x/crypto/openpgp`.
     BeforeGoCrypto,
-    /// Those with it or with a go-crypto older than RFC 9580.
+    /// Clients with that library or with a go-crypto older than RFC 9580.
     BeforeRfc9580,
 }
 
-/// The part that a library lacks.
+/// The feature that a library lacks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Gap {
-    /// The key that signs, by its algorithm or version.
+    /// The signing key, by its algorithm or version.
     Key(String),
     /// A subkey that need not sign, with the number of its algorithm.
     Subkey(String, u8),
-    /// A signature on the key, made by another key or over an unknown hash.
+    /// A signature on the key, by another key or with an unknown hash.
     KeySignature(String),
     /// The detached signature.
     Signature(String),
 }
 
 impl TooOld {
-    /// The clients that cannot read a key.
+    /// Returns the clients that cannot read a key.
     pub(super) fn for_key(key: &[Packet<'_>], certificate: &Certificate) -> Option<Self> {
         let mut signers = certificate.signers().map(|signer| signer.key).peekable();
         let first = signers.peek().copied();
@@ -67,7 +67,8 @@ impl TooOld {
         Some(Self { clients, gap })
     }
 
-    /// The clients that cannot read a detached signature in binary form, by the first signature in it.
+    /// Returns the clients that cannot read a detached signature in binary form, judged by its first
+    /// signature.
     pub fn for_signature(signature: &[u8]) -> Option<Self> {
         let packets = packets(signature).ok()?;
         let body = packets.first()?.body;
@@ -89,21 +90,21 @@ impl fmt::Display for TooOld {
         match gap {
             Gap::Key(kind) => write!(
                 f,
-                "what it signs, because it is {kind}: sign with an RSA key as long as such clients are in use"
+                "its signatures, because it is {kind}: sign with an RSA key while such clients are in use"
             ),
             Gap::Subkey(kind, algorithm) => write!(
                 f,
-                "what it signs, because it has {kind} as a subkey, and they refuse the whole key: export it without \
+                "its signatures, because it has {kind} as a subkey, and they refuse the whole key: export it without \
                  that subkey (gpg --armor --export-filter drop-subkey='key_algo = {algorithm}' --export KEYID)"
             ),
             Gap::KeySignature(kind) => write!(
                 f,
-                "what it signs, because another key has certified it by {kind}, and they refuse the whole key: \
+                "its signatures, because another key has certified it with {kind}, and they refuse the whole key: \
                  export it without such signatures (gpg --armor --export-options export-minimal --export KEYID)"
             ),
             Gap::Signature(kind) => write!(
                 f,
-                "it, because it is {kind}: sign with an RSA key and SHA-2 as long as such clients are in use"
+                "it, because it is {kind}: sign with an RSA key and SHA-2 while such clients are in use"
             ),
         }
     }
@@ -118,12 +119,12 @@ impl fmt::Display for Clients {
     }
 }
 
-/// Whether only RFC 9580 knows it.
+/// Returns whether only RFC 9580 defines this version or algorithm.
 fn is_rfc9580(version: u8, algorithm: u8) -> bool {
     version > 4 || matches!(algorithm, algorithm::ED25519 | algorithm::ED448)
 }
 
-/// A key that `golang.org/x/crypto/openpgp` does not know (`PublicKey.parse`), in words.
+/// Describes a key that `golang.org/x/crypto/openpgp` does not support (`PublicKey.parse`).
 fn unknown_key(body: &[u8]) -> Option<String> {
     let (version, algorithm) = match body {
         [version, _, _, _, _, algorithm, ..] => (*version, *algorithm),
@@ -142,10 +143,10 @@ fn unknown_key(body: &[u8]) -> Option<String> {
     (!is_known).then(|| kind(version, algorithm))
 }
 
-/// A signature that `golang.org/x/crypto/openpgp` does not know (`Signature.parse`), in words.
+/// Describes a signature that `golang.org/x/crypto/openpgp` does not support (`Signature.parse`).
 fn unknown_signature(body: &[u8]) -> Option<String> {
     let (version, algorithm, hash) = match body {
-        // Older ones begin otherwise.
+        // Older versions have another layout.
         [version, _, algorithm, hash, ..] if *version >= 4 => (*version, *algorithm, *hash),
         _ => return None,
     };
@@ -153,7 +154,7 @@ fn unknown_signature(body: &[u8]) -> Option<String> {
         algorithm,
         algorithm::RSA | algorithm::RSA_SIGN | algorithm::DSA | algorithm::ECDSA
     );
-    // MD5, SHA-1 and RIPEMD-160, and the four of SHA-2 (`s2k.HashIdToHash`).
+    // These are MD5, SHA-1, RIPEMD-160, and the four hashes of SHA-2 (`s2k.HashIdToHash`).
     let knows_hash = matches!(hash, 1..=3 | 8..=11);
     if version == 4 && knows_algorithm && !knows_hash {
         return Some(format!("a signature over hash function {hash}"));
@@ -162,7 +163,7 @@ fn unknown_signature(body: &[u8]) -> Option<String> {
         .then(|| format!("a signature of {}", kind(version, algorithm)))
 }
 
-/// Such as `an EdDSA key`.
+/// Describes a kind of key, such as `an EdDSA key`.
 fn kind(version: u8, algorithm: u8) -> String {
     let name = algorithm::name(algorithm);
     let article = match name.chars().next() {

@@ -1,4 +1,4 @@
-//! Detached signatures: reading them, and checking them as every client does.
+//! Detached signatures: parsing, and verification as every client does it.
 
 use super::armor;
 use super::certificate::{Certificate, Signer};
@@ -16,17 +16,17 @@ const SIGNATURE_LABEL: &str = "PGP SIGNATURE";
 /// A signature that clients accept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Verified<'k> {
-    /// The key that made it.
+    /// The key that made the signature.
     pub key: &'k SigningKey,
-    /// What clients, or people, may complain about one day.
+    /// Problems that clients may report later.
     pub warnings: Vec<String>,
 }
 
-/// Reads a detached signature, binary or in ASCII armour, and returns the binary form, which is
-/// the only one that clients read. Binary input is returned as it is.
+/// Reads a detached signature, binary or in ASCII armour, and returns the binary form, which is the only one
+/// that clients read. Returns binary input unchanged.
 ///
 /// # Errors
-/// Why clients would not read it.
+/// The reason why clients would not read it.
 pub fn detached_signature(input: &[u8]) -> Result<Vec<u8>, OpenPgpError> {
     if input.len() > limits::SIGNATURE_BYTES {
         return Err(OpenPgpError::SignatureTooLong(input.len()));
@@ -53,7 +53,9 @@ fn dearmor(input: &[u8]) -> Result<Vec<u8>, OpenPgpError> {
     }
     let armored = armor::read(text).map_err(|fault| OpenPgpError::SignatureArmor(damage(fault)))?;
     if armored.other_text {
-        return Err(OpenPgpError::SignatureArmor("other text stands around it"));
+        return Err(OpenPgpError::SignatureArmor(
+            "there is other text around it",
+        ));
     }
     match <[armor::Block<'_>; 1]>::try_from(armored.blocks) {
         Ok([block]) => Ok(block.bytes),
@@ -61,14 +63,14 @@ fn dearmor(input: &[u8]) -> Result<Vec<u8>, OpenPgpError> {
     }
 }
 
-/// The signatures that clients look at, each with its issuer.
+/// Reads the signatures that clients consider, each with its issuer.
 fn signatures(binary: &[u8]) -> Result<Vec<(u64, Signature)>, OpenPgpError> {
     let malformed = |fault| match fault {
         PacketError::Skipped(reason) | PacketError::Malformed(reason) => {
             OpenPgpError::MalformedSignature(reason)
         }
     };
-    // First of all, since messages have lengths of their own kind.
+    // This check comes first, because messages have lengths of another form.
     if let Some(other) = first_tag(binary).filter(|first| *first != tag::SIGNATURE) {
         return Err(not_detached(other));
     }
@@ -105,16 +107,16 @@ fn not_detached(tag: u8) -> OpenPgpError {
     })
 }
 
-/// Checks a detached signature over `signed` as terraform and tofu do: the keys in the order they
-/// are served, and for each the first signature in the file that one of its signing keys is said
-/// to have made. What that one says is final.
+/// Verifies a detached signature over `signed` as terraform and tofu do. They try the keys in the order
+/// in which they are served, and for each key the first signature in the file that names one of its
+/// signing keys as the issuer. The verdict on that signature is final.
 ///
 /// This is go-crypto's `verifyDetachedSignature` and `checkMessageSignatureDetails`
 /// (`openpgp/read.go`) within Terraform's `findSigningKey`
 /// (`internal/getproviders/package_authentication.go`).
 ///
 /// # Errors
-/// Why a client would refuse it.
+/// The reason why a client would refuse it.
 pub fn verify_detached<'k>(
     keys: &'k [SigningKey],
     signed: &[u8],
@@ -169,7 +171,7 @@ fn unknown_issuer(keys: &[SigningKey], issuers: impl Iterator<Item = u64>) -> Op
     }
 }
 
-/// One signature, checked against the key that is said to have made it.
+/// A signature with the key that it names as its issuer.
 struct Check<'a> {
     certificate: &'a Certificate,
     signer: Signer<'a>,
@@ -178,8 +180,8 @@ struct Check<'a> {
 }
 
 impl Check<'_> {
-    /// The order is that of the clients, since an expired key, which they accept with a warning,
-    /// hides what is looked at later.
+    /// Runs the checks in the order of the clients, because an expired key, which they accept with a warning,
+    /// hides the results of later checks.
     fn run(&self, signed: &[u8]) -> Result<Vec<String>, OpenPgpError> {
         self.check_numbers(signed)?;
         self.check_notations()?;
@@ -309,7 +311,7 @@ impl Check<'_> {
         })
     }
 
-    /// The signature itself, and the self-signatures that let its key sign.
+    /// Returns the signature itself, and the self-signatures that allow its key to sign.
     fn signatures_that_count(&self) -> impl Iterator<Item = &Signature> {
         let bindings = self.signer.subkey.into_iter().flat_map(|subkey| {
             let embedded = subkey.binding.subpackets.embedded.as_deref();
@@ -325,8 +327,8 @@ impl Check<'_> {
     }
 }
 
-/// Line ends as a text signature has them (`canonical_text.go`): a bare LF becomes CR LF, and the
-/// octet after a CR stays what it is.
+/// Normalises line endings for a text signature (`canonical_text.go`): a bare LF becomes CR LF, and the octet
+/// after a CR stays unchanged.
 fn canonical_text(text: &[u8]) -> Vec<u8> {
     let mut canonical = Vec::with_capacity(text.len());
     let mut after_cr = false;

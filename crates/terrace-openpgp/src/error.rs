@@ -1,27 +1,27 @@
-//! Every way in which a key or a signature is not one that clients accept.
+//! Reasons why clients would not accept a key or a signature.
 
 use super::KeyId;
 use super::limits;
 use terrace_base::time::UnixTime;
 
-/// Why a key is not registered, or a signature not accepted, and what to do about it.
+/// A reason why a key is not registered, or a signature not accepted, with its fix.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum OpenPgpError {
-    /// The text is no key ID.
+    /// A text that is not a key ID.
     #[error(
         "{0:?} is not a key ID: write its 16 hexadecimal digits, as `gpg --list-keys --keyid-format long` shows them"
     )]
     KeyId(String),
 
     /// More text than the limit.
-    #[error("the keys are {0} bytes long, at most {max} are allowed: export them with `gpg --armor --export-options export-minimal --export KEYID`", max = limits::KEYS_BYTES)]
+    #[error("the keys are {0} bytes long, but at most {max} are allowed: export them with `gpg --armor --export-options export-minimal --export KEYID`", max = limits::KEYS_BYTES)]
     KeysTooLong(usize),
-    /// No armoured block in it.
+    /// A text without an armoured block.
     #[error(
         "no public key found: send what `gpg --armor --export KEYID` prints, from \"-----BEGIN PGP PUBLIC KEY BLOCK-----\" to its end"
     )]
     NoKey,
-    /// A block that holds something else.
+    /// A block with other contents.
     #[error(
         "a public key was expected, not \"{0}\": send what `gpg --armor --export KEYID` prints"
     )]
@@ -31,200 +31,198 @@ pub enum OpenPgpError {
         "this is a SECRET key, which belongs on no server: consider it exposed if it has no passphrase, and send the public key that `gpg --armor --export KEYID` prints"
     )]
     SecretKey,
-    /// Bad armour around a key.
+    /// Damaged armour around a key.
     #[error("the key's ASCII armour is damaged ({0}): send the file whole and unchanged")]
     KeyArmor(&'static str),
     /// Too many certificates.
-    #[error("{0} keys were sent, at most {max} are allowed at once", max = limits::CERTIFICATES)]
+    #[error("{0} keys were sent, but at most {max} are allowed in one request", max = limits::CERTIFICATES)]
     TooManyKeys(usize),
-    /// The packets of a key are broken, or not in the order clients demand.
+    /// A key with malformed packets, or with packets in an order that clients refuse.
     #[error(
         "key {key} cannot be read by terraform and tofu: {reason}. Export it again with `gpg --armor --export-options export-minimal --export {key}`"
     )]
     MalformedKey {
-        /// Which.
+        /// The affected key.
         key: KeyName,
-        /// What is wrong with it.
+        /// The fault.
         reason: String,
     },
     /// A self-signature of the key does not verify.
     #[error(
-        "key {key} is damaged or forged: a {of} self-signature does not verify, and terraform and tofu refuse the whole key. Export it again from the key ring it was made in"
+        "key {key} is damaged or forged: a {of} self-signature does not verify, and terraform and tofu refuse the whole key. Export it again from the key ring that created it"
     )]
     SelfSignature {
-        /// Which.
+        /// The affected key.
         key: KeyName,
-        /// What the self-signature is over.
+        /// The part of the key that the self-signature covers.
         of: &'static str,
     },
-    /// Of a version or algorithm that clients do not know.
+    /// A key of a version or algorithm that clients do not support.
     #[error(
-        "key {key} is of a kind that terraform and tofu do not know: {reason}. Sign with an RSA or Ed25519 key"
+        "terraform and tofu do not support key {key}: {reason}. Sign with an RSA or Ed25519 key"
     )]
     UnknownKey {
-        /// Which.
+        /// The affected key.
         key: KeyName,
-        /// What they do not know.
+        /// The unsupported feature.
         reason: String,
     },
-    /// Of an algorithm that clients know and this registry does not.
+    /// A key of an algorithm that clients support and this registry does not.
     #[error(
         "key {key} uses {algorithm}, which this registry cannot check: sign with an RSA, Ed25519, or ECDSA (P-256, P-384) key, and SHA-2"
     )]
     UncheckableKey {
-        /// Which.
+        /// The affected key.
         key: KeyName,
-        /// What it uses.
+        /// The algorithm.
         algorithm: &'static str,
     },
-    /// The key was revoked, or its primary user ID.
+    /// A revoked key, or one with a revoked primary user ID.
     #[error(
-        "key {0} is revoked, and terraform and tofu refuse what it signs: register another key"
+        "key {0} is revoked, and terraform and tofu refuse its signatures: register another key"
     )]
     RevokedKey(KeyId),
-    /// No key or subkey of it may sign.
+    /// A key without a primary key or subkey that may sign.
     #[error(
-        "key {0} has no key or subkey whose key flags allow signing; terraform and tofu demand the explicit flag, gpg does not. Give it one with `gpg --quick-add-key FINGERPRINT rsa4096 sign`, or make a new key"
+        "key {0} has no key or subkey whose key flags allow signing; terraform and tofu require the explicit flag, although gpg does not. Add a signing subkey with `gpg --quick-add-key FINGERPRINT rsa4096 sign`, or create a new key"
     )]
     NoSigningKey(KeyId),
 
     /// More bytes than the limit.
-    #[error("the signature is {0} bytes long, at most {max} are allowed: send the detached signature that `gpg --detach-sign` writes", max = limits::SIGNATURE_BYTES)]
+    #[error("the signature is {0} bytes long, but at most {max} are allowed: send the detached signature that `gpg --detach-sign` writes", max = limits::SIGNATURE_BYTES)]
     SignatureTooLong(usize),
-    /// Nothing was sent.
+    /// An empty signature.
     #[error("the signature is empty: send the file that `gpg --detach-sign` writes")]
     NoSignature,
-    /// Neither binary nor armour.
+    /// Input that is neither a binary signature nor armour.
     #[error(
         "this is neither a binary nor an armoured signature: send the file that `gpg --detach-sign` writes"
     )]
     NotASignature,
     /// A cleartext or inline signed message, or another kind of block.
     #[error(
-        "a detached signature was expected, not {0}: sign with `gpg --detach-sign`, not --sign or --clear-sign"
+        "a detached signature was expected, not {0}: sign with `gpg --detach-sign`, not `--sign` or `--clear-sign`"
     )]
     NotDetached(String),
-    /// Bad armour around a signature.
+    /// Damaged armour around a signature.
     #[error(
         "the signature's ASCII armour is damaged ({0}): send the file whole and unchanged, with nothing before or after it"
     )]
     SignatureArmor(&'static str),
-    /// The packets are broken.
+    /// A signature with malformed packets.
     #[error(
         "the signature cannot be read by terraform and tofu: {0}. Sign again with `gpg --detach-sign`"
     )]
     MalformedSignature(String),
-    /// Nothing in it that clients look at.
+    /// Input without a signature that clients consider.
     #[error(
-        "terraform and tofu would pass over this signature: {0}. Sign with a current gpg and `--digest-algo SHA512`"
+        "terraform and tofu would ignore this signature: {0}. Sign with a current gpg and `--digest-algo SHA512`"
     )]
     SkippedSignature(String),
-    /// It does not say who made it.
+    /// A signature that does not name its issuer.
     #[error(
-        "the signature does not name the key that made it, which terraform and tofu demand: sign again with `gpg --detach-sign`"
+        "the signature does not name the key that made it, which terraform and tofu require: sign again with `gpg --detach-sign`"
     )]
     NoIssuer,
-    /// Of a type that does not sign files.
+    /// A signature of a type that does not sign files.
     #[error(
         "the signature is of type {0:#04x}, which does not sign a file: sign with `gpg --detach-sign`"
     )]
     SignatureType(u8),
 
-    /// Made by other keys.
+    /// A signature by keys that are not registered.
     #[error(
         "the signature was made by {}, which is not registered for this namespace; registered: {}. Sign with a registered key, or register that one",
         list(issuers),
         list(registered)
     )]
     UnknownIssuer {
-        /// Who made it.
+        /// The keys named as issuers.
         issuers: Vec<KeyId>,
-        /// Who might have.
+        /// The registered keys.
         registered: Vec<KeyId>,
     },
-    /// Made by a part of a registered key that may not sign.
+    /// A signature by a primary key or subkey of a registered key that may not sign.
     #[error(
-        "the signature was made by {issuer}, a part of the registered key {key} whose key flags do not allow signing, so terraform and tofu refuse it: sign with a signing subkey, `gpg --local-user SUBKEYID! --detach-sign`"
+        "the signature was made by {issuer}, which belongs to the registered key {key}, but whose key flags do not allow signing, so terraform and tofu refuse it: sign with a signing subkey, `gpg --local-user SUBKEYID! --detach-sign`"
     )]
     NotASigner {
         /// The primary key or subkey that made it.
         issuer: KeyId,
-        /// The certificate it belongs to.
+        /// The registered key that it belongs to.
         key: KeyId,
     },
-    /// It is not over these bytes, or damaged.
+    /// A signature over other bytes, or a damaged one.
     #[error(
-        "the signature by {0} does not fit the file: it was changed after it was signed, or signed with another key of that name. Sign exactly the bytes you publish"
+        "the signature by {0} does not match the file: the file was changed after signing, or the signature was made with another key of the same ID. Sign exactly the bytes that you publish"
     )]
     WrongSignature(KeyId),
-    /// It names a key of another algorithm.
-    #[error(
-        "the signature says it was made with {signature}, but its key {issuer} is of algorithm {key}: sign again"
-    )]
+    /// A signature that names a key of another algorithm.
+    #[error("the signature was made with {signature}, but its key {issuer} uses {key}: sign again")]
     AlgorithmMismatch {
-        /// Who is said to have made it.
+        /// The key named as the issuer.
         issuer: KeyId,
-        /// What that key is.
+        /// The algorithm of that key.
         key: String,
-        /// What the signature is.
+        /// The algorithm of the signature.
         signature: String,
     },
-    /// It uses something that clients can check and this registry cannot.
+    /// A signature with a feature that clients can verify and this registry cannot.
     #[error(
         "the signature by {issuer} uses {algorithm}, which this registry cannot check: sign with `--digest-algo SHA512` and an RSA, Ed25519, or ECDSA (P-256, P-384) key"
     )]
     UncheckableSignature {
-        /// Who made it.
+        /// The key that made the signature.
         issuer: KeyId,
-        /// What it uses.
+        /// The algorithm that the signature uses.
         algorithm: &'static str,
     },
-    /// A notation that must be understood, and is not.
+    /// An unknown critical notation.
     #[error(
         "the signature by {issuer}, or a self-signature of its key, has the critical notation {name:?}, which terraform and tofu do not know and therefore refuse: sign without it"
     )]
     CriticalNotation {
-        /// Who made it.
+        /// The key that made the signature.
         issuer: KeyId,
         /// The notation's name.
         name: String,
     },
-    /// The subkey that made it is revoked.
-    #[error("the signature was made by {subkey}, a revoked subkey of {key}: sign with another one")]
+    /// A signature by a revoked subkey.
+    #[error("the signature was made by {subkey}, a revoked subkey of {key}: sign with another key")]
     RevokedSubkey {
-        /// The subkey.
+        /// The ID of the subkey.
         subkey: KeyId,
-        /// The certificate it belongs to.
+        /// The key that it belongs to.
         key: KeyId,
     },
-    /// It, or a self-signature of its key, is expired.
+    /// An expired signature, or one by a key with an expired self-signature.
     #[error(
         "the signature by {issuer}, or a self-signature of its key, expired at {at}, which terraform treats as fatal: sign without an expiry date for signatures"
     )]
     ExpiredSignature {
-        /// Who made it.
+        /// The key that made the signature.
         issuer: KeyId,
-        /// When.
+        /// The time of expiry.
         at: UnixTime,
     },
-    /// It, or a self-signature of its key, is of the future.
+    /// A signature dated in the future, or one by a key with such a self-signature.
     #[error(
-        "the signature by {issuer}, or a self-signature of its key, is dated {seconds} seconds in the future, which terraform treats as fatal: check the clock it was signed by, or publish again in {seconds} seconds"
+        "the signature by {issuer}, or a self-signature of its key, is dated {seconds} seconds in the future, which terraform treats as fatal: check the clock of the machine that signed it, or publish again in {seconds} seconds"
     )]
     FutureSignature {
-        /// Who made it.
+        /// The key that made the signature.
         issuer: KeyId,
-        /// How far.
+        /// The seconds until the date.
         seconds: u64,
     },
 }
 
-/// A key by its ID, or by its place when it is too broken to have one.
+/// A key by its ID, or by its position if it is too damaged to have an ID.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyName {
-    /// Its ID.
+    /// The ID of the primary key.
     Id(KeyId),
-    /// Its place among the keys that were sent, from 1.
+    /// The position among the keys that were sent, from 1.
     Place(usize),
 }
 

@@ -2,13 +2,13 @@
 
 use super::bytes::Bytes;
 
-/// Why a packet, or something in it, is not used. Go's library draws the same line, and what it
-/// does next depends on it (`errors.UnsupportedError` in `packet/reader.go`, `Next`).
+/// A reason why a packet, or a part of it, is not used. Go's library makes the same distinction, and its next
+/// step depends on it (`errors.UnsupportedError` in `packet/reader.go`, `Next`).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum PacketError {
-    /// Clients pass over the packet as if it were not there.
+    /// Clients skip the packet as if it were absent.
     Skipped(String),
-    /// Clients give up.
+    /// Clients reject the whole input.
     Malformed(String),
 }
 
@@ -22,16 +22,16 @@ impl PacketError {
     }
 }
 
-/// One packet as it stands in the input.
+/// A packet as in the input.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Packet<'a> {
     pub(super) tag: u8,
     pub(super) body: &'a [u8],
-    /// Header and body.
+    /// The bytes of header and body.
     pub(super) whole: &'a [u8],
 }
 
-/// Tags that are told apart (RFC 9580, section 5).
+/// The tags that the crate distinguishes (RFC 9580, section 5).
 pub(super) mod tag {
     pub(crate) const SIGNATURE: u8 = 2;
     pub(crate) const ONE_PASS_SIGNATURE: u8 = 4;
@@ -46,14 +46,14 @@ pub(super) mod tag {
     pub(crate) const PUBLIC_SUBKEY: u8 = 14;
     pub(crate) const USER_ATTRIBUTE: u8 = 17;
     pub(crate) const PADDING: u8 = 21;
-    /// From here on an unknown packet is passed over (RFC 9580, section 4.3).
+    /// The first tag of non-critical packets: unknown ones are skipped (RFC 9580, section 4.3).
     pub(crate) const FIRST_NON_CRITICAL: u8 = 40;
 }
 
 /// Splits the input into packets.
 ///
-/// Lengths that are only meant for streams of data (partial and indeterminate ones) are refused:
-/// nothing writes keys or signatures with them.
+/// Lengths meant only for streams of data (partial and indeterminate ones) are refused: no tool writes
+/// keys or signatures with them.
 pub(super) fn packets(input: &[u8]) -> Result<Vec<Packet<'_>>, PacketError> {
     let mut bytes = Bytes::new(input);
     let mut packets = Vec::new();
@@ -68,7 +68,7 @@ pub(super) fn packets(input: &[u8]) -> Result<Vec<Packet<'_>>, PacketError> {
     Ok(packets)
 }
 
-/// The tag of the first packet, whatever comes after it.
+/// Returns the tag of the first packet, whatever follows it.
 pub(super) fn first_tag(input: &[u8]) -> Option<u8> {
     input.first().and_then(|first| tag_of(*first))
 }
@@ -116,7 +116,7 @@ fn two_octet_length(first: u8, second: Option<u8>) -> Option<u32> {
     Some((u32::from(first) - 192) * 256 + u32::from(second?) + 192)
 }
 
-/// A subpacket: its length counts the type octet (RFC 9580, section 5.2.3.7).
+/// Reads a subpacket. Its length includes the type octet (RFC 9580, section 5.2.3.7).
 pub(super) fn subpacket<'a>(bytes: &mut Bytes<'a>) -> Result<(u8, &'a [u8]), PacketError> {
     let length = match bytes.u8() {
         Some(first @ 0..192) => Some(u32::from(first)),
@@ -126,7 +126,7 @@ pub(super) fn subpacket<'a>(bytes: &mut Bytes<'a>) -> Result<(u8, &'a [u8]), Pac
     };
     let content = length
         .and_then(|length| bytes.take(usize::try_from(length).ok()?))
-        .ok_or_else(|| PacketError::malformed("a subpacket is cut off"))?;
+        .ok_or_else(|| PacketError::malformed("a subpacket is truncated"))?;
     let (kind, content) = content
         .split_first()
         .ok_or_else(|| PacketError::malformed("a subpacket is empty"))?;

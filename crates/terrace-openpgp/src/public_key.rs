@@ -14,7 +14,7 @@ use terrace_signature::Curve;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct PublicKey {
     pub(super) version: u8,
-    /// Seconds since 1970.
+    /// The time of creation, in seconds since 1970.
     pub(super) created: u32,
     pub(super) algorithm: u8,
     pub(super) material: Material,
@@ -23,7 +23,7 @@ pub(super) struct PublicKey {
     body: Vec<u8>,
 }
 
-/// What a signature is checked with.
+/// The values that verify a signature.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Material {
     Dsa {
@@ -37,13 +37,13 @@ pub(super) enum Material {
         point: Vec<u8>,
     },
     Ed25519([u8; 32]),
-    /// Can only encrypt.
+    /// A key that can only encrypt.
     Encryption,
     Rsa {
         n: Vec<u8>,
         e: Vec<u8>,
     },
-    /// Clients can check its signatures, this crate cannot.
+    /// A key whose signatures clients can verify, but this crate cannot.
     Unverifiable(&'static str),
 }
 
@@ -62,7 +62,7 @@ pub(super) mod algorithm {
     pub(crate) const ED25519: u8 = 27;
     pub(crate) const ED448: u8 = 28;
 
-    /// Whether keys of this algorithm can sign (`PublicKeyAlgorithm.CanSign`).
+    /// Returns whether keys of this algorithm can sign (`PublicKeyAlgorithm.CanSign`).
     pub(crate) fn can_sign(algorithm: u8) -> bool {
         matches!(
             algorithm,
@@ -70,7 +70,7 @@ pub(super) mod algorithm {
         )
     }
 
-    /// What people call it.
+    /// Returns the common name of the algorithm.
     pub(crate) fn name(algorithm: u8) -> String {
         let name = match algorithm {
             RSA | RSA_ENCRYPT | RSA_SIGN => "RSA",
@@ -89,7 +89,7 @@ pub(super) mod algorithm {
     }
 }
 
-/// The object identifiers of curves that clients know (`internal/ecc/curve_info.go`).
+/// The object identifiers of the curves that clients support (`internal/ecc/curve_info.go`).
 mod oid {
     pub(super) const P256: &[u8] = &[0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x03, 0x01, 0x07];
     pub(super) const P384: &[u8] = &[0x2B, 0x81, 0x04, 0x00, 0x22];
@@ -129,7 +129,7 @@ impl PublicKey {
         // go-crypto reads version 5 only when built with `-tags v5`, which no client is.
         if version != 4 && version != 6 {
             return Err(PacketError::Skipped(format!(
-                "public key version {version} is not in use"
+                "public key version {version} is not supported"
             )));
         }
         let declared = match version {
@@ -143,7 +143,7 @@ impl PublicKey {
                 "bytes follow a public key within its packet",
             ));
         }
-        // Go recomputes this number when it hashes the key.
+        // Go recomputes this length when it hashes the key.
         if declared.is_some_and(|declared| usize::try_from(declared) != Ok(length)) {
             return Err(PacketError::malformed("a public key has the wrong length"));
         }
@@ -159,7 +159,7 @@ impl PublicKey {
         })
     }
 
-    /// The key as it enters the hash of a signature over it (RFC 9580, section 5.2.4).
+    /// Returns the bytes of the key that enter the hash of a signature over it (RFC 9580, section 5.2.4).
     pub(super) fn hashed(&self) -> Vec<u8> {
         hashed(self.version, &self.body)
     }
@@ -170,7 +170,7 @@ fn header(bytes: &mut Bytes<'_>) -> Option<(u8, u32, u8)> {
 }
 
 fn hashed(version: u8, body: &[u8]) -> Vec<u8> {
-    // A packet cannot be longer than the input, which is limited; saturation is never reached.
+    // A packet cannot be longer than the input, which is limited, so saturation never happens.
     let mut hashed = if version == 6 {
         let length = u32::try_from(body.len()).unwrap_or(u32::MAX);
         [&[0x9B], length.to_be_bytes().as_slice()].concat()
@@ -182,7 +182,7 @@ fn hashed(version: u8, body: &[u8]) -> Vec<u8> {
     hashed
 }
 
-/// The fingerprint, and the key ID within it (RFC 9580, section 5.5.4).
+/// Returns the fingerprint and the key ID, which is a part of it (RFC 9580, section 5.5.4).
 fn fingerprint(version: u8, body: &[u8]) -> (Vec<u8>, u64) {
     let hashed = hashed(version, body);
     if version == 6 {
@@ -217,7 +217,7 @@ fn material(version: u8, algorithm: u8, bytes: &mut Bytes<'_>) -> Result<Materia
             .map(|_| Material::Unverifiable("Ed448"))
             .ok_or_else(PacketError::cut_off),
         other => Err(PacketError::Skipped(format!(
-            "public key algorithm {other} is unknown to clients"
+            "public key algorithm {other} is not supported by clients"
         ))),
     }
 }
@@ -240,7 +240,7 @@ fn rsa(bytes: &mut Bytes<'_>) -> Result<Material, PacketError> {
     let [n, e] = mpis(bytes).ok_or_else(PacketError::cut_off)?;
     if e.len() > 3 {
         return Err(PacketError::Skipped(
-            "clients know no RSA exponent of more than 24 bits".to_owned(),
+            "clients do not support RSA exponents of more than 24 bits".to_owned(),
         ));
     }
     if !(limits::RSA_MIN_BITS..=limits::RSA_MAX_BITS).contains(&terrace_signature::bits(n)) {
@@ -264,7 +264,7 @@ fn curve_oid<'a>(bytes: &mut Bytes<'a>) -> Result<&'a [u8], PacketError> {
     let length = bytes.u8().ok_or_else(PacketError::cut_off)?;
     if length == 0 || length == 0xff {
         return Err(PacketError::Skipped(
-            "a curve is named in a form reserved for the future".to_owned(),
+            "a curve identifier has a form reserved for the future".to_owned(),
         ));
     }
     bytes
@@ -272,7 +272,7 @@ fn curve_oid<'a>(bytes: &mut Bytes<'a>) -> Result<&'a [u8], PacketError> {
         .ok_or_else(PacketError::cut_off)
 }
 
-/// Whether the body of a key on a curve names one of those that were there first: P-256, P-384 and P-521.
+/// Returns whether the body of an elliptic-curve key names one of the oldest curves: P-256, P-384 and P-521.
 pub(super) fn has_nist_curve(body: &[u8]) -> bool {
     let mut bytes = Bytes::new(body);
     let oid = header(&mut bytes).and_then(|_| curve_oid(&mut bytes).ok());
@@ -280,9 +280,7 @@ pub(super) fn has_nist_curve(body: &[u8]) -> bool {
 }
 
 fn unknown_curve() -> PacketError {
-    PacketError::Skipped(
-        "the curve is unknown to clients, or not one for this algorithm".to_owned(),
-    )
+    PacketError::Skipped("clients do not support the curve, or not with this algorithm".to_owned())
 }
 
 fn ecdsa(bytes: &mut Bytes<'_>) -> Result<Material, PacketError> {
@@ -330,12 +328,13 @@ fn ecdh(version: u8, bytes: &mut Bytes<'_>) -> Result<Material, PacketError> {
     if matches!(oid, oid::ED25519 | oid::ED448) {
         return Err(unknown_curve());
     }
-    // Reserved octet, hash (RFC 9580, section 9.5) and cipher (section 9.3) of the key derivation.
+    // The key derivation parameters: a reserved octet, the hash (RFC 9580, section 9.5) and the cipher
+    // (section 9.3).
     match parameters {
         [1, 8..=12 | 14, 2 | 3 | 7..=9, ..] => {}
         _ => {
             return Err(PacketError::Skipped(
-                "ECDH parameters are unknown to clients".to_owned(),
+                "clients do not support these ECDH parameters".to_owned(),
             ));
         }
     }
@@ -363,7 +362,7 @@ fn eddsa_legacy(version: u8, bytes: &mut Bytes<'_>) -> Result<Material, PacketEr
         Some((0x40, native)) => native,
         Some(_) => {
             return Err(PacketError::Skipped(
-                "clients do not know this EdDSA point form".to_owned(),
+                "clients do not support this EdDSA point form".to_owned(),
             ));
         }
     };

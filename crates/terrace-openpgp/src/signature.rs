@@ -1,56 +1,56 @@
-//! Signature packets (RFC 9580, section 5.2), read as go-crypto's `packet/signature.go` reads
-//! them, including what it passes over.
+//! Signature packets (RFC 9580, section 5.2), read as go-crypto's `packet/signature.go` reads them, including
+//! the subpackets that it skips.
 
 use super::bytes::Bytes;
 use super::limits;
 use super::packet::{PacketError, subpacket};
 use super::public_key::algorithm;
 
-/// One signature, of any kind.
+/// A signature of any kind.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Signature {
     pub(super) version: u8,
-    /// See [`kind`].
+    /// The type of the signature, one of [`kind`].
     pub(super) kind: u8,
     pub(super) algorithm: u8,
     pub(super) hash: HashAlgorithm,
-    /// What is hashed after the signed data.
+    /// The bytes hashed after the signed data.
     pub(super) hash_suffix: Vec<u8>,
     /// The first two octets of the digest.
     pub(super) hash_tag: [u8; 2],
-    /// What is hashed before the signed data: version 6 only.
+    /// The bytes hashed before the signed data, in version 6 only.
     pub(super) salt: Vec<u8>,
     pub(super) values: Values,
     pub(super) subpackets: Subpackets,
 }
 
-/// What the subpackets say, as far as clients look.
+/// The contents of the subpackets that clients use.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Subpackets {
-    /// Seconds since 1970. Always there in a signature that was read.
+    /// The time of creation, in seconds since 1970. Always present in a parsed signature.
     pub(super) created: Option<u32>,
-    /// Seconds after `created`; 0 is never.
+    /// The lifetime in seconds after `created`; 0 means unlimited.
     pub(super) lifetime: Option<u32>,
-    /// Seconds after the *key's* creation; 0 is never.
+    /// The key's lifetime in seconds after the *key's* creation; 0 means unlimited.
     pub(super) key_lifetime: Option<u32>,
     pub(super) issuer: Option<u64>,
     pub(super) issuer_fingerprint: Option<Vec<u8>>,
     pub(super) is_primary_user_id: bool,
-    /// `None` without a key flags subpacket, which is not the same as no flags.
+    /// The key flags. `None` without a key flags subpacket, which differs from an empty set of flags.
     pub(super) key_flags: Option<u8>,
     pub(super) critical_notations: Vec<String>,
     pub(super) revocation_reason: Option<u8>,
     pub(super) embedded: Option<Box<Signature>>,
 }
 
-/// The numbers a signature consists of.
+/// The numbers of a signature.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Values {
     One(Vec<u8>),
     Two(Vec<u8>, Vec<u8>),
 }
 
-/// Hash functions clients know (`internal/algorithm/hash.go`).
+/// The hash functions that clients support (`internal/algorithm/hash.go`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum HashAlgorithm {
     Sha1,
@@ -94,7 +94,7 @@ impl Signature {
         }
         let mut bytes = Bytes::new(body);
         let version = bytes.u8().ok_or_else(PacketError::cut_off)?;
-        // As with keys, clients are built without version 5.
+        // As for keys, no client is built with version 5.
         if version != 4 && version != 6 {
             return Err(PacketError::Skipped(format!(
                 "clients skip signatures of version {version}"
@@ -144,7 +144,8 @@ impl Signature {
         })
     }
 
-    /// Whether it names `key_id` or `fingerprint` as its maker (`CheckKeyIdOrFingerprint`).
+    /// Returns whether the signature names `key_id` or `fingerprint` as its issuer
+    /// (`CheckKeyIdOrFingerprint`).
     pub(super) fn names_issuer(&self, key_id: u64, fingerprint: &[u8]) -> bool {
         match &self.subpackets.issuer_fingerprint {
             Some(issuer) => issuer == fingerprint,
@@ -152,27 +153,27 @@ impl Signature {
         }
     }
 
-    /// Whether this self-signature lets its key sign data. Without explicit key flags clients say
-    /// no, where gpg says yes (`KeysByIdUsage`, `FlagsValid`).
+    /// Returns whether this self-signature allows its key to sign data. Without explicit key flags, clients
+    /// do not allow it, although gpg does (`KeysByIdUsage`, `FlagsValid`).
     pub(super) fn allows_signing(&self) -> bool {
         self.subpackets
             .key_flags
             .is_some_and(|flags| flags & FLAG_SIGN != 0)
     }
 
-    /// Whether it is expired, or not valid yet (`SigExpired`).
+    /// Returns whether the signature is expired or not yet valid (`SigExpired`).
     pub(super) fn expired(&self, now: u64) -> bool {
         let created = self.created();
         created > now || ends_before(created, self.subpackets.lifetime, now)
     }
 
-    /// Whether the key it is a self-signature of, made at `created`, has expired (`KeyExpired`).
+    /// Returns whether the signed key, created at `key_created`, is expired or not yet valid (`KeyExpired`).
     pub(super) fn key_expired(&self, key_created: u32, now: u64) -> bool {
         let created = u64::from(key_created);
         created > now || ends_before(created, self.subpackets.key_lifetime, now)
     }
 
-    /// Whether this revocation counts (`revoked` in `keys.go`).
+    /// Returns whether this revocation is effective (`revoked` in `keys.go`).
     pub(super) fn revokes(&self, now: u64) -> bool {
         self.subpackets.revocation_reason == Some(REASON_COMPROMISED) || !self.expired(now)
     }
@@ -189,7 +190,7 @@ fn ends_before(created: u64, lifetime: Option<u32>, now: u64) -> bool {
     }
 }
 
-/// The length of a subpacket area.
+/// Reads the length of a subpacket area.
 fn area_length(version: u8, bytes: &mut Bytes<'_>) -> Option<usize> {
     if version == 6 {
         bytes.u32().and_then(|length| usize::try_from(length).ok())
@@ -205,7 +206,7 @@ fn unknown_hash(id: u8) -> String {
         3 => "RIPEMD-160".to_owned(),
         other => format!("hash function {other}"),
     };
-    format!("clients skip signatures over {name} in this place")
+    format!("clients skip signatures with {name} in this version")
 }
 
 fn salt(hash: HashAlgorithm, bytes: &mut Bytes<'_>) -> Result<Vec<u8>, PacketError> {
@@ -221,7 +222,7 @@ fn salt(hash: HashAlgorithm, bytes: &mut Bytes<'_>) -> Result<Vec<u8>, PacketErr
     Ok(salt.to_vec())
 }
 
-/// The trailer of the hashed data (RFC 9580, section 5.2.4).
+/// Returns the trailer of the hashed data (RFC 9580, section 5.2.4).
 fn hash_suffix(version: u8, fields: [u8; 3], hashed_area: &[u8]) -> Vec<u8> {
     let mut suffix = vec![version];
     suffix.extend_from_slice(&fields);
@@ -302,7 +303,7 @@ impl Subpackets {
     ) -> Result<(), PacketError> {
         use subpacket_type as kind;
         let (subpacket_type, critical) = (type_octet & 0x7f, type_octet & 0x80 != 0);
-        // The unhashed area is not signed: clients believe nothing else in it.
+        // The unhashed area is not signed, so clients ignore everything else in it.
         let self_proving = [
             kind::ISSUER,
             kind::ISSUER_FINGERPRINT,
@@ -359,7 +360,7 @@ impl Subpackets {
             | kind::PREFERRED_AEAD => {}
             unknown if critical => {
                 return Err(PacketError::Skipped(format!(
-                    "clients skip signatures with the critical subpacket {unknown}, which they do not know"
+                    "clients skip signatures with the critical subpacket {unknown}, which they do not support"
                 )));
             }
             _ => {}
@@ -418,7 +419,7 @@ fn seconds(content: &[u8]) -> Result<u32, PacketError> {
         .map_err(|_| bad("time"))
 }
 
-/// go-crypto 1.4.1 panics on an empty one, so nothing may let it through.
+/// Checks that the subpacket is not empty, because go-crypto 1.4.1 panics on an empty one.
 fn exportable(content: &[u8]) -> Result<(), PacketError> {
     match content.first() {
         Some(0) => Err(PacketError::Skipped(
@@ -436,7 +437,7 @@ fn notation<'a>(bytes: &mut Bytes<'a>) -> Option<(&'a [u8], usize)> {
     Some((name, usize::from(value_length)))
 }
 
-/// A key version, then that version's fingerprint; and the key ID within it.
+/// Reads a key version and that version's fingerprint, and derives the key ID from it.
 fn versioned_fingerprint(content: &[u8]) -> Result<(Vec<u8>, u64), PacketError> {
     let malformed = || bad("fingerprint");
     let (version, fingerprint) = content.split_first().ok_or_else(malformed)?;
@@ -461,7 +462,7 @@ impl Values {
 }
 
 impl HashAlgorithm {
-    /// SHA-1 counts in version 4 signatures only.
+    /// Returns the algorithm for an ID. SHA-1 is accepted in version 4 signatures only.
     fn from_id(id: u8, version: u8) -> Option<Self> {
         Some(match id {
             2 if version == 4 => Self::Sha1,
@@ -475,7 +476,7 @@ impl HashAlgorithm {
         })
     }
 
-    /// RFC 9580, section 9.5.
+    /// Returns the salt length of RFC 9580, section 9.5.
     fn salt_length(self) -> u8 {
         match self {
             Self::Sha1 | Self::Sha224 | Self::Sha256 | Self::Sha3_256 => 16,

@@ -1,4 +1,4 @@
-//! Reading registered keys out of a text.
+//! Reads registered keys from a text.
 
 use super::armor::{self, ArmorError};
 use super::certificate::{Certificate, CertificateError};
@@ -13,7 +13,7 @@ use super::{KeyId, OpenPgpError};
 const PUBLIC_KEY_LABEL: &str = "PGP PUBLIC KEY BLOCK";
 const SECRET_KEY_LABEL: &str = "PGP PRIVATE KEY BLOCK";
 
-/// One public key that clients accept signatures from.
+/// A public key whose signatures clients accept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SigningKey {
     fingerprint: String,
@@ -22,22 +22,22 @@ pub struct SigningKey {
 }
 
 impl SigningKey {
-    /// The ID of its primary key.
+    /// Returns the ID of the primary key.
     pub fn key_id(&self) -> KeyId {
         KeyId(self.certificate.primary.key_id)
     }
 
-    /// The fingerprint of its primary key in lower-case hexadecimal.
+    /// Returns the fingerprint of the primary key, in lower-case hexadecimal.
     pub fn fingerprint(&self) -> &str {
         &self.fingerprint
     }
 
-    /// This key alone, in one armoured block: of several blocks clients read only the first.
+    /// Returns this key alone, in one armoured block: of several blocks, clients read only the first.
     pub fn ascii_armor(&self) -> &str {
         &self.ascii_armor
     }
 
-    /// The clients that cannot verify what it signs.
+    /// Returns the clients that cannot verify its signatures.
     pub fn too_old(&self) -> Option<TooOld> {
         let armored = armor::read(&self.ascii_armor).ok()?;
         let bytes = &armored.blocks.first()?.bytes;
@@ -53,7 +53,7 @@ impl SigningKey {
         if !certificate.revocations.is_empty() || revoked_user_id {
             return Err(OpenPgpError::RevokedKey(key_id));
         }
-        // A subkey that is revoked cannot sign any more, but others may.
+        // A revoked subkey can no longer sign, but other subkeys may.
         let can_sign = certificate.signers().any(|signer| {
             signer
                 .subkey
@@ -68,7 +68,7 @@ impl SigningKey {
             .copied()
             .collect();
         let ascii_armor = armor::write(PUBLIC_KEY_LABEL, &bytes);
-        // What is stored must be readable again, and line ends may have made it longer.
+        // The stored text must be readable again, and line breaks may have made it longer than the input.
         if ascii_armor.len() > limits::KEYS_BYTES {
             return Err(OpenPgpError::KeysTooLong(ascii_armor.len()));
         }
@@ -80,10 +80,10 @@ impl SigningKey {
     }
 }
 
-/// Reads every public key in `text`: one or several armoured blocks, each of one or several keys.
+/// Reads every public key in `text`: one or more armoured blocks, each of one or more keys.
 ///
 /// # Errors
-/// The first reason for which clients would not accept one of them.
+/// The first reason why clients would not accept one of the keys.
 pub fn parse_signing_keys(text: &str) -> Result<Vec<SigningKey>, OpenPgpError> {
     if text.len() > limits::KEYS_BYTES {
         return Err(OpenPgpError::KeysTooLong(text.len()));
@@ -91,7 +91,7 @@ pub fn parse_signing_keys(text: &str) -> Result<Vec<SigningKey>, OpenPgpError> {
     if text.lines().any(|line| line.contains(SECRET_KEY_LABEL)) {
         return Err(OpenPgpError::SecretKey);
     }
-    // Text around the blocks is left out, as clients and gpg do: it is not served.
+    // Text around the blocks is ignored, as clients and gpg do: it is not served.
     let blocks = armor::read(text)
         .map_err(|fault| OpenPgpError::KeyArmor(damage(fault)))?
         .blocks;
@@ -109,7 +109,8 @@ pub fn parse_signing_keys(text: &str) -> Result<Vec<SigningKey>, OpenPgpError> {
         let packets = packets(&block.bytes).map_err(|fault| named(fault.into(), place))?;
         for packets in certificates(&packets, keys.len())? {
             let key = SigningKey::new(packets, name(packets, keys.len()))?;
-            // Sent twice, the later one counts: its owner may have prolonged it since.
+            // Of a key sent twice, the later copy counts: its owner may have extended its lifetime in
+            // between.
             keys.retain(|other| other.fingerprint != key.fingerprint);
             keys.push(key);
         }
@@ -117,7 +118,7 @@ pub fn parse_signing_keys(text: &str) -> Result<Vec<SigningKey>, OpenPgpError> {
     Ok(keys)
 }
 
-/// The packets of each certificate: a primary key and what follows it.
+/// Splits the packets into certificates: a primary key and the packets up to the next one.
 fn certificates<'a, 'p>(
     packets: &'p [Packet<'a>],
     already: usize,
@@ -169,8 +170,8 @@ pub(super) fn damage(fault: ArmorError) -> &'static str {
     match fault {
         ArmorError::Headers => "a line between BEGIN and the blank line is not \"Key: value\"",
         ArmorError::Base64 => "it is not base64",
-        ArmorError::Checksum => "the checksum does not fit",
-        ArmorError::Unfinished => "the END line is missing or of another kind",
+        ArmorError::Checksum => "the checksum does not match",
+        ArmorError::Unfinished => "the END line is missing or has another label",
     }
 }
 

@@ -1,5 +1,5 @@
-//! What clients accept and refuse, on keys and signatures made by gpg (`testdata/make.sh`) and on
-//! forged ones that gpg would not make.
+//! Keys and signatures that clients accept and refuse: real ones by gpg (`testdata/make.sh`), and forged ones
+//! that gpg would not create.
 
 mod check;
 mod clients;

@@ -1,18 +1,18 @@
-//! Whether a key made a signature over some data (`PublicKey.VerifySignature`).
+//! Verifies that a key made a signature over some data (`PublicKey.VerifySignature`).
 
 use super::public_key::{Material, PublicKey, algorithm};
 use super::signature::{HashAlgorithm, Signature, Values};
 
 use terrace_signature::Hash;
 
-/// Why a signature does not count.
+/// A reason why a signature is not accepted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum VerificationError {
-    /// It is of another algorithm than the key.
+    /// The signature has another algorithm than the key.
     Algorithm { key: u8, signature: u8 },
-    /// The numbers do not fit.
+    /// The numbers do not match.
     Wrong,
-    /// Clients can check it, this crate cannot.
+    /// Clients can verify the signature, but this crate cannot.
     Unverifiable(&'static str),
 }
 
@@ -24,7 +24,7 @@ pub(super) fn verify(
 ) -> Result<(), VerificationError> {
     let hash = hash(signature.hash).ok_or(VerificationError::Unverifiable("SHA-3"))?;
     let digest = digest(signature, hash, parts);
-    // Clients leave the tag of version 4 signatures unread.
+    // Clients do not check the tag of version 4 signatures.
     if signature.version == 6 && !digest.starts_with(&signature.hash_tag) {
         return Err(VerificationError::Wrong);
     }
@@ -63,13 +63,14 @@ fn fits(
     })
 }
 
-/// The digest of what was signed.
+/// Returns the digest of the signed data.
 fn digest(signature: &Signature, hash: Hash, parts: &[&[u8]]) -> Vec<u8> {
     let (salt, suffix) = (signature.salt.as_slice(), signature.hash_suffix.as_slice());
     hash.digest(&[&[salt], parts, &[suffix]].concat())
 }
 
-/// `None` for SHA-3, which gpg does not make and whose code would be in every deployment.
+/// Returns the hash function. `None` for SHA-3, which gpg does not use and whose code would be part of every
+/// deployment.
 fn hash(algorithm: HashAlgorithm) -> Option<Hash> {
     match algorithm {
         HashAlgorithm::Sha1 => Some(Hash::Sha1),

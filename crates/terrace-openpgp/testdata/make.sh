@@ -1,6 +1,6 @@
 #!/bin/sh
-# Makes the keys and signatures in this folder anew, with gpg. Their secret keys are thrown away,
-# so all of them change together.
+# Recreates the keys and signatures in this folder with gpg. Their secret keys are discarded, so all files
+# change together.
 set -eu
 cd "$(dirname "$0")"
 GNUPGHOME=$(mktemp -d)
@@ -8,7 +8,7 @@ export GNUPGHOME
 trap 'gpgconf --kill gpg-agent; rm -rf "$GNUPGHOME"' EXIT
 rm -f ./*.asc ./*.sig ./*.gpg ./*.fingerprint
 
-# Everything is made on 2024-01-01, and signed an hour later.
+# Everything is created on 2024-01-01, and signed an hour later.
 at() {
     when=$1
     shift
@@ -35,13 +35,13 @@ for name in rsa2048 dsa2048 ed25519 nistp256 nistp384; do
     sign "$name" "$name.sig"
 done
 
-# What only clients can check.
+# Keys that only clients can check.
 for name in nistp521 brainpoolP256r1; do
     key "$name" "$name" sign never
     export_key "$name"
 done
 
-# gpg's own default: a primary key that signs, and a subkey that encrypts.
+# The default of gpg: a primary key that signs, and a subkey that encrypts.
 key default future-default default never
 export_key default
 sign default default.sig
@@ -56,7 +56,7 @@ signed --local-user default@example.com --output inline.gpg --sign SHA256SUMS
 signed --local-user default@example.com --output clear.asc --clear-sign SHA256SUMS
 cat rsa2048.sig default.sig >two-signers.sig
 
-# An RSA key whose encryption subkey Terraform before 1.6.0 does not know.
+# An RSA key with an encryption subkey that Terraform before 1.6.0 does not support.
 key rsa2048-cv25519 rsa2048 sign never
 made --quick-add-key "$(fingerprint rsa2048-cv25519 | head -1)" cv25519 encr never
 export_key rsa2048-cv25519
@@ -67,7 +67,7 @@ made --quick-add-key "$(fingerprint subkey | head -1)" ed25519 sign never
 export_key subkey
 sign subkey subkey.sig
 
-# A revoked signing subkey beside one that is not.
+# A revoked signing subkey beside a valid one.
 key revoked-subkey ed25519 cert never
 made --quick-add-key "$(fingerprint revoked-subkey | head -1)" ed25519 sign never
 sign revoked-subkey revoked-subkey.sig
@@ -76,12 +76,12 @@ printf 'key 1\nrevkey\ny\n0\n\ny\nsave\n' |
     later --command-fd 0 --edit-key revoked-subkey@example.com
 export_key revoked-subkey
 
-# A key of one year.
+# A key that expires after one year.
 key expiring ed25519 sign 1y
 export_key expiring
 sign expiring expiring-key.sig
 
-# A revoked key: gpg keeps a revocation ready, behind a colon.
+# A revoked key: gpg keeps a revocation ready, disabled by a leading colon.
 key revoked ed25519 sign never
 sed 's/^:---/---/' "$GNUPGHOME/openpgp-revocs.d/$(fingerprint revoked).rev" | gpg --quiet --batch --import
 export_key revoked
@@ -97,7 +97,7 @@ later --batch --quick-revoke-uid two-names@example.com 'two-names <two-names@exa
 gpg --quiet --batch --armor --export second@example.com >two-names.asc
 later --batch --local-user second@example.com --output two-names.sig --detach-sign SHA256SUMS
 
-# Certified by somebody else as well, which clients look past.
+# A key also certified by a third party, which clients ignore.
 gpg --quiet --batch --export ed25519@example.com | gpg --quiet --batch --import
 made --local-user rsa2048@example.com --quick-sign-key "$(fingerprint ed25519)"
 gpg --quiet --batch --armor --export ed25519@example.com >certified.asc

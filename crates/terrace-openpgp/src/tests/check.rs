@@ -1,4 +1,4 @@
-//! Which signatures are accepted.
+//! Verification of signatures.
 
 use super::fixture::{NEXT_DAY, SIGNED, YEARS_LATER, binary, keys, text};
 use super::forge::{self, CERTIFY, CREATED, Key, SIGN, kind};
@@ -47,7 +47,7 @@ fn sha1_is_accepted_with_a_warning() {
 }
 
 #[test]
-fn the_key_that_made_the_signature_is_named() {
+fn the_key_that_made_the_signature_is_reported() {
     let registered = [keys(text!("rsa2048.asc")), keys(text!("ed25519.asc"))].concat();
     let verified = verify_detached(&registered, SIGNED, binary!("ed25519.sig"), NEXT_DAY).unwrap();
     assert_eq!(verified.key, &registered[1]);
@@ -88,7 +88,7 @@ fn the_first_registered_key_among_the_signers_is_final() {
 }
 
 #[test]
-fn another_key_is_refused_and_both_are_named() {
+fn an_unregistered_key_is_refused_and_both_keys_are_reported() {
     let registered = keys(text!("two-keys.asc"));
     let error = verify_detached(&registered, SIGNED, binary!("default.sig"), NEXT_DAY).unwrap_err();
     let issuers = ids(&keys(text!("default.asc")));
@@ -107,7 +107,7 @@ fn another_key_is_refused_and_both_are_named() {
 }
 
 #[test]
-fn without_registered_keys_nothing_is_accepted() {
+fn no_signature_is_accepted_without_registered_keys() {
     let error = verify_detached(&[], SIGNED, binary!("default.sig"), NEXT_DAY).unwrap_err();
     assert!(error.to_string().contains("registered: none"), "{error}");
 }
@@ -148,7 +148,7 @@ fn a_signature_with_any_changed_number_is_refused() {
 }
 
 #[test]
-fn text_signatures_do_not_mind_line_ends_but_binary_ones_do() {
+fn line_endings_matter_only_to_binary_signatures() {
     let windows = str::from_utf8(SIGNED).unwrap().replace('\n', "\r\n");
     let key = keys(text!("default.asc"));
     let check = |signature| verify_detached(&key, windows.as_bytes(), signature, NEXT_DAY);
@@ -190,7 +190,7 @@ fn a_subkey_without_key_flags_cannot_sign_files() {
 #[test]
 fn a_revoked_subkey_is_refused() {
     let error = check(text!("revoked-subkey.asc"), binary!("revoked-subkey.sig")).map(|_| ());
-    // Revoked the day after it signed: until then clients accept it.
+    // The subkey was revoked the day after it signed, and clients accept the signature until then.
     assert_eq!(error, Ok(()));
     let error = check_at(
         text!("revoked-subkey.asc"),
@@ -367,7 +367,7 @@ fn an_unknown_critical_notation_of_the_key_is_refused() {
 }
 
 #[test]
-fn a_notation_that_is_not_critical_does_not_matter() {
+fn a_non_critical_notation_is_ignored() {
     let key = Key::v4(1);
     let signature = forge::detached(&key, SIGNED, &[forge::notation("a@example.com")]);
     assert_eq!(
@@ -428,7 +428,7 @@ fn a_version_6_signature_with_a_wrong_tag_is_refused() {
 }
 
 #[test]
-fn a_registered_key_checks_the_same_after_being_stored() {
+fn a_registered_key_verifies_the_same_signatures_after_storage() {
     let stored = keys(text!("two-keys.asc"))
         .iter()
         .flat_map(|key| parse_signing_keys(key.ascii_armor()).unwrap())

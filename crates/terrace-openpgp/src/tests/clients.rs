@@ -1,5 +1,5 @@
-//! Which clients are too old for which keys. What is said of `golang.org/x/crypto/openpgp` was seen of its version
-//! v0.1.0 with these files.
+//! Warnings about clients that are too old for a key. The behaviour of `golang.org/x/crypto/openpgp` was
+//! observed in version v0.1.0 with these files.
 
 use super::fixture::{binary, keys, text};
 use super::forge::{self, Key, certification, draft, kind, primary};
@@ -9,7 +9,7 @@ use crate::{TooOld, parse_signing_keys};
 const BEFORE_GO_CRYPTO: &str = "Terraform before 1.6.0 cannot verify ";
 const BEFORE_RFC_9580: &str = "Terraform before 1.12.0 and OpenTofu before 1.11.0 cannot verify ";
 
-fn told(key: &str) -> String {
+fn warning(key: &str) -> String {
     let keys = parse_signing_keys(key).unwrap();
     let too_old: Vec<String> = keys
         .iter()
@@ -30,7 +30,7 @@ fn rsa_dsa_and_ecdsa_keys_are_verified_by_all_clients() {
         text!("nistp256.asc"),
         text!("nistp384.asc"),
     ] {
-        assert_eq!(told(key), "");
+        assert_eq!(warning(key), "");
     }
     for signature in [
         binary!("rsa2048.sig"),
@@ -48,21 +48,21 @@ fn an_eddsa_key_is_not_verified_by_terraform_before_1_6_2_3_11() {
         text!("default.asc"),
         text!("subkey.asc"),
     ] {
-        let told = told(key);
-        assert!(told.starts_with(BEFORE_GO_CRYPTO), "{told}");
+        let warning = warning(key);
+        assert!(warning.starts_with(BEFORE_GO_CRYPTO), "{warning}");
         assert!(
-            told.contains("an EdDSA key (algorithm 22): sign with an RSA key"),
-            "{told}"
+            warning.contains("an EdDSA key (algorithm 22): sign with an RSA key"),
+            "{warning}"
         );
     }
     for signature in [binary!("ed25519.sig"), binary!("sha384.sig")] {
-        let told = TooOld::for_signature(signature).unwrap().to_string();
-        assert!(told.starts_with(BEFORE_GO_CRYPTO), "{told}");
+        let warning = TooOld::for_signature(signature).unwrap().to_string();
+        assert!(warning.starts_with(BEFORE_GO_CRYPTO), "{warning}");
     }
 }
 
 #[test]
-fn a_key_of_rfc_9580_is_not_verified_by_more_clients() {
+fn a_key_of_rfc_9580_is_unsupported_by_more_clients() {
     let key = Key::v6(1);
     let direct = forge::key_signature(
         &key,
@@ -72,40 +72,40 @@ fn a_key_of_rfc_9580_is_not_verified_by_more_clients() {
             &[forge::key_flags(forge::CERTIFY | forge::SIGN)],
         ),
     );
-    let told = told(&forge::armored(&[primary(&key), direct].concat()));
-    assert!(told.starts_with(BEFORE_RFC_9580), "{told}");
-    assert!(told.contains("an Ed25519 key of version 6"), "{told}");
+    let warning = warning(&forge::armored(&[primary(&key), direct].concat()));
+    assert!(warning.starts_with(BEFORE_RFC_9580), "{warning}");
+    assert!(warning.contains("an Ed25519 key of version 6"), "{warning}");
     let signature = forge::detached(&key, b"data", &[]);
-    let told = TooOld::for_signature(&signature).unwrap().to_string();
-    assert!(told.starts_with(BEFORE_RFC_9580), "{told}");
+    let warning = TooOld::for_signature(&signature).unwrap().to_string();
+    assert!(warning.starts_with(BEFORE_RFC_9580), "{warning}");
 }
 
 #[test]
-fn one_packet_of_another_kind_spoils_an_rsa_key_for_terraform_before_1_6_2_3_11() {
+fn one_unsupported_packet_makes_terraform_before_1_6_refuse_an_rsa_key_2_3_11() {
     let certifier = Key::v4(1);
     let rsa = packets_of(text!("rsa2048.asc"));
-    // Clients pass over a certification by somebody else without checking it.
+    // Clients skip a third-party certification without checking it.
     let certified = certification(
         &certifier,
         "rsa2048",
         &draft(kind::POSITIVE_CERTIFICATION, &certifier, &[]),
     );
-    let told = told(&forge::armored(&[rsa, certified].concat()));
-    assert!(told.starts_with(BEFORE_GO_CRYPTO), "{told}");
-    assert!(told.contains("export-minimal"), "{told}");
+    let warning = warning(&forge::armored(&[rsa, certified].concat()));
+    assert!(warning.starts_with(BEFORE_GO_CRYPTO), "{warning}");
+    assert!(warning.contains("export-minimal"), "{warning}");
 
-    // As gpg makes it.
-    let told = self::told(text!("rsa2048-cv25519.asc"));
-    assert!(told.starts_with(BEFORE_GO_CRYPTO), "{told}");
+    // The default structure of a gpg key.
+    let warning = self::warning(text!("rsa2048-cv25519.asc"));
+    assert!(warning.starts_with(BEFORE_GO_CRYPTO), "{warning}");
     assert!(
-        told.contains("an ECDH key (algorithm 18) as a subkey"),
-        "{told}"
+        warning.contains("an ECDH key (algorithm 18) as a subkey"),
+        "{warning}"
     );
-    assert!(told.contains("drop-subkey='key_algo = 18'"), "{told}");
+    assert!(warning.contains("drop-subkey='key_algo = 18'"), "{warning}");
 }
 
 #[test]
-fn only_the_keys_that_are_affected_are_named() {
+fn only_the_affected_keys_are_reported() {
     let both = format!("{}\n{}", text!("rsa2048.asc"), text!("ed25519.asc"));
     let affected = keys(&both)
         .into_iter()

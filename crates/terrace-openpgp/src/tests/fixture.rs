@@ -1,4 +1,4 @@
-//! What `testdata/make.sh` made.
+//! The files that `testdata/make.sh` creates.
 
 use crate::{SigningKey, parse_signing_keys};
 
@@ -16,13 +16,13 @@ macro_rules! text {
 }
 pub(super) use {binary, text};
 
-/// What every signature in `testdata` is over.
+/// The data that every signature in `testdata` covers.
 pub(super) const SIGNED: &[u8] = binary!("SHA256SUMS");
 
-/// The day after everything was made and signed.
+/// The day after all files were created and signed.
 pub(super) const NEXT_DAY: u64 = 1_704_150_000;
 
-/// Long after everything was made, and after what expires.
+/// A time long after all files were created and after all expiry dates.
 pub(super) const YEARS_LATER: u64 = 1_893_456_000;
 
 pub(super) fn keys(text: &str) -> Vec<SigningKey> {

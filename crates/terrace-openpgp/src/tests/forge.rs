@@ -1,4 +1,4 @@
-//! Keys and signatures of every shape, also those that no tool makes.
+//! Keys and signatures of every shape, including those that no tool creates.
 
 use p256::ecdsa::signature::Signer as _;
 use sha1::Sha1;
@@ -22,7 +22,7 @@ pub(super) struct Key {
     secret: ed25519_dalek::SigningKey,
 }
 
-/// A signature to be made: the subpackets, and of which type it is.
+/// A signature to create: its type and its subpackets.
 pub(super) struct Draft {
     pub(super) kind: u8,
     pub(super) hashed: Vec<u8>,
@@ -58,7 +58,7 @@ impl Key {
             return [&start, [27, 0, 0, 0, 32].as_slice(), &point].concat();
         }
         let oid = [0x2B, 0x06, 0x01, 0x04, 0x01, 0xDA, 0x47, 0x0F, 0x01];
-        // 263 bits: 0x40 and the point.
+        // An MPI of 263 bits: 0x40 and the point.
         [
             &start,
             [22, 9].as_slice(),
@@ -69,7 +69,7 @@ impl Key {
         .concat()
     }
 
-    /// As it enters hashes.
+    /// Returns the bytes of the key that enter hashes.
     pub(super) fn hashed(&self) -> Vec<u8> {
         let body = self.body();
         let length = u32::try_from(body.len()).unwrap().to_be_bytes();
@@ -87,7 +87,7 @@ impl Key {
         }
     }
 
-    /// The body of a signature over `data`.
+    /// Returns the body of a signature over `data`.
     pub(super) fn sign(&self, draft: &Draft, data: &[u8]) -> Vec<u8> {
         let algorithm = if self.version == 6 { 27 } else { 22 };
         let start = [self.version, draft.kind, algorithm, 8];
@@ -113,7 +113,7 @@ impl Key {
         body
     }
 
-    /// The subpacket that names this key as the issuer.
+    /// Returns the subpacket that names this key as the issuer.
     pub(super) fn issuer(&self) -> Vec<u8> {
         subpacket(
             33,
@@ -132,7 +132,7 @@ impl Key {
     }
 }
 
-/// A draft with what every signature has: a creation time and an issuer, and more subpackets.
+/// Returns a draft with the subpackets of every signature, a creation time and an issuer, and more.
 pub(super) fn draft(kind: u8, issuer: &Key, more: &[Vec<u8>]) -> Draft {
     let hashed = [vec![created(CREATED), issuer.issuer()], more.to_vec()]
         .concat()
@@ -172,7 +172,7 @@ pub(super) fn notation(name: &str) -> Vec<u8> {
     )
 }
 
-/// Contents of less than 191 bytes only.
+/// Writes a subpacket. The content must be shorter than 191 bytes.
 pub(super) fn subpacket(kind: u8, content: &[u8]) -> Vec<u8> {
     let length = u8::try_from(content.len() + 1).unwrap();
     assert!(length < 192);
@@ -195,25 +195,25 @@ pub(super) fn primary(key: &Key) -> Vec<u8> {
     packet(6, &key.body())
 }
 
-/// A user ID and the self-signature over it.
+/// Returns a user ID and the self-signature over it.
 pub(super) fn user_id(key: &Key, id: &str, more: &[Vec<u8>]) -> Vec<u8> {
     let signature = certification(key, id, &draft(0x13, key, more));
     [packet(13, id.as_bytes()), signature].concat()
 }
 
-/// A signature over a user ID, alone.
+/// Returns a signature over a user ID, without the user ID.
 pub(super) fn certification(key: &Key, id: &str, draft: &Draft) -> Vec<u8> {
     let length = u32::try_from(id.len()).unwrap().to_be_bytes();
     let data = [key.hashed().as_slice(), &[0xB4], &length, id.as_bytes()].concat();
     packet(2, &key.sign(draft, &data))
 }
 
-/// A signature over the key alone: a revocation, or a direct-key signature.
+/// Returns a signature over the key alone: a revocation, or a direct-key signature.
 pub(super) fn key_signature(key: &Key, draft: &Draft) -> Vec<u8> {
     packet(2, &key.sign(draft, &key.hashed()))
 }
 
-/// A subkey and its binding signature, cross-signed.
+/// Returns a subkey and its binding signature, with a cross-signature.
 pub(super) fn subkey(primary: &Key, subkey: &Key, more: &[Vec<u8>]) -> Vec<u8> {
     let more = [&[cross_signature(primary, subkey, &[])], more].concat();
     let signature = binding(
@@ -224,20 +224,20 @@ pub(super) fn subkey(primary: &Key, subkey: &Key, more: &[Vec<u8>]) -> Vec<u8> {
     [packet(14, &subkey.body()), signature].concat()
 }
 
-/// A signature of the primary key over a subkey, alone.
+/// Returns a signature of the primary key over a subkey, without the subkey.
 pub(super) fn binding(primary: &Key, subkey: &Key, draft: &Draft) -> Vec<u8> {
     let data = [primary.hashed(), subkey.hashed()].concat();
     packet(2, &primary.sign(draft, &data))
 }
 
-/// The subpacket in which a subkey says that it belongs to the primary key.
+/// Returns the subpacket in which a subkey confirms that it belongs to the primary key.
 pub(super) fn cross_signature(primary: &Key, sub: &Key, more: &[Vec<u8>]) -> Vec<u8> {
     let data = [primary.hashed(), sub.hashed()].concat();
     let body = sub.sign(&draft(kind::PRIMARY_KEY_BINDING, sub, more), &data);
     subpacket(32, &body)
 }
 
-/// An ordinary certificate whose primary key signs.
+/// Returns an ordinary certificate whose primary key signs.
 pub(super) fn certificate(key: &Key) -> Vec<u8> {
     [
         primary(key),
@@ -246,7 +246,7 @@ pub(super) fn certificate(key: &Key) -> Vec<u8> {
     .concat()
 }
 
-/// A detached signature.
+/// Returns a detached signature.
 pub(super) fn detached(key: &Key, data: &[u8], more: &[Vec<u8>]) -> Vec<u8> {
     packet(2, &key.sign(&draft(kind::BINARY, key, more), data))
 }

@@ -1,4 +1,4 @@
-//! Keys and signatures made on the spot by the gpg on PATH.
+//! Keys and signatures created during the test by the gpg on PATH.
 
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -7,11 +7,11 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::{detached_signature, parse_signing_keys, verify_detached};
 
-/// A key ring of its own, removed in the end.
+/// A temporary key ring, removed at the end.
 struct Gpg(PathBuf);
 
 impl Gpg {
-    /// `None`, and why, without gpg.
+    /// Returns `None` if gpg does not run, and prints the reason.
     fn new() -> Option<Self> {
         if let Err(error) = Command::new("gpg").arg("--version").output() {
             eprintln!("skipped: gpg does not run: {error}");
@@ -68,7 +68,7 @@ fn now() -> u64 {
 }
 
 #[test]
-fn what_gpg_makes_today_is_accepted() {
+fn keys_and_signatures_of_the_installed_gpg_are_accepted() {
     let Some(gpg) = Gpg::new() else { return };
     for algorithm in ["rsa3072", "ed25519", "nistp256", "nistp384", "dsa3072"] {
         let user = format!("{algorithm}@example.com");

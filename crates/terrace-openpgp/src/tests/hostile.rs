@@ -1,4 +1,4 @@
-//! Nothing panics, whatever is sent, and nothing changed is accepted.
+//! Properties: no input panics, and no changed input is accepted.
 
 use proptest::prelude::*;
 
@@ -6,7 +6,7 @@ use super::fixture::{NEXT_DAY, SIGNED, binary, keys, text};
 use super::forge::{self, CERTIFY, Key, SIGN};
 use crate::{armor, detached_signature, parse_signing_keys, verify_detached};
 
-/// Keys with everything in them that is looked at.
+/// Returns keys with all the parts that the parser reads.
 fn certificates() -> Vec<Vec<u8>> {
     let dearmored = |text| armor::read(text).unwrap().blocks.remove(0).bytes;
     let (key, sub, six) = (Key::v4(1), Key::v4(2), Key::v6(3));
@@ -39,7 +39,7 @@ const SIGNATURES: [(&str, &[u8]); 6] = [
     (text!("default.asc"), binary!("two-signers.sig")),
 ];
 
-/// Changes to an input: at a place, some bytes go and some come.
+/// Changes to an input: at a position, the number of bytes to remove and the bytes to insert.
 type Changes = Vec<(prop::sample::Index, usize, Vec<u8>)>;
 
 fn changes() -> impl Strategy<Value = Changes> {
@@ -63,23 +63,23 @@ fn changed(mut bytes: Vec<u8>, changes: &Changes) -> Vec<u8> {
 
 proptest! {
     #[test]
-    fn any_text_as_a_key(text in "\\PC*") {
+    fn no_text_as_a_key_panics(text in "\\PC*") {
         let _ = parse_signing_keys(&text);
     }
 
     #[test]
-    fn any_packets_as_a_key(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+    fn no_packets_as_a_key_panic(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
         let _ = parse_signing_keys(&forge::armored(&bytes));
     }
 
     #[test]
-    fn any_bytes_as_a_signature(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+    fn no_bytes_as_a_signature_panic(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
         let _ = detached_signature(&bytes);
         let _ = verify_detached(&[], SIGNED, &bytes, NEXT_DAY);
     }
 
     #[test]
-    fn any_signature_packet(body in prop::collection::vec(any::<u8>(), 0..300)) {
+    fn no_signature_packet_panics(body in prop::collection::vec(any::<u8>(), 0..300)) {
         let body = [&[4, 0, 1, 8], body.as_slice()].concat();
         let _ = detached_signature(&forge::packet(2, &body));
     }
@@ -94,7 +94,7 @@ proptest! {
             for (_, signature) in SIGNATURES {
                 let _ = verify_detached(&keys, SIGNED, signature, NEXT_DAY);
             }
-            // What is served is read again as the same.
+            // The served form of a key parses to the same key.
             for key in &keys {
                 prop_assert_eq!(&parse_signing_keys(key.ascii_armor()).unwrap(), &vec![key.clone()]);
             }

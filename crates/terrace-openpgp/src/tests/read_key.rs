@@ -1,4 +1,4 @@
-//! Which keys are taken.
+//! Parsing of keys.
 
 use super::fixture::{keys, text};
 use super::forge::{self, CERTIFY, Key, SIGN, kind};
@@ -20,7 +20,7 @@ fn signing() -> Vec<u8> {
 }
 
 #[test]
-fn keys_of_every_checkable_algorithm_are_taken() {
+fn keys_of_every_checkable_algorithm_are_accepted() {
     for text in [
         text!("rsa2048.asc"),
         text!("dsa2048.asc"),
@@ -35,16 +35,16 @@ fn keys_of_every_checkable_algorithm_are_taken() {
 }
 
 #[test]
-fn a_key_tells_its_id_and_fingerprint_as_gpg_does() {
+fn a_key_has_the_id_and_fingerprint_that_gpg_shows() {
     let key = &keys(text!("ed25519.asc"))[0];
-    // `gpg --show-keys testdata/ed25519.asc`
+    // The output of `gpg --show-keys testdata/ed25519.asc`.
     let fingerprint = text!("ed25519.fingerprint").trim();
     assert_eq!(key.fingerprint(), fingerprint.to_lowercase());
     assert!(fingerprint.ends_with(&key.key_id().to_string()));
 }
 
 #[test]
-fn a_key_is_armoured_anew_without_changing_it() {
+fn a_key_is_armoured_again_without_changes() {
     let original = armor::read(text!("rsa2048.asc")).unwrap();
     let key = &keys(text!("rsa2048.asc"))[0];
     let rewritten = armor::read(key.ascii_armor()).unwrap();
@@ -59,7 +59,7 @@ fn armour_has_a_blank_line_short_lines_and_a_checksum() {
     assert_eq!(lines[0], "-----BEGIN PGP PUBLIC KEY BLOCK-----");
     assert_eq!(lines[1], "");
     assert!(lines.iter().all(|line| line.len() <= 64));
-    // gpg computed the same one.
+    // gpg computed the same checksum.
     let checksum = lines[lines.len() - 2];
     assert!(checksum.starts_with('='));
     assert!(text!("rsa2048.asc").lines().any(|line| line == checksum));
@@ -78,7 +78,7 @@ fn two_blocks_in_one_text_are_two_keys() {
 }
 
 #[test]
-fn two_keys_in_one_block_are_armoured_apart() {
+fn two_keys_in_one_block_are_armoured_separately() {
     let both = keys(text!("two-keys.asc"));
     assert_eq!(both.len(), 2);
     assert_eq!(both[0], keys(text!("rsa2048.asc"))[0]);
@@ -86,19 +86,19 @@ fn two_keys_in_one_block_are_armoured_apart() {
 }
 
 #[test]
-fn text_around_a_block_and_crlf_do_not_matter() {
+fn text_around_a_block_and_crlf_are_ignored() {
     let text = format!("my key:\n\n{}\nbye\n", text!("ed25519.asc")).replace('\n', "\r\n");
     assert_eq!(keys(&text), keys(text!("ed25519.asc")));
 }
 
 #[test]
-fn armour_headers_do_not_matter() {
+fn armour_headers_are_ignored() {
     let text = text!("ed25519.asc").replacen("\n\n", "\nVersion: GnuPG v1\nComment: \n\n", 1);
     assert_eq!(keys(&text), keys(text!("ed25519.asc")));
 }
 
 #[test]
-fn certifications_by_others_do_not_matter() {
+fn third_party_certifications_are_ignored() {
     assert_eq!(keys(text!("certified.asc")).len(), 1);
 }
 
@@ -108,12 +108,12 @@ fn an_expired_key_can_still_be_registered() {
 }
 
 #[test]
-fn a_revoked_subkey_beside_a_good_one_does_not_matter() {
+fn a_revoked_subkey_beside_a_valid_one_is_accepted() {
     assert_eq!(keys(text!("revoked-subkey.asc")).len(), 1);
 }
 
 #[test]
-fn a_revoked_user_id_beside_a_good_one_does_not_matter() {
+fn a_revoked_user_id_beside_a_valid_one_is_accepted() {
     assert_eq!(keys(text!("two-names.asc")).len(), 1);
 }
 
@@ -150,7 +150,7 @@ fn a_key_without_key_flags_is_refused() {
 }
 
 #[test]
-fn key_flags_outside_the_signed_area_do_not_count() {
+fn key_flags_outside_the_signed_area_are_ignored() {
     let key = Key::v4(1);
     let mut draft = forge::draft(0x13, &key, &[]);
     draft.unhashed = signing();
@@ -180,7 +180,7 @@ fn the_newest_self_signature_decides() {
 }
 
 #[test]
-fn of_equal_user_ids_every_one_must_allow_signing() {
+fn every_one_of_equal_user_ids_must_allow_signing() {
     let key = Key::v4(1);
     let names = [("a", CERTIFY | SIGN), ("b", CERTIFY)]
         .map(|(id, flags)| forge::user_id(&key, id, &[forge::key_flags(flags)]));
@@ -232,7 +232,7 @@ fn a_signing_subkey_without_cross_signature_is_refused() {
 }
 
 #[test]
-fn a_signing_subkey_that_somebody_else_cross_signed_is_refused() {
+fn a_signing_subkey_cross_signed_by_another_key_is_refused() {
     let (key, sub, thief) = (Key::v4(1), Key::v4(2), Key::v4(3));
     let more = [
         forge::cross_signature(&key, &thief, &[]),
@@ -252,7 +252,7 @@ fn a_signing_subkey_that_somebody_else_cross_signed_is_refused() {
 }
 
 #[test]
-fn a_subkey_bound_by_somebody_else_is_refused() {
+fn a_subkey_bound_by_another_key_is_refused() {
     let (key, sub, thief) = (Key::v4(1), Key::v4(2), Key::v4(3));
     let subkey = forge::subkey(&thief, &sub, &[forge::key_flags(SIGN)]);
     let error = parse_forged(&[forge::certificate(&key), subkey]).unwrap_err();
@@ -284,7 +284,7 @@ fn a_forged_self_signature_is_refused() {
 }
 
 #[test]
-fn a_revocation_by_somebody_else_is_refused() {
+fn a_revocation_by_another_key_is_refused() {
     let (key, other) = (Key::v4(1), Key::v4(3));
     let draft = forge::draft(kind::KEY_REVOCATION, &other, &[]);
     let revocation = forge::packet(2, &other.sign(&draft, &key.hashed()));
@@ -312,7 +312,7 @@ fn a_key_without_a_user_id_is_refused() {
     assert_eq!(reason, "it has no user ID with a self-signature");
 }
 
-/// As gpg exports it with `--export-options export-minimal`.
+/// Returns a user ID as gpg exports it with `--export-options export-minimal`.
 fn revoked_user_id_alone(key: &Key, id: &str) -> Vec<u8> {
     let draft = forge::draft(kind::CERTIFICATION_REVOCATION, key, &[]);
     let revocation = forge::certification(key, id, &draft);
@@ -320,14 +320,14 @@ fn revoked_user_id_alone(key: &Key, id: &str) -> Vec<u8> {
 }
 
 #[test]
-fn a_revoked_user_id_without_self_signature_does_not_matter() {
+fn a_revoked_user_id_without_self_signature_is_accepted() {
     let key = Key::v4(1);
     let revoked = revoked_user_id_alone(&key, "b");
     assert_eq!(parse_forged(&[forge::certificate(&key), revoked]), Ok(1));
 }
 
 #[test]
-fn a_key_of_which_nothing_but_a_revoked_user_id_is_left_is_refused() {
+fn a_key_with_only_a_revoked_user_id_and_no_self_signature_is_refused() {
     let (key, sub) = (Key::v4(1), Key::v4(2));
     let revoked = revoked_user_id_alone(&key, "b");
     let subkey = forge::subkey(&key, &sub, &[forge::key_flags(SIGN)]);
@@ -365,7 +365,7 @@ fn a_direct_key_signature_after_a_user_id_is_refused() {
 }
 
 #[test]
-fn a_direct_key_signature_before_the_user_ids_does_not_matter() {
+fn a_direct_key_signature_before_the_user_ids_is_ignored() {
     let key = Key::v4(1);
     let direct = forge::key_signature(&key, &forge::draft(kind::DIRECT_KEY, &key, &[]));
     let packets = [
@@ -377,7 +377,7 @@ fn a_direct_key_signature_before_the_user_ids_does_not_matter() {
 }
 
 #[test]
-fn a_self_signature_with_an_unknown_critical_subpacket_is_passed_over() {
+fn a_self_signature_with_an_unknown_critical_subpacket_is_skipped() {
     let key = Key::v4(1);
     let unknown = forge::critical(forge::subpacket(100, &[]));
     let reason = malformed(&[
@@ -388,7 +388,7 @@ fn a_self_signature_with_an_unknown_critical_subpacket_is_passed_over() {
 }
 
 #[test]
-fn packets_that_mean_nothing_are_passed_over() {
+fn packets_without_meaning_are_skipped() {
     let key = Key::v4(1);
     let nothing = [
         forge::packet(10, b"PGP"),
@@ -413,7 +413,7 @@ fn packets_that_do_not_belong_in_a_key_are_refused() {
 }
 
 #[test]
-fn a_version_6_key_is_taken_by_its_direct_key_signature() {
+fn a_version_6_key_is_accepted_with_a_direct_key_signature() {
     let key = Key::v6(1);
     let direct = forge::key_signature(&key, &forge::draft(kind::DIRECT_KEY, &key, &[signing()]));
     assert_eq!(parse_forged(&[forge::primary(&key), direct]), Ok(1));
@@ -479,7 +479,7 @@ fn a_secret_key_is_refused_by_its_label_and_by_its_packets() {
 }
 
 #[test]
-fn what_is_no_key_is_refused() {
+fn a_text_without_a_key_is_refused() {
     for text in ["", "\n", "key", "{}", "-----BEGIN", "\u{1F511}"] {
         assert_eq!(
             parse_signing_keys(text),
@@ -532,7 +532,7 @@ fn damaged_armour_is_refused() {
 }
 
 #[test]
-fn a_cut_off_key_is_refused() {
+fn a_truncated_key_is_refused() {
     let whole = forge::certificate(&Key::v4(1));
     for end in 1..whole.len() {
         parse_signing_keys(&forge::armored(&whole[..end])).unwrap_err();
@@ -540,7 +540,7 @@ fn a_cut_off_key_is_refused() {
 }
 
 #[test]
-fn of_the_same_key_twice_the_later_one_counts() {
+fn the_later_copy_of_a_duplicate_key_is_kept() {
     let key = Key::v4(1);
     let older = forge::certificate(&key);
     let newer = [older.clone(), forge::user_id(&key, "b", &[signing()])].concat();
@@ -600,7 +600,7 @@ fn a_key_id_is_written_in_upper_case_and_read_in_either() {
 }
 
 #[test]
-fn what_is_no_key_id_is_refused() {
+fn an_invalid_key_id_is_refused() {
     for text in [
         "",
         "C0FFEE",

@@ -1,4 +1,4 @@
-//! Which detached signatures are taken.
+//! Parsing of detached signatures.
 
 use super::fixture::binary;
 use super::forge::{self, Key};
@@ -49,7 +49,7 @@ fn armour_and_binary_of_one_signature_are_the_same() {
 }
 
 #[test]
-fn nothing_is_refused() {
+fn an_empty_signature_is_refused() {
     for nothing in [
         "",
         "\n",
@@ -63,7 +63,7 @@ fn nothing_is_refused() {
 }
 
 #[test]
-fn what_is_no_signature_is_refused() {
+fn bytes_that_are_not_a_signature_are_refused() {
     assert_eq!(
         detached_signature(b"signature"),
         Err(OpenPgpError::NotASignature)
@@ -122,7 +122,7 @@ fn armour_with_anything_around_it_is_refused() {
 }
 
 #[test]
-fn a_cut_off_signature_is_refused() {
+fn a_truncated_signature_is_refused() {
     let whole = binary!("ed25519.sig");
     for end in 1..whole.len() {
         let error = detached_signature(&whole[..end]).unwrap_err();
@@ -172,7 +172,7 @@ fn a_signature_without_creation_time_is_refused() {
 }
 
 #[test]
-fn a_creation_time_in_the_unsigned_area_does_not_count() {
+fn a_creation_time_in_the_unsigned_area_is_ignored() {
     let (hashed, unhashed) = (Key::v4(1).issuer(), forge::created(forge::CREATED));
     let error = forged(&forge::Draft {
         kind: 0,
@@ -198,12 +198,12 @@ fn an_unknown_critical_subpacket_is_refused() {
 }
 
 #[test]
-fn an_unknown_subpacket_that_is_not_critical_does_not_matter() {
+fn an_unknown_non_critical_subpacket_is_ignored() {
     assert!(forged(&draft(&[forge::subpacket(100, &[])])).is_ok());
 }
 
 #[test]
-fn a_signature_that_clients_skip_does_not_matter_beside_one_they_read() {
+fn a_signature_that_clients_skip_is_ignored_beside_one_that_they_read() {
     let unknown = forge::critical(forge::subpacket(100, &[]));
     let skipped = forge::detached(&Key::v4(1), b"", &[unknown]);
     assert!(detached_signature(&[&skipped, binary!("ed25519.sig")].concat()).is_ok());
@@ -259,7 +259,7 @@ fn a_subpacket_longer_than_its_area_is_refused() {
 #[test]
 fn versions_and_algorithms_that_clients_skip_are_refused() {
     let body = Key::v4(1).sign(&draft(&[]), b"");
-    // Version 3 and 5, encryption algorithms, MD5 and RIPEMD-160.
+    // These are versions 3 and 5, encryption algorithms, MD5 and RIPEMD-160.
     for (place, value) in [(0, 3), (0, 5), (2, 2), (2, 16), (2, 25), (3, 1), (3, 3)] {
         let mut changed = body.clone();
         changed[place] = value;
