@@ -1,9 +1,9 @@
-//! Base64url as JSON Web Signatures have it (RFC 7515, section 2).
+//! Base64url as used by JSON Web Signatures (RFC 7515, section 2).
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
-/// The bytes, if the text is their one encoding: without padding, white space or stray bits.
+/// Returns the bytes if the text is their canonical encoding: without padding, white space or stray bits.
 pub(super) fn decode(text: &str) -> Option<Vec<u8>> {
     URL_SAFE_NO_PAD.decode(text).ok()
 }
@@ -14,7 +14,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn what_has_another_encoding_is_refused() {
+    fn a_non_canonical_encoding_is_refused() {
         assert_eq!(decode("-_8"), Some(vec![0xfb, 0xff]));
         for other in [
             "-_9", "-_8=", "+/8", "-_ 8", "-_8\n", "-", "-_8A=", "\u{430}",
@@ -25,7 +25,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn two_texts_never_mean_the_same(text in "[A-Za-z0-9_=+/ -]{0,12}") {
+        fn two_texts_never_decode_to_the_same_bytes(text in "[A-Za-z0-9_=+/ -]{0,12}") {
             if let Some(bytes) = decode(&text) {
                 prop_assert_eq!(URL_SAFE_NO_PAD.encode(bytes), text);
             }

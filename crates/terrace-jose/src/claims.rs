@@ -1,21 +1,21 @@
-//! What a verified token says (RFC 7519, section 4.1; OpenID Connect Core, section 2).
+//! The claims of a verified token (RFC 7519, section 4.1; OpenID Connect Core, section 2).
 
 use serde_json::{Map, Value};
 
 use super::{IssuerUrl, Quoted, TokenError, limits};
 use terrace_base::time::UnixTime;
 
-/// What a token must be, apart from genuine.
+/// The requirements for a token, apart from its signature.
 #[derive(Debug, Clone, Copy)]
 pub struct Expected<'e> {
-    /// For whom: one of them is enough.
+    /// The accepted audiences; one of them is enough.
     pub audiences: &'e [&'e str],
-    /// The time.
+    /// The current time.
     pub now: UnixTime,
 }
 
-/// The claims of a token that is genuine, for us, and good now. There is no other way to have some
-/// than to verify a token.
+/// The claims of a token that is genuine, has an accepted audience, and is valid now. Verifying a token is
+/// the only way to obtain them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Claims {
     issuer: IssuerUrl,
@@ -27,7 +27,7 @@ pub struct Claims {
 }
 
 impl Claims {
-    /// Takes the claims of a token that this issuer has signed.
+    /// Checks and returns the claims of a token that this issuer has signed.
     pub(super) fn accept(
         issuer: &IssuerUrl,
         members: &Map<String, Value>,
@@ -46,58 +46,58 @@ impl Claims {
         })
     }
 
-    /// Who has issued the token.
+    /// Returns the issuer of the token.
     pub fn issuer(&self) -> &IssuerUrl {
         &self.issuer
     }
 
-    /// Whom it names, among those that its issuer knows.
+    /// Returns the subject, `sub`, which is unique within the issuer.
     pub fn subject(&self) -> &str {
         &self.subject
     }
 
-    /// Whether it is for this audience.
+    /// Returns whether the token is for this audience.
     pub fn is_for(&self, audience: &str) -> bool {
         self.audiences.iter().any(|all| all == audience)
     }
 
-    /// When it was issued.
+    /// Returns the time of issue.
     pub fn issued(&self) -> UnixTime {
         self.issued
     }
 
-    /// When it is not good any more. What is given for it should not be either.
+    /// Returns the time of expiry. Credentials derived from the token should expire then too.
     pub fn expires(&self) -> UnixTime {
         self.expires
     }
 
-    /// Its own ID, `jti`, if it has one. (The bytes of a token are no identity: of one token others
-    /// can be made that are as good, by another encoding of an ECDSA signature.)
+    /// Returns the token's ID, `jti`, if it has one. (The bytes of a token do not identify it: anyone can
+    /// turn it into another valid token, by re-encoding an ECDSA signature.)
     pub fn token_id(&self) -> Option<&str> {
         self.text("jti")
     }
 
-    /// The `nonce` of the request that it answers.
+    /// Returns the `nonce` of the sign-in request that the token answers.
     pub fn nonce(&self) -> Option<&str> {
         self.text("nonce")
     }
 
-    /// All of them.
+    /// Returns all claims.
     pub fn members(&self) -> &Map<String, Value> {
         &self.members
     }
 
-    /// A claim as it is.
+    /// Returns the value of a claim.
     pub fn get(&self, name: &str) -> Option<&Value> {
         self.members.get(name)
     }
 
-    /// A claim that is a text.
+    /// Returns the value of a claim that is a string.
     pub fn text(&self, name: &str) -> Option<&str> {
         self.get(name).and_then(Value::as_str)
     }
 
-    /// Refuses what was issued to somebody else (OpenID Connect Core, section 3.1.3.7, items 3 to 5).
+    /// Refuses tokens issued to another client (OpenID Connect Core, section 3.1.3.7, items 3 to 5).
     pub(super) fn check_authorized_party(&self, client_id: &str) -> Result<(), TokenError> {
         let is_ours = match self.get("azp") {
             None => self.audiences.len() == 1,
@@ -110,7 +110,7 @@ impl Claims {
     }
 }
 
-/// A text or a list of texts (RFC 7519, section 4.1.3).
+/// Reads a string or a list of strings (RFC 7519, section 4.1.3).
 fn audiences(members: &Map<String, Value>) -> Result<Vec<String>, TokenError> {
     let texts = match members.get("aud") {
         Some(Value::String(one)) => Some(vec![one.clone()]),
@@ -120,7 +120,7 @@ fn audiences(members: &Map<String, Value>) -> Result<Vec<String>, TokenError> {
             .collect(),
         _ => None,
     };
-    texts.ok_or_else(|| wrong(members, "aud", "a text or a list of texts"))
+    texts.ok_or_else(|| wrong(members, "aud", "a string or a list of strings"))
 }
 
 fn check_audience(audiences: &[String], wanted: &[&str]) -> Result<(), TokenError> {
@@ -135,7 +135,7 @@ fn check_audience(audiences: &[String], wanted: &[&str]) -> Result<(), TokenErro
     })
 }
 
-/// When it was issued and when it expires, if it is good now.
+/// Returns the times of issue and expiry, if the token is valid now.
 fn check_times(
     members: &Map<String, Value>,
     expected: &Expected<'_>,
@@ -163,10 +163,10 @@ fn required_date(members: &Map<String, Value>, name: &'static str) -> Result<Uni
 
 const A_TIME: &str = "a whole number of seconds since 1970";
 
-/// The end of the year 9999. Beyond it nobody means a time.
+/// The end of the year 9999. Later dates are taken for mistakes, such as milliseconds.
 const LAST_DATE: u64 = 253_402_300_799;
 
-/// A `NumericDate` (RFC 7519, section 2), of whole seconds. Some issuers write them as `1.0` or `1e9`.
+/// Reads a `NumericDate` (RFC 7519, section 2) of whole seconds. Some issuers write them as `1.0` or `1e9`.
 fn date(members: &Map<String, Value>, name: &'static str) -> Result<Option<UnixTime>, TokenError> {
     let Some(value) = members.get(name) else {
         return Ok(None);

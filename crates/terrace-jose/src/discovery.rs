@@ -1,78 +1,78 @@
-//! What an issuer says about itself (OpenID Connect Discovery, section 3; RFC 8414, section 2).
+//! An issuer's metadata document (OpenID Connect Discovery, section 3; RFC 8414, section 2).
 
 use serde_json::{Map, Value};
 
 use super::{IssuerUrl, Quoted, UrlError, json, limits};
 use terrace_base::url::HttpsUrl;
 
-/// Where an issuer has its keys, and where people sign in.
+/// The addresses of an issuer's keys and endpoints.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Discovery {
-    /// Its public keys.
+    /// The URL of its public keys.
     pub jwks_uri: HttpsUrl,
-    /// Where people are sent to sign in. Those who issue tokens to jobs alone have none.
+    /// The sign-in page for people. Issuers that issue tokens only to jobs have none.
     pub authorization_endpoint: Option<HttpsUrl>,
-    /// Where a code is exchanged for tokens.
+    /// The endpoint that exchanges a code for tokens.
     pub token_endpoint: Option<HttpsUrl>,
-    /// The methods of PKCE that it knows; none unless it says so (RFC 8414, section 2).
+    /// The PKCE methods that the issuer supports; none if the document lists none (RFC 8414, section 2).
     pub code_challenge_methods: Vec<String>,
-    /// How a client may prove who it is; `client_secret_basic` unless it says otherwise.
+    /// The methods of client authentication; `client_secret_basic` if the document lists none.
     pub token_endpoint_auth_methods: Vec<String>,
 }
 
-/// Why a document is not what this issuer says about itself.
+/// A reason why a document is not this issuer's metadata.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DiscoveryError {
-    /// It is longer than the limit.
-    #[error("the document is {0} bytes long, at most {max} are read", max = limits::DISCOVERY_BYTES)]
+    /// A document longer than the limit.
+    #[error("the document is {0} bytes long, but at most {max} are read", max = limits::DISCOVERY_BYTES)]
     TooLong(usize),
-    /// It is no JSON object, or a member is there twice.
-    #[error("the document is no JSON object that is read: {0}")]
+    /// A document that is not a JSON object, or that has a duplicate member.
+    #[error("the document is not a valid JSON object: {0}")]
     Json(String),
-    /// It is another issuer's (OpenID Connect Discovery, section 4.3).
+    /// The document of another issuer (OpenID Connect Discovery, section 4.3).
     #[error(
-        "the document is of the issuer {found}, not {wanted}: configure it exactly as its documents and tokens have it"
+        "the document's issuer is {found}, not {wanted}: configure the issuer exactly as it appears in its documents and tokens"
     )]
     Issuer {
-        /// Whose it is.
+        /// The issuer in the document.
         found: Quoted,
-        /// Whose it should be.
+        /// The configured issuer.
         wanted: Quoted,
     },
-    /// A member that must be there is not.
+    /// A required member is missing.
     #[error("the document has no {0}")]
     Missing(&'static str),
-    /// A member is something else than it must be.
-    #[error("the document's {name} is {found}, which is no list of texts")]
+    /// A member that is not a list of strings.
+    #[error("the document's {name} is {found}, which is not a list of strings")]
     NoList {
-        /// Which.
+        /// The name of the member.
         name: &'static str,
-        /// What it is.
+        /// Its value.
         found: Quoted,
     },
-    /// A URL is none to ask.
+    /// A URL that cannot be requested.
     #[error("the document's {name} is {found}: {cause}")]
     Url {
-        /// Which.
+        /// The name of the member.
         name: &'static str,
-        /// What it is.
+        /// Its value.
         found: Quoted,
-        /// What is wrong with it.
+        /// The fault in the URL.
         cause: UrlError,
     },
 }
 
 impl Discovery {
-    /// Reads the document that was found at [`IssuerUrl::discovery_url`].
+    /// Reads the document fetched from [`IssuerUrl::discovery_url`].
     ///
     /// # Errors
-    /// When it is not that of this issuer, or does not say where the keys are.
+    /// If the document is not this issuer's, or does not contain the URL of its keys.
     pub fn parse(issuer: &IssuerUrl, body: &[u8]) -> Result<Self, DiscoveryError> {
         if body.len() > limits::DISCOVERY_BYTES {
             return Err(DiscoveryError::TooLong(body.len()));
         }
         let document = json::parse(body).map_err(DiscoveryError::Json)?;
-        let no_object = || DiscoveryError::Json("it is none".to_owned());
+        let no_object = || DiscoveryError::Json("it is not an object".to_owned());
         let members = document.as_object().ok_or_else(no_object)?;
         if members.get("issuer").and_then(Value::as_str) != Some(issuer.as_str()) {
             return Err(DiscoveryError::Issuer {
@@ -195,14 +195,11 @@ mod tests {
         }
         let body = r#"{"jwks_uri":"https://a.example/k"}"#;
         let error = parse(wanted, body).unwrap_err();
-        assert!(
-            error.to_string().contains("of the issuer nothing"),
-            "{error}"
-        );
+        assert!(error.to_string().contains("issuer is nothing"), "{error}");
     }
 
     #[test]
-    fn what_does_not_say_where_the_keys_are_is_refused() {
+    fn a_document_without_the_url_of_the_keys_is_refused() {
         for (rest, complaint) in [
             ("", "no jwks_uri"),
             (r#","jwks_uri":"http://a.example/k""#, "https://"),

@@ -1,109 +1,110 @@
-//! Every way in which a token is refused.
+//! Reasons why a token is refused.
 
 use super::jws::Algorithm;
 use super::{Quoted, limits};
 use terrace_base::time::UnixTime;
 
-/// Why a token is refused, for the log. Neither the token nor its signature is in it, and what it
-/// shows of a token is a claim, short and escaped. Who has presented the token is not told.
+/// A reason why a token is refused, for the log. It contains neither the token nor its signature. The parts
+/// of a token that it contains are single claims, shortened and escaped. It does not identify the client that
+/// presented the token.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TokenError {
-    /// It has the kind of signature that is asked for, and two keys could have made it.
+    /// The token's algorithm and key ID match two keys.
     #[error("the issuer has several keys for {algorithm} with {}", key_name(.key_id.as_ref()))]
     AmbiguousKey {
-        /// Its algorithm.
+        /// The token's algorithm.
         algorithm: Algorithm,
-        /// The key that it names.
+        /// The key ID in its header.
         key_id: Option<Quoted>,
     },
-    /// It is signed in a way that is not allowed, or not at all.
+    /// A token signed with an algorithm that is not allowed, or not at all.
     #[error("its algorithm is {0}, which is not allowed")]
     Algorithm(Quoted),
-    /// It is not for us.
+    /// A token for another audience.
     #[error("its audience is {found}, not {wanted}")]
     Audience {
-        /// The first that it is for.
+        /// The first audience of the token.
         found: Quoted,
-        /// The first that it should be for.
+        /// The first accepted audience.
         wanted: Quoted,
     },
-    /// It was issued to another party than the one that it is for (OpenID Connect Core, section
-    /// 3.1.3.7, items 4 and 5).
-    #[error("it was issued to {0}, not to us")]
+    /// A token for this client that was issued to another party (OpenID Connect Core, section 3.1.3.7, items
+    /// 4 and 5).
+    #[error("it was issued to {0}, not to this registry")]
     AuthorizedParty(Quoted),
-    /// A claim that each token has is not there, or not what it must be.
+    /// A required claim is missing or malformed.
     #[error("its claim {name} is {found}, not {wanted}")]
     Claim {
-        /// Which.
+        /// The name of the claim.
         name: &'static str,
-        /// What it is.
+        /// Its value.
         found: Quoted,
-        /// What it must be.
+        /// The required form of the value.
         wanted: &'static str,
     },
-    /// It demands that its reader understand an extension (RFC 7515, section 4.1.11).
-    #[error("its header has \"crit\": extensions are not known")]
+    /// A header that requires its reader to support an extension (RFC 7515, section 4.1.11).
+    #[error("its header has \"crit\", but extensions are not supported")]
     Critical,
-    /// Its time is over.
-    #[error("it expired at {expires}, and it is {now}")]
+    /// A token after its time of expiry.
+    #[error("it expired at {expires}, and the time is {now}")]
     Expired {
-        /// When.
+        /// The time of expiry.
         expires: UnixTime,
-        /// The time.
+        /// The current time.
         now: UnixTime,
     },
-    /// It says that it was issued later than now.
-    #[error("it was issued at {issued}, and it is {now}")]
+    /// A token with a time of issue in the future.
+    #[error("it was issued at {issued}, and the time is {now}")]
     IssuedInFuture {
-        /// When.
+        /// The time of issue.
         issued: UnixTime,
-        /// The time.
+        /// The current time.
         now: UnixTime,
     },
-    /// Its issuer is not the one that is asked for, or not one that anybody trusts.
+    /// A token of an issuer other than the expected one, or of one that is not trusted.
     #[error("its issuer is {0}, which is not trusted")]
     Issuer(Quoted),
-    /// It is no signed token in the compact form.
+    /// A text that is not a signed token in the compact form.
     #[error("{0}")]
     Malformed(&'static str),
-    /// It names nobody.
-    #[error("its claim sub names nobody")]
+    /// A token without a subject.
+    #[error("its claim sub is missing, empty or not a string")]
     NoSubject,
-    /// It does not answer the request that it is presented for.
-    #[error("its nonce is not that of this sign-in")]
+    /// A token that answers another sign-in request.
+    #[error("its nonce does not match this sign-in")]
     Nonce,
-    /// It is not good yet.
-    #[error("it is not good before {start}, and it is {now}")]
+    /// A token before the start of its validity.
+    #[error("it is not valid before {start}, and the time is {now}")]
     NotYet {
-        /// From when.
+        /// The start of its validity.
         start: UnixTime,
-        /// The time.
+        /// The current time.
         now: UnixTime,
     },
-    /// The key did not make this signature.
+    /// A signature that the key did not make.
     #[error("its signature is wrong")]
     Signature,
-    /// It is longer than the limit.
-    #[error("it is {0} bytes long, at most {max} are read", max = limits::TOKEN_BYTES)]
+    /// A token longer than the limit.
+    #[error("it is {0} bytes long, but at most {max} are read", max = limits::TOKEN_BYTES)]
     TooLong(usize),
-    /// It says that it is something else than a token of this kind.
+    /// A header with a type other than that of such tokens.
     #[error("its type is {0}, not JWT")]
     Type(Quoted),
-    /// The issuer has no such key, or not for this algorithm. It may have got one since its keys
-    /// were read.
+    /// The issuer has no key with this ID, or none for this algorithm. It may have published one after its
+    /// keys were read.
     #[error("the issuer has no key for {algorithm} with {}", key_name(.key_id.as_ref()))]
     UnknownKey {
-        /// Its algorithm.
+        /// The token's algorithm.
         algorithm: Algorithm,
-        /// The key that it names.
+        /// The key ID in its header.
         key_id: Option<Quoted>,
     },
 }
 
 impl TokenError {
-    /// Whether it could be otherwise with the keys that the issuer has now.
+    /// Returns whether the verdict could change with the issuer's current keys.
     pub fn is_cured_by_newer_keys(&self) -> bool {
-        // An issuer may also give a key that it had another name, or one that had none.
+        // An issuer may also rename a key, or give an ID to a key that had none.
         matches!(
             self,
             Self::UnknownKey { .. } | Self::AmbiguousKey { .. } | Self::Signature

@@ -1,32 +1,33 @@
-//! Where issuers are: URLs with TLS, compared as they are written.
+//! URLs of issuers: https, compared as they are written.
 
 use std::fmt;
 use std::str::FromStr;
 
 use terrace_base::url::{self, HttpsUrl, Url};
 
-/// Who issues tokens, as `iss` has it: an https URL without a query (OpenID Connect Core, section 2).
+/// The issuer of tokens, as in `iss`: an https URL without a query (OpenID Connect Core, section 2).
 ///
-/// It is compared byte for byte (OpenID Connect Discovery, section 4.3): one with a trailing slash,
-/// with its host in upper case or with `:443` is another.
+/// Issuers are compared byte for byte (OpenID Connect Discovery, section 4.3): one with a trailing slash,
+/// with its host in upper case or with `:443` is another issuer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IssuerUrl(HttpsUrl);
 
-/// Why a text is not a URL to ask.
+/// A reason why a text is not a URL that can be requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum UrlError {
-    /// It is longer than the limit.
-    #[error("it is {0} bytes long, at most {max} are allowed", max = url::MAX_BYTES)]
+    /// A URL longer than the limit.
+    #[error("it is {0} bytes long, but at most {max} are allowed", max = url::MAX_BYTES)]
     TooLong(usize),
-    /// Another scheme, or none.
+    /// A missing scheme, or one other than https.
     #[error("it must start with https://")]
     Scheme,
-    /// There is no host, or it is none, or there are credentials before it.
-    #[error("what follows https:// must be a host, with a port if need be and nothing else")]
+    /// A missing or invalid host, or one with credentials before it.
+    #[error("after https:// there must be a host, optionally with a port, and nothing else")]
     Host,
-    /// There is a fragment, a query where none may be, a space, or what a URL parser would change.
+    /// A URL with a fragment, a query where none is allowed, a space, or a part that a URL parser would
+    /// change.
     #[error(
-        "its path may not hold spaces, backslashes, \"..\", what is not ASCII, a fragment, nor an issuer's a query"
+        "its path may not contain spaces, backslashes, \"..\", characters outside ASCII or a fragment, and an issuer may have no query"
     )]
     Path,
 }
@@ -43,18 +44,19 @@ impl From<url::UrlError> for UrlError {
 }
 
 impl IssuerUrl {
-    /// The issuer, as it was written.
+    /// Returns the issuer as it was written.
     pub fn as_str(&self) -> &str {
         self.0.as_str()
     }
 
-    /// The issuer as a URL.
+    /// Returns the issuer as a URL.
     pub fn as_url(&self) -> &Url {
         self.0.as_url()
     }
 
-    /// Where it says what it is: behind its path, whose trailing slash does not count (OpenID Connect
-    /// Discovery, section 4.1). RFC 8414 puts it before the path; no provider of tokens does.
+    /// Returns the URL of the metadata document: its well-known path after the issuer's path without a
+    /// trailing slash (OpenID Connect Discovery, section 4.1). RFC 8414 puts it before the path; no provider
+    /// of tokens does.
     pub fn discovery_url(&self) -> String {
         let base = self.as_str();
         let base = base.strip_suffix('/').unwrap_or(base);
@@ -90,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn the_document_lies_behind_the_path_without_a_trailing_slash() {
+    fn the_discovery_url_extends_the_path_without_its_trailing_slash() {
         for (text, expected) in [
             (
                 "https://gitlab.com",
@@ -145,7 +147,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_taken_stays_as_it_is(text in "https://[\\PC]{0,40}") {
+        fn an_accepted_url_stays_unchanged(text in "https://[\\PC]{0,40}") {
             if let Ok(issuer) = issuer(&text) {
                 prop_assert_eq!(issuer.as_str(), &text);
                 prop_assert!(!issuer.as_url().host().is_empty());

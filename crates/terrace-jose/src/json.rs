@@ -1,7 +1,7 @@
-//! JSON in which every member of an object is there once.
+//! JSON with unique member names.
 //!
-//! Parsers differ in which of two members counts (RFC 8259, section 4), and who signs a token may use
-//! another than who checks it; so JSON Web Signatures and Tokens forbid them (RFC 7515, section 4;
+//! Parsers differ in which of two members counts (RFC 8259, section 4), and the signer of a token may use
+//! another parser than its verifier; so JSON Web Signatures and Tokens forbid duplicates (RFC 7515, section 4;
 //! RFC 7519, section 4).
 
 use std::fmt;
@@ -11,10 +11,10 @@ use serde_json::{Map, Value};
 
 use terrace_base::untrusted::line;
 
-/// Reads one JSON value and nothing after it.
+/// Parses one JSON value, with nothing after it.
 ///
 /// # Errors
-/// What is wrong with it, and where.
+/// The fault and its position.
 pub fn parse(text: &[u8]) -> Result<Value, String> {
     match serde_json::from_slice(text) {
         Ok(Distinct(value)) => Ok(value),
@@ -22,7 +22,7 @@ pub fn parse(text: &[u8]) -> Result<Value, String> {
     }
 }
 
-/// The same, if it is an object.
+/// Parses a JSON object; `None` for any other input.
 pub(super) fn parse_object(text: &[u8]) -> Option<Map<String, Value>> {
     match parse(text) {
         Ok(Value::Object(members)) => Some(members),
@@ -30,10 +30,10 @@ pub(super) fn parse_object(text: &[u8]) -> Option<Map<String, Value>> {
     }
 }
 
-/// The characters of a parser's message that are shown: it holds the names of members as they were written.
+/// The maximum length of a parser's message in characters: it contains names of members as they were written.
 const MESSAGE_CHARS: usize = 300;
 
-/// A value without members that are there twice, at any depth.
+/// A value without duplicate members, at any depth.
 struct Distinct(Value);
 
 impl<'de> Deserialize<'de> for Distinct {
@@ -87,7 +87,7 @@ impl<'de> Visitor<'de> for DistinctVisitor {
         let mut all = Map::new();
         while let Some((name, Distinct(value))) = members.next_entry::<String, _>()? {
             if all.contains_key(&name) {
-                return Err(A::Error::custom(format_args!("{name:?} is there twice")));
+                return Err(A::Error::custom(format_args!("{name:?} appears twice")));
             }
             all.insert(name, value);
         }
@@ -101,20 +101,20 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn members_that_are_there_twice_are_refused_at_any_depth_and_in_any_spelling() {
+    fn duplicate_members_are_refused_at_any_depth_and_in_any_spelling() {
         for twice in [
             r#"{"a":1,"a":1}"#,
             r#"{"a":1,"\u0061":2}"#,
             r#"[{"b":{"a":1,"c":2,"a":3}}]"#,
         ] {
             let error = parse(twice.as_bytes()).unwrap_err();
-            assert!(error.contains("\"a\" is there twice"), "{error}");
+            assert!(error.contains("\"a\" appears twice"), "{error}");
         }
         assert!(parse(br#"{"a":{"a":1},"b":[{"a":1},{"a":1}]}"#).is_ok());
     }
 
     #[test]
-    fn what_is_no_json_is_refused() {
+    fn invalid_json_is_refused() {
         let deep = "[".repeat(10_000);
         for wrong in [
             "",

@@ -1,5 +1,4 @@
-//! One public key of an issuer: a JSON Web Key (RFC 7517, section 4; RFC 7518, section 6; RFC 8037,
-//! section 2).
+//! A public key of an issuer: a JSON Web Key (RFC 7517, section 4; RFC 7518, section 6; RFC 8037, section 2).
 
 use serde_json::{Map, Value};
 
@@ -8,22 +7,22 @@ use super::{base64url, limits};
 
 use terrace_signature::Curve;
 
-/// A key that signatures can be checked with.
+/// A key that verifies signatures.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Jwk {
     id: Option<String>,
-    /// The only algorithm that its owner uses it for, if they say so.
+    /// The only algorithm that the key is used for, if it declares one.
     algorithm: Option<String>,
     pub(super) material: Material,
 }
 
-/// The numbers of a key, by the kind of signatures that it makes.
+/// The numbers of a key, by the kind of its signatures.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Material {
     /// A point in its uncompressed form (SEC 1, section 2.3.3).
     Ec(Curve, Vec<u8>),
     Ed25519([u8; 32]),
-    /// Without leading zeros.
+    /// A modulus and an exponent, without leading zeros.
     Rsa {
         n: Vec<u8>,
         e: Vec<u8>,
@@ -31,8 +30,8 @@ pub(super) enum Material {
 }
 
 impl Jwk {
-    /// Reads a key; `None` for one that is not made to sign with, and for one that cannot be used,
-    /// either of which is passed over (RFC 7517, section 5).
+    /// Reads a key. `None` for a key that is not meant for signatures, and for one that cannot be used: both
+    /// are skipped (RFC 7517, section 5).
     pub(super) fn parse(key: &Value) -> Option<Self> {
         let members = key.as_object()?;
         if !is_for_signatures(members) {
@@ -45,7 +44,7 @@ impl Jwk {
         })
     }
 
-    /// Whether a token of this algorithm and key ID may have been signed with it.
+    /// Returns whether a token with this algorithm and key ID may have been signed with this key.
     pub(super) fn fits(&self, algorithm: Algorithm, id: Option<&str>) -> bool {
         let is_meant = id.is_none() || self.id.as_deref() == id;
         let mut declared = self.algorithm.iter();
@@ -74,7 +73,7 @@ impl Material {
     }
 }
 
-/// A point of exactly that many bytes a coordinate (RFC 7518, section 6.2.1).
+/// Reads a point with coordinates of exactly that many bytes (RFC 7518, section 6.2.1).
 fn ec(members: &Map<String, Value>, curve: Curve, length: usize) -> Option<Material> {
     let (x, y) = (number(members, "x")?, number(members, "y")?);
     let point = [[4].as_slice(), &x, &y].concat();
@@ -83,7 +82,7 @@ fn ec(members: &Map<String, Value>, curve: Curve, length: usize) -> Option<Mater
     is_point.then_some(Material::Ec(curve, point))
 }
 
-/// A modulus of a size that is in use, and an exponent that `terrace_signature::rsa` takes.
+/// Reads a modulus of a size in use, and an exponent that `terrace_signature::rsa` accepts.
 fn rsa(members: &Map<String, Value>) -> Option<Material> {
     let (n, e) = (number(members, "n")?, number(members, "e")?);
     let n = terrace_signature::trim(&n).to_vec();
@@ -96,7 +95,7 @@ fn rsa(members: &Map<String, Value>) -> Option<Material> {
     is_usable.then_some(Material::Rsa { n, e })
 }
 
-/// RFC 7517, sections 4.2 and 4.3.
+/// Checks the intended use (RFC 7517, sections 4.2 and 4.3).
 fn is_for_signatures(members: &Map<String, Value>) -> bool {
     let is_used = members.get("use").is_none_or(|usage| usage == "sig");
     let may_verify = members.get("key_ops").is_none_or(|operations| {
@@ -114,7 +113,7 @@ fn text<'m>(members: &'m Map<String, Value>, name: &str) -> Option<&'m str> {
     members.get(name)?.as_str()
 }
 
-/// `None` where it is there and is no text.
+/// Returns `None` if the member is present but not a string.
 fn optional_text(members: &Map<String, Value>, name: &str) -> Option<Option<String>> {
     match members.get(name) {
         None => Some(None),

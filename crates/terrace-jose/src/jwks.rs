@@ -6,40 +6,39 @@ use super::jwk::Jwk;
 use super::jws::Algorithm;
 use super::{IssuerUrl, Quoted, TokenError, json, limits};
 
-/// The keys with which one issuer signs, and whose they are: no token of another issuer is ever
-/// verified with them.
+/// The keys with which one issuer signs, together with that issuer: they never verify a token of another
+/// issuer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IssuerKeys {
     issuer: IssuerUrl,
     keys: Vec<Jwk>,
 }
 
-/// Why what an issuer gives as its keys is none.
+/// A reason why an issuer's keys cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum KeysError {
-    /// It is longer than the limit.
-    #[error("the keys are {0} bytes long, at most {max} are read", max = limits::KEYS_BYTES)]
+    /// A document longer than the limit.
+    #[error("the keys are {0} bytes long, but at most {max} are read", max = limits::KEYS_BYTES)]
     TooLong(usize),
-    /// There are more keys than the limit.
-    #[error("there are {0} keys, at most {max} are read", max = limits::KEYS)]
+    /// More keys than the limit.
+    #[error("there are {0} keys, but at most {max} are read", max = limits::KEYS)]
     TooMany(usize),
-    /// It is no JSON, or a member is there twice.
-    #[error("the keys are no JSON that is read: {0}")]
+    /// A document that is not JSON, or that has a duplicate member.
+    #[error("the keys are not valid JSON: {0}")]
     Json(String),
-    /// It has no list of keys.
+    /// A document without a list of keys.
     #[error("there is no list named \"keys\"")]
     NoList,
-    /// No key is one that tokens can be checked with.
-    #[error("none of the {0} keys is one to check signatures with")]
+    /// A document without a key that can verify tokens.
+    #[error("none of the {0} keys can verify signatures")]
     NoneUsable(usize),
 }
 
 impl IssuerKeys {
-    /// Reads the keys that this issuer gives at its `jwks_uri`. Those that cannot be used are passed
-    /// over.
+    /// Reads the keys fetched from this issuer's `jwks_uri`. Keys that cannot be used are skipped.
     ///
     /// # Errors
-    /// When there is none to use, or more than is ever read.
+    /// If no key can be used, or the document exceeds a limit.
     pub fn parse(issuer: &IssuerUrl, body: &[u8]) -> Result<Self, KeysError> {
         if body.len() > limits::KEYS_BYTES {
             return Err(KeysError::TooLong(body.len()));
@@ -58,12 +57,12 @@ impl IssuerKeys {
         Ok(Self { issuer, keys })
     }
 
-    /// Whose they are.
+    /// Returns the issuer that owns the keys.
     pub fn issuer(&self) -> &IssuerUrl {
         &self.issuer
     }
 
-    /// The one key that a token with this header can have been signed with.
+    /// Returns the only key that a token with this header can have been signed with.
     pub(super) fn choose(
         &self,
         algorithm: Algorithm,

@@ -1,5 +1,5 @@
-//! The algorithms of JSON Web Signatures that are in use (RFC 7518, section 3.1; RFC 8037, section
-//! 3.1), and how a signature of each is checked.
+//! The algorithms of JSON Web Signatures in use (RFC 7518, section 3.1; RFC 8037, section 3.1), and the
+//! verification of their signatures.
 
 use std::fmt;
 
@@ -7,11 +7,10 @@ use super::jwk::Material;
 
 use terrace_signature::{Curve, Hash};
 
-/// An algorithm that a token may be signed with. There are no others: neither `none`, nor one with a
-/// shared secret.
+/// An algorithm allowed for tokens. No others are: neither `none`, nor those with a shared secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Algorithm {
-    /// Ed25519 (RFC 8037); Ed448 has the same name and is not known.
+    /// Ed25519 (RFC 8037). Ed448 has the same name and is not supported.
     EdDsa,
     /// ECDSA on P-256 with SHA-256.
     Es256,
@@ -19,14 +18,14 @@ pub enum Algorithm {
     Es384,
     /// RSA PKCS #1 v1.5 with SHA-256.
     Rs256,
-    /// The same with SHA-384.
+    /// RSA PKCS #1 v1.5 with SHA-384.
     Rs384,
-    /// The same with SHA-512.
+    /// RSA PKCS #1 v1.5 with SHA-512.
     Rs512,
 }
 
 impl Algorithm {
-    /// Reads an `alg`, which is case-sensitive (RFC 7515, section 4.1.1).
+    /// Parses an `alg`, which is case-sensitive (RFC 7515, section 4.1.1).
     pub(super) fn parse(name: &str) -> Option<Self> {
         Some(match name {
             "EdDSA" => Self::EdDsa,
@@ -59,7 +58,7 @@ impl Algorithm {
         }
     }
 
-    /// Whether signatures of this algorithm are made by such keys.
+    /// Returns whether such keys make signatures of this algorithm.
     pub(super) fn fits(self, material: &Material) -> bool {
         match material {
             Material::Ec(Curve::P256, _) => self == Self::Es256,
@@ -69,7 +68,7 @@ impl Algorithm {
         }
     }
 
-    /// Whether the key made this signature over the message, with this algorithm.
+    /// Returns whether the key made this signature over the message, with this algorithm.
     pub(super) fn verify(self, material: &Material, message: &[u8], signature: &[u8]) -> bool {
         match material {
             Material::Ec(curve, point) => {
@@ -81,7 +80,8 @@ impl Algorithm {
                     && signature.is_ok_and(|raw| terrace_signature::ed25519(key, message, raw))
             }
             Material::Rsa { n, e } => {
-                // As long as the modulus, whose leading zeros are gone (RFC 8017, section 8.2.2).
+                // The signature is as long as the modulus, which has no leading zeros (RFC 8017, section
+                // 8.2.2).
                 let has_length = signature.len() == n.len();
                 self.rsa_hash().is_some_and(|hash| {
                     has_length
@@ -92,7 +92,7 @@ impl Algorithm {
     }
 }
 
-/// The two numbers stand one behind the other, each as long as the curve's (RFC 7518, section 3.4).
+/// The signature is the two numbers in sequence, each as long as the curve's (RFC 7518, section 3.4).
 fn verify_ecdsa(curve: Curve, point: &[u8], message: &[u8], signature: &[u8]) -> bool {
     let (length, hash) = match curve {
         Curve::P256 => (32, Hash::Sha256),
@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_exact_and_nothing_else_is_known() {
+    fn only_the_exact_names_of_algorithms_are_accepted() {
         for name in ["EdDSA", "ES256", "ES384", "RS256", "RS384", "RS512"] {
             assert_eq!(Algorithm::parse(name).unwrap().to_string(), name);
         }

@@ -1,24 +1,23 @@
-//! ID tokens of OpenID Connect, from the side of who relies on them: whether a token that another party has issued is
-//! genuine, for us and valid now.
+//! ID tokens of OpenID Connect, as a relying party verifies them: whether a token issued by another party is
+//! genuine, intended for this registry, and valid now.
 //!
 //! # In scope
-//! - **Whom to ask**: an [`IssuerUrl`], what it says about itself ([`Discovery`]) and its public keys
-//!   ([`IssuerKeys`]).
-//! - **Whether to believe**: an [`UnverifiedToken`] is read first, to know its issuer, and gives its [`Claims`] only
-//!   when it is verified with that issuer's keys; [`SignIn`] verifies the token that answers a sign-in.
+//! - **The issuer**: an [`IssuerUrl`], its metadata ([`Discovery`]) and its public keys ([`IssuerKeys`]).
+//! - **The token**: an [`UnverifiedToken`] is parsed first, to find its issuer, and returns its [`Claims`] only
+//!   after it is verified with that issuer's keys; [`SignIn`] verifies the token that answers a sign-in.
 //!
 //! # Out of scope
-//! The requests for documents and keys, how long they are kept, and what a token grants to its holder. Whoever fetches
-//! follows no redirect: a document counts because of where it lies. Keys that lack one are fetched again
-//! ([`TokenError::is_cured_by_newer_keys`]), but not for every such token.
+//! The requests for documents and keys, their caching, and the permissions that a token grants. The code that
+//! fetches must not follow redirects: a document is trusted because of its address. If a key is missing, the keys
+//! are fetched again ([`TokenError::is_cured_by_newer_keys`]), but not for every such token.
 //!
-//! # How strict
-//! Only signatures that are in use are checked, RSA PKCS #1 v1.5, ECDSA on P-256 and P-384 and Ed25519; there is no
-//! HMAC, so no public key can be taken for a secret, and no `none`. The header chooses among the issuer's keys, and
-//! brings none. Whatever has two readings is refused: members that are there twice, base64url that is not canonical, a
-//! key ID that two keys have.
+//! # Strictness
+//! Only signatures in common use are accepted: RSA PKCS #1 v1.5, ECDSA on P-256 and P-384, and Ed25519. There is no
+//! HMAC, so no public key can be used as a secret, and no `none`. The header selects one of the issuer's keys; keys
+//! in the header are ignored. Ambiguous input is refused: duplicate members, base64url that is not canonical, a
+//! key ID that two keys share.
 //!
-//! A [`TokenError`] is for the log alone. Who presents a token learns only that it was refused.
+//! A [`TokenError`] is only for the log. The client that presents a token learns only that it was refused.
 
 mod base64url;
 mod claims;

@@ -1,4 +1,4 @@
-//! Outside text in messages.
+//! External text in messages.
 
 use std::fmt;
 
@@ -7,19 +7,19 @@ use serde_json::Value;
 use super::limits;
 use terrace_base::untrusted;
 
-/// Outside text, to be shown in a message: in quotes, short, and in ASCII, so that it neither breaks
-/// a line of the log nor looks like other text.
+/// External text for use in a message: in quotes, shortened, and in ASCII, so that it cannot break a line of
+/// the log or imitate other text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Quoted(String);
 
 impl Quoted {
-    /// A text in quotes.
+    /// Quotes a text.
     pub fn text(text: &str) -> Self {
         let quoted = untrusted::quoted(text).at_most(limits::QUOTED_CHARS);
         Self(quoted.in_ascii().to_string())
     }
 
-    /// The value of a claim, or what it is.
+    /// Returns the value of a claim, or its type for values that are not shown.
     pub fn value(value: Option<&Value>) -> Self {
         let kind = match value {
             None => "nothing",
@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_text_is_shown_in_ascii_on_one_line_and_cut() {
+    fn a_text_is_shown_in_ascii_on_one_line_and_truncated() {
         let shown = |text: &str| Quoted::text(text).to_string();
         assert_eq!(shown("a\n\"\u{202e}"), r#""a\n\"\u{202e}""#);
         assert_eq!(shown("\u{430}cme"), r#""\u{430}cme""#);

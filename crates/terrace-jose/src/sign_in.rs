@@ -3,22 +3,22 @@
 use super::{Claims, Expected, IssuerKeys, TokenError, UnverifiedToken};
 use terrace_base::time::UnixTime;
 
-/// The sign-in that an ID token must be the answer to.
+/// The sign-in that an ID token must answer.
 #[derive(Debug, Clone, Copy)]
 pub struct SignIn<'s> {
-    /// What the registry is to the provider, and so the token's audience.
+    /// The registry's client ID at the provider, which is also the token's audience.
     pub client_id: &'s str,
-    /// What the registry sent along, unique to this sign-in.
+    /// The value that the registry sent in its request, unique to this sign-in.
     pub nonce: &'s str,
-    /// The time.
+    /// The current time.
     pub now: UnixTime,
 }
 
 impl SignIn<'_> {
-    /// Returns what the provider says of a person, if this token is the answer to this sign-in.
+    /// Returns the provider's claims about a person, if this token answers this sign-in.
     ///
     /// # Errors
-    /// The first thing that is wrong with it.
+    /// The first fault of the token.
     pub fn verify(
         &self,
         token: &UnverifiedToken<'_>,

@@ -1,4 +1,4 @@
-//! Tokens as issuers make them, and as attackers do.
+//! Tokens as issuers and as attackers create them.
 
 mod accepted;
 mod claim_forgeries;

@@ -1,5 +1,5 @@
-//! A token as it comes: a JSON Web Signature in its compact form (RFC 7515, section 7.1), whose
-//! payload is a set of claims (RFC 7519).
+//! A received token: a JSON Web Signature in its compact form (RFC 7515, section 7.1), with a set of claims
+//! as payload (RFC 7519).
 
 use std::fmt;
 
@@ -8,8 +8,7 @@ use serde_json::{Map, Value};
 use super::jws::Algorithm;
 use super::{Claims, Expected, IssuerKeys, Quoted, TokenError, base64url, json, limits};
 
-/// A token that was read and not verified. All that it is good for is to know whose keys to look for,
-/// and to be verified with them.
+/// A parsed but unverified token. It serves only to select the issuer's keys and to be verified with them.
 pub struct UnverifiedToken<'t> {
     algorithm: Algorithm,
     key_id: Option<String>,
@@ -19,23 +18,23 @@ pub struct UnverifiedToken<'t> {
 }
 
 impl<'t> UnverifiedToken<'t> {
-    /// Reads a token.
+    /// Parses a token.
     ///
     /// # Errors
-    /// When it is none, or is signed in a way that is not allowed.
+    /// If the text is not a token, or is signed in a way that is not allowed.
     pub fn parse(text: &'t str) -> Result<Self, TokenError> {
         if text.len() > limits::TOKEN_BYTES {
             return Err(TokenError::TooLong(text.len()));
         }
         let (signing_input, header, payload, signature) = parts(text).ok_or(
-            TokenError::Malformed("it is not three parts with dots between"),
+            TokenError::Malformed("it does not have three parts separated by dots"),
         )?;
         let header = object(header).ok_or(TokenError::Malformed(
-            "its header is no JSON object with distinct members in base64url",
+            "its header is not a JSON object with distinct members in base64url",
         ))?;
         let (algorithm, key_id) = read_header(&header)?;
         let claims = object(payload).ok_or(TokenError::Malformed(
-            "its claims are no JSON object with distinct members in base64url",
+            "its claims are not a JSON object with distinct members in base64url",
         ))?;
         let signature = base64url::decode(signature)
             .ok_or(TokenError::Malformed("its signature is not in base64url"))?;
@@ -48,16 +47,16 @@ impl<'t> UnverifiedToken<'t> {
         })
     }
 
-    /// Who it says has issued it. Nothing says that this is true.
+    /// Returns the issuer that the token names, without any proof.
     pub fn claimed_issuer(&self) -> &str {
         let issuer = self.claims.get("iss").and_then(Value::as_str);
         issuer.unwrap_or_default()
     }
 
-    /// Its claims, if the owner of these keys has issued it, for us, and it is good now.
+    /// Returns the claims, if the owner of these keys issued the token for an accepted audience, and it is valid now.
     ///
     /// # Errors
-    /// The first thing that is wrong with it.
+    /// The first fault of the token.
     pub fn verify(&self, keys: &IssuerKeys, expected: &Expected<'_>) -> Result<Claims, TokenError> {
         if self.claimed_issuer() != keys.issuer().as_str() {
             let found = Quoted::value(self.claims.get("iss"));
@@ -76,13 +75,13 @@ impl<'t> UnverifiedToken<'t> {
 }
 
 impl fmt::Debug for UnverifiedToken<'_> {
-    /// Without what would open something.
+    /// Omits the parts that could be used as a credential.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("UnverifiedToken(..)")
     }
 }
 
-/// What is signed, and its two parts and the signature.
+/// Returns the signed text, its two parts, and the signature.
 fn parts(text: &str) -> Option<(&str, &str, &str, &str)> {
     let (signing_input, signature) = text.rsplit_once('.')?;
     let (header, payload) = signing_input.split_once('.')?;
@@ -93,8 +92,8 @@ fn object(part: &str) -> Option<Map<String, Value>> {
     json::parse_object(&base64url::decode(part)?)
 }
 
-/// The algorithm and the key's ID. Keys, certificates and URLs of such in a header (`jwk`, `x5c`,
-/// `jku`, `x5u`) are never looked at: the issuer's keys are those that it publishes.
+/// Returns the algorithm and the key's ID. Keys, certificates and their URLs in a header (`jwk`, `x5c`,
+/// `jku`, `x5u`) are ignored: only keys that the issuer publishes count.
 fn read_header(header: &Map<String, Value>) -> Result<(Algorithm, Option<String>), TokenError> {
     let named = header.get("alg").and_then(Value::as_str);
     let algorithm = named
@@ -111,11 +110,11 @@ fn read_header(header: &Map<String, Value>) -> Result<(Algorithm, Option<String>
     match header.get("kid") {
         None => Ok((algorithm, None)),
         Some(Value::String(id)) => Ok((algorithm, Some(id.clone()))),
-        Some(_) => Err(TokenError::Malformed("its key ID is no text")),
+        Some(_) => Err(TokenError::Malformed("its key ID is not a string")),
     }
 }
 
-/// A media type without its `application/`, in either case (RFC 7519, section 5.1; RFC 9068, section
+/// Accepts a media type without its `application/`, ignoring case (RFC 7519, section 5.1; RFC 9068, section
 /// 2.1).
 fn is_token_type(kind: &str) -> bool {
     kind.eq_ignore_ascii_case("JWT") || kind.eq_ignore_ascii_case("at+jwt")

@@ -104,7 +104,7 @@ fn adding_an_ed25519_key_warns_of_terraform_before_1_6_2_3_11() {
     let file = fixture("publisher.asc");
     let added = run(&registry, &["key", "add", "acme", file.to_str().unwrap()]).expect(0);
     let message = warnings(&added.json());
-    let start = format!("key {PUBLISHER}: Terraform before 1.6.0 cannot verify what it signs");
+    let start = format!("key {PUBLISHER}: Terraform before 1.6.0 cannot verify its signatures");
     assert!(message.starts_with(&start), "{message}");
     assert!(
         added.stderr.contains(&format!("warning: {start}")),

@@ -1,11 +1,11 @@
-//! Tokens that are genuine and not for this, or of somebody with a similar name.
+//! Genuine tokens for another purpose, or with a similar but different subject.
 
 use super::forge::*;
 use serde_json::{Map, Value, json};
 
 type Claims = Map<String, Value>;
 
-/// Genuine tokens with one claim changed.
+/// Returns genuine tokens with one claim changed.
 fn changed<'n>(
     claim: &str,
     reason: &'static str,
@@ -26,7 +26,7 @@ fn texts<'n>(texts: &[&'n str]) -> Vec<(&'n str, Value)> {
 }
 
 #[test]
-fn other_issuers_are_refused_whatever_their_subject_is() {
+fn other_issuers_are_refused_for_any_subject() {
     assert_refused(&changed(
         "iss",
         "Issuer",
@@ -110,7 +110,7 @@ fn other_audiences_are_refused() {
 }
 
 #[test]
-fn tokens_out_of_their_time_are_refused() {
+fn tokens_outside_their_validity_are_refused() {
     let forgery = |name: &'static str, claims: Claims, reason| (name, genuine(&claims), reason);
     assert_refused(&[
         forgery("expired", with(job(), "exp", NOW.0 - 60), "Expired"),
@@ -170,7 +170,7 @@ fn tokens_out_of_their_time_are_refused() {
 }
 
 #[test]
-fn tokens_that_name_nobody_are_refused() {
+fn tokens_without_a_subject_are_refused() {
     assert_refused(&changed(
         "sub",
         "NoSubject",

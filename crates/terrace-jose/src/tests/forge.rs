@@ -1,4 +1,4 @@
-//! An issuer with a key of each kind, and everything that an attacker needs.
+//! An issuer with a key of each kind, and the tools of an attacker.
 
 use std::sync::LazyLock;
 
@@ -34,7 +34,7 @@ pub(super) static P384: LazyLock<Signer> =
 pub(super) static ED25519: LazyLock<Signer> =
     LazyLock::new(|| Signer::Ed25519(ed25519_dalek::SigningKey::from_bytes(&[7; 32])));
 
-/// Made for these tests by `openssl genrsa 2048`.
+/// The primes were created for these tests by `openssl genrsa 2048`.
 const PRIMES: [[&str; 2]; 2] = [
     [
         "fdefa5fe791a34ba3e205451633df4ea727670263bb303f9f3a63c03b56ffaacf5c713dc27330fc48840c6757b114332c0dbf0aee8fcb418eafa7c5031c0bc565c53ce4c20a44e1dc5ef595ec9242c63bacfce31567cc7e6ce58451040230c9b832b4cca5a41addc8d76846a34f4699d999cfcba539732055ba5788e06fbeb53",
@@ -57,7 +57,7 @@ pub(super) fn encode(bytes: impl AsRef<[u8]>) -> String {
 }
 
 impl Signer {
-    /// The public key, as an issuer publishes it.
+    /// Returns the public key, as an issuer publishes it.
     pub(super) fn jwk(&self, id: &str) -> Value {
         match self {
             Self::Ed25519(key) => json!({
@@ -81,7 +81,7 @@ impl Signer {
         }
     }
 
-    /// A signature of the algorithm that fits the key, and of this one for RSA.
+    /// Returns a signature with the algorithm of the key, or with this algorithm for RSA.
     pub(super) fn sign(&self, algorithm: &str, message: &[u8]) -> Vec<u8> {
         use ed25519_dalek::Signer as _;
         let sha256 = sha2::Sha256::digest(message);
@@ -112,14 +112,14 @@ fn ec(curve: &str, id: &str, point: &[u8]) -> Value {
     json!({ "kty": "EC", "crv": curve, "kid": id, "use": "sig", "x": encode(x), "y": encode(y) })
 }
 
-/// A token of these two texts, signed.
+/// Returns a signed token of these two texts.
 pub(super) fn compact(header: &str, claims: &str, sign: impl Fn(&[u8]) -> Vec<u8>) -> String {
     let message = format!("{}.{}", encode(header), encode(claims));
     let signature = encode(sign(message.as_bytes()));
     format!("{message}.{signature}")
 }
 
-/// A token with this header, by that key.
+/// Returns a token with this header, signed by that key.
 pub(super) fn by(signer: &Signer, header: &Value, claims: &Map<String, Value>) -> String {
     let algorithm = header["alg"].as_str().unwrap_or_default();
     let claims = Value::from(claims.clone()).to_string();
@@ -128,17 +128,17 @@ pub(super) fn by(signer: &Signer, header: &Value, claims: &Map<String, Value>) -
     })
 }
 
-/// The header that GitHub's tokens have.
+/// Returns the header of GitHub's tokens.
 pub(super) fn header() -> Value {
     json!({ "typ": "JWT", "alg": "RS256", "x5t": "eBZ_cn3sXYAd0ch4THBKHIgOwOE", "kid": "rsa-1" })
 }
 
-/// A token of the issuer's, with these claims.
+/// Returns a token of the issuer with these claims.
 pub(super) fn genuine(claims: &Map<String, Value>) -> String {
     by(&RSA, &header(), claims)
 }
 
-/// Claims as GitHub puts them into the token of a job.
+/// Returns claims as GitHub puts them into the token of a job.
 pub(super) fn job() -> Map<String, Value> {
     let claims = json!({
         "jti": "f1c2a5d0-3f4b-4f0e-9a53-5a5d4f6b7c8d",
@@ -154,7 +154,7 @@ pub(super) fn job() -> Map<String, Value> {
     claims.as_object().unwrap().clone()
 }
 
-/// The same claims, but for one.
+/// Returns the claims with one of them changed.
 pub(super) fn with(
     mut claims: Map<String, Value>,
     name: &str,
@@ -164,13 +164,13 @@ pub(super) fn with(
     claims
 }
 
-/// The same claims without one.
+/// Returns the claims without one of them.
 pub(super) fn without(mut claims: Map<String, Value>, name: &str) -> Map<String, Value> {
     claims.remove(name).unwrap();
     claims
 }
 
-/// The keys of an issuer that has one of each kind, and two for RSA.
+/// Returns the keys of an issuer that has one of each kind, and two for RSA.
 pub(super) fn keys(issuer: &str) -> IssuerKeys {
     let keys = [
         RSA.jwk("rsa-1"),
@@ -187,7 +187,7 @@ pub(super) fn keys_of(issuer: &str, keys: Vec<Value>) -> IssuerKeys {
     IssuerKeys::parse(&issuer.parse().unwrap(), body.as_bytes()).unwrap()
 }
 
-/// Verifies a token as one of the issuer's for the tests' registry.
+/// Verifies a token of the issuer for the tests' registry.
 pub(super) fn verify(token: &str) -> Result<Claims, TokenError> {
     verify_with(token, &keys(ISSUER))
 }
@@ -201,7 +201,7 @@ pub(super) fn verify_with(token: &str, keys: &IssuerKeys) -> Result<Claims, Toke
     UnverifiedToken::parse(token)?.verify(keys, &expected)
 }
 
-/// Sees to it that each token is refused for the reason whose name stands beside it.
+/// Asserts that each token is refused with the error variant named beside it.
 pub(super) fn assert_refused(forgeries: &[(&str, String, &str)]) {
     for (name, token, reason) in forgeries {
         let refusal = match verify(token) {
@@ -213,13 +213,13 @@ pub(super) fn assert_refused(forgeries: &[(&str, String, &str)]) {
     }
 }
 
-/// The name of an error's variant.
+/// Returns the name of an error's variant.
 pub(super) fn variant(error: &TokenError) -> String {
     let debug = format!("{error:?}");
     debug.split([' ', '(']).next().unwrap().to_owned()
 }
 
-/// A line of the log, without what would open something.
+/// Asserts that the log line is one line and reveals nothing that could be used as a credential.
 fn assert_tells_little(refusal: &TokenError, token: &str) {
     let line = refusal.to_string();
     assert!(

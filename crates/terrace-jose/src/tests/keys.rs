@@ -1,4 +1,4 @@
-//! Which keys of a set are used.
+//! The selection of usable keys from a set.
 
 use super::forge::*;
 use crate::{IssuerKeys, KeysError, limits};
@@ -8,7 +8,7 @@ fn parse(body: &str) -> Result<IssuerKeys, KeysError> {
     IssuerKeys::parse(&ISSUER.parse().unwrap(), body.as_bytes())
 }
 
-/// A set with this key alone.
+/// Returns a set with only this key.
 fn alone(key: &Value) -> Result<IssuerKeys, KeysError> {
     parse(&json!({ "keys": [key] }).to_string())
 }
@@ -26,7 +26,7 @@ fn rsa_of_bits(bits: usize) -> Value {
 }
 
 #[test]
-fn keys_of_each_kind_are_read_and_others_passed_over() {
+fn keys_of_each_kind_are_read_and_others_skipped() {
     for signer in [&RSA, &P256, &P384, &ED25519] {
         let unknown = json!({ "kty": "AKP", "alg": "ML-DSA-44", "pub": "AAAA" });
         let keys = json!({ "keys": [unknown, 1, null, [], {}, signer.jwk("key")], "more": true });
@@ -35,7 +35,7 @@ fn keys_of_each_kind_are_read_and_others_passed_over() {
 }
 
 #[test]
-fn keys_that_are_for_something_else_or_cannot_be_used_are_passed_over() {
+fn keys_for_other_uses_and_unusable_keys_are_skipped() {
     let Value::String(x) = &P256.jwk("key")["x"] else {
         panic!("x is a text")
     };
@@ -138,7 +138,7 @@ fn two_keys_with_one_id_are_ambiguous_only_if_both_fit() {
 }
 
 #[test]
-fn a_leading_zero_of_a_modulus_does_not_matter() {
+fn a_leading_zero_of_a_modulus_is_ignored() {
     let Signer::Rsa(key) = &*RSA else {
         panic!("it is an RSA key")
     };
@@ -152,7 +152,7 @@ fn a_leading_zero_of_a_modulus_does_not_matter() {
 }
 
 #[test]
-fn what_is_no_key_set_is_refused() {
+fn a_document_that_is_not_a_key_set_is_refused() {
     for body in ["", "[]x", "{\"keys\":[],\"keys\":[]}"] {
         assert!(matches!(parse(body), Err(KeysError::Json(_))), "{body}");
     }

@@ -1,4 +1,4 @@
-//! The ID tokens of people who sign in.
+//! ID tokens of people who sign in.
 
 use super::forge::*;
 use crate::{SignIn, UnverifiedToken};
@@ -51,7 +51,7 @@ fn the_answer_to_another_sign_in_is_refused() {
 }
 
 #[test]
-fn what_was_issued_to_another_client_is_refused() {
+fn a_token_issued_to_another_client_is_refused() {
     let refused = |claims| sign_in(&claims, NONCE).unwrap_err();
     assert_eq!(refused(with(ann(), "aud", "other")), "Audience");
     assert_eq!(refused(with(ann(), "azp", "other")), "AuthorizedParty");

@@ -1,4 +1,4 @@
-//! Tokens that nobody has signed who may, in ways that other libraries have fallen for.
+//! Tokens without a valid signature, in forms that other libraries have accepted.
 
 use super::forge::*;
 use crate::TokenError;
@@ -109,7 +109,7 @@ fn unsigned_tokens_and_shared_secrets_are_refused() {
 }
 
 #[test]
-fn other_keys_than_the_one_that_is_meant_are_refused() {
+fn tokens_not_signed_by_the_named_key_are_refused() {
     let by_other = |header: &Value| by(&OTHER_RSA, header, &job());
     let of = |algorithm: &str, id: &str| json!({ "alg": algorithm, "kid": id });
     let mut no_id = header();
@@ -191,7 +191,7 @@ fn other_keys_than_the_one_that_is_meant_are_refused() {
 }
 
 #[test]
-fn keys_and_demands_that_a_header_brings_are_refused_or_not_used() {
+fn keys_and_extensions_in_a_header_are_refused_or_ignored() {
     let by_other = |header: &Value| by(&OTHER_RSA, header, &job());
     assert_refused(&[
         (
@@ -251,7 +251,7 @@ fn keys_and_demands_that_a_header_brings_are_refused_or_not_used() {
     ]);
 }
 
-/// A good token, with its signature changed.
+/// Returns a valid token with its signature changed.
 fn resigned(signer: &Signer, header: &Value, change: impl Fn(Vec<u8>) -> Vec<u8>) -> String {
     let algorithm = header["alg"].as_str().unwrap();
     let claims = Value::from(job()).to_string();
@@ -261,7 +261,7 @@ fn resigned(signer: &Signer, header: &Value, change: impl Fn(Vec<u8>) -> Vec<u8>
 }
 
 #[test]
-fn signatures_that_are_none_are_refused() {
+fn malformed_signatures_are_refused() {
     let es256 = json!({ "alg": "ES256", "kid": "p256" });
     let es384 = json!({ "alg": "ES384", "kid": "p384" });
     let eddsa = json!({ "alg": "EdDSA", "kid": "ed25519" });
@@ -279,7 +279,7 @@ fn signatures_that_are_none_are_refused() {
         ("RS256, empty", rsa(|_| Vec::new()), "Signature"),
         ("RS256, one byte", rsa(|_| vec![1]), "Signature"),
         ("RS256, truncated", rsa(shortened), "Signature"),
-        ("RS256, with a byte behind", rsa(lengthened), "Signature"),
+        ("RS256, with a byte appended", rsa(lengthened), "Signature"),
         ("RS256, with a zero before", rsa(padded), "Signature"),
         ("RS256, zero", rsa(zeros), "Signature"),
         ("RS256, 0xff", rsa(|s| vec![0xff; s.len()]), "Signature"),
@@ -314,7 +314,7 @@ fn signatures_that_are_none_are_refused() {
             "Signature",
         ),
         ("ES256, truncated", p256(shortened), "Signature"),
-        ("ES256, with a byte behind", p256(lengthened), "Signature"),
+        ("ES256, with a byte appended", p256(lengthened), "Signature"),
         (
             "ES256, halves exchanged",
             p256(|s| [&s[32..], &s[..32]].concat()),
@@ -329,7 +329,7 @@ fn signatures_that_are_none_are_refused() {
         ("EdDSA, empty", ed(|_| Vec::new()), "Signature"),
         ("EdDSA, zero", ed(zeros), "Signature"),
         ("EdDSA, truncated", ed(shortened), "Signature"),
-        ("EdDSA, with a byte behind", ed(lengthened), "Signature"),
+        ("EdDSA, with a byte appended", ed(lengthened), "Signature"),
         (
             "EdDSA, s not reduced",
             ed(|mut s| {
@@ -342,14 +342,14 @@ fn signatures_that_are_none_are_refused() {
 }
 
 #[test]
-fn zeros_before_a_number_are_counted() {
+fn leading_zeros_count_toward_the_length_of_a_signature() {
     let es256 = json!({ "alg": "ES256", "kid": "p256" });
     let longer = |s: Vec<u8>| [&s[..32], &[0], &s[32..]].concat();
     let shorter = |signature: Vec<u8>| {
         assert_eq!(signature[0], 0, "look for another run_id");
         signature[1..].to_vec()
     };
-    // One of 256 RSA signatures begins with a zero: that of this run does.
+    // One of 256 RSA signatures starts with a zero: with this run ID it does.
     let claims = Value::from(with(job(), "run_id", 42)).to_string();
     let rsa = compact(&header().to_string(), &claims, |message| {
         shorter(RSA.sign("RS256", message))
@@ -365,7 +365,7 @@ fn zeros_before_a_number_are_counted() {
 }
 
 #[test]
-fn a_small_order_key_signs_nothing() {
+fn signatures_by_a_small_order_key_are_refused() {
     let mut identity = [0; 32];
     identity[0] = 1;
     let jwk = json!({ "kty": "OKP", "crv": "Ed25519", "kid": "weak", "x": encode(identity) });
@@ -377,7 +377,7 @@ fn a_small_order_key_signs_nothing() {
 }
 
 #[test]
-fn another_form_than_three_canonical_parts_is_refused() {
+fn forms_other_than_three_canonical_parts_are_refused() {
     let good = genuine(&job());
     let [head, body, signature] = good.split('.').collect::<Vec<_>>()[..] else {
         panic!("it has three parts")
@@ -388,7 +388,7 @@ fn another_form_than_three_canonical_parts_is_refused() {
     let head_twice = header().to_string().replacen('{', r#"{"alg":"none","#, 1);
     let signed = |header: &str, claims: &str| compact(header, claims, |m| RSA.sign("RS256", m));
     let stray_bits = {
-        // 256 bytes are 342 characters, the last of which has four bits that mean nothing.
+        // 256 bytes are 342 characters, and the last one has four meaningless bits.
         let last = signature.chars().last().unwrap();
         let next = char::from(u8::try_from(last).unwrap() + 1);
         format!(
@@ -414,7 +414,7 @@ fn another_form_than_three_canonical_parts_is_refused() {
             format!("{head}.e30.e30.{body}.{signature}"),
             "Malformed",
         ),
-        ("a dot behind", format!("{good}."), "Malformed"),
+        ("a dot appended", format!("{good}."), "Malformed"),
         (
             "the flattened JSON form",
             json_form.to_string(),
@@ -428,7 +428,7 @@ fn another_form_than_three_canonical_parts_is_refused() {
             "Malformed",
         ),
         ("stray bits", stray_bits, "Malformed"),
-        ("a space behind", format!("{good} "), "Malformed"),
+        ("a space appended", format!("{good} "), "Malformed"),
         ("a space before", format!(" {good}"), "Malformed"),
         (
             "a line break within",
@@ -494,7 +494,7 @@ fn another_form_than_three_canonical_parts_is_refused() {
 }
 
 #[test]
-fn what_another_key_could_have_signed_is_a_reason_to_read_the_keys_again() {
+fn errors_that_newer_keys_could_resolve_are_marked() {
     let unknown = verify(&by_rsa(&json!({ "alg": "RS256", "kid": "new" }))).unwrap_err();
     assert!(unknown.is_cured_by_newer_keys());
     let wrong = verify(&by(&OTHER_RSA, &header(), &job())).unwrap_err();

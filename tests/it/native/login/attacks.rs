@@ -185,7 +185,7 @@ fn a_token_is_valid_only_for_its_own_sign_in() {
     let token = people.provider.sign(&claims);
     *people.provider.answer.borrow_mut() = Some(answer(200, &json!({ "id_token": token })));
     stopped(people.sign_in().1, 502, "returned an invalid response");
-    logged(&people, "its nonce is not that of this sign-in");
+    logged(&people, "its nonce does not match this sign-in");
 }
 
 #[test]

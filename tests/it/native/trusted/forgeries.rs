@@ -199,7 +199,7 @@ fn misuses() -> Vec<Forgery> {
         (
             "not valid yet",
             claiming("nbf", NOW + 61),
-            "not good before",
+            "not valid before",
         ),
         (
             "issued in the future",

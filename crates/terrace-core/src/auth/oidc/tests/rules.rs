@@ -449,7 +449,7 @@ fn a_text_that_is_not_a_list_of_rules_is_rejected() {
     }
     let twice = rule().to_string();
     let twice = twice.replace("\"repository\":", "\"repository\":\"a/b\",\"repository\":");
-    assert!(parse(&format!("[{twice}]")).contains("\"repository\" is there twice"));
+    assert!(parse(&format!("[{twice}]")).contains("\"repository\" appears twice"));
     let many = format!("[{}]", vec!["{}"; limits::RULES + 1].join(","));
     assert!(parse(&many).starts_with("there are 129 rules"));
     assert!(parse(&" ".repeat(limits::RULES_BYTES + 1)).contains("bytes long"));
