@@ -1,5 +1,5 @@
-// `npm run bench`: what each read costs, beside the least JavaScript that does the same, and with `--writes` what writing
-// takes where there is much of everything. docs/performance.md explains the rest.
+// `npm run bench`: measures the cost of each read against minimal JavaScript with the same behaviour, and
+// with `--writes` the cost of writes to a large registry. docs/performance.md explains the results.
 import { writeFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
 
@@ -19,23 +19,23 @@ import { setup } from "./setup.mjs";
 
 const USAGE = `npm run bench [-- OPTIONS]
   --quick          fewer cases; fails on a regression against scripts/bench/baseline.json
-  --keep           what is measured becomes the baseline
-  --start          only what a new isolate takes until its first answers, and what it has to load
-  --only TEXT      only the cases with TEXT in their names
-  --rounds N       rounds that are counted (7)
-  --ms N           how long each side is asked in each round (150)
-  --json FILE      the figures, for programs
-  --document       the figures, into docs/performance.md
-  --profile TEXT   where the CPU goes, of the first case with TEXT in its name
-  --writes         what publishing, reindexing and archives of a gigabyte take instead; with
-    --quick, --only publish|reindex|gigabyte, --json FILE                       less of it; a part of it
-  --peer URL       the same load on another registry, in turns with Terrace if it is on this machine; docs/peers.md
-    --provider NAMESPACE/TYPE/VERSION, --module NAMESPACE/NAME/SYSTEM/VERSION   what it has, as often as you like
-    --mirror PATH, --oci PATH   where its mirror has the providers, and OCI clients (/mirror/${MIRRORED}/, /v2/providers/)
-    --token TOKEN, --header "NAME: VALUE"                                       how to get in
-    --pid N                                                                     its process, with all that it has started
-    --alone                                                                     without Terrace
-  --export DIR     what there is to read, as files: Terrace's answers, for a server of files, and releases, to publish elsewhere`;
+  --keep           save the results as the new baseline
+  --start          only the cost of a new isolate's first answers, and the size of what it loads
+  --only TEXT      only cases with TEXT in their names
+  --rounds N       number of measured rounds (7)
+  --ms N           milliseconds per side and round (150)
+  --json FILE      write the figures as JSON
+  --document       write the figures into docs/performance.md
+  --profile TEXT   show where the CPU time goes in the first case with TEXT in its name
+  --writes         measure publishing, reindexing and archives of a gigabyte instead, with
+    --quick, --only publish|reindex|gigabyte, --json FILE                       to measure less or only a part
+  --peer URL       the same load on another registry, alternating with Terrace if it is on this machine; see docs/peers.md
+    --provider NAMESPACE/TYPE/VERSION, --module NAMESPACE/NAME/SYSTEM/VERSION   its packages; repeatable
+    --mirror PATH, --oci PATH   the paths of its providers for mirror and OCI clients (/mirror/${MIRRORED}/, /v2/providers/)
+    --token TOKEN, --header "NAME: VALUE"                                       credentials
+    --pid N                                                                     its process ID; child processes are included
+    --alone                                                                     do not measure Terrace
+  --export DIR     write the test data as files: Terrace's answers for a static file server, and releases to publish elsewhere`;
 
 const options = {
   quick: { type: "boolean", default: false },
@@ -61,11 +61,11 @@ const options = {
   export: { type: "string" },
 };
 
-/** How often each side is started: medians of fewer differ from run to run. */
+/** The number of starts of each side: medians of fewer differ from run to run. */
 const STARTS = 25;
 
 endWithParent();
-// Servers are stopped when a process exits, which by itself it does not when it is told to end.
+// Servers are stopped when a process exits, but a process does not exit by itself on a signal.
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.once(signal, () => process.exit(1));
 
 await main(async () => {
@@ -73,13 +73,13 @@ await main(async () => {
   if (values.help) return console.log(USAGE);
   const { quick, json } = values;
   const effort = { rounds: number(values.rounds), ms: number(values.ms) };
-  if (values.document && !values.start && !isWhole(values)) throw new Error("--document is of a whole run, or of --start");
+  if (values.document && !values.start && !isWhole(values)) throw new Error("--document needs a complete run, or --start");
   if (values.peer && (values.alone || !isHere(values.peer))) return benchPeer(values, effort);
-  if (process.platform !== "linux") throw new Error("the CPU of a process is known on Linux only");
+  if (process.platform !== "linux") throw new Error("CPU time per process can be measured only on Linux");
   await setup();
   await continueUnderNewNode();
   await buildWorker();
-  // Only now: they need what `setup` installs.
+  // Imported only now, because these modules need the programs that `setup` installs.
   if (values.writes) return (await import("./bench/writes.mjs")).benchWrites(values);
   const { indices } = await import("./bench/seed.mjs");
   const { startServers } = await import("./bench/servers.mjs");
@@ -116,7 +116,7 @@ function isWhole({ quick, only, profile, peer, export: directory }) {
   return !quick && only === "" && !profile && !peer && !directory;
 }
 
-/** What a new isolate takes, and what it has to load: `{ start, size }`. */
+/** Measures the cost of a new isolate and the size of what it loads; returns `{ start, size }`. */
 async function benchStart(entries) {
   const { measureStart } = await import("./bench/start.mjs");
   const { sizes } = await import("./bench/size.mjs");
@@ -126,7 +126,7 @@ async function benchStart(entries) {
   return isolate;
 }
 
-/** What was slow is measured once more before it counts. */
+/** Measures slow cases once more before it reports them. */
 async function refuseRegressions(measured, servers, effort) {
   let found = await regressions(measured);
   const slow = new Set(found.filter(({ isTime }) => isTime).map(({ name }) => name));
@@ -146,10 +146,10 @@ async function benchPeer({ peer: url, provider: providers, module: modules, mirr
   const measured = await step(`measuring ${url}`, () => measurePeer(peer, effort, terrace));
   say(peerTable(measured));
   if (json) await writeFile(json, JSON.stringify({ ...effort, ...measured }, null, 2));
-  if (measured.measured.length === 0) throw new Error(`${url} answers nothing of what it was asked`);
+  if (measured.measured.length === 0) throw new Error(`${url} answered none of the requests`);
 }
 
-/** A header's name, as everything else compares it, and its value. */
+/** Splits a header into its name in lower case, for comparisons, and its value. */
 function parted(header) {
   const [, name, value] = /^([\w-]+): *(.*)$/.exec(header) ?? [];
   if (name === undefined) throw new Error(USAGE);

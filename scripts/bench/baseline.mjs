@@ -1,13 +1,16 @@
-// What was measured when somebody last looked, kept beside this file: a regression shows in the commit that makes it. Ratios
-// and counts only, since absolute times are those of a machine.
+// The accepted figures, kept beside this file, so that a regression shows in the commit that causes it. They
+// are ratios and counts only, because absolute times depend on the machine.
 import { readFile, writeFile } from "node:fs/promises";
 
 const FILE = new URL("baseline.json", import.meta.url);
 
-/** How much larger than the kept ratio that of three quarters of all rounds must be: what else a machine does hits single ones. */
+/**
+ * The factor by which a ratio must exceed the baseline in three quarters of all rounds to count as a
+ * regression. Other load on the machine affects only single rounds.
+ */
 const TOLERANCE = 1.25;
 
-/** Keeps what was measured; what was not stays as it is, as far as there is such a case in `all`. */
+/** Saves the measured figures; figures of cases that were not measured are kept if `all` has the case. */
 export async function keep(cases, all) {
   const measured = cases.map(({ name, cost, measured }) => [name, { ratio: rounded(measured.ratio.median), ...cost }]);
   const known = { ...(await kept()), ...Object.fromEntries(measured) };
@@ -19,12 +22,12 @@ const kept = async () => JSON.parse(await readFile(FILE, "utf8").catch(() => "{}
 
 const rounded = (ratio) => Math.round(ratio * 100) / 100;
 
-/** The regressions, `{ name, told, isTime }`; one of time may be the machine's, and deserves another look. */
+/** Returns the regressions, `{ name, told, isTime }`. One of time may be caused by the machine and should be measured again. */
 export async function regressions(cases) {
   const known = await kept();
   return cases.flatMap(({ name, cost, measured: { ratio } }) => {
     const before = known[name];
-    if (!before) return [{ name, told: "it is not in scripts/bench/baseline.json: `npm run bench -- --quick --keep` puts it there" }];
+    if (!before) return [{ name, told: "it is not in scripts/bench/baseline.json: add it with `npm run bench -- --quick --keep`" }];
     const grown = Object.keys(cost).filter((count) => cost[count] > before[count]);
     const told = grown.map((count) => ({ name, told: `${NAMES[count]}: ${cost[count]}, was ${before[count]}` }));
     if (!(ratio.low <= before.ratio * TOLERANCE)) {

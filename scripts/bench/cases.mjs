@@ -1,8 +1,8 @@
-// What is asked: every read route of every protocol, in each way that it answers.
+// The measured requests: every read route of every protocol, with each kind of answer.
 import { tokenText } from "../../tests/clients/support/tokens.mjs";
 import { MIRRORED, module, NEWEST, provider, SIZES } from "./packages.mjs";
 
-/** The name that all requests go to, so that URLs of the registry's own are the same wherever it listens. */
+/** The host name of all requests, so that the registry's own URLs do not depend on where it listens. */
 export const HOST = "registry.example.com";
 
 const ADMIN_TOKEN = "a-secret-of-this-benchmark-alone";
@@ -17,7 +17,7 @@ const S3 = {
 
 const VARIABLES = { TERRACE_ADMIN_TOKEN: ADMIN_TOKEN, TERRACE_URL_SECRET: "another-secret-of-this-benchmark" };
 
-/** Registries by how they are set up: archive URLs of R2 or of the Worker, and everything private. */
+/** Registries by their configuration: archive URLs of R2 or of the Worker, and one with private access. */
 export const DEPLOYMENTS = {
   presigned: { ...VARIABLES, ...S3 },
   worker: VARIABLES,
@@ -39,14 +39,15 @@ const DOWNLOADS = {
   "mirror version": (n, version = NEWEST) => `/mirror/${MIRRORED}/${provider(n)}/${version}.json`,
 };
 
-/** What a client sends besides. */
+/** The other headers of a client. */
 export const HEADERS = { host: HOST, "user-agent": "Terraform/1.11.4 (+https://www.terraform.io)", "accept-encoding": "identity" };
 
 const TOKEN = { authorization: `Bearer ${tokenText(ADMIN_TOKEN, { scopes: ["read"], expires: 2_000_000_000 })}` };
 
 /**
- * The cases: `{ name, route, n, mode, status, hasToken, isUnchanged, deployment, path, headers }`. One that is unchanged sends the
- * ETag that it is first answered. With `quick` only those without which a regression could pass.
+ * The cases: `{ name, route, n, mode, status, hasToken, isUnchanged, deployment, path, headers }`. An
+ * unchanged case sends the ETag of its first answer. With `quick`, only the cases that are needed to detect
+ * every regression.
  */
 export function cases({ quick = false } = {}) {
   const all = [
@@ -75,7 +76,7 @@ export function cases({ quick = false } = {}) {
   return quick ? all.filter(isQuick) : all;
 }
 
-/** Of each way one size, and of lists the largest. */
+/** Selects one size of each kind, and the largest size of lists. */
 const isQuick = ({ n, status, hasToken, route }) =>
   n === undefined || n === 0 || n === 50 || status === 401 || (n === 5_000 && !hasToken && status === 200 && route in LISTS);
 

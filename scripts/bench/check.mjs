@@ -1,11 +1,14 @@
-// Whether the floor does the same work: its answers and its lines of the log must be the Worker's, byte for byte.
+// Checks that the floor does the same work: its answers and log lines must equal the Worker's, byte for byte.
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 
-/** Signed URLs hold the second in which they were made. Who was asked in the next one is asked again. */
+/**
+ * The number of tries. Signed URLs contain the second of their creation, so two answers can differ if that
+ * second passes in between.
+ */
 const TRIES = 5;
 
-/** Compares what both answer to a request; returns what that is. */
+/** Compares both answers to a request, and returns the Worker's. */
 export async function sameAnswer({ name, status }, request, ours, floor) {
   let answers;
   for (let tried = 0; tried < TRIES; tried += 1) {
@@ -15,19 +18,19 @@ export async function sameAnswer({ name, status }, request, ours, floor) {
   const [[own, expected], [floors, found]] = answers.map((answer) => [answer, { headers: headersOf(answer), body: answer.body.toString() }]);
   assert.equal(own.status, status, `${name}: the Worker answers ${own.status}: ${expected.body}`);
   assert.equal(floors.status, status, `${name}: the floor answers ${floors.status}: ${found.body}`);
-  assert.deepEqual(found, expected, `${name}: the floor answers something else`);
+  assert.deepEqual(found, expected, `${name}: the floor's answer differs from the Worker's`);
   return own;
 }
 
-/** The status line and all headers, in one order. */
+/** Returns the status line and all headers, sorted. */
 const headersOf = ({ head }) => head.split("\r\n").sort();
 
 export const etagOf = ({ head }) => /^etag: *(.+)$/im.exec(head)?.[1];
 
-/** Compares what both have logged. How long something took is nobody's promise. */
+/** Compares the log lines of both, except durations. */
 export async function sameLog(ours, floor) {
   const [expected, found] = await Promise.all([ours, floor].map(({ logFile }) => linesOf(logFile)));
-  assert.deepEqual(found, expected, "the floor logs something else");
+  assert.deepEqual(found, expected, "the floor's log differs from the Worker's");
 }
 
 async function linesOf(file) {

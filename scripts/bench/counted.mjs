@@ -1,4 +1,5 @@
-// The Worker with what crosses into its wasm counted, and told at /.crossings. Never the one that is measured.
+// The Worker with counters for the calls and bytes that cross into its wasm, reported at /.crossings. It is
+// never the Worker whose time is measured.
 import { crossings } from "./crossings.mjs";
 import terrace from "./index.js";
 

@@ -1,9 +1,9 @@
-// The CPU that processes use, in nanoseconds. Linux alone tells that as finely as short rounds need it.
+// The CPU time of processes, in nanoseconds. Only Linux reports it precisely enough for short rounds.
 import { readdirSync, readFileSync } from "node:fs";
 
 const TICK_NS = 10_000_000;
 
-/** What these processes use from now on. */
+/** Measures the CPU time of these processes from now on. */
 export class Meter {
   #pids;
   #before;
@@ -13,12 +13,12 @@ export class Meter {
     this.#before = before;
   }
 
-  /** What this process has used since it is there. */
+  /** Measures the CPU time of this process since its start. */
   static ofAll(pid) {
     return new Meter([pid], [{ exactly: 0, roughly: 0 }]);
   }
 
-  /** All of them together; `null` where nobody can tell. */
+  /** Returns the total of all processes; `null` if it cannot be read. */
   used() {
     const after = this.#pids.map(cpuOf);
     if (after.length === 0 || [...after, ...this.#before].includes(null)) return null;
@@ -26,7 +26,7 @@ export class Meter {
   }
 }
 
-/** A thread that ends takes along what is known of it exactly; the process remembers that in ticks. */
+/** The precise counter of a thread disappears when the thread ends; the process keeps the total in ticks. */
 function since(before, after) {
   const [exactly, roughly] = [after.exactly - before.exactly, after.roughly - before.roughly];
   return roughly - exactly > 2 * TICK_NS ? roughly : exactly;
@@ -43,7 +43,7 @@ function cpuOf(pid) {
   }
 }
 
-/** A process and all that descend from it. */
+/** Returns a process and all its descendants. */
 export function familyOf(pid) {
   const parents = readdirSync("/proc").filter((name) => /^\d+$/.test(name)).map((name) => [Number(name), parentOf(name)]);
   const family = [pid];
@@ -59,7 +59,7 @@ function parentOf(pid) {
   }
 }
 
-/** The fields of a process from its state on. Its name, before them, may hold anything. */
+/** Returns the fields of a process from its state on. The name before them may contain any character. */
 const statOf = (pid) => {
   const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
   return stat.slice(stat.lastIndexOf(")") + 2).split(" ");

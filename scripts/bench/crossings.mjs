@@ -1,8 +1,8 @@
-// Evaluated before index.js: counts how often JavaScript and wasm call each other, and how many bytes are copied into wasm.
+// Evaluated before index.js: counts the calls between JavaScript and wasm, and the bytes copied into wasm.
 const zero = () => ({ calls: 0, bytes: 0 });
 let counted = zero();
 
-/** What was counted since the last time. */
+/** Returns the counts since the last call. */
 export function crossings() {
   const seen = counted;
   counted = zero();
@@ -24,13 +24,13 @@ const counting = (functions, bytesOf) =>
     }),
   );
 
-/** Of what the glue calls in wasm: it asks for memory before it copies a text there. */
+/** Counts the bytes that the glue copies: it allocates memory in wasm before it copies a text there. */
 const copiedByGlue = (name, [length, second, third]) => {
   if (name === "__wbindgen_malloc") return length;
   return name === "__wbindgen_realloc" ? Math.max(0, third - second) : 0;
 };
 
-/** Of what wasm calls: it has bytes copied to where it says. */
+/** Counts the bytes that wasm has copied to an address that it chooses. */
 const copiedForWasm = (name, [, length]) => (name.startsWith("__wbg_prototypesetcall") ? length : 0);
 
 WebAssembly.Instance = new Proxy(WebAssembly.Instance, {

@@ -1,4 +1,4 @@
-// What a whole run writes into docs/performance.md, between the marks there: the goals and the tables, of that run alone.
+// Writes the goals and tables of a complete run into docs/performance.md, between the markers there.
 import { readFile, writeFile } from "node:fs/promises";
 import { cpus } from "node:os";
 import { join } from "node:path";
@@ -18,7 +18,7 @@ const isList = ({ route }) => /versions$|index$|tags$/.test(route);
 const isManifest = ({ route }) => route === "OCI manifest";
 const has = (status, is) => (it) => it.status === status && is(it);
 
-/** The cases by what is promised of them: as few times the CPU of the floor. */
+/** The cases by their performance goal: the maximum ratio to the CPU time of the floor. */
 const GOALS = [
   ["discovery", 1.1, ({ route }) => route === "discovery"],
   ["version lists, mirror indices and tags of 1 to 500 versions", 1.1, has(200, (it) => isList(it) && it.n < 5_000)],
@@ -37,18 +37,18 @@ export function write(cases, { rounds, ms }) {
   return fill(READS, effort, [...goals(cases), "", ofTokens(cases), "", ...markdown([heads, ...rows(cases)])]);
 }
 
-/** What is known of a new isolate, of which so many were started. */
+/** Writes the figures of a new isolate, with the number of starts. */
 export function writeStart({ start, size }, starts) {
-  const conditions = `The medians of ${starts} starts of each, and what the middle half of them lies between.`;
+  const conditions = `The medians of ${starts} starts of each, with the range of the middle half in brackets.`;
   return fill(START, "", [conditions, "", ...markdown(startRows(start)), "", ...markdown(sizeRows(size))]);
 }
 
-/** Replaces what this command has written. */
+/** Replaces the part of the page that this command wrote. */
 async function fill(command, effort, lines) {
   const text = await readFile(FILE, "utf8");
   const [before, rest] = text.split(begin(command));
   const [old] = rest?.split(END) ?? [];
-  if (rest === undefined || old === rest) throw new Error(`${FILE} has no place for what was measured`);
+  if (rest === undefined || old === rest) throw new Error(`${FILE} has no section for these figures: it must contain the markers that this command writes`);
   const model = cpus()[0].model.trim();
   const run = [command, effort].filter(Boolean).join(" ");
   const conditions = `\`${run}\`, on ${cpus().length} cores (${model}), Linux, Node ${process.versions.node}.`;
@@ -71,7 +71,7 @@ function shown(cases) {
   return `${median(ratios).toFixed(2)}${spread}`;
 }
 
-/** How much more a request with a token takes than the same without. */
+/** Returns the additional cost of a request with a token. */
 function ofTokens(cases) {
   const pairs = cases.flatMap((it) => {
     const other = cases.find(({ name }) => it.hasToken && name === it.name.replace(" with a token", ""));

@@ -1,4 +1,4 @@
-// A Worker that does nothing: what a process of the runtime takes that has nothing to load.
+// A Worker that does nothing, to measure the cost of a runtime process that loads no code.
 export default {
   fetch: () => new Response("{}"),
 };

@@ -1,4 +1,4 @@
-// What is measured, as files, so that other servers can be asked for the same.
+// Writes the measured content to files, so that other servers can serve the same.
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 
@@ -9,8 +9,8 @@ import { wire } from "./load.mjs";
 import { module as moduleOf, NEWEST, older, PLATFORMS, provider as providerOf, SHARED, SUBDIR } from "./packages.mjs";
 
 /**
- * Into `answers` what Terrace answers, at the paths where it does; into `releases` what the providers and modules of `SHARED` are
- * made of, and into `keys` the key that has signed them.
+ * Writes Terrace's answers into `answers`, under the paths of their routes; the source files of the providers
+ * and modules of `SHARED` into `releases`; and the key that signed them into `keys`.
  */
 export async function exportFiles(directory, terrace) {
   await answers(join(directory, "answers"), terrace);
@@ -32,13 +32,13 @@ async function answers(directory, terrace) {
   }
 }
 
-/** A cache of these answers asks for platforms that nobody measures. */
+/** A cache of these answers also requests platforms that are not measured. */
 function forEachPlatform(read) {
   if (read.route !== "provider download") return [read];
   return PLATFORMS.split(",").map((platform) => ({ ...read, path: read.path.replace("linux/amd64", platform.replace("_", "/")) }));
 }
 
-/** As GoReleaser leaves them. */
+/** Returns the files as GoReleaser leaves them. */
 async function providerFiles(n, version, key) {
   const { body, archives } = await provider({ address: providerOf(n), version, key, platforms: PLATFORMS.split(",") });
   const type = providerOf(n).split("/")[1];

@@ -1,8 +1,8 @@
-// The platform's floor: what the Worker answers, made by the least JavaScript that can make it. Each route does the same
-// reads with the same cache times, looks at the same metadata, signs the same URLs by WebCrypto, sets the same headers and
-// logs the same line; and nothing else. It believes every name and every stored document, knows no method but GET, and keeps
-// whatever may be kept: imported keys, and the signing key of the day. `check.mjs` sees to it that its answers are the
-// Worker's, byte for byte.
+// The floor of the platform: the Worker's answers, made by the least JavaScript that can make them. Each
+// route does the same reads with the same cache times, uses the same metadata, signs the same URLs by
+// WebCrypto, sets the same headers and logs the same line, and does nothing else. It validates no name and no
+// stored document, supports only GET, and caches everything that may be cached: imported keys, and the
+// signing key of the day. `check.mjs` verifies that its answers equal the Worker's, byte for byte.
 
 const encoder = new TextEncoder();
 const LIST = 30;
@@ -37,7 +37,7 @@ async function getIndex(asked, key, type, cacheTtl) {
   return found;
 }
 
-/** Before a 404: whether R2 has what KV has not. */
+/** Before a 404, checks R2 for a document that KV lacks. */
 async function lookInBucket(asked, look) {
   asked.r2 += 1;
   const began = Date.now();
@@ -45,7 +45,7 @@ async function lookInBucket(asked, look) {
   asked.r2Ms += Date.now() - began;
 }
 
-/** `standings`: those of a mirrored provider are looked at even when nothing is stored. */
+/** `standings` are the status documents of a mirrored provider, which are read even when nothing is stored. */
 async function list(asked, key, releases, told, { refuse = missing, standings } = {}) {
   const { value, metadata } = await getIndex(asked, key, "stream", LIST);
   if (value === null) {
@@ -221,7 +221,7 @@ const hmac = async (key, text) => new Uint8Array(await crypto.subtle.sign("HMAC"
 let day = null;
 let path = null;
 
-/** What makes the URL of an archive, for this moment. */
+/** Returns the function that signs archive URLs at this moment. */
 async function signer({ env, origin }) {
   const now = Date.now();
   if (env.TERRACE_S3_ENDPOINT) {
@@ -238,7 +238,7 @@ async function signer({ env, origin }) {
   };
 }
 
-/** The signing key of a day, and all that stays the same in its URLs. */
+/** Derives the signing key of a day, and the parts of its URLs that stay the same. */
 async function newDay(env, date) {
   let key = encoder.encode(`AWS4${env.TERRACE_S3_SECRET_ACCESS_KEY}`);
   for (const part of [date, env.TERRACE_S3_REGION, "s3", "aws4_request"]) key = await hmac(await imported(key), part);
@@ -268,7 +268,7 @@ async function presigned(env, { scope, key, credential, origin, host, path }, da
 let tokenKey = null;
 let revoked = null;
 
-/** The answer to whoever may not read; nothing for those who may. A wrong token is not measured. */
+/** Returns the answer to a client without read access, or nothing. Wrong tokens are not measured. */
 async function closed(asked) {
   const authorization = asked.request.headers.get("authorization");
   if (!authorization) {
@@ -290,7 +290,10 @@ async function closed(asked) {
   return null;
 }
 
-/** Which tokens are revoked: looked up after the answer from ten seconds on, and before it from 25 on. */
+/**
+ * Returns the revoked tokens. The list is refreshed after the answer from an age of 10 seconds on, and before
+ * it from 25 seconds on.
+ */
 async function revocations(asked) {
   const now = Date.now();
   if (revoked === null || now - revoked.read >= REVOCATIONS_MS) {

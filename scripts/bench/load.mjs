@@ -1,18 +1,19 @@
-// Clients that ask as fast as they are answered, over connections that stay open. Their CPU is not the server's, but they
-// share its machine: so this reads HTTP/1.1 by itself, and no more of it than needed.
+// Clients that send the next request as soon as the last is answered, over persistent connections. Their CPU
+// time is not counted as the server's, but they share its machine: so this parses HTTP/1.1 itself, and only
+// as much as needed.
 import { connect } from "node:net";
 import { connect as connectTls } from "node:tls";
 
-/** One request as it goes over the wire. */
+/** Returns a request as it is sent over the wire. */
 export function wire({ method = "GET", path, headers = {} }) {
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   return Buffer.from(`${method} ${path} HTTP/1.1\r\n${lines.join("")}\r\n`);
 }
 
-/** The head of an answer after which the server closes the connection (RFC 9112, section 9.3). */
+/** Matches the head of an answer after which the server closes the connection (RFC 9112, section 9.3). */
 const LAST = /^HTTP\/1\.0|^connection: *close/im;
 
-/** How long an answer is waited for. */
+/** The maximum time to wait for an answer. */
 export const PATIENCE_MS = 20_000;
 
 export class Connection {
@@ -22,7 +23,7 @@ export class Connection {
   #answer;
   #isHead;
 
-  /** To `{ host, port, isTls }`. */
+  /** Connects to `{ host, port, isTls }`. */
   static async open(to) {
     const connection = new Connection();
     connection.#to = to;
@@ -47,9 +48,9 @@ export class Connection {
     this.#socket.destroy();
   }
 
-  /** `{ status, head, bytes, body }`; the body only where it is to be kept. */
+  /** Sends a request. Returns `{ status, head, bytes, body }`, the body only with `keep`. */
   async ask(request, { keep = false } = {}) {
-    // A server may close what was idle for long.
+    // A server may close idle connections.
     if (!this.#socket.writable) await this.#open();
     this.#isHead = request[0] === 0x48;
     const answered = new Promise((done, failed) => {
@@ -64,7 +65,7 @@ export class Connection {
     this.#answer = null;
   }
 
-  /** Gives up what has not been answered. */
+  /** Fails the unanswered requests. */
   giveUp() {
     this.#fail(`no answer for ${PATIENCE_MS} ms`);
   }
@@ -95,7 +96,7 @@ export class Connection {
     return new Chunked();
   }
 
-  /** Takes what has come of the body, at most `most` bytes; how many those are. */
+  /** Consumes at most `most` bytes of the received body, and returns their number. */
   body(most) {
     const taken = Math.min(most, this.#pending.length);
     this.#answer.bytes += taken;
@@ -104,7 +105,7 @@ export class Connection {
     return taken;
   }
 
-  /** The next line, without its end; `null` if it has not come yet. */
+  /** Returns the next line without its end; `null` if it is incomplete. */
   line() {
     const end = this.#pending.indexOf("\r\n");
     if (end < 0) return null;
@@ -121,7 +122,7 @@ export class Connection {
   }
 }
 
-/** A body of known length. `take` says whether it has come. */
+/** A body of known length. `take` returns whether it is complete. */
 class Sized {
   constructor(left) {
     this.left = left;
@@ -160,7 +161,8 @@ class Chunked {
 }
 
 /**
- * Asks the same over all `connections` for `ms`: `{ requests, seconds, latencies, bytes }`. Every answer must have `status`.
+ * Sends the same request over all `connections` for `ms`, and returns `{ requests, seconds, latencies, bytes
+ * }`. Every answer must have `status`.
  */
 export async function load(connections, request, { ms, status }) {
   const latencies = [];
@@ -171,7 +173,7 @@ export async function load(connections, request, { ms, status }) {
   const asking = connections.map(async (connection) => {
     for (let asked = performance.now(); asked < deadline; ) {
       const answer = await connection.ask(request);
-      if (answer.status !== status) throw new Error(`${answer.status} instead of ${status}: ${request}`);
+      if (answer.status !== status) throw new Error(`status ${answer.status} instead of ${status}: ${request}`);
       const now = performance.now();
       latencies.push(now - asked);
       bytes = answer.bytes;

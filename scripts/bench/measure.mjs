@@ -1,16 +1,17 @@
-// The measuring itself: both sides in turns, so that whatever else the machine does hits both, and the medians of rounds.
+// Alternates between both sides, so that other load on the machine affects both, and takes the medians of
+// rounds.
 import { Meter } from "./cpu.mjs";
 import { etagOf, sameAnswer, sameLog } from "./check.mjs";
 import { load, wire } from "./load.mjs";
 import { median, share } from "./statistics.mjs";
 
 export const CONNECTIONS = 16;
-/** How long each side is asked at a time: whatever else the machine does comes and goes more slowly, and hits both. */
+/** The length of a side's turn. Other load on the machine varies more slowly, so it affects both sides. */
 const SLICE_MS = 20;
-/** Requests that are looked at one by one; their median passes over a token that happens to be looked up again. */
+/** The number of requests that are counted one by one; their median ignores an occasional refresh of the revoked tokens. */
 const COUNTED = 3;
 
-/** Sees to it that both sides do the same, and counts what a request takes: the cases with `request` and `cost`. */
+/** Checks that both sides do the same, and counts the operations of a request; returns the cases with `request` and `cost`. */
 export async function prepare(cases, { ours, floor, counted }) {
   const prepared = [];
   await Promise.all([ours, floor].map((server) => server.forgetLog()));
@@ -33,7 +34,7 @@ export async function prepare(cases, { ours, floor, counted }) {
   return prepared;
 }
 
-/** What is unchanged is asked for with the ETag that it has. */
+/** A request for an unchanged answer sends the current ETag. */
 async function requestFor({ path, headers, isUnchanged }, connections) {
   if (!isUnchanged) return wire({ path, headers });
   const [etag] = (await Promise.all(connections.map((connection) => connection.ask(wire({ path, headers }))))).map(etagOf);
@@ -41,8 +42,9 @@ async function requestFor({ path, headers, isUnchanged }, connections) {
 }
 
 /**
- * All rounds of each case, of `ms` for each side; the first of them only warms up. What a case leaves behind (garbage, code that
- * was made for other answers) would blur the next one, so they do not take turns. Returns the cases with what was measured.
+ * Runs all rounds of each case, of `ms` for each side; the first one only warms up. A case leaves garbage and
+ * code optimised for its answers, which would distort the next, so cases do not alternate. Returns the cases
+ * with their figures.
  */
 export async function measure(cases, servers, { rounds, ms }) {
   const measured = [];
@@ -62,7 +64,7 @@ const sidesOf = ({ deployment, request, status }, servers) =>
     }),
   );
 
-/** What was measured of one or two sides, `{ pids, connections, request, status }`: of each its rounds. */
+/** Measures one or two sides, `{ pids, connections, request, status }`, and returns the rounds of each. */
 export async function inRounds(sides, { rounds, ms }) {
   await inTurns(sides, ms);
   const runs = sides.map(() => []);
@@ -72,11 +74,11 @@ export async function inRounds(sides, { rounds, ms }) {
   return runs;
 }
 
-/** One round: short slices, first one side, then twice the other, and so on. */
+/** Runs one round in short slices: first one side, then the other twice, and so on. */
 async function inTurns(sides, ms) {
   const order = sides.length === 1 ? [0] : [0, 1, 1, 0];
   const runs = sides.map(({ pids }) => new Run(pids));
-  // A side that takes longer than a slice for one request shall not make the round last for minutes.
+  // A side that needs longer than a slice for one request must not extend the round to minutes.
   const late = performance.now() + 2 * sides.length * ms;
   for (let slice = 0; slice * SLICE_MS < sides.length * ms; slice += 1) {
     const turn = slice % order.length;
@@ -87,7 +89,7 @@ async function inTurns(sides, ms) {
   return runs.map((run) => run.end());
 }
 
-/** What is measured of a side's processes in a round. All that it does from beginning to end is for those who ask. */
+/** The measurement of a side's processes in a round. Everything that they do in that time counts for the requests. */
 class Run {
   #meter;
   #requests = 0;
@@ -104,7 +106,7 @@ class Run {
     for (const latency of latencies) this.#latencies.push(latency);
   }
 
-  /** CPU of a request in µs, requests a second, and the latency of each. */
+  /** Returns the CPU time per request in µs, requests per second, and the latency of each. */
   end() {
     const used = this.#meter.used();
     const cpu = used === null ? null : used / this.#requests / 1000;
@@ -112,13 +114,13 @@ class Run {
   }
 }
 
-/** The CPU of one side over that of the other in the same round; `null` where either is not known. */
+/** Returns the ratio of both sides' CPU times in the same round; `null` if either is unknown. */
 export function ratio(runs, others) {
   const ratios = runs.map(({ cpu }, at) => (cpu === null || others[at].cpu === null ? null : cpu / others[at].cpu));
   return ratios.includes(null) ? null : { median: median(ratios), low: share(ratios, 0.25), high: share(ratios, 0.75) };
 }
 
-/** CPU in µs a request, requests a second, and milliseconds. */
+/** Returns the CPU time per request in µs, requests per second, and latencies in milliseconds. */
 export function summary(runs) {
   const latencies = runs.flatMap((run) => run.latencies);
   const cpus = runs.map(({ cpu }) => cpu);

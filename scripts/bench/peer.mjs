@@ -1,4 +1,4 @@
-// The same load on another registry, in turns with Terrace where both are on this machine.
+// The same load on another registry, alternating with Terrace if both are on this machine.
 import { cases, HEADERS } from "./cases.mjs";
 import { etagOf } from "./check.mjs";
 import { familyOf } from "./cpu.mjs";
@@ -6,12 +6,13 @@ import { Connection, PATIENCE_MS, wire } from "./load.mjs";
 import { CONNECTIONS, inRounds, ratio, summary } from "./measure.mjs";
 import { questions, servicesIn, understood } from "./questions.mjs";
 
-/** Whether it is worth comparing: what is elsewhere is measured by way of its network. */
+/** Returns whether a comparison is meaningful: a remote registry is measured through its network. */
 export const isHere = (url) => ["127.0.0.1", "localhost", "[::1]"].includes(new URL(url).hostname);
 
 /**
- * Asks the registry at `url`; returns `{ measured, skipped }`. `wanted` are the packages and places of `questions`, `only` a text in
- * the names of what is measured, `pid` a process of it on this machine, `terrace` a server to compare with, or nothing.
+ * Measures the registry at `url`; returns `{ measured, skipped }`. `wanted` are the packages and paths for
+ * `questions`, `only` is a text in the names of the cases, `pid` its process on this machine, `terrace` an
+ * optional server to compare with.
  */
 export async function measurePeer({ url, wanted, headers, only = "", pid }, effort, terrace) {
   const peer = new Peer(url, headers);
@@ -30,7 +31,7 @@ export async function measurePeer({ url, wanted, headers, only = "", pid }, effo
         done.push({ asked, sides, runs: await inRounds(sides, { rounds, ms }) });
       } catch (error) {
         skipped.push({ name: asked.name, path: asked.url.pathname, reason: error.message });
-        // What comes late would be taken for the next answer.
+        // A late answer would be taken for the next one.
         peer.close();
       }
     }
@@ -38,7 +39,8 @@ export async function measurePeer({ url, wanted, headers, only = "", pid }, effo
   };
   try {
     const cases = (await peer.asked(wanted, skipped)).filter(({ name }) => name.includes(only));
-    // Once over everything before: compilers learn from what they are asked, and the first cases would be those of beginners.
+    // Runs everything once before measuring: compilers optimise for the requests they see, and the first
+    // cases would run unoptimised code.
     const warm = await measured(cases, { ...effort, rounds: 0 });
     const runs = await measured(warm.map(({ asked }) => asked), effort);
     return { measured: runs.map(seen), skipped };
@@ -52,7 +54,7 @@ function seen({ sides: [{ name, versions, status, bytes }, terrace], runs: [runs
   return { name, versions, status, bytes, peer: summary(runs), terrace: beside, ratio: others && ratio(runs, others) };
 }
 
-/** Another registry. */
+/** Another registry under measurement. */
 class Peer {
   #url;
   #headers;
@@ -63,7 +65,7 @@ class Peer {
     this.#headers = headers;
   }
 
-  /** What it can be asked, with the `request` for it; why not, goes to `skipped`. */
+  /** Returns the requests that it answers, each with its `request`; the others go to `skipped` with the reason. */
   async asked(wanted, skipped) {
     const [discovery] = questions(this.#url, {}, wanted);
     const services = servicesIn(await this.#ask(discovery));
@@ -71,11 +73,11 @@ class Peer {
     const versions = new Map();
     for (const question of questions(this.#url, services, wanted)) {
       const { route, of, isMissing, url } = question;
-      // Who has no such route answers 404 to everything there.
+      // A registry without a route answers 404 to every request there.
       if (isMissing && !asked.some((known) => known.route === route)) continue;
       try {
         const answer = await this.#ask(question);
-        // What one version is, is told after the lists of its package.
+        // The number of versions is known from the list of the package, which comes before its versions.
         const many = understood(question, answer) ?? versions.get(of);
         if (of) versions.set(of, many);
         const known = { ...question, versions: many, status: answer.status, bytes: answer.bytes };
@@ -84,7 +86,7 @@ class Peer {
         if (etag === undefined || isMissing || !CONDITIONAL.has(route)) continue;
         const conditional = { ...question, headers: { ...question.headers, "if-none-match": etag } };
         const unchanged = await this.#ask(conditional);
-        if (unchanged.status !== 304) throw new Error(`${unchanged.status} instead of 304 for its ETag`);
+        if (unchanged.status !== 304) throw new Error(`status ${unchanged.status} instead of 304 for its ETag`);
         const again = { ...known, status: 304, bytes: 0 };
         asked.push({ ...again, name: nameOf(again), request: this.#request(conditional) });
       } catch (error) {
@@ -105,7 +107,7 @@ class Peer {
     return wire({ path: url.pathname + url.search, headers: { ...HEADERS, host: url.host, ...this.#headers, ...headers } });
   }
 
-  /** As many as are wanted, to where a service is: that may be another host. */
+  /** Opens that many connections to the service, which may be on another host. */
   async connections({ origin, protocol, hostname, port }, many) {
     const open = this.#connections.get(origin) ?? [];
     this.#connections.set(origin, open);
@@ -121,13 +123,13 @@ class Peer {
   }
 }
 
-/** Routes whose answers stay what they are. The others hold URLs that end. */
+/** The routes whose answers stay unchanged. The others contain URLs that expire. */
 const CONDITIONAL = new Set(["provider versions", "module versions", "mirror index", "OCI tags", "OCI manifest"]);
 
 const nameOf = ({ route, versions, isMissing, status }) =>
   [route, versions > 0 && `of ${versions}`, (isMissing || status === 304) && `→ ${status ?? 404}`].filter(Boolean).join(" ");
 
-/** What Terrace is asked meanwhile: the same of as many versions, or about as many. */
+/** Returns the case of Terrace to alternate with: the same one with the same, or the nearest, number of versions. */
 function nearest({ route, versions = 0, status, isMissing }, hasToken) {
   const same = cases().filter((own) => own.route === route && own.status === (status === 204 ? 200 : status) && own.mode !== "Worker");
   const allowed = same.filter((own) => own.n === undefined || (own.hasToken === hasToken && (own.n === 0) === isMissing));

@@ -1,4 +1,5 @@
-// Where the CPU of a case goes, as V8 sees it: JavaScript and wasm by function, and all native code of workerd as "(program)".
+// Shows where the CPU time of a case goes, according to V8: JavaScript and wasm by function, and all native
+// code of workerd as "(program)".
 import { Inspector } from "../../tests/clients/support/inspector.mjs";
 import { prepare } from "./measure.mjs";
 import { load } from "./load.mjs";
@@ -7,7 +8,7 @@ const CONNECTIONS = 16;
 const MS = 3_000;
 const SHOWN = 40;
 
-/** The functions that took most, of the Worker and of the floor, each with its own time for a request. */
+/** Returns the most expensive functions of the Worker and of the floor, each with its own time per request. */
 export async function profile(asked, servers) {
   const [{ deployment, request, status }] = await prepare([asked], servers);
   const parts = [];

@@ -1,12 +1,16 @@
-// What any registry is asked, whatever it is and wherever it has its routes, and what its answers must hold to count.
+// The requests that any registry is measured with, whatever its routes are, and the content that valid
+// answers must have.
 
-/** Below the URL that is given: clients ask at the root of a host, but some registries keep all that is Terraform's in a folder. */
+/**
+ * Relative to the given URL: clients request it at the root of a host, but some registries keep everything of
+ * Terraform in a folder.
+ */
 const DISCOVERY = ".well-known/terraform.json";
 
-/** What `terraform` and OCI clients accept of a manifest. */
+/** The manifest types that `terraform` and OCI clients accept. */
 const MANIFESTS = { accept: "application/vnd.oci.image.index.v1+json, application/vnd.oci.image.manifest.v1+json" };
 
-/** What is in an answer of each route, or nothing; of lists, how many versions. */
+/** Checks for the content of an answer of each route; for lists, returns the number of versions. */
 const HELD = {
   discovery: ({ json }) => "providers.v1" in json || "modules.v1" in json,
   "provider versions": ({ json }) => json.versions.length,
@@ -21,13 +25,14 @@ const HELD = {
 
 const LISTS = new Set(["provider versions", "module versions", "mirror index", "OCI tags"]);
 
-/** A name that nobody has. */
+/** A name that does not exist. */
 const NOTHING = "nothing-is-here";
 
 /**
- * All of them, `{ route, of, url, headers, isMissing }`: of each provider ("namespace/type/version") and module
- * ("namespace/name/system/version") the lists and what one version is, and one of each that is not there. `services` is what the
- * registry says of itself; `mirror` and `oci`, which no discovery tells, are where its mirror has the providers, and OCI clients.
+ * Returns all requests, `{ route, of, url, headers, isMissing }`: for each provider
+ * ("namespace/type/version") and module ("namespace/name/system/version") the lists and one version, and one
+ * request of each kind for a missing package. `services` is the registry's discovery document; `mirror` and
+ * `oci`, which no discovery contains, are the paths of its providers for mirror and OCI clients.
  */
 export function questions(url, services, { providers, modules, mirror, oci }) {
   const base = new URL(withSlash(url));
@@ -67,10 +72,10 @@ function missing(routes, text) {
   return nothing.filter(({ route }) => LISTS.has(route)).map((question) => ({ ...question, isMissing: true }));
 }
 
-/** What the registry says it has, and where; nothing if it does not. */
+/** Returns the registry's discovery document, or an empty object. */
 export const servicesIn = ({ status, body }) => (status === 200 && parsed(body)) || {};
 
-/** How many versions a list has. Throws, with the reason, where an answer is none of its route. */
+/** Returns the number of versions in a list. Throws, with the reason, if the answer is not valid for its route. */
 export function understood({ route, isMissing }, { status, head, body }) {
   const told = `${status} ${JSON.stringify(body.subarray(0, 80).toString())}`;
   if (isMissing) {
@@ -79,7 +84,7 @@ export function understood({ route, isMissing }, { status, head, body }) {
   }
   if (status !== 200 && status !== 204) throw new Error(told);
   const held = heldBy(route, { json: parsed(body) ?? {}, head });
-  if (!held) throw new Error(`${told}: not what the protocol has there`);
+  if (!held) throw new Error(`${told}: not a valid answer of the protocol`);
   return LISTS.has(route) ? held : undefined;
 }
 

@@ -1,8 +1,8 @@
-// What a benchmark prints.
+// The output of a benchmark.
 
 export const heads = ["", "CPU µs", "floor µs", "ratio", "spread", "req/s", "p50 ms", "p99 ms", "KV", "R2", "B into wasm", "crossings", "B answered"];
 
-/** The table: one line for each case, all of them of one run. */
+/** Returns the table, with one line per case, all of one run. */
 export const table = (cases) => aligned([heads, ...rows(cases)]);
 
 export const rows = (cases) =>
@@ -23,8 +23,8 @@ export const rows = (cases) =>
   ]);
 
 /**
- * The table of another registry: of each pair the first is its own, and the second Terrace's, if that was asked, too. Where Terrace
- * has another number of versions, it is in brackets.
+ * Returns the table of another registry. In each pair, the first figure is its own and the second Terrace's,
+ * if that was measured. If Terrace has another number of versions, it is in brackets.
  */
 export function peerTable({ measured, skipped }) {
   const pair = (own, other) => (other === undefined ? own : `${own} / ${other}`);
@@ -43,7 +43,7 @@ export function peerTable({ measured, skipped }) {
   return [aligned([heads, ...rows]), ...reasons(skipped)].join("\n");
 }
 
-/** Each reason once, with the paths that it is for. */
+/** Returns each reason once, with its paths. */
 function reasons(skipped) {
   const paths = new Map();
   for (const { name, path, reason } of skipped) {
@@ -55,7 +55,7 @@ function reasons(skipped) {
 
 const known = (value, shown) => (value === null ? "–" : shown(value));
 
-/** What `--json` writes; `isolate` is what is known of a new one. */
+/** Returns the output of `--json`; `isolate` has the figures of a new isolate. */
 export function asJson(cases, { rounds, ms }, isolate) {
   const shown = cases.map(({ name, route, n, mode, status, hasToken, answered, cost, floorCost, measured }) => {
     return { name, route, versions: n, mode, status, token: hasToken, answered, cost, floorCost, ...measured };
@@ -65,7 +65,7 @@ export function asJson(cases, { rounds, ms }, isolate) {
 
 const whole = (number) => number.toFixed(0);
 
-/** A table whose first column is text, and whose others are numbers. */
+/** Returns a table whose first column is text and whose other columns are numbers. */
 export function aligned(rows) {
   const widths = rows[0].map((_, column) => Math.max(...rows.map((row) => row[column].length)));
   const line = (row) => row.map((cell, column) => (column === 0 ? cell.padEnd(widths[0]) : cell.padStart(widths[column]))).join("  ");

@@ -1,4 +1,4 @@
-// What is measured: indices that the Worker itself has made of releases, taken out of the simulator.
+// The test data: indices that the Worker itself has built from releases, exported from the simulator.
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 
@@ -12,16 +12,16 @@ import { createToken } from "../../tests/clients/support/tokens.mjs";
 import { WatchedRegistry } from "../../tests/clients/support/watched.mjs";
 import { MIRRORED, module as moduleOf, NEWEST, older, PLATFORMS, provider as providerOf, SIZES, SUBDIR } from "./packages.mjs";
 
-/** What a release that was published leaves in the bucket, as far as lists need it. */
+/** The metadata of a published release in the bucket, as far as lists use it. */
 const METADATA = { protocols: "5.0,6.0", platforms: PLATFORMS, contents: "0123456789" };
 
 const OUTPUT = ".terrace/bench/indices.json";
 
-/** All indices, as KV has them: `{ key, text, metadata }`. The same Worker is not asked twice. */
+/** Returns all indices as in KV: `{ key, text, metadata }`. They are cached for the same build of the Worker. */
 export async function indices() {
   const inputs = ["build/index.js", "build/wasm.js", "build/index_bg.wasm", "scripts/bench/seed.mjs", "scripts/bench/packages.mjs"];
   await unlessCurrent("bench-indices", { inputs, outputs: [OUTPUT] }, () =>
-    step("publishing what is to be read", async () => {
+    step("publishing the test data", async () => {
       await mkdir(dirname(join(root, OUTPUT)), { recursive: true });
       await writeFile(join(root, OUTPUT), JSON.stringify(await published()));
     }),
@@ -45,7 +45,7 @@ async function published() {
   }
 }
 
-/** The newest version is published; of the others there is what a list is made of. */
+/** Publishes the newest version; for the others, only the metadata for lists is written. */
 async function publish(registry, n, key) {
   const [ofProvider, ofModule] = [providerOf(n), moduleOf(n)];
   await registry.store([
@@ -62,7 +62,7 @@ async function publish(registry, n, key) {
   );
 }
 
-/** The release with an `h1:` hash of each package, as `terrace publish` sends it. Its value makes no difference here. */
+/** Returns the release with an `h1:` hash for each package, as `terrace publish` sends it. The value does not matter here. */
 function hashed({ body, ...rest }) {
   const packages = body.packages.map((it) => ({ ...it, h1: `h1:${Buffer.from(it.sha256, "hex").toString("base64")}` }));
   return { ...rest, body: { ...body, packages } };

@@ -1,4 +1,5 @@
-// What a benchmark runs on: storage, the Worker, the floor, and the Worker once more where what crosses into it is counted.
+// The processes of a benchmark: storage, the Worker, the floor, and a second Worker that counts calls across
+// the wasm boundary.
 import { mkdir, truncate } from "node:fs/promises";
 import { join } from "node:path";
 
@@ -15,13 +16,13 @@ const directory = join(stateDir, "bench");
 const built = (name) => join(root, "build", name);
 const here = (name) => join(root, "scripts", "bench", name);
 
-/** The modules of the Worker, and those of the floor; the first is the one that is called. */
+/** The modules of the Worker, and those of the floor; the first one is the entry point. */
 export const BUNDLE = { "index.js": built("index.js"), "wasm.js": built("wasm.js"), "index_bg.wasm": built("index_bg.wasm") };
 export const FLOOR = { "floor.js": here("floor.js") };
 
 /**
- * Starts all of them over these indices; `{ ours, floor, counted, stop }`. With `inspect` they can be looked into, and the
- * functions of the wasm have names.
+ * Starts all of them with these indices; returns `{ ours, floor, counted, stop }`. With `inspect` they can be
+ * profiled, and the functions of the wasm have names.
  */
 export async function startServers(entries, { inspect = false } = {}) {
   await mkdir(directory, { recursive: true });
@@ -46,7 +47,7 @@ export async function startServers(entries, { inspect = false } = {}) {
   }
 }
 
-/** KV and R2, with these indices in KV. */
+/** Starts KV and R2, with these indices in KV. */
 export async function startStore(entries) {
   const port = await freePort();
   const { stop } = await serve(nodeForWrangler(), [here("store.mjs"), String(port)], { log: join(directory, "store.log") });
@@ -60,12 +61,12 @@ export async function startStore(entries) {
       await new Promise((done) => setTimeout(done, 50));
     }
   }
-  /** `{ kv, r2 }`: what it was asked since the last time. */
+  /** Returns `{ kv, r2 }`, the operations since the last call. */
   const counts = async () => (await fetch(url)).json();
   return { port, counts, stop };
 }
 
-/** A process of workerd, and connections to the deployments in it. */
+/** A process of workerd, with connections to its deployments. */
 class Server {
   #workerd;
   #store;
@@ -80,7 +81,7 @@ class Server {
     return this.#workerd.pid;
   }
 
-  /** Where V8's inspector of a deployment is. */
+  /** The address of V8's inspector for a deployment. */
   get inspector() {
     return this.#workerd.inspector;
   }
@@ -89,14 +90,14 @@ class Server {
     return this.#workerd.logFile;
   }
 
-  /** As many as are wanted; they stay open. */
+  /** Returns that many connections; they stay open. */
   async connections(deployment, many) {
     const open = (this.#connections[deployment] ??= []);
     while (open.length < many) open.push(await Connection.open({ host: "127.0.0.1", port: this.#workerd.ports[deployment] }));
     return open.slice(0, many);
   }
 
-  /** What a request takes of storage, and of the boundary where that is counted. */
+  /** Returns the operations of storage of a request, and the calls across the wasm boundary if they are counted. */
   async costOf(deployment, request, { crossings = false } = {}) {
     const [connection] = await this.connections(deployment, 1);
     const told = async () => JSON.parse((await connection.ask(CROSSINGS, { keep: true })).body);
@@ -107,7 +108,7 @@ class Server {
     return { ...(await this.#store.counts()), ...crossed };
   }
 
-  /** Forgets what was logged, which would fill the disk. */
+  /** Truncates the log, which would fill the disk. */
   forgetLog() {
     return truncate(this.logFile);
   }

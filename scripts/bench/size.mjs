@@ -1,22 +1,25 @@
-// What the bytes of the wasm are: its sections, and its code by where that was written.
+// The composition of the wasm: its sections, and its code by the crate that defines it.
 //
-// A function counts for the crate that its name begins with: a generic one for the crate that defines it, not for those that
-// ask for it, and what the compiler has inlined for whoever it was inlined into. The implementation of a trait counts for the
-// type's crate, or for the trait's where the type is nobody's.
+// A function counts for the crate that its name begins with: a generic function for the crate that defines it, not for
+// the callers, and inlined code for the function that it was inlined into. An implementation of a trait counts for the
+// crate of the type, or for that of the trait if the type belongs to no crate.
 import { readFile } from "node:fs/promises";
 
 import { CODE, CUSTOM, DATA, IMPORTS, sections, text, unsigned } from "../lib/wasm.mjs";
 
-/** Of these one wants to know more: their code is told by module. */
+/** The crates whose code is reported by module. */
 const OWN = ["terrace", "terrace_app", "terrace_core"];
 
-/** Of the section of names, the part with those of functions. */
+/** The subsection of the name section with the names of functions. */
 const FUNCTION_NAMES = 1;
-/** Kinds of imports. */
+/** The kinds of imports. */
 const FUNCTION = 0;
 const TAG = 4;
 
-/** `{ sections, code }`: bytes of what is uploaded, in all and by name, and of its code `{ name, bytes, functions }`, the largest first. */
+/**
+ * Returns `{ sections, code }`: the bytes of the uploaded wasm, in total and by section, and of its code `{
+ * name, bytes, functions }`, the largest first.
+ */
 export async function sizes(file) {
   const module = await readFile(file);
   const found = [...sections(module)];
@@ -45,7 +48,7 @@ function byOrigin(module, found) {
   return [...origins.values()].sort((a, b) => b.bytes - a.bytes);
 }
 
-/** Which functions have which name, counted with those that are imported. */
+/** Returns the functions with their names; indices include imported functions. */
 function functionNames(module, { body, end }) {
   const names = new Map();
   for (let at = body; at < end; ) {
@@ -65,7 +68,7 @@ function functionNames(module, { body, end }) {
   return names;
 }
 
-/** How many there are. What else wasm-bindgen imports are tags: those of exceptions. */
+/** Returns the number of imported functions. wasm-bindgen's only other imports are the tags of exceptions. */
 function importedFunctions(module, { body }) {
   let [many, at] = unsigned(module, body);
   let functions = 0;
@@ -74,13 +77,16 @@ function importedFunctions(module, { body }) {
     const kind = module[at++];
     if (kind === FUNCTION) functions += 1;
     else if (kind === TAG) at += 1;
-    else throw new Error("the wasm imports what it never did");
+    else throw new Error("the wasm has an unexpected kind of import");
     at = unsigned(module, at)[1];
   }
   return functions;
 }
 
-/** `terrace_app::context` of `<terrace_app::context::Context<P> as …>::…`; rustc writes some crates as `core[12f89f2d8a73214f]`. */
+/**
+ * Returns `terrace_app::context` for `<terrace_app::context::Context<P> as …>::…`; rustc writes some crates
+ * as `core[12f89f2d8a73214f]`.
+ */
 export function origin(name) {
   const path = name.replaceAll(/\[[0-9a-f]{16}\]/g, "").match(PATH)?.[0];
   if (!path) return "exports and glue";
@@ -88,5 +94,5 @@ export function origin(name) {
   return OWN.includes(crate) && /^[a-z]/.test(module) ? `${crate}::${module}` : crate;
 }
 
-/** The first path in a name, of which there are at least two parts. */
+/** Matches the first path in a name, with at least two parts. */
 const PATH = /[a-z_][a-z0-9_]*::(?:<impl |\w+)/;

@@ -1,10 +1,10 @@
-// What is told of a new isolate: what its first answers take, and what it has to load.
+// The report on a new isolate: the cost of its first answers, and the size of what it loads.
 import { aligned } from "./report.mjs";
 
-/** Both tables, for a terminal. */
+/** Returns both tables, for a terminal. */
 export const tables = ({ start, size }) => `${aligned(startRows(start))}\n\n${aligned(sizeRows(size))}\n`;
 
-/** What each stage takes, with the CPU of each side, and then its time. */
+/** Returns the table of stages, with the CPU time of each side, then its wall time. */
 export function startRows(sides) {
   const [names, measured] = [Object.keys(sides), Object.values(sides)];
   const heads = ["CPU ms", "wall ms"].flatMap((unit) => names.map((name) => `${name}, ${unit}`));
@@ -14,7 +14,7 @@ export function startRows(sides) {
 
 const spread = ({ median, low, high }) => `${median.toFixed(1)} (${low.toFixed(1)}–${high.toFixed(1)})`;
 
-/** What the wasm consists of; what has less than a hundredth of the code is told together. */
+/** Returns the composition of the wasm; parts with less than a hundredth of the code are summed up. */
 export function sizeRows({ sections, code }) {
   const isTold = ({ bytes }) => bytes > sections.code / 100;
   const few = code.filter((origin) => !isTold(origin));

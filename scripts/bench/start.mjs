@@ -1,5 +1,6 @@
-// What the first answers of a new isolate take. Isolates of one process share compiled wasm, so each is measured in a process of
-// its own: Terrace, the floor and an empty Worker in turns, so that what the process itself takes can be told from the rest.
+// The cost of a new isolate's first answers. Isolates of one process share compiled wasm, so each is measured
+// in its own process: Terrace, the floor and an empty Worker in turn, so that the cost of the process itself
+// can be separated.
 import { execFileSync, spawn } from "node:child_process";
 import { closeSync, openSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
@@ -17,7 +18,7 @@ import { configure, workerd } from "./workerd.mjs";
 const directory = join(stateDir, "bench", "start");
 const DEPLOYMENT = "presigned";
 
-/** What a first `terraform init` asks, in its order. */
+/** The first requests of a first `terraform init`, in its order. */
 const ASKED = ["discovery", "provider versions of 50", "provider download by S3 of 50"];
 
 export const SIDES = { Terrace: BUNDLE, floor: FLOOR, empty: { "empty.js": join(root, "scripts", "bench", "empty.js") } };
@@ -25,12 +26,16 @@ export const SIDES = { Terrace: BUNDLE, floor: FLOOR, empty: { "empty.js": join(
 const WHOLE = "from start to first answer";
 const MORE = "the same, more than the empty one";
 
-/** What is told apart: until the process listens, each first request, the same requests once more, and the whole until the first. */
+/**
+ * The measured stages: until the process listens, each first request, the same requests once more, and the
+ * total until the first answer.
+ */
 export const STAGES = ["until it listens", ...ASKED.map((name) => `first ${name}`), "the same three again", WHOLE, MORE];
 
 /**
- * Starts each of the `sides`, modules by name, so many times: `{ side: { stage: { wall, cpu } } }`, in milliseconds, each
- * `{ median, low, high }`. Of a first start the files are not in memory; it is not counted.
+ * Starts each of the `sides`, modules by name, `rounds` times; returns `{ side: { stage: { wall, cpu } } }`,
+ * in milliseconds, each `{ median, low, high }`. The first start is not counted, because its files are not in
+ * memory yet.
  */
 export async function measureStart(entries, { rounds, sides = SIDES }) {
   await mkdir(directory, { recursive: true });
@@ -56,7 +61,10 @@ export async function measureStart(entries, { rounds, sides = SIDES }) {
   }
 }
 
-/** The same with the modules in it, as the runtime reads it at once: to read two megabytes as text takes 8 ms of CPU. */
+/**
+ * Returns the configuration compiled together with the modules, which the runtime reads directly: reading two
+ * megabytes as text takes 8 ms of CPU.
+ */
 function compiled(config) {
   const binary = `${config}.bin`;
   const file = openSync(binary, "w", 0o600);
@@ -67,14 +75,14 @@ function compiled(config) {
 
 const difference = (one, other) => ({ wall: one.wall - other.wall, cpu: one.cpu - other.cpu });
 
-/** Nobody shall always be the one that comes behind the same other. */
+/** Alternates the order, so that no side always follows the same other side. */
 const inTurn = (sides, round) => (round % 2 ? sides.toReversed() : sides);
 
-/** One process from its start to its end: `{ stage: { wall, cpu } }`. */
+/** Runs one process from its start to its end; returns `{ stage: { wall, cpu } }`. */
 async function coldStart(config) {
   const began = performance.now();
   const log = openSync(`${config}.log`, "w");
-  // By the third pipe workerd tells on which port it listens, as soon as it does.
+  // workerd writes the port that it listens on to the third pipe, as soon as it listens.
   const child = spawn(workerd, ["serve", "--binary", "--control-fd=3", config], { cwd: dirname(config), stdio: ["ignore", log, log, "pipe"] });
   closeSync(log);
   const clock = new Stopwatch(child.pid, began);
@@ -114,7 +122,7 @@ async function portOf(child, log) {
 
 const requests = () => ASKED.map((wanted) => wire(cases().find(({ name }) => name === wanted)));
 
-/** What time and CPU a process takes between two looks at it. */
+/** Measures the time and CPU of a process between two calls. */
 class Stopwatch {
   laps = {};
   #pid;
@@ -132,7 +140,7 @@ class Stopwatch {
     this.skip();
   }
 
-  /** What has been since the last look counts for nothing. */
+  /** Excludes the time and CPU since the last call. */
   skip() {
     this.#at = performance.now();
     this.#meter = new Meter([this.#pid]);

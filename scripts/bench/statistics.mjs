@@ -1,4 +1,4 @@
-// Of many figures, a few.
+// Summaries of many figures.
 
 export const median = (values) => {
   const sorted = values.toSorted((a, b) => a - b);
@@ -6,7 +6,7 @@ export const median = (values) => {
   return sorted.length % 2 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
 };
 
-/** The value that this share of them is below. */
+/** Returns the value that this share of the values is below. */
 export function share(values, part) {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))];

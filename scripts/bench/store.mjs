@@ -1,15 +1,15 @@
-// KV and R2 from memory, for benchmarks: speaks what workerd speaks to the services behind its bindings. It runs in a
-// process of its own, so that the CPU of the Worker's process is the Worker's alone, and counts what it is asked.
+// KV and R2 in memory, for benchmarks. It speaks the protocol between workerd and the services behind its bindings. It
+// runs in a process of its own, so that the Worker's process uses CPU only for the Worker, and counts its requests.
 //
-// KV has what was put into it. R2 has nothing: reads ask it only for what KV does not have.
+// KV has the entries that the benchmark puts there. R2 is empty: reads use it only for keys that KV does not have.
 import { createServer } from "node:http";
 
 import { isMain } from "../lib/paths.mjs";
 
-/** Where the benchmark itself puts entries, and reads the counts. No key begins with a dot. */
+/** The path at which the benchmark writes entries and reads the counts. No key begins with a dot. */
 export const CONTROL = "/.control";
 
-/** What R2 says of what is not there, as workerd wants to hear it. */
+/** R2's error for a missing object, in the form that workerd expects. */
 const NO_SUCH_KEY = JSON.stringify({ version: 1, v4code: 10007, message: "The specified key does not exist." });
 const EMPTY_LIST = JSON.stringify({ objects: [], truncated: false, delimitedPrefixes: [] });
 

@@ -1,4 +1,4 @@
-// workerd alone, without wrangler's proxy in front: one process with the same code once for each deployment.
+// workerd without wrangler's proxy in front: one process that runs the same code once for each deployment.
 import { spawn } from "node:child_process";
 import { closeSync, openSync } from "node:fs";
 import { copyFile, mkdir, readFile, writeFile } from "node:fs/promises";
@@ -14,12 +14,13 @@ const STOP_MS = 2_000;
 
 const KINDS = { ".js": "esModule", ".mjs": "esModule", ".wasm": "wasm" };
 
-/** The program itself: the package's own script would be one process more. */
+/** The path of the binary itself: the package's own script would add a process. */
 export const { default: workerd } = createRequire(npmFile("wrangler", "package.json"))("workerd");
 
 /**
- * Starts workerd with these modules, files by name (the first is the Worker), once for each of the `deployments`, which are
- * variables by name; KV and R2 are at `storePort`. Returns `{ pid, ports, logFile, inspector, stop }`, with a port for each.
+ * Starts workerd with these modules, files by name (the first is the Worker), once for each of the
+ * `deployments`, which are variables by name; KV and R2 are at `storePort`. Returns `{ pid, ports, logFile,
+ * inspector, stop }`, with a port for each deployment.
  */
 export async function startWorkerd({ name, files, deployments, storePort, directory, inspect = false }) {
   const ports = {};
@@ -27,7 +28,7 @@ export async function startWorkerd({ name, files, deployments, storePort, direct
   const place = join(directory, name);
   const config = await configure({ place, files, deployments, ports, storePort });
 
-  // A file, not a pipe: what is logged shall cost nobody but the one who logs it.
+  // A file, not a pipe: logging must cost only the process that logs.
   const logFile = join(place, "log");
   const log = openSync(logFile, "w");
   const inspectorPort = inspect ? await freePort() : null;
@@ -40,7 +41,7 @@ export async function startWorkerd({ name, files, deployments, storePort, direct
   const stop = async () => {
     process.off("exit", end);
     child.kill();
-    // One that was looked into may wait for whoever looked.
+    // A process that was inspected may wait for the inspector to disconnect.
     const late = setTimeout(() => child.kill("SIGKILL"), STOP_MS);
     await ended;
     clearTimeout(late);
@@ -49,7 +50,7 @@ export async function startWorkerd({ name, files, deployments, storePort, direct
   return { name, pid: child.pid, ports, logFile, inspector: inspect ? `ws://${HOST}:${inspectorPort}/` : null, stop };
 }
 
-/** Puts the modules and their configuration into a directory; returns the path of the latter. */
+/** Writes the modules and their configuration into a directory; returns the path of the configuration. */
 export async function configure({ place, files, deployments, ports, storePort }) {
   await mkdir(place, { recursive: true });
   for (const [file, from] of Object.entries(files)) await copyFile(from, join(place, file));

@@ -1,4 +1,4 @@
-// `npm run bench -- --writes`: what writing takes where there is much of everything. docs/performance.md explains it.
+// `npm run bench -- --writes`: measures writes to a large registry. docs/performance.md explains the results.
 import { writeFile } from "node:fs/promises";
 
 import { say, step } from "../lib/step.mjs";
@@ -16,7 +16,7 @@ const EFFORTS = {
       { packages: 10, versions: 100 },
       { packages: 1, versions: 1_000 },
     ],
-    // 1 GB, and a tenth of it.
+    // 1 GB, and a tenth of that.
     mebibytes: [95, 954],
   },
   quick: {
@@ -29,10 +29,10 @@ const EFFORTS = {
   },
 };
 
-/** Operations of a step: as many as there are unless it is configured, and the most that can be. */
+/** The operations of a step: the default, and the maximum that can be configured. */
 const BUDGETS = [150, 800];
 
-/** What is asked about. */
+/** The size for which a reindex is estimated. */
 const WANTED = { packages: 5_000, versions: 100 };
 
 const PARTS = {
@@ -53,7 +53,7 @@ const PARTS = {
   },
 };
 
-/** Measures those parts with `only` in their names, and prints them. */
+/** Measures the parts with `only` in their names, and prints them. */
 export async function benchWrites({ quick, only, json }) {
   const effort = quick ? EFFORTS.quick : EFFORTS.whole;
   const figures = {};

@@ -36,7 +36,7 @@ test("what is not answered, or not by the protocol, is left out with the reason"
   const { measured, skipped } = await measurePeer({ url, wanted: WANTED, headers: {} }, EFFORT);
 
   const reasons = Object.fromEntries(skipped.map(({ path, reason }) => [path, reason]));
-  assert.match(reasons["/v1/providers/acme/widget/versions"], /Welcome.*not what the protocol has there/);
+  assert.match(reasons["/v1/providers/acme/widget/versions"], /Welcome.*not a valid answer of the protocol/);
   assert.match(reasons["/v1/modules/acme/net/local/versions"], /^500 .*no database/);
   assert.ok(namesOf(measured).includes("module download"));
 });

@@ -1,4 +1,4 @@
-// What an archive of a gigabyte takes on its way in and out, in each way that there is.
+// Measures an archive of a gigabyte on its way in and out, for each way of transfer.
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 
@@ -10,7 +10,7 @@ import { directory } from "./servers.mjs";
 
 const MIB = 1024 * 1024;
 
-/** What a request may bring to a Worker is 100 MB on most plans; so many MiB are less. */
+/** The size of a chunk in MiB. Most plans limit a request to a Worker to 100 MB, and this is below it. */
 const PART_MIB = 90;
 
 const PLATFORM = "linux_amd64";
@@ -24,7 +24,7 @@ const WAYS = [
   { way: "downloaded, by the Worker", mode: "worker", isThere: true, go: download },
 ];
 
-/** Each way with archives of so many MiB. */
+/** Measures each way with archives of these sizes in MiB. */
 export async function measureGigabyte(storage, sizes) {
   const small = await zips("small", 1);
   const measured = [];
@@ -42,7 +42,7 @@ export async function measureGigabyte(storage, sizes) {
   return measured;
 }
 
-/** Goes one way in a new process, in which something small has gone it before; what `observe` makes of it. */
+/** Measures a way in a new process, after a small archive has gone the same way; returns the result of `observe`. */
 async function inProcess(storage, { mode, keepsChecksums = true, isThere = false, go }, { small, big }, observe, options) {
   await storage.set({ forgets: "everything", keepsChecksums });
   if (isThere) await inNewProcess(storage, "presigned", (registry) => publish(registry, "1.0.0", big));
@@ -68,13 +68,13 @@ async function inNewProcess(storage, mode, work, options) {
   }
 }
 
-/** What the work took: bytes that the Worker read of storage and wrote to it, and those that went past it. */
+/** Measures the work: the bytes that the Worker read from storage and wrote to it, and the bytes that bypassed it. */
 async function measureWay(registry, work) {
   const { operations, cpu, ms, received, sent, s3, wasm, resident } = await registry.measured(work);
   return { operations, cpu, ms, read: sent, written: received, past: s3.received + s3.sent, wasm, resident };
 }
 
-/** Zips of so many MiB together, each of so many at most. */
+/** Creates zips of so many MiB in total, each of at most `most` MiB. */
 async function zips(name, mebibytes, most = mebibytes) {
   const count = Math.ceil(mebibytes / most);
   const made = [];
@@ -91,7 +91,7 @@ async function publish(registry, version, archives) {
   await registry.publishes(signedProvider({ address: "acme/big", version, key: registry.storage.key, zips: packages }));
 }
 
-/** Chunk by chunk, as clients do whose registry takes no more at once. */
+/** Pushes in chunks, as clients do for a registry that limits the size of a request. */
 async function push(registry, version, [{ blob, digest, size }]) {
   const send = async (method, path, body, headers) => {
     const url = new URL(path, registry.url);
@@ -115,5 +115,5 @@ async function download(registry, version, [{ digest }]) {
   const { download_url: url } = await registry.json(`/v1/providers/acme/big/${version}/download/${os}/${arch}`);
   const hash = createHash("sha256");
   for await (const chunk of (await fetch(url)).body) hash.update(chunk);
-  if (hash.digest("hex") !== digest) throw new Error(`${url} leads to other bytes`);
+  if (hash.digest("hex") !== digest) throw new Error(`${url} returned other bytes`);
 }

@@ -1,4 +1,4 @@
-// The Worker, and besides how much memory its wasm holds, at /.memory.
+// The Worker, which also reports the size of its wasm memory at /.memory.
 import "./memory.mjs";
 import terrace from "./index.js";
 

@@ -1,12 +1,12 @@
-// What publishing a version of a provider takes, by how many versions there are.
+// Measures the publishing of a provider version, by the number of existing versions.
 import { provider } from "../../../tests/clients/support/releases.mjs";
 import { isolatePeak, isolateTime } from "./isolate.mjs";
 import { PLATFORMS, restore, template } from "./seed.mjs";
 
-/** How many are published where one is measured: the medians of their CPU and time count. */
+/** The number of publishes per measurement; their median CPU time and duration count. */
 const TIMES = 5;
 
-/** Publishes the n-th version for each `n` of `sizes`, with archive URLs of either kind. */
+/** Publishes the n-th version for each `n` of `sizes`, with both kinds of archive URLs. */
 export async function measurePublishing(storage, sizes) {
   const measured = [];
   for (const n of sizes) {
@@ -25,7 +25,7 @@ async function restoreOlder(storage, n) {
 
 const addressOf = (n, mode) => `acme/${mode}${n}`;
 
-/** In a new process, in which another provider has been published. */
+/** Publishes in a new process that has already published another provider. */
 async function measureNth(storage, n, mode) {
   const registries = await storage.registries({ inspect: true });
   const registry = registries[mode];
@@ -34,7 +34,7 @@ async function measureNth(storage, n, mode) {
     for (let time = 0; time < TIMES; time += 1) await registry.publishes(release(`warm-${mode}${n}`, time));
     const wasm = await registry.wasmBytes();
     const runs = [];
-    // The first of a provider is another provider's each time.
+    // The first version of a provider needs a new provider each time.
     const publishNext = async (time) => {
       const next = await release(n === 1 ? `${mode}${n}-${time}` : `${mode}${n}`, time);
       return () => publish(registry, next);
@@ -56,7 +56,7 @@ async function measureNth(storage, n, mode) {
   }
 }
 
-/** How many requests the registry itself was sent. */
+/** Publishes, and returns the number of requests that the registry itself received. */
 async function publish(registry, release) {
   const before = registry.requests;
   await registry.publishes(release);

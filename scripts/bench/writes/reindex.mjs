@@ -1,11 +1,11 @@
-// What a walk over everything takes that is repaired, step by step.
+// Measures a walk that repairs all indices, step by step.
 import { isolateTime } from "./isolate.mjs";
 import { restore, template } from "./seed.mjs";
 
-/** How indices are before a walk. */
+/** The states of the indices before a walk. */
 const STATES = ["KV is empty", "all is right"];
 
-/** Walks over registries of these shapes, `{ packages, versions }`, by steps of each of `budgets` operations. */
+/** Walks over registries of these shapes, `{ packages, versions }`, with steps of each of `budgets` operations. */
 export async function measureReindexing(storage, shapes, budgets) {
   const walks = [];
   for (const shape of shapes) {
@@ -31,7 +31,7 @@ async function fill(storage, { packages, versions }) {
 
 const bring = async (storage, state) => state === STATES[0] && (await storage.set({ forgets: "indices" }));
 
-/** For each state how many operations of a whole walk follow each other, and how long its JavaScript and wasm run. */
+/** For each state, measures the number of sequential operations in a whole walk, and the run time of its JavaScript and wasm. */
 async function measureInside(storage, shape, budget) {
   await fill(storage, shape);
   const inside = {};
@@ -64,7 +64,7 @@ async function walk(registry) {
   return { ...told, ...summary(taken) };
 }
 
-/** From the beginning to the end; `take` takes each step. */
+/** Walks from the beginning to the end; `take` runs each step. */
 async function stepByStep(registry, take) {
   const told = { lookedAt: 0, rewritten: 0, removed: 0, failed: 0 };
   for (let after; after !== null; ) {
@@ -74,7 +74,7 @@ async function stepByStep(registry, take) {
     for (const kind of ["rewritten", "removed", "failed"]) told[kind] += answer[kind].length;
     after = answer.next ?? null;
   }
-  if (told.removed + told.failed > 0) throw new Error(`reindexing does what nobody wanted: ${JSON.stringify(told)}`);
+  if (told.removed + told.failed > 0) throw new Error(`reindexing removed documents or failed: ${JSON.stringify(told)}`);
   return told;
 }
 

@@ -1,14 +1,15 @@
-// What a benchmark of writes prints.
+// The output of a benchmark of writes.
 import { aligned } from "../report.mjs";
 
-/** What R2 is paid for as writing, and as reading. */
+/** The operations that R2 bills as writes (class A). */
 const WRITES = ["R2 put", "R2 list"];
 const READS = ["R2 get", "R2 head"];
 const KV_READS = ["KV get", "KV get (many)"];
 
 /**
- * How long an operation of storage is taken to last on the platform, in milliseconds. It is a guess: R2 has no figure, and of KV
- * half of what misses the edge takes less (https://developers.cloudflare.com/changelog/post/2025-08-22-kv-performance-improvements/).
+ * An estimate of the duration of a storage operation on the platform, in milliseconds. R2 publishes no
+ * figure, and half of KV's reads that miss the edge take less
+ * (https://developers.cloudflare.com/changelog/post/2025-08-22-kv-performance-improvements/).
  */
 const ROUND_MS = 30;
 
@@ -35,7 +36,10 @@ export function reindexTable({ walks }) {
   return aligned([heads, ...rows]);
 }
 
-/** What a registry of another size would take, from the largest that was measured whose packages have about as many versions. */
+/**
+ * Estimates the cost for a registry of another size, from the largest measured one whose packages have about
+ * as many versions.
+ */
 export function estimate({ walks, inside }, { packages, versions }) {
   const [nearest] = walks.toSorted((a, b) => distance(a, versions) - distance(b, versions) || b.packages - a.packages);
   const alike = walks.filter((it) => it.packages === nearest.packages && it.versions === nearest.versions);
@@ -52,7 +56,7 @@ export function estimate({ walks, inside }, { packages, versions }) {
       (wholeSteps / 24).toFixed(0),
     ];
   });
-  const title = `${packages} packages × ${versions} versions, reckoned from ${nearest.packages} × ${nearest.versions}:`;
+  const title = `${packages} packages × ${versions} versions, estimated from ${nearest.packages} × ${nearest.versions}:`;
   return `${title}\n${aligned([heads, ...rows])}`;
 }
 

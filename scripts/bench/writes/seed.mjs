@@ -1,23 +1,24 @@
-// Many releases, as a copy of a registry brings them: by the registry's own route, so that what is stored is what it writes.
+// Restores many releases, as from a copy of a registry: through the registry's own route, so that it writes
+// the documents itself.
 import { sha256 } from "../../../tests/clients/support/archives.mjs";
 import { provider } from "../../../tests/clients/support/releases.mjs";
 import { PRETENDED_BYTES } from "./storage.mjs";
 
-/** The 15 that GoReleaser builds of a provider. */
+/** The 15 platforms that GoReleaser builds a provider for. */
 export const PLATFORMS = [
   ...["darwin_amd64", "darwin_arm64", "freebsd_386", "freebsd_amd64", "freebsd_arm", "freebsd_arm64", "linux_386"],
   ...["linux_amd64", "linux_arm", "linux_arm64", "openbsd_386", "openbsd_amd64", "windows_386", "windows_amd64"],
   "windows_arm64",
 ];
 
-/** How many documents a request may bring. */
+/** The maximum number of documents in a request. */
 const AT_ONCE = 20;
 
-/** The version that all others are made like: no other text in a release looks so. */
+/** The version in the template, which no other text in a release resembles. */
 const TEMPLATE = "123.456.789";
 const TEMPLATE_ADDRESS = "acme/template";
 
-/** The document of a release, published here, that others are made like. */
+/** Publishes a release here, and returns its document as the template for others. */
 export async function template(registry, key) {
   await registry.trusts("acme", key);
   await registry.publish(provider({ address: TEMPLATE_ADDRESS, version: TEMPLATE, key, platforms: PLATFORMS }));
@@ -25,7 +26,7 @@ export async function template(registry, key) {
   return answer.facts[0].document;
 }
 
-/** Restores `count` versions of each provider, 1.0.0 and up. Their archives only seem to be there. */
+/** Restores `count` versions of each provider, 1.0.0 and up. Their archives only appear to be present. */
 export async function restore(registry, { addresses, count, document }) {
   await registry.storage.set({ pretends: true });
   const facts = function* () {

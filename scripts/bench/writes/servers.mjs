@@ -1,4 +1,4 @@
-// What a benchmark of writes runs on: storage in one process, and the Worker alone in another.
+// The processes of a benchmark of writes: storage in one, and only the Worker in another.
 import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 
@@ -13,16 +13,16 @@ import { Meter } from "../cpu.mjs";
 import { startWorkerd } from "../workerd.mjs";
 import { CONTROL, S3 } from "./storage.mjs";
 
-/** Where all of it is kept while it is needed. */
+/** The directory of all temporary files. */
 export const directory = join(stateDir, "bench", "writes");
 
 const ADMIN_TOKEN = "a-secret-of-this-benchmark-alone";
 const VARIABLES = { TERRACE_ADMIN_TOKEN: ADMIN_TOKEN, TERRACE_URL_SECRET: "another-secret-of-this-benchmark" };
 
-/** How long an operation takes where it is counted how many of them follow each other: long beside all else. */
+/** The duration of an operation while sequential operations are counted: long compared with everything else. */
 const DELAY_MS = 10;
 
-/** Registries by how their archive URLs are: of R2, or of the Worker. All of them have the same storage. */
+/** Registries by their archive URLs: of R2, or of the Worker. All of them share one storage. */
 const deployments = (storePort, vars) => {
   const s3 = {
     TERRACE_S3_ENDPOINT: `http://127.0.0.1:${storePort}${S3}`,
@@ -34,7 +34,7 @@ const deployments = (storePort, vars) => {
   return { presigned: { ...VARIABLES, ...s3, ...vars }, worker: { ...VARIABLES, ...vars } };
 };
 
-/** Storage, with a key that `acme` trusts; `registries` start over it. */
+/** The storage, with a signing key that `acme` trusts; `registries` starts registries on it. */
 export class Storage {
   #server;
   #port;
@@ -57,7 +57,7 @@ export class Storage {
     return storage;
   }
 
-  /** What it was asked since the last time. */
+  /** Returns the requests since the last call. */
   counts() {
     return this.#control();
   }
@@ -71,7 +71,7 @@ export class Storage {
     return (await fetch(`http://127.0.0.1:${this.#port}${CONTROL}`, init)).json();
   }
 
-  /** A new process of workerd, with a registry for each way of archive URLs: `{ presigned, worker, stop }`. */
+  /** Starts a new process of workerd, with a registry for each kind of archive URLs: `{ presigned, worker, stop }`. */
   async registries({ vars = {}, inspect = false } = {}) {
     const bundle = ["index.js", "wasm.js", "index_bg.wasm"].map((name) => [name, join(root, "build", name)]);
     const files = {
@@ -93,7 +93,7 @@ export class Storage {
   }
 }
 
-/** A registry whose process is measured. */
+/** A registry in a measured process. */
 class Measured extends Registry {
   constructor(storage, workerd, name) {
     super();
@@ -101,7 +101,7 @@ class Measured extends Registry {
     Object.assign(this, { storage, pid: workerd.pid, inspector: workerd.inspector, name, url, secrets: { adminToken: ADMIN_TOKEN } });
   }
 
-  /** The requests that it was sent, but for those that measure. */
+  /** The number of requests sent to it, except those for measuring. */
   requests = 0;
 
   async admin(...args) {
@@ -113,7 +113,7 @@ class Measured extends Registry {
     return this.json("/.memory");
   }
 
-  /** How many of the operations of storage that `work` takes follow each other: the others go on at the same time. */
+  /** Returns the number of sequential storage operations during `work`: concurrent ones count once. */
   async inARow(work) {
     await this.storage.set({ delay: DELAY_MS });
     const { total, slept, busy } = await this.measured(work);
@@ -122,8 +122,9 @@ class Measured extends Registry {
   }
 
   /**
-   * Does `work` and returns what it took: the operations of storage, milliseconds of CPU of the process, milliseconds, bytes
-   * between the Worker and storage, the memory of wasm, and what the process held before and at most.
+   * Runs `work` and returns its cost: the storage operations, CPU milliseconds of the process, milliseconds,
+   * bytes between the Worker and storage, the memory of wasm, and the memory of the process before and at its
+   * peak.
    */
   async measured(work) {
     await this.wasmBytes();

@@ -1,4 +1,4 @@
-// A map whose keys are listed in their order.
+// A map that lists its keys in order.
 export class SortedMap {
   #values = new Map();
   #keys = [];
@@ -30,7 +30,7 @@ export class SortedMap {
     this.#isSorted = true;
   }
 
-  /** So many keys at most that begin with `prefix` and come behind another one. */
+  /** Returns at most `most` keys that begin with `prefix` and sort after `key`. */
   behind(prefix, key, most) {
     if (!this.#isSorted) this.#keys.sort((a, b) => (a < b ? -1 : 1));
     this.#isSorted = true;

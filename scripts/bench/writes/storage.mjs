@@ -1,8 +1,8 @@
-// KV, R2 and R2's S3 endpoint for benchmarks of writes, in a process of its own: the CPU and the memory of the Worker's
-// process are then the Worker's alone. It speaks what workerd speaks to the services behind its bindings, keeps documents
-// in memory and what is long in files, and counts what it is asked.
+// KV, R2 and R2's S3 endpoint for benchmarks of writes, in a process of its own, so that the CPU time and the memory of
+// the Worker's process are only the Worker's. It speaks the protocol between workerd and the services behind its
+// bindings, keeps documents in memory and larger objects in files, and counts its requests.
 //
-// Unlike R2 it checks no signature; what it keeps of an upload by S3 is what R2 keeps: the checksum that was signed.
+// Unlike R2 it checks no signature. For an upload by S3 it keeps what R2 keeps: the checksum that was signed.
 import { createHash, randomUUID } from "node:crypto";
 import { createReadStream, createWriteStream } from "node:fs";
 import { mkdir, rm } from "node:fs/promises";
@@ -13,22 +13,25 @@ import { pipeline } from "node:stream/promises";
 import { isMain } from "../../lib/paths.mjs";
 import { SortedMap } from "./sorted-map.mjs";
 
-/** Where the benchmark itself asks. No key begins with a dot. */
+/** The path for requests of the benchmark itself. No key begins with a dot. */
 export const CONTROL = "/.control";
 
-/** Where the bucket's S3 endpoint is. */
+/** The path of the bucket's S3 endpoint. */
 export const S3 = "/.s3";
 
-/** What is longer lies in a file. */
+/** The maximum size of an object in memory; larger ones are in files. */
 const IN_MEMORY_BYTES = 1024 * 1024;
 
-/** Keys of one page of a listing: the most that KV and R2 give. */
+/** The keys in one page of a listing: the maximum of KV and R2. */
 const PAGE = 1_000;
 
-/** How many operations of one request the platform lets go on at once (platform limits, "simultaneous open connections"). */
+/**
+ * The maximum number of concurrent operations of one request on the platform (platform limits, "simultaneous
+ * open connections").
+ */
 const AT_ONCE = 6;
 
-/** What R2 says of what cannot be done, as workerd wants to hear it. */
+/** R2's errors, in the form that workerd expects. */
 const NOT_FOUND = [404, 10007, "The specified key does not exist."];
 const BAD_DIGEST = [400, 10037, "The SHA-256 checksum you specified did not match what we received."];
 const PRECONDITION = [412, 10031, "At least one of the pre-conditions you specified did not hold."];
@@ -37,17 +40,17 @@ const indices = new SortedMap();
 const objects = new SortedMap();
 
 let counts;
-/** What the benchmark wants to be otherwise: see `control`. */
+/** The current settings: see `control`. */
 const settings = { delay: 0, keepsChecksums: true, pretends: false };
 let directory;
 
 const nothing = () => ({ operations: {}, received: 0, sent: 0, s3: { requests: 0, received: 0, sent: 0 }, slept: 0, busy: 0 });
 
 /**
- * `PUT` changes settings: how many milliseconds each operation takes (`delay`), whether uploads by S3 leave their checksum
- * behind (`keepsChecksums`), whether archives that nobody has stored seem to be there (`pretends`); and forgets all indices
- * (`forgets: "indices"`), or everything.
- * The answer is what was asked since the last time.
+ * `PUT` changes settings: the milliseconds that each operation takes (`delay`), whether uploads by S3 keep
+ * their checksum (`keepsChecksums`), whether archives that were never stored appear to be present
+ * (`pretends`). It can also delete all indices (`forgets: "indices"`), or everything. The answer is the
+ * counts since the last call.
  */
 async function control(request, response) {
   if (request.method === "PUT") {
@@ -71,7 +74,7 @@ function count(name) {
   counts.operations[name] = (counts.operations[name] ?? 0) + 1;
 }
 
-/** Answers, and counts the bytes. */
+/** Sends the answer, and counts its bytes. */
 function send(response, status, headers, ...parts) {
   const length = parts.reduce((sum, part) => sum + part.length, 0);
   counts.sent += length;
@@ -127,7 +130,7 @@ async function r2(request, response) {
   return answers[asked.method](asked, response, body);
 }
 
-/** A body that begins with a document, which says what it is. */
+/** A body that begins with a document describing the rest. */
 class Prefixed {
   static async of(request, length) {
     const prefixed = new Prefixed();
@@ -153,13 +156,13 @@ function refuse(response, [status, v4code, message]) {
 
 const found = (key) => objects.get(key) ?? (settings.pretends ? pretended(key) : undefined);
 
-/** An archive that seems to be there, as its key says, with as many bytes as it needs not have. */
+/** An archive that appears to be present, with the digest in its key, although its bytes do not exist. */
 function pretended(key) {
   const sha256 = /^archives\/([0-9a-f]{64})\./.exec(key)?.[1];
   return sha256 && { key, version: sha256.slice(0, 32), etag: sha256.slice(0, 32), uploaded: 0, size: PRETENDED_BYTES, checksums: { 2: sha256 } };
 }
 
-/** How long each pretended archive is. */
+/** The length of each pretended archive in bytes. */
 export const PRETENDED_BYTES = 1_000;
 
 const described = ({ key, version, etag, uploaded, size, checksums, custom = [], http = {} }) => ({
@@ -196,10 +199,10 @@ const sendFile = ({ file }, offset, length, response) =>
 
 async function put({ object: key, onlyIf, sha256, customFields, httpFields }, response, body) {
   const stored = await keep(key, body.rest());
-  // The body comes first: who answers before it has come, is not heard.
+  // The body is read first: workerd ignores an answer that is sent before its body has arrived.
   if (onlyIf && !holds(onlyIf, objects.get(key))) return refuse(response, PRECONDITION);
   if (sha256 && sha256 !== stored.sha256) return refuse(response, BAD_DIGEST);
-  // R2 has an MD5 of everything, and another checksum only where it was asked for one.
+  // R2 has an MD5 of every object, and another checksum only if the upload requested one.
   const checksums = { 0: stored.md5, ...(sha256 && { 2: sha256 }) };
   return tell(response, described(place(key, { ...stored, checksums, custom: customFields, http: httpFields })));
 }
@@ -216,14 +219,14 @@ function place(key, { size, bytes, file, md5, checksums, custom, http }) {
   return object;
 }
 
-/** Reads bytes to their end: in memory as long as they are few. */
+/** Reads bytes to their end, into memory while they are few. */
 async function keep(key, chunks) {
   const hashes = { sha256: createHash("sha256"), md5: createHash("md5") };
   const held = [];
   let [size, output, file] = [0, null, null];
   for await (const chunk of chunks) {
     size += chunk.length;
-    // An MD5 of what is long would only take the time of whoever shares this machine.
+    // An MD5 of a large object would only use CPU time that other processes on this machine need.
     if (size <= IN_MEMORY_BYTES) hashes.md5.update(chunk);
     hashes.sha256.update(chunk);
     if (output === null && size > IN_MEMORY_BYTES) {
@@ -243,7 +246,7 @@ function list({ prefix = "", cursor, startAfter, limit = PAGE, include = [] }, r
   const names = objects.behind(prefix, cursor ?? startAfter ?? "", limit + 1);
   const truncated = names.length > limit;
   const shown = names.slice(0, limit).map((name) => described(objects.get(name)));
-  // 1 stands for the metadata of the customer.
+  // The value 1 means custom metadata.
   const listed = shown.map(({ customFields, ...rest }) => ({ ...rest, customFields: include.includes(1) ? customFields : [] }));
   tell(response, { objects: listed, truncated, ...(truncated && { cursor: names[limit - 1] }), delimitedPrefixes: [] });
 }
@@ -257,7 +260,7 @@ async function remove({ object: key, objects: keys = [key] }, response) {
   tell(response, {});
 }
 
-/** A client that follows a presigned URL. The Worker sees nothing of it. */
+/** A client that follows a presigned URL. The Worker is not involved. */
 async function s3(request, response) {
   const key = decodeURIComponent(new URL(request.url, "http://s3").pathname).split("/").slice(3).join("/");
   counts.s3.requests += 1;
@@ -284,14 +287,14 @@ async function bodyOf(request) {
   return body;
 }
 
-/** Those that go on, and those that wait for them. */
+/** The running operations, and those that wait for one to end. */
 let under = 0;
 let busySince;
 const waiting = [];
 
 /**
- * Lets an operation take as long as `delay` says. `slept` is how long that was, of all together, and `busy` how long there was one
- * at least: so many operations were in a row.
+ * Delays an operation by `delay`. `slept` is the total of all delays, and `busy` the time during which at
+ * least one operation ran; from it follows the number of sequential operations.
  */
 async function slowly(work) {
   if (settings.delay === 0) return work();
