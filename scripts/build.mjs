@@ -1,7 +1,7 @@
 // Builds the Worker (into build/, for workerd and Cloudflare) and the `terrace` program (into .terrace/bin/).
 //
-// `node scripts/build.mjs [worker|cli]` builds one of them, without an argument both. wrangler.toml runs it for the
-// Worker, so `wrangler deploy` and `wrangler dev` work on their own. What has not changed is not built again.
+// `node scripts/build.mjs [worker|cli]` builds one of them, or both without an argument. wrangler.toml runs it for the
+// Worker, so `wrangler deploy` and `wrangler dev` work on their own. Unchanged sources are not built again.
 import { copyFile, mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
@@ -12,12 +12,12 @@ import { main, step } from "./lib/step.mjs";
 import { withoutNames } from "./lib/wasm-names.mjs";
 import { buildEnv, setup } from "./setup.mjs";
 
-/** Where the `terrace` program is put, alone in its directory so that this can go on PATH. */
+/** The directory of the `terrace` program, which contains nothing else, so that it can go on PATH. */
 export const cliDir = join(stateDir, "bin");
 export const cli = join(cliDir, exe("terrace"));
 
 const WASM = "build/index_bg.wasm";
-/** The same module with its names, to make sense of a stack trace; not uploaded. */
+/** The same module with function names, to interpret stack traces; not uploaded. */
 const WASM_WITH_NAMES = "build/index_bg.names.wasm";
 export const wasmWithNames = join(root, WASM_WITH_NAMES);
 
@@ -55,7 +55,7 @@ export async function buildCli() {
     },
     () =>
       step("building the terrace command", async (log) => {
-        // A debug build is fast enough, and `--workspace` makes it share its dependencies with the tests.
+        // A debug build is fast enough, and with `--workspace` it shares its dependencies with the tests.
         await run("cargo", ["build", "--workspace", "--bin", "terrace"], { log });
         await mkdir(cliDir, { recursive: true });
         await copyFile(join(await targetDirectory(), "debug", exe("terrace")), cli);
@@ -68,7 +68,7 @@ async function targetDirectory() {
   return JSON.parse(stdout).target_directory;
 }
 
-/** Both at once: one is held up by link-time optimisation on a single core for long. */
+/** Builds both concurrently: link-time optimisation of the Worker keeps only a single core busy for long. */
 export async function buildAll() {
   const builds = await Promise.allSettled([buildWorker(), buildCli()]);
   const failed = builds.find((build) => build.status === "rejected");

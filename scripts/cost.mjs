@@ -1,5 +1,5 @@
-// `npm run cost`: reckons what registries cost a month, and writes it into docs/cost.md. The counts come from
-// docs/operations.json, which tests/clients/cost.test.mjs compares with what the Worker does.
+// `npm run cost`: estimates the monthly cost of registries, and writes it into docs/cost.md. The counts come
+// from docs/operations.json, which tests/clients/cost.test.mjs compares with the Worker's operations.
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
@@ -19,13 +19,13 @@ import { main, say } from "./lib/step.mjs";
 export const OPERATIONS_FILE = join(root, "docs", "operations.json");
 export const COST_FILE = join(root, "docs", "cost.md");
 
-/** What is logged of a request: the Worker's own line. The platform's are off in `wrangler.toml`. */
+/** The number of log events per request: the Worker's own line. The platform's events are off in `wrangler.toml`. */
 const EVENTS_OF_A_REQUEST = 1;
 
 const ACTIONS = {
   page: "the front page",
   init_provider: "`init` of a provider that is not installed",
-  init_installed: "`init` of a provider that is",
+  init_installed: "`init` of an installed provider",
   init_50_providers: "`init` of 50 providers that are not installed",
   install_module: "`init` of a module",
   mirror_install: "installing from the network mirror",
@@ -36,11 +36,11 @@ const ACTIONS = {
 };
 
 const MODES = {
-  presigned: "With S3 keys: archives come from R2 itself",
-  worker: "Without: archives come through the Worker",
+  presigned: "With S3 keys: clients download archives from R2",
+  worker: "Without S3 keys: clients download archives through the Worker",
 };
 
-/** docs/cost.md. */
+/** Returns the text of docs/cost.md. */
 export async function costPage() {
   const counts = JSON.parse(await readFile(OPERATIONS_FILE, "utf8"));
   const bills = SHAPES.map((shape) => ({ shape, ...billOf(shape, counts.presigned) }));
@@ -49,25 +49,25 @@ export async function costPage() {
     "# What a registry costs",
     "",
     "Written by `npm run cost`; do not edit it by hand. The counts are those of `docs/operations.json`, which `npm test`",
-    "compares with what the built Worker does, and everything else is in `scripts/lib/prices.mjs` and",
-    "`scripts/lib/shapes.mjs`: put your own figures there.",
+    "compares with the operations of the built Worker. Everything else is in `scripts/lib/prices.mjs` and",
+    "`scripts/lib/shapes.mjs`: enter your own figures there.",
     "",
-    "## What an action takes",
+    "## The operations of an action",
     "",
     ...Object.entries(MODES).flatMap(([mode, title]) => [`${title}.`, "", ...actionTable(counts[mode]), ""]),
-    "A request is one that the Worker answers; those to R2 itself are in its classes. `init` asks for discovery once a run,",
-    "which reads nothing. Class A is writing, copying and listing, class B is reading; R2 deletes for free. That KV has",
-    "something at the edge makes a read faster and no cheaper. What clients ask for is what",
-    "[docs/clients.md](clients.md) says. A publish does not take more where there are more versions, but one listing for each",
+    "*Requests* are those to the Worker; requests to R2 count in its classes. `init` requests discovery once a run, which",
+    "reads nothing. Class A is writing, copying and listing, class B is reading; R2 does not charge for deletes. A cached",
+    "entry at the edge makes a KV read faster but not cheaper. The requests of clients are listed in",
+    "[docs/clients.md](clients.md). With more versions, a publish takes no more operations except one listing for each",
     "thousand of them.",
     "",
-    "## What the platform takes",
+    "## The prices of the platform",
     "",
-    `US dollars a month, on the plan Workers Paid, which takes ${money(PLAN)} itself, by these pages as they were in ${LOOKED_UP}:`,
+    `US dollars a month, on the plan Workers Paid, which itself costs ${money(PLAN)}, according to these pages in ${LOOKED_UP}:`,
     "",
     ...Object.entries(SOURCES).map(([name, url]) => `- [${name}](${url})`),
     "",
-    "Those of Workers Logs are announced to change on December 1, 2026. Nothing is taken for what leaves the network.",
+    "The prices of Workers Logs will change on December 1, 2026, as announced. Outgoing traffic is free.",
     "",
     ...priceTable(),
     "",
@@ -75,24 +75,24 @@ export async function costPage() {
     "",
     ...billTable(bills, byWorker),
     "",
-    "*As shipped* each request is one event of Workers Logs, the registry's own line; the platform's, which would be another, are",
-    "off in `wrangler.toml`. *With few logs* none is kept of what goes well: `TERRACE_LOG_REQUESTS=failures`. No other setting",
-    "changes a large bill as much.",
+    "*As shipped*, each request is one event of Workers Logs, the registry's own line. The platform's own event, which would",
+    "be a second one, is off in `wrangler.toml`. *With few logs*, successful requests are not logged:",
+    "`TERRACE_LOG_REQUESTS=failures`. No other setting changes a large bill as much.",
     "",
     ...bills.flatMap(shapeText),
-    "## What is assumed",
+    "## Assumptions",
     "",
-    `- ${CPU_OF_A_REQUEST} ms of CPU for a request and ${CPU_OF_A_PUBLISH} ms for a publish: guesses on the high side, of the smallest part of a bill.`,
-    `- ${KV_OF_A_VERSION / 1000} KB in KV for each version, as a provider for 15 platforms has them; a module has a tenth of that.`,
-    `- A repair each hour that takes ${REPAIR_OPERATIONS} operations, which it keeps to or little more, each of class A.`,
-    "- Where something is private, each isolate that is busy reads every 10 seconds which tokens are revoked.",
-    "- Each client asks once. Failed requests, scanners and whoever else finds the hostname are requests, too.",
-    "- R2 is charged by the whole million of operations and the whole GB, as its page says.",
-    "- Neither a zone nor support, nor Analytics Engine where downloads are counted, nor taxes.",
+    `- ${CPU_OF_A_REQUEST} ms of CPU for a request and ${CPU_OF_A_PUBLISH} ms for a publish: high estimates of the smallest part of a bill.`,
+    `- ${KV_OF_A_VERSION / 1000} KB in KV for each version, the size for a provider with 15 platforms; a module has a tenth of that.`,
+    `- An hourly repair of ${REPAIR_OPERATIONS} operations, a limit that it may slightly exceed, each of class A.`,
+    "- With private packages, each busy isolate reads the list of revoked tokens every 10 seconds.",
+    "- Each client sends each request once. Failed requests, scanners and other visitors add requests.",
+    "- R2 rounds up to the next million operations and the next GB, according to its page.",
+    "- Not included: a zone, support, Analytics Engine for download counts, and taxes.",
   ].join("\n")}\n`;
 }
 
-/** What a shape uses in a month, and what that costs; `free` tells whether the plan Workers Free does. */
+/** Returns the monthly usage of a shape, and its cost; `free` is true if the plan Workers Free is enough. */
 function billOf(shape, counts) {
   const used = Object.fromEntries(Object.keys(PRICES).map((name) => [name, 0]));
   for (const [action, times] of Object.entries(shape.actions)) {
@@ -128,7 +128,7 @@ function actionTable(counts) {
   return table(["", ...Object.values(COLUMNS), "a million times"], rows);
 }
 
-/** What a million of an action cost beyond what is included. */
+/** Returns the cost of a million of these actions beyond the included amount. */
 const millionTimes = (counts) =>
   sum(Object.entries(counts).map(([name, count]) => (count * 1e6 * PRICES[name].price) / PRICES[name].per));
 
@@ -162,13 +162,13 @@ function shapeText({ shape, used, costs }) {
   return [`### ${shape.name}`, "", ...wrapped(shape.what), "", ...table(["", "a month", ""], rows), "", ...freeText(used), ""];
 }
 
-/** Whether the free plan would do, where half of its allowance is enough for an average day. */
+/** States whether the free plan is enough, that is, whether an average day needs at most half of its allowance. */
 function freeText(used) {
   const over = Object.entries(FREE_A_DAY).filter(([name, allowed]) => used[name] / 30 > allowed / 2);
   if (over.length > 0) return ["Workers Free is not enough."];
   return wrapped(
-    "On Workers Free it costs what R2 takes beyond its own allowance: an average day is below half of what that plan allows of " +
-      "requests, operations of KV and logs. A publish of a large provider may take more than its 10 ms of CPU, though.",
+    "On Workers Free it costs only the R2 usage beyond its own allowance: an average day needs less than half of that plan's " +
+      "requests, operations of KV and logs. However, a publish of a large provider may exceed its limit of 10 ms of CPU.",
   );
 }
 
@@ -187,7 +187,7 @@ function table(head, rows) {
   return [line(head), line(head.map((_, place) => (place === 0 ? "---" : "---:"))), ...rows.map(line)];
 }
 
-/** Lines of at most 120 characters. */
+/** Breaks a text into lines of at most 120 characters. */
 function wrapped(text) {
   const lines = [""];
   for (const word of text.split(" ")) {

@@ -1,5 +1,5 @@
-// `npm run ecosystem`: tools of other projects that are too large for `npm test`, against the registry. docs/compatibility.md
-// has the list of all tools that were run, most of them by hand.
+// `npm run ecosystem`: runs tools of other projects that are too large for `npm test` against the registry.
+// docs/compatibility.md lists all tools that were tested, most of them by hand.
 import { buildAll } from "./build.mjs";
 import { endWithParent } from "./lib/lifetime.mjs";
 import { continueUnderNewNode } from "./lib/npm.mjs";

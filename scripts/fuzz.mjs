@@ -1,5 +1,5 @@
-// `npm run fuzz [-- --seconds N] [TARGET …]`: lets libFuzzer look for bytes that a parser does not survive. What it finds new
-// is added to fuzz/corpus; `npm run fuzz -- --minimise` keeps of that what reaches something of its own, and is short.
+// `npm run fuzz [-- --seconds N] [TARGET …]`: searches with libFuzzer for input that crashes a parser. New input is kept in
+// fuzz/target/found; `npm run fuzz -- --minimise` adds to fuzz/corpus only short inputs, and only if they reach more code.
 import { existsSync } from "node:fs";
 import { cp, mkdir, readdir, readFile, rm, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
@@ -14,18 +14,18 @@ import { ensureCargoFuzz } from "./lib/tools.mjs";
 
 const TOOLCHAIN = "nightly";
 const directory = join(root, "fuzz");
-/** The longest input that is tried, and that is kept, in bytes: a line of text is short, and an archive is not. */
+/** The maximum length of inputs in bytes, during the search and in the corpus: a line of text is short, and an archive is not. */
 const LONGEST = { zip: 4096, tar: 8192, openpgp: 4096 };
 const LONGEST_OTHERWISE = 2048;
 const LONGEST_KEPT = 1024;
-/** How many inputs that were found are kept of a target. */
+/** The maximum number of found inputs that are kept per target. */
 const MOST_KEPT = 60;
-/** What libFuzzer calls an input that it has found: its SHA-1. */
+/** Matches libFuzzer's name for an input that it has found: its SHA-1. */
 const FOUND = /^[0-9a-f]{40}$/;
-/** What one input may take: memory in MB, and seconds. */
+/** The limits of one input: memory in MB, and seconds. */
 const MEMORY_MB = 1024;
 const PATIENCE_SECONDS = 10;
-/** What a target takes without optimisation, about. */
+/** The approximate rate of a target without optimisation. */
 const MUTATIONS_A_SECOND = 2_000;
 
 endWithParent();
@@ -36,10 +36,10 @@ await main(async () => {
     options: { seconds: { type: "string", default: "60" }, minimise: { type: "boolean", default: false } },
   });
   const seconds = Number(values.seconds);
-  if (!Number.isInteger(seconds) || seconds < 1) throw new Error("--seconds wants a number of seconds");
+  if (!Number.isInteger(seconds) || seconds < 1) throw new Error("--seconds must be a whole number of seconds, at least 1");
   const targets = await wanted(positionals);
   if ((await ask("cargo", [`+${TOOLCHAIN}`, "--version"])) === null) {
-    say(`- libFuzzer needs a ${TOOLCHAIN} toolchain, which is not there; changes of what is kept are tried instead`);
+    say(`- libFuzzer needs a ${TOOLCHAIN} toolchain, which is not installed; mutations of the corpus are tried instead`);
     await replay(seconds);
     return;
   }
@@ -52,21 +52,21 @@ await main(async () => {
     executions += count;
   }
   if (!values.minimise) say(`\n${targets.length} targets, ${executions} executions, ${failed.length} findings`);
-  if (failed.length > 0) throw new Error(`these failed: ${failed.join(", ")}; what breaks them is in fuzz/artifacts`);
+  if (failed.length > 0) throw new Error(`these targets failed: ${failed.join(", ")}; the failing inputs are in fuzz/artifacts`);
 });
 
-/** The targets that are named, or all. */
+/** Returns the named targets, or all of them. */
 async function wanted(names) {
   const files = await readdir(join(directory, "fuzz_targets"));
   const all = files.map((file) => file.replace(/\.rs$/, "")).sort();
   const unknown = names.filter((name) => !all.includes(name));
-  if (unknown.length > 0) throw new Error(`there is no target ${unknown.join(", ")}; there are ${all.join(", ")}`);
+  if (unknown.length > 0) throw new Error(`unknown target ${unknown.join(", ")}; the targets are ${all.join(", ")}`);
   return names.length > 0 ? names : all;
 }
 
-/** Runs a target and returns how often it was executed. What it finds is added to `failed`. */
+/** Runs a target and returns the number of executions. Adds a target that fails to `failed`. */
 async function search(cargoFuzz, target, seconds, failed) {
-  // What is new is looked for beside what is kept, so that a search alone changes nothing in the checkout.
+  // New inputs go to a separate directory, so that a search by itself changes nothing in the checkout.
   const found = join(directory, "target", "found", target);
   await mkdir(found, { recursive: true });
   return step(`fuzzing ${target}`, async (log) => {
@@ -85,14 +85,14 @@ async function search(cargoFuzz, target, seconds, failed) {
   });
 }
 
-/** What a program says of its end. */
+/** Returns the part of a program's output that explains its end. */
 function reason(output) {
   const lines = output.trimEnd().split("\n");
   const panic = lines.findIndex((line) => line.includes("panicked at") || line.includes("ERROR: libFuzzer"));
   return panic < 0 ? lines.slice(-20) : lines.slice(panic, panic + 4);
 }
 
-/** Keeps what was written by hand, and the least of the rest that reaches more than that, or a sample of it. */
+/** Keeps the inputs written by hand, and a minimal set of the others that reaches more code, or a sample of it. */
 async function minimise(cargoFuzz, target) {
   const cleanup = new Cleanup();
   const [all, kept] = [temporaryDirectory(cleanup), temporaryDirectory(cleanup)];
@@ -105,7 +105,8 @@ async function minimise(cargoFuzz, target) {
         if (isByHand || size <= LONGEST_KEPT) await cp(join(source, file), join(isByHand ? kept : all, file));
       }
     }
-    // How often it was reached makes no difference, or there would be a thousand of each.
+    // Counters are off, or there would be a thousand variants of each input that differ only in the number of
+    // executions.
     const args = ["run", target, kept, all, "--", "-set_cover_merge=1", "-use_counters=0"];
     await step(`minimising the corpus of ${target}`, (log) => fuzz(cargoFuzz, args, { log }));
     await rm(corpus(target), { recursive: true, force: true });
@@ -126,11 +127,11 @@ function corpus(target) {
   return join(directory, "corpus", target);
 }
 
-/** The same targets without libFuzzer: what is kept, and changes of it. */
+/** Runs the same targets without libFuzzer, on the corpus and on mutations of it. */
 async function replay(seconds) {
   const args = ["test", "--package", "terrace", "--test", "it", "fuzzed"];
   const env = { ...process.env, TERRACE_MUTATIONS: String(seconds * MUTATIONS_A_SECOND) };
-  await step("trying what is kept of earlier searches", (log) => run("cargo", args, { log, env }));
+  await step("running the corpus of earlier searches", (log) => run("cargo", args, { log, env }));
 }
 
 function fuzz(cargoFuzz, [command, ...args], options) {

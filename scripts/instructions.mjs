@@ -1,5 +1,6 @@
-// `npm run instructions`: counts what the core takes in instructions, and compares it with the baseline, as `npm test` does.
-// `npm run instructions -- --renew` makes what is counted the baseline: in the commit that changes it, whose message says why.
+// `npm run instructions`: counts the instructions of the core's benchmarks, and compares them with the
+// baseline, as `npm test` does. `npm run instructions -- --renew` saves the counts as the baseline; use it in
+// the commit that changes them, and state the reason in its message.
 import { parseArgs } from "node:util";
 
 import {
@@ -16,23 +17,23 @@ import { endWithParent } from "./lib/lifetime.mjs";
 import { isMain } from "./lib/paths.mjs";
 import { main, say, step } from "./lib/step.mjs";
 
-/** Why there is nothing to compare with here, or `null`. */
+/** Returns the reason why the counts cannot be compared on this machine, or `null`. */
 export async function whyNotHere() {
   return (await whyNotCounted()) ?? whyNotCompared(await readBaseline(), await terms());
 }
 
-/** Counts, and fails where the numbers are others than those that are kept. */
+/** Counts the instructions, and fails if they differ from the baseline. */
 export async function compareInstructions() {
   await step("building the core's benchmarks", buildBenchmarks);
   await step("counting the core's instructions", async (log) => {
     const found = await countInstructions(log);
     const lines = differences(await readBaseline(), found);
-    say(`  ${Object.keys(found.counts).length} benchmarks, ${lines.length} of them not as in the baseline`);
+    say(`  ${Object.keys(found.counts).length} benchmarks, ${lines.length} of them differ from the baseline`);
     if (lines.length === 0) return;
     for (const line of lines) say(`  │ ${line}`);
     throw new Error(
-      "The core does not take the instructions that are kept. A slip is to be mended; what is meant, or better, is kept " +
-        "with `npm run instructions -- --renew`, in the same commit.",
+      "The core's instruction counts differ from the baseline. Fix an accidental increase. Save an intended change or an " +
+        "improvement with `npm run instructions -- --renew` in the same commit.",
     );
   });
 }

@@ -15,17 +15,17 @@ import { ensureCertificates } from "./lib/tls.mjs";
 
 const HOST = "127.0.0.1";
 
-/** In milliseconds: how long one request for the discovery document may take, and the pause before the next one. */
+/** In milliseconds: the timeout of one request for the discovery document, and the pause before the next one. */
 const REQUEST_MS = 30_000;
 const PAUSE_MS = 250;
 
-/** Secrets for one local registry: the admin token, and the key pair of the simulated S3 endpoint. */
+/** Creates the secrets of a local registry: the admin token, and the key pair of the simulated S3 endpoint. */
 export const newSecrets = () => ({
   adminToken: randomBytes(24).toString("base64url"),
   s3: { accessKeyId: randomBytes(16).toString("hex"), secretAccessKey: randomBytes(32).toString("hex") },
 });
 
-/** A port nobody listens on at the moment. */
+/** Returns a port that no program listens on at the moment. */
 export async function freePort() {
   const server = await listen(0);
   const { port } = server.address();
@@ -33,7 +33,7 @@ export async function freePort() {
   return port;
 }
 
-/** Whether nobody listens on `port`. */
+/** Returns whether no program listens on `port`. */
 export async function isFree(port) {
   const server = await listen(port).catch(() => null);
   if (server) await new Promise((done) => server.close(done));
@@ -49,30 +49,30 @@ function listen(port) {
 }
 
 /**
- * Starts the registry and waits until it answers. `setup` and `buildWorker` come before. `cleanup` stops it, even while it is
- * still starting, before it removes the directory.
+ * Starts the registry and waits until it answers. `setup` and `buildWorker` must have run. `cleanup` stops it, even while
+ * it is still starting, before it removes the directory.
  *
- * - `port`: 0 takes a free one;
- * - `https`: with a certificate of the local CA in `stateDir`/tls;
+ * - `port`: 0 selects a free one;
+ * - `https`: use a certificate of the local CA in `stateDir`/tls;
  * - `names`: more host names that the certificate is valid for;
- * - `presign`: give the Worker S3 keys, so that its URLs lead to the simulated S3 endpoint; without, it signs its own;
+ * - `presign`: give the Worker S3 keys, so that its URLs point to the simulated S3 endpoint; without it, it signs its own;
  * - `stateDir`: keeps the storage, the certificates and the log; by default a temporary directory, which is removed;
  * - `secrets`: from `newSecrets`;
- * - `vars`: more variables for the Worker, by name (`null` takes one away);
- * - `bindings`: more of them, as wrangler's configuration has them;
- * - `trusts`: a file with the CAs that the Worker trusts when it asks others, besides the public ones;
- * - `say`: gets a line when the start takes long.
+ * - `vars`: more variables for the Worker, by name (`null` removes one);
+ * - `bindings`: more bindings, in the form of wrangler's configuration;
+ * - `trusts`: a file with CAs that the Worker trusts in its own requests, besides the public ones;
+ * - `say`: receives a line when the start takes long.
  *
  * Returns `{ url, port, services, secrets, s3, env, logFile, pid, ended, stop }`: `services` is the discovery document,
- * `s3` says how to reach the S3 endpoint, `env` holds what the environment of clients needs (`TERRACE_URL`,
- * `TERRACE_TOKEN`, with https `SSL_CERT_FILE`), `ended` settles when the server ends by itself.
+ * `s3` the address and the keys of the S3 endpoint, `env` the environment that clients need (`TERRACE_URL`,
+ * `TERRACE_TOKEN`, with https `SSL_CERT_FILE`), and `ended` settles when the server ends by itself.
  */
 export async function startServer(cleanup, options = {}) {
   try {
     return await startOnce(cleanup, options);
   } catch (error) {
     if (error.code !== TERMINATED) throw error;
-    // Nobody here sends it that signal before it is ready.
+    // This script does not send that signal before the server is ready.
     options.say?.("another process has ended `wrangler dev` with SIGTERM: starting it again");
     return startOnce(cleanup, options);
   }
@@ -113,7 +113,7 @@ async function startOnce(
     "--show-interactive-dev-session=false",
     ...(tls ? ["--local-protocol", "https", "--https-key-path", tls.key, "--https-cert-path", tls.cert] : []),
   ];
-  // Without its wrapper script wrangler is one process less to end.
+  // Running wrangler without its wrapper script saves a process that would have to be stopped.
   const wrangler = ["--no-warnings", npmFile("wrangler", "wrangler-dist", "cli.js")];
   const server = await serve(nodeForWrangler(), [...wrangler, ...args], { env: quietEnv(stateDir, trusts), log: logFile });
   cleanup.add(`stopping the registry at ${url}`, server.stop);
@@ -140,7 +140,7 @@ async function startOnce(
   }
 }
 
-/** What the Worker is told, by name. */
+/** The Worker's variables, by name. */
 const variables = (secrets, s3) => ({
   TERRACE_ADMIN_TOKEN: secrets.adminToken,
   ...(s3 && s3Variables(s3)),
@@ -155,7 +155,7 @@ const SECRETS = [
   "TERRACE_URL_SECRET",
 ];
 
-/** Writes wrangler.toml with what is only right locally, and the secrets into a file that wrangler does not print. */
+/** Writes wrangler's configuration with the local settings, and the secrets into a file that wrangler does not print. */
 async function writeConfig(stateDir, { bucket, accessKeyId, secretAccessKey }, wanted, bindings) {
   const set = Object.entries(wanted).filter(([, value]) => value !== null);
   const config = {
@@ -180,7 +180,7 @@ async function compatibilityDate() {
   return found[1];
 }
 
-/** wrangler asks nobody for anything, and keeps its own notes in our directory. */
+/** Keeps wrangler from prompting and from sending data, and its own files in our directory. */
 const quietEnv = (stateDir, trusts) => ({
   ...process.env,
   ...(trusts && { NODE_EXTRA_CA_CERTS: trusts }),
@@ -192,7 +192,7 @@ const quietEnv = (stateDir, trusts) => ({
   WRANGLER_SEND_METRICS: "false",
 });
 
-/** Waits for the discovery document, as long as wrangler is at work, and returns it. */
+/** Waits for the discovery document while wrangler is at work, and returns it. */
 async function firstAnswer(url, tls, { child, ended }, { logFile, say }) {
   const ready = (signal) => askUntilAnswered(url, tls, signal);
   try {
@@ -205,7 +205,7 @@ async function firstAnswer(url, tls, { child, ended }, { logFile, say }) {
   }
 }
 
-/** wrangler holds requests back until the Worker is up. */
+/** Repeats the request, because wrangler holds requests back until the Worker is up. */
 async function askUntilAnswered(url, tls, signal) {
   while (!signal.aborted) {
     const answer = await discovery(url, tls, signal).catch(() => null);
@@ -215,7 +215,7 @@ async function askUntilAnswered(url, tls, signal) {
   return null;
 }
 
-/** `GET /.well-known/terraform.json`, trusting the local CA. */
+/** Requests `GET /.well-known/terraform.json`, trusting the local CA. */
 async function discovery(url, tls, signal) {
   const { get } = await import(tls ? "node:https" : "node:http");
   const options = tls ? { ca: await readFile(tls.ca) } : {};

@@ -1,6 +1,6 @@
-// Makes this machine able to build and run Terrace; where it already is, that takes a second.
+// Prepares this machine to build and run Terrace; on a prepared machine, that takes a second.
 //
-// Importable (`setup`, `buildEnv`) and runnable (`npm run setup`). Needs Node 20, npm and Rust, and brings the rest.
+// Importable (`setup`, `buildEnv`) and runnable (`npm run setup`). Needs Node 20, npm and Rust, and installs the rest.
 import { delimiter, dirname } from "node:path";
 
 import { ensureNpmPackages, nodeForWrangler } from "./lib/npm.mjs";
@@ -10,7 +10,7 @@ import { main, say } from "./lib/step.mjs";
 import { cleanUpAfterTools, ensureTools, toolPaths } from "./lib/tools.mjs";
 import { ensureWasmTarget, environment } from "./lib/wasm-target.mjs";
 
-/** Sets up whatever is missing. The parts do not need each other, and take turns at waiting for the network. */
+/** Installs the missing parts. They are independent and run concurrently, because each waits for the network. */
 export async function setup() {
   await requireRust();
   const parts = await Promise.allSettled([ensureNpmPackages(), ensureWasmTarget(), ensureTools()]);
@@ -19,12 +19,13 @@ export async function setup() {
   if (failed) throw failed.reason;
 }
 
-/** The environment in which `worker-build` finds everything and downloads nothing; only after `setup`. */
+/** Returns the environment in which `worker-build` finds everything and downloads nothing; call `setup` first. */
 export async function buildEnv() {
   const wasm = await environment();
   if (wasm === null) throw new Error("this machine is not set up yet: run `npm run setup`");
   const { workerBuild, wasmBindgen } = await toolPaths();
-  // wasm-opt from npm is a script, which Windows does not start by its name: there worker-build fetches its own.
+  // wasm-opt from npm is a script, which Windows does not start by name: there, worker-build downloads its
+  // own.
   const scripts = isWindows
     ? {}
     : { WASM_OPT_BIN: npmFile("binaryen", "bin", "wasm-opt"), ESBUILD_BIN: npmFile("esbuild", "bin", "esbuild") };

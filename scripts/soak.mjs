@@ -1,5 +1,6 @@
-// `npm run soak [-- SECONDS]`: publishers, readers, statements about releases and repair together on workerd, ten minutes
-// unless told otherwise; at the end nothing is lost and memory has not grown. `npm test` does the same for a short while.
+// `npm run soak [-- SECONDS]`: runs publishers, readers, status changes and repair together on workerd, by
+// default for ten minutes, and checks at the end that nothing is lost and memory has not grown. `npm test`
+// does the same for a short while.
 import { join } from "node:path";
 
 import { buildAll } from "./build.mjs";
@@ -16,7 +17,7 @@ endWithParent();
 
 await main(async () => {
   const seconds = Number(process.argv[2] ?? TEN_MINUTES);
-  if (!Number.isInteger(seconds) || seconds < 1) throw new Error("npm run soak -- SECONDS wants a number of seconds");
+  if (!Number.isInteger(seconds) || seconds < 1) throw new Error("the argument of `npm run soak -- SECONDS` must be a whole number of seconds, at least 1");
   await setup();
   await continueUnderNewNode();
   await buildAll();

@@ -1,4 +1,4 @@
-// `npm start`: everything from a fresh clone to a registry that runs, with an example provider and module in it.
+// `npm start`: from a fresh clone to a running registry with an example provider and module.
 import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
@@ -26,7 +26,7 @@ await main(async () => {
   const options = readOptions();
   if (options.help) return say(USAGE);
   if (!(await isFree(options.port))) {
-    throw new Error(`Port ${options.port} is in use. Take another one: PORT=${options.port + 1} npm start`);
+    throw new Error(`Port ${options.port} is in use. Choose another one: PORT=${options.port + 1} npm start`);
   }
   await setup();
   await continueUnderNewNode();
@@ -34,7 +34,7 @@ await main(async () => {
   await chmod(stateDir, 0o700);
 
   await buildAll();
-  // Not before `setup`: it needs npm packages.
+  // Imported after `setup`, because it needs npm packages.
   const { buildExamples } = await import("../examples/build.mjs");
   const examples = await buildExamples({ stateDir, log: (line) => say(`  ${line}`) });
   const cleanup = new Cleanup();
@@ -54,7 +54,7 @@ function readOptions() {
   return { port, https: values.https === true, presign: values["no-presign"] !== true, help: values.help };
 }
 
-/** The secrets of this checkout's registry, made once. */
+/** Returns the secrets of this checkout's registry, which are created once. */
 async function secrets() {
   const file = join(stateDir, "secrets.json");
   const text = await readFile(file, "utf8").catch(() => null);
@@ -69,19 +69,19 @@ function readSecrets(file, text) {
     const { adminToken, s3 } = JSON.parse(text);
     if (adminToken && s3?.accessKeyId && s3?.secretAccessKey) return { adminToken, s3 };
   } catch {
-    // Told below.
+    // Reported below.
   }
-  throw new Error(`${file} is not what an earlier start wrote. Remove it: new secrets are made, and what is published stays.`);
+  throw new Error(`${file} is not a valid secrets file of an earlier start. Remove it: new secrets are created, and published packages stay.`);
 }
 
-/** Publishes the examples like anybody would; what is published already stays as it is. */
+/** Publishes the examples through the command, like any publisher; published packages stay unchanged. */
 async function publish({ namespace, publicKeyFile, providerDist, moduleDir, moduleAddress, moduleVersion }, server) {
   await step("publishing the examples", async (log) => {
     const options = { log, env: { ...process.env, ...server.env } };
     await run(cli, ["key", "add", namespace, publicKeyFile], options);
     const provider = run(cli, ["publish", "provider", providerDist, "--namespace", namespace], options);
     await provider.catch((error) => {
-      const hint = `If ${stateDir} lost its key or its examples, they are made anew and differ from what is published: remove the whole directory to begin again.`;
+      const hint = `If the key or the examples in ${stateDir} were deleted, new ones were created, which differ from the published ones: remove the whole directory to start over.`;
       throw new Error(`${error.message}\n${hint}`);
     });
     await run(cli, ["publish", "module", moduleDir, "--address", moduleAddress, "--version", moduleVersion], options);
@@ -97,7 +97,7 @@ async function writeClientFiles(server) {
 
 function sayWhatNext({ url }, { https }) {
   say(`
-Terrace runs at ${url} until you press Ctrl-C; what is published stays in .terrace/state.
+Terrace runs at ${url} until you press Ctrl-C. Published packages stay in .terrace/state.
 
 Install the example provider and module from it, in another terminal:
 
@@ -110,7 +110,7 @@ Install the example provider and module from it, in another terminal:
 Publish your own:
 
     terrace publish module ./my-module --address acme/my-module/aws --version 1.0.0
-    terrace publish provider dist/ --namespace acme        # what GoReleaser leaves there
+    terrace publish provider dist/ --namespace acme        # the output of GoReleaser
 ${https ? "\nTerraform trusts the local certificate by SSL_CERT_FILE, on Linux; .terrace/env sets it.\n" : ""}`);
 }
 

@@ -1,4 +1,5 @@
-// `npm test`: everything there is to check. The last line it prints is `N passed, N failed, N skipped` over all of it.
+// `npm test`: runs all checks. The last line of its output is `N passed, N failed, N skipped`, over all of
+// them.
 import { delimiter, join } from "node:path";
 import { parseArgs } from "node:util";
 
@@ -20,21 +21,21 @@ import { startServer } from "./server.mjs";
 import { buildEnv, setup } from "./setup.mjs";
 
 /**
- * What the Worker may weigh, compressed: 347 KiB for the registry protocols, OpenPGP included, 31 for the mirror, 86 for
- * pull-through, 31 for OCI, 80 for what OCI clients push, 35 for tokens, standings and the audit log, 40 for jobs of a
- * CI, 55 for signing in, 32 for what is logged of requests, crowds of publishers and archives that have to be brought,
- * 53 for repair and copies, 24 for lost releases, mounts of published blobs, sources and the checks of settings. The rest
- * is left for documentation, pages and search, as long as the CPU of a cold start (`npm run bench -- --start`) does not grow.
+ * The maximum compressed size of the Worker: 347 KiB for the registry protocols, OpenPGP included, 31 for the mirror, 86 for
+ * pull-through, 31 for OCI, 80 for OCI pushes, 35 for tokens, release status and the audit log, 40 for CI jobs, 55 for
+ * sign-in, 32 for request logs, concurrent publishers and staged uploads, 53 for repair and copies, 24 for lost releases,
+ * mounts of published blobs, sources and the checks of settings. The rest is reserved for documentation, pages and search, as
+ * long as the CPU time of a cold start (`npm run bench -- --start`) does not grow.
  */
 const BUDGET_KIB = 1200;
 
-/** How many changes of what fuzzing has kept are tried of each target: a second or two. */
+/** The number of mutations of the fuzzing corpus per target, which take a second or two. */
 const MUTATIONS = "15000";
 
-/** All tests come from one address, and some of them with wrong credentials. */
+/** All tests come from one address, and some of them send wrong credentials. */
 const MANY_FAILURES = { TERRACE_FAILURES_A_MINUTE: "100000" };
 
-/** Twice as long as it takes from a fresh clone on two cores, and less than the 90 minutes after which CI ends it without a word. */
+/** Twice the time from a fresh clone on two cores, and less than the 90 minutes after which CI ends the run without a report. */
 const MINUTES = "75";
 
 endWithParent();
@@ -64,7 +65,7 @@ if (await tally.attempt(setup)) {
 say(`\n${tally}`);
 process.exitCode = tally.failed > 0 ? 1 : 0;
 
-/** `npm test -- --minutes N`: how long all of it may take. */
+/** Reads `npm test -- --minutes N`, the time limit of the whole run. */
 function minutes() {
   const { values } = parseArgs({ options: { minutes: { type: "string", default: MINUTES } } });
   const given = Number(values.minutes);
@@ -72,7 +73,7 @@ function minutes() {
   return given;
 }
 
-/** How the tests below are run, first: whatever hangs there has to be ended. */
+/** Tests the test runner first, because it must end tests that hang. */
 async function testScripts() {
   await tally.count("tests of the scripts", async () => runTestFiles(await testFiles("scripts")));
 }
@@ -87,19 +88,19 @@ async function checkRust() {
   await tally.check("cargo doc", cargo(["doc", "--workspace", "--no-deps"], { RUSTDOCFLAGS: "-D warnings" }));
   if (await ask("cargo", ["deny", "--version"])) await tally.check("cargo deny", cargo(["deny", "--workspace", "check"]));
   else tally.skip("cargo deny", "it is not on PATH");
-  // Natively: no server, whatever the caller's environment says.
+  // These tests run natively, without a server, whatever the caller's environment contains.
   const env = { TERRACE_MUTATIONS: MUTATIONS, ...process.env, TERRACE_TEST_URL: undefined };
   await tally.suite("cargo test", "cargo", ["test", "--workspace", "--no-fail-fast"], readCargoTest, { env });
 }
 
-/** What the core takes in instructions, and whether that is what is kept. */
+/** Compares the core's instruction counts with the baseline. */
 async function checkInstructions() {
   const reason = await whyNotHere();
   if (reason) tally.skip("counting the core's instructions", reason);
   else await tally.attempt(compareInstructions);
 }
 
-/** What `wrangler deploy` would upload, and whether it stays small. */
+/** Checks the upload of `wrangler deploy`, and its size. */
 async function checkUpload() {
   await tally.check("wrangler deploy --dry-run", async (log) => {
     const cleanup = new Cleanup();
@@ -112,7 +113,7 @@ async function checkUpload() {
         log,
       });
       const size = output.match(/Total Upload: (.+?) \/ gzip: ([\d.]+) KiB/);
-      if (!size) throw new Error(`wrangler does not tell the size of the upload any more:\n${output}`);
+      if (!size) throw new Error(`wrangler's output no longer contains the size of the upload:\n${output}`);
       say(`  ${size[1]}, ${size[2]} KiB compressed; the budget is ${BUDGET_KIB} KiB`);
       if (Number(size[2]) > BUDGET_KIB)
         throw new Error(`The Worker is over its budget of ${BUDGET_KIB} KiB compressed.`);
@@ -122,14 +123,14 @@ async function checkUpload() {
   });
 }
 
-/** What reads cost beside the floor, while nothing else runs. */
+/** Checks the cost of reads against the floor, while nothing else runs. */
 async function checkReads() {
-  if (process.platform !== "linux") return tally.skip("reads beside the floor", "the CPU of a process is known on Linux only");
+  if (process.platform !== "linux") return tally.skip("reads beside the floor", "CPU time per process can be measured only on Linux");
   const bench = [join("scripts", "bench.mjs"), "--quick", "--rounds", "5", "--ms", "100"];
   return tally.check("reads beside the floor", (log) => run(nodeForWrangler(), bench, { log }));
 }
 
-/** The tests of `tests/it` once more, against the built Worker in workerd. */
+/** Repeats the tests of `tests/it` against the built Worker in workerd. */
 async function testOverHttp(mode) {
   await withServer(mode, (server) => {
     const env = {
@@ -152,7 +153,7 @@ async function withServer(mode, work) {
   await cleanup.run().catch((error) => tally.attempt(() => Promise.reject(error)));
 }
 
-/** terraform and others; each test file starts a server of its own. */
+/** Runs the tests with terraform and other clients; each test file starts its own server. */
 async function testWithClients() {
   const { directories, reasons } = await ensureOciClients();
   Object.assign(reasons, await ensureBrowser(), await ensureOldTerraform());

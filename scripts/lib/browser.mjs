@@ -1,17 +1,17 @@
-// A browser for the tests of the pages: for them alone, so that nobody has to have one.
+// A browser for the tests of the pages; only the tests need it.
 import { aptInstall, aptOffers } from "./apt.mjs";
 import { isOnPath } from "./run.mjs";
 import { say, step } from "./step.mjs";
 
-/** What the tests drive, by the names that it goes by. */
+/** The names of the browser that the tests control. */
 export const BROWSERS = ["chromium", "chromium-browser", "google-chrome"];
 
-/** Brings one where none is and apt may. Returns why there is none, by the name that tests know it by. */
+/** Installs a browser if none is present and apt can. Returns the reason if there is none, keyed by the name that tests use. */
 export async function ensureBrowser() {
-  // The terminals that it is needed for are those of Linux.
+  // Only the tests of sign-in in a terminal need it, and they run on Linux.
   if (process.platform !== "linux" || BROWSERS.some(isOnPath)) return {};
   try {
-    if (!(await aptOffers(["chromium"]))) throw new Error("apt does not offer it, or we may not install it");
+    if (!(await aptOffers(["chromium"]))) throw new Error("apt does not offer it, or this user may not install packages");
     await step("installing chromium", (log) => aptInstall(["chromium"], log));
     return {};
   } catch (error) {

@@ -1,19 +1,20 @@
-// Cleaning up after a script or a test: servers are stopped first, and then the directories that they wrote into are removed.
+// Clean-up after a script or a test: servers are stopped first, then the directories that they wrote to are
+// removed.
 import { mkdtempSync, statfsSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** Enough for a server that ignores SIGTERM, and for the removal of a large directory on a busy machine. */
+/** Enough to kill a server that ignores SIGTERM, and to remove a large directory on a busy machine. */
 const LIMIT_MS = 60_000;
 
-/** A directory that a process which was just killed still writes into is not empty at the first attempt. */
+/** The first attempt to remove a directory can fail while a process that was just killed still writes to it. */
 const REMOVAL = { recursive: true, force: true, maxRetries: 10, retryDelay: 100 };
 
 const IN_MEMORY = "/dev/shm";
 const ENOUGH_MEMORY = 256 * 1024 * 1024;
 
-/** An action that did not end within its limit. It is not waited for any longer. */
+/** An action that exceeded its time limit, and that no code waits for any longer. */
 export class TimedOut extends Error {
   constructor(title, ms) {
     super(`${title} did not end within ${ms / 1000} s`);
@@ -21,8 +22,8 @@ export class TimedOut extends Error {
 }
 
 /**
- * Actions to take at the end, last in, first out: a server was started after its directory was made, and stops before the
- * directory is removed. A failed action, or one that does not end within its limit, keeps no other from being taken.
+ * Actions to run at the end, last in, first out: a server starts after its directory is created, and stops
+ * before the directory is removed. If an action fails or exceeds its time limit, the others still run.
  */
 export class Cleanup {
   #limit;
@@ -34,15 +35,15 @@ export class Cleanup {
   }
 
   /**
-   * Adds an action. The title, such as "stopping the server", stands in the report if the action fails. After `run`, when
-   * work that was given up goes on and starts a server, the action is taken at once.
+   * Adds an action. Its title, such as "stopping the server", appears in the report if the action fails.
+   * After `run`, an action is run immediately: abandoned work may continue and start a server.
    */
   add(title, action) {
     if (this.#isOver) within(this.#limit, title, action).catch((error) => console.error(failure(title, error).message));
     else this.#actions.push({ title, action });
   }
 
-  /** Takes all actions, once. Rejects at the end, naming those that failed. */
+  /** Runs all actions, once. Rejects at the end with the names of those that failed. */
   async run() {
     this.#isOver = true;
     const failures = [];
@@ -56,7 +57,7 @@ export class Cleanup {
 
 const failure = (title, error) => (error instanceof TimedOut ? error : new Error(`${title} failed: ${error.message}`, { cause: error }));
 
-/** Does `work`, and rejects with `TimedOut` when that takes longer than `ms`. */
+/** Runs `work`, and rejects with `TimedOut` if it takes longer than `ms`. */
 export async function within(ms, title, work) {
   let timer;
   const late = new Promise((_, failed) => {
@@ -70,9 +71,9 @@ export async function within(ms, title, work) {
 }
 
 /**
- * Makes a new directory, which `cleanup` removes.
+ * Creates a directory that `cleanup` removes.
  *
- * - `quick`: for thousands of small writes, each of which would wait for a disk.
+ * - `quick`: avoids the disk, for thousands of small writes that would each wait for it.
  */
 export function temporaryDirectory(cleanup, { quick = false } = {}) {
   const directory = mkdtempSync(join(quick ? quickest() : tmpdir(), "terrace-"));

@@ -1,18 +1,18 @@
-// The files that point terraform, tofu and a shell at the local registry.
+// The files that configure terraform, tofu and a shell for the local registry.
 import { delimiter } from "node:path";
 
-/** The host that the examples name in their addresses, whatever port the registry listens on. */
+/** The host in the addresses of the examples, whatever port the registry listens on. */
 const EXAMPLE_HOST = "127.0.0.1:8787";
 
 /**
- * A CLI configuration for terraform and tofu. Both insist on TLS for discovery; a `host` block takes its place, and also
- * leads the examples' host to another port.
+ * Returns a CLI configuration for terraform and tofu. Both require TLS for discovery; a `host` block replaces
+ * discovery, and also maps the examples' host to another port.
  */
 export function terraformConfig({ url, services }) {
   const { host, protocol } = new URL(url);
   const hosts = [...new Set([EXAMPLE_HOST, host])].filter((name) => protocol === "http:" || name !== host);
   const header = "# Written by `npm start`.\n";
-  if (hosts.length === 0) return `${header}# Nothing to say: the registry has TLS, and is found by discovery.\n`;
+  if (hosts.length === 0) return `${header}# No settings are needed: the registry has TLS, and clients find it by discovery.\n`;
   return header + hosts.map((name) => hostBlock(name, url, services)).join("");
 }
 
@@ -23,7 +23,7 @@ function hostBlock(name, url, services) {
   return `\nhost ${JSON.stringify(name)} {\n  services = {\n${lines.join("")}  }\n}\n`;
 }
 
-/** A file to read into a POSIX shell with `. file`: exports `variables` and puts `directory` first on PATH. */
+/** Returns a file for `. file` in a POSIX shell: it exports `variables` and puts `directory` first on PATH. */
 export function shellExports(variables, directory) {
   const exports = Object.entries(variables).map(([name, value]) => `export ${name}=${quoted(value)}\n`);
   const path = quoted(directory + delimiter);

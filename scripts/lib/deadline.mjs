@@ -1,11 +1,14 @@
-// A run that takes too long ends itself and reports the steps under way, before a CI ends it without a report.
+// A run that takes too long ends itself and reports the steps under way, before CI ends it without a report.
 import { randomUUID } from "node:crypto";
 
 import { killAllWith } from "./processes.mjs";
 import { endAll } from "./run.mjs";
 import { say, stepsUnderWay } from "./step.mjs";
 
-/** A mark of all processes of the run, and its end; the script inherits both when it continues under another Node. */
+/**
+ * The environment variables that mark all processes of the run and hold its deadline. The script inherits
+ * both when it continues under another Node.
+ */
 const MARK = "TERRACE_RUN";
 const ENDS = "TERRACE_RUN_ENDS";
 
@@ -27,7 +30,7 @@ export class Deadline {
     this.resume();
   }
 
-  /** Until `resume`: the script continues in another process, which has the same deadline. */
+  /** Pauses until `resume`, while the script continues in another process with the same deadline. */
   pause() {
     clearTimeout(this.#timer);
   }
@@ -37,9 +40,9 @@ export class Deadline {
   }
 
   async #end() {
-    say(`\n${this.#title} did not end within ${this.#minutes} minutes, and is ended. It was waiting for:`);
+    say(`\n${this.#title} did not end within ${this.#minutes} minutes and was stopped. It was waiting for:`);
     for (const line of [...stepsUnderWay(), ...(await this.#underWay())]) say(`  ${line}`);
-    // All at once: nothing may go on with the next step.
+    // All at once, so that no program continues with its next step.
     endAll();
     killAllWith(MARK, process.env[MARK]);
     process.exit(EXIT_CODE);

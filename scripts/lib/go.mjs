@@ -1,4 +1,4 @@
-// Programs in Go, built from source for tests.
+// Go programs, built from source for tests.
 import { existsSync } from "node:fs";
 import { mkdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -7,24 +7,28 @@ import { cacheDir, exe } from "./paths.mjs";
 import { ask, lastLine, run } from "./run.mjs";
 import { step } from "./step.mjs";
 
-/** Longer than the largest build takes on two busy cores with nothing downloaded yet, and short enough if the proxy hangs. */
+/** Longer than the largest build on two busy cores with all downloads, and short enough if the proxy hangs. */
 const PATIENCE_MS = 20 * 60_000;
 
-/** The directory of a program that `goInstall` builds. */
+/** Returns the directory of a program that `goInstall` builds. */
 export const goHome = (name, version) => join(cacheDir, `${name}-${version}`);
 
-/** Builds a program of Go's module proxy, once per user and version. Returns its directory, or throws why there is none. */
+/**
+ * Builds a program from Go's module proxy, once per user and version. Returns its directory, or throws the
+ * reason why it cannot.
+ */
 export async function goInstall(name, path, version) {
   const home = goHome(name, version);
   const isThere = () => existsSync(join(home, exe(name)));
   if (isThere()) return home;
   await requireGo();
-  // Built aside and moved into place, so that an interrupted build leaves nothing that looks finished.
+  // It is built in a separate directory and then moved into place, so that an interrupted build leaves no
+  // directory that looks complete.
   const aside = `${home}.partial-${process.pid}`;
   try {
     await mkdir(aside, { recursive: true });
     await step(`building ${name} ${version}`, (log) => go(["install", `${path}@${version}`], { log, env: { GOBIN: aside } }));
-    // Somebody else's tests may have been faster.
+    // Concurrent tests of another checkout may have finished first.
     if (!isThere()) await rename(aside, home);
   } catch (error) {
     throw new Error(`it could not be built: ${lastLine(error)}`);
@@ -35,9 +39,9 @@ export async function goInstall(name, path, version) {
 }
 
 export async function requireGo() {
-  if ((await ask("go", ["version"])) === null) throw new Error("Go, which would build it, is not on PATH");
+  if ((await ask("go", ["version"])) === null) throw new Error("Go, which is needed to build it, is not on PATH");
 }
 
-/** Runs Go without C, so that no compiler is needed, and without a workspace of a directory above. */
+/** Runs Go without cgo, so that no C compiler is needed, and without a workspace file of a parent directory. */
 export const go = (args, { env, ...options }) =>
   run("go", args, { ...options, timeout: PATIENCE_MS, env: { ...process.env, CGO_ENABLED: "0", GOWORK: "off", ...env } });

@@ -1,8 +1,8 @@
-// No script goes on when whoever asked for it is gone.
+// Ends a script when the process that requested it has ended.
 
 /**
- * Ends this process with the npm that runs it (npm hands a signal on to a shell, and that shell ends without handing it
- * on), and with the older Node that started it.
+ * Ends this process together with the npm that runs it (npm passes a signal to a shell, and that shell ends
+ * without passing it on), and with the older Node that started it.
  */
 export function endWithParent() {
   const end = () => process.exit(1);

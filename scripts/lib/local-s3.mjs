@@ -1,32 +1,32 @@
 // R2's S3 endpoint, as wrangler simulates it, under another host than the registry's.
 //
-// The simulator listens where the registry does. Clients send the registry's credentials along with a redirect to the same
+// The simulator listens on the registry's address. Clients send the registry's credentials along with a redirect to the same
 // host, and the simulator refuses such a request, as R2 would; but R2 has a host of its own. Clients compare host names
-// (Go's HTTP client), or names and ports (crane). So the endpoint gets both: the name is `localhost`, which every system and
-// the local certificate know, and the port is that of a forwarder.
+// (Go's HTTP client), or names and ports (crane). So the endpoint differs in both: its name is `localhost`, which every
+// system resolves and the local certificate includes, and its port is that of a forwarder.
 import { connect, createServer } from "node:net";
 import { pipeline } from "node:stream";
 
 const PATH = "/cdn-cgi/local/r2/s3";
 const NAME = "localhost";
 
-/** The addresses of `localhost`: a client takes either of them. Some machines have no IPv6. */
+/** The addresses of `localhost`: a client uses either of them. Some machines have no IPv6. */
 const ADDRESSES = ["127.0.0.1", "::1"];
 const ATTEMPTS = 10;
 
-/** The bucket of the local registry, and where its S3 endpoint is. */
+/** The bucket of the local registry, and the path of its S3 endpoint. */
 const BUCKET = { bucket: "terrace", region: "auto" };
 
 /**
- * Opens the endpoint of the registry that listens on `port` of this machine: `{ endpoint, bucket, region, accessKeyId,
- * secretAccessKey }`. `cleanup` closes it.
+ * Opens the endpoint of the registry that listens on `port` of this machine; returns `{ endpoint, bucket,
+ * region, accessKeyId, secretAccessKey }`. `cleanup` closes it.
  */
 export async function openS3(cleanup, { port, https = false, credentials }) {
   const forwarded = await openForwarder(cleanup, port);
   return { endpoint: `${https ? "https" : "http"}://${NAME}:${forwarded}${PATH}`, ...BUCKET, ...credentials };
 }
 
-/** The variables that tell a Worker of the endpoint. */
+/** The variables that configure a Worker for the endpoint. */
 export const s3Variables = (s3) => ({
   TERRACE_S3_ENDPOINT: s3.endpoint,
   TERRACE_S3_BUCKET: s3.bucket,
@@ -35,7 +35,7 @@ export const s3Variables = (s3) => ({
   TERRACE_S3_SECRET_ACCESS_KEY: s3.secretAccessKey,
 });
 
-/** Forwards TCP connections as they are: requests keep their `Host`, which is signed, and TLS stays end to end. */
+/** Forwards TCP connections unchanged: requests keep their `Host`, which is signed, and TLS stays end to end. */
 async function openForwarder(cleanup, target) {
   const open = new Set();
   const forward = (incoming) => {
@@ -55,7 +55,7 @@ async function openForwarder(cleanup, target) {
   return servers[0].address().port;
 }
 
-/** Listens on one port of all addresses; another program may have taken it on the second one. */
+/** Listens on the same port of all addresses. Another program may already use it on the second one. */
 async function listenOnAll(forward) {
   for (let attempt = 1; ; attempt += 1) {
     const first = await listen(forward, 0, ADDRESSES[0]);

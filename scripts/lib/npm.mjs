@@ -7,10 +7,10 @@ import { exe, isWindows, npmFile, root } from "./paths.mjs";
 import { run } from "./run.mjs";
 import { step } from "./step.mjs";
 
-/** What wrangler asks for. */
+/** The minimum version that wrangler accepts. */
 const NEEDED_NODE = [22, 12];
 
-/** The newer Node that comes as an npm package. */
+/** The newer Node that is installed as an npm package. */
 export const packagedNode = npmFile("node", "bin", exe("node"));
 
 export async function ensureNpmPackages() {
@@ -21,7 +21,10 @@ export async function ensureNpmPackages() {
   });
 }
 
-/** Installs a package that is none of the project's into `directory`, under the packaged Node, with no scripts and nothing optional. */
+/**
+ * Installs a package that is not a dependency of the project into `directory`, under the packaged Node,
+ * without scripts and optional dependencies.
+ */
 export function npmInstall(name, directory, log) {
   const [command, ...args] = npmCommand();
   const quick = ["--omit=optional", "--ignore-scripts", "--no-audit", "--no-fund"];
@@ -29,7 +32,7 @@ export function npmInstall(name, directory, log) {
   return run(command, [...args, "install", "--prefix", directory, ...quick, name], { cwd: directory, env, log });
 }
 
-/** npm writes its own lock file as the last thing of an installation. */
+/** npm writes its own lock file last, so that file shows a complete installation. */
 function npmPackagesAreCurrent() {
   const installed = modified(npmFile(".package-lock.json"));
   return installed > 0 && installed >= modified(`${root}/package-lock.json`) && existsSync(packagedNode);
@@ -37,7 +40,10 @@ function npmPackagesAreCurrent() {
 
 const modified = (file) => statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0;
 
-/** The npm that runs this script, else the one on PATH (on Windows that is a script, which cannot be started as a program). */
+/**
+ * Returns the npm that runs this script, or else the one on PATH (on Windows that is a script, which cannot
+ * be started as a program).
+ */
 function npmCommand() {
   if (process.env.npm_execpath?.endsWith("npm-cli.js")) return [process.execPath, process.env.npm_execpath];
   return isWindows ? ["cmd", "/c", "npm"] : ["npm"];
@@ -48,17 +54,17 @@ const isNewEnough = (version) => {
   return major > NEEDED_NODE[0] || (major === NEEDED_NODE[0] && minor >= NEEDED_NODE[1]);
 };
 
-/** The Node that runs wrangler. */
+/** Returns the Node that runs wrangler. */
 export const nodeForWrangler = () => (isNewEnough(process.versions.node) ? process.execPath : packagedNode);
 
 /**
- * Runs the calling script again under the packaged Node, when the one it runs under is too old for wrangler.
- * Returns only where there is nothing to do.
+ * Runs the calling script again under the packaged Node if the current one is too old for wrangler. Returns
+ * only if that is not necessary.
  */
 export async function continueUnderNewNode() {
   if (isNewEnough(process.versions.node)) return;
   const child = spawn(packagedNode, process.argv.slice(1), { stdio: ["inherit", "inherit", "inherit", "ipc"] });
-  // Ctrl-C reaches the child by itself; it decides when to end. Other signals are handed on.
+  // Ctrl-C reaches the child directly, and the child decides when to end. Other signals are passed on.
   process.on("SIGINT", () => {});
   process.on("SIGTERM", () => child.kill("SIGTERM"));
   const code = await new Promise((done) => child.on("exit", (status) => done(status ?? 1)));

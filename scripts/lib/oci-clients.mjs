@@ -1,6 +1,6 @@
-// Clients of OCI registries by other people, and one of ours on the library that is inside OpenTofu and ORAS: for the tests
-// alone, so that none of them has to be there. What is on PATH is taken as it is; what can neither be found nor brought is
-// reported, and its tests are skipped with the reason.
+// OCI clients of other projects, and one of ours that uses the library of OpenTofu and ORAS. Only the tests
+// use them, and none is required. Programs on PATH are used as they are. A program that is neither on PATH
+// nor installable is reported, and its tests are skipped with the reason.
 import { join } from "node:path";
 
 import { aptInstall, aptOffers } from "./apt.mjs";
@@ -10,22 +10,23 @@ import { ask, isOnPath, lastLine } from "./run.mjs";
 import { unlessCurrent } from "./stamp.mjs";
 import { say, step } from "./step.mjs";
 
-/** Each brings a program and returns its directory, if that has to be put on PATH, or throws why it cannot. */
+/** Installs each program and returns its directory, if it has to be put on PATH, or throws the reason why it cannot. */
 const CLIENTS = {
   crane: () => goInstall("crane", "github.com/google/go-containerregistry/cmd/crane", "v0.22.1"),
   regctl: () => goInstall("regctl", "github.com/regclient/regclient/cmd/regctl", "v0.11.7"),
   skopeo: () => fromApt("skopeo"),
   "oras-go-client": () => goBuild("oras-go-client", join("tests", "clients", "oras-go")),
-  // No clients, but built like them: the libraries of OpenTofu, and of Terraform, that judge what the core judges.
+  // These are not clients, but built in the same way: the libraries of OpenTofu and Terraform that judge the
+  // same input as the core.
   "go-oracles": () => goBuild("go-oracles", join("tests", "clients", "go-oracles")),
   "go-oracles-terraform": () => goBuild("go-oracles-terraform", join("tests", "clients", "go-oracles"), ["-modfile", "terraform.mod"]),
 };
 
-/** Brings what is missing. Returns the directories to put on PATH, and why a program is not there, by its name. */
+/** Installs the missing programs. Returns the directories to put on PATH, and the reason for each missing program, by name. */
 export async function ensureOciClients() {
   const directories = [];
   const reasons = {};
-  // They would have to be told of a CA, which works on Linux only.
+  // They would need a local CA, which can be configured only on Linux.
   if (process.platform !== "linux") return { directories, reasons };
   for (const [name, bring] of Object.entries(CLIENTS)) {
     if (isOnPath(name)) continue;
@@ -40,7 +41,7 @@ export async function ensureOciClients() {
   return { directories, reasons };
 }
 
-/** A program whose source is in this checkout. */
+/** Builds a program from the source in this checkout. */
 async function goBuild(name, source, flags = []) {
   await requireGo();
   const home = join(stateDir, "clients");
@@ -56,10 +57,10 @@ async function goBuild(name, source, flags = []) {
   return home;
 }
 
-/** A program that the distribution has. It is on PATH from then on. */
+/** Installs a program from the distribution, which puts it on PATH. */
 async function fromApt(name) {
   try {
-    if (!(await aptOffers([name]))) throw new Error("apt does not offer it, or we may not install it");
+    if (!(await aptOffers([name]))) throw new Error("apt does not offer it, or this user may not install packages");
     await step(`installing ${name}`, (log) => aptInstall([name], log));
   } catch (error) {
     throw new Error(`it could not be installed: ${lastLine(error)}`);

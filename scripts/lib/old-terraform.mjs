@@ -1,5 +1,6 @@
-// The last Terraform that verifies signatures with golang.org/x/crypto/openpgp, which knows no Ed25519 keys. It is in wide use,
-// as the last one under its old license. Built for tests, beside the `terraform` on PATH.
+// The last Terraform that verifies signatures with golang.org/x/crypto/openpgp, which does not support
+// Ed25519 keys. It is in wide use, because it is the last one under the old licence. It is built for tests,
+// in addition to the `terraform` on PATH.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 
@@ -13,10 +14,10 @@ export const OLD_TERRAFORM = `terraform ${VERSION}`;
 
 const program = join(goHome("terraform", VERSION), exe("terraform"));
 
-/** Its path, or `null` where it has not been built. */
+/** Returns its path, or `null` if it has not been built. */
 export const oldTerraform = () => (existsSync(program) ? program : null);
 
-/** Builds it where Go is there: minutes, once per user. Returns the reason if there is none, by its name. */
+/** Builds it if Go is present, which takes minutes, once per user. Returns the reason if it is missing, by its name. */
 export async function ensureOldTerraform() {
   try {
     await goInstall("terraform", "github.com/hashicorp/terraform", VERSION);

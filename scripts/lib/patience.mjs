@@ -1,16 +1,16 @@
-// Waiting for a program as long as it is at work: on a busy machine a fixed time is either too short or too long.
+// Waits for a program while it is at work: on a busy machine, a fixed time is either too short or too long.
 import { stat } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { cpuOfGroup } from "./processes.mjs";
 
-/** In milliseconds: the longest time without progress, the longest wait, and the pauses between two reports and two checks. */
+/** In milliseconds: the maximum time without progress, the maximum wait, and the intervals of reports and of checks. */
 const DEFAULTS = { idle: 60_000, most: 600_000, say: 15_000, look: 1_000 };
 
-/** The share of CPU that counts as work: an idle server that gets the same request again and again uses less. */
+/** The share of a CPU that counts as work: an idle server that receives the same request again and again uses less. */
 const AT_WORK = 0.02;
 
-/** A program that did not become ready; `message` says why, and `code` is its exit code, if it ended. */
+/** A program that did not become ready; `message` is the reason, and `code` its exit code, if it ended. */
 export class NotReady extends Error {
   constructor(message, code) {
     super(message);
@@ -19,13 +19,13 @@ export class NotReady extends Error {
 }
 
 /**
- * Waits until `ready` resolves, as long as the program is at work: it runs, and its log grows or it uses CPU. Where CPU
- * cannot be measured, a program that runs counts as at work. Rejects with `NotReady`.
+ * Waits until `ready` resolves, while the program is at work: it runs, and its log grows or it uses CPU time.
+ * If CPU time cannot be measured, a running program counts as at work. Rejects with `NotReady`.
  *
- * - `title`: names the program;
+ * - `title`: the name of the program;
  * - `ready(signal)`: resolves when the program is ready, and gives up on the signal;
  * - `group`: the id of its process group; `ended`: resolves with its exit code; `logFile`: its output;
- * - `say`: gets a line every 15 seconds;
+ * - `say`: receives a line every 15 seconds;
  * - `times`: replaces some of the defaults.
  */
 export async function waitWhileAtWork({ title, ready, group, ended, logFile, say = () => {}, times = {} }) {
@@ -43,7 +43,7 @@ export async function waitWhileAtWork({ title, ready, group, ended, logFile, say
   }
 }
 
-/** Rejects when the program does nothing any more, or takes too long; resolves only after the signal. */
+/** Rejects when the program makes no progress or takes too long; resolves only after the signal. */
 async function watch({ title, progress, say, times }, signal) {
   const began = Date.now();
   let spoken = began;
@@ -55,11 +55,11 @@ async function watch({ title, progress, say, times }, signal) {
     if (isProgress(last, seen, now - lastAt)) [lastAt, last] = [now, seen];
     const waited = seconds(now - began);
     const used = seen.cpu === null ? "it is running" : `it has used ${seen.cpu.toFixed(1)} s of CPU`;
-    if (now - lastAt > times.idle) throw new NotReady(`${title} was not ready after ${waited}, and did nothing for the last ${seconds(times.idle)} of it; ${used}`);
-    if (now - began > times.most) throw new NotReady(`${title} was not ready after ${waited}, which is the longest wait; ${used}`);
+    if (now - lastAt > times.idle) throw new NotReady(`${title} was not ready after ${waited}, and made no progress in the last ${seconds(times.idle)}; ${used}`);
+    if (now - began > times.most) throw new NotReady(`${title} was not ready after ${waited}, the maximum wait; ${used}`);
     if (now - spoken < times.say) continue;
     spoken = now;
-    say(`${title} is not ready after ${waited}; ${used}. Waiting as long as it is at work, ${seconds(times.most)} at most`);
+    say(`${title} is not ready after ${waited}; ${used}. Waiting while it is at work, for at most ${seconds(times.most)}`);
   }
 }
 

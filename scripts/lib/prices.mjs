@@ -1,6 +1,6 @@
-// What Cloudflare takes for what, in US dollars, on the plan Workers Paid. One place: docs/cost.md is made of it.
+// Cloudflare's prices, in US dollars, on the plan Workers Paid. docs/cost.md is generated from them.
 
-/** Of when the pages below are that these prices were taken from. They change: look again before you rely on a bill. */
+/** The date of the pages below from which these prices were taken. They change: check again before you rely on a bill. */
 export const LOOKED_UP = "August to November 2026";
 
 export const SOURCES = {
@@ -10,12 +10,12 @@ export const SOURCES = {
   "Workers Logs": "https://developers.cloudflare.com/workers/observability/logs/workers-logs/#pricing",
 };
 
-/** What an account pays each month for the plan itself. */
+/** The monthly price of the plan itself. */
 export const PLAN = 5;
 
 /**
- * Of each unit how many are included in a month, and what a million more costs; of storage what a gigabyte more costs. `step`
- * is what usage is rounded up to, where the platform says that it is.
+ * For each unit: the monthly amount included, and the price of a million more, or of a gigabyte of storage.
+ * `step` is the amount to which usage is rounded up, if the platform does so.
  */
 export const PRICES = {
   requests: { of: "Workers", unit: "requests", included: 10e6, price: 0.3, per: 1e6 },
@@ -31,10 +31,10 @@ export const PRICES = {
   logs: { of: "Workers Logs", unit: "events", included: 20e6, price: 0.6, per: 1e6 },
 };
 
-/** What the plan Workers Free allows in a day. Beyond it requests fail. */
+/** The daily limits of the plan Workers Free. Beyond them, requests fail. */
 export const FREE_A_DAY = { requests: 100_000, kvReads: 100_000, kvWrites: 1_000, kvDeletes: 1_000, kvLists: 1_000, logs: 200_000 };
 
-/** What one unit costs in a month. */
+/** Returns the monthly price of the usage of one unit. */
 export function priceOf(name, used) {
   const { included, price, per, step } = PRICES[name];
   const charged = Math.max(0, used - included);

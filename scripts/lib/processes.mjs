@@ -1,27 +1,27 @@
-// Running processes, on Linux. Elsewhere none are found, and nothing is measured.
+// Running processes, on Linux. On other systems no processes are found, and nothing is measured.
 import { readdirSync, readFileSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
 
 const isLinux = process.platform === "linux";
 
-/** Linux counts CPU in hundredths of a second for programs (proc(5), `sysconf(_SC_CLK_TCK)`). */
+/** Linux reports CPU time to programs in hundredths of a second (proc(5), `sysconf(_SC_CLK_TCK)`). */
 const TICKS_PER_SECOND = 100;
 
-/** How long killed processes are waited for. */
+/** The maximum time to wait for killed processes. */
 const GONE_MS = 5_000;
 
-/** Positions of fields behind the name in /proc/PID/stat, which may hold spaces and parentheses itself. */
+/** The positions of fields in /proc/PID/stat after the name, which may itself contain spaces and parentheses. */
 const GROUP = 2;
 const CPU = [11, 12, 13, 14];
 
-/** The other processes that were started with this environment variable, by themselves or by an ancestor: `{ pid, command }`. */
+/** Returns the other processes that they or their ancestors started with this environment variable: `{ pid, command }`. */
 export function processesWith(variable, value) {
   const wanted = `${variable}=${value}`;
   const found = allPids().filter((pid) => pid !== process.pid && fileOf(pid, "environ").split("\0").includes(wanted));
   return found.map((pid) => ({ pid, command: fileOf(pid, "cmdline").replaceAll("\0", " ").trim() }));
 }
 
-/** The ids of the processes of this name that a process has started itself. */
+/** Returns the ids of the child processes with this name. */
 export function childrenOf(parent, name) {
   return allPids().filter((pid) => {
     const status = fileOf(pid, "status");
@@ -29,7 +29,7 @@ export function childrenOf(parent, name) {
   });
 }
 
-/** The CPU that a process group has used so far, in seconds; `null` where it cannot be measured. */
+/** Returns the CPU time of a process group so far, in seconds; `null` if it cannot be measured. */
 export function cpuOfGroup(group) {
   if (!isLinux) return null;
   let ticks = 0;
@@ -42,16 +42,19 @@ export function cpuOfGroup(group) {
   return ticks / TICKS_PER_SECOND;
 }
 
-/** The memory that a process holds `before`, in bytes; `end` returns the `peak` since then. `null` where it cannot be measured. */
+/**
+ * Returns the memory that a process holds `before`, in bytes; `end` returns the `peak` since then. `null` if
+ * it cannot be measured.
+ */
 export async function residentMemory(pid) {
   if (!isLinux) return null;
   const bytes = async (name) => Number.parseInt(field(await readFile(`/proc/${pid}/status`, "utf8"), name), 10) * 1024;
-  // Forgets the peak so far (proc(5), clear_refs).
+  // Resets the peak (proc(5), clear_refs).
   await writeFile(`/proc/${pid}/clear_refs`, "5");
   return { before: await bytes("VmRSS"), end: async () => ({ peak: await bytes("VmHWM") }) };
 }
 
-/** Kills the other processes that were started with this environment variable. Nothing else goes on until none is left. */
+/** Kills the other processes that were started with this environment variable. Blocks this process until none is left. */
 export function killAllWith(variable, value) {
   for (const until = Date.now() + GONE_MS; Date.now() < until; ) {
     const found = processesWith(variable, value);
@@ -65,7 +68,7 @@ function kill(pid) {
   try {
     process.kill(pid, "SIGKILL");
   } catch {
-    // It has ended meanwhile.
+    // It has ended in the meantime.
   }
 }
 
@@ -73,7 +76,7 @@ function allPids() {
   return isLinux ? readdirSync("/proc").filter((entry) => /^\d+$/.test(entry)).map(Number) : [];
 }
 
-/** A file about a process; empty when the process has ended. */
+/** Returns a file about a process; empty if the process has ended. */
 function fileOf(pid, name) {
   try {
     return readFileSync(`/proc/${pid}/${name}`, "utf8");

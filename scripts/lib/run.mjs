@@ -1,4 +1,4 @@
-// The one place that starts other programs.
+// Starts other programs; no other module does.
 import { spawn } from "node:child_process";
 import { accessSync, constants, createWriteStream } from "node:fs";
 import { mkdir } from "node:fs/promises";
@@ -8,7 +8,7 @@ import { pathToFileURL } from "node:url";
 
 import { exe, isWindows, root } from "./paths.mjs";
 
-/** A program that could not be started or did not succeed; `output` is what it printed. */
+/** A program that could not be started or did not succeed; `output` is its output. */
 export class CommandFailed extends Error {
   constructor(message, output, { code, logFile } = {}) {
     super(message);
@@ -23,15 +23,15 @@ export class CommandFailed extends Error {
   }
 }
 
-/** The last line that a failed program printed, or the error itself. */
+/** Returns the last line of a failed program's output, or the error message. */
 export const lastLine = (error) => error.output?.trimEnd().split("\n").at(-1) || error.message;
 
 /**
- * Runs a program to its end and returns what it printed.
+ * Runs a program to its end and returns its output.
  *
- * - `log`: a file that keeps the output; without it the output is only kept in memory.
- * - `check`: reject when the exit code is not 0 (the default);
- * - `timeout`: end it after so many milliseconds.
+ * - `log`: a file that keeps the output; without it, the output is only kept in memory.
+ * - `check`: reject if the exit code is not 0 (the default);
+ * - `timeout`: end it after this many milliseconds.
  */
 export async function run(command, args, { cwd = root, env = process.env, log, check = true, timeout } = {}) {
   const commandLine = [command, ...args].join(" ");
@@ -66,19 +66,19 @@ export async function run(command, args, { cwd = root, env = process.env, log, c
   return { code, output, stdout: Buffer.concat(stdout).toString() };
 }
 
-/** What ends the programs that run now, one for each. */
+/** The functions that end the running programs, one for each. */
 const kills = new Set();
 
-/** Ends the programs that run now, at once. */
+/** Ends all running programs at once. */
 export const endAll = () => kills.forEach((kill) => kill());
 
-/** What a program prints on its standard output, trimmed; `null` when it is not there or fails. */
+/** Returns a program's standard output, trimmed; `null` if the program is missing or fails. */
 export async function ask(command, args, options = {}) {
   const { code, stdout } = await run(command, args, { ...options, check: false });
   return code === 0 ? stdout.trim() : null;
 }
 
-/** Whether there is such a program. */
+/** Returns whether a program of this name is on PATH. */
 export const isOnPath = (name) => process.env.PATH.split(delimiter).some((directory) => isProgram(join(directory, exe(name))));
 
 function isProgram(file) {
@@ -91,9 +91,9 @@ function isProgram(file) {
 }
 
 /**
- * Starts a Node program that keeps running, until `stop` or the end of this process. It gets a process group of its own,
- * so that its children end with it. `stop` waits until none of them is left, and `logged` resolves when all output is in the
- * log.
+ * Starts a Node program that runs until `stop` or the end of this process. It has its own process group, so
+ * that its children end with it. `stop` waits until no process of the group is left, and `logged` resolves
+ * when all output is in the log.
  */
 export async function serve(node, args, { cwd = root, env = process.env, log }) {
   const preload = ["--import", pathToFileURL(join(root, "scripts", "lib", "end-with-parent.mjs")).href];
@@ -114,13 +114,13 @@ export async function serve(node, args, { cwd = root, env = process.env, log }) 
     });
     child.on("exit", (code) => done(code));
   });
-  // What is left of the group has no reason to stay, and writes until it is gone, too.
+  // The other processes of the group serve no purpose now, and would continue to write.
   const gone = ended.then(() => group.kill());
   let stopped;
   return { child, ended, logged, stop: () => (stopped ??= stop(group, gone)) };
 }
 
-/** How long a process group may take to end by itself, and how long one that was killed is waited for. */
+/** The time for a process group to end by itself, and the maximum time to wait for one that was killed. */
 const PATIENCE_MS = 5_000;
 const GONE_MS = 2_000;
 
@@ -131,7 +131,7 @@ async function stop(group, gone) {
   clearTimeout(late);
 }
 
-/** The process group that a child leads. Once it is empty it gets no signal: its id may be another group's by then. */
+/** The process group that a child leads. An empty group is never signalled: its id may already belong to another group. */
 class ProcessGroup {
   #child;
   #isEmpty = false;
@@ -140,7 +140,7 @@ class ProcessGroup {
     this.#child = child;
   }
 
-  /** Signals its processes; false when none is left. */
+  /** Signals its processes; returns false if none is left. */
   signal(name) {
     if (!this.#child.pid || this.#isEmpty) return false;
     try {
@@ -151,14 +151,14 @@ class ProcessGroup {
     }
   }
 
-  /** Kills what its leader, which has ended, left behind, and waits until none is left. */
+  /** Kills the processes that remain after their leader has ended, and waits until none is left. */
   async kill() {
     for (const until = Date.now() + GONE_MS; this.signal("SIGKILL") && Date.now() < until; ) await sleep(20);
     this.#isEmpty = true;
   }
 }
 
-/** What is printed goes into files and is read by programs. */
+/** Output goes into files and is parsed by programs. */
 function withoutColour({ FORCE_COLOR, CLICOLOR_FORCE, ...env }) {
   return { ...env, NO_COLOR: "1", CARGO_TERM_COLOR: "never" };
 }

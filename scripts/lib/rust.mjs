@@ -1,11 +1,11 @@
-// What the project needs of Rust, by its Cargo.toml and Cargo.lock.
+// The project's requirements for Rust, from its Cargo.toml and Cargo.lock.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
 import { root } from "./paths.mjs";
 import { ask } from "./run.mjs";
 
-/** The version of a crate that the project builds with. */
+/** Returns the version of a crate in Cargo.lock. */
 export function lockedVersion(crate) {
   const lock = readFileSync(join(root, "Cargo.lock"), "utf8");
   const found = lock.match(new RegExp(`^name = "${crate}"\\nversion = "([^"]+)"`, "m"));
@@ -13,7 +13,7 @@ export function lockedVersion(crate) {
   return found[1];
 }
 
-/** The oldest Rust the project builds with, such as "1.91". */
+/** Returns the oldest Rust that the project builds with, such as "1.91". */
 export function neededRust() {
   const manifest = readFileSync(join(root, "Cargo.toml"), "utf8");
   const found = manifest.match(/^rust-version = "([\d.]+)"/m);
@@ -21,7 +21,7 @@ export function neededRust() {
   return found[1];
 }
 
-/** Says what to do where there is no Rust, or too old a one. */
+/** Rejects with instructions if Rust is missing or too old. */
 export async function requireRust() {
   const needed = neededRust();
   const version = (await ask("rustc", ["--version"]))?.split(" ")[1];
@@ -37,7 +37,7 @@ export async function requireRust() {
   }
 }
 
-/** Whether version `a` is at least `b`, by number. */
+/** Returns whether version `a` is at least `b`, compared numerically. */
 export function atLeast(a, b) {
   const [left, right] = [a, b].map((version) => version.split(/[.-]/).map((part) => Number.parseInt(part, 10)));
   for (const [i, wanted] of right.entries()) {

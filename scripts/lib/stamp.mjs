@@ -1,4 +1,4 @@
-// Skips work whose inputs have not changed since its outputs were made.
+// Skips work if its inputs have not changed since its outputs were created.
 import { createHash } from "node:crypto";
 import { mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -6,8 +6,8 @@ import { dirname, join } from "node:path";
 import { root, stateDir } from "./paths.mjs";
 
 /**
- * Does `work` unless the files (paths from the checkout's root; a directory stands for all in it) in `inputs` and
- * `outputs` are as the last time left them.
+ * Runs `work` unless the files in `inputs` and `outputs` are unchanged since the last run. They are paths
+ * from the checkout's root; a directory stands for all files in it.
  */
 export async function unlessCurrent(name, { inputs, outputs, also = "" }, work) {
   const stampFile = join(stateDir, "stamps", name);
@@ -29,7 +29,7 @@ async function digest(paths, also = "") {
   return hash.digest("hex");
 }
 
-/** `path` itself when it is a file, all files in it when it is a directory, none when there is no such thing. */
+/** Returns `path` itself if it is a file, all files in it if it is a directory, and none if it does not exist. */
 async function filesUnder(path) {
   const found = await stat(join(root, path)).catch(() => null);
   if (found === null) return [];

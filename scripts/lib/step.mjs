@@ -1,4 +1,4 @@
-// Long steps say what they do and how long it took.
+// Reports long steps with their titles and durations.
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 
@@ -11,8 +11,8 @@ export function say(line) {
 }
 
 /**
- * Does one long piece of work: `work` gets the name of a log file for the programs it runs.
- * On failure the end of what the failed program printed is shown.
+ * Runs one long piece of work: `work` receives the name of a log file for the programs that it runs. On
+ * failure, the end of the failed program's output is shown.
  */
 export async function step(title, work) {
   const log = join(logDir, `${title.replaceAll(/[^a-z0-9.]+/gi, "-").toLowerCase()}.log`);
@@ -34,11 +34,11 @@ export async function step(title, work) {
   }
 }
 
-/** Steps under way, and when they began. On a terminal a last line counts their seconds. */
+/** The running steps, and their start times. On a terminal, a last line counts their seconds. */
 const running = new Map();
 let ticker;
 
-/** The steps under way, one line each. */
+/** Returns the steps under way, one line each. */
 export const stepsUnderWay = () => [...running].map(([title, started]) => `${title}, for ${seconds(started)}`);
 
 function showProgress() {
@@ -63,7 +63,7 @@ function hideProgress() {
 
 const SHOWN_LINES = 40;
 
-/** Prints why a step failed, once. */
+/** Prints the reason why a step failed, once. */
 export function explain(error) {
   if (error.explained) return;
   error.explained = true;
@@ -77,7 +77,7 @@ export function explain(error) {
   }
 }
 
-/** Runs a script's `main` and turns a failure into an explanation and exit code 1. */
+/** Runs a script's `main`, and turns a failure into an explanation and exit code 1. */
 export async function main(work) {
   try {
     await work();

@@ -1,4 +1,4 @@
-// Counting what passed: every test, and every other step as one.
+// Counts the results: of every test, and of every other step as one.
 import { explain, say, step } from "./step.mjs";
 import { CommandFailed, run } from "./run.mjs";
 
@@ -11,12 +11,12 @@ export class Tally {
     return this.#total.failed;
   }
 
-  /** A step that passes or fails as a whole; returns whether it passed. */
+  /** Runs a step that passes or fails as a whole; returns whether it passed. */
   check(title, work) {
     return this.attempt(() => step(title, work));
   }
 
-  /** The same for work that says by itself what it does. */
+  /** Runs work that reports its own progress; returns whether it passed. */
   async attempt(work) {
     try {
       await work();
@@ -29,28 +29,28 @@ export class Tally {
     }
   }
 
-  /** Something that cannot be done here. */
+  /** Reports a step that cannot run here. */
   skip(title, reason) {
     say(`- ${title}: skipped, ${reason}`);
     this.#total.skipped += 1;
   }
 
   /**
-   * A program that runs many tests. `read` gets what it printed and returns `{ passed, failed, skipped, reasons, details }`:
-   * why tests were skipped, one line each, and what to show when some failed.
+   * Runs a program with many tests. `read` receives its output and returns `{ passed, failed, skipped,
+   * reasons, details }`: the reasons for skipped tests, one line each, and the output to show if some failed.
    */
   suite(title, command, args, read, options = {}) {
     return this.count(title, async (log) => {
       const { code, output } = await run(command, args, { ...options, log, check: false });
       const counts = read(output);
       if (code === 0 && counts.failed === 0 && counts.passed > 0) return counts;
-      // A suite that failed without a failed test did not get as far as running it, or ran none.
+      // A suite that failed without a failed test either stopped before running it, or ran none.
       const error = CommandFailed.of([command, ...args].join(" "), code, counts.details || output, log);
       return { ...counts, failed: Math.max(1, counts.failed), error };
     });
   }
 
-  /** Work that runs many tests: it resolves with the same counts, and an `error` that explains those that failed. */
+  /** Runs work with many tests: it resolves with the same counts, and an `error` that explains those that failed. */
   async count(title, work) {
     let counts = { ...none, failed: 1 };
     await step(title, async (log) => {
@@ -67,7 +67,7 @@ export class Tally {
   }
 }
 
-/** The counts of several programs as those of one. */
+/** Adds up the counts of several programs. */
 export function sum(all) {
   const total = { ...none, reasons: [], details: all.map(({ details }) => details).filter(Boolean).join("\n\n") };
   for (const counts of all) {
@@ -79,7 +79,7 @@ export function sum(all) {
 
 const summary = ({ passed, failed, skipped }) => `${passed} passed, ${failed} failed, ${skipped} skipped`;
 
-/** Reads what `cargo test` prints: one result for each test program. */
+/** Reads the output of `cargo test`: one result for each test program. */
 export function readCargoTest(output) {
   const counts = { ...none, reasons: [], details: "" };
   for (const [, passed, failed, ignored] of output.matchAll(
@@ -96,10 +96,10 @@ export function readCargoTest(output) {
   return counts;
 }
 
-/** Reads what tests of `node:test` print with the tap reporter. */
+/** Reads the output of `node:test` with the tap reporter. */
 export function readTap(output) {
   const count = (name) => Number(output.match(new RegExp(`^# ${name} (\\d+)$`, "m"))?.[1] ?? 0);
-  // A suite that is skipped as a whole is in none of node's counts.
+  // node's counts do not include a suite that is skipped as a whole.
   const skips = [...output.matchAll(/^\s*(?:not )?ok \d+ - (.+?) # (?:SKIP|TODO)(?: (.+))?$/gm)];
   return {
     passed: count("pass"),
@@ -110,7 +110,7 @@ export function readTap(output) {
   };
 }
 
-/** The failed tests of a tap report, each with the block that explains it. */
+/** Returns the failed tests of a tap report, each with its explanation. */
 function failedTests(output) {
   return [...output.matchAll(/^( *)not ok .*\n(?:\1 {2}---\n[^]*?^\1 {2}\.\.\.$)?/gm)]
     .map(([block]) => block)

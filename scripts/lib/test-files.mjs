@@ -1,5 +1,5 @@
-// Runs files of JavaScript tests, each in a process group of its own and for a limited time. Processes that a file leaves behind
-// are ended and named.
+// Runs files of JavaScript tests, each in its own process group and with a time limit. Processes that a file
+// leaves running are ended and reported.
 import { randomUUID } from "node:crypto";
 import { readdir, readFile, rm } from "node:fs/promises";
 import { basename, join } from "node:path";
@@ -13,31 +13,31 @@ import { CommandFailed, serve } from "./run.mjs";
 import { none, readTap, sum } from "./tally.mjs";
 import { limits as limitsWith } from "./test-limits.mjs";
 
-/** Marks all processes of one file, also those that leave its process group. */
+/** Marks all processes of one file, including those that leave its process group. */
 const MARK = "TERRACE_TEST_FILE";
 
 const LOGS = join(logDir, "tests");
 
-/** Tests wait more than they compute. */
+/** Tests spend more time waiting than computing. */
 const AT_ONCE = 2;
 
-/** The files that run now. */
+/** The files that are running. */
 const running = new Set();
 
-/** The tests, hooks and clean-ups that run now, one line each. */
+/** Returns the running tests, hooks and clean-ups, one line each. */
 export async function testsUnderWay() {
   const lines = await Promise.all([...running].map(async (file) => (await file.underWay()).map((title) => `${file.name}: ${title}`)));
   return lines.flat();
 }
 
-/** The files of tests in a folder of `tests`. */
+/** Returns the test files in a folder of `tests`. */
 export async function testFiles(folder) {
   const files = (await readdir(join(root, "tests", folder))).filter((file) => file.endsWith(".test.mjs"));
   return files.sort().map((file) => join("tests", folder, file));
 }
 
 /**
- * Runs them and returns `{ passed, failed, skipped, reasons, output, error }`; the error names the files that failed and why.
+ * Runs the files and returns `{ passed, failed, skipped, reasons, output, error }`; the error names the files that failed and why.
  *
  * - `env`: their environment;
  * - `limits`: replaces some of those in test-limits.mjs.
@@ -102,7 +102,7 @@ class TestFile {
     }
   }
 
-  /** The titles of tests, hooks and clean-ups that have begun and not ended. */
+  /** Returns the titles of tests, hooks and clean-ups that have started and not ended. */
   async underWay() {
     const open = new Map();
     for (const { id, begun, ended } of await this.#noted()) {
@@ -114,10 +114,10 @@ class TestFile {
 
   async #late() {
     const titles = await this.underWay();
-    return [`did not end within ${this.#limits.file / 1000} s, and was ended. Under way: ${titles.join("; ")}`];
+    return [`did not end within ${this.#limits.file / 1000} s, and was stopped. Under way: ${titles.join("; ")}`];
   }
 
-  /** Ends the processes that the file has left behind. Those that are about to end get a moment for it. */
+  /** Ends the processes that the file has left running. Processes that are about to end get a moment to do so. */
   async #endLeftovers() {
     const until = Date.now() + this.#limits.grace;
     let left = processesWith(MARK, this.#mark);
@@ -126,7 +126,7 @@ class TestFile {
       left = processesWith(MARK, this.#mark);
     }
     killAllWith(MARK, this.#mark);
-    return left.map(({ pid, command }) => `left process ${pid} behind, which was ended: ${command}`);
+    return left.map(({ pid, command }) => `left process ${pid} running, which was killed: ${command}`);
   }
 
   async #failures() {
@@ -142,7 +142,7 @@ class TestFile {
     const output = await readFile(this.#log, "utf8");
     const counts = readTap(output);
     const isBad = code !== 0 || problems.length > 0 || counts.passed + counts.skipped === 0;
-    // A file that fails without a failed test did not get as far as running one.
+    // A file that fails without a failed test stopped before it could run one.
     const failed = isBad ? Math.max(1, counts.failed) : counts.failed;
     if (failed === 0) return { ...counts, output, problems: [] };
     const said = [`${failed} failed (${this.#log})`, ...problems].map((problem) => `${this.name}: ${problem}`);

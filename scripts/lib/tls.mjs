@@ -1,5 +1,5 @@
-// Certificates for https://127.0.0.1 and https://localhost, from a CA that is made once. Only clients that are configured to
-// trust it do.
+// Certificates for https://127.0.0.1 and https://localhost, from a CA that is created once. Only clients
+// configured to do so trust it.
 import { createPrivateKey, randomBytes, webcrypto, X509Certificate } from "node:crypto";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -12,7 +12,7 @@ const LEAF_DAYS = 365;
 const RENEW_DAYS = 30;
 const ALGORITHM = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" };
 
-/** The names and addresses that a server of this machine goes by. */
+/** The names and addresses of servers on this machine. */
 const HERE = [
   { type: "dns", value: "localhost" },
   { type: "ip", value: "127.0.0.1" },
@@ -20,8 +20,9 @@ const HERE = [
 ];
 
 /**
- * Returns the paths of the server's key and certificate and of a bundle for `SSL_CERT_FILE`, which replaces a client's
- * list of CAs and so holds the public ones, too. Makes what is missing or runs out.
+ * Returns the paths of the server's key and certificate, and of a bundle for `SSL_CERT_FILE`, which replaces
+ * a client's list of CAs and therefore includes the public ones. Creates missing files, and replaces those
+ * about to expire.
  *
  * - `names`: host names that the certificate is valid for, besides those of this machine.
  */
@@ -45,7 +46,7 @@ export async function ensureCertificates(directory, { names = [] } = {}) {
   return files;
 }
 
-/** The CAs that Node brings, and the system's own where this Node can tell them. */
+/** Returns the CAs that are part of Node, and the system's own if this Node can list them. */
 const publicCas = () => new Set([...tls.rootCertificates, ...(tls.getCACertificates?.("system") ?? [])]);
 
 async function makeCa(files) {
@@ -82,7 +83,7 @@ async function makeLeaf(files, names) {
       new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.serverAuth]),
       new x509.SubjectAlternativeNameExtension([...HERE, ...names.map((value) => ({ type: "dns", value }))]),
       await x509.SubjectKeyIdentifierExtension.create(keys.publicKey),
-      // Strict verifiers, such as Python's, follow these two to the issuer.
+      // Strict verifiers, such as Python's, need these two extensions to find the issuer.
       await x509.AuthorityKeyIdentifierExtension.create(ca.publicKey),
     ],
   });
@@ -91,14 +92,14 @@ async function makeLeaf(files, names) {
 }
 
 const common = (days) => ({
-  // The first digit keeps it a positive number.
+  // The first digit keeps the number positive.
   serialNumber: `1${randomBytes(16).toString("hex").slice(1)}`,
   notBefore: new Date(Date.now() - DAY_MS),
   notAfter: new Date(Date.now() + days * DAY_MS),
   signingAlgorithm: ALGORITHM,
 });
 
-/** Not before the npm packages are there. */
+/** Imported on demand, because npm packages may not be installed earlier. */
 async function library() {
   const x509 = await import("@peculiar/x509");
   x509.cryptoProvider.set(webcrypto);
@@ -116,7 +117,7 @@ async function exported(privateKey) {
   return key.export({ format: "pem", type: "pkcs8" });
 }
 
-/** Whether a certificate is there, belongs to its key, is valid for the names and will not run out soon. */
+/** Returns whether a certificate exists, belongs to its key, is valid for the names and does not expire soon. */
 async function isGood(certificateFile, keyFile, names = []) {
   try {
     const certificate = new X509Certificate(await readFile(certificateFile));
@@ -128,7 +129,7 @@ async function isGood(certificateFile, keyFile, names = []) {
   }
 }
 
-/** Files that are put together with `cat` need it; earlier versions wrote none. */
+/** Files that are concatenated with `cat` need a final newline; earlier versions wrote none. */
 async function endWithNewline(file) {
   const pem = await readFile(file, "utf8");
   if (pem !== asLines(pem)) await save(file, asLines(pem));

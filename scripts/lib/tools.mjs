@@ -1,5 +1,5 @@
-// Programs of other people that are built from source once per user: the two that a build of the Worker consists of here,
-// worker-build itself and the wasm-bindgen whose version must equal the library's, what runs fuzz targets, and what runs
+// Programs that are built from source once per user: the two that build the Worker here, worker-build itself
+// and the wasm-bindgen whose version must equal the library's; the runner of fuzz targets; and the runner of
 // benchmarks.
 import { existsSync } from "node:fs";
 import { mkdir, readdir, rename, rm } from "node:fs/promises";
@@ -19,14 +19,14 @@ const tools = () => ({
     crate: "wasm-bindgen-cli",
     program: "wasm-bindgen",
     version: lockedVersion("wasm-bindgen"),
-    // Its TLS is for a test runner that is not used here, and slow to build.
+    // TLS is only for a test runner that is not used here, and it is slow to build.
     args: ["--no-default-features"],
   },
 });
 
 const cargoFuzz = { crate: "cargo-fuzz", program: "cargo-fuzz", version: CARGO_FUZZ, args: [] };
 
-/** Its version must equal the library's, too. */
+/** The version of this program must also equal that of its library. */
 const gungraunRunner = () => ({
   crate: "gungraun-runner",
   program: "gungraun-runner",
@@ -34,16 +34,16 @@ const gungraunRunner = () => ({
   args: [],
 });
 
-/** Builds what is neither on PATH nor in the cache. */
+/** Builds the programs that are neither on PATH nor in the cache. */
 export const ensureTools = () => ensure(Object.values(tools()));
 
-/** The path of `cargo-fuzz`, which is built if need be. */
+/** Returns the path of `cargo-fuzz`, which is built if necessary. */
 export async function ensureCargoFuzz() {
   await ensure([cargoFuzz]);
   return find(cargoFuzz);
 }
 
-/** The path of what runs benchmarks in callgrind; the same. */
+/** Returns the path of the runner of benchmarks in callgrind, which is built if necessary. */
 export async function ensureGungraunRunner() {
   await ensure([gungraunRunner()]);
   return find(gungraunRunner());
@@ -54,11 +54,11 @@ async function ensure(wanted) {
   const missing = [];
   for (const tool of wanted) if ((await find(tool)) === null) missing.push(tool);
   if (missing.length === 0) return;
-  say(`The first time takes a few minutes: tools are built, and kept in ${cacheDir} for the next time.`);
+  say(`The first run takes a few minutes: tools are built, and cached in ${cacheDir}.`);
   for (const tool of missing) await step(`building ${tool.crate} ${tool.version}`, (log) => install(tool, log));
 }
 
-/** The paths of both programs; only after `ensureTools`. */
+/** Returns the paths of both programs; call `ensureTools` first. */
 export async function toolPaths() {
   const { workerBuild, wasmBindgen } = tools();
   return { workerBuild: await find(workerBuild), wasmBindgen: await find(wasmBindgen) };
@@ -76,9 +76,10 @@ async function find(tool) {
 
 async function install(tool, log) {
   const { crate, version, args } = tool;
-  // Built aside and moved into place, so that an interrupted build leaves nothing that looks finished.
+  // Programs are built in a separate directory and then moved into place, so that an interrupted build leaves
+  // no directory that looks complete.
   const aside = `${home(tool)}.partial-${process.pid}`;
-  // One target directory for all of them: they share many dependencies.
+  // All of them share one target directory, because they have many dependencies in common.
   const target = join(cacheDir, `target-${process.pid}`);
   await mkdir(cacheDir, { recursive: true });
   try {
@@ -111,10 +112,10 @@ async function install(tool, log) {
   }
 }
 
-/** Removes what building the tools needed on the way. */
+/** Removes the temporary files of building the tools. */
 export const cleanUpAfterTools = () => removeLeftovers((pid) => pid === process.pid);
 
-/** Half-finished work carries the number of its process; an interrupted one cannot clean up after itself. */
+/** The names of temporary directories contain the process ID; an interrupted process cannot clean up after itself. */
 async function removeLeftovers(isLeftBehindBy) {
   for (const name of await readdir(cacheDir).catch(() => [])) {
     const pid = name.match(/(?:\.partial|^target)-(\d+)$/)?.[1];

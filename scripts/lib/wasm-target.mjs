@@ -1,10 +1,10 @@
-// A Rust that can build for wasm32-unknown-unknown, taken in this order:
+// Selects a Rust that can build for wasm32-unknown-unknown, in this order:
 //
-// 1. the `cargo` and `rustc` on PATH, where they have the target already;
-// 2. the distribution's own Rust with its library's source, where apt offers them and we may install them. The target's
-//    library is compiled from that source once per user, into the cache: nothing is written into the system's sysroot
-//    and rustup's toolchains are left as they are;
-// 3. `rustup target add`, which is what most people's machines need.
+// 1. the `cargo` and `rustc` on PATH, if they already have the target;
+// 2. the distribution's own Rust with the source of its library, if apt offers them and this user may install them. The
+//    target's library is compiled from that source once per user, into the cache: nothing is written into the system's
+//    sysroot, and rustup's toolchains are left as they are;
+// 3. `rustup target add`, which is sufficient on most machines.
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { chmod, copyFile, mkdir, readdir, rename, rm, symlink, writeFile } from "node:fs/promises";
@@ -19,7 +19,7 @@ import { step } from "./step.mjs";
 
 const TARGET = "wasm32-unknown-unknown";
 
-/** The distribution's Rust that is kept new enough (Debian builds its browsers with it), and a linker for wasm. */
+/** The distribution's Rust that is kept up to date (Debian builds its browsers with it), and a linker for wasm. */
 const PACKAGES = ["rustc-web", "cargo-web", "rust-web-src", "lld-19"];
 const LINKER = "wasm-ld-19";
 const SYSTEM = { cargo: "/usr/bin/cargo", rustc: "/usr/bin/rustc", rustlib: "/usr/lib/rustlib" };
@@ -42,7 +42,7 @@ export async function ensureWasmTarget() {
   if ((await environment()) === null) throw new Error(`Rust still cannot build for ${TARGET}`);
 }
 
-/** What the environment of a build for wasm adds to PATH and sets; `null` when nothing here can build for wasm. */
+/** Returns the additions to PATH and the variables for a build for wasm; `null` if nothing here can build for wasm. */
 export async function environment() {
   if (await hasTarget("rustc")) return { path: [], variables: {} };
   const toolchain = await cachedToolchain();
@@ -76,7 +76,10 @@ async function systemRustIsUsable() {
   );
 }
 
-/** Where the toolchain made of the system's Rust is, or would be: one directory for each build of rustc. */
+/**
+ * Returns the directory of the toolchain derived from the system's Rust, whether it exists or not: one for
+ * each build of rustc.
+ */
 async function cachedToolchain() {
   const version = await ask(SYSTEM.rustc, ["-vV"]);
   if (version === null) return null;
@@ -85,7 +88,7 @@ async function cachedToolchain() {
   return join(cacheDir, `rust-${release}-${build}`);
 }
 
-/** Makes a directory that looks like a toolchain: the system's programs, and a sysroot with the wasm library added. */
+/** Creates a directory that looks like a toolchain: the system's programs, and a sysroot with the wasm library added. */
 async function buildToolchain(log) {
   const toolchain = await cachedToolchain();
   const host = (await ask(SYSTEM.rustc, ["-vV"])).match(/^host: (\S+)/m)[1];
@@ -112,7 +115,7 @@ async function buildToolchain(log) {
   }
 }
 
-/** Compiles the standard library with an empty crate, and returns the files. */
+/** Compiles the standard library with an empty crate, and returns its files. */
 async function compileLibrary(directory, log) {
   await mkdir(join(directory, "src"));
   await writeFile(join(directory, "src", "lib.rs"), "");
@@ -123,7 +126,7 @@ async function compileLibrary(directory, log) {
   const env = {
     ...process.env,
     RUSTC: SYSTEM.rustc,
-    // `-Z` flags in a stable Rust: this is how the library's own build is allowed them, too.
+    // Allows `-Z` flags in a stable Rust, as the library's own build does.
     RUSTC_BOOTSTRAP: "1",
     // Without bitcode in the library, link-time optimisation of the Worker fails.
     RUSTFLAGS: "-Cembed-bitcode=yes",

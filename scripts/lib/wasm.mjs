@@ -1,4 +1,4 @@
-// What a wasm module consists of (https://webassembly.github.io/spec/core/binary/modules.html).
+// The structure of a wasm module (https://webassembly.github.io/spec/core/binary/modules.html).
 
 export const CUSTOM = 0;
 export const IMPORTS = 2;
@@ -7,7 +7,10 @@ export const DATA = 11;
 
 export const HEADER_BYTES = 8;
 
-/** Each section of `module`: `{ id, start, body, end, name }`; what is between `body` and `end` is what it says, custom ones have a name. */
+/**
+ * Yields each section of `module`: `{ id, start, body, end, name }`. The contents are between `body` and
+ * `end`, and custom sections have a name.
+ */
 export function* sections(module) {
   for (let start = HEADER_BYTES; start < module.length; ) {
     const [size, at] = unsigned(module, start + 1);
@@ -19,14 +22,14 @@ export function* sections(module) {
   }
 }
 
-/** A text and the position after it. */
+/** Reads a text, and returns it with the position after it. */
 export function text(module, at) {
   const [length, start] = unsigned(module, at);
   const end = start + length;
   return [module.toString("utf8", start, end), end];
 }
 
-/** An unsigned LEB128 number and the position after it. */
+/** Reads an unsigned LEB128 number, and returns it with the position after it. */
 export function unsigned(module, at) {
   let value = 0;
   for (let shift = 0; shift < 35; shift += 7) {

@@ -63,13 +63,13 @@ describe("a file of tests", { concurrency: true }, () => {
   test("is ended when a test blocks it, and the test is named", async (t) => {
     const { failed, report } = await runs(t, "test-blocks.mjs", { limits: { ...LIMITS, file: 8_000 }, seconds: 30 });
     assert.equal(failed, 1);
-    assert.match(report, /test-blocks\.mjs: did not end within 8 s, and was ended. Under way: test "a suite > a test blocks the process"/);
+    assert.match(report, /test-blocks\.mjs: did not end within 8 s, and was stopped. Under way: test "a suite > a test blocks the process"/);
   });
 
   test("fails when it leaves a server behind, which is ended", { skip: !isLinux && "processes are found on Linux only" }, async (t) => {
     const { passed, failed, report } = await runs(t, "server-is-left.mjs", { seconds: 25 });
     assert.deepEqual({ passed, failed }, { passed: 1, failed: 1 });
-    assert.match(report, /server-is-left\.mjs: left process \d+ behind, which was ended: .*stubborn-server\.mjs/);
+    assert.match(report, /server-is-left\.mjs: left process \d+ running, which was killed: .*stubborn-server\.mjs/);
   });
 
   test("reports a failure at the end of a test that has failed itself", async (t) => {
@@ -86,7 +86,7 @@ test("a whole run that does not end is ended, and the steps and tests under way 
   const env = { ...inherited, [MARK]: mark, DIRECTORY: join(directory, "written"), TMPDIR: directory };
   const { code, output } = await run(process.execPath, [hanging("whole-run.mjs"), "0.15"], { env, check: false, timeout: 60_000 });
   assert.equal(code, 1, output);
-  assert.match(output, /the run did not end within 0\.15 minutes, and is ended\. It was waiting for:\n/);
+  assert.match(output, /the run did not end within 0\.15 minutes and was stopped\. It was waiting for:\n/);
   assert.match(output, /^ {2}a program that never ends, for \d/m);
   assert.match(output, /^ {2}tests that never end, for \d/m);
   assert.match(output, /^ {2}test-never-ends\.mjs: test "a test never ends"/m);
@@ -115,7 +115,7 @@ describe("a server that is being started", { concurrency: true }, () => {
   test("is waited for as long as it uses CPU", async (t) => {
     const { said, failure } = await waitsFor(t, `${busyFor(3_000)} console.log("ready"); setInterval(() => {}, 1000)`);
     assert.equal(failure, null);
-    assert.match(said.at(-1), /^the program is not ready after \d+ s; it has used \d+\.\d s of CPU\. Waiting as long as it is at work, 30 s at most$/);
+    assert.match(said.at(-1), /^the program is not ready after \d+ s; it has used \d+\.\d s of CPU\. Waiting while it is at work, for at most 30 s$/);
   });
 
   test("is waited for as long as it writes into its log", async (t) => {
@@ -123,14 +123,14 @@ describe("a server that is being started", { concurrency: true }, () => {
     assert.equal(failure, null);
   });
 
-  test("is given up when it does nothing", { skip: !isLinux && "the CPU of a process is known on Linux only" }, async (t) => {
+  test("is given up when it does nothing", { skip: !isLinux && "CPU time per process can be measured only on Linux" }, async (t) => {
     const { failure } = await waitsFor(t, "setInterval(() => {}, 1000)");
-    assert.match(failure, /^the program was not ready after \d+ s, and did nothing for the last 2 s of it; it has used/);
+    assert.match(failure, /^the program was not ready after \d+ s, and made no progress in the last 2 s; it has used/);
   });
 
   test("is given up in the end", async (t) => {
     const { failure } = await waitsFor(t, busyFor(60_000), { ...TIMES, most: 4_000 });
-    assert.match(failure, /^the program was not ready after \d+ s, which is the longest wait; it has used/);
+    assert.match(failure, /^the program was not ready after \d+ s, the maximum wait; it has used/);
   });
 
   test("is given up at once when it ends", async (t) => {
