@@ -1,4 +1,4 @@
-// Makes the examples ready to publish. `npm start` does it for you; by hand: `node examples/build.mjs`.
+// Prepares the examples for publishing. `npm start` runs it; to run it by hand: `node examples/build.mjs`.
 
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -14,10 +14,10 @@ const MODULE_DIR = fileURLToPath(new URL("module", import.meta.url));
 const DEFAULT_STATE_DIR = fileURLToPath(new URL("../.terrace", import.meta.url));
 
 /**
- * Bundles, packs and signs the example provider under `stateDir`, and says what there is to publish.
+ * Bundles, packs and signs the example provider under `stateDir`, and returns the packages to publish.
  *
- * What has not changed since the last time keeps its version and its very bytes. What has changed
- * becomes the next patch release, because a published version never changes.
+ * Unchanged contents keep their version and their exact bytes. Changed contents become the next patch
+ * release, because a published version never changes.
  *
  * @param {{ stateDir?: string, log?: (line: string) => void }} [options]
  */

@@ -12,7 +12,7 @@ terraform {
 }
 
 variable "name" {
-  description = "Whom to greet."
+  description = "The name to greet."
   type        = string
   default     = "Ada"
 }
@@ -37,17 +37,17 @@ module "shout" {
 }
 
 output "from_provider" {
-  description = "What the provider says."
+  description = "The greeting of the provider."
   value       = data.hello_greeting.from_provider.message
 }
 
 output "from_module" {
-  description = "What the module says."
+  description = "The greeting of the module."
   value       = module.greeting.text
 }
 
 output "from_submodule" {
-  description = "What the provider says, shouted by the module's submodule."
+  description = "The provider's greeting in upper case, by the module's submodule."
   value       = module.shout.text
 }
 

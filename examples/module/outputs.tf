@@ -4,6 +4,6 @@ output "text" {
 }
 
 output "loud_text" {
-  description = "The greeting, shouted."
+  description = "The greeting in capitals, with an exclamation mark."
   value       = module.shout.text
 }

@@ -1,5 +1,5 @@
 variable "name" {
-  description = "Whom to greet."
+  description = "The name to greet."
   type        = string
   default     = "world"
 }

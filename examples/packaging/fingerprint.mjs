@@ -1,15 +1,15 @@
-// Short names for contents: equal fingerprints mean that nothing changed.
+// Short digests of contents: equal fingerprints mean that nothing changed.
 
 import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 
-/** The SHA-256 of some texts, in hex. */
+/** Returns the SHA-256 of some texts, in hex. */
 export function fingerprintOfText(...texts) {
   return createHash("sha256").update(JSON.stringify(texts)).digest("hex");
 }
 
-/** One fingerprint for the names and contents of all files below a directory, leaving out hidden ones. */
+/** Returns one fingerprint for the names and contents of all files below a directory, except hidden ones. */
 export async function fingerprintOfDirectory(directory) {
   const texts = [];
   for (const path of await visibleFiles(directory)) texts.push(path, await readFile(join(directory, path), "utf8"));

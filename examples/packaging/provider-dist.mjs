@@ -1,4 +1,4 @@
-// Packs the example provider the way GoReleaser packs one: a zip for each platform, SHA256SUMS and its signature.
+// Packs the example provider as GoReleaser does: a zip for each platform, SHA256SUMS and its signature.
 
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
@@ -12,12 +12,13 @@ const NAME = "terraform-provider-hello";
 const PLATFORMS = ["darwin_amd64", "darwin_arm64", "linux_amd64", "linux_arm64"];
 const MANIFEST = { version: 1, metadata: { protocol_versions: ["6.0"] } };
 
-// Zip times are local ones without a zone: this instant is the earliest they can say, everywhere.
+// Times in a zip are local, without a zone: this instant is the earliest that they can represent, in every
+// zone.
 const ZIP_EPOCH = new Date(1980, 0, 1);
 const MADE_ON_UNIX = 3;
 const EXECUTABLE = 0o100755 << 16;
 
-/** The provider and all that it imports as one script, which runs below the header of `programFor`. */
+/** Returns the provider and all its imports as one script, to be put below the header of `programFor`. */
 export async function bundleProvider(entry) {
   const { outputFiles } = await build({
     entryPoints: [entry],
@@ -33,17 +34,18 @@ export async function bundleProvider(entry) {
   return outputFiles[0].text;
 }
 
-/** Whether `directory` holds that version, complete: it appears at once or not at all. */
+/** Returns whether `directory` has that version, complete: its files are moved into place together. */
 export function isLaidOut(directory, version) {
   return existsSync(join(directory, `${NAME}_${version}_SHA256SUMS.sig`));
 }
 
-/** Writes everything that `terrace publish provider` wants to see into `directory`, in place of what was there. */
+/** Writes all files that `terrace publish provider` expects into `directory`, and replaces existing ones. */
 export async function layOutProviderDist({ directory, version, bundle, key }) {
   const files = new Map();
   for (const platform of PLATFORMS) {
     const program = programFor({ version, platform }, bundle);
-    // Without `.cjs`, Node takes ".0" for the extension and does not run it below a package.json with "type": "module".
+    // Without `.cjs`, Node takes ".0" for the extension, and does not run the file below a package.json with
+    // "type": "module".
     files.set(`${NAME}_${version}_${platform}.zip`, zipExecutable(`${NAME}_v${version}.cjs`, program));
   }
   files.set(`${NAME}_${version}_manifest.json`, Buffer.from(`${JSON.stringify(MANIFEST, null, 2)}\n`));
@@ -55,12 +57,12 @@ export async function layOutProviderDist({ directory, version, bundle, key }) {
   await replaceDirectory(directory, files);
 }
 
-/** The executable for one platform: `release.mjs` reads RELEASE. */
+/** Returns the executable for one platform: `release.mjs` reads RELEASE. */
 function programFor(release, bundle) {
   return `#!/usr/bin/env node\nconst RELEASE = ${JSON.stringify(release)};\n${bundle}`;
 }
 
-/** A zip of one executable file and nothing else: a directory entry would change the archive's `h1:` hash. */
+/** Returns a zip of a single executable file: a directory entry would change the archive's `h1:` hash. */
 function zipExecutable(name, program) {
   return zipSync({
     [name]: [Buffer.from(program), { mtime: ZIP_EPOCH, os: MADE_ON_UNIX, attrs: EXECUTABLE, level: 9 }],

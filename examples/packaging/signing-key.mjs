@@ -1,4 +1,4 @@
-// The OpenPGP key that signs the example provider: made once on each machine, never in the repository.
+// The OpenPGP key that signs the example provider: created once on each machine, never in the repository.
 
 import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -7,13 +7,13 @@ import * as openpgp from "openpgp";
 
 const USER_ID = { name: "Terrace example provider", comment: "made on this machine, for this machine" };
 
-/** RSA, which every client verifies: Terraform before 1.6 knows no Ed25519. 3072 bits are gpg's default. */
+/** RSA, which every client verifies: Terraform before 1.6 does not support Ed25519. 3072 bits are gpg's default. */
 export const RSA = { type: "rsa", rsaBits: 3072 };
 
-/** Ed25519 in its older form (version 4 EdDSA), which current clients verify. It is generated at once, RSA in seconds. */
+/** Ed25519 in its older form (version 4 EdDSA), which current clients verify. It is generated instantly, RSA in seconds. */
 export const ED25519 = { type: "ecc", curve: "ed25519Legacy" };
 
-/** The key kept in `directory`, made on first use. An existing key stays: releases that were published are signed with it. */
+/** Returns the key in `directory`, which is created on first use. An existing key stays, because it signed published releases. */
 export async function signingKey(directory, log, kind = RSA) {
   const privateKeyFile = join(directory, "private.asc");
   const publicKeyFile = join(directory, "public.asc");
@@ -24,21 +24,21 @@ export async function signingKey(directory, log, kind = RSA) {
   const publicKey = privateKey.toPublic().armor();
   await writeFile(publicKeyFile, publicKey);
   if (kind === RSA && !isRsa(privateKey)) {
-    log(`${privateKeyFile} is no RSA key, and Terraform before 1.6 refuses its signatures. To get one, remove ${dirname(directory)}.`);
+    log(`${privateKeyFile} is not an RSA key, and Terraform before 1.6 refuses its signatures. To create an RSA key, remove ${dirname(directory)}.`);
   }
 
   return {
     publicKey,
     publicKeyFile,
 
-    /** A binary detached signature, the only kind that Terraform reads. */
+    /** Creates a binary detached signature, the only kind that Terraform reads. */
     async signDetached(text) {
       return openpgp.sign({
         message: await openpgp.createMessage({ binary: Buffer.from(text) }),
         signingKeys: privateKey,
         detached: true,
         format: "binary",
-        // The same text gets the same signature, so signing again is never another release.
+        // The same text gets the same signature, so signing again does not create another release.
         date: privateKey.getCreationTime(),
         config: { nonDeterministicSignaturesViaNotation: false },
       });
@@ -57,7 +57,7 @@ async function makeKey(file, log, kind) {
   });
   await writeFile(`${file}.new`, privateKey, { mode: 0o600 });
   await rename(`${file}.new`, file);
-  log(`made a signing key for the examples: ${file}`);
+  log(`created a signing key for the examples: ${file}`);
   return privateKey;
 }
 

@@ -1,16 +1,16 @@
-// Remembers which contents each version was made from, as a registry never takes other bytes for a version.
+// Records the contents of each version, because a registry never accepts other bytes for a published version.
 
 import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 
 const FIRST_VERSION = "0.1.0";
 
-/** Reads the ledger, or starts one. What is asked of it is remembered once it is saved. */
+/** Reads the ledger, or starts a new one. Its answers are recorded when it is saved. */
 export async function openVersionLedger(file) {
   const releases = await readJson(file, {});
 
   return {
-    /** The version for these contents: the last one if they are the same, otherwise the next patch version. */
+    /** Returns the version for these contents: the last one if they are the same, otherwise the next patch version. */
     releaseOf(name, fingerprint) {
       const last = releases[name];
       if (last?.fingerprint === fingerprint) return { version: last.version, isNew: false };

@@ -1,5 +1,5 @@
-// A self-signed X.509 certificate. Node reads certificates but cannot write one, and the little
-// DER it takes is shorter than any library for it.
+// A self-signed X.509 certificate. Node reads certificates but cannot write one, and the little DER needed
+// here is shorter than any library for it.
 
 import { generateKeyPairSync, randomBytes, sign } from "node:crypto";
 
@@ -9,7 +9,7 @@ const SUBJECT_ALT_NAME = [0x55, 0x1d, 0x11];
 
 const DAY = 24 * 60 * 60 * 1000;
 
-/** A new P-256 key and a certificate of it for one DNS name, valid for a year: longer than any run. */
+/** Creates a P-256 key and a certificate for it with one DNS name, valid for a year, which is longer than any run. */
 export function selfSignedCertificate(dnsName) {
   const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
 
@@ -46,13 +46,13 @@ const utcTime = (time) => der(0x17, Buffer.from(new Date(time).toISOString().rep
 const sequence = (...parts) => der(0x30, ...parts);
 const set = (...parts) => der(0x31, ...parts);
 
-/** Tag, length, contents. */
+/** Encodes tag, length and contents. */
 function der(tag, ...parts) {
   const contents = Buffer.concat(parts);
   return Buffer.concat([Buffer.from([tag, ...derLength(contents.length)]), contents]);
 }
 
-/** In as few bytes as it takes, as DER demands. */
+/** Encodes a length in the minimum number of bytes, as DER requires. */
 function derLength(length) {
   if (length < 0x80) return [length];
   if (length < 0x100) return [0x81, length];

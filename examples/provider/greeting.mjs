@@ -1,4 +1,4 @@
-// data "hello_greeting": greets someone, and says which build of the provider did it.
+// data "hello_greeting": greets a name, and reports which build of the provider did so.
 
 import { release } from "./release.mjs";
 
@@ -9,7 +9,7 @@ export const greeting = {
     block: {
       description: "A greeting, and the build of the provider that gave it.",
       attributes: [
-        { name: "name", type: STRING, optional: true, description: "Whom to greet; the world if not given." },
+        { name: "name", type: STRING, optional: true, description: "The name to greet; the world by default." },
         { name: "message", type: STRING, computed: true, description: "The greeting." },
         { name: "provider_version", type: STRING, computed: true, description: "The version of this provider." },
         { name: "platform", type: STRING, computed: true, description: "The platform it was packaged for." },
@@ -17,20 +17,20 @@ export const greeting = {
     },
   },
 
-  /** Problems with the configuration, which may hold values that are not known yet. */
+  /** Returns faults of the configuration, which may contain values that are not known yet. */
   validate({ name }) {
     if (name !== "") return [];
     return [
       {
         severity: "ERROR",
-        summary: "Nobody to greet",
-        detail: "The name is empty. Leave it out to greet the world.",
+        summary: "Empty name",
+        detail: "The name to greet is empty. Omit it to greet the world.",
         attribute: { steps: [{ attribute_name: "name" }] },
       },
     ];
   },
 
-  /** The configuration's attributes with the computed ones filled in. */
+  /** Returns the configuration's attributes with the computed ones. */
   read({ name }) {
     return {
       name,

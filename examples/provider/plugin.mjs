@@ -1,5 +1,5 @@
-// go-plugin's side of a provider. Terraform starts the program, reads one handshake line from its
-// standard output, and then calls it by gRPC at the address which that line names.
+// go-plugin's side of a provider. Terraform starts the program, reads one handshake line from its standard
+// output, and then calls it by gRPC at the address in that line.
 
 import { Server, ServerCredentials } from "@grpc/grpc-js";
 
@@ -11,13 +11,13 @@ import { rpcHandlers, rpcService } from "./rpc.mjs";
 const GO_PLUGIN_PROTOCOL = 1;
 const TERRAFORM_PROTOCOL = 6;
 
-// Not a secret: it only tells a start by Terraform from a start by hand.
+// Not a secret: it only distinguishes a start by Terraform from a start by hand.
 const MAGIC_COOKIE = "d602bf8f470bc67ca7faa0386276bbdd4330efaf76d1a219cb4d6991ca9872b2";
 
-/** Serves the provider's RPCs until Terraform says `Shutdown`, or is gone. */
+/** Serves the provider's RPCs until Terraform calls `Shutdown` or ends. */
 export async function serve(provider) {
   if (process.env.TF_PLUGIN_MAGIC_COOKIE !== MAGIC_COOKIE) {
-    console.error("This is a Terraform provider: `terraform` and `tofu` start it, people do not.");
+    console.error("This is a Terraform provider: `terraform` and `tofu` start it; do not run it directly.");
     process.exit(1);
   }
   exitWithTerraform();
@@ -31,7 +31,7 @@ export async function serve(provider) {
   console.log([GO_PLUGIN_PROTOCOL, TERRAFORM_PROTOCOL, "tcp", `127.0.0.1:${port}`, "grpc", certificate].join("|"));
 }
 
-/** Each side trusts exactly the certificate that the other made for this one run ("AutoMTLS"). */
+/** Each side trusts exactly the certificate that the other created for this run ("AutoMTLS"). */
 function mutualTls(clientCertificate) {
   if (!clientCertificate) return { certificate: "", credentials: ServerCredentials.createInsecure() };
   const own = selfSignedCertificate("localhost");
@@ -49,17 +49,17 @@ function listen(server, credentials) {
   });
 }
 
-/** Answers, and leaves once Terraform has hung up. */
+/** Answers, and ends after Terraform closes the connection. */
 function stop(server) {
   server.tryShutdown(() => process.exit(0));
   return {};
 }
 
 function exitWithTerraform() {
-  // Ctrl-C reaches the whole process group; Terraform decides what it means and tells its providers.
+  // Ctrl-C reaches the whole process group; Terraform decides how to react, and stops its providers.
   process.on("SIGINT", () => {});
 
-  // A Terraform that was killed says nothing, but its children get another parent.
+  // A killed Terraform sends no message, but its child processes get another parent.
   const terraform = process.ppid;
   setInterval(() => process.ppid === terraform || process.exit(1), 1000);
 }

@@ -11,7 +11,7 @@ export const provider = {
     return {
       provider: { block: {} },
       data_source_schemas: mapValues(dataSources, ({ schema }) => schema),
-      // The schema never varies, so Terraform may ask for it once and remember it.
+      // The schema is constant, so Terraform may request it once and cache it.
       server_capabilities: { get_provider_schema_optional: true },
     };
   },
@@ -29,7 +29,7 @@ export const provider = {
     return { state: { msgpack: encode(state) } };
   },
 
-  // "Stop what you are doing": nothing here takes long enough to be stopped.
+  // A request to stop running operations: nothing here takes long enough to be stopped.
   StopProvider: () => ({}),
 };
 

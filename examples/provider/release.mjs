@@ -1,4 +1,5 @@
-// Which release this is. Packaging writes RELEASE above the bundle, so that one bundle serves every platform.
+// The release of this build. Packaging writes RELEASE above the bundle, so that one bundle serves every
+// platform.
 
 /* global RELEASE */
 

@@ -1,9 +1,9 @@
-// Turns the text of a .proto file into what the gRPC library wants to know of a service.
+// Converts the text of a .proto file into the form of service definition that the gRPC library needs.
 
 import { status } from "@grpc/grpc-js";
 import protobuf from "protobufjs";
 
-/** The definition of a service of unary calls. Messages are plain objects with the .proto file's field names. */
+/** Returns the definition of a service of unary calls. Messages are plain objects with the .proto file's field names. */
 export function rpcService(protoText, serviceName) {
   const { root } = protobuf.parse(protoText, { keepCase: true });
   root.resolveAll();
@@ -27,7 +27,10 @@ function codec(part, type) {
   };
 }
 
-/** gRPC handlers from plain functions: request in, response out, an exception is the call's error. */
+/**
+ * Returns gRPC handlers for plain functions: they get the request and return the response, and an exception
+ * becomes the call's error.
+ */
 export function rpcHandlers(functions) {
   const handlers = Object.entries(functions).map(([name, answer]) => [
     name,

@@ -1,4 +1,4 @@
-// Renovate looks updates up in the registry, and updates lock files.
+// Renovate finds updates in the registry, and updates lock files.
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
@@ -19,14 +19,14 @@ import { createToken } from "../clients/support/tokens.mjs";
 import { openProxy } from "./support/proxy.mjs";
 import { checkout, unlessInstalled } from "./support/renovate.mjs";
 
-/** Renovate takes no provider whose hostname has a port for one of another registry. */
+/** Renovate does not accept a provider of another registry if its hostname has a port. */
 const HOST = "registry.terrace.test";
 const ORIGIN = "registry.opentofu.org";
 const SOURCE = "https://github.com/acme/widget";
 const VERSIONS = ["0.1.0", "0.2.0", "1.0.0"];
 const skip = unlessInstalled;
 
-/** The release with the repository that it was made from. */
+/** Returns the release with its source repository. */
 const withSource = async (release) => {
   const { body, ...rest } = await release;
   return { ...rest, body: { ...body, source: SOURCE } };
@@ -35,7 +35,10 @@ const withSource = async (release) => {
 const greeting = (version) =>
   module({ address: "acme/greeting/local", version, files: { ...saying(version), "modules/shout/main.tf": saying(version)["main.tf"] } });
 
-/** A registry with three versions of everything, a proxy that leads to it by name, and the newest release of the provider. */
+/**
+ * Starts a registry with three versions of each package, a proxy that maps its name to it, and returns the
+ * newest release of the provider.
+ */
 function useReleases(mode, vars = {}) {
   const directory = scratch();
   const cleanup = cleanupOf();
@@ -55,7 +58,7 @@ function useReleases(mode, vars = {}) {
   return found;
 }
 
-/** Looks updates of the dependencies up, without a warning, and without asking another host. */
+/** Looks up updates of the dependencies, and asserts that there is no warning and no request to another host. */
 async function lookUp(t, { registry, proxy }, text, config) {
   const work = await checkout(t, { registry, proxy, config }, { "main.tf": text });
   const deps = await work.lookUp();
@@ -105,7 +108,7 @@ describe("lookups", () => {
     });
   }
 
-  test("minimumReleaseAge holds all updates back, and the settings of docs/tools.md offer them", { skip }, async (t) => {
+  test("minimumReleaseAge holds back all updates, and the settings of docs/tools.md allow them", { skip }, async (t) => {
     const text = [
       usingProvider(`${ORIGIN}/hashicorp/random`, "0.1.0"),
       usingProvider(`${HOST}/acme/hello`, "0.1.0"),
@@ -120,13 +123,13 @@ describe("lookups", () => {
   });
 });
 
-/** The versions that Renovate offers under `minimumReleaseAge`, for each dependency. */
+/** Returns the versions that Renovate offers under `minimumReleaseAge`, for each dependency. */
 async function offered(t, found, text, settings) {
   const deps = await lookUp(t, found, text, { minimumReleaseAge: "3 days", internalChecksFilter: "strict", ...settings });
   return deps.map(({ updates }) => newVersions({ updates: updates.filter(({ pendingChecks }) => !pendingChecks) }));
 }
 
-/** The example of `renovate.json` in the documentation, for this registry. */
+/** Returns the example of `renovate.json` in the documentation, for this registry. */
 async function documentedSettings() {
   const text = await readFile(join(root, "docs", "tools.md"), "utf8");
   const [, json] = text.match(/^```json\n([^]*?)^```/m);
@@ -177,13 +180,13 @@ const lockFile = (version) => `provider "${HOST}/acme/hello" {
 
 const hashes = (text) => [...text.matchAll(/"((?:h1|zh):.+)"/g)].map(([, hash]) => hash).sort();
 
-/** The `h1:` of every zip, and a `zh:` of every line that is signed. */
+/** Returns the `h1:` of every zip, and a `zh:` for every signed line. */
 function expectedHashes({ body, archives }) {
   const digests = body.shasums.trim().split("\n").map((line) => line.split(" ")[0]);
   return [...[...archives.values()].map(h1), ...digests.map((digest) => `zh:${digest}`)].sort();
 }
 
-/** The hash of a zip's files, as golang.org/x/mod/sumdb/dirhash makes it. */
+/** Returns the hash of a zip's files, as golang.org/x/mod/sumdb/dirhash computes it. */
 function h1(bytes) {
   const lines = Object.entries(unzipSync(bytes)).map(([name, content]) => `${sha256(content)}  ${name}\n`);
   return `h1:${createHash("sha256").update(lines.sort().join("")).digest("base64")}`;

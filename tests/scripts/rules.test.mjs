@@ -1,4 +1,4 @@
-// Rules for all files of tests, so that none of them can hang or leave processes and directories behind.
+// Rules for all test files, so that none of them can hang, or leave processes and directories behind.
 import assert from "node:assert/strict";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -9,7 +9,7 @@ import { test } from "../clients/support/testing.mjs";
 const HARNESS = "tests/clients/support/testing.mjs";
 const CLEANUP = "scripts/lib/cleanup.mjs";
 
-/** All JavaScript of these directories, by path from the root of the checkout. */
+/** Returns all JavaScript in these directories, by path from the root of the checkout. */
 async function sources(...directories) {
   const found = {};
   for (const directory of directories) {
@@ -20,13 +20,13 @@ async function sources(...directories) {
   return found;
 }
 
-test("only the harness takes node:test itself, which has no time limits", async () => {
+test("only the harness imports node:test, which has no time limits", async () => {
   const files = Object.entries(await sources("tests", "scripts", "examples"));
   const taking = files.filter(([, text]) => /^import .* from "node:test"/m.test(text)).map(([path]) => path);
   assert.deepEqual(taking, [HARNESS]);
 });
 
-test("temporary directories are made by the helper, which removes them after servers have stopped", async () => {
+test("temporary directories are created by the helper, which removes them after servers have stopped", async () => {
   const files = Object.entries(await sources("tests", "scripts", "examples"));
   const making = files.filter(([, text]) => /^import .*\btmpdir\b.* from "node:os"/m.test(text)).map(([path]) => path);
   assert.deepEqual(making, [CLEANUP]);

@@ -1,4 +1,4 @@
-// One registry for each state directory, also where a checkout was copied while its registry ran.
+// One registry per state directory, even if a checkout was copied while its registry ran.
 import assert from "node:assert/strict";
 import { cp, mkdir, rename, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
@@ -8,7 +8,7 @@ import { temporaryDirectory } from "../../scripts/lib/cleanup.mjs";
 import { recordRunning, refuseSecond } from "../../scripts/lib/running.mjs";
 import { cleanupOf, test } from "../clients/support/testing.mjs";
 
-/** A state directory whose registry runs: this process answers for it. */
+/** Returns a state directory with a running registry: this process answers in its place. */
 async function running(t) {
   const server = createServer((_, response) => response.end());
   await new Promise((done) => server.listen(0, "127.0.0.1", done));
@@ -21,26 +21,26 @@ async function running(t) {
   return { parent, directory, registry, server };
 }
 
-test("a second registry over a directory is refused, and the record is named", async (t) => {
+test("a second registry on a directory is refused, and the message names the record", async (t) => {
   const { directory, registry } = await running(t);
   await assert.rejects(refuseSecond(directory), ({ message }) => message.includes(join(directory, "running.json")) && message.includes(registry.url));
 });
 
-test("a registry over a copy of the directory is started", async (t) => {
+test("a registry on a copy of the directory is started", async (t) => {
   const { parent, directory } = await running(t);
   const copy = join(parent, "copy");
   await cp(directory, copy, { recursive: true });
   await refuseSecond(copy);
 });
 
-test("a second registry is refused after the directory was moved", async (t) => {
+test("a second registry is refused after the directory is moved", async (t) => {
   const { parent, directory } = await running(t);
   const moved = join(parent, "moved");
   await rename(directory, moved);
   await assert.rejects(refuseSecond(moved), /already runs/);
 });
 
-test("a second registry is refused by a record of an earlier version, without a directory", async (t) => {
+test("a second registry is refused when the record is of an earlier version, without a directory", async (t) => {
   const { directory, registry } = await running(t);
   await writeFile(join(directory, "running.json"), JSON.stringify(registry));
   await assert.rejects(refuseSecond(directory), /already runs/);

@@ -28,5 +28,5 @@ test("an existing Ed25519 key is kept, with a hint", async (t) => {
   const key = await signingKey(directory, (line) => lines.push(line));
   assert.equal(key.publicKey, old.publicKey);
   assert.equal(await readFile(join(directory, "private.asc"), "utf8"), file);
-  assert.match(lines.join("\n"), /is no RSA key, and Terraform before 1\.6 refuses its signatures/);
+  assert.match(lines.join("\n"), /is not an RSA key, and Terraform before 1\.6 refuses its signatures/);
 });

@@ -9,13 +9,13 @@ import { cleanupOf, test } from "../clients/support/testing.mjs";
 
 const PEM = /-----BEGIN CERTIFICATE-----\n[^-]+\n-----END CERTIFICATE-----\n/g;
 
-/** The certificates in files that are put together as `cat` does it. */
+/** Returns the certificates in files that are concatenated as by `cat`. */
 async function concatenated(...files) {
   const texts = await Promise.all(files.map((file) => readFile(file, "utf8")));
   return (texts.join("").match(PEM) ?? []).map((pem) => new X509Certificate(pem));
 }
 
-test("certificates end with a newline, so that files of several can be put together", async (t) => {
+test("certificates end with a newline, so that files can be concatenated", async (t) => {
   const { ca, cert, caBundle } = await ensureCertificates(temporaryDirectory(cleanupOf(t)));
   const [authority, server, again] = await concatenated(ca, cert, ca);
   assert.ok(server.checkIssued(authority));
@@ -23,7 +23,7 @@ test("certificates end with a newline, so that files of several can be put toget
   assert.match(await readFile(caBundle, "utf8"), /-----END CERTIFICATE-----\n$/);
 });
 
-test("certificates of an earlier version, without a newline, are kept and get one", async (t) => {
+test("certificates of an earlier version are kept and get their missing newline", async (t) => {
   const directory = temporaryDirectory(cleanupOf(t));
   const { ca, cert } = await ensureCertificates(directory);
   const [text, certificate] = await Promise.all([ca, cert].map((file) => readFile(file, "utf8")));

@@ -1,4 +1,4 @@
-// A proxy for tools that take a registry's name without a port only: it leads that name to a local registry, and nowhere else.
+// A proxy for tools that accept a registry's name only without a port: it maps that name to a local registry.
 import { once } from "node:events";
 import { createServer } from "node:http";
 import { connect } from "node:net";
@@ -6,8 +6,9 @@ import { connect } from "node:net";
 const LOCAL = "127.0.0.1";
 
 /**
- * Opens a proxy for HTTPS (RFC 9110, CONNECT). `hosts` has the ports of this machine that host names lead to. Ports of this
- * machine can be reached by its own names; other hosts are refused. TLS stays end to end. `refused` holds their names.
+ * Opens a proxy for HTTPS (RFC 9110, CONNECT). `hosts` maps host names to ports of this machine. Ports of
+ * this machine can also be reached by its own names; other hosts are refused, and their names added to
+ * `refused`. TLS stays end to end.
  */
 export async function openProxy(cleanup, hosts) {
   const open = new Set();
@@ -37,7 +38,7 @@ export async function openProxy(cleanup, hosts) {
   return proxy;
 }
 
-/** The port of this machine that `authority` leads to, or `null`. */
+/** Returns the port of this machine that `authority` is mapped to, or `null`. */
 function localPort(hosts, authority) {
   const { hostname, port } = new URL(`http://${authority}`);
   if (hostname === LOCAL || hostname === "localhost") return Number(port);

@@ -1,4 +1,4 @@
-// Renovate as it is run in a checkout, without a platform: it looks updates up and changes nothing.
+// Renovate in a checkout, without a platform: it looks up updates and changes nothing.
 import { existsSync } from "node:fs";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -9,16 +9,16 @@ import { renovate } from "../../../scripts/lib/renovate.mjs";
 import { runs, whyAbsent } from "../../clients/support/programs.mjs";
 import { scratch } from "../../clients/support/scratch.mjs";
 
-/** The `skip` option of a test that needs Renovate: false, or why it is skipped. */
+/** The `skip` option of a test that needs Renovate: false, or the reason why it is skipped. */
 export const unlessInstalled = existsSync(renovate) ? false : whyAbsent("renovate", "`npm run ecosystem` has not installed Renovate");
 
 const UPDATE_LOCK = fileURLToPath(new URL("update-lock.mjs", import.meta.url));
 
-/** Variables of this process that Renovate gets: no configuration, credentials or proxies of its user. */
+/** The variables of this process that Renovate receives: no configuration, credentials or proxies of its user. */
 const INHERITED = /^(PATH|LANG|LC_|TMPDIR|SystemRoot)/;
 
 /**
- * A checkout with these files, by name. Renovate reaches nothing but the registry, by `proxy`.
+ * Creates a checkout with these files, by name. Renovate can reach only the registry, through `proxy`.
  *
  * - `config`: the settings of Renovate.
  */
@@ -35,7 +35,7 @@ function environment(home, registry, proxy) {
     ...Object.fromEntries(Object.entries(process.env).filter(([name]) => INHERITED.test(name))),
     HOME: home,
     RENOVATE_BASE_DIR: join(home, "renovate"),
-    // Installed without its optional packages.
+    // Renovate is installed without its optional packages.
     RENOVATE_X_IGNORE_RE2: "true",
     LOG_LEVEL: "debug",
     NODE_EXTRA_CA_CERTS: registry.env.SSL_CERT_FILE,
@@ -59,7 +59,7 @@ class Checkout {
     return readFile(join(this.#directory, name), "utf8");
   }
 
-  /** Looks updates up, and returns what Renovate reports of each dependency: `{ depName, updates, sourceUrl, warnings, … }`. */
+  /** Looks up updates, and returns Renovate's report on each dependency: `{ depName, updates, sourceUrl, warnings, … }`. */
   async lookUp() {
     const report = join(this.#home, "report.json");
     const reporting = ["--report-type=file", `--report-path=${report}`];
@@ -70,7 +70,7 @@ class Checkout {
     );
   }
 
-  /** Lets Renovate write the lock file for an update of the provider `dep`, which `lookUp` has returned. */
+  /** Lets Renovate write the lock file for an update of the provider `dep`, which `lookUp` returned. */
   async updateLock(dep) {
     await this.#runs(UPDATE_LOCK, renovate, JSON.stringify(dep));
   }

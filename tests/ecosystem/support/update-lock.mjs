@@ -1,6 +1,6 @@
-// A program: lets Renovate update `.terraform.lock.hcl` in the working directory, as it does in a branch for an update.
-// Without a platform Renovate makes no branches. Arguments: the directory of Renovate's package, and the dependency with its
-// update, as the lookup reports it.
+// A program that lets Renovate update `.terraform.lock.hcl` in the working directory, as it does in a branch
+// for an update. Without a platform, Renovate creates no branches. Its arguments are the directory of
+// Renovate's package, and the dependency with its update, as the lookup reports it.
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
@@ -24,7 +24,7 @@ const results = await updateArtifacts({
   config: {},
 });
 await globalFinalize(config);
-for (const { file, artifactError } of results ?? [{ artifactError: { stderr: "there is no update of the lock file" } }]) {
+for (const { file, artifactError } of results ?? [{ artifactError: { stderr: "Renovate returned no update of the lock file" } }]) {
   if (artifactError) throw new Error(artifactError.stderr);
   await writeFile(file.path, file.contents);
 }

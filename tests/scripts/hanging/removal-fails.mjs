@@ -5,7 +5,7 @@ import { startStubbornServer } from "./support.mjs";
 
 describe("a suite", () => {
   const cleanup = cleanupOf();
-  cleanup.add("stopping what came first", () => console.log("# what came first has been stopped"));
+  cleanup.add("running the first action", () => console.log("# the first action has run"));
   cleanup.add("removing a directory", () => mkdirSync("/dev/null/directory"));
 
   test("a test starts a server", () => startStubbornServer(cleanup));

@@ -1,4 +1,4 @@
-// Ignores every polite request to end, and keeps writing into its directory.
+// Ignores every request to end except SIGKILL, and keeps writing to its directory.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 

@@ -1,4 +1,5 @@
-// The server that the broken test files in this folder start: it refuses to end, and writes into its directory meanwhile.
+// The server that the broken test files in this folder start: it refuses to end, and keeps writing to its
+// directory.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";

@@ -1,4 +1,4 @@
-// A run of everything that does not end: `node whole-run.mjs MINUTES MARK`.
+// A complete run that does not end: `node whole-run.mjs MINUTES MARK`.
 import { join } from "node:path";
 
 import { Deadline } from "../../../scripts/lib/deadline.mjs";

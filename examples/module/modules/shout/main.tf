@@ -1,5 +1,5 @@
 variable "text" {
-  description = "What to shout."
+  description = "The text to put in capitals."
   type        = string
 }
 
