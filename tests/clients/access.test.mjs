@@ -1,4 +1,5 @@
-// A private registry, with the real clients: what they send, and what their users read when it is wrong.
+// A private registry with the real clients: their requests, and the messages that users read if access is
+// refused.
 import assert from "node:assert/strict";
 import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -17,7 +18,7 @@ const PRIVATE = { TERRACE_ACCESS: "private" };
 const WITH_A_PUBLIC_NAMESPACE = { ...PRIVATE, TERRACE_ACCESS_EXCEPT: "open" };
 const IN_AN_HOUR = Math.floor(Date.now() / 1000) + 3600;
 
-/** What the registry is filled with. */
+/** Publishes the test packages. */
 async function fill(registry, keyDirectory) {
   const key = await newKey(keyDirectory);
   for (const namespace of ["acme", "open"]) {
@@ -40,7 +41,7 @@ withEachClient((client) => {
       reader = (await createToken(registry, "read:acme")).token;
     });
 
-    /** Runs init with these files, and returns what the user reads of its failure. */
+    /** Runs init with these files, and returns the failure that the user reads. */
     async function refusedFor(t, files, token) {
       const work = await client.workspace(t, registry, files, token === undefined ? {} : byEnvironment(token));
       return work.fails("init");
@@ -54,7 +55,7 @@ withEachClient((client) => {
       assert.equal((await alone.outputs()).says, "acme/vpc/aws 1.0.0");
     });
 
-    test("so does one in a credentials block, and one of a credentials helper", async (t) => {
+    test("a token in a credentials block or from a credentials helper does so, too", async (t) => {
       const hosts = Object.entries(registry.services).map(([name, path]) => `"${name}" = "${new URL(path, registry.url)}"`);
       const config = `host "${HOST}" {\n services = {\n ${hosts.join("\n ")}\n }\n}\n`;
       const block = `${config}credentials "${HOST}" {\n token = "${reader}"\n}\n`;
@@ -68,13 +69,13 @@ withEachClient((client) => {
       await work.runs("init");
     });
 
-    test("without a token the user reads that one is needed (2.1.5)", async (t) => {
+    test("without a token the client reports that one is needed (2.1.5)", async (t) => {
       const said = await refusedFor(t, { "main.tf": main["provider.tf"] });
       assert.match(said, /requires authentication credentials|401/);
       assert.match(await refusedFor(t, { "main.tf": main["module.tf"] }), /401/);
     });
 
-    test("a public namespace of a private registry needs none", async (t) => {
+    test("a public namespace of a private registry needs no token", async (t) => {
       const files = { "main.tf": usingProvider(`${HOST}/open/hello`, "1.0.0") };
       await (await client.workspace(t, registry, files)).runs("init");
     });
@@ -85,14 +86,14 @@ withEachClient((client) => {
       ["an expired", () => tokenText(registry.secrets.adminToken, { scopes: ["read"], expires: 1_700_000_000 })],
       ["another registry's", () => tokenText("another admin token", { scopes: ["read"], expires: IN_AN_HOUR })],
     ]) {
-      test(`${what} token is refused, and so the client says (2.1.5, 3.3)`, async (t) => {
+      test(`${what} token is refused, and the client reports it (2.1.5, 3.3)`, async (t) => {
         const said = await refusedFor(t, { "main.tf": main["provider.tf"] }, token());
         assert.match(said, /rejected the given authentication credentials|401/);
         assert.match(await refusedFor(t, { "main.tf": main["module.tf"] }, token()), /401/);
       });
     }
 
-    test("with a token for another namespace there is no such provider, and no such module", async (t) => {
+    test("with a token for another namespace the provider and the module are not found", async (t) => {
       const { token } = await createToken(registry, "read:globex", "publish:initech");
       assert.match(await refusedFor(t, { "main.tf": main["provider.tf"] }, token), /does not have a provider named|not.* found/i);
       assert.match(await refusedFor(t, { "main.tf": main["module.tf"] }, token), /cannot be found|not found/i);
@@ -106,7 +107,7 @@ withEachClient((client) => {
     const keyDirectory = scratch();
     before(() => fill(registry, keyDirectory));
 
-    test("is dead within a minute, also where it was just good, and so the client says (2.1.5, 3.3)", async (t) => {
+    test("is refused within a minute, even if it was just accepted, and the client reports it (2.1.5, 3.3)", async (t) => {
       const { id, token } = await createToken(registry, "read");
       const headers = { authorization: `Bearer ${token}` };
       const ask = async () => (await registry.request("/v1/providers/acme/hello/versions", { headers })).status;
@@ -115,7 +116,7 @@ withEachClient((client) => {
       const init = { method: "DELETE", headers: { authorization: `Bearer ${registry.secrets.adminToken}` } };
       assert.equal((await registry.request(`/admin/v1/tokens/${id}`, init)).status, 200);
       while ((await ask()) === 200) {
-        assert.ok(Date.now() - revoked < 60_000, "it is alive after a minute");
+        assert.ok(Date.now() - revoked < 60_000, "the token is still accepted after a minute");
         await sleep(500);
       }
       assert.equal(await ask(), 401);
@@ -128,7 +129,7 @@ withEachClient((client) => {
 });
 
 inBothModes((mode) => {
-  describe("a publisher who may not read everything", () => {
+  describe("a publisher with limited read access", () => {
     const registry = useRegistry({ mode, vars: PRIVATE });
     const secret = module({ address: "acme/vpc/aws", version: "1.0.0", files: saying("a secret") });
     const copy = { ...secret, path: secret.path.replace("acme", "globex") };
@@ -140,7 +141,7 @@ inBothModes((mode) => {
     });
     const asked = () => registry.request(download, { headers: { authorization: `Bearer ${token}` } });
 
-    test("does not get an archive by its digest", async () => {
+    test("cannot obtain an archive by its digest", async () => {
       for (const _ of ["first", "again"]) {
         const { status } = await registry.admin("PUT", copy.path, JSON.stringify(copy.body), token);
         assert.equal(status, 202);
@@ -148,7 +149,7 @@ inBothModes((mode) => {
       assert.equal((await asked()).status, 404);
     });
 
-    test("publishes what it brings", async () => {
+    test("publishes archives that it uploads", async () => {
       const { status } = await registry.publish(copy, token);
       assert.equal(status, 201);
       const [[digest, bytes]] = copy.archives;
@@ -171,7 +172,7 @@ withEachClient((client) => {
       await registry.publishes(mirrored("registry.example.com", key, release));
     });
 
-    test("gives to whoever has a token for its host, and tells others that they need one (5.5, 8.3)", async (t) => {
+    test("serves clients with a token for its host, and reports to others that they need one (5.5, 8.3)", async (t) => {
       const { token } = await createToken(registry, "read:registry.example.com");
       const mirror = `provider_installation {\n network_mirror {\n url = "${registry.url}/mirror/"\n }\n}\n`;
       const files = { "main.tf": usingProvider("registry.example.com/acme/hello", "1.0.0") };

@@ -1,4 +1,5 @@
-// Repair, verification, garbage and copies of a whole registry, by the built command against the built Worker.
+// Repair, verification, garbage collection and copies of a whole registry, by the built command against the
+// built Worker.
 import assert from "node:assert/strict";
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -31,7 +32,7 @@ const READS = [
   `/v2/${REPOSITORY}/manifests/Latest`,
 ];
 
-/** What is said of what is published. */
+/** The status changes of the published releases. */
 const STANDINGS = [
   ["modules/acme/greeting/aws/1.0.0", "withdrawn"],
   ["providers/acme/hello", "deprecated"],
@@ -39,7 +40,7 @@ const STANDINGS = [
 ];
 const REVOKED = `/v1/providers/acme/hello/1.1.0+b/download/${HERE.replace("_", "/")}`;
 
-/** Five releases, the keys, two documents of standings, a token; two links, a manifest and a tag. */
+/** Five releases, the keys, two status documents, a token; two links, a manifest and a tag. */
 const DOCUMENTS = 13;
 
 /** Runs `terrace admin` against a registry. */
@@ -48,14 +49,14 @@ async function admin(registry, ...args) {
   return { ...result, json: JSON.parse(result.stdout.toString() || "null") };
 }
 
-/** The same where it has to succeed. */
+/** Runs `terrace admin`, which must succeed. */
 async function does(registry, ...args) {
   const { code, output, json } = await admin(registry, ...args);
   assert.equal(code, 0, output);
   return json;
 }
 
-/** What a registry answers, without what differs from one registry and one moment to the other. */
+/** Returns a registry's answers, without the parts that differ between registries and over time. */
 async function answers(registry) {
   const found = {};
   for (const path of READS) {
@@ -87,7 +88,7 @@ async function fill(registry, key) {
   }
 }
 
-/** Pushes an artifact of one layer, as OCI clients do it. */
+/** Pushes an artifact with one layer, as OCI clients do. */
 async function push(registry) {
   const authorization = `Basic ${Buffer.from(`me:${registry.secrets.adminToken}`).toString("base64")}`;
   const put = async (method, path, body, type) => {
@@ -113,7 +114,7 @@ inBothModes((mode) => {
 
   before(async () => fill(registry, await newKey(keyDirectory)));
 
-  test("everything is what it should be", async () => {
+  test("verification of an undamaged registry finds no faults", async () => {
     const { status, documents, audit_entries, archives, hashed_bytes, bytes, orphans } = await does(registry, "verify");
     assert.equal(status, "ok");
     assert.deepEqual({ documents: documents - audit_entries, orphans }, { documents: DOCUMENTS, orphans: 0 });
@@ -122,7 +123,7 @@ inBothModes((mode) => {
     assert.equal(hashed_bytes, bytes);
   });
 
-  test("a registry is exported, checked without us, and exported again without a download", async (t) => {
+  test("an export can be verified with sha256sum, and a second export downloads nothing", async (t) => {
     const first = await does(registry, "export", directory);
     assert.equal(first.fetched, first.archives);
     assert.equal((await does(registry, "export", directory)).fetched, 0);
@@ -132,13 +133,13 @@ inBothModes((mode) => {
     t.diagnostic(`${first.documents} documents and ${first.archives} archives of ${first.bytes} bytes`);
     const release = await readFile(join(directory, "facts/releases/providers/hosted/acme/hello/1.1.0+b.json"), "utf8");
     assert.equal(JSON.parse(release).address, "acme/hello");
-    // What is damaged here is fetched again.
+    // A damaged file of the copy is downloaded again.
     const [name] = (await readFile(join(directory, "SHA256SUMS"), "utf8")).match(/archives\/\w+\.zip/);
     await writeFile(join(directory, name), "damaged");
     assert.equal((await does(registry, "export", directory)).fetched, 1);
   });
 
-  test("a copy has the audit log, which no later copy writes over", async () => {
+  test("a copy contains the audit log, and a later copy does not overwrite it", async () => {
     const { entries } = await does(registry, "audit", "--verify", "--copy", directory);
     assert.deepEqual(entries, (await does(registry, "audit", "--verify")).entries);
     const first = join(directory, "facts/audit/000000000001.json");
@@ -157,7 +158,7 @@ inBothModes((mode) => {
     await does(registry, "export", directory);
   });
 
-  test("the copy of a registry is the same registry", async (t) => {
+  test("a registry imported from a copy gives the same answers", async (t) => {
     const imported = await does(copy, "import", directory);
     assert.deepEqual({ created: imported.created, unchanged: imported.unchanged, sent: imported.sent }, { created: DOCUMENTS, unchanged: 0, sent: 16 });
     assert.deepEqual(await answers(copy), await answers(registry));
@@ -166,7 +167,7 @@ inBothModes((mode) => {
     assert.deepEqual((await does(copy, "reindex")).rewritten, []);
     const again = await does(copy, "import", directory);
     assert.deepEqual({ created: again.created, unchanged: again.unchanged, sent: again.sent }, { created: 0, unchanged: DOCUMENTS, sent: 0 });
-    // The copy of the copy, but for its name, and for the log: each registry has its own.
+    // A copy of the copy differs only in its name and in the log, because each registry has its own.
     const second = scratch(t);
     await does(copy, "export", second);
     const sums = async (place) => {
@@ -178,7 +179,7 @@ inBothModes((mode) => {
     assert.ok(entries.every(({ what }) => /^(PUT|POST) \/admin\/v1\/(facts|reindex)$/.test(what)), JSON.stringify(entries));
   });
 
-  test("what was published with other bytes stays, and is told", async (t) => {
+  test("a version published with other bytes stays, and is reported", async (t) => {
     const other = await registryOf(t, { mode });
     await other.publishes(module({ address: "acme/greeting/aws", version: "1.0.0", files: saying("something else") }));
     const { code, output } = await admin(other, "import", directory);
@@ -189,7 +190,7 @@ inBothModes((mode) => {
   });
 
   withEachClient((client) => {
-    test("a lock file of the one is good at the other", async (t) => {
+    test("a lock file of one registry is valid for the other", async (t) => {
       const files = { "main.tf": usingProvider(`${HOST}/acme/hello`, "1.0.0") };
       const here = await client.workspace(t, registry, files);
       await here.runs("init");
@@ -199,7 +200,7 @@ inBothModes((mode) => {
     });
   });
 
-  test("damage and loss are found, and nothing is changed", async (t) => {
+  test("damage and loss are reported, and nothing is changed", async (t) => {
     const { archives, now } = (await copy.admin("GET", "/admin/v1/archives")).answer;
     assert.ok(now > 1_700_000_000);
     const { key } = archives.find(({ key }) => key.endsWith(".zip"));
@@ -212,26 +213,27 @@ inBothModes((mode) => {
     assert.match(exported.output, /has other contents/);
   });
 
-  test("what nothing refers to is told, marked and left for an hour", async () => {
+  test("an unreferenced archive is reported, marked and kept for an hour", async () => {
     const release = module({ address: "acme/left/aws", version: "1.0.0", files: saying("behind") });
     const { answer } = await registry.admin("PUT", release.path, JSON.stringify(release.body));
     const [{ upload, sha256: digest }] = answer.missing;
     await fetch(upload.url, { method: "PUT", headers: upload.headers, body: release.archives.get(digest) });
     assert.deepEqual((await does(registry, "gc")).mark, []);
-    // The clock of storage has seconds, and nothing is younger than nothing.
+    // The clock of storage has a resolution of seconds, and an object that is 0 seconds old is not older than
+    // 0 seconds.
     await new Promise((done) => setTimeout(done, 1_100));
     assert.equal((await does(registry, "verify", "--quick")).orphans, 1);
     const key = `archives/${digest}.zip`;
     assert.deepEqual((await does(registry, "gc", "--older-than", "0s")).mark, [key]);
     assert.deepEqual((await does(registry, "gc", "--older-than", "0s", "--yes")).marked, [key]);
     assert.equal((await does(registry, "gc", "--older-than", "0s")).waiting, 1);
-    // Whoever publishes it after all, keeps it.
+    // A publish that refers to the archive keeps it.
     await registry.publishes(release);
     assert.deepEqual((await does(registry, "gc", "--older-than", "0s", "--yes")).kept, [key]);
     assert.equal((await does(registry, "verify")).orphans, 0);
   });
 
-  test("a release that is removed from the bucket is missed, and comes back from the copy", async (t) => {
+  test("a release removed from the bucket is reported, and can be restored from the copy", async (t) => {
     const key = "releases/modules/acme/greeting/aws/1.1.0";
     const named = new RegExp(`${key} is missing, but entry \\d+ of the audit log records its publication`);
     await does(registry, "export", directory);
@@ -260,7 +262,7 @@ inBothModes((mode) => {
   });
 });
 
-/** A copy of a boring-registry's bucket, which keeps no manifest. */
+/** Writes a copy of a boring-registry's bucket, which contains no manifest. */
 async function boringBucket(place, key) {
   const write = async (path, bytes) => {
     await mkdir(dirname(join(place, path)), { recursive: true });
@@ -281,7 +283,7 @@ async function boringBucket(place, key) {
   }
 }
 
-test("a copy of a boring-registry's bucket is published, and published again without an upload", async (t) => {
+test("a copy of a boring-registry's bucket is published, and publishing it again uploads nothing", async (t) => {
   const registry = await registryOf(t, {});
   const bucket = scratch(t);
   await boringBucket(bucket, await newKey(scratch(t)));
@@ -296,7 +298,7 @@ test("a copy of a boring-registry's bucket is published, and published again wit
   assert.equal((await does(registry, "verify")).orphans, 0);
 });
 
-test("a lost KV namespace comes back by the cron, and by a reindex", async (t) => {
+test("a lost KV namespace is rebuilt by the cron, and by a reindex", async (t) => {
   const stateDir = scratch(t);
   const secrets = newSecrets();
   const starts = () => registryOf(t, { stateDir, secrets });
@@ -308,13 +310,13 @@ test("a lost KV namespace comes back by the cron, and by a reindex", async (t) =
   };
   await fill(registry, await newKey(scratch(t)));
   const wanted = await answers(registry);
-  // Of revocations there is no index yet: the first read makes it.
+  // The index of revocations does not exist yet: the first read creates it.
   const whole = await does(registry, "reindex");
   assert.deepEqual(whole.rewritten.filter((name) => name !== "revocations"), []);
 
   registry = await losesIndices();
   const { rewritten } = await does(registry, "reindex");
-  t.diagnostic(`${rewritten.length} written anew`);
+  t.diagnostic(`${rewritten.length} indices rebuilt`);
   assert.ok(rewritten.length > 10);
   assert.deepEqual(await answers(registry), wanted);
   assert.deepEqual((await does(registry, "reindex")).rewritten, []);
@@ -322,7 +324,7 @@ test("a lost KV namespace comes back by the cron, and by a reindex", async (t) =
   registry = await losesIndices();
   const isDone = async () => /repair: .*; complete/.test(await readFile(registry.logFile, "utf8"));
   for (let step = 1; !(await isDone()); step += 1) {
-    assert.ok(step < 20, "the cron does not come to an end");
+    assert.ok(step < 20, "the cron does not finish");
     const response = await registry.request("/cdn-cgi/handler/scheduled");
     assert.equal(response.status, 200, await response.text());
   }

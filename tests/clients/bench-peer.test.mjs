@@ -1,4 +1,5 @@
-// `npm run bench -- --peer`: whatever a registry is and wherever it has its routes, what it answers is measured, and nothing else.
+// `npm run bench -- --peer`: measures the valid answers of any registry, whatever its routes are, and nothing
+// else.
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
 
@@ -10,7 +11,7 @@ const EFFORT = { rounds: 1, ms: 20 };
 
 const LIST = { versions: [{ version: "1.0.0" }, { version: "0.9.0" }] };
 
-test("routes are found by discovery, whether it names them by path or by host", async (t) => {
+test("routes are found by discovery, whether it contains paths or URLs", async (t) => {
   const elsewhere = await serving(t, { "/m/acme/net/local/versions": { json: { modules: [LIST] } } });
   const services = { "providers.v1": "/p/", "modules.v1": `${elsewhere}m` };
   const url = await serving(t, { "/.well-known/terraform.json": { json: services }, "/p/acme/widget/versions": { json: LIST } });
@@ -26,7 +27,7 @@ test("routes are found by discovery, whether it names them by path or by host", 
   ]);
 });
 
-test("what is not answered, or not by the protocol, is left out with the reason", async (t) => {
+test("a request without a valid answer is skipped with the reason", async (t) => {
   const url = await serving(t, {
     "/v1/providers/acme/widget/versions": { json: { page: "Welcome" } },
     "/v1/modules/acme/net/local/versions": { status: 500, json: { error: "no database" } },
@@ -41,7 +42,7 @@ test("what is not answered, or not by the protocol, is left out with the reason"
   assert.ok(namesOf(measured).includes("module download"));
 });
 
-test("what ends while it is measured is left out, and the rest is measured", async (t) => {
+test("a request that fails during the measurement is skipped, and the others are measured", async (t) => {
   let times = 0;
   const answers = { "/v1/providers/acme/widget/versions": { json: LIST }, "/v1/modules/acme/net/local/versions": { json: { modules: [LIST] } } };
   const url = await serving(t, answers, ({ url }) => !url.endsWith("widget/versions") || (times += 1) < 10);
@@ -52,7 +53,7 @@ test("what ends while it is measured is left out, and the rest is measured", asy
   assert.ok(namesOf(measured).includes("module versions of 2"));
 });
 
-test("an ETag is sent back, and a list that has changed nothing is measured once more", async (t) => {
+test("an ETag is sent back, and an unchanged list is measured once more", async (t) => {
   const url = await serving(t, { "/v1/providers/acme/widget/versions": { json: LIST, etag: '"a"' } });
 
   const { measured } = await measurePeer({ url, wanted: WANTED, headers: {} }, EFFORT);
@@ -64,7 +65,7 @@ test("an ETag is sent back, and a list that has changed nothing is measured once
   ]);
 });
 
-test("every request has the credentials, and without a process the CPU is not known", async (t) => {
+test("every request has the credentials, and without a process the CPU time is unknown", async (t) => {
   const authorization = "Bearer a-token";
   const url = await serving(t, { "/v1/providers/acme/widget/versions": { json: LIST } }, (request) => request.headers.authorization === authorization);
 
@@ -78,7 +79,7 @@ test("every request has the credentials, and without a process the CPU is not kn
 
 const namesOf = (measured) => measured.map(({ name }) => name);
 
-/** A registry with these answers by path, and 404 for everything else. */
+/** Starts a registry with these answers by path, and 404 for everything else. */
 async function serving(t, answers, isAllowed = () => true) {
   const server = createServer((request, response) => {
     const { status = 200, json, etag, headers = {} } = isAllowed(request) ? (answers[request.url] ?? { status: 404 }) : { status: 401 };

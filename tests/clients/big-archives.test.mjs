@@ -1,11 +1,11 @@
-// Archives that are too big for the Worker's memory.
+// Archives that exceed the Worker's memory.
 //
-// What is measured, and where:
-// - wasm memory, read inside of workerd: it never shrinks, so that it tells the most that was ever held;
-// - the heap of the Worker's isolate with the buffers it refers to, asked of V8's inspector every few milliseconds;
-// - the bytes of the requests that reached the Worker, and of the R2 objects that it asked for;
-// - the resident memory of the workerd process. It is printed and not judged: the simulators of KV, R2 and R2's S3
-//   endpoint run in the same process, and hold most of it.
+// The measurements and their sources:
+// - wasm memory, read inside workerd: it never shrinks, so its size is its maximum;
+// - the heap of the Worker's isolate with the buffers it refers to, read from V8's inspector every few milliseconds;
+// - the bytes of the requests that reached the Worker, and of the R2 objects that it requested;
+// - the resident memory of the workerd process. It is printed but not asserted: the simulators of KV, R2 and R2's S3
+//   endpoint run in the same process, and use most of it.
 import assert from "node:assert/strict";
 import { join } from "node:path";
 
@@ -19,12 +19,12 @@ import { after, before, describe, test } from "./support/testing.mjs";
 import { useWatchedRegistry } from "./support/watched.mjs";
 
 const MB = 1_000_000;
-/** More than it takes to describe a release and to look into a zip, and much less than any of the archives. */
+/** More than a release document and the inspection of a zip need, and much less than any of the archives. */
 const LITTLE = 1 * MB;
-/** What the heap may take for handling a request: many times what it does take, and far from any of the archives. */
+/** The maximum heap for handling a request: many times the actual use, and far less than any of the archives. */
 const SOME_HEAP = 16 * MB;
 
-/** `received` and `read` say whether the archive reaches the Worker when it is published. */
+/** `received` and `read` state whether the archive reaches the Worker during a publish. */
 const CASES = [
   { title: "presigned URLs", mode: "presigned", keepsChecksums: true, megabytes: 300, received: false, read: false },
   { title: "presigned URLs, when the bucket kept no checksum", mode: "presigned", keepsChecksums: false, megabytes: 90, received: false, read: true },
@@ -41,7 +41,7 @@ for (const { title, mode, keepsChecksums, megabytes, received, read } of CASES) 
     before(async () => {
       const key = await newKey(join(directory, "key"));
       await registry.trusts("acme", key);
-      // So that what the first publish ever makes the Worker hold is held already.
+      // Publishes a small release, so that memory that the first publish allocates is not counted.
       await registry.publishes(provider({ address: "acme/small", version: "1.0.0", key }));
       release = await bigProvider(directory, megabytes, key);
       inspector = await registry.inspector();
@@ -54,7 +54,7 @@ for (const { title, mode, keepsChecksums, megabytes, received, read } of CASES) 
       assert.ok(received ? used.received >= size : used.received < LITTLE, `${used.received} bytes reach the Worker`);
       assert.ok(read ? used.read >= size : used.read < LITTLE, `the Worker reads ${used.read} bytes`);
       assert.ok(used.wasm < LITTLE, `wasm memory grows by ${used.wasm} bytes`);
-      // A digest that is computed by the platform leaves garbage of the Worker's behind.
+      // A digest computed by the platform leaves garbage in the Worker's heap.
       if (!read) assert.ok(used.heap < SOME_HEAP, `the heap grows by ${used.heap} bytes`);
     });
 
@@ -69,7 +69,7 @@ for (const { title, mode, keepsChecksums, megabytes, received, read } of CASES) 
       });
     });
 
-    /** Does `work`, prints what the Worker took for it, and returns that. */
+    /** Runs `work`, prints its cost, and returns it. */
     async function measured(t, work) {
       const { wasmBytes: wasmBefore } = await registry.watched();
       const heapBefore = await inspector.peakHeapDuring(() => {});
@@ -96,7 +96,7 @@ for (const { title, mode, keepsChecksums, megabytes, received, read } of CASES) 
   });
 }
 
-/** A release of one zip with so much ballast. */
+/** Creates a release of one zip with this many megabytes of filler. */
 async function bigProvider(directory, megabytes, key) {
   const filename = `terraform-provider-big_1.0.0_${HERE}.zip`;
   const contents = { executable: "terraform-provider-big_v1.0.0", program: "#!/bin/sh\n", megabytes };

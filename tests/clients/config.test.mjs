@@ -1,4 +1,4 @@
-// What the Worker does with a configuration that it cannot use.
+// The Worker's behaviour with an invalid configuration.
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -12,7 +12,7 @@ const MISSPELT = { TERRACE_ACESS: "private" };
 const TOLD = "the configuration variable TERRACE_ACESS is invalid: see the Worker's log for the reason";
 
 describe("a misspelt setting", () => {
-  test("stops the registry from being public, whatever is asked for", async (t) => {
+  test("stops the registry from answering any request", async (t) => {
     const registry = new WatchedRegistry({ mode: "worker", vars: MISSPELT });
     await assert.rejects(registry.start(cleanupOf(t)), /terraform\.json answers 500/);
     for (const [method, path] of [
@@ -26,7 +26,7 @@ describe("a misspelt setting", () => {
     }
   });
 
-  test("is named in the log with the nearest setting, and its value is not", async (t) => {
+  test("is logged with the nearest setting, but without its value", async (t) => {
     const stateDir = scratch(t);
     await assert.rejects(startServer(cleanupOf(t), { stateDir, presign: false, vars: MISSPELT }), { message: new RegExp(TOLD) });
     const log = await readFile(join(stateDir, "logs", "server.log"), "utf8");
@@ -34,7 +34,7 @@ describe("a misspelt setting", () => {
   });
 });
 
-test("a rule for jobs that pull requests from forks can meet causes a warning in the log", async (t) => {
+test("a rule that jobs of pull requests from forks match is logged with a warning", async (t) => {
   const claims = { repository: "acme/widget", ref: "refs/heads/main" };
   const rule = { scopes: ["publish:acme"], issuer: "https://token.actions.githubusercontent.com", claims };
   const server = await startServer(cleanupOf(t), { presign: false, vars: { TERRACE_TRUSTED_PUBLISHERS: [rule] } });

@@ -1,4 +1,4 @@
-// What an action takes of the platform, and so costs: the bill in docs/cost.md is reckoned with these counts.
+// The platform operations of each action, from which docs/cost.md estimates bills.
 import assert from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
 
@@ -11,7 +11,7 @@ import { before, describe, test } from "./support/testing.mjs";
 import { Visitor } from "./support/visits.mjs";
 import { useWatchedRegistry } from "./support/watched.mjs";
 
-/** The 15 that GoReleaser builds of a provider, this one among them. */
+/** The 15 platforms that GoReleaser builds a provider for, including that of this machine. */
 const PLATFORMS = [
   ...["darwin_amd64", "darwin_arm64", "freebsd_386", "freebsd_amd64", "freebsd_arm", "freebsd_arm64", "linux_386"],
   ...["linux_amd64", "linux_arm", "linux_arm64", "openbsd_386", "openbsd_amd64", "windows_386", "windows_amd64"],
@@ -22,7 +22,7 @@ const MIRRORED_PLATFORMS = [...new Set([HERE, "linux_amd64", "linux_arm64", "win
 
 const PROVIDERS = 50;
 
-/** As what each operation of a binding is paid. */
+/** The billing category of each operation of a binding. */
 const PAID_AS = {
   "KV get": "kvReads",
   "KV getWithMetadata": "kvReads",
@@ -33,7 +33,7 @@ const PAID_AS = {
   "R2 list": "r2A",
   "R2 get": "r2B",
   "R2 head": "r2B",
-  // For free.
+  // Deletes are free.
   "R2 delete": null,
 };
 
@@ -41,7 +41,7 @@ const pinned = JSON.parse(await readFile(OPERATIONS_FILE, "utf8").catch(() => "{
 
 for (const mode of MODES) {
   describe(`${mode} URLs`, () => {
-    // R2 keeps the checksums of what is uploaded, and the Worker need not read it again.
+    // R2 keeps the checksums of uploads, so the Worker need not read them again.
     const registry = useWatchedRegistry({ mode, keepsChecksums: mode === "presigned" });
     const keyDirectory = scratch();
     let key;
@@ -85,14 +85,14 @@ for (const mode of MODES) {
       publish_module: async (visitor) => visitor.publish(await network("1.1.0")),
     };
 
-    test("each action takes the operations that docs/operations.json says", async () => {
+    test("each action takes the operations listed in docs/operations.json", async () => {
       const found = {};
       for (const [name, act] of Object.entries(ACTIONS)) found[name] = await operationsOf(act);
       if (process.env.TERRACE_PIN) {
         pinned[mode] = found;
         await writeFile(OPERATIONS_FILE, `${JSON.stringify(pinned, null, 2)}\n`);
       }
-      assert.deepEqual(found, pinned[mode], "TERRACE_PIN=1 node --test tests/clients/cost.test.mjs writes what is counted");
+      assert.deepEqual(found, pinned[mode], "TERRACE_PIN=1 node --test tests/clients/cost.test.mjs writes the current counts");
     });
 
     async function operationsOf(act) {
@@ -103,7 +103,7 @@ for (const mode of MODES) {
       const counts = { requests: requests.length, kvReads: 0, kvWrites: 0, kvDeletes: 0, kvLists: 0 };
       Object.assign(counts, { r2A: visitor.asked.puts, r2B: visitor.asked.gets });
       for (const { name } of operations) {
-        assert.ok(name in PAID_AS, `nobody knows what ${name} costs`);
+        assert.ok(name in PAID_AS, `the billing category of ${name} is unknown`);
         if (PAID_AS[name]) counts[PAID_AS[name]] += 1;
       }
       return counts;
@@ -111,6 +111,6 @@ for (const mode of MODES) {
   });
 }
 
-test("docs/cost.md is what `npm run cost` writes", async () => {
+test("docs/cost.md equals the output of `npm run cost`", async () => {
   assert.equal(await readFile(COST_FILE, "utf8"), await costPage());
 });

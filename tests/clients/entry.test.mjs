@@ -1,4 +1,4 @@
-// The Worker's entry where something goes wrong, beside a machine and a Worker that do as they are told.
+// The Worker's entry under faults, with a scripted machine and Worker.
 import assert from "node:assert/strict";
 import { copyFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -8,7 +8,7 @@ import { root } from "../../scripts/lib/paths.mjs";
 import { scratch } from "./support/scratch.mjs";
 import { test } from "./support/testing.mjs";
 
-/** Like the module that worker-build makes: what its class throws tells that the instance is broken. */
+/** Imitates the module that worker-build creates: an exception from its class means that the instance is broken. */
 const WASM = `
 export const told = { broken: [], asked: [] };
 export const machine = {};
@@ -47,7 +47,7 @@ const CONTINUE = "c7";
 const FETCH = "f";
 const answer = (text, headers = { "x-by": "entry" }) => `a${JSON.stringify({ status: 200, headers, body: "text" })}\n\n{}\n${text}`;
 
-/** Reads of KV that are numbered; what is not there has no metadata. */
+/** A KV binding with numbered reads; a missing value has no metadata. */
 function bindings(found = (n) => ({ value: "text", metadata: { n } })) {
   let n = 0;
   const INDICES = { getWithMetadata: async () => found((n += 1)) };
@@ -75,19 +75,19 @@ const panics = () => {
   throw new Error("unreachable");
 };
 
-test("a request that breaks the machine is answered by the registry, which is told to replace it", async (t) => {
+test("a request that breaks the machine is answered by the registry, and the machine is replaced", async (t) => {
   const { ask, told } = await entry(t, { begin: panics });
   assert.equal(await ask(bindings()), "the whole registry");
   assert.deepEqual(told.broken, ["unreachable"]);
 });
 
-test("a request that breaks the machine after a read is answered by the registry from its beginning", async (t) => {
+test("a request that breaks the machine after a read is answered by the registry from the start", async (t) => {
   const { ask, told } = await entry(t, { begin: () => READ, finish: panics });
   assert.equal(await ask(bindings()), "the whole registry");
   assert.deepEqual(told, { broken: ["unreachable"], asked: [{ method: "GET", variable: "a variable" }] });
 });
 
-test("a request that takes more is resumed with its ticket", async (t) => {
+test("a request that needs another step is resumed with its ticket", async (t) => {
   const resumed = [];
   const resume = async (...args) => resumed.push(args) && new Response("resumed");
   const { ask, told } = await entry(t, { begin: () => CONTINUE, resume });
@@ -99,7 +99,7 @@ test("a request that takes more is resumed with its ticket", async (t) => {
   assert.deepEqual(told, { broken: [], asked: [] });
 });
 
-test("a read that takes more is resumed with the value of KV, which is not read again", async (t) => {
+test("a read that needs another step is resumed with the value of KV, which is not read again", async (t) => {
   const values = [];
   const resume = async (...args) => values.push(args.at(-1)) && new Response("resumed");
   const { ask, told } = await entry(t, { begin: () => READ, finish: () => CONTINUE, resume });
@@ -110,19 +110,19 @@ test("a read that takes more is resumed with the value of KV, which is not read 
   assert.deepEqual(told, { broken: [], asked: [] });
 });
 
-test("a request that breaks the instance while it is resumed has it replaced, and is not sent again", async (t) => {
+test("an instance that breaks while a request is resumed is replaced, and the request is not repeated", async (t) => {
   const { ask, told } = await entry(t, { begin: () => CONTINUE, resume: panics });
   await assert.rejects(ask(bindings()), { message: "unreachable" });
   assert.deepEqual(told, { broken: ["unreachable"], asked: [] });
 });
 
-test("a read whose place was taken is answered by the registry", async (t) => {
+test("a read whose slot was reused is answered by the registry", async (t) => {
   const { ask, told } = await entry(t, { begin: () => READ, finish: () => FETCH });
   assert.equal(await ask(bindings()), "the whole registry");
   assert.deepEqual(told, { broken: [], asked: [{ method: "GET", variable: "a variable" }] });
 });
 
-test("what KV does not have is not asked for again", async (t) => {
+test("a value that KV does not have is not requested again", async (t) => {
   const tickets = [];
   const finish = (ticket, metadata, value) => tickets.push([ticket, metadata, value]) && CONTINUE;
   const { ask, told } = await entry(t, { begin: () => READ, finish });
@@ -133,21 +133,21 @@ test("what KV does not have is not asked for again", async (t) => {
   assert.equal(env.reads(), 1);
 });
 
-test("metadata without a value is nothing", async (t) => {
+test("metadata without a value is ignored", async (t) => {
   const told = [];
   const { ask } = await entry(t, { begin: () => READ, finish: (_, metadata) => told.push(metadata) && CONTINUE });
   assert.equal(await ask(bindings((n) => ({ value: null, metadata: { n } }))), "resumed");
   assert.deepEqual(told, ["null"]);
 });
 
-test("where KV fails the registry asks it once more", async (t) => {
+test("a failed KV read is repeated by the registry", async (t) => {
   const { ask, told } = await entry(t, { begin: () => READ });
   const env = bindings(() => Promise.reject(new Error("KV GET failed: 500")));
   assert.equal(await ask(env), "the whole registry");
   assert.deepEqual(told.asked, [{ method: "GET", variable: "a variable" }]);
 });
 
-test("the first request of an instance lets it drive reads, and no other asks twice", async (t) => {
+test("the first request of an instance starts its reads, and no later request starts them again", async (t) => {
   const env = bindings();
   const calls = [];
   const { ask, told } = await entry(t, {
@@ -161,27 +161,27 @@ test("the first request of an instance lets it drive reads, and no other asks tw
   assert.deepEqual(told, { broken: [], asked: [] });
 });
 
-test("what cannot be driven is for the registry", async (t) => {
+test("a request that cannot be driven is answered by the registry", async (t) => {
   let begun = 0;
   const { ask } = await entry(t, { begin: () => ((begun += 1), FETCH) });
   assert.equal(await ask(bindings()), "the whole registry");
   assert.equal(begun, 1);
 });
 
-test("what changes something does not get to the machine", async (t) => {
+test("a request with a writing method does not reach the machine", async (t) => {
   const { ask, told } = await entry(t, { begin: panics });
   for (const method of ["PUT", "POST", "DELETE", "OPTIONS"]) assert.equal(await ask(bindings(), method), "the whole registry");
   assert.deepEqual(told.broken, []);
 });
 
-test("an answer that cannot be sent is the registry's to give, and is not written down", async (t) => {
+test("an invalid answer is replaced by the registry's, and is not logged", async (t) => {
   const { ask } = await entry(t, { begin: () => answer("", { etag: "a\nb" }).replace("\n\n{}", "\na line\n") });
   const log = t.mock.method(console, "log");
   assert.equal(await ask(bindings()), "the whole registry");
   assert.equal(log.mock.callCount(), 0);
 });
 
-test("a download is answered even when it cannot be counted", async (t) => {
+test("a download is answered even if it cannot be counted", async (t) => {
   const { ask } = await entry(t, { begin: () => answer("an\nanswer") });
   const DOWNLOADS = { writeDataPoint: panics };
   assert.equal(await ask({ ...bindings(), DOWNLOADS }), "an\nanswer");

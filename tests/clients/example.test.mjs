@@ -1,4 +1,5 @@
-// What README's readers do first: the examples, published by the `terrace` command and used by the real clients.
+// The first steps of README's readers: the examples, published by the `terrace` command and used by the real
+// clients.
 import assert from "node:assert/strict";
 import { appendFile, cp, readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -13,10 +14,10 @@ import { HERE } from "./support/releases.mjs";
 import { scratch } from "./support/scratch.mjs";
 import { before, describe, test } from "./support/testing.mjs";
 
-/** `.terraform` and the lock file may be there, from trying the examples. */
+/** Only this file is used: `.terraform` and the lock file may exist, from trying the examples. */
 const CONSUMER = join(root, "examples", "consumer", "main.tf");
 
-/** As the help of `terrace` lists them. */
+/** The exit codes in the help of `terrace`. */
 const EXIT = { refused: 3, conflict: 4, notAllowed: 5 };
 
 describe("the examples", { skip: unlessOnPath("terrace") }, () => {
@@ -46,7 +47,7 @@ describe("the examples", { skip: unlessOnPath("terrace") }, () => {
     });
 
     for (const withClients of [withEachClient, withOldTerraform]) withClients((client) => {
-      test("init and apply in the consumer run the provider and the module, and say what README promises", async (t) => {
+      test("init and apply in the consumer run the provider and the module, with the output that README shows", async (t) => {
         const config = terraformConfig(registry);
         const work = await client.workspace(t, registry, { "main.tf": await readFile(CONSUMER, "utf8") }, { config });
         await work.runs("init");
@@ -63,7 +64,7 @@ describe("the examples", { skip: unlessOnPath("terrace") }, () => {
       });
     });
 
-    test("publishing the same again changes nothing", async () => {
+    test("publishing the same files again changes nothing", async () => {
       for (const args of [publishProvider, publishModule]) {
         const { code, answer, output } = await terrace(args);
         assert.equal(code, 0, output);
@@ -71,7 +72,7 @@ describe("the examples", { skip: unlessOnPath("terrace") }, () => {
       }
     });
 
-    test("publishing other bytes as the same version is a conflict", async (t) => {
+    test("publishing other bytes as the same version fails with a conflict", async (t) => {
       const changed = scratch(t);
       await cp(examples.moduleDir, changed, { recursive: true });
       await appendFile(join(changed, "main.tf"), "\n# changed\n");

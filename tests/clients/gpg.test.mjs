@@ -1,4 +1,4 @@
-// Keys and signatures made by gpg, for which providers are signed in real life.
+// Keys and signatures by gpg, with which providers are usually signed.
 import assert from "node:assert/strict";
 import { join } from "node:path";
 
@@ -21,7 +21,7 @@ describe("gpg", { skip: unlessOnPath("gpg") }, () => {
   const registry = useRegistry();
   const directory = scratch();
   const homes = [];
-  /** What was published, by what it was signed with: the namespace is named by its number. */
+  /** The published releases, by their keys: each namespace is named by its number. */
   const signed = Object.keys(KEYS).map((title, number) => ({ title, namespace: `team${number}` }));
 
   async function newHome(name) {
@@ -46,7 +46,7 @@ describe("gpg", { skip: unlessOnPath("gpg") }, () => {
 
   for (const { title, namespace } of signed) {
     for (const [version, form] of [["1.0.0", "in binary"], ["1.0.1", "in armour"]]) {
-      test(`gpg verifies what is served, signed ${form} by ${title}`, async () => {
+      test(`gpg verifies the served files, signed ${form} by ${title}`, async () => {
         const download = await registry.json(`/v1/providers/${namespace}/hello/${version}/download/${HERE.replace("_", "/")}`);
         const [{ ascii_armor: key, key_id: keyId }] = download.signing_keys.gpg_public_keys;
         const user = await newHome(`user-${namespace}-${version}`);
@@ -60,7 +60,7 @@ describe("gpg", { skip: unlessOnPath("gpg") }, () => {
 
   withEachClient((client) => {
     for (const { title, namespace } of signed) {
-      test(`installs what ${title} signed, binary and armoured (2.3.3, 2.3.7)`, async (t) => {
+      test(`installs releases signed by ${title}, binary and armoured (2.3.3, 2.3.7)`, async (t) => {
         for (const version of ["1.0.0", "1.0.1"]) {
           const work = await client.workspace(t, registry, { "main.tf": usingProvider(`${HOST}/${namespace}/hello`, version) });
           const { said } = await work.runs("init");
@@ -69,7 +69,7 @@ describe("gpg", { skip: unlessOnPath("gpg") }, () => {
       });
     }
 
-    test("installs what an expired key signed, of which the publisher was warned (2.3.7)", async (t) => {
+    test("installs a release signed by an expired key, after the publisher was warned (2.3.7)", async (t) => {
       const gpg = await newHome(`expired-${client.name}`);
       const yearsAgo = ["--faked-system-time", "20200101T120000!"];
       await gpg.makeKey("ed25519", { lifetime: "1d", time: yearsAgo });

@@ -1,4 +1,5 @@
-// Over TLS nothing leads the clients but discovery: no `host` block, only the registry's own hostname and its CA.
+// Over TLS, clients find the registry only by discovery: there is no `host` block, only the registry's own
+// hostname and its CA.
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import tls from "node:tls";
@@ -10,7 +11,7 @@ import { scratch } from "./support/scratch.mjs";
 import { newKey } from "./support/signing.mjs";
 import { before, test } from "./support/testing.mjs";
 
-/** SSL_CERT_FILE is Go's way to name a CA on Linux; elsewhere Go asks the system. */
+/** Go reads SSL_CERT_FILE on Linux; on other systems it uses the system's CAs. */
 const skip = process.platform === "linux" ? false : "SSL_CERT_FILE works on Linux only";
 
 withEachClient((client) => {
@@ -54,7 +55,7 @@ withEachClient((client) => {
       assert.equal((await found.lockedHashes()).h1.length, 2);
     });
 
-    test("init refuses a certificate whose CA it does not know", { skip }, async (t) => {
+    test("init refuses a certificate of an unknown CA", { skip }, async (t) => {
       const found = await work(t, {});
       assert.match(await found.fails("init"), /certificate signed by unknown authority/);
     });

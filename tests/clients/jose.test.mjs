@@ -1,5 +1,5 @@
-// Tokens of other parties: the core's verdicts beside those of `jose`. Most of the cases are genuine but for one thing.
-// TERRACE_ORACLE_CASES tries more cases, TERRACE_SEED others.
+// Tokens of other parties: compares the core's verdicts with those of `jose`. Most cases are genuine tokens
+// with one change. TERRACE_ORACLE_CASES sets the number of cases, TERRACE_SEED the seed.
 import assert from "node:assert/strict";
 import { createPrivateKey, createPublicKey, generateKeyPairSync, sign } from "node:crypto";
 
@@ -9,25 +9,25 @@ import { seededRandom } from "./support/random.mjs";
 import { before, test } from "./support/testing.mjs";
 import { buildVerdicts, CASES, keep, SEED, sized, verdicts } from "./support/verdicts.mjs";
 
-/** As the example program `verdicts` wants them. */
+/** The parameters that the example program `verdicts` expects. */
 const ISSUER = "https://issuer.example.com";
 const AUDIENCE = "terrace";
 
 const NOW = 1_800_000_000;
 const LEEWAY_SECONDS = 60;
 const ALGORITHMS = ["EdDSA", "ES256", "ES384", "RS256", "RS384", "RS512"];
-/** The share of all cases. */
+/** The proportion of cases that must be accepted. */
 const SHARE = 0.2;
 const LEAST_ACCEPTED = 0.1;
 
-/** The refusals of the core by which it is stricter than `jose`, and why. */
+/** The errors by which the core is stricter than `jose`, with the reasons. */
 const STRICTER = {
-  "token Claim": "a time that is no whole number, or no iat",
-  "token Critical": "no extension is known; jose knows b64",
-  "token IssuedInFuture": "jose looks at iat only where a longest age is asked for",
-  "token Malformed": "members that are there twice, or base64url that is not canonical",
-  "token NoSubject": "a token has to name somebody",
-  "token Type": "jose looks at typ only where one is asked for",
+  "token Claim": "a time that is not a whole number, or a missing iat",
+  "token Critical": "no extension is supported; jose supports b64",
+  "token IssuedInFuture": "jose checks iat only if a maximum age is requested",
+  "token Malformed": "duplicate members, or base64url that is not canonical",
+  "token NoSubject": "a token must have a subject",
+  "token Type": "jose checks typ only if one is requested",
 };
 
 const random = seededRandom(SEED);
@@ -36,8 +36,8 @@ const pick = (list) => list[below(list.length)];
 const rarely = (n) => below(n) === 0;
 
 /**
- * A key pair, with its public key as JSON. Read back from PEM: exporting a generated key as JSON hangs where Node collects the
- * job that has generated it at that moment, since both lock the same mutex.
+ * Creates a key pair, with its public key as JSON. The key is read back from PEM: exporting a generated key
+ * as JSON hangs if Node collects the job that generated it at that moment, because both lock the same mutex.
  */
 function keyPair(id, algorithm, type, options = {}) {
   const encodings = { publicKeyEncoding: { type: "spki", format: "pem" }, privateKeyEncoding: { type: "pkcs8", format: "pem" } };
@@ -55,7 +55,7 @@ const KEYS = [
 const OTHER = keyPair("p256", "ES256", "ec", { namedCurve: "P-256" });
 const HASHES = { ES256: "sha256", ES384: "sha384", RS256: "sha256", RS384: "sha384", RS512: "sha512" };
 
-/** The keys that the issuer publishes; sometimes a member of one of them is missing or wrong. */
+/** Returns the keys that the issuer publishes; sometimes a member of one of them is missing or wrong. */
 function publishedKeys() {
   const keys = KEYS.map(({ id, jwk }) => ({ ...jwk, kid: id }));
   const odd = pick(keys);
@@ -92,7 +92,7 @@ function claims() {
   return found;
 }
 
-/** JSON; sometimes with a member twice, or with spaces around it. */
+/** Returns JSON; sometimes with a duplicate member, or with spaces around it. */
 function json(value) {
   const text = JSON.stringify(value);
   if (rarely(25)) return text.replace(/}$/, `,"${pick(Object.keys(value))}":${JSON.stringify(pick(Object.values(value)) ?? null)}}`);
@@ -126,7 +126,7 @@ function changed(text) {
   return pick([text.slice(0, at) + char + text.slice(at + 1), `${text}=`, `${text}.`, ` ${text}`, text.slice(0, -1), text + char]);
 }
 
-/** The claims that `jose` reads of a token, or null. */
+/** Returns the claims that `jose` reads from a token, or null. */
 async function judged(keys, text) {
   const options = { issuer: ISSUER, audience: AUDIENCE, clockTolerance: LEEWAY_SECONDS, algorithms: ALGORITHMS, currentDate: new Date(NOW * 1000) };
   try {
@@ -138,7 +138,7 @@ async function judged(keys, text) {
 
 before(buildVerdicts);
 
-test("tokens are accepted only where jose accepts them, with the same claims", async (t) => {
+test("tokens are accepted only if jose accepts them, with the same claims", async (t) => {
   const cases = Array.from({ length: Math.ceil(CASES * SHARE) }, () => ({ keys: publishedKeys(), text: token() }));
   const now = Buffer.alloc(8);
   now.writeBigUInt64LE(BigInt(NOW));
@@ -158,7 +158,7 @@ test("tokens are accepted only where jose accepts them, with the same claims", a
     else if (!accepted && rule) counts[rule] = (counts[rule] ?? 0) + 1;
     else {
       const again = await keep("j", `jose-${differences.length}.case`, data[place]);
-      const what = accepted ? `jose ${read === null ? "refuses it" : "reads other claims"}` : `jose accepts it, the core says ${messages}`;
+      const what = accepted ? `jose ${read === null ? "refuses it" : "reads other claims"}` : `jose accepts it, the core reports ${messages}`;
       differences.push(`${what}: ${again}`);
     }
   }

@@ -1,7 +1,7 @@
-// workerd is killed in the middle of publishes, again and again, over the same state on disk: what was listed stays and is
-// whole, and the same request finishes what was broken off.
+// Kills workerd during publishes, again and again, on the same state on disk: listed versions stay complete, and the same
+// request finishes an interrupted publish.
 //
-// TERRACE_KILLS says how often (10 unless it is set), TERRACE_SEED repeats the moments of an earlier run.
+// TERRACE_KILLS sets the number of kills (10 by default), TERRACE_SEED repeats the times of an earlier run.
 import assert from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
 
@@ -15,9 +15,9 @@ import { before, describe, test } from "./support/testing.mjs";
 import { useWatchedRegistry } from "./support/watched.mjs";
 
 const KILLS = Math.ceil(Number(process.env.TERRACE_KILLS ?? 10) / MODES.length);
-/** How many publish at once. */
+/** The number of concurrent publishers. */
 const PUBLISHERS = 4;
-/** How many of the versions of earlier rounds are looked at after each kill. In the end all are. */
+/** The number of earlier versions that are checked after each kill. At the end, all are checked. */
 const SAMPLE = 6;
 
 const isLinux = process.platform === "linux";
@@ -27,9 +27,9 @@ for (const mode of MODES) describe(`${mode} URLs`, { skip: !isLinux && "finding 
   const random = seededRandom(seed);
   const keyDirectory = scratch();
   const registry = useWatchedRegistry({ mode });
-  /** What was published. */
+  /** The published releases. */
   const published = [];
-  /** How long the publishes of a round take where nobody is killed, in a process that is as new. */
+  /** The duration of a round's publishes without a kill, in an equally new process. */
   let wholeMs;
   let key;
 
@@ -44,13 +44,13 @@ for (const mode of MODES) describe(`${mode} URLs`, { skip: !isLinux && "finding 
     published.push(...unbroken);
   });
 
-  /** SIGKILL to workerd, which has no chance to do anything, and a new one over the same state. */
+  /** Sends SIGKILL to workerd, which cannot handle it, and starts a new one on the same state. */
   async function kill() {
     process.kill(registry.pid, "SIGKILL");
     await registry.restart();
   }
 
-  test(`${KILLS} kills lose nothing that was listed, and the same request finishes what they broke off`, async (t) => {
+  test(`${KILLS} kills lose no listed version, and the same request finishes an interrupted publish`, async (t) => {
     t.diagnostic(`TERRACE_SEED=${seed}`);
     const moments = [];
     const found = { untouched: 0, brokenOff: 0, listed: 0, done: 0 };
@@ -80,7 +80,7 @@ for (const mode of MODES) describe(`${mode} URLs`, { skip: !isLinux && "finding 
         published.push(it);
       }
     }
-    for (const it of published) await isWhole(it, "in the end");
+    for (const it of published) await isWhole(it, "at the end");
     t.diagnostic(`${KILLS} kills after ${moments.join(", ")} of ${wholeMs.toFixed(0)} ms; publishes: ${JSON.stringify(found)}`);
   });
 
@@ -88,7 +88,7 @@ for (const mode of MODES) describe(`${mode} URLs`, { skip: !isLinux && "finding 
     return Promise.all(Array.from({ length: PUBLISHERS }, (_, number) => release(round, number)));
   }
 
-  /** Versions of a provider, a module and a mirrored provider. */
+  /** Creates versions of a provider, a module and a mirrored provider. */
   async function release(round, number) {
     const version = `${round}.${number}.1`;
     const kinds = [
@@ -101,7 +101,7 @@ for (const mode of MODES) describe(`${mode} URLs`, { skip: !isLinux && "finding 
     return { ...(await kinds[number]()), kind, version };
   }
 
-  /** Whether the lists of the kind name it: all of them, or none. */
+  /** Returns whether the lists of this kind contain the version: all of them must, or none. */
   async function lists({ kind, version }) {
     const texts = await Promise.all(LISTS[kind].map((path) => textOf(path)));
     return texts.every((text) => text.includes(`"${version}"`));
@@ -118,7 +118,7 @@ for (const mode of MODES) describe(`${mode} URLs`, { skip: !isLinux && "finding 
     return response.text();
   }
 
-  /** Every download of a version works, and its bytes are those that were published. */
+  /** Checks that every download of a version works and returns the published bytes. */
   async function isWhole(it, when) {
     assert.ok(await lists(it), `${when}: ${it.path} is listed`);
     const digests = [];
@@ -140,7 +140,7 @@ const LISTS = {
   mirrored: ["/mirror/origin.example/acme/widget/index.json", "/v2/providers/origin.example/acme/widget/tags/list"],
 };
 
-/** What names the archives of a version. */
+/** The paths with the archives of a version. */
 const VERSION = {
   provider: (version, packages = []) => [
     `/mirror/127.0.0.1/acme/hello/${version}.json`,

@@ -1,4 +1,4 @@
-// `login`, end to end: the real clients in a terminal, a real browser, a provider that others have written.
+// `login`, end to end: the real clients in a terminal, a real browser, and an independent provider.
 import assert from "node:assert/strict";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -65,14 +65,14 @@ describe("login", { skip }, () => {
   };
 
   withEachClient((client) => {
-    /** A terminal in which `login` has opened a URL. */
+    /** Opens a terminal in which `login` has opened a URL. */
     async function loggingIn(t, config = "") {
       const files = { "main.tf": usingProvider(`${host}/acme/hello`, "1.0.0") };
-      // Where a variable names the configuration, clients do not read what they have stored themselves.
+      // If a variable sets the configuration file, clients do not read the credentials that they have stored.
       const env = { SSL_CERT_FILE: registry.env.SSL_CERT_FILE, TF_CLI_CONFIG_FILE: undefined };
       const work = await client.workspace(t, registry, files, { env });
       for (const name of [".terraformrc", ".tofurc"]) await writeFile(join(work.env.HOME, name), config);
-      // Terraform does not make it.
+      // Terraform does not create this directory.
       await mkdir(join(work.env.HOME, ".terraform.d"));
       const terminal = await Terminal.run(t, `${client.name} login ${host}`, work);
       await terminal.shows("Enter a value:");
@@ -85,7 +85,7 @@ describe("login", { skip }, () => {
       return JSON.parse(text).credentials?.[host]?.token;
     };
 
-    /** Nothing was given; the page says how to go on, and lets the terminal know. */
+    /** Checks that no token was issued, that the page tells the user how to continue, and that it notifies the terminal. */
     async function endsWithNothing({ work, terminal }, page) {
       const text = await textOf(page);
       assert.match(text, /Or press Ctrl-C in the terminal, or Ctrl-\\ if that has no effect\. Then start again with terraform login 127/);
@@ -95,7 +95,7 @@ describe("login", { skip }, () => {
       assert.equal(await stored(work), undefined);
     }
 
-    test("somebody signs in and allows it, and their terminal can install what is private (7.1 to 7.7)", async (t) => {
+    test("after sign-in and consent, the terminal can install private packages (7.1 to 7.7)", async (t) => {
       const { work, terminal, url } = await loggingIn(t);
       await work.fails("init");
       const page = await browser.window();
@@ -118,7 +118,7 @@ describe("login", { skip }, () => {
       assert.deepEqual(known.scopes, ["read", "publish:acme"]);
     });
 
-    test("somebody refuses on the registry's page, and the terminal is told to stop waiting (7.5)", async (t) => {
+    test("after a refusal on the registry's page, the terminal stops waiting (7.5)", async (t) => {
       const login = await loggingIn(t);
       const page = await browser.window();
       await signIn(page, login.url, "ann");
@@ -127,7 +127,7 @@ describe("login", { skip }, () => {
       await endsWithNothing(login, page);
     });
 
-    test("somebody refuses at the provider, and the terminal is told to stop waiting (7.5)", async (t) => {
+    test("after a refusal at the provider, the terminal stops waiting (7.5)", async (t) => {
       const login = await loggingIn(t);
       const page = await browser.window();
       await page.goto(login.url, { waitUntil: "domcontentloaded" });
@@ -137,7 +137,7 @@ describe("login", { skip }, () => {
       await endsWithNothing(login, page);
     });
 
-    test("whom no rule is for reads who they are and whom to ask", async (t) => {
+    test("a person without a matching rule reads their identity and whom to contact", async (t) => {
       for (const [login, name] of [["bob", "bob@acme.example"], ["eve", "eve@acme.example (eve)"]]) {
         const begun = await loggingIn(t);
         const page = await browser.window();
@@ -149,14 +149,14 @@ describe("login", { skip }, () => {
       }
     });
 
-    test("a stale code gives nothing, and the terminal says why", async (t) => {
+    test("an expired code yields no token, and the terminal reports why", async (t) => {
       const { work, terminal, url } = await loggingIn(t);
       const asked = new URL(url).searchParams;
       const uri = asked.get("redirect_uri");
       const lines = [uri, asked.get("code_challenge"), "0123456789abcdef", "admin", "ann", "ann"];
       const code = sealed(registry.secrets.adminToken, "code", Math.floor(Date.now() / 1000) - 1, lines);
       const page = await browser.window();
-      // The client tells the address a moment before it listens there; people take longer than this.
+      // The client opens the page a moment before it listens on its address; people take longer than this.
       const listens = async () => (await fetch(new URL("/favicon.ico", uri)).catch(() => null)) !== null;
       for (const deadline = Date.now() + 5_000; !(await listens()) && Date.now() < deadline; ) await sleep(50);
       await page.goto(`${uri}?${new URLSearchParams({ code, state: asked.get("state") })}`);
@@ -165,7 +165,7 @@ describe("login", { skip }, () => {
       assert.equal(await stored(work), undefined);
     });
 
-    test("a code that is used a second time takes back what it gave, and the terminal says so", async (t) => {
+    test("a code used twice revokes the token that it yielded, and the terminal reports it", async (t) => {
       const repeater = await openRepeater(registry.url, dirname(registry.env.SSL_CERT_FILE));
       t.after(repeater.stop);
       const login = { ...registry.services["login.v1"], authz: `${registry.url}/oauth/authorize`, token: repeater.url };
@@ -181,14 +181,14 @@ describe("login", { skip }, () => {
       assert.deepEqual([first.status, second.status], [200, 400]);
       const deadline = Date.now() + 60_000;
       while ((await reads(first.json.access_token)) === 200) {
-        assert.ok(Date.now() < deadline, "it is alive after a minute");
+        assert.ok(Date.now() < deadline, "the token is still accepted after a minute");
         await sleep(500);
       }
       assert.equal(await reads(first.json.access_token), 401);
     });
   });
 
-  describe("in the browser alone", () => {
+  describe("without a terminal", () => {
     const challenge = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
     const opened = (changed = {}) => {
       const parts = { client_id: "terraform-cli", code_challenge: challenge, code_challenge_method: "S256" };
@@ -196,7 +196,7 @@ describe("login", { skip }, () => {
       return `${registry.url}/oauth/authorize?${new URLSearchParams(parts)}`;
     };
 
-    test("a state of another browser, or of nobody, is told apart from a sign-in", async () => {
+    test("a state of another browser, or a forged one, is rejected", async () => {
       const page = await browser.window();
       let callback;
       page.on("request", (request) => {
@@ -209,12 +209,12 @@ describe("login", { skip }, () => {
         assert.equal(response.status(), 400);
         assert.match(await textOf(other), /This sign-in cannot continue.*not started in this browser/);
       }
-      // In its own browser it gets further, and the provider does not take its code twice.
+      // In its own browser the state is accepted, and the provider does not accept its code twice.
       assert.equal((await page.goto(callback)).status(), 502);
       assert.match(await textOf(page), /Sign-in has failed/);
     });
 
-    test("what no terminal opens leads nowhere", async () => {
+    test("requests that no terminal sends are rejected", async () => {
       const page = await browser.window();
       for (const uri of ["https://evil.example/login", "http://localhost:10005/other", "http://127.0.0.1:10005/login"]) {
         const response = await page.goto(opened({ redirect_uri: uri }));
@@ -224,7 +224,7 @@ describe("login", { skip }, () => {
       }
     });
 
-    test("no other site can frame the page, or send its form", async () => {
+    test("another site can neither frame the page nor submit its form", async () => {
       const page = await browser.window();
       await signIn(page, opened(), "ann");
       const refusals = [];
@@ -243,7 +243,7 @@ describe("login", { skip }, () => {
       await foreign.waitForSelector("text=This sign-in cannot continue");
     });
 
-    test("the page can be read on a phone, in the light and in the dark", async () => {
+    test("the page is readable on a phone, in the light and the dark scheme", async () => {
       const colors = [];
       for (const colorScheme of ["light", "dark"]) {
         const page = await browser.window({ colorScheme, viewport: { width: 360, height: 640 } });

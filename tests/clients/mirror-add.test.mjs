@@ -1,4 +1,4 @@
-// Providers of one registry, mirrored by name into another one, and installed from there.
+// Providers of one registry, mirrored by address into another one, and installed from there.
 import assert from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -13,10 +13,10 @@ import { scratch } from "./support/scratch.mjs";
 import { newKey } from "./support/signing.mjs";
 import { before, test } from "./support/testing.mjs";
 
-/** SSL_CERT_FILE is Go's way to name a CA on Linux; elsewhere Go asks the system. */
+/** Go reads SSL_CERT_FILE on Linux; on other systems it uses the system's CAs. */
 const skip = process.platform === "linux" ? false : "SSL_CERT_FILE works on Linux only";
 
-/** What the origin is called in source addresses. */
+/** The origin's hostname in source addresses. */
 const ORIGIN = "origin.test";
 
 withEachClient((client) => {
@@ -36,9 +36,9 @@ withEachClient((client) => {
     for (const version of ["1.0.0", "1.1.0", "2.0.0"]) await origin.publishes(provider({ address: "acme/hello", version, key }));
   });
 
-  /** Runs `terrace mirror …` and returns what it reports. */
+  /** Runs `terrace mirror …` and returns its report. */
   async function mirrors(...args) {
-    // Its archives are at another host, which has to be named as well: it is of a private network, too.
+    // Its archives are on another host, which must be named as well, because it is also in a private network.
     const archives = new URL(origin.s3.endpoint).origin;
     const at = ["--origin", `${ORIGIN}=${origin.url}`, "--origin", `archives.test=${archives}`, "--json"];
     const env = { ...process.env, ...mirror.env, SSL_CERT_FILE: authorities };
@@ -70,7 +70,7 @@ withEachClient((client) => {
 
   const statuses = ({ versions }) => versions.map(({ version, status }) => `${version} ${status}`);
 
-  test("mirror add takes the versions that match, with the origin's signature, once", { skip }, async (t) => {
+  test("mirror add mirrors the matching versions once, with the origin's signature", { skip }, async (t) => {
     const dry = await mirrors("add", `${ORIGIN}/acme/hello`, "--versions", "~> 1.0", "--dry-run");
     assert.equal(dry.versions.length, 2);
     await assert.rejects(mirror.json(`/mirror/${ORIGIN}/acme/hello/index.json`), /404/);
@@ -87,14 +87,14 @@ withEachClient((client) => {
     await work.runs("init", "-lockfile=readonly");
   });
 
-  test("mirror sync takes a list, a lock file and a configuration", { skip }, async (t) => {
+  test("mirror sync reads a list, a lock file and a configuration", { skip }, async (t) => {
     const list = join(scratch(t), "mirror.toml");
     await writeFile(list, `[[provider]]\naddress = "${ORIGIN}/acme/hello"\nversions = "2.0.0"\nplatforms = ["${ELSEWHERE}"]\n`);
     assert.deepEqual(statuses(await mirrors("sync", list)), ["2.0.0 created"]);
     const packages = () => mirror.json(`/mirror/${ORIGIN}/acme/hello/2.0.0.json`);
     assert.deepEqual(Object.keys((await packages()).archives), [ELSEWHERE]);
 
-    // A platform more, to the version that is there.
+    // This adds a platform to the existing version.
     const work = await installing(t, "2.0.0", { ".terraform.lock.hcl": await lockedAtOrigin(t, "2.0.0") });
     assert.deepEqual(statuses(await mirrors("sync", join(work.directory, ".terraform.lock.hcl"))), ["2.0.0 created"]);
     assert.deepEqual(Object.keys((await packages()).archives).sort(), [ELSEWHERE, HERE].sort());
@@ -110,7 +110,7 @@ withEachClient((client) => {
     const before = await stored();
     assert.equal(before.packages.length, 2);
 
-    // Whoever downloads one of these sees that it is another.
+    // A download of one of these would show other bytes.
     for (const { sha256 } of before.packages) await origin.overwrite(`archives/${sha256}.zip`, "other bytes");
     const report = await add();
     assert.deepEqual(statuses(report), ["1.1.0 unchanged"]);

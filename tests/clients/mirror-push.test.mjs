@@ -1,4 +1,4 @@
-// What `providers mirror` wrote from one registry, pushed to another one, and installed from there.
+// The output of `providers mirror` for one registry, pushed to another registry and installed from there.
 import assert from "node:assert/strict";
 import { join } from "node:path";
 
@@ -11,7 +11,7 @@ import { scratch } from "./support/scratch.mjs";
 import { newKey } from "./support/signing.mjs";
 import { before, test } from "./support/testing.mjs";
 
-/** SSL_CERT_FILE is Go's way to name a CA on Linux; elsewhere Go asks the system. */
+/** Go reads SSL_CERT_FILE on Linux; on other systems it uses the system's CAs. */
 const skip = process.platform === "linux" ? false : "SSL_CERT_FILE works on Linux only";
 
 withEachClient((client) => {
@@ -28,10 +28,10 @@ withEachClient((client) => {
     );
   });
 
-  test("a directory of providers mirror is pushed, and pushed again without an upload (5.9, 5.10, 5.11)", { skip }, async (t) => {
+  test("a directory of providers mirror is pushed, and a second push uploads nothing (5.9, 5.10, 5.11)", { skip }, async (t) => {
     const work = await client.workspace(t, origin, { "main.tf": usingProvider(`${HOST}/acme/hello`, "1.0.0") });
     await work.runs("providers", "mirror", `-platform=${HERE}`, `-platform=${ELSEWHERE}`, "out");
-    // The lock file that the origin's signature leads to.
+    // This creates the lock file that results from the origin's signature.
     await work.runs("init");
     const locked = await work.read(".terraform.lock.hcl");
 
@@ -42,7 +42,7 @@ withEachClient((client) => {
       assert.equal(code, 0, stdout.toString());
       return JSON.parse(stdout.toString());
     };
-    // Both commands do the same.
+    // Both commands give the same result.
     const statuses = async (...command) => (await pushes(...command)).versions.map(({ status }) => status);
     assert.deepEqual(await statuses("admin", "import"), ["created"]);
     assert.deepEqual(await statuses("mirror", "push"), ["unchanged"]);

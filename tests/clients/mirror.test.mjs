@@ -1,4 +1,5 @@
-// The network mirror, by the real clients over TLS: providers of this registry and of another one, and their lock files.
+// The network mirror with the real clients over TLS: providers of this registry and of another one, and their
+// lock files.
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import tls from "node:tls";
@@ -10,10 +11,10 @@ import { scratch } from "./support/scratch.mjs";
 import { newKey } from "./support/signing.mjs";
 import { before, test } from "./support/testing.mjs";
 
-/** SSL_CERT_FILE is Go's way to name a CA on Linux; elsewhere Go asks the system. */
+/** Go reads SSL_CERT_FILE on Linux; on other systems it uses the system's CAs. */
 const skip = process.platform === "linux" ? false : "SSL_CERT_FILE works on Linux only";
 
-/** A registry that nobody can reach: whatever is installed from it comes from the mirror. */
+/** An unreachable registry, so everything installed under this name comes from the mirror. */
 const ORIGIN = "origin.invalid";
 
 const networkMirror = (url) => `  network_mirror {\n    url = "${url}"\n  }\n`;
@@ -45,10 +46,10 @@ withEachClient((client) => {
 
     for (const [what, source, version] of [
       ["hosted here", "127.0.0.1/acme/hello", "1.0.0"],
-      ["mirrored with its signature", `${ORIGIN}/acme/widget`, "1.2.0+b.1"],
-      ["mirrored without one", `${ORIGIN}/acme/pushed`, "1.0.0"],
+      ["mirrored with a signature", `${ORIGIN}/acme/widget`, "1.2.0+b.1"],
+      ["mirrored without a signature", `${ORIGIN}/acme/pushed`, "1.0.0"],
     ]) {
-      test(`a provider ${what} is installed from the mirror alone, and again from the lock file (5.2, 5.4, 5.9)`, { skip }, async (t) => {
+      test(`a provider ${what} is installed only from the mirror, and again from the lock file (5.2, 5.4, 5.9)`, { skip }, async (t) => {
         const found = await work(t, source, version);
         const { said } = await found.runs("init");
         assert.match(said, new RegExp(`Installed ${source} v${version.replaceAll(/[.+]/g, "\\$&")} \\((verified checksum|unauthenticated)\\)`));
@@ -58,7 +59,7 @@ withEachClient((client) => {
       });
     }
 
-    test("the newest version that fits is chosen from the index (5.3)", { skip }, async (t) => {
+    test("the newest matching version is selected from the index (5.3)", { skip }, async (t) => {
       const found = await work(t, `${ORIGIN}/acme/widget`, "~> 1.0.0");
       assert.match((await found.runs("init")).said, /widget v1\.0\.0/);
     });
@@ -75,13 +76,13 @@ withEachClient((client) => {
       assert.match(await found.fails("init"), /doesn't match any of the checksums|does not match any of the checksums/);
     });
 
-    test("beside direct, the mirror has what the origin cannot give, and the origin's failure is not the mirror's (5.7)", { skip }, async (t) => {
+    test("a mirror beside direct serves providers that the origin cannot, and a failure of the origin does not affect it (5.7)", { skip }, async (t) => {
       const direct = `  direct {\n    exclude = ["${ORIGIN}/*/*"]\n  }\n`;
       const found = await work(t, `${ORIGIN}/acme/pushed`, "1.0.0", installedBy(networkMirror(url), direct));
       await found.runs("init");
     });
 
-    test("what the mirror has not is looked for elsewhere: 404 is no error (5.5)", { skip }, async (t) => {
+    test("a provider that the mirror lacks is installed from elsewhere: 404 is not an error (5.5)", { skip }, async (t) => {
       const config = installedBy(networkMirror(url), "  direct {}\n");
       const host = new URL(registry.url).host;
       const found = await work(t, `${host}/acme/hello`, "1.0.0", installedBy(`  network_mirror {\n    url = "${url}"\n    include = ["${ORIGIN}/*/*"]\n  }\n`, "  direct {}\n"));
@@ -90,17 +91,17 @@ withEachClient((client) => {
       assert.match(await nowhere.fails("init"), /acme\/nothing/);
     });
 
-    test("a platform that is not mirrored is named", { skip }, async (t) => {
+    test("a missing platform is reported", { skip }, async (t) => {
       const found = await work(t, `${ORIGIN}/acme/elsewhere`, "1.0.0");
       assert.match(await found.fails("init"), new RegExp(HERE));
     });
 
-    test("a URL without its final slash stops the client with the URL it asked (5.1)", { skip }, async (t) => {
+    test("a URL without its final slash is reported with the requested URL (5.1)", { skip }, async (t) => {
       const found = await work(t, `${ORIGIN}/acme/widget`, "1.0.0", installedBy(networkMirror(url.slice(0, -1))));
       assert.match(await found.fails("init"), /400 Bad Request|status code 400|unsuccessful status 400|HTTP.*400/);
     });
 
-    test("what this registry publishes is written into a directory by providers mirror (5.11)", { skip }, async (t) => {
+    test("providers mirror writes this registry's providers into a directory (5.11)", { skip }, async (t) => {
       const host = new URL(registry.url).host;
       const found = await work(t, `${host}/acme/hello`, "1.0.0", "");
       await found.runs("providers", "mirror", `-platform=${HERE}`, `-platform=${ELSEWHERE}`, "out");

@@ -13,14 +13,14 @@ const NESTED = {
   "modules/inner/main.tf": 'output "says" {\n  value = "inner"\n}\n',
 };
 
-/** The same, further down in the archive. */
+/** The same module in a subdirectory of the archive. */
 const BELOW = Object.fromEntries(Object.entries(NESTED).map(([name, text]) => [`src/terraform/${name}`, text]));
 
 withEachClient((client) => {
   inBothModes((mode) => {
     const registry = useRegistry({ mode });
 
-    /** What the outputs of a configuration with this one module are. */
+    /** Returns the outputs of a configuration with only this module. */
     async function says(t, source, version) {
       const work = await client.workspace(t, registry, { "main.tf": usingModule(source, version) });
       await work.runs("init");
@@ -38,11 +38,11 @@ withEachClient((client) => {
     );
 
     for (const format of ["zip", "tar"]) {
-      test(`a ${format} archive is installed, and its relative sources work`, async (t) => {
+      test(`a ${format} archive is installed with its relative sources`, async (t) => {
         assert.equal(await says(t, `${HOST}/acme/${format}/aws`, "1.0.0"), "outer inner");
       });
 
-      test(`a submodule of a ${format} archive is installed, and its sources outside of itself work`, async (t) => {
+      test(`a submodule of a ${format} archive is installed with its sources in other directories`, async (t) => {
         assert.equal(await says(t, `${HOST}/acme/${format}/aws//modules/outer`, "1.0.0"), "outer inner");
       });
     }
@@ -59,7 +59,7 @@ withEachClient((client) => {
       assert.equal(await says(t, `${HOST}/Acme/Case_Matters/aws`, "1.0.0"), "as written");
     });
 
-    test("get -update takes a version that was published after init", async (t) => {
+    test("get -update installs a version published after init", async (t) => {
       const work = await client.workspace(t, registry, { "main.tf": usingModule(`${HOST}/acme/updated/aws`, "~> 1.0") });
       const address = "acme/updated/aws";
       await registry.publishes(module({ address, version: "1.0.0", files: saying("one") }));
@@ -82,14 +82,14 @@ withEachClient((client) => {
       assert.match(await work.fails("init"), /Checksums did not match/);
     });
 
-    test("a version that was not published is told from one that was", async (t) => {
+    test("an unpublished version is reported with the newest published one", async (t) => {
       const work = await client.workspace(t, registry, { "main.tf": usingModule(`${HOST}/acme/plain/aws`, "9.9.9") });
       const said = await work.fails("init");
       assert.match(said, /no available version of module "terrace\.test\/acme\/plain\/aws"/);
       assert.match(said, /newest available version is 1\.0\.0/);
     });
 
-    test("a module that was not published is not found (3.3)", async (t) => {
+    test("an unpublished module is not found (3.3)", async (t) => {
       const work = await client.workspace(t, registry, { "main.tf": usingModule(`${HOST}/acme/nothing/aws`, "1.0.0") });
       assert.match(await work.fails("init"), /Module .*"wanted".* cannot be found in the module registry/);
     });

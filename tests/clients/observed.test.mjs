@@ -1,4 +1,5 @@
-// What operators see of the Worker in workerd: lines of its log, figures, and what its bindings count.
+// The information for operators about the Worker in workerd: log lines, metrics, and the counts of its
+// bindings.
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -18,7 +19,7 @@ describe("the log", () => {
   const registry = useRegistry({ bindings: { ratelimits: [limiter] } });
   before(() => registry.publishes(module(RELEASE)));
 
-  /** The lines of a route, as soon as there are so many. */
+  /** Returns the log lines of a route, after waiting until there are `count` of them. */
   async function lines(route, count) {
     for (const deadline = Date.now() + PATIENCE_MS; ; await sleep(100)) {
       const log = await readFile(registry.logFile, "utf8");
@@ -28,7 +29,7 @@ describe("the log", () => {
     }
   }
 
-  test("has a line for a request, with what it took", async () => {
+  test("has a line for a request, with its operations and times", async () => {
     const response = await registry.request(DOWNLOAD, { headers: TERRAFORM });
     assert.equal(response.status, 200);
     const [{ ms, kv_ms, ...line }] = await lines("module_download", 1);
@@ -39,7 +40,7 @@ describe("the log", () => {
     });
   });
 
-  test("tells of a publish what it took, as its answer does", async () => {
+  test("reports the operations of a publish, as its answer does", async () => {
     const published = await lines("publish_module", 2);
     assert.deepEqual(published.map(({ status }) => status), [202, 201]);
     assert.ok(published[1].r2 > 5 && published[1].kv > 3 && published[1].ms > 0, JSON.stringify(published));
@@ -48,7 +49,7 @@ describe("the log", () => {
     assert.match(answer.headers.get("server-timing"), /^total;dur=\d+, kv;dur=\d+;desc="\d+", r2;dur=\d+;desc="[1-9]\d*"/);
   });
 
-  test("and the platform's limiter counts wrong credentials, while right ones pass", async () => {
+  test("the platform's limiter refuses repeated wrong credentials, and valid ones pass", async () => {
     const guess = async (token) => {
       const headers = { authorization: `Bearer ${token}`, "cf-connecting-ip": "192.0.2.1" };
       return (await registry.request("/admin/v1/tokens", { headers })).status;
@@ -59,7 +60,7 @@ describe("the log", () => {
     assert.equal(await guess(registry.secrets.adminToken), 200);
   });
 
-  test("health is asked of KV and R2", async () => {
+  test("the health check queries KV and R2", async () => {
     assert.deepEqual(await registry.json("/healthz"), { kv: "ok", r2: "ok" });
     const [{ kv, r2 }] = await lines("health", 1);
     assert.deepEqual({ kv, r2 }, { kv: 1, r2: 1 });

@@ -1,4 +1,4 @@
-// A private registry by OCI: OpenTofu with credentials of its own, and other people's clients that log in.
+// A private registry by OCI: OpenTofu with configured credentials, and clients of other projects that log in.
 import assert from "node:assert/strict";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -14,7 +14,7 @@ import { newKey } from "./support/signing.mjs";
 import { before, describe, test } from "./support/testing.mjs";
 import { createToken } from "./support/tokens.mjs";
 
-/** SSL_CERT_FILE is Go's way to name a CA on Linux; elsewhere Go asks the system. */
+/** Go reads SSL_CERT_FILE on Linux; on other systems it uses the system's CAs. */
 const onlyLinux = process.platform === "linux" ? false : "SSL_CERT_FILE works on Linux only";
 
 const ORIGIN = "origin.invalid";
@@ -64,7 +64,7 @@ withEachClient((client) => {
       assert.deepEqual(await found.outputs(), { says: "hello" });
     });
 
-    test("a lock file that the network mirror made for two platforms is what OCI is installed by (5.11, 14.1)", async (t) => {
+    test("a lock file of the network mirror for two platforms is accepted by an OCI installation (5.11, 14.1)", async (t) => {
       const found = await work(t, files, `${withPassword(registry.reader)}credentials "${registry.host}" {\n token = "${registry.reader}"\n}\n`);
       const platforms = [HERE, ELSEWHERE].map((platform) => `-platform=${platform}`);
       await found.runs("providers", "lock", `-net-mirror=${registry.url}/mirror/`, ...platforms);
@@ -72,11 +72,11 @@ withEachClient((client) => {
       await found.runs("init", "-lockfile=readonly");
     });
 
-    test("what is public there needs no password, although nothing else is (6.1)", async (t) => {
+    test("a public namespace of a private registry needs no password (6.1)", async (t) => {
       await (await work(t, { "main.tf": usingProvider("127.0.0.1/open/hello", "1.0.0") })).runs("init");
     });
 
-    test("without a password, with a wrong one and with a token for others the user reads why (6.4)", async (t) => {
+    test("a missing password, a wrong one and a token for another namespace are reported to the user (6.4)", async (t) => {
       assert.match(await (await work(t, files)).fails("init"), /needs the header|401|unauthorized/i);
       assert.match(await (await work(t, files, withPassword("wrong"))).fails("init"), /not a token of this registry/);
       const { token } = await createToken(registry, "read:globex");
@@ -85,10 +85,10 @@ withEachClient((client) => {
   }));
 });
 
-describe("other people's clients at a private registry", { skip: onlyLinux }, () => inBothModes((mode) => {
+describe("clients of other projects at a private registry", { skip: onlyLinux }, () => inBothModes((mode) => {
   const registry = usePrivateRegistry(mode);
 
-  /** A home with this password in Docker's configuration. */
+  /** Creates a home directory with this password in Docker's configuration. */
   async function home(t, password) {
     const directory = scratch(t);
     const auth = Buffer.from(`anybody:${password}`).toString("base64");
@@ -105,7 +105,7 @@ describe("other people's clients at a private registry", { skip: onlyLinux }, ()
     ["oras", "repo", "tags"],
     ["skopeo", "list-tags"],
   ]) {
-    test(`${program} lists with a token as the password, and not without (6.10)`, { skip: unlessOnPath(program) }, async (t) => {
+    test(`${program} lists tags only with a token as the password (6.10)`, { skip: unlessOnPath(program) }, async (t) => {
       const repository = `${program === "skopeo" ? "docker://" : ""}${registry.host}/modules/acme/greeting/local`;
       const { stdout } = await runs(program, [...args, repository], await home(t, registry.reader));
       assert.match(stdout.toString(), /1\.0\.0/);
@@ -139,7 +139,7 @@ describe("other people's clients at a private registry", { skip: onlyLinux }, ()
     assert.equal(sha256(stdout), registry.archive);
   });
 
-  test("oras logs in with the right password only", { skip: unlessOnPath("oras") }, async (t) => {
+  test("oras logs in only with the right password", { skip: unlessOnPath("oras") }, async (t) => {
     const login = async (password) => run("oras", ["login", registry.host, "--username", "x", "--password", password], await home(t));
     assert.equal((await login(registry.reader)).code, 0);
     const { code, output } = await login("wrong");
@@ -147,7 +147,7 @@ describe("other people's clients at a private registry", { skip: onlyLinux }, ()
     assert.match(output, /not a token of this registry|unauthorized|401/i);
   });
 
-  test("a token that may read cannot push, and one for a namespace only there", { skip: unlessOnPath("crane") }, async (t) => {
+  test("a read token cannot push, and a token for a namespace can push only there", { skip: unlessOnPath("crane") }, async (t) => {
     const { token: publisher } = await createToken(registry, "publish:acme");
     const source = `${registry.host}/modules/acme/greeting/local:1.0.0`;
     const copy = async (password, to) => run("crane", ["copy", source, `${registry.host}/${to}`], await home(t, password));

@@ -1,5 +1,5 @@
-// The conformance suite of the OCI distribution specification, where its program is: over what is pushed, and read-only over
-// what is published.
+// The conformance suite of the OCI distribution specification, if its program is present: on pushed
+// repositories, and read-only on published packages.
 import assert from "node:assert/strict";
 
 import { run } from "./support/programs.mjs";
@@ -13,7 +13,7 @@ import { before, describe, test } from "./support/testing.mjs";
 const { OCI_CONFORMANCE } = process.env;
 const skip = OCI_CONFORMANCE ? false : "OCI_CONFORMANCE does not name its program";
 
-/** All that is not asked for unless one says so. */
+/** The optional parts of the suite, which are off by default. */
 const EVERYTHING = {
   OCI_API_BLOBS_UPLOAD_CANCEL: "true",
   OCI_API_MANIFESTS_DIGEST_HEADER: "true",
@@ -21,16 +21,16 @@ const EVERYTHING = {
   OCI_DATA_SPARSE: "true",
 };
 
-/** With presigned URLs it is R2 that answers a blob in the end, and R2 has no such header. */
+/** With presigned URLs, R2 answers the request for a blob, and R2 does not send this header. */
 const whereWeServe = (mode) => ({ OCI_API_BLOBS_DIGEST_HEADER: String(mode === "worker") });
 
-/** What cannot be done with what is published. */
+/** The parts that generated repositories do not support. */
 const READ_ONLY = {
   OCI_API_PUSH: "false",
   OCI_API_BLOBS_DELETE: "false",
   OCI_API_MANIFESTS_DELETE: "false",
   OCI_API_TAGS_DELETE: "false",
-  // The suite looks for it only in manifests that it has made itself, and then misses it.
+  // The suite requests it only for manifests that it has pushed itself, and then reports it as missing.
   OCI_API_MANIFESTS_DIGEST_HEADER: "false",
 };
 
@@ -59,7 +59,7 @@ describe("the conformance suite of OCI Distribution 1.1", { skip }, () => {
       return { code, counts, said };
     }
 
-    test("everything passes where one can push", async (t) => {
+    test("all parts pass on a repository that accepts pushes", async (t) => {
       const { code, counts, said } = await suite(t, {
         ...EVERYTHING,
         ...whereWeServe(mode),
@@ -69,7 +69,7 @@ describe("the conformance suite of OCI Distribution 1.1", { skip }, () => {
         OCI_PASSWORD: registry.secrets.adminToken,
       });
       assert.equal(code, 0, said);
-      // Kinds of data that are switched off are in none of the counts.
+      // The counts do not include kinds of data that are switched off.
       assert.doesNotMatch(said, /: +Disabled$/m);
       assert.equal(counts.Disabled, 0);
       assert.ok(counts.Pass > 1_000, said);
@@ -78,7 +78,8 @@ describe("the conformance suite of OCI Distribution 1.1", { skip }, () => {
     for (const repository of ["providers/acme/hello", "modules/acme/greeting/local"]) {
       test(`every read of ${repository} passes`, async (t) => {
         const { tags, manifests, blobs } = await contents(repository);
-        // The suite breaks down over one of its reports when it may not push; by then it has told the results.
+        // Without push access, the suite fails while writing one of its reports; by then it has printed the
+        // results.
         const { counts } = await suite(t, {
           ...EVERYTHING,
           ...READ_ONLY,
@@ -93,7 +94,7 @@ describe("the conformance suite of OCI Distribution 1.1", { skip }, () => {
       });
     }
 
-    /** Everything that a repository of what is published holds. */
+    /** Returns the contents of a generated repository. */
     async function contents(repository) {
       const { tags } = await registry.json(`/v2/${repository}/tags/list`);
       const [manifests, blobs] = [new Set(), new Set()];

@@ -1,4 +1,4 @@
-// Pushing by OCI Distribution, with other people's clients: among it the walk-through of OpenTofu's page.
+// Pushes by OCI Distribution with clients of other projects, including the walk-through of OpenTofu's page.
 import assert from "node:assert/strict";
 import { mkdir, mkdtemp, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -18,7 +18,7 @@ const INDEX = "application/vnd.oci.image.index.v1+json";
 const VERSION = "4.0.6";
 const PATIENCE_MS = 10_000;
 
-/** A user of these programs, with a home of their own; `logIn` with the admin token as the password. */
+/** A user of these programs with their own home directory; `logIn` uses the admin token as the password. */
 async function user(t, registry) {
   const home = scratch(t);
   const env = { ...process.env, HOME: home, DOCKER_CONFIG: join(home, "docker"), SSL_CERT_FILE: registry.env.SSL_CERT_FILE };
@@ -34,7 +34,7 @@ async function user(t, registry) {
   return { home, env, calls, fails, password };
 }
 
-/** The zips of a provider, as files; their names by platform. */
+/** Writes the zips of a provider to files; returns their names by platform. */
 async function downloads(home, type = "tls") {
   const names = {};
   for (const platform of [HERE, ELSEWHERE]) {
@@ -48,7 +48,7 @@ async function downloads(home, type = "tls") {
 describe("oras", { skip: unlessUsable("oras") }, () => inBothModes((mode) => {
   const registry = useTlsRegistry(mode);
 
-  /** Pushes a provider the way OpenTofu's page says, command by command. */
+  /** Pushes a provider as OpenTofu's page describes, command by command. */
   async function walkThrough(t, repository) {
     const { home, calls, password } = await user(t, registry);
     const oras = calls("oras");
@@ -72,7 +72,7 @@ describe("oras", { skip: unlessUsable("oras") }, () => inBothModes((mode) => {
     return { home, oras, zips };
   }
 
-  test("the page's walk-through, and the zip that is pulled is the one that was pushed (11.1, 11.2, 11.6)", async (t) => {
+  test("the page's walk-through succeeds, and the pulled zip equals the pushed one (11.1, 11.2, 11.6)", async (t) => {
     const repository = "opentofu-providers/walk/tls";
     const { home, oras, zips } = await walkThrough(t, repository);
     const target = `${registry.host}/${repository}`;
@@ -81,12 +81,12 @@ describe("oras", { skip: unlessUsable("oras") }, () => inBothModes((mode) => {
     await oras("pull", "--platform", HERE.replace("_", "/"), "--output", pulled, `${target}:${VERSION}`);
     const bytes = await Promise.all([home, pulled].map((directory) => readFile(join(directory, zips[HERE]))));
     assert.equal(sha256(bytes[1]), sha256(bytes[0]));
-    // Another repository mounts what is here.
+    // The copy mounts the blobs of this repository.
     await oras("cp", "--recursive", `${target}:${VERSION}`, `${registry.host}/copies/tls:latest`);
     assert.deepEqual((await oras("repo", "tags", `${registry.host}/copies/tls`)).trim().split("\n"), ["latest"]);
   });
 
-  test("an index of what is there, and a stray tag that is not listed (11.8, 14.1)", async (t) => {
+  test("an index of existing manifests is accepted, and a stray tag is not listed as a version (11.8, 14.1)", async (t) => {
     const { home, calls, password } = await user(t, registry);
     const oras = calls("oras");
     const zips = await downloads(home);
@@ -106,7 +106,7 @@ describe("oras", { skip: unlessUsable("oras") }, () => inBothModes((mode) => {
     assert.deepEqual(Object.keys(archives).sort(), [HERE, ELSEWHERE].sort());
   });
 
-  test("what refers to an artifact is discovered, and deleted (11.7)", async (t) => {
+  test("a referrer of an artifact is discovered and deleted (11.7)", async (t) => {
     const { home, calls, password } = await user(t, registry);
     const oras = calls("oras");
     await oras("login", registry.host, "--username", "anybody", "--password", password);
@@ -122,7 +122,7 @@ describe("oras", { skip: unlessUsable("oras") }, () => inBothModes((mode) => {
     await oras("blob", "delete", "--force", `${registry.host}/team/app@sha256:${sha256("something")}`);
   });
 
-  test("who has no token is told so", async (t) => {
+  test("a push without a valid token is refused with the reason", async (t) => {
     const { home, fails } = await user(t, registry);
     await writeFile(join(home, "file.txt"), "something");
     const target = `${registry.host}/team/refused:latest`;
@@ -132,7 +132,7 @@ describe("oras", { skip: unlessUsable("oras") }, () => inBothModes((mode) => {
   });
 
   withEachClient((client) => {
-    test("what was pushed is installed from the network mirror", { skip: onlyLinux }, async (t) => {
+    test("a pushed provider is installed from the network mirror", { skip: onlyLinux }, async (t) => {
       const repository = `opentofu-providers/mirrored-${client.name}/tls`;
       const { home, zips } = await walkThrough(t, repository);
       const config = `provider_installation {\n  network_mirror {\n    url = "${registry.url}/mirror/"\n  }\n}\n`;
@@ -141,7 +141,7 @@ describe("oras", { skip: unlessUsable("oras") }, () => inBothModes((mode) => {
       const options = { config, env: { SSL_CERT_FILE: registry.env.SSL_CERT_FILE } };
       const found = await client.workspace(t, registry, files, options);
       assert.match((await found.runs("init")).said, new RegExp(`Installed \\S*mirrored-${client.name}/tls v${VERSION}`));
-      // Terraform locks what it has hashed, OpenTofu what the mirror told as well.
+      // Terraform locks only hashes that it has computed, OpenTofu also those that the mirror listed.
       const { zh } = await found.lockedHashes();
       const wanted = sha256(await readFile(join(home, zips[HERE])));
       if (client.name === "tofu") assert.deepEqual(zh, [wanted]);
@@ -149,7 +149,7 @@ describe("oras", { skip: unlessUsable("oras") }, () => inBothModes((mode) => {
 
     if (client.name !== "tofu") return;
 
-    test("what was pushed is installed by oci_mirror from its own repository (6.3, 6.6)", { skip: onlyLinux }, async (t) => {
+    test("a pushed provider is installed by oci_mirror from its own repository (6.3, 6.6)", { skip: onlyLinux }, async (t) => {
       await walkThrough(t, "opentofu-providers/direct/tls");
       const template = `${registry.host}/opentofu-providers/$\{namespace}/$\{type}`;
       const config = `provider_installation {\n  oci_mirror {\n    repository_template = "${template}"\n    include = ["registry.opentofu.org/*/*"]\n  }\n}\n`;
@@ -161,10 +161,10 @@ describe("oras", { skip: unlessUsable("oras") }, () => inBothModes((mode) => {
   });
 }));
 
-describe("other people's clients", () => inBothModes((mode) => {
+describe("clients of other projects", () => inBothModes((mode) => {
   const registry = useTlsRegistry(mode);
 
-  /** An image of one layer in a directory, which every client can copy. */
+  /** Creates an image of one layer in a directory, which every client can copy. */
   async function image(home) {
     const config = Buffer.from('{"architecture":"amd64","os":"linux","rootfs":{"type":"layers","diff_ids":[]},"config":{}}');
     const layer = zip({ "file.txt": `a file for ${home}` });
@@ -227,7 +227,7 @@ describe("other people's clients", () => inBothModes((mode) => {
     ["crane", "catalog"],
     ["regctl", "repo", "ls"],
   ]) {
-    test(`${program} says why there is no list of repositories`, { skip: unlessUsable(program) }, async (t) => {
+    test(`${program} reports why there is no list of repositories`, { skip: unlessUsable(program) }, async (t) => {
       const { fails } = await user(t, registry);
       const output = await fails(program)(...args, registry.host);
       t.diagnostic(output);
@@ -251,7 +251,7 @@ describe("other people's clients", () => inBothModes((mode) => {
   });
 }));
 
-describe("copies of what is published", () => {
+describe("copies of published packages", () => {
   const directory = scratch();
   const registry = useTlsRegistry();
   before(async () => {
@@ -263,7 +263,7 @@ describe("copies of what is published", () => {
     );
   });
 
-  /** The lines of the Worker's log about pushed repositories, as soon as there are enough. */
+  /** Returns the lines of the Worker's log about pushed repositories, after waiting until there are enough. */
   async function pushes(isEnough) {
     for (const deadline = Date.now() + PATIENCE_MS; ; await sleep(100)) {
       const log = await readFile(registry.logFile, "utf8");
@@ -281,7 +281,7 @@ describe("copies of what is published", () => {
 
   for (const [program, { login, copy, digest }] of Object.entries(PROGRAMS)) {
     for (const source of ["providers/acme/hello", "modules/acme/greeting/local"]) {
-      test(`${program} mounts the blobs of ${source} without a warning or an upload that is left (11.5)`, { skip: unlessUsable(program) }, async (t) => {
+      test(`${program} mounts the blobs of ${source} without a warning or an unfinished upload (11.5)`, { skip: unlessUsable(program) }, async (t) => {
         const { home, env, calls, password } = await user(t, registry);
         const call = calls(program);
         await call(...login, password, registry.host);
@@ -294,7 +294,7 @@ describe("copies of what is published", () => {
         // An index and the manifests of two platforms, or the manifest of a module.
         const wanted = manifests(earlier) + (source.startsWith("providers") ? 3 : 1);
         const lines = (await pushes((lines) => manifests(lines) >= wanted)).slice(earlier.length);
-        // regctl asks without its token first.
+        // regctl sends its first request without its token.
         const answered = lines.filter(({ route, status }) => route === "pushed_upload" && status !== 401);
         const uploads = answered.map(({ method, status }) => `${method} ${status}`);
         assert.ok(uploads.length >= 1, JSON.stringify(lines));

@@ -1,4 +1,4 @@
-// OCI Distribution, by OpenTofu and by other people's clients: what is published is an artifact.
+// OCI Distribution with OpenTofu and clients of other projects: published packages are artifacts.
 import assert from "node:assert/strict";
 import { mkdtemp, readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -13,7 +13,7 @@ import { scratch } from "./support/scratch.mjs";
 import { newKey } from "./support/signing.mjs";
 import { before, describe, test } from "./support/testing.mjs";
 
-/** A registry that nobody can reach: whatever is installed from it comes from here. */
+/** An unreachable registry, so everything installed under this name comes from here. */
 const ORIGIN = "origin.invalid";
 
 function useArtifacts(mode) {
@@ -47,7 +47,7 @@ withEachClient((client) => {
       ["hosted", "127.0.0.1/acme/hello", "1.2.0+b.1"],
       ["mirrored", `${ORIGIN}/acme/widget`, "1.0.0"],
     ]) {
-      test(`a ${what} provider is installed by oci_mirror alone, and again from the lock file (6.6, 6.13)`, { skip: onlyLinux }, async (t) => {
+      test(`a ${what} provider is installed only by oci_mirror, and again from the lock file (6.6, 6.13)`, { skip: onlyLinux }, async (t) => {
         const found = await work(t, { "main.tf": usingProvider(source, version) });
         const { said } = await found.runs("init");
         assert.match(said, new RegExp(`Installed ${source} v${version.replaceAll(/[.+]/g, "\\$&")}`));
@@ -57,12 +57,12 @@ withEachClient((client) => {
       });
     }
 
-    test("the newest version that fits is chosen from the tags (6.3)", { skip: onlyLinux }, async (t) => {
+    test("the newest matching version is selected from the tags (6.3)", { skip: onlyLinux }, async (t) => {
       const found = await work(t, { "main.tf": usingProvider("127.0.0.1/acme/hello", "~> 1.0.0") });
       assert.match((await found.runs("init")).said, /hello v1\.0\.0/);
     });
 
-    test("what is not there is looked for elsewhere (6.4)", { skip: onlyLinux }, async (t) => {
+    test("a provider that the mirror lacks is installed from elsewhere (6.4)", { skip: onlyLinux }, async (t) => {
       const found = await work(t, { "main.tf": usingProvider(`${ORIGIN}/acme/nothing`, "1.0.0") });
       assert.match(await found.fails("init"), /acme\/nothing/);
     });
@@ -79,13 +79,13 @@ withEachClient((client) => {
   });
 });
 
-describe("other people's clients", () => {
+describe("clients of other projects", () => {
   inBothModes((mode) => {
     const registry = useArtifacts(mode);
     const env = () => ({ ...process.env, SSL_CERT_FILE: registry.env.SSL_CERT_FILE });
     const here = (index) => index.manifests.find(({ platform: { os, architecture } }) => `${os}_${architecture}` === HERE);
 
-    /** What the provider's zip for this platform must be. */
+    /** Returns the expected digest of the provider's zip for this platform. */
     async function expected() {
       const { archives } = await registry.json("/mirror/127.0.0.1/acme/hello/1.0.0.json");
       assert.deepEqual(Object.keys(archives).sort(), [ELSEWHERE, HERE].sort());
@@ -113,7 +113,8 @@ describe("other people's clients", () => {
       assert.equal(sha256(zip), await expected());
     });
 
-    // Debian's is older than OCI 1.1: it copies manifests and blobs as they are, but no index that has an `artifactType`.
+    // Debian's version is older than OCI 1.1: it copies manifests and blobs unchanged, but no index with an
+    // `artifactType`.
     test("skopeo lists, describes and pulls", { skip: unlessUsable("skopeo") }, async (t) => {
       const [module, provider] = ["modules/acme/greeting/local", "providers/acme/hello"].map((name) => `docker://${registry.host}/${name}`);
       const skopeo = async (...args) => (await runs("skopeo", args, { env: env() })).stdout;

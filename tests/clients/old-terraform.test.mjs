@@ -1,4 +1,5 @@
-// Terraform 1.5.7, whose OpenPGP library knows no Ed25519 keys. The example has a test of its own, with its RSA key.
+// Terraform 1.5.7, whose OpenPGP library does not support Ed25519 keys. The example has its own test, with
+// its RSA key.
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -35,21 +36,21 @@ withOldTerraform((client) => inBothModes((mode) => {
   const mirror = () => `provider_installation {\n  network_mirror {\n    url = "${registry.url}/mirror/"\n  }\n}\n`;
 
   describe("by hostname and network mirror", { skip: onlyLinux }, () => {
-    test("a provider that an RSA key has signed is installed, and again from the lock file", async (t) => {
+    test("a provider signed by an RSA key is installed, and again from the lock file", async (t) => {
       const work = await workspace(t, usingProvider(`${host}/rsa/hello`, "1.0.0"));
       assert.match((await work.runs("init")).said, /Installed \S+\/rsa\/hello v1\.0\.0 \(self-signed, key ID [0-9A-F]{16}\)/);
       await work.remove(".terraform");
       await work.runs("init", "-lockfile=readonly");
     });
 
-    test("a provider that an Ed25519 key has signed is refused", async (t) => {
+    test("a provider signed by an Ed25519 key is refused", async (t) => {
       const work = await workspace(t, usingProvider(`${host}/ed25519/hello`, "1.0.0"));
       assert.match(await work.fails("init"), /error decoding signing key: openpgp: unsupported feature: public key type: 22/);
     });
 
     for (const namespace of ["rsa", "ed25519"]) {
       test(`a provider of the namespace ${namespace} is installed from the network mirror, which has no signatures`, async (t) => {
-        // A mirror cannot have a provider whose hostname has a port.
+        // A mirror cannot serve a provider whose hostname has a port.
         const work = await workspace(t, usingProvider(`127.0.0.1/${namespace}/hello`, "1.0.0"), mirror());
         await work.runs("init");
         await work.runs("providers", "lock", `-net-mirror=${registry.url}/mirror/`, `-platform=${HERE}`);

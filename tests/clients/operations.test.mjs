@@ -1,4 +1,4 @@
-// What requests cost, counted at the bindings of the built Worker in workerd.
+// The operations of requests, counted at the bindings of the built Worker in workerd.
 import assert from "node:assert/strict";
 
 import { inBothModes } from "./support/registry.mjs";
@@ -40,7 +40,7 @@ inBothModes((mode) => {
   });
 
   for (const path of READS) {
-    test(`GET and HEAD of ${path} make one read of KV and ask R2 for nothing`, async () => {
+    test(`GET and HEAD of ${path} make one read of KV and no operation of R2`, async () => {
       for (const method of ["GET", "HEAD"]) {
         const { status, operations } = await registry.operationsOf(path, { method });
         assert.equal(status, 200);
@@ -49,7 +49,7 @@ inBothModes((mode) => {
     });
   }
 
-  test("a list that the client has already costs the same read", async () => {
+  test("a list that the client already has takes the same read", async () => {
     const [path] = READS;
     const { headers } = await registry.request(path);
     const { status, operations } = await registry.operationsOf(path, { headers: { "if-none-match": headers.get("etag") } });
@@ -57,7 +57,7 @@ inBothModes((mode) => {
     assert.deepEqual(operations, ["KV getWithMetadata"]);
   });
 
-  test("discovery and the front page ask storage for nothing", async () => {
+  test("discovery and the front page make no storage operation", async () => {
     for (const path of ["/.well-known/terraform.json", "/", "/mirror/", "/v2/"]) {
       const { status, operations } = await registry.operationsOf(path);
       assert.equal(status, 200);
@@ -73,18 +73,18 @@ inBothModes((mode) => {
       ),
       module: await operationsOfPublishing(module({ address: "acme/greeting/aws", version: "1.1.0", files: saying("more") })),
     };
-    // Each list (a provider of this registry is in the mirror's, too, and all are in that of tags), the version, the
-    // manifest that its tag names, twice, and of each of two platforms the manifest and the zip.
+    // The lists (a provider of this registry is also in the mirror's, and all are in the list of tags), the
+    // version, the manifest of its tag, stored twice, and for each of two platforms the manifest and the zip.
     const indices = { provider: 3 + 3 + 4, "mirrored provider": 2 + 3 + 4, module: 2 + 3 + 1 };
     for (const [kind, count] of Object.entries(counts)) {
       t.diagnostic(`publishing a later version of a ${kind}: ${JSON.stringify(count)}`);
-      // The versions; and for each of two requests what is marked as garbage.
+      // One listing of the versions, and one of the garbage marks for each of two requests.
       assert.equal(count["R2 list"], 3, kind);
       assert.equal(count["KV put"], indices[kind], kind);
     }
   });
 
-  /** How often each operation was done. */
+  /** Returns the number of each operation. */
   async function operationsOfPublishing(publication) {
     const release = await publication;
     await registry.watched();

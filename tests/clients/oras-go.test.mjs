@@ -1,5 +1,5 @@
-// OCI Distribution by the library that is inside OpenTofu and ORAS: exactly what they ask for and send, in every test run,
-// whether they are on this machine or not. The program is tests/clients/oras-go.
+// OCI Distribution with the library of OpenTofu and ORAS: exactly their requests, in every test run, even if
+// they are not installed. The program is tests/clients/oras-go.
 import assert from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -17,13 +17,13 @@ import { before, describe, test } from "./support/testing.mjs";
 const PROGRAM = "oras-go-client";
 const skip = unlessUsable(PROGRAM);
 
-/** A registry that nobody can reach: whatever is installed from it comes from here. */
+/** An unreachable registry, so everything installed under this name comes from here. */
 const ORIGIN = "origin.invalid";
 
-/** The version that is pushed. */
+/** The version that the tests push. */
 const VERSION = "4.0.6";
 
-/** The program as somebody with this password, or as anybody. */
+/** Runs the program with this password, or anonymously. */
 function client(registry, password) {
   const { SSL_CERT_FILE } = registry.env;
   const env = { ...process.env, SSL_CERT_FILE, REGISTRY_PASSWORD: password };
@@ -38,7 +38,10 @@ function client(registry, password) {
   };
 }
 
-/** What was asked, without what differs from run to run: where archives are, the names of uploads, and digests. */
+/**
+ * Returns the requests without the parts that differ between runs: the addresses of archives, the names of
+ * uploads, and digests.
+ */
 const shape = (requests) =>
   requests.map((request) =>
     request
@@ -48,7 +51,7 @@ const shape = (requests) =>
       .replace(/sha256(:|%3A)[0-9a-f]{64}/g, "sha256$1…"),
   );
 
-/** The same without what was only asked to get a token. */
+/** Returns the requests without those that only fetch a token. */
 const answered = (requests) => shape(requests).filter((request) => !/ 401$|^GET \/v2\/token/.test(request));
 
 const zipOf = ({ body, archives }, platform) =>
@@ -72,7 +75,7 @@ describe("installing as OpenTofu does", { skip }, () => {
       ["hosted", "providers/acme/hello", "1.2.0_b.1", "127.0.0.1/acme/hello/1.2.0+b.1.json"],
       ["mirrored", `providers/${ORIGIN}/acme/widget`, "1.0.0", `${ORIGIN}/acme/widget/1.0.0.json`],
     ]) {
-      test(`a ${what} provider is what was published, byte for byte, for each platform (6.1, 6.3, 6.5, 6.6, 6.9)`, async () => {
+      test(`a ${what} provider is downloaded byte for byte as published, for each platform (6.1, 6.3, 6.5, 6.6, 6.9)`, async () => {
         for (const platform of [HERE, ELSEWHERE]) {
           const file = join(directory, `${what}-${platform}.zip`);
           const { seen, requests } = await client(registry).runs("provider", repository, tag, platform, file);
@@ -93,7 +96,7 @@ describe("installing as OpenTofu does", { skip }, () => {
       });
     }
 
-    test("a module is what was published, byte for byte, by its tag and by its digest (6.7)", async () => {
+    test("a module is downloaded byte for byte as published, by its tag and by its digest (6.7)", async () => {
       const repository = "modules/acme/greeting/local";
       const file = join(directory, "module.zip");
       const [bytes] = published.module.archives.values();
@@ -112,7 +115,7 @@ describe("installing as OpenTofu does", { skip }, () => {
       assert.equal(byDigest.seen.digest, byTag.seen.digest);
     });
 
-    test("what is not there is told as OpenTofu takes it for not there (6.4)", async () => {
+    test("a missing repository or tag is answered in a form that OpenTofu treats as missing (6.4)", async () => {
       const file = join(directory, "nothing.zip");
       const { fails } = client(registry);
       assert.match(await fails("provider", "providers/acme/nothing", "1.0.0", HERE, file), /404: name unknown/);
@@ -127,7 +130,7 @@ describe("pushing as ORAS does", { skip }, () => {
     const registry = useTlsRegistry(mode);
     const me = () => client(registry, registry.secrets.adminToken);
 
-    /** A directory of zips named by their platform, and their bytes. */
+    /** Creates a directory of zips named by their platform; returns it and their bytes. */
     async function downloads(t, type) {
       const directory = scratch(t);
       const zips = {};
@@ -138,14 +141,14 @@ describe("pushing as ORAS does", { skip }, () => {
       return { directory, zips };
     }
 
-    /** Pushes a provider to where the registry takes it for one of the public registry. */
+    /** Pushes a provider to a repository that the registry treats as one of the public registry. */
     async function push(t, type) {
       const { directory, zips } = await downloads(t, type);
       const repository = `opentofu-providers/pushed/${type}`;
       return { repository, zips, ...(await me().runs("push", repository, VERSION, directory)) };
     }
 
-    test("a provider, and everything is sent as the library sends it (11.1, 11.2, 11.4, 11.6, 11.8)", async (t) => {
+    test("a provider is pushed with the requests of the library (11.1, 11.2, 11.4, 11.6, 11.8)", async (t) => {
       const { requests } = await push(t, "tls");
       const sent = shape(requests);
       const count = (text) => sent.filter((request) => request === text).length;
@@ -158,14 +161,14 @@ describe("pushing as ORAS does", { skip }, () => {
       assert.equal(sent.at(-1), `PUT /v2/…/manifests/${VERSION} 201`);
     });
 
-    test("the same again sends no blob", async (t) => {
+    test("a second push of the same provider sends no blob", async (t) => {
       const first = await push(t, "again");
       const second = await push(t, "again");
       assert.equal(second.seen.digest, first.seen.digest);
       assert.deepEqual(answered(second.requests).filter((request) => /POST|PUT .*blobs/.test(request)), []);
     });
 
-    test("what was pushed is pulled, byte for byte, and lies in the network mirror", async (t) => {
+    test("a pushed provider is pulled byte for byte, and is in the network mirror", async (t) => {
       const { repository, zips, seen } = await push(t, "whole");
       const file = join(scratch(t), "pulled.zip");
       const names = [repository, "providers/registry.opentofu.org/pushed/whole"];
@@ -189,7 +192,7 @@ describe("pushing as ORAS does", { skip }, () => {
     });
 
     withEachClient((installer) => {
-      test("what was pushed is installed from the network mirror", { skip: onlyLinux }, async (t) => {
+      test("a pushed provider is installed from the network mirror", { skip: onlyLinux }, async (t) => {
         const type = `by-${installer.name}`;
         await push(t, type);
         const config = `provider_installation {\n  network_mirror {\n    url = "${registry.url}/mirror/"\n  }\n}\n`;
@@ -200,7 +203,7 @@ describe("pushing as ORAS does", { skip }, () => {
       });
     });
 
-    test("blobs are mounted from another repository, and not sent (11.5)", async (t) => {
+    test("blobs of another repository are mounted instead of sent (11.5)", async (t) => {
       const { repository, seen } = await push(t, "mounted");
       const copied = await me().runs("mount", repository, "copies/mounted", VERSION);
       assert.deepEqual(copied.seen, { digest: seen.digest, mounted: 4, copied: 0 });
@@ -208,7 +211,7 @@ describe("pushing as ORAS does", { skip }, () => {
       assert.deepEqual(posts, Array(4).fill(`POST /v2/…/blobs/uploads/?mount=sha256:…&from=${repository} 201`));
     });
 
-    test("blobs of what is published are mounted, and not sent (11.5)", async (t) => {
+    test("blobs of published packages are mounted instead of sent (11.5)", async (t) => {
       await push(t, "published");
       const published = "providers/registry.opentofu.org/pushed/published";
       const copied = await me().runs("mount", published, "copies/published", VERSION);
@@ -218,7 +221,7 @@ describe("pushing as ORAS does", { skip }, () => {
       assert.deepEqual(posts, posts.map(() => `POST /v2/…/blobs/uploads/?mount=sha256:…&from=${published} 201`));
     });
 
-    test("what refers to a manifest is discovered, filtered and deleted, without a tag for it (11.6, 11.7)", async (t) => {
+    test("referrers of a manifest are discovered, filtered and deleted, without a tag (11.6, 11.7)", async (t) => {
       const { repository, seen: subject } = await push(t, "noted");
       const { seen, requests } = await me().runs("refer", repository, VERSION);
       const note = seen.referrer;
@@ -239,7 +242,7 @@ describe("pushing as ORAS does", { skip }, () => {
       assert.match(await client(registry).fails("module", "team/deleted", "latest", "unused"), /not found/);
     });
 
-    test("who has no token, or a wrong one, is told so (6.10)", async (t) => {
+    test("a missing or wrong token is refused with the reason (6.10)", async (t) => {
       const { directory } = await downloads(t, "refused");
       const push = ["push", "opentofu-providers/pushed/refused", VERSION, directory];
       assert.match(await client(registry).fails(...push), /401|credential/);

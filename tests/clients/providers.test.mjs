@@ -37,7 +37,7 @@ withEachClient((client) => {
       assert.equal(locked.h1.length, 1);
     });
 
-    test("a second init installs what the lock file says, although there is a newer version", async (t) => {
+    test("a second init installs the locked version, although there is a newer one", async (t) => {
       const work = await client.workspace(t, registry, { "main.tf": usingProvider(`${HOST}/acme/hello`, "1.0.0") });
       await work.runs("init");
       await work.write("main.tf", usingProvider(`${HOST}/acme/hello`, ">= 1.0"));
@@ -46,7 +46,7 @@ withEachClient((client) => {
       assert.match(said, /Installed terrace\.test\/acme\/hello v1\.0\.0/);
     });
 
-    test("init -upgrade takes the newer version", async (t) => {
+    test("init -upgrade installs the newer version", async (t) => {
       const work = await client.workspace(t, registry, { "main.tf": usingProvider(`${HOST}/acme/hello`, "1.0.0") });
       await work.runs("init");
       await work.write("main.tf", usingProvider(`${HOST}/acme/hello`, ">= 1.0"));
@@ -54,7 +54,7 @@ withEachClient((client) => {
       assert.match(said, /Installed terrace\.test\/acme\/hello v1\.2\.0/);
     });
 
-    test("providers lock takes the hashes of two platforms, and init accepts them", async (t) => {
+    test("providers lock records the hashes of two platforms, and init accepts them", async (t) => {
       const work = await client.workspace(t, registry, { "main.tf": usingProvider(`${HOST}/acme/hello`, "1.2.0") });
       await work.runs("providers", "lock", `-platform=${HERE}`, `-platform=${ELSEWHERE}`);
       const locked = await work.lockedHashes();
@@ -63,7 +63,7 @@ withEachClient((client) => {
       await work.runs("init", "-lockfile=readonly");
     });
 
-    test("a prerelease is installed when it is asked for by name (2.1.4)", async (t) => {
+    test("a prerelease is installed if its exact version is required (2.1.4)", async (t) => {
       const work = await client.workspace(t, registry, { "main.tf": usingProvider(`${HOST}/acme/hello`, "2.0.0-beta.1") });
       const { said } = await work.runs("init");
       assert.match(said, /Installed terrace\.test\/acme\/hello v2\.0\.0-beta\.1/);
@@ -74,12 +74,12 @@ withEachClient((client) => {
       await work.runs("init");
     });
 
-    test("a platform that was not published is named (2.2.1)", async (t) => {
+    test("an unpublished platform is reported (2.2.1)", async (t) => {
       const work = await client.workspace(t, registry, { "main.tf": usingProvider(`${HOST}/acme/hello`, "1.2.0") });
       assert.match(await work.fails("providers", "lock", "-platform=plan9_386"), /plan9_386/);
     });
 
-    test("a provider signed by a key that the namespace does not have cannot be published, and is not there to install", async (t) => {
+    test("a provider signed by an unregistered key can neither be published nor installed", async (t) => {
       const stranger = await newKey(scratch(t));
       const { status, answer } = await registry.publish(provider({ address: "acme/forged", version: "1.0.0", key: stranger }));
       assert.equal(status, 422);

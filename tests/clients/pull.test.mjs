@@ -1,4 +1,4 @@
-// Pull-through, in workerd and by the real clients: what another registry has is fetched when it is asked for.
+// Pull-through in workerd, with the real clients: packages of another registry are fetched on demand.
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { mkdir, readFile } from "node:fs/promises";
@@ -15,16 +15,16 @@ import { scratch } from "./support/scratch.mjs";
 import { newKey } from "./support/signing.mjs";
 import { after, before, describe, test } from "./support/testing.mjs";
 
-/** SSL_CERT_FILE is Go's way to name a CA on Linux; elsewhere Go asks the system. */
+/** Go reads SSL_CERT_FILE on Linux; on other systems it uses the system's CAs. */
 const skip = process.platform === "linux" ? false : "SSL_CERT_FILE works on Linux only";
 
-/** What the origin is called in source addresses, and what its providers are called here. */
+/** The origin's hostname in source addresses, and in the names of its providers here. */
 const ORIGIN = "origin.example.com";
 
-/** What a client may wait for a pull, in milliseconds. */
+/** The maximum time that a client waits for a pull, in milliseconds. */
 const PATIENCE_MS = 9_500;
 
-/** An origin behind a door, and a registry that pulls from it. */
+/** Starts an origin behind a front that can alter its answers, and a registry that pulls from it. */
 function usePull(mode = "presigned") {
   const directory = scratch();
   const found = { directory, front: null, key: null };
@@ -55,7 +55,7 @@ async function bytesOf(url) {
   return { status: response.status, digest: sha256(Buffer.from(await response.arrayBuffer())) };
 }
 
-/** Waits until a package is served from here. */
+/** Waits until a package is served from this registry's own storage. */
 async function isStored(registry, type, version) {
   const deadline = Date.now() + PATIENCE_MS;
   for (;;) {
@@ -70,7 +70,7 @@ withEachClient((client) => {
   inBothModes((mode) => {
     const pull = usePull(mode);
 
-    test("providers are installed through it, with the origin's lock file, and once more without the origin", { skip }, async (t) => {
+    test("providers are installed through the registry, and again without the origin and with the origin's lock file", { skip }, async (t) => {
       const { front, key, origin, registry } = pull;
       await origin.publishes(...["1.0.0", "1.1.0", "2.0.0"].map((version) => provider({ address: "acme/hello", version, key })));
       const config = `provider_installation {\n  network_mirror {\n    url = "${registry.url}/mirror/"\n  }\n}\n`;
@@ -83,7 +83,7 @@ withEachClient((client) => {
       await work.runs("init", "-lockfile=readonly");
       await isStored(registry, "hello", "1.1.0");
 
-      // The lock file that the origin's users have: zh hashes, from SHA256SUMS.
+      // This is the lock file of the origin's users: zh hashes, from SHA256SUMS.
       const { body } = await provider({ address: "acme/hello", version: "1.1.0", key });
       const hashes = body.packages.map(({ sha256 }) => `    "zh:${sha256}",\n`).join("");
       const locked = `provider "${ORIGIN}/acme/hello" {\n  version     = "1.1.0"\n  constraints = "~> 1.0"\n  hashes = [\n${hashes}  ]\n}\n`;
@@ -96,10 +96,10 @@ withEachClient((client) => {
   });
 });
 
-describe("many at once", () => {
+describe("concurrent clients", () => {
   const pull = usePull();
 
-  test("32 clients at once cause one fetch of everything", async () => {
+  test("32 concurrent clients cause one fetch of each document and zip", async () => {
     const { origin, registry, front, key } = pull;
     const type = "crowd";
     const program = zip({ [`terraform-provider-${type}_v1.0.0`]: randomBytes(20_000_000) }, 0o755);
@@ -119,7 +119,7 @@ describe("many at once", () => {
     assert.equal((await bytesOf(await isStored(registry, type, "1.0.0"))).digest, sha256(program));
   });
 
-  test("what a client has stopped to read is stored to its end", async () => {
+  test("a zip is stored completely after its client has disconnected", async () => {
     const { origin, registry, front, key } = pull;
     const type = "left";
     const program = zip({ [`terraform-provider-${type}_v1.0.0`]: randomBytes(20_000_000) }, 0o755);
@@ -139,7 +139,7 @@ describe("a hostile origin", () => {
   const pull = usePull();
   let versions = 0;
 
-  /** A version of its own for each test, since what failed is left alone for a while. */
+  /** Publishes a new version for each test, because a failed one is not retried for a while. */
   async function published() {
     const type = `hostile${(versions += 1)}`;
     const release = await provider({ address: `acme/${type}`, version: "1.0.0", key: pull.key });
@@ -147,7 +147,7 @@ describe("a hostile origin", () => {
     return { type, release };
   }
 
-  /** Waits until the registry has logged something: what it prints comes a moment later. */
+  /** Waits until the registry has logged a text: its output arrives a moment later. */
   async function logged(text) {
     const deadline = Date.now() + PATIENCE_MS;
     for (;;) {
@@ -167,11 +167,11 @@ describe("a hostile origin", () => {
     ["a cloud's metadata", "https://169.254.169.254/latest/meta-data/", /link-local/],
     ["this machine", "https://127.0.0.1/", /this machine/],
     ["this machine by its name", "https://localhost/", /this machine/],
-    ["this machine in other numbers", "https://2130706433/", /this machine/],
+    ["this machine in another notation", "https://2130706433/", /this machine/],
     ["a private network", "https://10.0.0.1/", /private/],
     ["plain http", "http://registry.terraform.io/", /only https/],
     ["a file", "file:///etc/passwd", /only https/],
-    ["nothing that is a URL", "https://", /no URL/],
+    ["an invalid URL", "https://", /no URL/],
     ["itself, again and again", "/.well-known/terraform.json", /more than 5 redirects/],
   ]) {
     test(`a redirect to ${what} is not followed`, async (t) => {
@@ -184,7 +184,7 @@ describe("a hostile origin", () => {
     });
   }
 
-  /** What is answered, and logged, to a request for the packages while `answers` are those of the origin. */
+  /** Returns the error answered to a request for the packages while `answers` are those of the origin. It must be logged, too. */
   async function refused(t, type, answers, version = "1.0.0") {
     pull.front.answers = answers;
     t.after(() => (pull.front.answers = () => false));
@@ -203,25 +203,25 @@ describe("a hostile origin", () => {
     assert.match(await refused(t, type, long), /longer than/);
   });
 
-  test("an origin that does not answer is waited for less than clients wait", async (t) => {
+  test("an origin that does not answer is given up before clients give up", async (t) => {
     const { type } = await published();
     assert.match(await refused(t, type, () => true), /no response in time/);
   });
 
-  test("a description with another digest than SHA256SUMS has is refused", async (t) => {
+  test("a package document with another digest than SHA256SUMS is refused", async (t) => {
     const { type } = await published();
     const lying = (path) =>
       path.includes("/download/") && ((bytes) => Buffer.from(bytes.toString().replace(/"shasum":"..../, '"shasum":"0000')));
     assert.match(await refused(t, type, lying), /SHA256SUMS lists the sha256/);
   });
 
-  test("a signature of something else is refused", async (t) => {
+  test("a signature of another file is refused", async (t) => {
     const { type } = await published();
     const other = Buffer.from(await pull.key.sign("something else"), "base64");
     assert.match(await refused(t, type, (path) => path.endsWith(".sig") && (() => other)), /signature/);
   });
 
-  test("another key than that of the first version is refused", async (t) => {
+  test("a version with another key than the first version is refused", async (t) => {
     const { type } = await published();
     const directory = join(pull.directory, "other");
     await mkdir(directory);
@@ -232,7 +232,7 @@ describe("a hostile origin", () => {
     assert.match(await refused(t, type, () => false, "1.1.0"), /pinned signing keys/);
   });
 
-  test("an origin that is killed in the middle is told, and what is stored is served", async (t) => {
+  test("a broken connection to the origin is answered with 502, and known documents are served", async (t) => {
     const { type } = await published();
     await pull.registry.json(packages(type, "1.0.0"));
     const killed = (path, response) => path.includes("/download/") && response.socket.destroy() && true;
@@ -245,7 +245,7 @@ describe("a hostile origin", () => {
     await pull.registry.json(list(type));
   });
 
-  /** Pulls a package while `answers` are those of the origin; nothing of it must be kept. */
+  /** Pulls a package while `answers` are those of the origin, and checks that no part of it is stored. */
   async function spoiled(t, answers) {
     const { type, release } = await published();
     const { archives } = await pull.registry.json(packages(type, "1.0.0"));
@@ -277,7 +277,7 @@ describe("a hostile origin", () => {
     await spoiled(t, short);
   });
 
-  test("a zip of which the origin does not tell the length is not taken", async (t) => {
+  test("a zip without a length from the origin is refused", async (t) => {
     const chunked = (response) => {
       response.writeHead(200, { "content-type": "application/zip" });
       response.end(randomBytes(500));

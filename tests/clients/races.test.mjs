@@ -1,5 +1,5 @@
-// 64 publishers at once, and readers meanwhile, on workerd. Its simulators know no limit to how often a key is written: those
-// are kept in tests/it/native/storage/crowds.rs.
+// 64 concurrent publishers, and readers, on workerd. Its simulators do not limit how often a key is written;
+// those limits are tested in tests/it/native/storage/crowds.rs.
 import assert from "node:assert/strict";
 
 import { sha256, zip } from "./support/archives.mjs";
@@ -16,7 +16,7 @@ const LISTS = {
   "acme/same": ["/v1/providers/acme/same/versions"],
   "acme/other": ["/v1/providers/acme/other/versions"],
 };
-/** Versions of which no order is that of their texts. */
+/** Versions whose order differs from that of their texts. */
 const VERSIONS = Array.from({ length: CROWD }, (_, number) => [`1.${number}.0`, `1.${number}.0-rc.1`, `2.0.${number}`, `10.${number}.1`][number % 4]);
 
 inBothModes((mode) => {
@@ -30,7 +30,7 @@ inBothModes((mode) => {
     for (const address of Object.keys(LISTS)) await registry.publishes(provider({ address, version: "0.1.0", key }));
   });
 
-  test(`${CROWD} versions of one provider at once are all published, and listed in order`, async (t) => {
+  test(`${CROWD} versions of one provider are all published concurrently, and listed in order`, async (t) => {
     const releases = await Promise.all(VERSIONS.map((version) => provider({ address: "acme/hello", version, key })));
     const { statuses, reads } = await publishAtOnce("acme/hello", releases);
     t.diagnostic(`${JSON.stringify(count(statuses))}; ${reads} reads`);
@@ -39,14 +39,14 @@ inBothModes((mode) => {
     for (const path of LISTS["acme/hello"]) assert.deepEqual(versionsIn(await registry.json(path), path), all, path);
   });
 
-  test(`${CROWD} who publish the same are one who creates it and ${CROWD - 1} who find it there`, async () => {
+  test(`${CROWD} publishers of the same release create it once, and ${CROWD - 1} of them find it published`, async () => {
     const release = await provider({ address: "acme/same", version: "1.0.0", key });
     await sendArchives([release]);
     const { statuses } = await publishAtOnce("acme/same", Array(CROWD).fill(release));
     assert.deepEqual(count(statuses), { 200: CROWD - 1, 201: 1 });
   });
 
-  test(`of ${CROWD} who publish other bytes as one version one wins`, async () => {
+  test(`one of ${CROWD} publishers of different bytes as one version wins`, async () => {
     const releases = await Promise.all(Array.from({ length: CROWD }, (_, number) => otherBytes(number)));
     await sendArchives(releases);
     const { statuses } = await publishAtOnce("acme/other", releases);
@@ -59,7 +59,10 @@ inBothModes((mode) => {
     assert.equal(sha256(bytes), digest);
   });
 
-  /** What each is answered, while others read: each list is in order, with what was there, and what it lists can be had. */
+  /**
+   * Returns the answers to the publishers, while readers check that each list is in order, has the earlier
+   * versions, and lists only versions that can be downloaded.
+   */
   async function publishAtOnce(address, releases) {
     let isDone = false;
     let reads = 0;
@@ -68,7 +71,7 @@ inBothModes((mode) => {
       while (!isDone) {
         const versions = versionsIn(await registry.json(path), path);
         assert.deepEqual(versions, [...versions].sort(compare), path);
-        assert.ok(versions.includes("0.1.0"), `${path} has what was there`);
+        assert.ok(versions.includes("0.1.0"), `${path} lists 0.1.0`);
         for (const version of versions.slice(-1)) {
           const response = await registry.request(`/mirror/127.0.0.1/${address}/${version}.json`);
           assert.equal(response.status, 200, `${version} is listed`);
@@ -84,7 +87,7 @@ inBothModes((mode) => {
     return { statuses, reads };
   }
 
-  /** The archives alone, past the registry. */
+  /** Sends only the archives, directly to storage. */
   async function sendArchives(releases) {
     for (const { archives } of releases) {
       for (const [digest, bytes] of archives) await registry.overwrite(`archives/${digest}.zip`, bytes);
@@ -101,7 +104,7 @@ inBothModes((mode) => {
 
 const count = (statuses) => Object.fromEntries(Object.entries(Object.groupBy(statuses, String)).map(([status, all]) => [status, all.length]));
 
-/** The versions in a list of any protocol; tags, which are ordered as texts (6.3), by version. */
+/** Returns the versions in a list of any protocol; tags, which are ordered as texts (6.3), are sorted by version. */
 function versionsIn(list, path) {
   if (list.tags) {
     assert.deepEqual(list.tags, [...list.tags].sort(), path);
@@ -110,7 +113,7 @@ function versionsIn(list, path) {
   return Array.isArray(list.versions) ? list.versions.map(({ version }) => version) : Object.keys(list.versions);
 }
 
-/** Semantic versions, as far as these need it: a release is newer than its candidates. */
+/** Compares semantic versions, as far as needed here: a release is newer than its candidates. */
 function compare(a, b) {
   const [[coreA, preA], [coreB, preB]] = [a, b].map((version) => version.split("-"));
   const [partsA, partsB] = [coreA, coreB].map((core) => core.split(".").map(Number));

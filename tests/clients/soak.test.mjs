@@ -1,5 +1,5 @@
-// Everything at once for a while: publishers, readers, statements about releases and repair, and at the end all is well.
-// `npm run soak` takes ten minutes for it, `npm test` less than one.
+// Runs everything concurrently for a while: publishers, readers, status changes of releases and repair; at
+// the end all data are verified. `npm run soak` does so for ten minutes, `npm test` for less than one.
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -16,10 +16,10 @@ const SECONDS = Number(process.env.TERRACE_SOAK_SECONDS ?? 25);
 const MODULES = ["acme/net/aws", "acme/dns/aws", "acme/vm/gcp"];
 const PROVIDER = "acme/hello";
 const STATES = ["deprecated", "withdrawn", "active"];
-/** Wasm memory never shrinks, and a new allocator page is no leak. */
+/** Wasm memory never shrinks, and one more allocator page is not a leak. */
 const GROWTH_BYTES = 2 * 1024 * 1024;
 
-describe(`a registry that is used by everybody for ${SECONDS} seconds`, () => {
+describe(`a registry under mixed load for ${SECONDS} seconds`, () => {
   const registry = useWatchedRegistry({ vars: { TERRACE_LOG_REQUESTS: "failures" } });
   const keyDirectory = scratch();
   const published = new Map([...MODULES, PROVIDER].map((address) => [address, []]));
@@ -32,7 +32,7 @@ describe(`a registry that is used by everybody for ${SECONDS} seconds`, () => {
     await registry.trusts("acme", key);
   });
 
-  /** A request of an admin, which may be told to come again. */
+  /** Sends a request of an admin, and retries it when the registry asks for that. */
   async function administer(method, path, body) {
     for (;;) {
       const { status, answer } = await registry.admin(method, path, JSON.stringify(body));
@@ -95,7 +95,7 @@ describe(`a registry that is used by everybody for ${SECONDS} seconds`, () => {
     }
   }
 
-  /** Walks the registry step by step to its end; what the steps answered. */
+  /** Walks the registry step by step to its end; returns the answers of the steps. */
   async function walk(path) {
     const steps = [];
     for (let after; ; ) {
@@ -125,7 +125,7 @@ describe(`a registry that is used by everybody for ${SECONDS} seconds`, () => {
     }
   }
 
-  test("answers all of them, and its memory does not grow", async (t) => {
+  test("answers all requests, and its memory does not grow", async (t) => {
     const until = Date.now() + SECONDS * 1_000;
     await Promise.all([
       ...[...published.keys()].map((address) => publisher(address, until)),
@@ -137,7 +137,7 @@ describe(`a registry that is used by everybody for ${SECONDS} seconds`, () => {
     assert.ok(last.wasmBytes - early.wasmBytes <= GROWTH_BYTES, JSON.stringify(memory));
   });
 
-  test("and has lost nothing: each index is what the facts say, each byte is what its name says, the log is whole", async () => {
+  test("has lost nothing: indices match the facts, archives match their digests, and the audit log is complete", async () => {
     for (const [address, versions] of published) assert.deepEqual(new Set(await listed(address)), new Set(versions));
     const rewritten = (await walk("/admin/v1/reindex")).flatMap((step) => [...step.rewritten, ...step.removed, ...step.failed]);
     assert.deepEqual(rewritten, []);

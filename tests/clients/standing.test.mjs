@@ -1,4 +1,4 @@
-// What is said of a release after its publish, and what the users of the real clients read of it.
+// The status of a release after its publish, and the messages about it to users of the real clients.
 import assert from "node:assert/strict";
 
 import { HOST, usingModule, usingProvider, withEachClient } from "./support/client.mjs";
@@ -17,7 +17,7 @@ withEachClient((client) => {
     await registry.trusts("acme", registry.key);
   });
 
-  /** A provider of its own for a test, with these versions; its type. */
+  /** Publishes a new provider with these versions for a test; returns its type. */
   async function published(...versions) {
     const type = `hello${count++}`;
     for (const version of versions) await registry.publishes(provider({ address: `acme/${type}`, version, key: registry.key }));
@@ -31,14 +31,14 @@ withEachClient((client) => {
 
   const work = (t, source, version) => client.workspace(t, registry, { "main.tf": usingProvider(`${HOST}/acme/${source}`, version) });
 
-  test("a deprecated provider is installed, and init says why something else is better (2.1.2)", async (t) => {
+  test("a deprecated provider is installed, and init prints the reason (2.1.2)", async (t) => {
     const type = await published("1.0.0");
     await say(`providers/acme/${type}`, "deprecated", "use acme/gadget");
     const { said } = await (await work(t, type, "1.0.0")).runs("init");
     assert.match(said, new RegExp(`acme/${type} is deprecated: use acme/gadget`));
   });
 
-  test("a withdrawn version is installed where it is locked, with a warning, and restored without one (14.2)", async (t) => {
+  test("a withdrawn version is installed from a lock file with a warning, and after its restore without one (14.2)", async (t) => {
     const type = await published("1.0.0", "1.1.0");
     const found = await work(t, type, "1.0.0");
     await found.runs("init");
@@ -50,7 +50,7 @@ withEachClient((client) => {
     assert.doesNotMatch((await found.runs("init", "-upgrade")).said, /withdrawn/);
   });
 
-  test("a revoked version is chosen by nobody, and who has locked it reads why", async (t) => {
+  test("a revoked version is never selected, and a client that has locked it prints the reason", async (t) => {
     const type = await published("1.0.0", "1.1.0");
     const found = await work(t, type, ">= 1.0.0");
     await found.runs("init");
@@ -62,7 +62,7 @@ withEachClient((client) => {
     assert.match((await found.runs("init", "-upgrade")).said, /v1\.0\.0/);
   });
 
-  test("a revoked version of a module is not there, and others are", async (t) => {
+  test("a revoked version of a module is not found, and others are", async (t) => {
     const address = `acme/vpc${count++}/aws`;
     for (const version of ["1.0.0", "1.1.0"]) await registry.publishes(module({ address, version, files: saying(version) }));
     const files = { "main.tf": usingModule(`${HOST}/${address}`, "1.0.0") };
