@@ -115,13 +115,8 @@ inBothModes((mode) => {
     assert.equal(code, 0, output);
     assert.equal(report.status, "created");
     assert.deepEqual(await versionsOf(trust.registry, "acme/vpc/aws"), ["1.0.0"]);
-<<<<<<< HEAD
     await trust.logs(/access: token [0-9a-f]{16} issued to "repo:acme\/terraform-aws-vpc:environment:release" of "https:.* for publish:acme/);
-    // What the job has got opens nothing else.
-=======
-    await trust.logs(/access: token [0-9a-f]{16} given to "repo:acme\/terraform-aws-vpc:environment:release" of "https:.* for publish:acme/);
     // The token given to the job grants nothing else.
->>>>>>> e0851d5 (tests: reword the tests with real clients)
     const other = await trust.publishes("infra/vpc/aws", actions.env);
     assert.equal(other.code, 5, other.output);
     assert.match(other.report.errors[0], /requires the scope publish:infra or admin; the token has publish:acme/);
