@@ -1,9 +1,9 @@
-// The part of a GitHub runner that makes tokens for its jobs.
+// The part of a GitHub runner that issues tokens to its jobs.
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { createServer } from "node:http";
 
-/** Opens it. `makes(audience)` makes a token; `env` is what a job with the permission `id-token: write` finds. */
+/** Starts it. `makes(audience)` creates a token; `env` is the environment of a job with the permission `id-token: write`. */
 export async function openActions(makes) {
   const bearer = randomBytes(16).toString("hex");
   const server = createServer(async (request, response) => {

@@ -1,4 +1,4 @@
-// Archives, made in memory.
+// Archives, created in memory.
 import { createHash } from "node:crypto";
 import { gzipSync } from "node:zlib";
 
@@ -10,13 +10,13 @@ const TAR_BLOCK = 512;
 
 export const sha256 = (bytes) => createHash("sha256").update(bytes).digest("hex");
 
-/** A zip of `files`, by name. Files may be executed when `mode` says so. */
+/** Returns a zip of `files`, by name. Files are executable if `mode` is. */
 export function zip(files, mode = 0o644) {
   const options = { mtime: EPOCH, os: MADE_ON_UNIX, attrs: (0o100000 | mode) << 16 };
   return Buffer.from(zipSync(mapValues(files, (content) => [Buffer.from(content), options])));
 }
 
-/** A gzipped tar of `files`, by name. */
+/** Returns a gzipped tar of `files`, by name. */
 export function tarGz(files) {
   const entries = Object.entries(files).flatMap(([name, content]) => tarEntry(name, Buffer.from(content)));
   return gzipSync(Buffer.concat([...entries, Buffer.alloc(2 * TAR_BLOCK)]));

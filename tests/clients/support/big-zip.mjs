@@ -1,4 +1,4 @@
-// Zips that are too big to make in memory.
+// Zips that are too big to create in memory.
 import { createHash, randomBytes } from "node:crypto";
 import { openAsBlob } from "node:fs";
 import { open } from "node:fs/promises";
@@ -13,8 +13,8 @@ const MADE_ON_UNIX = 3 << 8;
 const DATE_1980 = 0x21;
 
 /**
- * Writes a zip of a small executable and `megabytes` of ballast, which is random and stored as it is. Returns
- * `{ blob, digest, size }`.
+ * Writes a zip of a small executable and `megabytes` of filler, which is random and stored without
+ * compression. Returns `{ blob, digest, size }`.
  */
 export async function writeBigZip(file, { executable, program, megabytes }) {
   const block = randomBytes(BLOCK_BYTES);
@@ -49,7 +49,7 @@ const summary = (blocks) => ({
   length: blocks.reduce((length, block) => length + block.length, 0),
 });
 
-/** What both headers say about an entry: stored, and made in 1980. */
+/** The fields that both headers of an entry share: stored, and dated 1980. */
 const common = ({ name, crc, length }) => [[VERSION, 2], [0, 2], [0, 2], [0, 2], [DATE_1980, 2], [crc, 4], [length, 4], [length, 4], [name.length, 2], [0, 2]];
 
 const localHeader = (entry) => Buffer.concat([fields([LOCAL_HEADER, 4], ...common(entry)), Buffer.from(entry.name)]);
@@ -61,7 +61,7 @@ const centralHeader = (entry) =>
     Buffer.from(entry.name),
   ]);
 
-/** Little-endian numbers of so many bytes. */
+/** Encodes little-endian numbers of the given sizes in bytes. */
 function fields(...numbers) {
   const bytes = Buffer.alloc(numbers.reduce((sum, [, length]) => sum + length, 0));
   let at = 0;

@@ -1,4 +1,4 @@
-// terraform and tofu, run the way their users run them.
+// terraform and tofu, run as their users run them.
 import assert from "node:assert/strict";
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -10,13 +10,13 @@ import { describe, test } from "./testing.mjs";
 
 const CLIENTS = ["terraform", "tofu"];
 
-/** Clients whose absence this file's tests have been told of. */
+/** The missing clients that this file's tests have reported. */
 const missed = new Set();
 
-/** The hostname that source addresses use over plain HTTP. A `host` block leads it to a registry: nobody has to resolve it. */
+/** The hostname in source addresses over plain HTTP. A `host` block maps it to a registry, so it is never resolved. */
 export const HOST = "terrace.test";
 
-/** Defines the same tests for each client that is here, and says which ones are not. */
+/** Defines the same tests for each installed client, and a skipped test for each missing one. */
 export function withEachClient(define) {
   for (const name of CLIENTS) {
     if (isOnPath(name)) describe(name, () => define(new Client(name)));
@@ -25,7 +25,7 @@ export function withEachClient(define) {
   }
 }
 
-/** Defines the same tests for Terraform 1.5.7, if it is here, and says why if it is not. */
+/** Defines the same tests for Terraform 1.5.7, or a skipped test with the reason if it is missing. */
 export function withOldTerraform(define) {
   const program = oldTerraform();
   if (program) describe(OLD_TERRAFORM, () => define(new Client(OLD_TERRAFORM, program)));
@@ -41,9 +41,9 @@ class Client {
   }
 
   /**
-   * A directory with these files, in which the client finds `registry` as HOST.
+   * Creates a directory with these files, in which the client finds `registry` as HOST.
    *
-   * - `config`: the CLI configuration, if another one;
+   * - `config`: the CLI configuration, instead of the default;
    * - `env`: more variables for the client.
    */
   async workspace(t, registry, files, { config = hostBlock(registry), env = {} } = {}) {
@@ -58,13 +58,13 @@ class Client {
   }
 }
 
-/** Leads HOST to a registry without TLS. */
+/** Maps HOST to a registry without TLS. */
 function hostBlock({ url, services }) {
   const lines = Object.entries(services).map(([name, path]) => `    "${name}" = "${new URL(path, url)}"\n`);
   return `host "${HOST}" {\n  services = {\n${lines.join("")}  }\n}\n`;
 }
 
-/** Nothing of this user's own configuration, credentials or caches. */
+/** Returns an environment without this user's own configuration, credentials and caches. */
 function clientEnv(home, configFile, env) {
   const inherited = Object.entries(process.env).filter(([name]) => !/^(TF|TOFU|OPENTOFU)_|^SSL_CERT_/.test(name));
   return { ...Object.fromEntries(inherited), HOME: home, CHECKPOINT_DISABLE: "1", TF_CLI_CONFIG_FILE: configFile, ...env };
@@ -91,28 +91,28 @@ class Workspace {
     return rm(join(this.directory, name), { recursive: true });
   }
 
-  /** Runs the client, which must succeed, and returns what it says. */
+  /** Runs the client, which must succeed, and returns its output. */
   async runs(...args) {
     const { code, said, stdout } = await this.#run(args);
     assert.equal(code, 0, `${this.program} ${args.join(" ")}: ${said}`);
     return { said, stdout: stdout.toString() };
   }
 
-  /** Runs the client, which must fail, and returns what it says. */
+  /** Runs the client, which must fail, and returns its output. */
   async fails(...args) {
     const { code, said } = await this.#run(args);
     assert.notEqual(code, 0, `${this.program} ${args.join(" ")} succeeds: ${said}`);
     return said;
   }
 
-  /** The values of all outputs, after `apply`. */
+  /** Returns the values of all outputs, after `apply`. */
   async outputs() {
     await this.runs("apply", "-auto-approve");
     const { stdout } = await this.runs("output", "-json");
     return Object.fromEntries(Object.entries(JSON.parse(stdout)).map(([name, { value }]) => [name, value]));
   }
 
-  /** The hashes in the lock file, by scheme. */
+  /** Returns the hashes in the lock file, by scheme. */
   async lockedHashes() {
     const text = await this.read(".terraform.lock.hcl");
     const hashes = (scheme) => [...text.matchAll(new RegExp(`"${scheme}:(.+)"`, "g"))].map(([, hash]) => hash);
@@ -125,10 +125,10 @@ class Workspace {
   }
 }
 
-/** Messages come in a frame and broken into lines of 78 columns. */
+/** Removes the frame of messages, and the line breaks at 78 columns. */
 const unwrapped = (text) => text.replace(/[│╷╵]/g, " ").replace(/\s+/g, " ");
 
-/** A configuration that uses one provider. */
+/** Returns a configuration that uses one provider. */
 export const usingProvider = (source, version) => `terraform {
   required_providers {
     wanted = {
@@ -139,7 +139,7 @@ export const usingProvider = (source, version) => `terraform {
 }
 `;
 
-/** A configuration that uses one module, and hands on what it says. */
+/** Returns a configuration that uses one module, with the same output. */
 export const usingModule = (source, version) => `module "wanted" {
   source  = "${source}"
   version = "${version}"

@@ -1,4 +1,4 @@
-// An origin that counts what it is asked, and misbehaves when it is told to: a door in front of a real registry.
+// A front for a real registry that counts its requests, and misbehaves on demand.
 import { once } from "node:events";
 import { readFile } from "node:fs/promises";
 import { createServer } from "node:https";
@@ -6,10 +6,10 @@ import { createServer } from "node:https";
 import { ensureCertificates } from "../../../scripts/lib/tls.mjs";
 
 /**
- * Opens a door in front of the registry at `target`, whose own URLs lead through it, too.
+ * Opens a front for the registry at `target`, whose own URLs also go through it.
  *
- * `asked` holds the paths of all requests. `answers(path, response)` may answer in its own way: it returns true then, or
- * a function that changes the right answer's bytes.
+ * `asked` contains the paths of all requests. `answers(path, response)` may answer a request itself and return true, or return
+ * a function that changes the bytes of the registry's answer.
  */
 export async function openFront(target, directory) {
   const { key, cert, ca } = await ensureCertificates(directory);

@@ -1,4 +1,4 @@
-// gpg with a keyring of its own.
+// gpg with a temporary key ring.
 import { chmod, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
@@ -19,12 +19,12 @@ export class GpgHome {
     return new GpgHome(directory);
   }
 
-  /** A primary key that signs. */
+  /** Creates a primary key that signs. */
   makeKey(algorithm, { lifetime = "never", time = [] } = {}) {
     return this.#gpg([...time, ...NO_PASSPHRASE, "--quick-generate-key", "Team <team@example.com>", algorithm, "sign", lifetime]);
   }
 
-  /** A primary key that only certifies, and its subkey, which signs. */
+  /** Creates a primary key that only certifies, and a subkey that signs. */
   async makeKeyWithSigningSubkey(algorithm) {
     await this.#gpg([...NO_PASSPHRASE, "--quick-generate-key", "Team <team@example.com>", algorithm, "cert", "never"]);
     const fingerprint = (await this.listKeys()).match(/^fpr:+([0-9A-F]+):/m)[1];
@@ -39,7 +39,7 @@ export class GpgHome {
     return this.#gpg(["--import"], armored);
   }
 
-  /** All keys, in the form for programs. */
+  /** Returns all keys, in the machine-readable format. */
   async listKeys() {
     return (await this.#gpg(["--with-colons", "--fingerprint", "--list-keys"])).stdout.toString();
   }
@@ -48,7 +48,7 @@ export class GpgHome {
     return (await this.#gpg([...options, ...NO_PASSPHRASE, "--detach-sign"], text)).stdout;
   }
 
-  /** Verifies, and returns what gpg says. */
+  /** Verifies a signature, and returns gpg's output. */
   async verify(text, signature) {
     const [textFile, signatureFile] = ["signed", "signature"].map((name) => join(this.#directory, name));
     await writeFile(textFile, text);
@@ -56,7 +56,7 @@ export class GpgHome {
     return (await this.#gpg(["--verify", signatureFile, textFile])).output;
   }
 
-  /** Ends the agent that gpg started. */
+  /** Stops the agent that gpg started. */
   async close() {
     await run("gpgconf", ["--homedir", this.#directory, "--kill", "all"]);
   }

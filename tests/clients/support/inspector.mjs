@@ -1,9 +1,9 @@
-// What V8's inspector tells about one Worker in workerd, apart from the others in the same process.
+// Reads data of one Worker in workerd from V8's inspector, separately from other Workers in the same process.
 
-/** How often memory is looked at while something is going on. */
+/** The interval of memory samples during the work. */
 const INTERVAL_MS = 20;
 
-/** How often a profile looks at what is running. */
+/** The sampling interval of a profile. */
 const SAMPLING_US = 200;
 
 export class Inspector {
@@ -11,7 +11,7 @@ export class Inspector {
   #calls = new Map();
   #lastId = 0;
 
-  /** Connects to the Worker that workerd calls `name`. */
+  /** Connects to the Worker with the name `name` in workerd. */
   static async connect(url, name) {
     const inspector = new Inspector();
     inspector.#socket = new WebSocket(new URL(`./${name}`, url));
@@ -31,7 +31,7 @@ export class Inspector {
     this.#socket.close();
   }
 
-  /** Does `work` and returns the most bytes that the Worker's heap, with the buffers it refers to, held meanwhile. */
+  /** Runs `work` and returns the maximum size of the Worker's heap during it, with the buffers that it refers to. */
   async peakHeapDuring(work) {
     let peak = 0;
     let isDone = false;
@@ -50,7 +50,7 @@ export class Inspector {
     return Math.max(peak, await this.#heap());
   }
 
-  /** Does `work` and returns where the CPU went meanwhile: `Profile` of the DevTools protocol. */
+  /** Runs `work` and returns a CPU profile of it: `Profile` of the DevTools protocol. */
   async profileDuring(work) {
     await this.#call("Profiler.enable");
     await this.#call("Profiler.setSamplingInterval", { interval: SAMPLING_US });

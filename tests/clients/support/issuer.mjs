@@ -1,4 +1,5 @@
-// An issuer of OpenID tokens over TLS, as organisations and CIs have one: oidc-provider, with a certificate of its own CA.
+// An issuer of OpenID tokens over TLS, as organisations and CIs run one: oidc-provider, with a certificate of
+// its own CA.
 import { generateKeyPairSync, randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { readFile } from "node:fs/promises";
@@ -7,18 +8,18 @@ import { buffer } from "node:stream/consumers";
 
 import { ensureCertificates } from "../../../scripts/lib/tls.mjs";
 
-/** How long the token of a job is good, in seconds: as long as GitHub's. */
+/** The lifetime of a job's token in seconds, which equals GitHub's. */
 const JOB_SECONDS = 300;
 
 /**
- * Opens an issuer, whose `url` is a free port of this machine.
+ * Starts an issuer, whose `url` has a free port of this machine.
  *
- * - `directory`: keeps its certificate; `ca` is the file whose CA has made it;
- * - `jobs`: what the tokens of jobs say, by the names of the jobs: claims besides those of their times and their audience;
- * - `configuration`: more for oidc-provider, such as clients and how people sign in; a function gets the `url`.
+ * - `directory`: keeps its certificate; `ca` is the file with the CA that issued it;
+ * - `jobs`: the claims of jobs, by the names of the jobs, besides those of their times and their audience;
+ * - `configuration`: more settings for oidc-provider, such as clients and sign-in; a function receives the `url`.
  *
- * `tokenOf(job, audience)` makes the token of a job. `answers(path, response)` may answer a request in another way: it
- * returns true then. `asked` holds the paths of all requests.
+ * `tokenOf(job, audience)` creates the token of a job. `answers(path, response)` may answer a request itself and return
+ * true. `asked` contains the paths of all requests.
  */
 export async function openIssuer({ directory, jobs = {}, configuration = {} }) {
   const { key, cert, ca } = await ensureCertificates(directory);
@@ -45,7 +46,7 @@ export async function openIssuer({ directory, jobs = {}, configuration = {} }) {
   return issuer;
 }
 
-/** Jobs are clients that speak for themselves; what they get are signed access tokens, which say what a CI would. */
+/** Jobs are clients with client credentials; they receive signed access tokens with the claims of a CI. */
 async function newProvider(url, jobs, secrets, { clients = [], features = {}, ...configuration }) {
   const { Provider } = await import("oidc-provider");
   const jobClients = [...secrets].map(([job, secret]) => ({

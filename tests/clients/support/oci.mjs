@@ -1,4 +1,4 @@
-// What the tests with OCI clients share: a registry over TLS, which most of them insist on.
+// Shared by the tests with OCI clients: a registry over TLS, which most of them require.
 import { readFile } from "node:fs/promises";
 import tls from "node:tls";
 
@@ -6,13 +6,13 @@ import { unlessOnPath } from "./programs.mjs";
 import { useRegistry } from "./registry.mjs";
 import { before } from "./testing.mjs";
 
-/** SSL_CERT_FILE is Go's way to name a CA on Linux; elsewhere Go asks the system. */
+/** Go reads SSL_CERT_FILE on Linux; on other systems it uses the system's CAs. */
 export const onlyLinux = process.platform === "linux" ? false : "SSL_CERT_FILE works on Linux only";
 
 /** The `skip` option of a test that needs a client. */
 export const unlessUsable = (program) => onlyLinux || unlessOnPath(program);
 
-/** A registry over TLS, which this process trusts, too; its `host` is the one that clients know it by. `options` as of `startServer`. */
+/** Starts a registry over TLS, which this process trusts, too; clients use its `host`. `options` are those of `startServer`. */
 export function useTlsRegistry(mode, options = {}) {
   const registry = useRegistry({ ...options, mode, https: true });
   before(async () => {

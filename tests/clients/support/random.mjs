@@ -1,10 +1,10 @@
-// Random numbers that can be had again: a test prints the seed it used.
+// Reproducible random numbers: a test prints the seed that it used.
 import { randomInt } from "node:crypto";
 
-/** The seed that `TERRACE_SEED` says, or a new one. */
+/** Returns the seed in `TERRACE_SEED`, or a new one. */
 export const seedOfThisRun = () => Number(process.env.TERRACE_SEED ?? randomInt(2 ** 32));
 
-/** Numbers from 0 to below 1 (mulberry32). */
+/** Returns a generator of numbers from 0 to below 1 (mulberry32). */
 export function seededRandom(seed) {
   let state = seed >>> 0;
   return () => {

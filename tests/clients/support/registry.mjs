@@ -1,17 +1,17 @@
-// A registry to test with, and publishing into it the way the admin API's documentation says.
+// A registry to test with, and publishing as the admin API's documentation describes it.
 import { startServer } from "../../../scripts/server.mjs";
 import { presignedUrl } from "./s3.mjs";
 import { before, cleanupOf, describe } from "./testing.mjs";
 
-/** Where archive URLs lead to: the bucket's S3 endpoint, or the Worker. */
+/** The target of archive URLs: the bucket's S3 endpoint, or the Worker. */
 export const MODES = ["presigned", "worker"];
 
 /** Defines the same tests for each mode. */
 export const inBothModes = (define) => MODES.forEach((mode) => describe(`${mode} URLs`, () => define(mode)));
 
 /**
- * A registry for the tests of the suite that is being defined, there as soon as they run; `options` as of `startServer`,
- * or a function that gives them just before.
+ * Starts a registry for the tests of the suite that is being defined, before they run; `options` are those of
+ * `startServer`, or a function that returns them immediately before.
  */
 export function useRegistry(options = {}) {
   const registry = new Registry();
@@ -22,20 +22,20 @@ export function useRegistry(options = {}) {
   return registry;
 }
 
-/** The same for the test `t`: `options` as of `startServer`, and the `mode`. */
+/** Starts a registry for the test `t`: `options` are those of `startServer`, and the `mode`. */
 export const registryOf = (t, options) => startRegistry(cleanupOf(t), options);
 
 async function startRegistry(cleanup, { mode = "presigned", ...options }) {
   return Object.assign(new Registry(), await startServer(cleanup, { ...options, presign: mode === "presigned" }));
 }
 
-/** What is known about a running registry, and what can be asked of it. */
+/** A running registry, with its properties and requests to it. */
 export class Registry {
   request(path, init) {
     return fetch(new URL(path, this.url), init);
   }
 
-  /** The JSON of a read that must succeed. */
+  /** Returns the JSON of a read that must succeed. */
   async json(path) {
     const response = await this.request(path);
     if (!response.ok) throw new Error(`GET ${path} answers ${response.status}: ${await response.text()}`);
@@ -48,7 +48,7 @@ export class Registry {
     return { status: response.status, answer: await response.json() };
   }
 
-  /** Describe, send what is missing, describe again. Returns the last answer. */
+  /** Describes the release, sends the missing archives, and describes it again. Returns the last answer. */
   async publish(publication, token) {
     const release = await publication;
     const describe = () => this.admin("PUT", release.path, JSON.stringify(release.body), token);
@@ -58,7 +58,7 @@ export class Registry {
     return describe();
   }
 
-  /** Publishes what must be accepted. */
+  /** Publishes releases, which must be accepted. */
   async publishes(...publications) {
     for (const publication of publications) {
       const { status, answer } = await this.publish(publication);
@@ -72,14 +72,14 @@ export class Registry {
     if (status !== 200) throw new Error(`adding a key answers ${status}: ${JSON.stringify(answer)}`);
   }
 
-  /** Puts bytes into the bucket behind the registry's back. */
+  /** Overwrites an object in the bucket without the registry. */
   async overwrite(objectKey, bytes) {
     const url = presignedUrl(this.s3, { method: "PUT", key: objectKey, lifetime: 60 });
     const response = await fetch(url, { method: "PUT", body: bytes });
     if (!response.ok) throw new Error(`overwriting ${objectKey} answers ${response.status}: ${await response.text()}`);
   }
 
-  /** Removes an object from the bucket behind the registry's back. */
+  /** Removes an object from the bucket without the registry. */
   async remove(objectKey) {
     const url = presignedUrl(this.s3, { method: "DELETE", key: objectKey, lifetime: 60 });
     const response = await fetch(url, { method: "DELETE" });
@@ -87,7 +87,7 @@ export class Registry {
   }
 }
 
-/** Sends an archive as the registry asked for it. */
+/** Sends an archive in the form that the registry requested. */
 async function send({ method, url, headers }, body) {
   const response = await fetch(url, { method, headers, body });
   if (!response.ok) throw new Error(`${method} ${url} answers ${response.status}: ${await response.text()}`);

@@ -1,10 +1,10 @@
-// Providers and modules to publish, as `Registry.publish` takes them.
+// Providers and modules to publish, in the form that `Registry.publish` accepts.
 import { sha256, tarGz, zip } from "./archives.mjs";
 
-/** What clients call the platform that this runs on. */
+/** The clients' name of this platform. */
 export const HERE = `${platformName()}_${{ x64: "amd64", ia32: "386" }[process.arch] ?? process.arch}`;
 
-/** One that this is not. */
+/** Another platform than this one. */
 export const ELSEWHERE = HERE === "linux_arm64" ? "linux_amd64" : "linux_arm64";
 
 function platformName() {
@@ -12,8 +12,9 @@ function platformName() {
 }
 
 /**
- * A provider release with a package for this platform and another one. `init` never runs a provider, so that a script will
- * do; each platform has its own, because equal zips under two platforms confuse OpenTofu (2.4.3).
+ * Creates a provider release with a package for this platform and another one. `init` never runs a provider,
+ * so a script is enough; each platform has a different script, because equal zips under two platforms confuse
+ * OpenTofu (2.4.3).
  */
 export function provider({ address, version, key, platforms = [HERE, ELSEWHERE] }) {
   const type = address.split("/")[1];
@@ -25,7 +26,7 @@ export function provider({ address, version, key, platforms = [HERE, ELSEWHERE] 
   return signedProvider({ address, version, key, zips });
 }
 
-/** One zip of a provider; `bytes` may be anything that can be sent, if `digest` and `size` are given. */
+/** Returns one zip of a provider; `bytes` may have any type that can be sent, if `digest` and `size` are given. */
 export const packaged = (filename, platform, bytes, digest = sha256(bytes), size = bytes.length) => ({
   filename,
   platform,
@@ -35,7 +36,8 @@ export const packaged = (filename, platform, bytes, digest = sha256(bytes), size
 });
 
 /**
- * A provider release of these zips. Its SHA256SUMS names the manifest, too, as GoReleaser's does; `key.sign` signs it.
+ * Creates a provider release of these zips. Its SHA256SUMS also lists the manifest, as GoReleaser's does;
+ * `key.sign` signs it.
  */
 export async function signedProvider({ address, version, key, zips }) {
   const type = address.split("/")[1];
@@ -56,7 +58,7 @@ export async function signedProvider({ address, version, key, zips }) {
   };
 }
 
-/** A release of another registry's provider, to mirror: with the origin's signature where its key is given. */
+/** Turns a release into one of another registry's provider, to mirror it: with the origin's signature if its key is given. */
 export async function mirrored(hostname, key, release) {
   const { path, body, archives } = await release;
   const { protocols, packages, shasums, signature } = body;
@@ -68,7 +70,7 @@ export async function mirrored(hostname, key, release) {
   };
 }
 
-/** What SHA256SUMS names besides the zips. */
+/** The file that SHA256SUMS lists besides the zips. */
 export const manifestOf = (type, version) => ({
   filename: `terraform-provider-${type}_${version}_manifest.json`,
   text: `manifest of ${version}`,
@@ -76,7 +78,7 @@ export const manifestOf = (type, version) => ({
 
 const FORMATS = { zip, "tar.gz": tarGz };
 
-/** A module release of these files. */
+/** Creates a module release of these files. */
 export function module({ address, version, files, format = "zip", subdir }) {
   const bytes = FORMATS[format](files);
   const digest = sha256(bytes);
@@ -87,5 +89,5 @@ export function module({ address, version, files, format = "zip", subdir }) {
   };
 }
 
-/** A module whose output `says` what is given here. */
+/** Returns a module with this text as its output `says`. */
 export const saying = (text) => ({ "main.tf": `output "says" {\n  value = ${JSON.stringify(text)}\n}\n` });

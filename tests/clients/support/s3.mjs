@@ -1,10 +1,11 @@
-// A signer of S3 URLs that shares nothing with the registry's own, to act behind its back and to compare with.
+// A signer of S3 URLs that shares no code with the registry's, for access without the registry and for
+// comparison.
 // https://docs.aws.amazon.com/AmazonS3/latest/API/sigv4-query-string-auth.html
 import { createHash, createHmac } from "node:crypto";
 
 const hmac = (key, text) => createHmac("sha256", key).update(text).digest();
 
-/** The URL that allows `method` on `key`; `time` is a date as in `X-Amz-Date`. */
+/** Returns the URL that allows `method` on `key`; `time` is a date as in `X-Amz-Date`. */
 export function presignedUrl(s3, { method, key, lifetime, headers = {}, time = amzDate(new Date()) }) {
   const day = time.slice(0, 8);
   const scope = [day, s3.region, "s3", "aws4_request"];
@@ -29,7 +30,7 @@ export function presignedUrl(s3, { method, key, lifetime, headers = {}, time = a
 
 const amzDate = (date) => date.toISOString().replace(/[-:]|\.\d+/g, "");
 
-/** The parameters of a URL's query, and its path. */
+/** Returns the parameters of a URL's query, and its path. */
 export function taken(url) {
   const { origin, pathname, searchParams } = new URL(url);
   return { address: origin + pathname, ...Object.fromEntries(searchParams) };

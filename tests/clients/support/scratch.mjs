@@ -2,5 +2,8 @@
 import { temporaryDirectory } from "../../../scripts/lib/cleanup.mjs";
 import { cleanupOf } from "./testing.mjs";
 
-/** A new directory, until the test `t` ends, or else the suite that is being defined; `options` as of `temporaryDirectory`. */
+/**
+ * Creates a directory for the test `t`, or else for the suite that is being defined; `options` are those of
+ * `temporaryDirectory`.
+ */
 export const scratch = (t, options) => temporaryDirectory(cleanupOf(t), options);

@@ -1,4 +1,4 @@
-// Somebody who signs in: a provider of OpenID Connect that knows them, their browser, and their terminal.
+// The environment of a sign-in: an OpenID Connect provider with accounts, a browser, and a terminal.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { createHmac, generateKeyPairSync, randomBytes } from "node:crypto";
@@ -18,16 +18,16 @@ const PATIENCE_MS = 30_000;
 const CLIENT_ID = "terrace";
 const browserName = BROWSERS.find(isOnPath);
 
-/** The `skip` option of a test that needs all of it: false, or why it is skipped. */
+/** The `skip` option of a test that needs all of it: false, or the reason why it is skipped. */
 export function unlessSignInWorks() {
-  if (process.platform !== "linux") return "terminals and trust in a CA are those of Linux";
-  if (!isOnPath("script")) return "script, which makes terminals, is not on PATH";
+  if (process.platform !== "linux") return "the tests' terminals and CA work only on Linux";
+  if (!isOnPath("script")) return "script, which creates terminals, is not on PATH";
   return browserName ? false : whyAbsent("chromium");
 }
 
 /**
- * Opens a provider at https://localhost, for the registry at `registryUrl`. It knows everybody, by any password:
- * `people` says more than their address of some.
+ * Starts a provider at https://localhost, for the registry at `registryUrl`. It accepts any account with any
+ * password; `people` has more claims than the address for some of them.
  */
 export async function openProvider(registryUrl, directory, people = {}) {
   const { default: OidcProvider } = await quietly(() => import("oidc-provider"));
@@ -65,18 +65,18 @@ function settings(registryUrl, secret, people) {
       },
     ],
     claims: { email: ["email", "email_verified"], groups: ["groups"], openid: ["sub"], profile: ["name"] },
-    // What most providers do: tell who somebody is in the ID token.
+    // Most providers include the claims about the person in the ID token.
     conformIdTokenClaims: false,
     cookies: { keys: [randomBytes(16).toString("hex")] },
     findAccount: (_, login) => ({ accountId: login, claims: () => claims(login) }),
     jwks: { keys: [{ ...privateKey.export({ format: "jwk" }), alg: "RS256", kid: "1", use: "sig" }] },
     pkce: { required: () => true },
-    // Without these it says so for each.
+    // Without these settings it prints a notice for each.
     ttl: { AccessToken: 600, Grant: 600, IdToken: 600, Interaction: 600, Session: 600 },
   };
 }
 
-/** It has much to say about its being a demonstration. */
+/** Suppresses its notices about being a demonstration. */
 async function quietly(action) {
   const { info, warn } = console;
   Object.assign(console, { info: () => {}, warn: () => {} });
@@ -87,7 +87,7 @@ async function quietly(action) {
   }
 }
 
-/** Opens a browser that asks nobody but this machine. */
+/** Opens a browser that connects only to this machine. */
 export async function openBrowser() {
   const { chromium } = await import("playwright-core");
   const args = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"];
@@ -95,7 +95,7 @@ export async function openBrowser() {
   const browser = await chromium.launch({ executablePath: pathOf(browserName), args, timeout: PATIENCE_MS });
   return {
     stop: () => browser.close(),
-    /** A new window of somebody else, who has no cookies yet. */
+    /** Opens a window of a new person, without cookies. */
     window: async (options = {}) => {
       const context = await browser.newContext({ ignoreHTTPSErrors: true, ...options });
       context.setDefaultTimeout(PATIENCE_MS);
@@ -107,7 +107,7 @@ export async function openBrowser() {
 
 const pathOf = (name) => process.env.PATH.split(":").map((directory) => join(directory, name)).find((file) => existsSync(file));
 
-/** Signs in at the provider as somebody, as far as the registry's own page. */
+/** Signs in at the provider, up to the registry's own page. */
 export async function signIn(page, url, login) {
   await page.goto(url, { waitUntil: "domcontentloaded" });
   await page.fill("input[name=login]", login);
@@ -117,15 +117,15 @@ export async function signIn(page, url, login) {
   await page.waitForURL((it) => it.pathname === "/oauth/callback", { waitUntil: "domcontentloaded" });
 }
 
-/** What somebody reads on a page. */
+/** Returns the text of a page. */
 export const textOf = async (page) => (await page.innerText("body")).replace(/\s+/g, " ");
 
-/** A command in a terminal of its own, which opens no browser but tells what it would have opened. */
+/** A command in a terminal, which records the URL to open instead of opening a browser. */
 export class Terminal {
   #child;
   #said = "";
 
-  /** `env` and `directory` as of a workspace. */
+  /** Runs a command; `env` and `directory` are those of a workspace. */
   static async run(t, command, { env, directory }) {
     const bin = join(env.HOME, "bin");
     const opened = join(env.HOME, "opened");
@@ -142,7 +142,7 @@ export class Terminal {
     return terminal;
   }
 
-  /** Everything that was on the screen. */
+  /** The complete output of the terminal. */
   get screen() {
     // eslint-disable-next-line no-control-regex
     return this.#said.replace(/\u001b\[[0-9;?]*[A-Za-z]/g, "").replace(/[│╷╵]/g, " ").replace(/\s+/g, " ");
@@ -152,17 +152,17 @@ export class Terminal {
     this.#child.stdin.write(text);
   }
 
-  /** Waits until this is on the screen. */
+  /** Waits until this text is on the screen. */
   async shows(what) {
     await until(() => this.screen.includes(what), () => `the terminal does not show ${JSON.stringify(what)}: ${this.screen}`);
   }
 
-  /** The URL that the command opens in a browser. */
+  /** Returns the URL that the command opens in a browser. */
   async opens() {
     let url;
     await until(
       async () => (url = (await readFile(this.opened, "utf8").catch(() => "")).trim()),
-      () => `nothing is opened: ${this.screen}`,
+      () => `no URL was opened: ${this.screen}`,
     );
     return url;
   }
@@ -170,7 +170,7 @@ export class Terminal {
   /** Waits until the command has ended. Returns its status. */
   async end() {
     const ended = await Promise.race([this.ended, sleep(PATIENCE_MS, "not yet", { ref: false })]);
-    assert.notEqual(ended, "not yet", `it does not end: ${this.screen}`);
+    assert.notEqual(ended, "not yet", `the command does not end: ${this.screen}`);
     return ended;
   }
 }
@@ -183,7 +183,7 @@ async function until(isSo, told) {
   }
 }
 
-/** A text as the registry seals it: so that one can be of yesterday. `expires` is in seconds since 1970. */
+/** Seals a text as the registry does, so that tests can create expired ones. `expires` is in seconds since 1970. */
 export function sealed(adminToken, purpose, expires, lines) {
   const key = createHmac("sha256", adminToken).update("terrace sign-in 1").digest();
   const fields = Buffer.from([expires, ...lines].join("\n")).toString("base64url");
@@ -192,8 +192,8 @@ export function sealed(adminToken, purpose, expires, lines) {
 }
 
 /**
- * Opens a door in front of the registry's token endpoint that takes what a terminal sends there to the registry twice,
- * and brings back the second answer: what somebody does who repeats a code. `answers` holds both.
+ * Opens a front for the registry's token endpoint that sends each request of a terminal to the registry twice
+ * and returns the second answer, like an attacker who replays a code. `answers` has both.
  */
 export async function openRepeater(registryUrl, directory) {
   const { key, cert, ca } = await ensureCertificates(directory);

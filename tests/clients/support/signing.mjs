@@ -1,7 +1,7 @@
-// Keys for tests that are not about keys.
+// Signing keys for tests of other features.
 import { ED25519, signingKey } from "../../../examples/packaging/signing-key.mjs";
 
-/** A new key in `directory`; `sign` returns a signature in the form of the admin API. `kind` as of `signingKey`. */
+/** Creates a key in `directory`; `sign` returns a signature in the form of the admin API. `kind` is that of `signingKey`. */
 export async function newKey(directory, kind = ED25519) {
   const key = await signingKey(directory, () => {}, kind);
   return {

@@ -1,18 +1,18 @@
-// node:test with time limits: no test and no hook waits for ever, and all actions at their end are taken in the right order,
-// whatever fails. Test files take `describe`, `test`, `before` and `after` from here.
+// node:test with time limits: no test and no hook waits forever, and all actions at their end run in the
+// right order, whatever fails. Test files import `describe`, `test`, `before` and `after` from here.
 import { appendFileSync } from "node:fs";
 import * as nodeTest from "node:test";
 
 import { Cleanup, within } from "../../../scripts/lib/cleanup.mjs";
 import { LIMITS, NOTES_FILE } from "../../../scripts/lib/test-limits.mjs";
 
-/** Names and clean-ups of the suites that are being defined, the innermost last. The first is the file itself. */
+/** The names and clean-ups of the suites that are being defined, the innermost last. The first is the file itself. */
 const suites = [{ name: "the file", cleanup: null }];
 
-/** The clean-ups of tests that are running, by their contexts. */
+/** The clean-ups of the running tests, by their contexts. */
 const ofTests = new WeakMap();
 
-/** As of node:test, for suites that are defined at once. */
+/** Like node:test's, for suites that are defined synchronously. */
 export function describe(name, ...rest) {
   const define = rest.pop();
   nodeTest.describe(name, ...rest, () => {
@@ -25,7 +25,7 @@ export function describe(name, ...rest) {
   });
 }
 
-/** As of node:test; `t.after` is what `cleanupOf(t).add` is. */
+/** Like node:test's; `t.after` equals `cleanupOf(t).add`. */
 export function test(name, ...rest) {
   const work = rest.pop();
   const [options = {}] = rest;
@@ -39,26 +39,26 @@ export function test(name, ...rest) {
   });
 }
 
-/** As of node:test, for the suite that is being defined. The title names the hook in reports. */
+/** Like node:test's, for the suite that is being defined. The title names the hook in reports. */
 export function before(work, title = "before") {
   const hook = `hook "${title}" of ${suites.at(-1).name}`;
   nodeTest.before(() => noted(hook, () => within(LIMITS.hook, hook, work)));
 }
 
-/** Takes this action at the end of the suite that is being defined, last in, first out. */
+/** Adds an action for the end of the suite that is being defined; they run last in, first out. */
 export const after = (action, title = "after") => cleanupOfSuite().add(`hook "${title}"`, action);
 
-/** The actions at the end of the test `t`, or else of the suite that is being defined. */
+/** Returns the actions at the end of the test `t`, or else of the suite that is being defined. */
 export function cleanupOf(t) {
   if (t === undefined) return cleanupOfSuite();
   const cleanup = ofTests.get(t);
-  if (!cleanup) throw new Error("this test is not one of support/testing.mjs");
+  if (!cleanup) throw new Error("this test was not defined with support/testing.mjs");
   return cleanup;
 }
 
 /** When one hook of a suite fails, Node skips the others; so each suite has only one. */
 function cleanupOfSuite() {
-  if (isRunning) throw new Error("tests are running, and no suite is being defined: give the test's own context, `t`");
+  if (isRunning) throw new Error("tests are running, so no suite is being defined: pass the test's own context, `t`");
   const suite = suites.at(-1);
   if (suite.cleanup === null) {
     const cleanup = (suite.cleanup = new Cleanup(LIMITS.cleanup));
@@ -67,7 +67,7 @@ function cleanupOfSuite() {
   return suite.cleanup;
 }
 
-/** Node does not report a failed hook after a failed test; so the failure is noted and printed as well. */
+/** Node does not report a failed hook after a failed test; so the failure is also recorded and printed. */
 async function cleansUp(whose, cleanup) {
   const title = `end of ${whose}`;
   try {
@@ -83,7 +83,7 @@ async function cleansUp(whose, cleanup) {
 let last = 0;
 let isRunning = false;
 
-/** Does `work`, and writes down when it begins and ends. */
+/** Runs `work`, and records its start and its end. */
 async function noted(title, work) {
   isRunning = true;
   const id = (last += 1);
@@ -95,7 +95,7 @@ async function noted(title, work) {
   }
 }
 
-/** Synchronous, so that the note is there even if this process never yields again. */
+/** Synchronous, so that the record is written even if this process never yields again. */
 function note(entry) {
   if (NOTES_FILE) appendFileSync(NOTES_FILE, `${JSON.stringify(entry)}\n`);
 }

@@ -1,7 +1,7 @@
-// API tokens made the way the registry makes them, so that one can be of yesterday.
+// API tokens in the registry's own format, so that tests can create expired ones.
 import { createHash, createHmac } from "node:crypto";
 
-/** The text of a token. `expires` is in seconds since 1970. */
+/** Returns the text of a token. `expires` is in seconds since 1970. */
 export function tokenText(adminToken, { id = "0123456789abcdef", scopes, name = "a test", expires = "" }) {
   const key = createHmac("sha256", adminToken).update("terrace API token 1").digest();
   const signed = `terrace_${id}.${Buffer.from(`${expires}\n${scopes.join(" ")}\n${name}`).toString("base64url")}`;
@@ -9,10 +9,10 @@ export function tokenText(adminToken, { id = "0123456789abcdef", scopes, name = 
   return `${whole}.${createHash("sha256").update(whole).digest("hex").slice(0, 8)}`;
 }
 
-/** Makes a token by the admin API. */
+/** Creates a token by the admin API. */
 export async function createToken(registry, ...scopes) {
   const body = JSON.stringify({ name: "a test", scopes, expires_in: 3600 });
   const { status, answer } = await registry.admin("POST", "/admin/v1/tokens", body);
-  if (status !== 201) throw new Error(`making a token answers ${status}: ${JSON.stringify(answer)}`);
+  if (status !== 201) throw new Error(`creating a token answers ${status}: ${JSON.stringify(answer)}`);
   return answer;
 }

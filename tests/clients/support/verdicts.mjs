@@ -1,5 +1,5 @@
-// The verdicts of Terrace's core about single cases, from the example program `verdicts` of terrace-core, to be compared with
-// those of other parties.
+// The verdicts of Terrace's core on single cases, from the example program `verdicts` of terrace-core, for
+// comparison with those of other implementations.
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
@@ -12,33 +12,33 @@ const PROGRAM = join(process.env.CARGO_TARGET_DIR ?? join(root, "target"), "debu
 /** The directory for cases that differ. */
 export const KEPT = join(stateDir, "oracles");
 
-/** The number of cases of all tests together. */
+/** The total number of cases of all tests. */
 export const CASES = Number(process.env.TERRACE_ORACLE_CASES ?? 10_000);
 
 /** The seed of the cases. */
 export const SEED = Number(process.env.TERRACE_SEED ?? 1);
 
-/** Builds the program, with the dependencies that `cargo test --workspace` has built, and returns where it is. */
+/** Builds the program, with the dependencies that `cargo test --workspace` has built, and returns its path. */
 export async function buildVerdicts() {
   await run("cargo", ["build", "--quiet", "--workspace", "--example", "verdicts"]);
   return PROGRAM;
 }
 
-/** The verdicts about all cases of a kind. */
+/** Returns the verdicts on all cases of a kind. */
 export async function verdicts(kind, cases) {
   const frames = cases.flatMap((data) => [Buffer.from(kind), sized(data)]);
   const { stdout } = await runs(PROGRAM, [], { input: Buffer.concat(frames) });
   return stdout.toString().trimEnd().split("\n").map((line) => JSON.parse(line));
 }
 
-/** A length of four bytes, and the bytes. */
+/** Encodes a length of four bytes, and the bytes. */
 export function sized(data) {
   const length = Buffer.alloc(4);
   length.writeUInt32LE(data.length);
   return Buffer.concat([length, data]);
 }
 
-/** Writes a case that differs, and returns the command that tries it again. */
+/** Writes a case that differs, and returns the command that repeats it. */
 export async function keep(kind, name, data) {
   await mkdir(KEPT, { recursive: true });
   const file = join(KEPT, name);

@@ -1,10 +1,10 @@
-// What clients ask for, in their order, with every URL that they are given followed: as docs/clients.md tells it.
+// The requests of clients, in their order, following every URL in the answers, as docs/clients.md describes.
 import { HERE } from "./releases.mjs";
 
-/** Where R2's S3 endpoint is simulated: such a request goes to the bucket, and the Worker does not see it. */
+/** The path of the simulated S3 endpoint: such a request goes to the bucket and not to the Worker. */
 const TO_BUCKET = "/cdn-cgi/local/r2/s3/";
 
-/** A client that counts what it asks the bucket itself for. */
+/** A client that counts its requests to the bucket itself. */
 export class Visitor {
   #registry;
   asked = { gets: 0, puts: 0 };
@@ -17,7 +17,7 @@ export class Visitor {
     await this.#json("/.well-known/terraform.json");
   }
 
-  /** `init` of a provider whose newest version is not installed yet (2.1, 2.2). */
+  /** `init` of a provider that is not installed yet (2.1, 2.2). */
   async installProvider(address) {
     const [os, arch] = HERE.split("_");
     const version = await this.#newest(address);
@@ -25,7 +25,7 @@ export class Visitor {
     for (const name of ["shasums_url", "shasums_signature_url", "download_url"]) await this.#get(download[name]);
   }
 
-  /** `init` where it is (2.1). */
+  /** `init` of an installed provider (2.1). */
   async findProviderInstalled(address) {
     await this.#newest(address);
   }
@@ -35,7 +35,8 @@ export class Visitor {
     const [{ versions }] = (await this.#json(`/v1/modules/${address}/versions`)).modules;
     const response = await this.#get(`/v1/modules/${address}/${versions.at(-1).version}/download`);
     const location = new URL(response.headers.get("x-terraform-get"), response.url);
-    // go-getter verifies the checksum and takes it off before it asks (4.7), for the headers first (4.3).
+    // go-getter verifies the checksum, removes the parameter before its requests (4.7), and first requests
+    // the headers (4.3).
     const archive = location.href.replace(/[?&]checksum=[^&]*$/, "");
     await this.#get(archive, { method: "HEAD" });
     await this.#get(archive);
@@ -65,7 +66,7 @@ export class Visitor {
     await this.#get("/");
   }
 
-  /** Describe, send what is missing, describe again. */
+  /** Describes the release, sends the missing archives, and describes it again. */
   async publish(release) {
     const { path, body, archives } = release;
     const describe = () => this.#registry.admin("PUT", path, JSON.stringify(body));
@@ -97,7 +98,7 @@ export class Visitor {
     const url = new URL(path, this.#registry.url);
     const isToBucket = url.pathname.startsWith(TO_BUCKET);
     const response = await fetch(url, init);
-    // A URL that is signed for GET; R2 charges nothing for a signature that does not match.
+    // This URL is signed for GET; R2 does not charge for a request with an invalid signature.
     if (isToBucket && init.method === "HEAD" && response.status === 403) return response;
     if (isToBucket) this.asked[init.method === "PUT" ? "puts" : "gets"] += 1;
     if (response.status >= 400) throw new Error(`${init.method ?? "GET"} ${url} answers ${response.status}`);

@@ -1,4 +1,4 @@
-// A registry in workerd without wrangler, with the Worker's bindings watched. See watched/worker.mjs.
+// A registry in workerd without wrangler, with instrumented bindings. See watched/worker.mjs.
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { join } from "node:path";
@@ -15,15 +15,15 @@ import { before, cleanupOf } from "./testing.mjs";
 const HOST = "127.0.0.1";
 const NAME = "terrace";
 
-/** The simulator that wrangler itself runs. */
+/** The simulator that wrangler itself uses. */
 const { Miniflare } = createRequire(npmFile("wrangler", "package.json"))("miniflare");
 
 /**
  * A watched registry for the tests of the suite that is being defined.
  *
- * - `keepsChecksums`: uploads by S3 leave a checksum behind, as they do in R2, where the simulator forgets it;
+ * - `keepsChecksums`: keep the checksums of uploads by S3, as R2 does; the simulator itself drops them;
  * - `vars`: more variables for the Worker;
- * - `quick`: as of `temporaryDirectory`.
+ * - `quick`: that of `temporaryDirectory`.
  */
 export function useWatchedRegistry({ mode = "presigned", keepsChecksums = false, vars = {}, quick = false } = {}) {
   const registry = new WatchedRegistry({ mode, keepsChecksums, vars });
@@ -32,7 +32,7 @@ export function useWatchedRegistry({ mode = "presigned", keepsChecksums = false,
   return registry;
 }
 
-/** The same for scripts, which start it themselves. */
+/** A watched registry for scripts, which start it themselves. */
 export class WatchedRegistry extends Registry {
   #options;
   #cleanup;
@@ -43,7 +43,7 @@ export class WatchedRegistry extends Registry {
     this.#options = { mode, keepsChecksums, vars, secrets: newSecrets() };
   }
 
-  /** Starts it in a directory of its own. It is stopped, and the directory removed, by `cleanup`. */
+  /** Starts it in a temporary directory. `cleanup` stops it and removes the directory. */
   async start(cleanup, { quick = false } = {}) {
     this.stateDir = temporaryDirectory(cleanup, { quick });
     this.#cleanup = cleanup;
@@ -53,7 +53,7 @@ export class WatchedRegistry extends Registry {
 
   async #start() {
     const { secrets, mode, keepsChecksums, vars } = this.#options;
-    // New ports each time: clients keep connections to the old ones.
+    // Uses new ports each time, because clients keep connections to the old ones.
     const port = await freePort();
     const url = `http://${HOST}:${port}`;
     const s3 = await openS3(this.#cleanup, { port, credentials: secrets.s3 });
@@ -80,7 +80,7 @@ export class WatchedRegistry extends Registry {
     await this.watched();
   }
 
-  /** The inspector of the Worker itself. */
+  /** Connects to the inspector of the Worker itself. */
   async inspector() {
     return Inspector.connect(await this.#miniflare.getInspectorURL(), `core:user:${NAME}`);
   }
@@ -89,18 +89,21 @@ export class WatchedRegistry extends Registry {
     await this.#miniflare?.dispose();
   }
 
-  /** A new process, and so a new Worker, over the same storage. */
+  /** Starts a new process, and so a new Worker, on the same storage. */
   async restart() {
     await this.stop();
     await this.#start();
   }
 
-  /** `{ requests, operations, downloads, wasmBytes }`: what the Worker was asked, asked for and counted since, and its memory. */
+  /**
+   * Returns `{ requests, operations, downloads, wasmBytes }`: the Worker's requests, its operations and its
+   * data points since the last call, and the size of its memory.
+   */
   watched() {
     return this.json("/.watched");
   }
 
-  /** The names of the operations that a request takes. */
+  /** Returns the names of the operations of a request. */
   async operationsOf(path, init) {
     await this.watched();
     const response = await this.request(path, init);
@@ -109,7 +112,7 @@ export class WatchedRegistry extends Registry {
     return { status: response.status, operations: operations.map(({ name }) => name) };
   }
 
-  /** All indices as KV has them: `{ key, text, metadata }`. */
+  /** Returns all indices as in KV: `{ key, text, metadata }`. */
   async indices() {
     const namespace = await this.#miniflare.getKVNamespace("INDICES");
     const entries = [];

@@ -1,4 +1,4 @@
-// Evaluated before index.js: keeps a reference to the memory of the instance that it makes.
+// Evaluated before index.js: keeps a reference to the memory of the wasm instance.
 WebAssembly.Instance = new Proxy(WebAssembly.Instance, {
   construct(...args) {
     const instance = Reflect.construct(...args);

@@ -1,12 +1,12 @@
-// The Worker with its bindings watched: counts what it is asked, what it asks of KV and R2, and how much memory its wasm
-// holds. Runs in workerd, beside the built index.js; `support/watched.mjs` puts them together.
+// The Worker with instrumented bindings: counts its requests, its operations of KV and R2, and the size of
+// its wasm memory. Runs in workerd together with the built index.js; `support/watched.mjs` combines them.
 import "./memory.mjs";
 import terrace from "./index.js";
 
 const nothing = () => ({ requests: [], operations: [], downloads: [] });
 const watched = nothing();
 
-/** A binding that notes each call: its name, its key, and for reads from R2 the bytes that were asked for. */
+/** Returns a binding that records each call: its name, its key, and for reads from R2 the number of bytes requested. */
 const watch = (name, binding, amend = (result) => result) =>
   new Proxy(binding, {
     get(target, property) {
@@ -24,8 +24,8 @@ const watch = (name, binding, amend = (result) => result) =>
   });
 
 /**
- * R2 checks the signed `x-amz-checksum-sha256` of an upload and keeps it; the simulator of its S3 endpoint does neither.
- * This makes up for it: in these tests archives are what their keys say.
+ * R2 checks the signed `x-amz-checksum-sha256` of an upload and keeps it; the simulator of its S3 endpoint
+ * does neither. This function adds the checksum: in these tests, the contents of archives match their keys.
  */
 function withChecksum(object, property, key) {
   const digest = /^archives\/([0-9a-f]{64})\./.exec(key)?.[1];
