@@ -39,7 +39,7 @@ pub(super) struct Subkey {
     pub(super) revocations: Vec<Signature>,
 }
 
-/// A key of a certificate whose flags allow it to sign data.
+/// A key of a certificate with flags that allow it to sign data.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Signer<'a> {
     pub(super) key: &'a PublicKey,
@@ -120,7 +120,7 @@ impl Certificate {
                 .any(|subkey| subkey.key.key_id == key_id)
     }
 
-    /// Returns every key whose flags allow it to sign.
+    /// Returns every key with flags that allow it to sign.
     pub(super) fn signers(&self) -> impl Iterator<Item = Signer<'_>> {
         let mut self_signatures = self.primary_self_signatures().peekable();
         let allowed = self_signatures.peek().is_some()

@@ -43,7 +43,7 @@ pub(super) enum Material {
         n: Vec<u8>,
         e: Vec<u8>,
     },
-    /// A key whose signatures clients can verify, but this crate cannot.
+    /// A key that clients can verify signatures with, but this crate cannot.
     Unverifiable(&'static str),
 }
 

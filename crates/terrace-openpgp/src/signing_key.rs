@@ -13,7 +13,7 @@ use super::{KeyId, OpenPgpError};
 const PUBLIC_KEY_LABEL: &str = "PGP PUBLIC KEY BLOCK";
 const SECRET_KEY_LABEL: &str = "PGP PRIVATE KEY BLOCK";
 
-/// A public key whose signatures clients accept.
+/// A public key that clients accept signatures from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SigningKey {
     fingerprint: String,

@@ -6,8 +6,8 @@ import (
 	"math/bits"
 )
 
-// Deflate data and the content that they are meant to unpack to. Most are made by hand, with trees and symbols that no
-// compressor chooses, and some of those are invalid.
+// Deflate data and the content that they are meant to unpack to. Most are created by hand, with trees and
+// symbols that no compressor chooses, and some of those are invalid.
 func deflated(s *source) (data, content []byte) {
 	if s.rarely(4) {
 		content = bytes.Repeat(s.bytes(1+s.IntN(40)), s.IntN(3000))
@@ -37,7 +37,7 @@ func deflated(s *source) (data, content []byte) {
 	return w.out, w.content
 }
 
-// A writer of deflate data. `wrong` says whether it makes mistakes.
+// A writer of deflate data. `wrong` states whether it makes mistakes.
 type deflater struct {
 	*source
 	wrong   bool
@@ -139,7 +139,7 @@ func (w *deflater) dynamic() {
 	w.symbols(newTree(literalLengths[:nLiterals]), newTree(distanceLengths[:nDistances]), literals, distances)
 }
 
-// Some symbols below a limit; the first ones up to `common` are likelier.
+// Returns some symbols below a limit; the first ones up to `common` are more likely.
 func (w *deflater) chosen(limit, common, most int) []int {
 	var chosen []int
 	taken := map[int]bool{256: true}
@@ -158,7 +158,7 @@ func (w *deflater) chosen(limit, common, most int) []int {
 	return chosen
 }
 
-// Lengths of a complete code for these symbols, or nearly.
+// Returns the lengths of a complete code for these symbols, or of a nearly complete one.
 func (w *deflater) lengths(size int, symbols []int, most int) []int {
 	lengths := make([]int, size)
 	distinct := map[int]bool{}
@@ -190,7 +190,7 @@ func (w *deflater) lengths(size int, symbols []int, most int) []int {
 	return lengths
 }
 
-// Writes the lengths of both codes: repetitions or not, by a code of their own.
+// Writes the lengths of both codes, with or without repetitions, in a code of their own.
 func (w *deflater) codeLengths(nLiterals, nDistances int, all []int) {
 	type item struct{ symbol, extra, bits int }
 	var items []item
@@ -286,7 +286,7 @@ func (w *deflater) match(literals, distances *tree, symbol int, chosen []int) {
 	if code > 3 {
 		base = 1 + (2+code&1)<<distanceBits
 	}
-	// Up to the first byte, mostly.
+	// Mostly up to the first byte.
 	if base+extra > len(w.content) && base <= len(w.content) {
 		extra = len(w.content) - base
 	}
@@ -303,7 +303,7 @@ func (w *deflater) match(literals, distances *tree, symbol int, chosen []int) {
 	w.field(extra, distanceBits)
 	for range length {
 		var char byte
-		// A lenient reader takes missing bytes for zeros.
+		// A lenient reader treats missing bytes as zeros.
 		if distance <= len(w.content) {
 			char = w.content[len(w.content)-distance]
 		}
@@ -337,7 +337,7 @@ func newTree(lengths []int) *tree {
 	return tree
 }
 
-// How many lengths have to be written: all up to the last that is not zero, and at least so many.
+// Returns the number of lengths to write: all up to the last that is not zero, and at least a minimum.
 func used(lengths []int, least int) int {
 	n := least
 	for i, length := range lengths {

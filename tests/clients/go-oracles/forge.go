@@ -15,10 +15,10 @@ import (
 	"math/big"
 )
 
-// When keys and signatures are made, mostly: 2024-01-01.
+// The usual time at which keys and signatures are created: 2024-01-01.
 const made = 1_704_067_200
 
-// The types of signatures and packets that are made here (RFC 9580, sections 5.2.1 and 5).
+// The types of signatures and packets that are created here (RFC 9580, sections 5.2.1 and 5).
 const (
 	binarySignature, textSignature                      = 0x00, 0x01
 	genericCertification, positiveCertification         = 0x10, 0x13
@@ -28,8 +28,8 @@ const (
 	tagSignature, tagKey, tagUserID, tagSubkey, tagAttribute = 2, 6, 13, 14, 17
 )
 
-// A certificate of any shape, a text, and detached signatures over it, by its keys mostly. The numbers fit where they are
-// meant to, so that it is the rules that decide.
+// Creates a certificate of any shape, a text, and detached signatures over it, mostly by its keys. The
+// numbers are valid where they are meant to be, so that the rules decide.
 func forged(s *source) (certificate, signed, signature []byte) {
 	s.care = one(s, []int{1, 4, 20})
 	primary, subkey, other := newForger(s, 1), newForger(s, 2), newForger(s, 3)
@@ -63,7 +63,7 @@ func forged(s *source) (certificate, signed, signature []byte) {
 	return certificate, signed, signature
 }
 
-// A key that signs: Ed25519 of both versions, ECDSA on P-256, RSA.
+// A signing key: Ed25519 of both versions, ECDSA on P-256, RSA.
 type forger struct {
 	version byte
 	created uint32
@@ -197,7 +197,7 @@ func (key *forger) material() []byte {
 	panic("no such key")
 }
 
-// The key as it enters hashes.
+// Returns the bytes of the key that enter hashes.
 func (key *forger) hashed() []byte {
 	body := key.body()
 	if key.version == 6 {
@@ -386,7 +386,7 @@ func (s *source) seconds() []byte {
 	return seconds
 }
 
-// A creation time and an issuer, and other things rarely.
+// A creation time and an issuer, and rarely other subpackets.
 func (s *source) commonArea(key *forger) areas {
 	var area areas
 	if !s.odd(40) {
@@ -464,7 +464,7 @@ func (s *source) subpacket(kind byte, content []byte) []byte {
 
 // --- packets and numbers
 
-// A packet with a length of any form.
+// Returns a packet with a length of any form.
 func packetOf(s *source, tag byte, body []byte) []byte {
 	length := len(body)
 	switch {
@@ -487,7 +487,7 @@ func mpi(number []byte) []byte {
 	return append(binary.BigEndian.AppendUint16(nil, uint16(new(big.Int).SetBytes(number).BitLen())), number...)
 }
 
-// A number with the bits that it has, or, rarely, with zeros in front or another number of bits.
+// Returns a number with its own bits, or, rarely, with leading zeros or another number of bits.
 func (s *source) mpi(number []byte) []byte {
 	if !s.odd(20) {
 		return mpi(number)
@@ -504,7 +504,7 @@ func ecdsaKey(seed byte) *ecdsa.PrivateKey {
 	return key
 }
 
-// Of 2048 bits, made for this program.
+// A key of 2048 bits, created for this program.
 var rsaKey = newRSAKey(
 	"ee09c2b03eb06825d2955378fd0bab468cd64fdcd2336774347eda7168f4f54ae02edb01e4cb377b95e30eaa2ea244ffa7bdb849d3f0fbc46a2282d0206c90a2b85ce775ad3f7f18177012379bd958d33990b23ee5ada746198d8de948a6031a8fa3f1767cb4f70c21535cfa4393dc749cf5e94f940ab21280157ffedf1eaad5",
 	"d48a12b1ad9af9a8f1615e64d80d6a79b55bc5f36c8f5e1a3d77a658fe9a0014c0dd4d990114bda981650ccb2fd15ad17428c7e75c80a4f4d136aa94c97615653c7b3ed80c12507d77b9fb50936d01544208316cfb21a3578a0c59a6cbb8c18a62f744b347175b00549daa6fd337667839ed8cfc3626ba2735ae63668545e883",

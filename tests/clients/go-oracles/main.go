@@ -1,9 +1,9 @@
-// Compares Terrace's verdicts with those of the Go libraries inside terraform and tofu, over the files of its tests and many
-// mutations of them, and over cases that no tool makes.
+// Compares Terrace's verdicts with those of the Go libraries inside terraform and tofu, over the files of its tests, many
+// mutations of them, and cases that no tool creates.
 //
 // A case that Terrace accepts must be accepted by the libraries and read in the same way. A case that only Terrace refuses must
-// be refused by a rule of `stricter.go`. The cases follow from a seed. The first case of each difference is written to a file, with the
-// command that tries it again.
+// be refused by a rule of `stricter.go`. The cases follow from a seed. The first case of each difference is written to a file,
+// with the command that repeats it.
 package main
 
 import (
@@ -15,18 +15,18 @@ import (
 	"time"
 )
 
-// A kind of cases, and another party that judges them.
+// A kind of cases, and the library that judges them.
 type oracle struct {
 	name string
-	// The kind of the frames that Terrace gets.
+	// The kind of the frames that Terrace receives.
 	kind byte
 	// Returns a case.
 	draw func(*source) []byte
-	// Returns how the verdict differs from that of the libraries, or "".
+	// Returns the difference between the verdict and that of the libraries, or "".
 	compare func(data []byte, terrace verdict) string
 }
 
-// The cases of one oracle, counted.
+// The counts of the cases of one oracle.
 type report struct {
 	Cases        int            `json:"cases"`
 	Accepted     int            `json:"accepted"`
@@ -134,7 +134,7 @@ func compareAll(one oracle, terrace *terrace, source *source, count int, keep st
 	return done, nil
 }
 
-// The difference, with the rules by which Terrace refuses what the libraries accept.
+// Returns the difference. If Terrace refuses the case, it includes Terrace's rules and messages.
 func differs(one oracle, data []byte, said verdict) string {
 	difference := one.compare(data, said)
 	if difference != "" && !said.Accepted {
@@ -143,7 +143,7 @@ func differs(one oracle, data []byte, said verdict) string {
 	return difference
 }
 
-// The difference without its numbers, so that each kind is reported once.
+// Returns the difference without its numbers, so that each kind is reported once.
 func shape(difference string) string {
 	var letters []rune
 	for _, char := range difference {

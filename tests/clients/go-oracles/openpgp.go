@@ -15,8 +15,9 @@ import (
 	"github.com/ProtonMail/go-crypto/openpgp/packet"
 )
 
-// Keys and detached signatures, by the library and the calls of terraform and tofu. A case is the time, the keys in armour,
-// the signed text and the signature. An accepted case is compared in the form in which Terrace serves it.
+// Keys and detached signatures, judged by the library and the calls of terraform and tofu. A case is the
+// time, the keys in armour, the signed text and the signature. An accepted case is compared in the form in
+// which Terrace serves it.
 var openpgpOracle = oracle{"openpgp", 'p', drawOpenpgp, compareOpenpgp}
 
 func compareOpenpgp(data []byte, terrace verdict) string {
@@ -29,7 +30,7 @@ func compareOpenpgp(data []byte, terrace verdict) string {
 	if terrace.Accepted {
 		keys, signature = terrace.Served.Keys, terrace.Served.Signature
 	}
-	// Of several equally good user IDs clients take a random one.
+	// Among equal user IDs, clients take a random one.
 	for range 8 {
 		if err := verify(keys, all[2], signature, now); err != nil {
 			if terrace.Accepted {
@@ -44,7 +45,7 @@ func compareOpenpgp(data []byte, terrace verdict) string {
 	return "clients accept it" + notes(now, all[1], signature)
 }
 
-// Remarks about a case in which clients pass over a part of the keys or of the signature.
+// Remarks about a case in which clients skip a part of the keys or of the signature.
 func notes(now time.Time, keys, signature []byte) string {
 	var notes string
 	if now.Unix() < made {
@@ -66,7 +67,7 @@ func notes(now time.Time, keys, signature []byte) string {
 	return notes
 }
 
-// The tags of packets. One that cannot be read is the last, with the tag 0.
+// Returns the tags of packets. An unreadable packet is the last, with tag 0.
 func tags(packets []byte) []uint8 {
 	var tags []uint8
 	reader := packet.NewOpaqueReader(bytes.NewReader(packets))
@@ -82,7 +83,8 @@ func tags(packets []byte) []uint8 {
 	}
 }
 
-// The keys in their order: one that cannot be read is fatal, an unknown issuer is not, and an expired key is forgiven.
+// Tries the keys in their order: an unreadable key is fatal, an unknown issuer is not, and an expired key is
+// accepted.
 func verify(keys []string, signed, signature []byte, now time.Time) (err error) {
 	defer func() {
 		if reason := recover(); reason != nil {
@@ -107,7 +109,7 @@ func verify(keys []string, signed, signature []byte, now time.Time) (err error) 
 	return fmt.Errorf("authentication signature from unknown issuer")
 }
 
-// Times around those of the keys and signatures that are made here.
+// Returns a time around those of the keys and signatures that are created here.
 var times = []uint64{made - 1, made, made + 86_400, made + 86_400, made + 86_400, made + 86_400, 1_893_456_000}
 
 func drawOpenpgp(s *source) []byte {
@@ -115,7 +117,7 @@ func drawOpenpgp(s *source) []byte {
 	keys, signed, signature := []byte(nil), s.signed, []byte(nil)
 	switch s.IntN(10) {
 	case 0:
-		// Keys and signatures of gpg, each with its own or another.
+		// The keys and signatures of gpg, each with its own key or another one.
 		keys, signature = one(s, s.keys), one(s, s.signatures)
 		if s.rarely(2) {
 			signature = s.changed(signature, s.signatures)

@@ -8,14 +8,15 @@ import (
 	"strings"
 )
 
-// SHA256SUMS as terraform and tofu read them: once to find the digest of a zip, and once, after the signature was checked, to
-// put the digests of all platforms into the lock file.
+// SHA256SUMS as terraform and tofu read it: once to find the digest of a zip, and, after the signature was
+// checked, again to add the digests of all platforms to the lock file.
 var shasumsOracle = oracle{"shasums", 's', drawShasums, compareShasums}
 
 func compareShasums(data []byte, terrace verdict) string {
 	all, err := digestsForLockFile(data)
 	if !terrace.Accepted {
-		// Clients read almost any text; most of it makes them forget digests, or names no zip. Only acceptance is compared.
+		// Clients read almost any text; with most texts they drop digests, or find no zip. Only acceptance is
+		// compared.
 		return ""
 	}
 	if err != nil {
@@ -33,7 +34,7 @@ func compareShasums(data []byte, terrace verdict) string {
 	return ""
 }
 
-// The first line whose second field is the name.
+// Returns the first line with the name as its second field.
 func digestOf(data []byte, name string) (string, error) {
 	for line := range bytes.SplitSeq(data, []byte("\n")) {
 		fields := bytes.Fields(line)
@@ -48,7 +49,8 @@ func digestOf(data []byte, name string) (string, error) {
 	return "", fmt.Errorf("no line for it")
 }
 
-// Every line has to have a digest first. A blank line crashes clients, and another one makes them forget all digests.
+// Every line must start with a digest. A blank line crashes clients, and any other line makes them drop all
+// digests.
 func digestsForLockFile(data []byte) ([]string, error) {
 	var all []string
 	scanner := bufio.NewScanner(bytes.NewReader(data))

@@ -7,15 +7,15 @@ import (
 	"path/filepath"
 )
 
-// Random choices that follow from a seed, and the files that cases are made of.
+// Random choices that follow from a seed, and the files that cases are derived from.
 type source struct {
 	*rand.Rand
 	// The corpus of the fuzz target of the same name.
 	corpus [][]byte
-	// The keys and the signatures of the tests of OpenPGP.
+	// The keys and the signatures of the OpenPGP tests.
 	keys, signatures [][]byte
 	signed           []byte
-	// The larger, the rarer odd choices are.
+	// The larger this number, the rarer are unusual choices.
 	care int
 }
 
@@ -36,7 +36,7 @@ func newSource(root, name string, seed uint64) (*source, error) {
 	return s, err
 }
 
-// The files in the order of their names, so that cases follow from the seed.
+// Returns the files in the order of their names, so that cases follow from the seed.
 func files(pattern string) ([][]byte, error) {
 	names, err := filepath.Glob(pattern)
 	if err != nil {
@@ -58,10 +58,10 @@ func files(pattern string) ([][]byte, error) {
 
 func one[T any](s *source, from []T) T { return from[s.IntN(len(from))] }
 
-// Whether an event of probability 1/n happens.
+// Returns whether an event of probability 1/n happens.
 func (s *source) rarely(n int) bool { return s.IntN(n) == 0 }
 
-// The same for a choice that mostly makes a case invalid.
+// Returns whether to make a choice that mostly makes a case invalid.
 func (s *source) odd(n int) bool { return s.rarely(n * s.care) }
 
 func (s *source) bytes(n int) []byte {
@@ -72,7 +72,7 @@ func (s *source) bytes(n int) []byte {
 	return all
 }
 
-// Some bytes changed, removed, doubled, or taken from another case.
+// Returns a copy with some bytes changed, removed, doubled, or taken from another case.
 func (s *source) changed(data []byte, others [][]byte) []byte {
 	data = append([]byte(nil), data...)
 	for range 1 + s.IntN(3) {

@@ -90,7 +90,7 @@ func drawTar(s *source) []byte {
 	return gzipped(s, data)
 }
 
-// A tar of which one file's content, and a member of the gzip, is deflated by hand.
+// Creates a tar with the content of one file, and a member of the gzip, deflated by hand.
 func newDeflatedTar(s *source) []byte {
 	data, content := deflated(s)
 	before := append(tarHeader(s, "main.tf", '0', len(content)), []byte{}...)
@@ -142,7 +142,7 @@ func newTar(s *source) []byte {
 	return data
 }
 
-// A pax header, or a name or link of GNU tar, for the entry that follows.
+// Creates a pax header, or a name or link of GNU tar, for the next entry.
 func extension(s *source) []byte {
 	flag := one(s, []byte("xxxgLK"))
 	content := []byte(s.name() + "\x00")
@@ -172,7 +172,7 @@ func padded(content []byte) []byte {
 	return append(content, make([]byte, (512-len(content)%512)%512)...)
 }
 
-// A header block of any format with a right checksum, mostly.
+// Creates a header block of any format, mostly with a valid checksum.
 func tarHeader(s *source, name string, flag byte, size int) []byte {
 	block := make([]byte, 512)
 	copy(block[:100], name)
@@ -219,7 +219,7 @@ func tarHeader(s *source, name string, flag byte, size int) []byte {
 	return block
 }
 
-// The data in one or several members.
+// Compresses the data into one or several members.
 func gzipped(s *source, data []byte) []byte {
 	var out bytes.Buffer
 	for first := true; first || len(data) > 0; first = false {

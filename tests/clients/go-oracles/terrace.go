@@ -10,23 +10,23 @@ import (
 	"os/exec"
 )
 
-// Terrace's verdict about a case.
+// Terrace's verdict on a case.
 type verdict struct {
 	Accepted bool     `json:"accepted"`
 	Rules    []string `json:"rules"`
 	Messages []string `json:"messages"`
-	// Of archives.
+	// The result for archives.
 	Entries []entry `json:"entries"`
-	// Of SHA256SUMS.
+	// The result for SHA256SUMS.
 	Digests map[string]string `json:"digests"`
-	// Of keys and signatures.
+	// The result for keys and signatures.
 	Served struct {
 		Keys      []string `json:"keys"`
 		Signature []byte   `json:"signature"`
 	} `json:"served"`
 }
 
-// An entry of an archive. A mode that is nil is one that clients do not take from the archive.
+// An entry of an archive. A nil mode means that clients do not take it from the archive.
 type entry struct {
 	Name string  `json:"name"`
 	Kind string  `json:"kind"`
@@ -34,7 +34,7 @@ type entry struct {
 	Mode *uint32 `json:"mode"`
 }
 
-// The example program `verdicts`, running.
+// The running example program `verdicts`.
 type terrace struct {
 	command *exec.Cmd
 	in      io.WriteCloser
@@ -76,17 +76,17 @@ func (t *terrace) judge(kind byte, data []byte) (verdict, error) {
 	return said, json.Unmarshal(line, &said)
 }
 
-// A length of four bytes, and the bytes.
+// Encodes a length of four bytes, and the bytes.
 func sized(data []byte) []byte {
 	return append(binary.LittleEndian.AppendUint32(nil, uint32(len(data))), data...)
 }
 
-// The parts that `sized` made.
+// Decodes the parts that `sized` encoded.
 func parts(data []byte) ([][]byte, error) {
 	var parts [][]byte
 	for len(data) > 0 {
 		if len(data) < 4 || uint64(len(data)-4) < uint64(binary.LittleEndian.Uint32(data)) {
-			return nil, fmt.Errorf("a part of the case is cut off")
+			return nil, fmt.Errorf("a part of the case is truncated")
 		}
 		end := 4 + binary.LittleEndian.Uint32(data)
 		parts = append(parts, data[4:end])

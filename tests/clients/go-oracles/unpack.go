@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// The longest part of a path that file systems take.
+// The maximum length of a path component on file systems.
 const partBytes = 255
 
-// A directory that an archive is unpacked into by the rules of go-getter, in memory: with real files, modes would mean
-// nothing to root.
+// A directory into which an archive is unpacked by the rules of go-getter. It is in memory, because with real
+// files, modes would not restrict root.
 type unpacked struct {
-	// The modes of files and directories by their paths. Directories have `isDirectory`, too.
+	// The modes of files and directories by their paths. The modes of directories include `isDirectory`.
 	modes map[string]uint32
-	// The directories whose modes were changed.
+	// The directories with changed modes.
 	changed map[string]bool
 	// A remark about an archive that clients unpack.
 	note string
@@ -27,7 +27,7 @@ func newUnpacked() *unpacked {
 	return &unpacked{modes: map[string]uint32{".": isDirectory | 0o755}, changed: map[string]bool{}}
 }
 
-// Makes a directory, and those above it.
+// Creates a directory, and its parents.
 func (u *unpacked) directory(name string) error {
 	place, err := placeOf(name)
 	if err != nil {
@@ -50,7 +50,7 @@ func (u *unpacked) change(name string, mode uint32) error {
 	return nil
 }
 
-// Makes a file, and the directories above it.
+// Creates a file, and its parent directories.
 func (u *unpacked) file(name string, mode uint32) error {
 	place, err := placeOf(name)
 	if err != nil {
@@ -68,7 +68,7 @@ func (u *unpacked) file(name string, mode uint32) error {
 	return nil
 }
 
-// Whether everything can be read by its owner, who is not root.
+// Returns whether its owner, who is not root, can read everything.
 func (u *unpacked) check() error {
 	for place, mode := range u.modes {
 		needed := uint32(0o400)
@@ -116,7 +116,7 @@ func placeOf(name string) (string, error) {
 	return place, nil
 }
 
-// Compares Terrace's verdict about an archive with the result of unpacking it, and Terrace's entries with Go's.
+// Compares Terrace's verdict on an archive with the result of unpacking it, and Terrace's entries with Go's.
 func compareArchive(terrace verdict, unpack func(*unpacked) ([]entry, error)) string {
 	tree := newUnpacked()
 	entries, err := unpack(tree)

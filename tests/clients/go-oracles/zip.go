@@ -65,7 +65,7 @@ func kindOf(mode fs.FileMode) string {
 	}
 }
 
-// The name of an entry: one that every system takes, mostly.
+// Returns the name of an entry, mostly one that every system accepts.
 func (s *source) name() string {
 	if s.rarely(8) {
 		odd := []string{"main.tf", "a", "./x", "x/../y", "../z", "/abs", "b\\c", "c:d", "\xff.tf", "", ".", "n\x00ul", strings.Repeat("n", 256)}
@@ -87,7 +87,7 @@ func drawZip(s *source) []byte {
 	return data
 }
 
-// A zip whose headers say what they should, mostly.
+// Creates a zip, mostly with correct headers.
 func newZip(s *source) []byte {
 	var data, directory []byte
 	count := 1 + s.IntN(4)
@@ -159,7 +159,7 @@ func newZipped(s *source, name string) zipped {
 	return file
 }
 
-// From "version needed" up to the lengths.
+// The fields from "version needed" up to the lengths.
 func (file zipped) shared(sizes bool) []byte {
 	fields := binary.LittleEndian.AppendUint16(nil, 20)
 	fields = binary.LittleEndian.AppendUint16(fields, file.flags)

@@ -13,7 +13,7 @@ import (
 	"oras.land/oras-go/v2/registry/remote"
 )
 
-// What OpenTofu's page calls things.
+// The media types and artifact types of OpenTofu's documentation.
 const (
 	providerType       = "application/vnd.opentofu.provider"
 	providerTargetType = "application/vnd.opentofu.provider-target"
@@ -27,8 +27,8 @@ type installed struct {
 	Blob   digest.Digest `json:"blob"`
 }
 
-// installProvider is what `tofu init` does by oci_mirror: the tags, the index behind one of them, the manifest of a
-// platform in it, and the zip of that, which is left in a file.
+// installProvider sends the requests of `tofu init` with an oci_mirror: the tags, the index of one of them,
+// the manifest of a platform in it, and its zip, which is written to a file.
 func installProvider(ctx context.Context, registry *registry, args []string) (any, error) {
 	name, tag, platform, file := args[0], args[1], args[2], args[3]
 	repository, err := reach(ctx, registry, name)
@@ -62,7 +62,7 @@ func installProvider(ctx context.Context, registry *registry, args []string) (an
 	return installed{tags, resolved.Digest, blob}, err
 }
 
-// installModule is what `tofu init` does by oci://, with a tag or a digest.
+// installModule sends the requests of `tofu init` for an oci:// source, with a tag or a digest.
 func installModule(ctx context.Context, registry *registry, args []string) (any, error) {
 	name, reference, file := args[0], args[1], args[2]
 	repository, err := reach(ctx, registry, name)
@@ -77,7 +77,7 @@ func installModule(ctx context.Context, registry *registry, args []string) (any,
 	return installed{nil, resolved.Digest, blob}, err
 }
 
-// reach asks the registry whether it is one, as OpenTofu does once for each repository.
+// reach checks that the host is a registry, as OpenTofu does once for each repository.
 func reach(ctx context.Context, registry *registry, name string) (*remote.Repository, error) {
 	reached, err := remote.NewRegistry(registry.host)
 	if err != nil {
@@ -90,7 +90,7 @@ func reach(ctx context.Context, registry *registry, name string) (*remote.Reposi
 	return registry.repository(name)
 }
 
-// targetFor is the one manifest of the index that OpenTofu would take.
+// targetFor returns the only manifest of the index that OpenTofu would select.
 func targetFor(index ocispec.Index, platform string) (found ocispec.Descriptor, err error) {
 	os, architecture, _ := strings.Cut(platform, "_")
 	count := 0
@@ -109,7 +109,7 @@ func targetFor(index ocispec.Index, platform string) (found ocispec.Descriptor, 
 	return found, err
 }
 
-// fetchArchive leaves the only zip of a manifest in a file.
+// fetchArchive writes the only zip of a manifest to a file.
 func fetchArchive(
 	ctx context.Context,
 	repository *remote.Repository,

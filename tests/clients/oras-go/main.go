@@ -1,7 +1,7 @@
-// Calls a registry the way OpenTofu and ORAS do, by the library that is inside both: what OpenTofu asks for to install a
-// provider or a module, and what ORAS sends to push, mount, attach and delete.
+// Calls a registry as OpenTofu and ORAS do, through the library that both use: the requests of OpenTofu to install a
+// provider or a module, and those of ORAS to push, mount, attach and delete.
 //
-// It prints what it saw as JSON: among it every request that was sent. When a call fails it prints the library's error and
+// It prints its observations as JSON, including every request. When a call fails, it prints the library's error and
 // exits with 1.
 package main
 

@@ -20,8 +20,9 @@ type pushed struct {
 	Blobs  []digest.Digest `json:"blobs"`
 }
 
-// pushProvider makes a provider of the zips in a directory, each named by its platform, as OpenTofu's page says, and
-// pushes it as `oras cp` does: what the index needs, by digest, and then the index, by its tag.
+// pushProvider builds a provider from the zips in a directory, each named by its platform, as OpenTofu's page
+// describes, and pushes it as `oras cp` does: the manifests and blobs of the index by digest, and then the
+// index by its tag.
 func pushProvider(ctx context.Context, registry *registry, args []string) (any, error) {
 	name, tag, directory := args[0], args[1], args[2]
 	repository, err := registry.repository(name)
@@ -61,7 +62,8 @@ func pushProvider(ctx context.Context, registry *registry, args []string) (any, 
 	return pushed{described.Digest, blobs}, nil
 }
 
-// pack makes the manifest of one platform, with the platform in its config as `oras push --artifact-platform` does.
+// pack creates the manifest of one platform, with the platform in its config as `oras push
+// --artifact-platform` does.
 func pack(ctx context.Context, layout *memory.Store, file string) (zip, target ocispec.Descriptor, err error) {
 	archive, err := os.ReadFile(file)
 	if err != nil {
@@ -85,7 +87,7 @@ func pack(ctx context.Context, layout *memory.Store, file string) (zip, target o
 	target, err = oras.PackManifest(ctx, layout, oras.PackManifestVersion1_1, providerTargetType, oras.PackManifestOptions{
 		Layers:           []ocispec.Descriptor{zip},
 		ConfigDescriptor: &config,
-		// Otherwise it would be another manifest each second.
+		// Without a fixed time, the manifest would change each second.
 		ManifestAnnotations: map[string]string{ocispec.AnnotationCreated: "2000-01-01T00:00:00Z"},
 	})
 	target.Platform = &platform
@@ -98,7 +100,7 @@ type mounted struct {
 	Copied  int32         `json:"copied"`
 }
 
-// mount copies within the registry as `oras cp` does: blobs are mounted from where they are.
+// mount copies within the registry as `oras cp` does: blobs are mounted from their repository.
 func mount(ctx context.Context, registry *registry, args []string) (any, error) {
 	from, to, tag := args[0], args[1], args[2]
 	source, err := registry.repository(from)

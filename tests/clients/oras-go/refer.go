@@ -23,7 +23,7 @@ type referred struct {
 	Deleted  []digest.Digest `json:"deleted"`
 }
 
-// refer attaches a note to what a tag names as `oras attach` does, discovers it, and deletes it.
+// refer attaches a note to the manifest of a tag as `oras attach` does, discovers it, and deletes it.
 func refer(ctx context.Context, registry *registry, args []string) (any, error) {
 	name, tag := args[0], args[1]
 	repository, err := registry.repository(name)
@@ -69,7 +69,7 @@ func digests(described []ocispec.Descriptor) []digest.Digest {
 	return found
 }
 
-// remove pushes an artifact, its manifest by digest and by tag, and takes away the manifest and its blob.
+// remove pushes an artifact, deletes its manifest by digest and by tag, and deletes its blob.
 func remove(ctx context.Context, registry *registry, args []string) (any, error) {
 	name, tag := args[0], args[1]
 	repository, err := registry.repository(name)

@@ -9,14 +9,14 @@ import (
 	"oras.land/oras-go/v2/registry/remote/auth"
 )
 
-// registry is a host and who asks it; it writes down what is sent there.
+// registry is a host with the client's credentials; it records the requests.
 type registry struct {
 	host   string
 	client *auth.Client
 	trace  *trace
 }
 
-// newRegistry asks as anybody where there is no password.
+// newRegistry uses anonymous access if there is no password.
 func newRegistry(host, password string) *registry {
 	trace := &trace{}
 	client := &auth.Client{
@@ -45,7 +45,7 @@ func (r *registry) requests() []string {
 	return r.trace.requests
 }
 
-// trace writes down each request and how it was answered, redirects included.
+// trace records each request and its answer, redirects included.
 type trace struct {
 	mutex    sync.Mutex
 	requests []string
