@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn a_document_without_the_url_of_the_keys_is_refused() {
+    fn an_incomplete_or_malformed_document_is_refused() {
         for (rest, complaint) in [
             ("", "no jwks_uri"),
             (r#","jwks_uri":"http://a.example/k""#, "https://"),
@@ -210,7 +210,7 @@ mod tests {
             ),
             (
                 r#","jwks_uri":"https://a.example/k","code_challenge_methods_supported":"S256""#,
-                "no list",
+                "not a list",
             ),
             (r#","issuer":"https://a.example""#, "twice"),
         ] {
