@@ -320,7 +320,7 @@ fn a_response_that_is_not_a_key_set_is_neither_followed_nor_trusted() {
             "302",
         ),
         (404, vec![], "{\"keys\":[]}", "404"),
-        (200, vec![], "<html>", "no JSON"),
+        (200, vec![], "<html>", "not valid JSON"),
         (200, vec![], "{\"keys\":{}}", "keys"),
         (200, vec![], &"x".repeat(200_000), "bytes"),
     ] {
