@@ -38,7 +38,7 @@ fn a_signature_of_other_bytes_or_by_another_key_is_refused_2_3_7() {
     let origin = Origin::start();
     origin.edit("/files/SHA256SUMS", |text| text.replace("  ", " "));
     let errors = refused(&origin);
-    assert!(errors.contains("does not fit"), "{errors}");
+    assert!(errors.contains("does not match the file"), "{errors}");
 
     let origin = Origin::start();
     let other = fs::read_to_string(fixture("other.asc")).unwrap();
