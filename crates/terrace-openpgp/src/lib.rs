@@ -20,6 +20,7 @@
 //! self-signature, several equal primary user IDs of which one is unacceptable (Go takes a random
 //! one). And it does not check SHA-3, Ed448, and ECDSA on P-521, Brainpool or secp256k1 curves, to
 //! keep the Worker small.
+//!
 //! [go-crypto]: https://github.com/ProtonMail/go-crypto
 
 mod armor;

@@ -142,7 +142,10 @@ fn a_zip_too_large_to_be_unpacked_is_published_with_a_warning() {
     fixture.upload(&registry);
     let answer = fixture.put(&registry).expect(201).json();
     let warning = answer["warnings"][0].as_str().unwrap();
-    assert!(warning.contains("does not check their contents"), "{warning}");
+    assert!(
+        warning.contains("does not check their contents"),
+        "{warning}"
+    );
 }
 
 #[test]
