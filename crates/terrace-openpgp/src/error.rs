@@ -84,7 +84,7 @@ pub enum OpenPgpError {
     RevokedKey(KeyId),
     /// A key without a primary key or subkey that may sign.
     #[error(
-        "key {0} has no key or subkey whose key flags allow signing; terraform and tofu require the explicit flag, although gpg does not. Add a signing subkey with `gpg --quick-add-key FINGERPRINT rsa4096 sign`, or create a new key"
+        "key {0} has no key or subkey with key flags that allow signing; terraform and tofu require the explicit flag, although gpg does not. Add a signing subkey with `gpg --quick-add-key FINGERPRINT rsa4096 sign`, or create a new key"
     )]
     NoSigningKey(KeyId),
 
@@ -144,7 +144,7 @@ pub enum OpenPgpError {
     },
     /// A signature by a primary key or subkey of a registered key that may not sign.
     #[error(
-        "the signature was made by {issuer}, which belongs to the registered key {key}, but whose key flags do not allow signing, so terraform and tofu refuse it: sign with a signing subkey, `gpg --local-user SUBKEYID! --detach-sign`"
+        "the signature was made by {issuer}, which belongs to the registered key {key}, but its key flags do not allow signing, so terraform and tofu refuse it: sign with a signing subkey, `gpg --local-user SUBKEYID! --detach-sign`"
     )]
     NotASigner {
         /// The primary key or subkey that made it.
