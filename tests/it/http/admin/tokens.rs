@@ -141,11 +141,15 @@ fn an_invalid_token_request_is_rejected_with_the_reason() {
     for (body, status, told) in [
         (json!({}), 400, "name"),
         (json!({ "name": "x", "scopes": [] }), 422, "needs a scope"),
-        (json!({ "name": "", "scopes": ["read"] }), 422, "one line"),
+        (
+            json!({ "name": "", "scopes": ["read"] }),
+            422,
+            "one printable line",
+        ),
         (
             json!({ "name": "a\nb", "scopes": ["read"] }),
             422,
-            "one line",
+            "one printable line",
         ),
         (
             json!({ "name": "x", "scopes": ["publish"] }),
