@@ -6,6 +6,7 @@ mod counts;
 mod entry;
 mod fuzzed;
 mod login;
+mod messages;
 mod oci;
 mod openapi;
 mod proofs;
