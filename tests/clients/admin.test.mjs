@@ -41,7 +41,7 @@ const STANDINGS = [
 const REVOKED = `/v1/providers/acme/hello/1.1.0+b/download/${HERE.replace("_", "/")}`;
 
 /** Five releases, the keys, two status documents, a token; two links, a manifest and a tag. */
-const DOCUMENTS = 13;
+const DOCUMENTS = 14;
 
 /** Runs `terrace admin` against a registry. */
 async function admin(registry, ...args) {

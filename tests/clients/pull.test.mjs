@@ -171,7 +171,7 @@ describe("a hostile origin", () => {
     ["a private network", "https://10.0.0.1/", /private/],
     ["plain http", "http://registry.terraform.io/", /only https/],
     ["a file", "file:///etc/passwd", /only https/],
-    ["an invalid URL", "https://", /no URL/],
+    ["an invalid URL", "https://", /invalid URL/],
     ["itself, again and again", "/.well-known/terraform.json", /more than 5 redirects/],
   ]) {
     test(`a redirect to ${what} is not followed`, async (t) => {
