@@ -50,15 +50,15 @@ pub(crate) async fn serve(
     request: web_sys::Request,
     env: Env,
     context: Context,
-    begun: Option<Begun>,
+    unfinished: Option<UnfinishedRequest>,
 ) -> worker::Result<web_sys::Response> {
     let context = Rc::new(context);
     if matches!(request.method().as_str(), "GET" | "HEAD") && !may_pull(&request, &env) {
-        return answer(request, env, &context, begun).await;
+        return answer(request, env, &context, unfinished).await;
     }
     let context_of_answer = Rc::clone(&context);
     let promise = future_to_promise(async move {
-        Ok(answer(request, env, &context_of_answer, begun)
+        Ok(answer(request, env, &context_of_answer, unfinished)
             .await?
             .into())
     });
@@ -74,14 +74,14 @@ async fn answer(
     request: web_sys::Request,
     env: Env,
     context: &Context,
-    begun: Option<Begun>,
+    unfinished: Option<UnfinishedRequest>,
 ) -> worker::Result<web_sys::Response> {
     let reply = match config(&env).and_then(|config| Ok((config, Cloudflare::new(env)?))) {
         Ok((config, cloudflare)) => {
             let request = http::Incoming::new(request);
             let address = request.client_address();
             let ctx = context::Context::new(config, cloudflare, address);
-            let reply = match begun {
+            let reply = match unfinished {
                 None => pipeline::handle(&ctx, request).await,
                 Some(unfinished) => pipeline::resume(&ctx, request, unfinished).await,
             };
@@ -301,4 +301,4 @@ impl Host for Cloudflare {
 type PlatformReply = Reply<web_sys::ReadableStream>;
 
 /// A request that the entry has begun, but not finished.
-pub(crate) type Begun = Box<Unfinished<web_sys::ReadableStream>>;
+pub(crate) type UnfinishedRequest = Box<Unfinished<web_sys::ReadableStream>>;

@@ -8,7 +8,7 @@ use terrace_app::driver::{Answer, PendingRead, ReadIndices, Step, Unfinished};
 use terrace_app::host::StoreError;
 use terrace_core::config::Config;
 use terrace_core::http::reply::{Body, Reply};
-use terrace_core::read::Asked;
+use terrace_core::read::RequestHead;
 use terrace_core::storage::key::IndexKey;
 use wasm_bindgen::prelude::wasm_bindgen;
 use worker::wasm_bindgen::{JsCast as _, JsValue};
@@ -66,7 +66,7 @@ impl Machine {
         now: f64,
     ) -> String {
         let url = Url::new(url);
-        let asked = Asked {
+        let head = RequestHead {
             method,
             origin: url.origin(),
             path: url.path(),
@@ -76,7 +76,7 @@ impl Machine {
             user_agent: user_agent.as_deref(),
         };
         ENTRY.with(|entry| match entry.get() {
-            Some(entry) => entry.begin(&asked, whole(now)),
+            Some(entry) => entry.begin(&head, whole(now)),
             None => tag::FETCH.into(),
         })
     }
@@ -115,9 +115,9 @@ impl Machine {
         value: JsValue,
     ) -> js_sys::Promise {
         let waiting = ENTRY.with(|entry| entry.get()?.take(ticket));
-        let begun = waiting.map(|it| it.with_stream(|| value.unchecked_into()));
+        let unfinished = waiting.map(|it| it.with_stream(|| value.unchecked_into()));
         future_to_promise(async move {
-            let served = serve(request, env, Context::new(context), begun).await;
+            let served = serve(request, env, Context::new(context), unfinished).await;
             served.map(JsValue::from).map_err(|error| {
                 console_error!("{error}");
                 error.into()
@@ -167,12 +167,12 @@ fn random() -> u32 {
 }
 
 impl Entry<'_> {
-    fn begin(&self, asked: &Asked<'_>, now: u64) -> String {
-        let kept = [Some(asked.origin), Some(asked.query), asked.if_none_match];
+    fn begin(&self, head: &RequestHead<'_>, now: u64) -> String {
+        let kept = [Some(head.origin), Some(head.query), head.if_none_match];
         if kept.iter().flatten().map(|it| it.len()).sum::<usize>() > MAX_WAITING_BYTES {
             return tag::FETCH.into();
         }
-        match driver::begin(asked, self.config, self.cache, now) {
+        match driver::begin(head, self.config, self.cache, now) {
             Step::Answer(answer) => self.answer(answer),
             Step::Read(pending) => self.to_read(pending),
             Step::Continue(unfinished) => to_continue(self.waiting.keep(Waiting::Rest(unfinished))),
@@ -371,9 +371,9 @@ mod tests {
         }
     }
 
-    fn asked(target: &str) -> Asked<'_> {
+    fn head(target: &str) -> RequestHead<'_> {
         let (path, query) = target.split_once('?').unwrap_or((target, ""));
-        Asked {
+        RequestHead {
             method: "GET",
             origin: "https://registry.test",
             path,
@@ -410,19 +410,19 @@ mod tests {
     #[test]
     fn a_read_names_its_key_and_options() {
         with_entry(|entry| {
-            let list = entry.begin(&asked(LIST), 0);
+            let list = entry.begin(&head(LIST), 0);
             let options = json!({ "type": "stream", "cacheTtl": 30 });
             let key = "modules/acme/vpc/aws/versions";
             let expected =
                 json!({ "ticket": 7, "key": key, "options": options, "takes_range": false });
             assert_eq!(after(tag::READ, &list), expected);
             let blob = format!("/v2/team/tools/blobs/sha256:{}", "0".repeat(64));
-            let blob = after(tag::READ, &entry.begin(&asked(&blob), 0));
+            let blob = after(tag::READ, &entry.begin(&head(&blob), 0));
             assert_eq!(
                 (&blob["ticket"], &blob["takes_range"]),
                 (&json!(8), &json!(true))
             );
-            let download = after(tag::READ, &entry.begin(&asked(DOWNLOAD), 0));
+            let download = after(tag::READ, &entry.begin(&head(DOWNLOAD), 0));
             assert_eq!(download["options"]["type"], "arrayBuffer");
         });
     }
@@ -444,7 +444,7 @@ mod tests {
         let index = json!(["one", { "etag": "\"e\"" }]);
         let json = json!([index, [null, null], ["one", null], index]).to_string();
         let ReadIndices { first, others } = kv::found_several::<()>(&json).unwrap();
-        let text = |found: Option<terrace_core::read::Found<()>>| match found?.body {
+        let text = |found: Option<terrace_core::read::StoredIndex<()>>| match found?.body {
             Body::Text(text) => Some(text),
             Body::Empty | Body::Stream(()) => None,
         };
@@ -469,10 +469,13 @@ mod tests {
         ] {
             let answer = lines(reply(body), Some("a line".to_owned()), None);
             let parts: Vec<&str> = answer.splitn(4, '\n').collect();
-            let head = after(tag::ANSWER, parts[0]);
-            assert_eq!((&head["status"], &head["body"]), (&json!(200), &shown));
-            assert_eq!(head["headers"]["etag"], "\"a\"");
-            assert_eq!(head["headers"]["cache-control"], "no-store");
+            let answer_head = after(tag::ANSWER, parts[0]);
+            assert_eq!(
+                (&answer_head["status"], &answer_head["body"]),
+                (&json!(200), &shown)
+            );
+            assert_eq!(answer_head["headers"]["etag"], "\"a\"");
+            assert_eq!(answer_head["headers"]["cache-control"], "no-store");
             assert_eq!(parts[1..], ["a line", "", text]);
         }
     }
@@ -480,12 +483,12 @@ mod tests {
     #[test]
     fn a_read_that_finds_its_index_is_an_answer() {
         with_entry(|entry| {
-            entry.begin(&asked(LIST), 0);
+            entry.begin(&head(LIST), 0);
             let metadata = r#"{"etag":"\"e\""}"#;
             let answer = entry.finish(7, metadata, None, None, 3);
-            let head = after(tag::ANSWER, &answer);
+            let answer_head = after(tag::ANSWER, &answer);
             assert_eq!(
-                (&head["status"], &head["body"]),
+                (&answer_head["status"], &answer_head["body"]),
                 (&json!(200), &json!("value"))
             );
             let line: Value = serde_json::from_str(answer.lines().nth(1).unwrap()).unwrap();
@@ -500,7 +503,7 @@ mod tests {
         with_entry(|entry| {
             let mut point = |ticket, counts_downloads| {
                 entry.counts_downloads = counts_downloads;
-                entry.begin(&asked(DOWNLOAD), 0);
+                entry.begin(&head(DOWNLOAD), 0);
                 let index =
                     json!({ "format": "zip", "sha256": "0".repeat(64), "size": 156 }).to_string();
                 let metadata = r#"{"etag":"\"e\""}"#;
@@ -523,12 +526,12 @@ mod tests {
                 (9, r#"{"etag":"e"}"#, Some(b"no JSON")),
                 (10, r#"{"etag":"e"}"#, Some(b"\xff")),
             ] {
-                entry.begin(&asked(DOWNLOAD), 0);
+                entry.begin(&head(DOWNLOAD), 0);
                 let value = value.map(<[u8]>::to_vec);
                 let finished = entry.finish(ticket, metadata, value, None, 0);
                 assert_eq!(finished, format!("c{ticket}"));
                 assert_eq!(entry.finish(ticket, "null", None, None, 0), "f");
-                entry.begin(&asked(DOWNLOAD), 0);
+                entry.begin(&head(DOWNLOAD), 0);
             }
         });
     }
@@ -537,7 +540,7 @@ mod tests {
     fn a_request_that_is_no_read_is_continued() {
         with_entry(|entry| {
             for (target, ticket) in [("/healthz", 7), ("/admin/v1/tokens", 8)] {
-                assert_eq!(entry.begin(&asked(target), 0), format!("c{ticket}"));
+                assert_eq!(entry.begin(&head(target), 0), format!("c{ticket}"));
                 assert!(entry.take(ticket).is_some());
                 assert!(entry.take(ticket).is_none(), "only once");
             }
@@ -547,7 +550,7 @@ mod tests {
     #[test]
     fn a_read_that_waits_for_its_index_is_not_resumed() {
         with_entry(|entry| {
-            entry.begin(&asked(LIST), 0);
+            entry.begin(&head(LIST), 0);
             assert!(entry.take(7).is_none());
         });
     }
@@ -555,7 +558,7 @@ mod tests {
     #[test]
     fn an_overwritten_read_is_left_to_the_fetch_event() {
         with_entry(|entry| {
-            (0..=1024).for_each(|_| drop(entry.begin(&asked(LIST), 0)));
+            (0..=1024).for_each(|_| drop(entry.begin(&head(LIST), 0)));
             assert_eq!(entry.finish(7, "null", None, None, 0), "f");
             assert_eq!(entry.finish(8, "null", None, None, 0), "c8");
         });
@@ -567,12 +570,12 @@ mod tests {
         with_entry(|entry| {
             let long = "x".repeat(2_000);
             let query = format!("/v2/team/tools/tags/list?last={long}");
-            assert_eq!(entry.begin(&asked(&query), 0), "f");
-            let asked = Asked {
+            assert_eq!(entry.begin(&head(&query), 0), "f");
+            let head = RequestHead {
                 if_none_match: Some(&long),
-                ..asked(LIST)
+                ..head(LIST)
             };
-            assert_eq!(entry.begin(&asked, 0), "f");
+            assert_eq!(entry.begin(&head, 0), "f");
         });
     }
 }

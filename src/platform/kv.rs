@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use terrace_core::http::reply::Body;
-use terrace_core::read::{Found, IndexForm};
+use terrace_core::read::{IndexForm, StoredIndex};
 use terrace_core::storage::index_document::{IndexDocument, IndexMetadata};
 use terrace_core::storage::key::IndexKey;
 use wasm_bindgen::prelude::wasm_bindgen;
@@ -65,7 +65,7 @@ impl Indices for Namespace {
         key: &IndexKey,
         form: IndexForm,
         cache_seconds: u32,
-    ) -> Result<Option<Found<Self::Stream>>, StoreError> {
+    ) -> Result<Option<StoredIndex<Self::Stream>>, StoreError> {
         let _timed = self.meter.time(Part::Kv, millis);
         let failed = |error| failure("get", key, error);
         let options = object(&[
@@ -92,7 +92,7 @@ impl Indices for Namespace {
         &self,
         keys: &[&IndexKey],
         cache_seconds: u32,
-    ) -> Result<Vec<Option<Found<Self::Stream>>>, StoreError> {
+    ) -> Result<Vec<Option<StoredIndex<Self::Stream>>>, StoreError> {
         let _timed = self.meter.time(Part::Kv, millis);
         let failed = |error: JsValue| failure("get", "several", error);
         let names: Vec<JsValue> = keys.iter().map(|key| key.to_string().into()).collect();
@@ -155,14 +155,14 @@ pub(super) fn found<S>(
     key: &IndexKey,
     metadata: &str,
     body: impl FnOnce() -> Body<S>,
-) -> Result<Found<S>, StoreError> {
+) -> Result<StoredIndex<S>, StoreError> {
     let metadata = serde_json::from_str::<IndexMetadata>(metadata);
     let metadata = metadata.map_err(|error| StoreError::Failed {
         operation: format!("KV get {key}"),
         cause: error.to_string(),
     })?;
     let body = body();
-    Ok(Found { metadata, body })
+    Ok(StoredIndex { metadata, body })
 }
 
 /// Returns the indices that were found under several keys, from JSON: `[["…",{…}],[null,null]]`.
@@ -175,7 +175,7 @@ pub(super) fn found_several<S>(json: &str) -> Result<ReadIndices<S>, StoreError>
     let mut found = values.into_iter().map(|(value, metadata)| {
         let (text, metadata) = value.zip(metadata)?;
         let body = Body::Text(text);
-        Some(Found { metadata, body })
+        Some(StoredIndex { metadata, body })
     });
     Ok(ReadIndices {
         first: found.next().flatten(),
@@ -213,14 +213,14 @@ fn object(properties: &[(&str, JsValue)]) -> JsValue {
 }
 
 /// Returns an index of a read of several keys; `None` if there is none, or if no index function wrote it.
-fn read_back<S>(found: &JsValue) -> Result<Option<Found<S>>, JsValue> {
+fn read_back<S>(found: &JsValue) -> Result<Option<StoredIndex<S>>, JsValue> {
     if !found.is_object() {
         return Ok(None);
     }
     let text = Reflect::get(found, &"value".into())?.as_string();
     let metadata = js_sys::JSON::stringify(&Reflect::get(found, &"metadata".into())?)?;
     let metadata = serde_json::from_str(&String::from(metadata)).ok();
-    Ok(text.zip(metadata).map(|(text, metadata)| Found {
+    Ok(text.zip(metadata).map(|(text, metadata)| StoredIndex {
         metadata,
         body: Body::Text(text),
     }))

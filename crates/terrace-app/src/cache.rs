@@ -61,7 +61,7 @@ impl Cache {
     }
 
     /// Returns whether a fresh cache entry shows that a token is not revoked.
-    pub fn knows_good(&self, token: TokenId, now: UnixTime) -> bool {
+    pub fn is_known_valid(&self, token: TokenId, now: UnixTime) -> bool {
         self.remembered(token, now) == Remembered::Fresh(false)
     }
 

@@ -7,7 +7,7 @@
 
 use terrace_base::time::UnixTime;
 use terrace_core::api::endpoint::Action;
-use terrace_core::api::route::{ADMIN_PREFIX, HandledRoute, is_fenced};
+use terrace_core::api::route::{ADMIN_PREFIX, HandledRoute, needs_security_headers};
 use terrace_core::auth::access::CredentialsError;
 use terrace_core::config::Config;
 use terrace_core::http::method::Method;
@@ -16,7 +16,9 @@ use terrace_core::http::request_line::{Client, IndexState, RequestLine, Took, Us
 use terrace_core::model::address::MirroredAddress;
 use terrace_core::model::token_id::TokenId;
 use terrace_core::read;
-use terrace_core::read::{Answered, Asked, Begun, Found, FoundIndices, IndexForm, Lookup};
+use terrace_core::read::{
+    Decision, IndexForm, Lookup, ReadOutcome, RequestHead, StoredIndex, StoredIndices,
+};
 use terrace_core::storage::key::IndexKey;
 
 use crate::cache::Cache;
@@ -57,45 +59,45 @@ pub struct PendingRead {
 #[derive(Debug)]
 pub struct ReadIndices<S> {
     /// The index of [`PendingRead::key`].
-    pub first: Option<Found<S>>,
+    pub first: Option<StoredIndex<S>>,
     /// The indices of [`PendingRead::others`], in the same order.
-    pub others: Vec<Option<Found<S>>>,
+    pub others: Vec<Option<StoredIndex<S>>>,
 }
 
 /// A request that takes more than its indices, with everything that is known about it.
 #[derive(Debug)]
 pub struct Unfinished<S> {
     pub(crate) record: Record,
-    pub(crate) rest: Rest<S>,
+    pub(crate) remaining: RemainingWork<S>,
 }
 
 /// The rest of the work on a request.
 #[derive(Debug)]
-pub(crate) enum Rest<S> {
+pub(crate) enum RemainingWork<S> {
     /// A read that needs more than its index.
-    Read(Halt<S>),
+    Read(Suspension<S>),
     /// All of it, by a handler: the request is no read.
     Handle(HandledRoute, &'static Action),
 }
 
 /// The reason why a read needs more than its index.
 #[derive(Debug)]
-pub(crate) enum Halt<S> {
+pub(crate) enum Suspension<S> {
     /// The credentials are invalid. This is the answer, unless there were too many of them.
-    Refused(CredentialsError, Reply<S>),
+    InvalidCredentials(CredentialsError, Reply<S>),
     /// This is the answer, unless the token has been revoked.
-    AnswerTo(TokenId, Reply<S>),
+    AnswerUnlessRevoked(TokenId, Reply<S>),
     /// The index may be read, unless the token has been revoked.
-    ReadBy(TokenId, Box<Lookup>),
+    ReadUnlessRevoked(TokenId, Box<Lookup>),
     /// The index was read, and answers nothing.
-    Missed(Box<Lookup>, Miss),
+    IndexMiss(Box<Lookup>, MissReason),
     /// This is the answer, and after it the origin of the provider should be asked for more.
     Stale(Box<Lookup>, Reply<S>, MirroredAddress),
 }
 
 /// The reason why an index answers nothing.
 #[derive(Debug)]
-pub(crate) enum Miss {
+pub(crate) enum MissReason {
     /// These keys, of which there may be several, have none.
     Absent(Vec<IndexKey>),
     /// It could not be read.
@@ -117,29 +119,35 @@ pub(crate) struct Record {
     usage: Usage,
     index: Option<IndexState>,
     is_admin: bool,
-    is_fenced: bool,
+    needs_security_headers: bool,
 }
 
 /// Begins to answer a request that came `now`, in milliseconds since 1970.
-pub fn begin<S>(asked: &Asked<'_>, config: &Config, cache: &Cache, now: u64) -> Step<S> {
+pub fn begin<S>(head: &RequestHead<'_>, config: &Config, cache: &Cache, now: u64) -> Step<S> {
     let time = UnixTime(now / 1000);
-    let (route, begun) = read::begin(asked, config, || time);
-    let record = Record::new(asked, route, now);
-    let is_valid = |token| cache.knows_good(token, time);
-    let rest = match begun {
-        Begun::Answer(reply) => return Step::Answer(record.answer(reply, None, now)),
-        Begun::AnswerTo(token, reply) if is_valid(token) => {
+    let (route, decision) = read::begin(head, config, || time);
+    let record = Record::new(head, route, now);
+    let is_valid = |token| cache.is_known_valid(token, time);
+    let remaining = match decision {
+        Decision::Answer(reply) => return Step::Answer(record.answer(reply, None, now)),
+        Decision::AnswerUnlessRevoked(token, reply) if is_valid(token) => {
             return Step::Answer(record.answer(reply, None, now));
         }
-        Begun::AnswerTo(token, reply) => Rest::Read(Halt::AnswerTo(token, reply)),
-        Begun::Refused(bad, reply) => Rest::Read(Halt::Refused(bad, reply)),
-        Begun::Read(lookup) => match lookup.token {
-            Some(token) if !is_valid(token) => Rest::Read(Halt::ReadBy(token, lookup)),
-            _ => return look_up(record, lookup, asked.origin, config, now),
+        Decision::AnswerUnlessRevoked(token, reply) => {
+            RemainingWork::Read(Suspension::AnswerUnlessRevoked(token, reply))
+        }
+        Decision::InvalidCredentials(bad, reply) => {
+            RemainingWork::Read(Suspension::InvalidCredentials(bad, reply))
+        }
+        Decision::Read(lookup) => match lookup.token {
+            Some(token) if !is_valid(token) => {
+                RemainingWork::Read(Suspension::ReadUnlessRevoked(token, lookup))
+            }
+            _ => return look_up(record, lookup, head.origin, config, now),
         },
-        Begun::Other(route, action) => Rest::Handle(route, action),
+        Decision::Handle(route, action) => RemainingWork::Handle(route, action),
     };
-    Step::Continue(Box::new(Unfinished { record, rest }))
+    Step::Continue(Box::new(Unfinished { record, remaining }))
 }
 
 /// Returns the next step of a read whose caller may do it.
@@ -214,31 +222,33 @@ impl PendingRead {
             kv,
             ..Usage::default()
         });
-        let answered = match found {
-            Ok(read) => match read.all(&lookup) {
+        let outcome = match found {
+            Ok(read) => match read.into_stored(&lookup) {
                 Ok(found) => lookup.answer(found, config, &origin, UnixTime(now / 1000)),
-                Err(absent) => return Err(record.missed(lookup, Miss::Absent(absent))),
+                Err(absent) => {
+                    return Err(record.suspend_on_miss(lookup, MissReason::Absent(absent)));
+                }
             },
-            Err(error) => return Err(record.missed(lookup, Miss::Failed(error))),
+            Err(error) => return Err(record.suspend_on_miss(lookup, MissReason::Failed(error))),
         };
-        match answered {
-            Answered::Fresh(reply) => {
+        match outcome {
+            ReadOutcome::Fresh(reply) => {
                 record.index = Some(IndexState::Hit);
                 Ok(record.answer(reply, Some(lookup), now))
             }
-            Answered::Stale(reply, address) => {
+            ReadOutcome::Stale(reply, address) => {
                 record.index = Some(IndexState::Hit);
-                let rest = Rest::Read(Halt::Stale(lookup, reply, address));
-                Err(Box::new(Unfinished { record, rest }))
+                let remaining = RemainingWork::Read(Suspension::Stale(lookup, reply, address));
+                Err(Box::new(Unfinished { record, remaining }))
             }
-            Answered::Unfit => Err(record.missed(lookup, Miss::Unfit)),
-            Answered::Corrupt => Err(record.missed(lookup, Miss::Corrupt)),
+            ReadOutcome::Unfit => Err(record.suspend_on_miss(lookup, MissReason::Unfit)),
+            ReadOutcome::Corrupt => Err(record.suspend_on_miss(lookup, MissReason::Corrupt)),
         }
     }
 }
 
-impl<S> From<Option<Found<S>>> for ReadIndices<S> {
-    fn from(first: Option<Found<S>>) -> Self {
+impl<S> From<Option<StoredIndex<S>>> for ReadIndices<S> {
+    fn from(first: Option<StoredIndex<S>>) -> Self {
         let others = Vec::new();
         Self { first, others }
     }
@@ -246,7 +256,7 @@ impl<S> From<Option<Found<S>>> for ReadIndices<S> {
 
 impl<S> ReadIndices<S> {
     /// Returns all indices of a read, or the keys of those that are absent.
-    fn all(self, lookup: &Lookup) -> Result<FoundIndices<S>, Vec<IndexKey>> {
+    fn into_stored(self, lookup: &Lookup) -> Result<StoredIndices<S>, Vec<IndexKey>> {
         let Self { first, mut others } = self;
         others.resize_with(lookup.others.len(), || None);
         let is_absent = std::iter::once(first.is_none()).chain(others.iter().map(Option::is_none));
@@ -256,7 +266,7 @@ impl<S> ReadIndices<S> {
             .filter(|(_, is_absent)| *is_absent);
         let absent: Vec<IndexKey> = absent.map(|(key, _)| key.clone()).collect();
         match first {
-            Some(first) if absent.is_empty() => Ok(FoundIndices { first, others }),
+            Some(first) if absent.is_empty() => Ok(StoredIndices { first, others }),
             _ => Err(absent),
         }
     }
@@ -283,24 +293,28 @@ impl<S> Answer<S> {
 impl Unfinished<()> {
     /// Returns the same with the value that was read, for which `()` stands.
     pub fn with_stream<S>(self: Box<Self>, stream: impl FnOnce() -> S) -> Box<Unfinished<S>> {
-        let Self { record, rest } = *self;
-        let rest = match rest {
-            Rest::Read(halt) => Rest::Read(halt.with_stream(stream)),
-            Rest::Handle(route, method) => Rest::Handle(route, method),
+        let Self { record, remaining } = *self;
+        let remaining = match remaining {
+            RemainingWork::Read(suspension) => RemainingWork::Read(suspension.with_stream(stream)),
+            RemainingWork::Handle(route, method) => RemainingWork::Handle(route, method),
         };
-        Box::new(Unfinished { record, rest })
+        Box::new(Unfinished { record, remaining })
     }
 }
 
-impl Halt<()> {
-    fn with_stream<S>(self, stream: impl FnOnce() -> S) -> Halt<S> {
+impl Suspension<()> {
+    fn with_stream<S>(self, stream: impl FnOnce() -> S) -> Suspension<S> {
         match self {
-            Self::Refused(bad, reply) => Halt::Refused(bad, with_stream(reply, stream)),
-            Self::AnswerTo(token, reply) => Halt::AnswerTo(token, with_stream(reply, stream)),
-            Self::ReadBy(token, lookup) => Halt::ReadBy(token, lookup),
-            Self::Missed(lookup, miss) => Halt::Missed(lookup, miss),
+            Self::InvalidCredentials(bad, reply) => {
+                Suspension::InvalidCredentials(bad, with_stream(reply, stream))
+            }
+            Self::AnswerUnlessRevoked(token, reply) => {
+                Suspension::AnswerUnlessRevoked(token, with_stream(reply, stream))
+            }
+            Self::ReadUnlessRevoked(token, lookup) => Suspension::ReadUnlessRevoked(token, lookup),
+            Self::IndexMiss(lookup, miss) => Suspension::IndexMiss(lookup, miss),
             Self::Stale(lookup, reply, address) => {
-                Halt::Stale(lookup, with_stream(reply, stream), address)
+                Suspension::Stale(lookup, with_stream(reply, stream), address)
             }
         }
     }
@@ -324,7 +338,7 @@ fn with_stream<S>(reply: Reply<()>, stream: impl FnOnce() -> S) -> Reply<S> {
     }
 }
 
-impl Miss {
+impl MissReason {
     fn state(&self) -> IndexState {
         match self {
             Self::Absent(_) | Self::Failed(_) => IndexState::Miss,
@@ -336,16 +350,16 @@ impl Miss {
 
 impl Record {
     /// The record of a request for this route that came `now`, in milliseconds since 1970.
-    pub(crate) fn new(asked: &Asked<'_>, route: &'static str, now: u64) -> Self {
+    pub(crate) fn new(head: &RequestHead<'_>, route: &'static str, now: u64) -> Self {
         Self {
             route,
-            method: Method::parse(asked.method),
-            client: Client::of_user_agent(asked.user_agent),
+            method: Method::parse(head.method),
+            client: Client::of_user_agent(head.user_agent),
             began: now,
             usage: Usage::default(),
             index: None,
-            is_admin: asked.path.starts_with(ADMIN_PREFIX),
-            is_fenced: is_fenced(asked.path),
+            is_admin: head.path.starts_with(ADMIN_PREFIX),
+            needs_security_headers: needs_security_headers(head.path),
         }
     }
 
@@ -369,8 +383,8 @@ impl Record {
     ) -> Answer<S> {
         let millis = now.saturating_sub(self.began);
         let mut reply = reply;
-        if self.is_fenced {
-            reply = reply.fenced();
+        if self.needs_security_headers {
+            reply = reply.with_security_headers();
         }
         if self.is_admin {
             let timing = self.line(reply.status, millis).server_timing();
@@ -384,10 +398,13 @@ impl Record {
         }
     }
 
-    fn missed<S>(mut self, lookup: Box<Lookup>, miss: Miss) -> Box<Unfinished<S>> {
+    fn suspend_on_miss<S>(mut self, lookup: Box<Lookup>, miss: MissReason) -> Box<Unfinished<S>> {
         self.index = Some(miss.state());
-        let rest = Rest::Read(Halt::Missed(lookup, miss));
-        Box::new(Unfinished { record: self, rest })
+        let remaining = RemainingWork::Read(Suspension::IndexMiss(lookup, miss));
+        Box::new(Unfinished {
+            record: self,
+            remaining,
+        })
     }
 
     fn line(&self, status: u16, millis: u64) -> RequestLine<'_> {
@@ -420,7 +437,7 @@ mod tests {
     }
 
     fn pending() -> PendingRead {
-        let asked = Asked {
+        let head = RequestHead {
             method: "GET",
             origin: "https://registry.test",
             path: "/v1/modules/acme/vpc/aws/versions",
@@ -430,14 +447,14 @@ mod tests {
             user_agent: None,
         };
         let (config, cache) = (config(), Cache::default());
-        let Step::<()>::Read(mut pending) = begin(&asked, &config, &cache, 0) else {
+        let Step::<()>::Read(mut pending) = begin(&head, &config, &cache, 0) else {
             panic!("it is an indexed read");
         };
         pending.lookup.others = OTHERS.map(|key| IndexKey::parse(key).unwrap()).into();
         pending
     }
 
-    fn found() -> Found<()> {
+    fn found() -> StoredIndex<()> {
         let metadata = IndexMetadata {
             etag: "\"e\"".to_owned(),
             gone: None,
@@ -445,21 +462,21 @@ mod tests {
             pull: None,
         };
         let body = Body::Text("{}".to_owned());
-        Found { metadata, body }
+        StoredIndex { metadata, body }
     }
 
     fn finish(
-        first: Option<Found<()>>,
-        others: Vec<Option<Found<()>>>,
+        first: Option<StoredIndex<()>>,
+        others: Vec<Option<StoredIndex<()>>>,
     ) -> Result<u16, Vec<String>> {
         let read = ReadIndices { first, others };
         let finished = pending().finish(Ok(read), None, &config(), 0);
-        match finished.map_err(|unfinished| unfinished.rest) {
+        match finished.map_err(|unfinished| unfinished.remaining) {
             Ok(answer) => Ok(answer.reply.status),
-            Err(Rest::Read(Halt::Missed(_, Miss::Absent(keys)))) => {
+            Err(RemainingWork::Read(Suspension::IndexMiss(_, MissReason::Absent(keys)))) => {
                 Err(keys.iter().map(IndexKey::to_string).collect())
             }
-            Err(rest) => panic!("{rest:?}"),
+            Err(remaining) => panic!("{remaining:?}"),
         }
     }
 

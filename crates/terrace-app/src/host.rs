@@ -11,7 +11,7 @@ use terrace_core::index::ListedRelease;
 use terrace_core::model::oci::Digest;
 use terrace_core::model::package::Package;
 use terrace_core::model::version::Version;
-use terrace_core::read::{Found, IndexForm};
+use terrace_core::read::{IndexForm, StoredIndex};
 use terrace_core::storage::index_document::IndexDocument;
 use terrace_core::storage::key::{ArchiveKey, BytesKey, ChunkKey, FactKey, IndexKey};
 use terrace_core::upstream::origin::{Fetch, Fetched};
@@ -294,7 +294,7 @@ pub trait Indices {
         key: &IndexKey,
         form: IndexForm,
         cache_seconds: u32,
-    ) -> Result<Option<Found<Self::Stream>>, StoreError>;
+    ) -> Result<Option<StoredIndex<Self::Stream>>, StoreError>;
 
     /// Returns the indices of up to [`INDICES_AT_ONCE`](terrace_core::limits::INDICES_AT_ONCE) keys as text, in the order of
     /// the keys, in one operation. A value that no index function wrote counts as missing. Each is subject to the
@@ -303,7 +303,7 @@ pub trait Indices {
         &self,
         keys: &[&IndexKey],
         cache_seconds: u32,
-    ) -> Result<Vec<Option<Found<Self::Stream>>>, StoreError>;
+    ) -> Result<Vec<Option<StoredIndex<Self::Stream>>>, StoreError>;
 
     /// Returns up to 1,000 keys that begin with `prefix`, ascending, starting at `cursor`. Writes and
     /// removals of the last minute may be missing from it.

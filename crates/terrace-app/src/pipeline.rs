@@ -11,14 +11,14 @@ use terrace_core::http::reply::Reply;
 use terrace_core::model::own_hosts::OwnHosts;
 use terrace_core::model::package::Package;
 use terrace_core::oci::unauthorized;
-use terrace_core::read::{Asked, NO_ROUTE, refused, sized};
+use terrace_core::read::{NO_ROUTE, RequestHead, for_method, invalid_credentials_reply};
 use terrace_core::storage::key::IndexKey;
 
 use crate::context::{Context, Task};
 use crate::dispatch::dispatch;
 use crate::driver;
 use crate::driver::{
-    Answer, Halt, PendingRead, ReadIndices, Record, Rest, Step, Unfinished, look_up,
+    Answer, PendingRead, ReadIndices, Record, RemainingWork, Step, Suspension, Unfinished, look_up,
 };
 use crate::failure::Failure;
 use crate::handlers::body::whole;
@@ -56,21 +56,21 @@ fn begin<P: Host, R: Request>(ctx: &Context<'_, P>, request: &R) -> Step<P::Stre
     let if_none_match = request.header("if-none-match");
     let guards = ctx.config.access.guards_reads();
     let authorization = guards.then(|| request.header("authorization")).flatten();
-    let asked = Asked {
+    let head = RequestHead {
         if_none_match: if_none_match.as_deref(),
         authorization: authorization.as_deref(),
         user_agent: user_agent.as_deref(),
         ..without_headers(request)
     };
-    if !ctx.host.serves(asked.origin) {
-        let reply = misdirected(asked.origin).reply();
-        return Step::Answer(Record::new(&asked, NO_ROUTE, now).answer(reply, None, now));
+    if !ctx.host.serves(head.origin) {
+        let reply = misdirected(head.origin).reply();
+        return Step::Answer(Record::new(&head, NO_ROUTE, now).answer(reply, None, now));
     }
-    driver::begin(&asked, ctx.config, ctx.host.cache(), now)
+    driver::begin(&head, ctx.config, ctx.host.cache(), now)
 }
 
-fn without_headers<R: Request>(request: &R) -> Asked<'_> {
-    Asked {
+fn without_headers<R: Request>(request: &R) -> RequestHead<'_> {
+    RequestHead {
         method: request.method(),
         origin: request.origin(),
         path: request.path(),
@@ -102,11 +102,16 @@ where
             Step::Answer(answer) => return conclude(ctx, answer),
             Step::Read(pending) => read(ctx, &request, pending).await,
             Step::Continue(unfinished) => {
-                let Unfinished { mut record, rest } = *unfinished;
+                let Unfinished {
+                    mut record,
+                    remaining,
+                } = *unfinished;
                 let before = ctx.host.meter().usage();
-                match rest {
-                    Rest::Read(halt) => go_on(ctx, &request, record, halt).await,
-                    Rest::Handle(route, action) => {
+                match remaining {
+                    RemainingWork::Read(suspension) => {
+                        continue_read(ctx, &request, record, suspension).await
+                    }
+                    RemainingWork::Handle(route, action) => {
                         let reply = serve(ctx, route, action, request).await;
                         record.add(ctx.host.meter().usage().since(before));
                         let now = ctx.host.clock().millis();
@@ -164,36 +169,41 @@ async fn read_indices<P: Host>(
 }
 
 /// Continues a read that needs more than its index.
-async fn go_on<P: Host, R: Request>(
+async fn continue_read<P: Host, R: Request>(
     ctx: &Context<'_, P>,
     request: &R,
     mut record: Record,
-    halt: Halt<P::Stream>,
+    suspension: Suspension<P::Stream>,
 ) -> Step<P::Stream> {
     let before = ctx.host.meter().usage();
-    let asked = without_headers(request);
-    let (reply, lookup) = match halt {
-        Halt::Refused(bad, reply) => match auth::refuse(ctx, request, bad).await {
-            CredentialsError::TooMany => (refused(&asked, CredentialsError::TooMany), None),
+    let head = without_headers(request);
+    let (reply, lookup) = match suspension {
+        Suspension::InvalidCredentials(bad, reply) => match auth::refuse(ctx, request, bad).await {
+            CredentialsError::TooMany => (
+                invalid_credentials_reply(&head, CredentialsError::TooMany),
+                None,
+            ),
             _ => (reply, None),
         },
-        Halt::AnswerTo(token, reply) => {
-            let refused = auth::revoked(ctx, token, request, &asked).await;
+        Suspension::AnswerUnlessRevoked(token, reply) => {
+            let refused = auth::revoked(ctx, token, request, &head).await;
             (refused.unwrap_or(reply), None)
         }
-        Halt::ReadBy(token, lookup) => match auth::revoked(ctx, token, request, &asked).await {
-            Some(refused) => (refused, None),
-            None => {
-                record.add(ctx.host.meter().usage().since(before));
-                let now = ctx.host.clock().millis();
-                return look_up(record, lookup, asked.origin, ctx.config, now);
+        Suspension::ReadUnlessRevoked(token, lookup) => {
+            match auth::revoked(ctx, token, request, &head).await {
+                Some(refused) => (refused, None),
+                None => {
+                    record.add(ctx.host.meter().usage().since(before));
+                    let now = ctx.host.clock().millis();
+                    return look_up(record, lookup, head.origin, ctx.config, now);
+                }
             }
-        },
-        Halt::Missed(lookup, miss) => {
-            let reply = reader::read(ctx, &lookup, asked.origin, miss).await;
+        }
+        Suspension::IndexMiss(lookup, miss) => {
+            let reply = reader::read(ctx, &lookup, head.origin, miss).await;
             (reply, Some(lookup))
         }
-        Halt::Stale(lookup, reply, address) => {
+        Suspension::Stale(lookup, reply, address) => {
             ctx.defer(Task::Refresh(address));
             (reply, Some(lookup))
         }
@@ -216,8 +226,8 @@ where
     let method = action.method;
     let origin = request.origin().to_owned();
     let served = run(ctx, route, action, request).await;
-    let reply = served.unwrap_or_else(|failure| error(ctx, errors, &origin, failure));
-    sized(reply, method)
+    let reply = served.unwrap_or_else(|failure| failure_reply(ctx, errors, &origin, failure));
+    for_method(reply, method)
 }
 
 /// Authenticates and authorises the caller, reads the body, handles the request, and writes the audit log.
@@ -270,7 +280,7 @@ async fn authorize<P: Host, R: Request>(
         Access::Readers | Access::Known => auth::authenticate(ctx, request).await,
         Access::Publishers | Access::Admins => {
             if !ctx.config.access.has_root() {
-                return Err(nobody_may(route.endpoint().errors).into());
+                return Err(changes_disabled(route.endpoint().errors).into());
             }
             let own = OwnHosts::new(request.origin(), &ctx.config.hostnames);
             let owner = match action.access {
@@ -306,7 +316,7 @@ fn owner<P: Host>(ctx: &Context<'_, P>, route: &HandledRoute, own: &OwnHosts<'_>
 }
 
 /// Returns the error for changes in a registry without an admin token.
-fn nobody_may(errors: Errors) -> Problem {
+fn changes_disabled(errors: Errors) -> Problem {
     match errors {
         Errors::Oci => Problem::Forbidden(
             "nobody can push to this registry: TERRACE_ADMIN_TOKEN is not set".to_owned(),
@@ -348,7 +358,7 @@ async fn record<P: Host>(
 }
 
 /// Returns the response to a failure, in the error format of the endpoint's clients.
-fn error<P: Host>(
+fn failure_reply<P: Host>(
     ctx: &Context<'_, P>,
     errors: Errors,
     origin: &str,
@@ -359,7 +369,9 @@ fn error<P: Host>(
         Errors::OAuth => failed(ctx, failure),
         Errors::Oci => match ctx.report(failure) {
             // Clients follow the challenge, which names the origin of their request.
-            Problem::Unauthorized(told) => Problem::Oci(unauthorized(origin, &told)).oci_reply(),
+            Problem::Unauthorized(message) => {
+                Problem::Oci(unauthorized(origin, &message)).oci_reply()
+            }
             problem => problem.oci_reply(),
         },
     }

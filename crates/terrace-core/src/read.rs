@@ -43,7 +43,7 @@ use crate::storage::key::{IndexKey, PushedIndex};
 use crate::upstream::pull::{PullPolicy, blocked};
 use details::provider_version;
 use download::{Urls, mirror_packages, module_download, provider_download};
-pub use gate::{refusal, refused};
+pub use gate::{invalid_credentials_reply, unauthorized_reply};
 use lists::{newest_module, origin_versions};
 pub use oci::{CONTENT_DIGEST, oci_base, referrers};
 use oci::{is_oci, tags};
@@ -52,17 +52,17 @@ use terrace_base::time::UnixTime;
 
 /// What [`begin`] makes of a request.
 #[derive(Debug)]
-pub enum Begun<S> {
+pub enum Decision<S> {
     /// The answer is known.
     Answer(Reply<S>),
     /// The answer is known, unless this token has been revoked.
-    AnswerTo(TokenId, Reply<S>),
+    AnswerUnlessRevoked(TokenId, Reply<S>),
     /// The credentials are of no use, and this is the answer.
-    Refused(CredentialsError, Reply<S>),
+    InvalidCredentials(CredentialsError, Reply<S>),
     /// Read this, then [`Lookup::answer`].
     Read(Box<Lookup>),
     /// Not a read.
-    Other(HandledRoute, &'static Action),
+    Handle(HandledRoute, &'static Action),
 }
 
 /// A read of an index, or of a few in one operation.
@@ -80,9 +80,9 @@ pub struct Lookup {
     /// Which token must not have been revoked.
     pub token: Option<TokenId>,
     /// What was asked for, where that is hidden from the caller, and [`Lookup::key`] leads to nothing.
-    told: Option<IndexKey>,
+    requested_key: Option<IndexKey>,
     is_private: bool,
-    wanted: Wanted,
+    projection: Projection,
     method: Method,
     if_none_match: Option<String>,
     range: Option<String>,
@@ -98,7 +98,7 @@ pub enum IndexForm {
 }
 
 #[derive(Debug)]
-enum Wanted {
+enum Projection {
     Versions,
     Tags(Option<TagPage>, String),
     Manifest,
@@ -125,7 +125,7 @@ enum Checksum {
 
 /// What was read.
 #[derive(Debug)]
-pub struct Found<S> {
+pub struct StoredIndex<S> {
     /// The key's metadata.
     pub metadata: IndexMetadata,
     /// The value, in the form that was wanted.
@@ -134,15 +134,15 @@ pub struct Found<S> {
 
 /// The indices of a read.
 #[derive(Debug)]
-pub struct FoundIndices<S> {
+pub struct StoredIndices<S> {
     /// The index of [`Lookup::key`].
-    pub first: Found<S>,
+    pub first: StoredIndex<S>,
     /// The indices of [`Lookup::others`], in the same order; `None` if the facts hold nothing for one.
-    pub others: Vec<Option<Found<S>>>,
+    pub others: Vec<Option<StoredIndex<S>>>,
 }
 
-impl<S> From<Found<S>> for FoundIndices<S> {
-    fn from(first: Found<S>) -> Self {
+impl<S> From<StoredIndex<S>> for StoredIndices<S> {
+    fn from(first: StoredIndex<S>) -> Self {
         let others = Vec::new();
         Self { first, others }
     }
@@ -170,7 +170,7 @@ pub enum FinishError {
 
 /// What a read makes of the index that it has found.
 #[derive(Debug)]
-pub enum Answered<S> {
+pub enum ReadOutcome<S> {
     /// The answer.
     Fresh(Reply<S>),
     /// The answer, and after it the origin should be asked whether there is more.
@@ -183,7 +183,7 @@ pub enum Answered<S> {
 
 /// A request, as far as a read depends on it.
 #[derive(Debug, Clone, Copy)]
-pub struct Asked<'a> {
+pub struct RequestHead<'a> {
     /// The method as sent.
     pub method: &'a str,
     /// The registry's origin as the client reached it: `https://host[:port]`.
@@ -206,15 +206,15 @@ pub const NO_ROUTE: &str = "none";
 /// Begins to answer a request; tells the [name](Endpoint::name) of its route, too. `now` is asked only for
 /// one with a token.
 pub fn begin<S>(
-    asked: &Asked<'_>,
+    head: &RequestHead<'_>,
     config: &Config,
     now: impl FnOnce() -> UnixTime,
-) -> (&'static str, Begun<S>) {
-    let path = asked.path;
+) -> (&'static str, Decision<S>) {
+    let path = head.path;
     match Route::parse(path) {
         Ok(route) => {
             let endpoint = route.endpoint();
-            (endpoint.name, begin_at(route, endpoint, asked, config, now))
+            (endpoint.name, begin_at(route, endpoint, head, config, now))
         }
         Err(problem) => {
             let reply = match problem {
@@ -222,7 +222,7 @@ pub fn begin<S>(
                 problem if is_oci(path) => problem.oci_reply(),
                 problem => problem.reply(),
             };
-            (NO_ROUTE, Begun::Answer(reply))
+            (NO_ROUTE, Decision::Answer(reply))
         }
     }
 }
@@ -230,22 +230,22 @@ pub fn begin<S>(
 fn begin_at<S>(
     route: Route,
     endpoint: &Endpoint,
-    asked: &Asked<'_>,
+    head: &RequestHead<'_>,
     config: &Config,
     now: impl FnOnce() -> UnixTime,
-) -> Begun<S> {
-    let action = match endpoint.requested(asked.method) {
+) -> Decision<S> {
+    let action = match endpoint.requested(head.method) {
         Ok(action) => action,
         Err(problem) if endpoint.errors == Errors::Oci => {
-            return Begun::Answer(problem.oci_reply());
+            return Decision::Answer(problem.oci_reply());
         }
-        Err(problem) => return Begun::Answer(problem.reply()),
+        Err(problem) => return Decision::Answer(problem.reply()),
     };
-    let own = OwnHosts::new(asked.origin, &config.hostnames);
-    gate::pass(
-        plan(route, action.method, asked, &own, config.login.is_some()),
+    let own = OwnHosts::new(head.origin, &config.hostnames);
+    gate::decide(
+        plan(route, action.method, head, &own, config.login.is_some()),
         action,
-        asked,
+        head,
         config,
         now,
     )
@@ -265,21 +265,25 @@ impl Lookup {
 
     /// Whether the answer leads to bytes, of which a part may be asked for.
     pub fn leads_to_bytes(&self) -> bool {
-        matches!(self.wanted, Wanted::Blob)
+        matches!(self.projection, Projection::Blob)
     }
 
     /// Which version of what is downloaded by an answer with this status, where this is the request that tells
     /// so: of a provider, of a module, of what the network mirror has, or of an artifact by its tag.
     pub fn download(&self, status: u16) -> Option<(&Package, &Version)> {
-        match (&self.wanted, &self.key, self.method) {
+        match (&self.projection, &self.key, self.method) {
             _ if status != 200 => None,
             (_, _, Method::Head) => None,
             (
-                Wanted::ProviderDownload(..) | Wanted::ModuleDownload(_) | Wanted::MirrorPackages,
+                Projection::ProviderDownload(..)
+                | Projection::ModuleDownload(_)
+                | Projection::MirrorPackages,
                 IndexKey::Version(package, version),
                 _,
             )
-            | (Wanted::Manifest, IndexKey::Tag(package, version), _) => Some((package, version)),
+            | (Projection::Manifest, IndexKey::Tag(package, version), _) => {
+                Some((package, version))
+            }
             _ => None,
         }
     }
@@ -293,19 +297,19 @@ impl Lookup {
     /// as the client reached it: `https://host`.
     pub fn answer<S>(
         &self,
-        found: FoundIndices<S>,
+        found: StoredIndices<S>,
         config: &Config,
         origin: &str,
         now: UnixTime,
-    ) -> Answered<S> {
+    ) -> ReadOutcome<S> {
         let metadata = &found.first.metadata;
         if !metadata.is_sendable() {
-            return Answered::Corrupt;
+            return ReadOutcome::Corrupt;
         }
         let stale = match self.freshness(metadata, &config.pull, now) {
             Freshness::Fresh => None,
             Freshness::Stale(address) => Some(address),
-            Freshness::Unfit => return Answered::Unfit,
+            Freshness::Unfit => return ReadOutcome::Unfit,
         };
         let urls = config.archive_urls.as_ref();
         let reply = match self.blocked(&config.pull, Some(metadata)) {
@@ -313,12 +317,12 @@ impl Lookup {
             None => match self.finish(found, urls, origin, &config.pull, now) {
                 Ok(reply) => reply,
                 Err(FinishError::Problem(problem)) => self.problem(&problem),
-                Err(FinishError::Corrupt) => return Answered::Corrupt,
+                Err(FinishError::Corrupt) => return ReadOutcome::Corrupt,
             },
         };
         match stale {
-            None => Answered::Fresh(reply),
-            Some(address) => Answered::Stale(reply, address),
+            None => ReadOutcome::Fresh(reply),
+            Some(address) => ReadOutcome::Stale(reply, address),
         }
     }
 
@@ -331,14 +335,14 @@ impl Lookup {
     /// When the index cannot be used, or the answer is an error; see [`FinishError`].
     pub fn finish<S>(
         &self,
-        found: FoundIndices<S>,
+        found: StoredIndices<S>,
         urls: Option<&ArchiveUrls>,
         origin: &str,
         policy: &PullPolicy,
         now: UnixTime,
     ) -> Result<Reply<S>, FinishError> {
         #[cfg(test)]
-        if matches!(self.wanted, Wanted::Joined) {
+        if matches!(self.projection, Projection::Joined) {
             return Ok(tests::joined(found));
         }
         let found = found.first;
@@ -349,41 +353,41 @@ impl Lookup {
         if pull.is_some_and(|pull| pull.is_empty) {
             return Err(FinishError::Problem(self.missing()));
         }
-        let reply = match &self.wanted {
-            Wanted::Versions => self.versions(found),
-            Wanted::Tags(None, _) => self.versions(found),
-            Wanted::Tags(Some(page), name) => tags(page, name, &found)?,
-            Wanted::Manifest => self.manifest(found)?,
-            Wanted::Blob => self.blob(&found, &Urls::new(urls, origin, now)?)?,
-            Wanted::ProviderVersion(address, version) => {
+        let reply = match &self.projection {
+            Projection::Versions => self.versions(found),
+            Projection::Tags(None, _) => self.versions(found),
+            Projection::Tags(Some(page), name) => tags(page, name, &found)?,
+            Projection::Manifest => self.manifest(found)?,
+            Projection::Blob => self.blob(&found, &Urls::new(urls, origin, now)?)?,
+            Projection::ProviderVersion(address, version) => {
                 provider_version(&parse(&found)?, address, version)?
             }
-            Wanted::ProviderDownload(package, version, platform) => {
+            Projection::ProviderDownload(package, version, platform) => {
                 let index = parse(&found)?;
                 let urls = Urls::new(urls, origin, now)?;
                 provider_download(&index, package, version, platform, &urls)?
             }
-            Wanted::MirrorPackages => {
+            Projection::MirrorPackages => {
                 let index = parse(&found)?;
                 let urls = Urls::new(urls, origin, now)?;
                 let reply = mirror_packages(index, self.offerer(policy), &urls)?;
                 reply.ok_or_else(|| FinishError::Problem(self.missing()))?
             }
-            Wanted::ModuleDownload(checksum) => {
+            Projection::ModuleDownload(checksum) => {
                 let index = parse(&found)?;
                 module_download(&index, *checksum, &Urls::new(urls, origin, now)?)?
             }
-            Wanted::NewestModule(address) => {
+            Projection::NewestModule(address) => {
                 let reply = newest_module(address, &found)?;
                 reply.ok_or_else(|| FinishError::Problem(self.missing()))?
             }
-            Wanted::OriginVersions => origin_versions(&found)?,
+            Projection::OriginVersions => origin_versions(&found)?,
             #[cfg(test)]
-            Wanted::Joined => return Err(FinishError::Corrupt),
+            Projection::Joined => return Err(FinishError::Corrupt),
         };
-        let reply = sized(reply, self.method);
+        let reply = for_method(reply, self.method);
         Ok(if self.is_private {
-            reply.made_private()
+            reply.private()
         } else {
             reply
         })
@@ -459,7 +463,7 @@ impl Lookup {
             Package::Provider(_) | Package::Mirrored(_) => "provider",
             Package::Module(_) => "module",
         };
-        let told = match self.told.as_ref().unwrap_or(&self.key) {
+        let message = match self.requested_key.as_ref().unwrap_or(&self.key) {
             IndexKey::Versions(package)
             | IndexKey::MirrorVersions(package)
             | IndexKey::Tags(package) => {
@@ -488,22 +492,22 @@ impl Lookup {
                 }
             }
         };
-        match &self.wanted {
-            Wanted::Tags(..) => Problem::Oci(OciError::new(OciCode::NameUnknown, told)),
-            Wanted::Manifest => Problem::Oci(OciError::new(OciCode::ManifestUnknown, told)),
-            Wanted::Blob => Problem::Oci(OciError::new(OciCode::BlobUnknown, told)),
-            _ => Problem::NotFound(told),
+        match &self.projection {
+            Projection::Tags(..) => Problem::Oci(OciError::new(OciCode::NameUnknown, message)),
+            Projection::Manifest => Problem::Oci(OciError::new(OciCode::ManifestUnknown, message)),
+            Projection::Blob => Problem::Oci(OciError::new(OciCode::BlobUnknown, message)),
+            _ => Problem::NotFound(message),
         }
     }
 
     /// The answer to this request when something is wrong, in the form its client shows.
     pub fn problem<S>(&self, problem: &Problem) -> Reply<S> {
-        let reply = match self.wanted {
-            Wanted::ModuleDownload(_) | Wanted::NewestModule(_) => problem.text_reply(),
-            Wanted::Tags(..) | Wanted::Manifest | Wanted::Blob => problem.oci_reply(),
+        let reply = match self.projection {
+            Projection::ModuleDownload(_) | Projection::NewestModule(_) => problem.text_reply(),
+            Projection::Tags(..) | Projection::Manifest | Projection::Blob => problem.oci_reply(),
             _ => problem.reply(),
         };
-        sized(reply, self.method)
+        for_method(reply, self.method)
     }
 
     fn is_unchanged(&self, etag: &str) -> bool {
@@ -511,7 +515,7 @@ impl Lookup {
         header.is_some_and(|header| matches_etag(header, etag))
     }
 
-    fn versions<S>(&self, found: Found<S>) -> Reply<S> {
+    fn versions<S>(&self, found: StoredIndex<S>) -> Reply<S> {
         let IndexMetadata { etag, .. } = found.metadata;
         if self.is_unchanged(&etag) {
             return Reply::new(304, CachePolicy::Revalidate).with("etag", etag);
@@ -531,7 +535,7 @@ fn matches_etag(header: &str, etag: &str) -> bool {
 }
 
 /// The answer to this method: without its body to HEAD.
-pub fn sized<S>(reply: Reply<S>, method: Method) -> Reply<S> {
+pub fn for_method<S>(reply: Reply<S>, method: Method) -> Reply<S> {
     if method == Method::Head {
         reply.into_head()
     } else {
@@ -539,7 +543,7 @@ pub fn sized<S>(reply: Reply<S>, method: Method) -> Reply<S> {
     }
 }
 
-fn parse<'f, S, T: serde::Deserialize<'f>>(found: &'f Found<S>) -> Result<T, FinishError> {
+fn parse<'f, S, T: serde::Deserialize<'f>>(found: &'f StoredIndex<S>) -> Result<T, FinishError> {
     match &found.body {
         Body::Text(text) => {
             serde_json::from_slice(text.as_bytes()).map_err(|_| FinishError::Corrupt)
@@ -556,9 +560,9 @@ mod tests {
     const NOW: UnixTime = UnixTime(1_800_000_000);
 
     /// The answer of a read with several keys: the texts of its indices, in the order of the keys.
-    pub(super) fn joined<S>(found: FoundIndices<S>) -> Reply<S> {
-        let FoundIndices { first, others } = found;
-        let text = |found: Option<Found<S>>| match found.map(|found| found.body) {
+    pub(super) fn joined<S>(found: StoredIndices<S>) -> Reply<S> {
+        let StoredIndices { first, others } = found;
+        let text = |found: Option<StoredIndex<S>>| match found.map(|found| found.body) {
             Some(Body::Text(text)) => text,
             Some(_) => "not text".to_owned(),
             None => "nothing".to_owned(),
@@ -584,32 +588,32 @@ mod tests {
             form: IndexForm::Text,
             cache_seconds: 30,
             token: None,
-            told: None,
+            requested_key: None,
             is_private: false,
-            wanted: Wanted::Joined,
+            projection: Projection::Joined,
             method: Method::Get,
             if_none_match: None,
             range: None,
         }
     }
 
-    fn found(text: &str) -> Found<()> {
+    fn found(text: &str) -> StoredIndex<()> {
         let metadata = serde_json::from_str(r#"{"etag":"\"e\""}"#).unwrap();
         let body = Body::Text(text.to_owned());
-        Found { metadata, body }
+        StoredIndex { metadata, body }
     }
 
     #[test]
     fn a_read_with_several_keys_is_answered_from_all_their_indices() {
         let lookup = several();
         assert_eq!(lookup.keys().count(), limits::KEYS_OF_READ);
-        let found = FoundIndices {
+        let found = StoredIndices {
             first: found("one"),
             others: vec![Some(found("two")), None],
         };
-        let answered = lookup.answer(found, &config(), "https://registry.test", NOW);
-        let Answered::Fresh(reply) = answered else {
-            panic!("{answered:?}");
+        let outcome = lookup.answer(found, &config(), "https://registry.test", NOW);
+        let ReadOutcome::Fresh(reply) = outcome else {
+            panic!("{outcome:?}");
         };
         assert!(matches!(reply.body, Body::Text(text) if text == "one two nothing"));
     }

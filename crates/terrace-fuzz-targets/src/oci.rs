@@ -55,7 +55,7 @@ pub fn oci(data: &[u8]) {
         assert_eq!(digest.to_string(), path);
     }
     for size in [0, 1, 1_000, u64::MAX] {
-        let _ = range::wanted(header, size);
+        let _ = range::requested_range(header, size);
     }
     let name = RepositoryName::parse("acme/things").expect("a name");
     let _ = UploadSession::new(&name).accepts(Some(header), Some(1));

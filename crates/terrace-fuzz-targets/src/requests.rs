@@ -2,7 +2,7 @@
 
 use terrace_core::api::route::Route;
 use terrace_core::http::reply::Body;
-use terrace_core::read::{Answered, Asked, Begun, Found, IndexForm, begin};
+use terrace_core::read::{Decision, IndexForm, ReadOutcome, RequestHead, StoredIndex, begin};
 use terrace_core::storage::index_document::IndexMetadata;
 
 use crate::{NOW, OPEN, configured, text};
@@ -24,7 +24,7 @@ pub fn read(data: &[u8]) {
     let (authorization, range, index) = (next(), next(), next());
     for vars in [OPEN.as_slice(), &CLOSED] {
         let config = configured(vars).expect("a valid configuration");
-        let asked = Asked {
+        let head = RequestHead {
             method,
             origin: "https://registry.example.com",
             path,
@@ -33,9 +33,9 @@ pub fn read(data: &[u8]) {
             authorization: Some(authorization),
             user_agent: None,
         };
-        let (name, begun) = begin::<Vec<u8>>(&asked, &config, || NOW);
+        let (name, decision) = begin::<Vec<u8>>(&head, &config, || NOW);
         assert!(!name.contains('/'), "{name:?}");
-        let Begun::Read(mut lookup) = begun else {
+        let Decision::Read(mut lookup) = decision else {
             continue;
         };
         if lookup.leads_to_bytes() {
@@ -53,9 +53,9 @@ pub fn read(data: &[u8]) {
             IndexForm::Stream => Body::Stream(body.as_bytes().to_vec()),
             IndexForm::Text => Body::Text(body.to_owned()),
         };
-        let found = Found { metadata, body };
-        let answered = lookup.answer(found.into(), &config, asked.origin, NOW);
-        if let Answered::Fresh(reply) | Answered::Stale(reply, _) = answered {
+        let found = StoredIndex { metadata, body };
+        let outcome = lookup.answer(found.into(), &config, head.origin, NOW);
+        if let ReadOutcome::Fresh(reply) | ReadOutcome::Stale(reply, _) = outcome {
             for (name, value) in &reply.headers {
                 assert!(!value.contains(['\r', '\n', '\0']), "{name}: {value:?}");
             }

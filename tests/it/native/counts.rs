@@ -7,7 +7,7 @@ use terrace_base::time::UnixTime;
 use terrace_core::api::endpoint::ENDPOINTS;
 use terrace_core::config::Config;
 use terrace_core::limits::KEYS_OF_READ;
-use terrace_core::read::{Asked, Begun, begin};
+use terrace_core::read::{Decision, RequestHead, begin};
 
 use crate::support::fixtures::sha256;
 use crate::support::memory::Memory;
@@ -79,7 +79,7 @@ fn each_read_of_a_protocol_names_one_key() {
             .replace(['{', '}'], "");
         let pushed = path.replace("providers/acme/widget", "team/tools");
         for path in [&path, &pushed] {
-            let asked = Asked {
+            let head = RequestHead {
                 method: "GET",
                 origin: "https://registry.test",
                 path,
@@ -88,7 +88,7 @@ fn each_read_of_a_protocol_names_one_key() {
                 authorization: None,
                 user_agent: None,
             };
-            if let (name, Begun::<()>::Read(lookup)) = begin(&asked, &config, || UnixTime(0)) {
+            if let (name, Decision::<()>::Read(lookup)) = begin(&head, &config, || UnixTime(0)) {
                 let most = match WITH_SEVERAL_KEYS.contains(&name) {
                     true => KEYS_OF_READ,
                     false => 1,

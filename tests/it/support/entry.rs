@@ -9,7 +9,7 @@ use terrace_app::driver::{Answer, ReadIndices, Step, Unfinished};
 use terrace_app::host::{Host as _, Indices as _};
 use terrace_core::config::Config;
 use terrace_core::http::reply::Body;
-use terrace_core::read::{Asked, Found};
+use terrace_core::read::{RequestHead, StoredIndex};
 
 use super::Response;
 use super::memory::{Memory, counted};
@@ -37,7 +37,7 @@ pub fn by_entry(
         found.map(|(_, value)| value.as_str())
     };
     let (path, query) = sent.target.split_once('?').unwrap_or((&sent.target, ""));
-    let asked = Asked {
+    let head = RequestHead {
         method: &sent.method,
         origin: "https://registry.test",
         path,
@@ -46,7 +46,7 @@ pub fn by_entry(
         authorization: header("authorization"),
         user_agent: header("user-agent"),
     };
-    let pending = match driver::begin(&asked, config, memory.cache(), memory.now_ms()) {
+    let pending = match driver::begin(&head, config, memory.cache(), memory.now_ms()) {
         Step::Answer(answer) => return Ok(made(config, answer, Vec::new())),
         Step::Continue(unfinished) => return Err(unfinished.with_stream(Vec::new)),
         Step::Read(pending) => pending,
@@ -58,7 +58,7 @@ pub fn by_entry(
     memory.advance_ms(kv_millis);
     let mut value = Vec::new();
     let found = found.map(|found| {
-        found.map(|Found { metadata, body }| {
+        found.map(|StoredIndex { metadata, body }| {
             let body = match body {
                 Body::Stream(stream) => {
                     value = stream;
@@ -67,7 +67,7 @@ pub fn by_entry(
                 Body::Text(text) => Body::Text(text),
                 Body::Empty => Body::Empty,
             };
-            Found { metadata, body }
+            StoredIndex { metadata, body }
         })
     });
     let range = header("range").filter(|_| pending.takes_range());

@@ -1,7 +1,7 @@
 //! Archives at Worker-signed URLs, streamed natively between the client and the bucket.
 
 use terrace_core::http::problem::Problem;
-use terrace_core::http::range::{self, Wanted};
+use terrace_core::http::range::{self, ByteRange};
 use terrace_core::http::reply::{Body, CachePolicy, Reply};
 use terrace_core::limits;
 use terrace_core::read::CONTENT_DIGEST;
@@ -50,13 +50,13 @@ async fn part<P: Host>(
 ) -> Result<Reply<P::Stream>, Failure> {
     let archives = ctx.host.archives();
     let size = archives.head(path.object).await?.ok_or_else(gone)?.size;
-    let (first, last) = match range::wanted(range, size) {
-        Wanted::Nothing => {
+    let (first, last) = match range::requested_range(range, size) {
+        ByteRange::Unsatisfiable => {
             let reply = Reply::new(416, CachePolicy::NoStore);
             return Ok(reply.with("content-range", format!("bytes */{size}")));
         }
-        Wanted::Part { first, last } => (first, last),
-        Wanted::Whole => {
+        ByteRange::Partial { first, last } => (first, last),
+        ByteRange::Full => {
             let opened = archives.open(path.object).await?;
             let (size, stream) = opened.ok_or_else(gone)?;
             return Ok(described(path, size).with_body(Body::Stream(stream)));

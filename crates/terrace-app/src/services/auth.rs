@@ -7,7 +7,7 @@ use terrace_core::http::problem::Problem;
 use terrace_core::http::reply::{Body, Reply};
 use terrace_core::limits;
 use terrace_core::model::token_id::TokenId;
-use terrace_core::read::{Asked, IndexForm, refusal, refused};
+use terrace_core::read::{IndexForm, RequestHead, invalid_credentials_reply, unauthorized_reply};
 use terrace_core::storage::key::{FactKey, IndexKey, REVOCATIONS};
 
 use crate::cache::Remembered;
@@ -112,15 +112,15 @@ pub(crate) async fn revoked<P: Host, R: Request>(
     ctx: &Context<'_, P>,
     token: TokenId,
     request: &R,
-    asked: &Asked<'_>,
+    head: &RequestHead<'_>,
 ) -> Option<Reply<P::Stream>> {
     match is_revoked(ctx, token).await {
         Ok(false) => None,
         Ok(true) => {
             refuse(ctx, request, CredentialsError::Revoked).await;
-            Some(refused(asked, CredentialsError::Revoked))
+            Some(invalid_credentials_reply(head, CredentialsError::Revoked))
         }
-        Err(failure) => Some(refusal(asked, &ctx.report(failure))),
+        Err(failure) => Some(unauthorized_reply(head, &ctx.report(failure))),
     }
 }
 

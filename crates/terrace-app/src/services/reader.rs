@@ -1,12 +1,12 @@
 //! Reads that no index answers: the facts decide.
 
 use terrace_core::http::reply::{Body, Reply};
-use terrace_core::read::{FinishError, Found, FoundIndices, Lookup};
+use terrace_core::read::{FinishError, Lookup, StoredIndex, StoredIndices};
 use terrace_core::storage::index_document::IndexDocument;
 use terrace_core::storage::key::IndexKey;
 
 use crate::context::{Context, Task};
-use crate::driver::Miss;
+use crate::driver::MissReason;
 use crate::failure::Failure;
 use crate::host::{Clock as _, Host};
 use crate::services::catalog::pick;
@@ -19,13 +19,13 @@ pub(crate) async fn read<P: Host>(
     ctx: &Context<'_, P>,
     lookup: &Lookup,
     origin: &str,
-    miss: Miss,
+    miss: MissReason,
 ) -> Reply<P::Stream> {
     match &miss {
-        Miss::Absent(_) | Miss::Unfit => {}
+        MissReason::Absent(_) | MissReason::Unfit => {}
         // R2 can answer when KV cannot.
-        Miss::Failed(error) => ctx.host.log(&format!("storage: {error}")),
-        Miss::Corrupt => ctx.host.log(&format!("index {} is corrupt", lookup.key)),
+        MissReason::Failed(error) => ctx.host.log(&format!("storage: {error}")),
+        MissReason::Corrupt => ctx.host.log(&format!("index {} is corrupt", lookup.key)),
     }
     match read_facts(ctx, lookup, origin, miss).await {
         Ok(reply) => reply,
@@ -38,7 +38,7 @@ async fn read_facts<P: Host>(
     ctx: &Context<'_, P>,
     lookup: &Lookup,
     origin: &str,
-    miss: Miss,
+    miss: MissReason,
 ) -> Result<Reply<P::Stream>, Failure> {
     let Made {
         document,
@@ -52,11 +52,13 @@ async fn read_facts<P: Host>(
         others.push(make(ctx, key).await?.document);
     }
     let pull = document.metadata.pull.as_ref();
-    let is_replaced = matches!(miss, Miss::Unfit);
+    let is_replaced = matches!(miss, MissReason::Unfit);
     if is_lasting && (is_replaced || pull.is_none_or(|pull| !pull.is_empty)) {
         let keys = match miss {
-            Miss::Absent(keys) => keys,
-            Miss::Failed(_) | Miss::Unfit | Miss::Corrupt => lookup.keys().cloned().collect(),
+            MissReason::Absent(keys) => keys,
+            MissReason::Failed(_) | MissReason::Unfit | MissReason::Corrupt => {
+                lookup.keys().cloned().collect()
+            }
         };
         for key in keys {
             ctx.defer(Task::Rebuild(key));
@@ -139,7 +141,7 @@ fn answer<P: Host>(
     origin: &str,
 ) -> Result<Reply<P::Stream>, Failure> {
     let others = others.into_iter().map(|it| it.map(found));
-    let found = FoundIndices {
+    let found = StoredIndices {
         first: found(first),
         others: others.collect(),
     };
@@ -150,16 +152,16 @@ fn answer<P: Host>(
     }
 }
 
-fn found<S>(document: IndexDocument) -> Found<S> {
+fn found<S>(document: IndexDocument) -> StoredIndex<S> {
     let IndexDocument { text, metadata } = document;
     let body = Body::Text(text);
-    Found { metadata, body }
+    StoredIndex { metadata, body }
 }
 
 fn finish<P: Host>(
     ctx: &Context<'_, P>,
     lookup: &Lookup,
-    found: FoundIndices<P::Stream>,
+    found: StoredIndices<P::Stream>,
     origin: &str,
 ) -> Result<Reply<P::Stream>, FinishError> {
     let urls = ctx.config.archive_urls.as_ref();

@@ -8,7 +8,9 @@ use terrace_core::config::Config;
 use terrace_core::http::reply::{Body, Reply};
 use terrace_core::index::{self};
 use terrace_core::model::status::Standings;
-use terrace_core::read::{Answered, Asked, Begun, Found, IndexForm, Lookup, begin};
+use terrace_core::read::{
+    Decision, IndexForm, Lookup, ReadOutcome, RequestHead, StoredIndex, begin,
+};
 use terrace_core::storage::index_document::IndexDocument;
 use terrace_core::storage::key::IndexKey;
 use terrace_core::storage::release::Release;
@@ -125,7 +127,7 @@ impl Read {
         let authorization = self
             .authorization
             .replace(format!("Bearer {}", ADMIN_TOKEN.1));
-        let Begun::Read(lookup) = self.begin() else {
+        let Decision::Read(lookup) = self.begin() else {
             panic!("{} is not a read", self.path);
         };
         self.authorization = authorization;
@@ -140,8 +142,8 @@ impl Read {
         self
     }
 
-    fn begin(&self) -> Begun<Stream> {
-        let asked = Asked {
+    fn begin(&self) -> Decision<Stream> {
+        let head = RequestHead {
             method: "GET",
             origin: ORIGIN,
             path: self.path,
@@ -150,14 +152,16 @@ impl Read {
             authorization: self.authorization.as_deref(),
             user_agent: Some("Terraform/1.11.4"),
         };
-        begin(&asked, &self.config, || NOW).1
+        begin(&head, &self.config, || NOW).1
     }
 
     fn answer(&mut self) -> Reply<Stream> {
         match self.begin() {
-            Begun::Read(lookup) => self.finish(&lookup),
-            Begun::Answer(reply) | Begun::AnswerTo(_, reply) | Begun::Refused(_, reply) => reply,
-            Begun::Other(route, _) => panic!("{} is not a read", route.endpoint().name),
+            Decision::Read(lookup) => self.finish(&lookup),
+            Decision::Answer(reply)
+            | Decision::AnswerUnlessRevoked(_, reply)
+            | Decision::InvalidCredentials(_, reply) => reply,
+            Decision::Handle(route, _) => panic!("{} is not a read", route.endpoint().name),
         }
     }
 
@@ -169,9 +173,9 @@ impl Read {
             IndexForm::Stream => Body::Stream(Stream),
             IndexForm::Text => Body::Text(text),
         };
-        let found = Found { metadata, body };
+        let found = StoredIndex { metadata, body };
         match lookup.answer(found.into(), &self.config, ORIGIN, NOW) {
-            Answered::Fresh(reply) | Answered::Stale(reply, _) => reply,
+            ReadOutcome::Fresh(reply) | ReadOutcome::Stale(reply, _) => reply,
             unusable => panic!("{unusable:?}"),
         }
     }

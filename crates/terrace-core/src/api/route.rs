@@ -39,7 +39,7 @@ pub const LOGIN_PREFIX: &str = "/oauth/";
 /// Returns whether responses below this path are [fenced](crate::http::reply::Reply::fenced), because a
 /// browser might render them. Only the path decides, because this also applies to errors of paths without a
 /// route.
-pub fn is_fenced(path: &str) -> bool {
+pub fn needs_security_headers(path: &str) -> bool {
     [ADMIN_PREFIX, LOGIN_PREFIX]
         .iter()
         .any(|prefix| path.starts_with(prefix))

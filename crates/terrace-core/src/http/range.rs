@@ -2,26 +2,26 @@
 
 /// The requested part of an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wanted {
+pub enum ByteRange {
     /// The whole object: the header is absent, malformed, or names several ranges.
-    Whole,
+    Full,
     /// Bytes `first` to `last`, both included.
-    Part {
+    Partial {
         /// The offset of the first byte.
         first: u64,
         /// The offset of the last byte.
         last: u64,
     },
     /// A range that is not satisfiable.
-    Nothing,
+    Unsatisfiable,
 }
 
 /// Parses a `Range` header for an object of `size` bytes.
-pub fn wanted(header: &str, size: u64) -> Wanted {
-    read(header, size).unwrap_or(Wanted::Whole)
+pub fn requested_range(header: &str, size: u64) -> ByteRange {
+    read(header, size).unwrap_or(ByteRange::Full)
 }
 
-fn read(header: &str, size: u64) -> Option<Wanted> {
+fn read(header: &str, size: u64) -> Option<ByteRange> {
     let (first, last) = header.trim().strip_prefix("bytes=")?.split_once('-')?;
     let number = |text: &str| {
         let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
@@ -34,9 +34,9 @@ fn read(header: &str, size: u64) -> Option<Wanted> {
     };
     let last = last.min(size.saturating_sub(1));
     Some(if first < size && first <= last {
-        Wanted::Part { first, last }
+        ByteRange::Partial { first, last }
     } else {
-        Wanted::Nothing
+        ByteRange::Unsatisfiable
     })
 }
 
@@ -47,7 +47,7 @@ mod tests {
 
     #[test]
     fn a_range_is_clamped_to_the_size() {
-        let part = |first, last| Wanted::Part { first, last };
+        let part = |first, last| ByteRange::Partial { first, last };
         for (header, size, want) in [
             ("bytes=0-", 10, part(0, 9)),
             ("bytes=2-4", 10, part(2, 4)),
@@ -55,34 +55,34 @@ mod tests {
             ("bytes=-3", 10, part(7, 9)),
             ("bytes=-99", 10, part(0, 9)),
             ("bytes=9-9", 10, part(9, 9)),
-            ("bytes=10-", 10, Wanted::Nothing),
-            ("bytes=10-20", 10, Wanted::Nothing),
-            ("bytes=5-0", 10, Wanted::Nothing),
-            ("bytes=-0", 10, Wanted::Nothing),
-            ("bytes=0-", 0, Wanted::Nothing),
-            ("bytes=99999999999999999999-", 10, Wanted::Nothing),
-            ("bytes=0-1,3-4", 10, Wanted::Whole),
-            ("bytes=a-b", 10, Wanted::Whole),
-            ("bytes=-", 10, Wanted::Whole),
-            ("bytes=1", 10, Wanted::Whole),
-            ("lines=1-2", 10, Wanted::Whole),
-            ("", 10, Wanted::Whole),
+            ("bytes=10-", 10, ByteRange::Unsatisfiable),
+            ("bytes=10-20", 10, ByteRange::Unsatisfiable),
+            ("bytes=5-0", 10, ByteRange::Unsatisfiable),
+            ("bytes=-0", 10, ByteRange::Unsatisfiable),
+            ("bytes=0-", 0, ByteRange::Unsatisfiable),
+            ("bytes=99999999999999999999-", 10, ByteRange::Unsatisfiable),
+            ("bytes=0-1,3-4", 10, ByteRange::Full),
+            ("bytes=a-b", 10, ByteRange::Full),
+            ("bytes=-", 10, ByteRange::Full),
+            ("bytes=1", 10, ByteRange::Full),
+            ("lines=1-2", 10, ByteRange::Full),
+            ("", 10, ByteRange::Full),
         ] {
-            assert_eq!(wanted(header, size), want, "{header} of {size}");
+            assert_eq!(requested_range(header, size), want, "{header} of {size}");
         }
     }
 
     proptest! {
         #[test]
         fn a_part_lies_within_the_object(header in "bytes=[0-9]{0,4}-[0-9]{0,4}", size in 0u64..2_000) {
-            if let Wanted::Part { first, last } = wanted(&header, size) {
+            if let ByteRange::Partial { first, last } = requested_range(&header, size) {
                 prop_assert!(first <= last && last < size);
             }
         }
 
         #[test]
         fn no_header_panics(header in "\\PC{0,40}", size in any::<u64>()) {
-            let _ = wanted(&header, size);
+            let _ = requested_range(&header, size);
         }
     }
 }

@@ -88,7 +88,7 @@ impl<S> Reply<S> {
     /// Adds a content security policy and `X-Frame-Options`, for responses that a browser may render: no
     /// scripts run, and no frame shows the page.
     #[must_use]
-    pub fn fenced(self) -> Self {
+    pub fn with_security_headers(self) -> Self {
         if self.header("content-security-policy").is_some() {
             return self;
         }
@@ -115,7 +115,7 @@ impl<S> Reply<S> {
 
     /// Marks the response as meant for one caller: no shared cache may store it.
     #[must_use]
-    pub fn made_private(mut self) -> Self {
+    pub fn private(mut self) -> Self {
         for (name, value) in &mut self.headers {
             if *name == "cache-control" {
                 *value = match value.as_ref() {

@@ -2,7 +2,7 @@
 
 use super::oci::is_oci;
 use super::plan::Plan;
-use super::{Asked, Begun, Lookup, is_module_download, sized};
+use super::{Decision, Lookup, RequestHead, for_method, is_module_download};
 use crate::api::endpoint::Action;
 use crate::auth::access::{Caller, CredentialsError, Owner, Sight};
 use crate::config::Config;
@@ -14,24 +14,26 @@ use crate::storage::key::IndexKey;
 use terrace_base::time::UnixTime;
 
 /// Lets a plan through, or answers what those get who have no access.
-pub(super) fn pass<S>(
+pub(super) fn decide<S>(
     plan: Plan<S>,
     action: &'static Action,
-    asked: &Asked<'_>,
+    head: &RequestHead<'_>,
     config: &Config,
     now: impl FnOnce() -> UnixTime,
-) -> Begun<S> {
+) -> Decision<S> {
     let method = action.method;
     let owner = match &plan {
-        Plan::Other(_) | Plan::Answer(_) => None,
+        Plan::Handle(_) | Plan::Answer(_) => None,
         _ if !config.access.guards_reads() => None,
-        Plan::AnswerFor(package, _) => Some(Owner::of(package)),
-        Plan::Read(index) => Some(owner_of(&index.key, &config.oci_providers)),
+        Plan::AnswerToReaders(package, _) => Some(Owner::of(package)),
+        Plan::Read(index) => Some(owner_of_index(&index.key, &config.oci_providers)),
     };
     let (caller, sight) = match owner {
         None => (Caller::Anonymous, Sight::Public),
-        Some(owner) => match config.access.caller(asked.authorization, now) {
-            Err(bad) => return Begun::Refused(bad, refused(asked, bad)),
+        Some(owner) => match config.access.caller(head.authorization, now) {
+            Err(bad) => {
+                return Decision::InvalidCredentials(bad, invalid_credentials_reply(head, bad));
+            }
             Ok(caller) => {
                 let sight = config.access.sight(&caller, &owner);
                 (caller, sight)
@@ -39,39 +41,39 @@ pub(super) fn pass<S>(
         },
     };
     match (plan, sight) {
-        (Plan::Other(route), _) => Begun::Other(route, action),
-        (_, Sight::Closed) => Begun::Answer(closed(asked)),
-        (Plan::Answer(reply), _) => Begun::Answer(sized(reply, method)),
-        (Plan::AnswerFor(_, reply), sight) => {
-            let reply = sized(reply, method);
+        (Plan::Handle(route), _) => Decision::Handle(route, action),
+        (_, Sight::Closed) => Decision::Answer(token_required_reply(head)),
+        (Plan::Answer(reply), _) => Decision::Answer(for_method(reply, method)),
+        (Plan::AnswerToReaders(_, reply), sight) => {
+            let reply = for_method(reply, method);
             let reply = match sight {
-                Sight::Private => reply.made_private(),
+                Sight::Private => reply.private(),
                 _ => reply,
             };
             match caller.token() {
-                Some(token) => Begun::AnswerTo(token, reply),
-                None => Begun::Answer(reply),
+                Some(token) => Decision::AnswerUnlessRevoked(token, reply),
+                None => Decision::Answer(reply),
             }
         }
         (Plan::Read(index), sight) => {
-            let (key, others, told) = match sight {
+            let (key, others, requested_key) = match sight {
                 Sight::Hidden => {
                     let others = index.others.iter().map(IndexKey::hidden).collect();
                     (index.key.hidden(), others, Some(index.key))
                 }
                 _ => (index.key, index.others, None),
             };
-            Begun::Read(Box::new(Lookup {
+            Decision::Read(Box::new(Lookup {
                 key,
                 others,
                 form: index.form,
                 cache_seconds: index.cache_seconds,
                 token: caller.token(),
-                told,
+                requested_key,
                 is_private: sight == Sight::Private,
-                wanted: index.wanted,
+                projection: index.projection,
                 method,
-                if_none_match: asked.if_none_match.map(str::to_owned),
+                if_none_match: head.if_none_match.map(str::to_owned),
                 range: None,
             }))
         }
@@ -79,34 +81,34 @@ pub(super) fn pass<S>(
 }
 
 /// The answer to somebody whose credentials are of no use.
-pub fn refused<S>(asked: &Asked<'_>, bad: CredentialsError) -> Reply<S> {
-    refusal(asked, &Problem::from(bad))
+pub fn invalid_credentials_reply<S>(head: &RequestHead<'_>, bad: CredentialsError) -> Reply<S> {
+    unauthorized_reply(head, &Problem::from(bad))
 }
 
 /// The answer to somebody who has none.
-fn closed<S>(asked: &Asked<'_>) -> Reply<S> {
-    refusal(asked, &Problem::no_token())
+fn token_required_reply<S>(head: &RequestHead<'_>) -> Reply<S> {
+    unauthorized_reply(head, &Problem::no_token())
 }
 
 /// The answer to somebody who is not let through, in the form that the client of the path shows.
-pub fn refusal<S>(asked: &Asked<'_>, problem: &Problem) -> Reply<S> {
+pub fn unauthorized_reply<S>(head: &RequestHead<'_>, problem: &Problem) -> Reply<S> {
     let reply = match problem {
-        Problem::Unauthorized(told) if is_oci(asked.path) => {
-            Problem::Oci(unauthorized(asked.origin, told)).oci_reply()
+        Problem::Unauthorized(message) if is_oci(head.path) => {
+            Problem::Oci(unauthorized(head.origin, message)).oci_reply()
         }
-        problem if is_oci(asked.path) => problem.oci_reply(),
+        problem if is_oci(head.path) => problem.oci_reply(),
         // The one error whose words a client shows to its user (clients.md 3.7).
-        problem if is_module_download(asked.path) => problem.text_reply(),
+        problem if is_module_download(head.path) => problem.text_reply(),
         problem => problem.reply(),
     };
-    match asked.method {
+    match head.method {
         "HEAD" => reply.into_head(),
         _ => reply,
     }
 }
 
 /// Whose the things are that an index is about.
-fn owner_of(key: &IndexKey, providers: &ProviderRepositories) -> Owner {
+fn owner_of_index(key: &IndexKey, providers: &ProviderRepositories) -> Owner {
     match key {
         // Nobody reads it by a route.
         IndexKey::Revocations => Owner::of_namespace(""),

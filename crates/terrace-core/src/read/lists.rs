@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
-use super::{FinishError, Found, parse};
+use super::{FinishError, StoredIndex, parse};
 use crate::http::reply::{CachePolicy, Reply};
 use crate::model::address::ModuleAddress;
 use crate::model::version::Version;
@@ -50,7 +50,7 @@ struct ListedProvider {
 /// where there is nothing else. `None` if the list is empty.
 pub(super) fn newest_module<S>(
     address: &ModuleAddress,
-    found: &Found<S>,
+    found: &StoredIndex<S>,
 ) -> Result<Option<Reply<S>>, FinishError> {
     let ModuleList {
         modules: [ModuleVersions { versions }],
@@ -67,7 +67,7 @@ pub(super) fn newest_module<S>(
 }
 
 /// The versions of the network mirror in the shape of the provider registry protocol.
-pub(super) fn origin_versions<S>(found: &Found<S>) -> Result<Reply<S>, FinishError> {
+pub(super) fn origin_versions<S>(found: &StoredIndex<S>) -> Result<Reply<S>, FinishError> {
     let MirrorList { versions } = parse(found)?;
     let versions = versions.into_keys().map(|version| ListedProvider {
         version,

@@ -1,8 +1,8 @@
 //! Reads by OCI clients: tags, manifests, and where blobs are.
 
 use super::download::Urls;
-use super::plan::{Index, Plan};
-use super::{FinishError, Found, IndexForm, Lookup, Wanted};
+use super::plan::{IndexRequest, Plan};
+use super::{FinishError, IndexForm, Lookup, Projection, StoredIndex};
 use crate::api::route::HandledRoute;
 use crate::http::method::Method;
 use crate::http::oci_error::{OciCode, OciError};
@@ -29,7 +29,7 @@ pub(super) fn is_oci(path: &str) -> bool {
 }
 
 /// What answers requests for a repository that is made of what is published.
-pub(super) fn plan_virtual<S>(package: Package, path: OciPath, page: Option<TagPage>) -> Plan<S> {
+pub(super) fn plan_generated<S>(package: Package, path: OciPath, page: Option<TagPage>) -> Plan<S> {
     let changes = !matches!(package, Package::Provider(_) | Package::Module(_));
     match path {
         OciPath::Tags => {
@@ -43,20 +43,20 @@ pub(super) fn plan_virtual<S>(package: Package, path: OciPath, page: Option<TagP
                 limits::VERSION_CACHE_SECONDS
             };
             let key = IndexKey::Tag(package, version);
-            content(key, seconds, Wanted::Manifest)
+            stored_content(key, seconds, Projection::Manifest)
         }
         OciPath::Manifest(Reference::Digest(digest)) => {
             let key = IndexKey::Content(package, digest);
-            content(key, limits::CONTENT_CACHE_SECONDS, Wanted::Manifest)
+            stored_content(key, limits::CONTENT_CACHE_SECONDS, Projection::Manifest)
         }
         OciPath::Blob(digest) if digest == oci::empty_config() => {
-            Plan::AnswerFor(package, empty_config())
+            Plan::AnswerToReaders(package, empty_config())
         }
         OciPath::Blob(digest) => {
             let key = IndexKey::Content(package, digest);
-            content(key, limits::CONTENT_CACHE_SECONDS, Wanted::Blob)
+            stored_content(key, limits::CONTENT_CACHE_SECONDS, Projection::Blob)
         }
-        OciPath::Referrers(_) => Plan::AnswerFor(package, no_referrers()),
+        OciPath::Referrers(_) => Plan::AnswerToReaders(package, no_referrers()),
     }
 }
 
@@ -68,7 +68,7 @@ pub(super) fn plan_pushed<S>(
     page: Option<TagPage>,
 ) -> Plan<S> {
     if !matches!(method, Method::Get | Method::Head) {
-        return Plan::Other(HandledRoute::Pushed(request));
+        return Plan::Handle(HandledRoute::Pushed(request));
     }
     let PushedRequest { repository, path } = request;
     match path {
@@ -78,24 +78,24 @@ pub(super) fn plan_pushed<S>(
         }
         PushedPath::Manifest(ManifestName::Tag(tag)) => {
             let key = IndexKey::Pushed(PushedIndex::Tag(repository, tag));
-            content(key, limits::LIST_CACHE_SECONDS, Wanted::Manifest)
+            stored_content(key, limits::LIST_CACHE_SECONDS, Projection::Manifest)
         }
         PushedPath::Manifest(ManifestName::Digest(digest)) => {
             let key = IndexKey::Pushed(PushedIndex::Manifest(repository, digest));
-            content(key, limits::LIST_CACHE_SECONDS, Wanted::Manifest)
+            stored_content(key, limits::LIST_CACHE_SECONDS, Projection::Manifest)
         }
         PushedPath::Blob(digest) => {
             let key = IndexKey::Pushed(PushedIndex::Blob(repository, digest));
-            content(key, limits::LIST_CACHE_SECONDS, Wanted::Blob)
+            stored_content(key, limits::LIST_CACHE_SECONDS, Projection::Blob)
         }
         path @ (PushedPath::Referrers(_) | PushedPath::Uploads | PushedPath::Upload(_)) => {
-            Plan::Other(HandledRoute::Pushed(PushedRequest { repository, path }))
+            Plan::Handle(HandledRoute::Pushed(PushedRequest { repository, path }))
         }
     }
 }
 
 fn tag_list<S>(key: IndexKey, page: Option<TagPage>, name: String) -> Plan<S> {
-    Plan::Read(Index {
+    Plan::Read(IndexRequest {
         key,
         others: Vec::new(),
         form: match page {
@@ -103,27 +103,27 @@ fn tag_list<S>(key: IndexKey, page: Option<TagPage>, name: String) -> Plan<S> {
             None => IndexForm::Stream,
         },
         cache_seconds: limits::LIST_CACHE_SECONDS,
-        wanted: Wanted::Tags(page, name),
+        projection: Projection::Tags(page, name),
     })
 }
 
-fn content<S>(key: IndexKey, cache_seconds: u32, wanted: Wanted) -> Plan<S> {
-    Plan::Read(Index {
+fn stored_content<S>(key: IndexKey, cache_seconds: u32, projection: Projection) -> Plan<S> {
+    Plan::Read(IndexRequest {
         key,
         others: Vec::new(),
         form: IndexForm::Stream,
         cache_seconds,
-        wanted,
+        projection,
     })
 }
 
 impl Lookup {
     /// A manifest, with every header that is fatal to miss (clients.md 6.5).
-    pub(super) fn manifest<S>(&self, found: Found<S>) -> Result<Reply<S>, FinishError> {
+    pub(super) fn manifest<S>(&self, found: StoredIndex<S>) -> Result<Reply<S>, FinishError> {
         let IndexMetadata { etag, content, .. } = found.metadata;
         let content = content.ok_or(FinishError::Corrupt)?;
         let Some(media_type) = content.media_type else {
-            return Err(self.unknown());
+            return Err(self.other_kind());
         };
         if self.is_unchanged(&etag) {
             return Ok(Reply::new(304, CachePolicy::Revalidate).with("etag", etag));
@@ -139,13 +139,13 @@ impl Lookup {
     /// Where a zip is. Its URL is good for GET alone, so HEAD is answered here.
     pub(super) fn blob<S>(
         &self,
-        found: &Found<S>,
+        found: &StoredIndex<S>,
         urls: &Urls<'_>,
     ) -> Result<Reply<S>, FinishError> {
         let content = found.metadata.content.as_ref();
         let content = content.ok_or(FinishError::Corrupt)?;
         if content.media_type.is_some() {
-            return Err(self.unknown());
+            return Err(self.other_kind());
         }
         let digest = content.digest.to_string();
         if self.method == Method::Head {
@@ -156,8 +156,11 @@ impl Lookup {
         }
         // Storage would be less exact about what is not there.
         let size = content.size;
-        let range = self.range.as_deref().map(|it| range::wanted(it, size));
-        if range == Some(range::Wanted::Nothing) {
+        let range = self
+            .range
+            .as_deref()
+            .map(|it| range::requested_range(it, size));
+        if range == Some(range::ByteRange::Unsatisfiable) {
             let reply = Reply::new(416, CachePolicy::NoStore);
             return Ok(reply.with("content-range", format!("bytes */{size}")));
         }
@@ -175,12 +178,12 @@ impl Lookup {
     }
 
     /// What was found is of another kind than what was asked for.
-    fn unknown(&self) -> FinishError {
-        let (code, told) = match self.wanted {
-            Wanted::Blob => (OciCode::BlobUnknown, "this is a manifest"),
+    fn other_kind(&self) -> FinishError {
+        let (code, message) = match self.projection {
+            Projection::Blob => (OciCode::BlobUnknown, "this is a manifest"),
             _ => (OciCode::ManifestUnknown, "this is a blob"),
         };
-        FinishError::Problem(Problem::Oci(OciError::new(code, told)))
+        FinishError::Problem(Problem::Oci(OciError::new(code, message)))
     }
 }
 
@@ -195,10 +198,10 @@ pub fn oci_base<S>() -> Reply<S> {
 /// Distribution 1.1 lists within a repository), so the path counts as missing, and the code says that this is not about a
 /// name.
 pub(super) fn no_catalog<S>() -> Reply<S> {
-    let told = "this registry offers no catalog of its repositories: list the tags of one that you know with \
+    let message = "this registry offers no catalog of its repositories: list the tags of one that you know with \
                 GET /v2/<repository>/tags/list. Published releases are in providers/<hostname>/<namespace>/<type> and \
                 modules/<namespace>/<name>/<system>";
-    let error = OciError::new(OciCode::Unsupported, told).with_status(404);
+    let error = OciError::new(OciCode::Unsupported, message).with_status(404);
     Problem::Oci(error).oci_reply()
 }
 
@@ -235,7 +238,7 @@ pub fn referrers<S>(descriptors: &[String]) -> Reply<S> {
 pub(super) fn tags<S>(
     page: &TagPage,
     name: &str,
-    found: &Found<S>,
+    found: &StoredIndex<S>,
 ) -> Result<Reply<S>, FinishError> {
     let Body::Text(text) = &found.body else {
         return Err(FinishError::Corrupt);

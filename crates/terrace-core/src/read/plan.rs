@@ -2,8 +2,8 @@
 
 use serde_json::json;
 
-use super::oci::{no_catalog, plan_pushed, plan_virtual};
-use super::{Asked, Checksum, IndexForm, Wanted};
+use super::oci::{no_catalog, plan_generated, plan_pushed};
+use super::{Checksum, IndexForm, Projection, RequestHead};
 use crate::api::route::{HandledRoute, MirrorRoute, OciRoute, Route, TerraformRoute};
 use crate::http::method::Method;
 use crate::http::reply::{CachePolicy, Reply};
@@ -21,136 +21,137 @@ pub(super) enum Plan<S> {
     /// This is the answer to everybody.
     Answer(Reply<S>),
     /// This is the answer to whoever may read from the package's repository.
-    AnswerFor(Package, Reply<S>),
+    AnswerToReaders(Package, Reply<S>),
     /// An index has to be read.
-    Read(Index),
+    Read(IndexRequest),
     /// It is not a read.
-    Other(HandledRoute),
+    Handle(HandledRoute),
 }
 
 /// An index, and what for.
-pub(super) struct Index {
+pub(super) struct IndexRequest {
     pub(super) key: IndexKey,
     /// See [`Lookup::others`](super::Lookup::others).
     pub(super) others: Vec<IndexKey>,
     pub(super) form: IndexForm,
     pub(super) cache_seconds: u32,
-    pub(super) wanted: Wanted,
+    pub(super) projection: Projection,
 }
 
 pub(super) fn plan<S>(
     route: Route,
     method: Method,
-    asked: &Asked<'_>,
+    head: &RequestHead<'_>,
     own: &OwnHosts<'_>,
     has_login: bool,
 ) -> Plan<S> {
     match route {
         Route::Home => Plan::Answer(home()),
-        Route::Terraform(route) => plan_terraform(route, asked, has_login),
-        Route::Mirror(route) => plan_mirror(route, asked, own),
+        Route::Terraform(route) => plan_terraform(route, head, has_login),
+        Route::Mirror(route) => plan_mirror(route, head, own),
         Route::Oci(OciRoute::Catalog) => Plan::Answer(no_catalog()),
         Route::Oci(OciRoute::Generated(OciRequest { repository, path })) => {
-            plan_virtual(repository.package(own), path, TagPage::parse(asked.query))
+            plan_generated(repository.package(own), path, TagPage::parse(head.query))
         }
         Route::Oci(OciRoute::Pushed(request)) => {
-            plan_pushed(request, method, TagPage::parse(asked.query))
+            plan_pushed(request, method, TagPage::parse(head.query))
         }
-        Route::Health => Plan::Other(HandledRoute::Health),
-        Route::Oci(OciRoute::Base) => Plan::Other(HandledRoute::OciBase),
-        Route::Oci(OciRoute::Token) => Plan::Other(HandledRoute::OciToken),
-        Route::Bytes(route) => Plan::Other(HandledRoute::Bytes(route)),
-        Route::OAuth(route) => Plan::Other(HandledRoute::OAuth(route)),
-        Route::Admin(route) => Plan::Other(HandledRoute::Admin(route)),
+        Route::Health => Plan::Handle(HandledRoute::Health),
+        Route::Oci(OciRoute::Base) => Plan::Handle(HandledRoute::OciBase),
+        Route::Oci(OciRoute::Token) => Plan::Handle(HandledRoute::OciToken),
+        Route::Bytes(route) => Plan::Handle(HandledRoute::Bytes(route)),
+        Route::OAuth(route) => Plan::Handle(HandledRoute::OAuth(route)),
+        Route::Admin(route) => Plan::Handle(HandledRoute::Admin(route)),
     }
 }
 
-fn plan_terraform<S>(route: TerraformRoute, asked: &Asked<'_>, has_login: bool) -> Plan<S> {
+fn plan_terraform<S>(route: TerraformRoute, head: &RequestHead<'_>, has_login: bool) -> Plan<S> {
     match route {
         TerraformRoute::Discovery => Plan::Answer(discovery(has_login)),
         TerraformRoute::ProviderVersions(address) => list(
             IndexKey::Versions(Package::Provider(address)),
-            Wanted::Versions,
+            Projection::Versions,
         ),
         TerraformRoute::ProviderVersion(address, version) => {
-            let wanted = Wanted::ProviderVersion(address.clone(), version.clone());
-            one(Package::Provider(address), version, wanted)
+            let projection = Projection::ProviderVersion(address.clone(), version.clone());
+            version_document(Package::Provider(address), version, projection)
         }
         TerraformRoute::ProviderDownload(address, version, platform) => {
             let package = Package::Provider(address);
-            let wanted = Wanted::ProviderDownload(package.clone(), version.clone(), platform);
-            one(package, version, wanted)
+            let projection =
+                Projection::ProviderDownload(package.clone(), version.clone(), platform);
+            version_document(package, version, projection)
         }
         TerraformRoute::ModuleVersions(address) => list(
             IndexKey::Versions(Package::Module(address)),
-            Wanted::Versions,
+            Projection::Versions,
         ),
         TerraformRoute::ModuleNewest(address) => parsed_list(
             IndexKey::Versions(Package::Module(address.clone())),
-            Wanted::NewestModule(address),
+            Projection::NewestModule(address),
         ),
         TerraformRoute::ModuleDownload(address, version) => {
-            let wanted = Wanted::ModuleDownload(checksum_for(asked.user_agent));
-            one(Package::Module(address), version, wanted)
+            let projection = Projection::ModuleDownload(checksum_for(head.user_agent));
+            version_document(Package::Module(address), version, projection)
         }
     }
 }
 
-fn plan_mirror<S>(route: MirrorRoute, asked: &Asked<'_>, own: &OwnHosts<'_>) -> Plan<S> {
+fn plan_mirror<S>(route: MirrorRoute, head: &RequestHead<'_>, own: &OwnHosts<'_>) -> Plan<S> {
     match route {
         MirrorRoute::Home => Plan::Answer(mirror_home()),
         MirrorRoute::Versions(address) => list(
             IndexKey::MirrorVersions(own.package(address)),
-            Wanted::Versions,
+            Projection::Versions,
         ),
         MirrorRoute::Packages(address, version) => {
-            one(own.package(address), version, Wanted::MirrorPackages)
+            version_document(own.package(address), version, Projection::MirrorPackages)
         }
         MirrorRoute::OriginDiscovery(hostname) => {
-            Plan::Answer(origin_discovery(asked.origin, &hostname))
+            Plan::Answer(origin_discovery(head.origin, &hostname))
         }
         MirrorRoute::OriginVersions(address) => parsed_list(
             IndexKey::MirrorVersions(own.package(address)),
-            Wanted::OriginVersions,
+            Projection::OriginVersions,
         ),
     }
 }
 
 /// A list, which is passed on as it is stored.
-fn list<S>(key: IndexKey, wanted: Wanted) -> Plan<S> {
-    Plan::Read(Index {
+fn list<S>(key: IndexKey, projection: Projection) -> Plan<S> {
+    Plan::Read(IndexRequest {
         key,
         others: Vec::new(),
         form: IndexForm::Stream,
         cache_seconds: limits::LIST_CACHE_SECONDS,
-        wanted,
+        projection,
     })
 }
 
 /// A list that the answer is made of.
-fn parsed_list<S>(key: IndexKey, wanted: Wanted) -> Plan<S> {
-    Plan::Read(Index {
+fn parsed_list<S>(key: IndexKey, projection: Projection) -> Plan<S> {
+    Plan::Read(IndexRequest {
         key,
         others: Vec::new(),
         form: IndexForm::Text,
         cache_seconds: limits::LIST_CACHE_SECONDS,
-        wanted,
+        projection,
     })
 }
 
 /// What is known of one version.
-fn one<S>(package: Package, version: Version, wanted: Wanted) -> Plan<S> {
+fn version_document<S>(package: Package, version: Version, projection: Projection) -> Plan<S> {
     let cache_seconds = match package {
         // It may gain platforms.
         Package::Mirrored(_) => limits::LIST_CACHE_SECONDS,
         Package::Provider(_) | Package::Module(_) => limits::VERSION_CACHE_SECONDS,
     };
-    Plan::Read(Index {
+    Plan::Read(IndexRequest {
         key: IndexKey::Version(package, version),
         others: Vec::new(),
         form: IndexForm::Text,
         cache_seconds,
-        wanted,
+        projection,
     })
 }
 

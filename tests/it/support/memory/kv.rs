@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use terrace_app::host::{IndexPage, Indices, StoreError};
 use terrace_core::http::reply::Body;
 use terrace_core::limits::INDICES_AT_ONCE;
-use terrace_core::read::{Found, IndexForm};
+use terrace_core::read::{IndexForm, StoredIndex};
 use terrace_core::storage::index_document::IndexDocument;
 use terrace_core::storage::key::IndexKey;
 
@@ -98,12 +98,12 @@ impl Indices for Memory {
         key: &IndexKey,
         form: IndexForm,
         cache_seconds: u32,
-    ) -> Result<Option<Found<Vec<u8>>>, StoreError> {
+    ) -> Result<Option<StoredIndex<Vec<u8>>>, StoreError> {
         let key = key.to_string();
         self.operation(Operation::new("KV get", &key), || {
             self.world.kv.cache_seconds.set(cache_seconds);
             let document = self.read_index(&key, cache_seconds);
-            Ok(document.map(|document| Found {
+            Ok(document.map(|document| StoredIndex {
                 metadata: document.metadata,
                 body: match form {
                     IndexForm::Stream => Body::Stream(document.text.into_bytes()),
@@ -118,14 +118,14 @@ impl Indices for Memory {
         &self,
         keys: &[&IndexKey],
         cache_seconds: u32,
-    ) -> Result<Vec<Option<Found<Vec<u8>>>>, StoreError> {
+    ) -> Result<Vec<Option<StoredIndex<Vec<u8>>>>, StoreError> {
         let count = keys.len();
         assert!(count <= INDICES_AT_ONCE, "{count} keys at once");
         let operation = Operation::new("KV get", &format!("{count} keys"));
         self.operation(operation, || {
             self.world.kv.cache_seconds.set(cache_seconds);
             let read = |key: &&IndexKey| self.read_index(&key.to_string(), cache_seconds);
-            let found = |document: IndexDocument| Found {
+            let found = |document: IndexDocument| StoredIndex {
                 metadata: document.metadata,
                 body: Body::Text(document.text),
             };

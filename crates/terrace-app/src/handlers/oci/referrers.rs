@@ -26,9 +26,7 @@ pub(crate) async fn list<P: Host>(
     let reply = match oci_catalog::sight(ctx, &call.caller, &repository) {
         Sight::Closed => return Err(Problem::no_token().into()),
         Sight::Public => reply(ctx, &repository, subject, query).await?,
-        Sight::Private => reply(ctx, &repository, subject, query)
-            .await?
-            .made_private(),
+        Sight::Private => reply(ctx, &repository, subject, query).await?.private(),
         Sight::Hidden => reply(ctx, &RepositoryName::hidden(), subject, query).await?,
     };
     Ok(reply.into())

@@ -28,7 +28,7 @@ pub(crate) async fn base<P: Host, R: Request>(
     let challenge = challenge(&call.origin);
     let reply = oci_base().with("www-authenticate", challenge);
     let reply = match access.is_private() {
-        true => reply.made_private(),
+        true => reply.private(),
         false => reply,
     };
     Ok(reply.into())

@@ -5,7 +5,7 @@ use terrace_core::limits;
 use terrace_core::maintenance::repair::{Position, Section};
 use terrace_core::model::package::Package;
 use terrace_core::model::version::Version;
-use terrace_core::read::Found;
+use terrace_core::read::StoredIndex;
 use terrace_core::storage::index_document::IndexDocument;
 use terrace_core::storage::key::{FactKey, IndexKey, PushedFact, PushedIndex};
 use terrace_core::storage::release::Release;
@@ -272,7 +272,7 @@ async fn differing<'w, P: Host>(
 }
 
 /// Whether KV has this index, byte for byte.
-fn is_same<S>(found: &Found<S>, wanted: &IndexDocument) -> bool {
+fn is_same<S>(found: &StoredIndex<S>, wanted: &IndexDocument) -> bool {
     let is_text = matches!(&found.body, Body::Text(text) if *text == wanted.text);
     is_text && found.metadata == wanted.metadata
 }
