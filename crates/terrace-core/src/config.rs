@@ -5,7 +5,7 @@ mod settings;
 
 use std::borrow::Cow;
 
-use crate::auth::access::{Access, OwnerPattern, PREFIX, Visibility};
+use crate::auth::access::{Access, OwnerPattern, PREFIX, ReadPolicy};
 use crate::auth::login::Login;
 use crate::auth::oidc::{RulesError, TrustedPublishers, UnknownClaim};
 use crate::http::request_line::LoggedRequests;
@@ -173,7 +173,7 @@ fn access(
     newest: Option<Secret>,
 ) -> Result<Access, ConfigError> {
     let previous = admin_token(var, ADMIN_TOKEN_PREVIOUS)?;
-    let visibility = Visibility {
+    let read_policy = ReadPolicy {
         is_private: match var(ACCESS).as_deref() {
             None | Some("public") => false,
             Some("private") => true,
@@ -194,14 +194,14 @@ fn access(
         if previous.is_some() {
             return needs(ADMIN_TOKEN_PREVIOUS);
         }
-        if visibility.is_private {
+        if read_policy.is_private {
             return needs(ACCESS);
         }
-        if !visibility.exceptions.is_empty() {
+        if !read_policy.exceptions.is_empty() {
             return needs(ACCESS_EXCEPT);
         }
     }
-    Ok(Access::new(newest, previous, visibility))
+    Ok(Access::new(newest, previous, read_policy))
 }
 
 fn trusted_publishers(

@@ -16,7 +16,7 @@ use crate::services::garbage::GcFence;
 
 /// Returns whether this caller must upload the archives that it publishes.
 pub(crate) fn requires_upload<P: Host>(ctx: &Context<'_, P>, caller: &Caller) -> bool {
-    !ctx.config.access.lets_read_all(caller)
+    !ctx.config.access.may_read_all(caller)
 }
 
 /// Returns the state of the staged archives of a release. They are promoted when all of them are uploaded.

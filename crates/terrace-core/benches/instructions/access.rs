@@ -5,7 +5,7 @@ use std::hint::black_box;
 use gungraun::{library_benchmark, library_benchmark_group};
 use terrace_base::secret::Secret;
 use terrace_core::auth::access::{
-    Access, Caller, CredentialsError, RevocationDocument, Revocations, Token, Visibility,
+    Access, Caller, CredentialsError, ReadPolicy, RevocationDocument, Revocations, Token,
 };
 use terrace_core::model::token_id::TokenId;
 
@@ -27,7 +27,7 @@ pub(crate) fn written(scopes: &str) -> String {
 pub(crate) const SCOPES: &str = "read:acme publish:acme";
 
 fn registry() -> Access {
-    Access::new(Some(Secret::new(ADMIN_TOKEN)), None, Visibility::default())
+    Access::new(Some(Secret::new(ADMIN_TOKEN)), None, ReadPolicy::default())
 }
 
 fn anonymous() -> (Access, String) {

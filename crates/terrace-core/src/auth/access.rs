@@ -32,7 +32,7 @@ use terrace_base::time::UnixTime;
 #[derive(Debug, Clone)]
 pub struct Access {
     roots: Option<Roots>,
-    visibility: Visibility,
+    read_policy: ReadPolicy,
 }
 
 #[derive(Debug, Clone)]
@@ -44,7 +44,7 @@ struct Roots {
 
 /// The rules for reads without a token.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Visibility {
+pub struct ReadPolicy {
     /// Whether reads require a token, with the exceptions below.
     pub is_private: bool,
     /// Owners to which the opposite of `is_private` applies.
@@ -86,7 +86,7 @@ pub enum CredentialsError {
 
 /// The view that a caller has of a package.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Sight {
+pub enum Visibility {
     /// Readable by anyone.
     Public,
     /// Readable because of the caller's token.
@@ -94,7 +94,7 @@ pub enum Sight {
     /// Reported as missing.
     Hidden,
     /// Rejected until the caller presents a token.
-    Closed,
+    Unauthenticated,
 }
 
 /// The placeholder token of anonymous callers, for clients that do not continue without a token. It grants
@@ -104,13 +104,13 @@ pub const ANONYMOUS: &str = "anonymous";
 impl Access {
     /// Creates the access rules for these admin tokens. The previous one stays valid while it is configured.
     /// Without an admin token, every caller is anonymous.
-    pub fn new(newest: Option<Secret>, previous: Option<Secret>, visibility: Visibility) -> Self {
+    pub fn new(newest: Option<Secret>, previous: Option<Secret>, read_policy: ReadPolicy) -> Self {
         let roots = newest.map(|newest| Roots {
             keys: TokenKeys::new(&newest, previous.as_ref()),
             newest,
             previous,
         });
-        Self { roots, visibility }
+        Self { roots, read_policy }
     }
 
     /// Returns whether there is an admin token, without which nothing can be changed.
@@ -119,19 +119,19 @@ impl Access {
     }
 
     /// Returns whether every read requires a token.
-    pub fn is_closed(&self) -> bool {
-        self.visibility.is_private && self.visibility.exceptions.is_empty()
+    pub fn guards_all_reads(&self) -> bool {
+        self.read_policy.is_private && self.read_policy.exceptions.is_empty()
     }
 
     /// Returns whether reads require a token by default.
     pub fn is_private(&self) -> bool {
-        self.visibility.is_private
+        self.read_policy.is_private
     }
 
     /// Returns whether any package is private. If not, reads ignore all credentials: a stale token must not
     /// break requests that work without one (clients.md 2.1.5, 5.5).
     pub fn guards_reads(&self) -> bool {
-        self.visibility != Visibility::default()
+        self.read_policy != ReadPolicy::default()
     }
 
     /// Returns the keys that issue tokens; `None` without an admin token.
@@ -183,7 +183,7 @@ impl Access {
     }
 
     /// Returns whether this caller may read everything.
-    pub fn lets_read_all(&self, caller: &Caller) -> bool {
+    pub fn may_read_all(&self, caller: &Caller) -> bool {
         match caller {
             Caller::Root => true,
             Caller::Bearer(token) if token.scopes.allow_reading_all() => true,
@@ -192,20 +192,20 @@ impl Access {
     }
 
     /// Returns the view that this caller has of the packages of `owner`.
-    pub fn sight(&self, caller: &Caller, owner: &Owner) -> Sight {
-        let Visibility {
+    pub fn visibility(&self, caller: &Caller, owner: &Owner) -> Visibility {
+        let ReadPolicy {
             is_private,
             exceptions,
-        } = &self.visibility;
+        } = &self.read_policy;
         let is_exception = exceptions.iter().any(|owners| owners.includes(owner));
         if *is_private == is_exception {
-            return Sight::Public;
+            return Visibility::Public;
         }
         match caller {
-            Caller::Root => Sight::Private,
-            Caller::Bearer(token) if token.scopes.allow_reading(owner) => Sight::Private,
-            Caller::Anonymous if *is_private => Sight::Closed,
-            Caller::Bearer(_) | Caller::Anonymous => Sight::Hidden,
+            Caller::Root => Visibility::Private,
+            Caller::Bearer(token) if token.scopes.allow_reading(owner) => Visibility::Private,
+            Caller::Anonymous if *is_private => Visibility::Unauthenticated,
+            Caller::Bearer(_) | Caller::Anonymous => Visibility::Hidden,
         }
     }
 }
@@ -271,17 +271,17 @@ mod tests {
 
     const NOW: UnixTime = UnixTime(1_800_000_000);
 
-    fn access(visibility: Visibility) -> Access {
+    fn access(read_policy: ReadPolicy) -> Access {
         let secret = |text: &str| Some(Secret::new(text));
         Access::new(
             secret("0123456789abcdef"),
             secret("fedcba9876543210"),
-            visibility,
+            read_policy,
         )
     }
 
     fn caller(header: &str) -> Result<Caller, CredentialsError> {
-        access(Visibility::default()).caller(Some(header), || NOW)
+        access(ReadPolicy::default()).caller(Some(header), || NOW)
     }
 
     fn basic(credentials: &str) -> String {
@@ -299,7 +299,7 @@ mod tests {
     }
 
     fn written(scopes: &str) -> String {
-        let access = access(Visibility::default());
+        let access = access(ReadPolicy::default());
         access.keys().unwrap().write(&token(scopes))
     }
 
@@ -335,7 +335,7 @@ mod tests {
 
     #[test]
     fn a_token_is_accepted_as_bearer_or_as_password() {
-        let access = access(Visibility::default());
+        let access = access(ReadPolicy::default());
         let text = written("read");
         for header in [format!("Bearer {text}"), basic(&format!("me:{text}"))] {
             let caller = access.caller(Some(&header), || NOW);
@@ -345,24 +345,28 @@ mod tests {
 
     #[test]
     fn credentials_are_ignored_without_an_admin_token() {
-        let access = Access::new(None, None, Visibility::default());
+        let access = Access::new(None, None, ReadPolicy::default());
         let caller = access.caller(Some("Bearer x"), || NOW);
         assert_eq!(caller, Ok(Caller::Anonymous));
     }
 
     #[test]
     fn private_packages_are_visible_to_tokens_that_cover_their_owner() {
-        use Sight::{Closed, Hidden, Private, Public};
-        let visibility = |is_private| Visibility {
+        use Visibility::{Hidden, Private, Public, Unauthenticated};
+        let read_policy = |is_private| ReadPolicy {
             is_private,
             exceptions: vec!["acme".parse().unwrap()],
         };
-        let (public, private) = (access(visibility(false)), access(visibility(true)));
+        let (public, private) = (access(read_policy(false)), access(read_policy(true)));
         let bearer = |scopes| Caller::Bearer(Box::new(token(scopes)));
         let (acme, globex) = (Owner::of_namespace("acme"), Owner::of_namespace("globex"));
         // For each registry, the exception comes first and then the rest.
         for (caller, in_public, in_private) in [
-            (Caller::Anonymous, [Hidden, Public], [Public, Closed]),
+            (
+                Caller::Anonymous,
+                [Hidden, Public],
+                [Public, Unauthenticated],
+            ),
             (Caller::Root, [Private, Public], [Public, Private]),
             (bearer("admin"), [Private, Public], [Public, Private]),
             (bearer("read"), [Private, Public], [Public, Private]),
@@ -375,7 +379,8 @@ mod tests {
                 [Public, Private],
             ),
         ] {
-            let seen = |access: &Access| [&acme, &globex].map(|owner| access.sight(&caller, owner));
+            let seen =
+                |access: &Access| [&acme, &globex].map(|owner| access.visibility(&caller, owner));
             assert_eq!(seen(&public), in_public, "{caller:?}");
             assert_eq!(seen(&private), in_private, "{caller:?}");
         }

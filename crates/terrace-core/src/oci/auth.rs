@@ -78,14 +78,14 @@ pub fn challenge(origin: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::auth::access::{Access, AccessTokenError, CredentialsError, Visibility};
+    use crate::auth::access::{Access, AccessTokenError, CredentialsError, ReadPolicy};
     use terrace_base::secret::Secret;
 
     const NOW: UnixTime = UnixTime(1_800_000_000);
 
     fn access() -> Access {
         let admin = Secret::new("an-admin-token-0");
-        Access::new(Some(admin), None, Visibility::default())
+        Access::new(Some(admin), None, ReadPolicy::default())
     }
 
     fn given(caller: &Caller) -> TokenAnswer {

@@ -4,7 +4,7 @@ use super::oci::is_oci;
 use super::plan::Plan;
 use super::{Decision, Lookup, RequestHead, for_method, is_module_download};
 use crate::api::endpoint::Action;
-use crate::auth::access::{Caller, CredentialsError, Owner, Sight};
+use crate::auth::access::{Caller, CredentialsError, Owner, Visibility};
 use crate::config::Config;
 use crate::http::problem::Problem;
 use crate::http::reply::Reply;
@@ -28,26 +28,26 @@ pub(super) fn decide<S>(
         Plan::AnswerToReaders(package, _) => Some(Owner::of(package)),
         Plan::Read(index) => Some(owner_of_index(&index.key, &config.oci_providers)),
     };
-    let (caller, sight) = match owner {
-        None => (Caller::Anonymous, Sight::Public),
+    let (caller, visibility) = match owner {
+        None => (Caller::Anonymous, Visibility::Public),
         Some(owner) => match config.access.caller(head.authorization, now) {
             Err(bad) => {
                 return Decision::InvalidCredentials(bad, invalid_credentials_reply(head, bad));
             }
             Ok(caller) => {
-                let sight = config.access.sight(&caller, &owner);
-                (caller, sight)
+                let visibility = config.access.visibility(&caller, &owner);
+                (caller, visibility)
             }
         },
     };
-    match (plan, sight) {
+    match (plan, visibility) {
         (Plan::Handle(route), _) => Decision::Handle(route, action),
-        (_, Sight::Closed) => Decision::Answer(token_required_reply(head)),
+        (_, Visibility::Unauthenticated) => Decision::Answer(token_required_reply(head)),
         (Plan::Answer(reply), _) => Decision::Answer(for_method(reply, method)),
-        (Plan::AnswerToReaders(_, reply), sight) => {
+        (Plan::AnswerToReaders(_, reply), visibility) => {
             let reply = for_method(reply, method);
-            let reply = match sight {
-                Sight::Private => reply.private(),
+            let reply = match visibility {
+                Visibility::Private => reply.private(),
                 _ => reply,
             };
             match caller.token() {
@@ -55,9 +55,9 @@ pub(super) fn decide<S>(
                 None => Decision::Answer(reply),
             }
         }
-        (Plan::Read(index), sight) => {
-            let (key, others, requested_key) = match sight {
-                Sight::Hidden => {
+        (Plan::Read(index), visibility) => {
+            let (key, others, requested_key) = match visibility {
+                Visibility::Hidden => {
                     let others = index.others.iter().map(IndexKey::hidden).collect();
                     (index.key.hidden(), others, Some(index.key))
                 }
@@ -70,7 +70,7 @@ pub(super) fn decide<S>(
                 cache_seconds: index.cache_seconds,
                 token: caller.token(),
                 requested_key,
-                is_private: sight == Sight::Private,
+                is_private: visibility == Visibility::Private,
                 projection: index.projection,
                 method,
                 if_none_match: head.if_none_match.map(str::to_owned),

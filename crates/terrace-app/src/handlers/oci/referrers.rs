@@ -1,7 +1,7 @@
 //! Lists the referrers of a manifest.
 
 use terrace_base::percent::encode;
-use terrace_core::auth::access::Sight;
+use terrace_core::auth::access::Visibility;
 use terrace_core::http::form::Query;
 use terrace_core::http::problem::Problem;
 use terrace_core::http::reply::Reply;
@@ -23,11 +23,11 @@ pub(crate) async fn list<P: Host>(
     subject: Digest,
 ) -> Handled<P::Stream> {
     let query = call.query();
-    let reply = match oci_catalog::sight(ctx, &call.caller, &repository) {
-        Sight::Closed => return Err(Problem::no_token().into()),
-        Sight::Public => reply(ctx, &repository, subject, query).await?,
-        Sight::Private => reply(ctx, &repository, subject, query).await?.private(),
-        Sight::Hidden => reply(ctx, &RepositoryName::hidden(), subject, query).await?,
+    let reply = match oci_catalog::visibility(ctx, &call.caller, &repository) {
+        Visibility::Unauthenticated => return Err(Problem::no_token().into()),
+        Visibility::Public => reply(ctx, &repository, subject, query).await?,
+        Visibility::Private => reply(ctx, &repository, subject, query).await?.private(),
+        Visibility::Hidden => reply(ctx, &RepositoryName::hidden(), subject, query).await?,
     };
     Ok(reply.into())
 }

@@ -22,7 +22,8 @@ pub(crate) async fn base<P: Host, R: Request>(
     let access = &ctx.config.access;
     let caller = call.caller;
     let is_bare = request.header("authorization").is_none();
-    if caller == Caller::Anonymous && (access.is_closed() || access.is_private() && is_bare) {
+    if caller == Caller::Anonymous && (access.guards_all_reads() || access.is_private() && is_bare)
+    {
         return Err(Problem::no_token().into());
     }
     let challenge = challenge(&call.origin);
@@ -38,7 +39,7 @@ pub(crate) async fn base<P: Host, R: Request>(
 pub(crate) async fn token<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled<P::Stream> {
     let access = &ctx.config.access;
     let caller = call.caller;
-    if caller == Caller::Anonymous && access.is_closed() {
+    if caller == Caller::Anonymous && access.guards_all_reads() {
         return Err(Problem::no_token().into());
     }
     let now = ctx.host.clock().now();

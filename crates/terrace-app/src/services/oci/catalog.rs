@@ -1,6 +1,6 @@
 //! The contents of repositories that clients push to, and their expected indices.
 
-use terrace_core::auth::access::{Caller, Sight};
+use terrace_core::auth::access::{Caller, Visibility};
 use terrace_core::model::oci::{Digest, RepositoryName, Tag};
 use terrace_core::model::package::Package;
 use terrace_core::model::status::{Reason, Standings};
@@ -39,13 +39,13 @@ impl References {
 }
 
 /// Returns what a caller may see of a repository.
-pub(crate) fn sight<P: Host>(
+pub(crate) fn visibility<P: Host>(
     ctx: &Context<'_, P>,
     caller: &Caller,
     repository: &RepositoryName,
-) -> Sight {
+) -> Visibility {
     let owner = ctx.config.oci_providers.owner(repository);
-    ctx.config.access.sight(caller, &owner)
+    ctx.config.access.visibility(caller, &owner)
 }
 
 /// Returns the expected document of an index; `None` if nothing has this name.

@@ -1,7 +1,7 @@
 //! Mounts blobs from another repository, so that the client need not upload them.
 
 use terrace_archive::ArchiveFormat;
-use terrace_core::auth::access::{Caller, Owner, Sight};
+use terrace_core::auth::access::{Caller, Owner, Visibility};
 use terrace_core::model::oci::{Digest, RepositoryName};
 use terrace_core::model::own_hosts::OwnHosts;
 use terrace_core::model::package::Package;
@@ -27,7 +27,7 @@ pub(crate) async fn mountable<P: Host>(
     origin: &str,
 ) -> Result<Option<LinkDocument>, Failure> {
     let Some(from) = from else {
-        if !ctx.config.access.lets_read_all(caller) {
+        if !ctx.config.access.may_read_all(caller) {
             return mountable_pushed(ctx, caller, repository, digest).await;
         }
         let head = ctx.host.archives().head(BytesKey::Blob(digest));
@@ -54,10 +54,10 @@ async fn mountable_pushed<P: Host>(
     digest: Digest,
 ) -> Result<Option<LinkDocument>, Failure> {
     let nowhere = RepositoryName::hidden();
-    let from = match oci_catalog::sight(ctx, caller, from) {
-        Sight::Public | Sight::Private => from,
+    let from = match oci_catalog::visibility(ctx, caller, from) {
+        Visibility::Public | Visibility::Private => from,
         // Performs the same operations as for a missing repository.
-        Sight::Hidden | Sight::Closed => &nowhere,
+        Visibility::Hidden | Visibility::Unauthenticated => &nowhere,
     };
     let Some(link) = oci_catalog::link(ctx, from, digest).await? else {
         return Ok(None);
@@ -75,14 +75,14 @@ async fn mountable_published<P: Host>(
     package: Package,
     digest: Digest,
 ) -> Result<Option<LinkDocument>, Failure> {
-    let sight = ctx.config.access.sight(caller, &Owner::of(&package));
-    let package = match sight {
-        Sight::Public | Sight::Private if digest == Digest::Sha256(empty_config()) => {
+    let visibility = ctx.config.access.visibility(caller, &Owner::of(&package));
+    let package = match visibility {
+        Visibility::Public | Visibility::Private if digest == Digest::Sha256(empty_config()) => {
             return mount_empty_config(ctx).await.map(Some);
         }
-        Sight::Public | Sight::Private => package,
+        Visibility::Public | Visibility::Private => package,
         // Performs the same operations as for a missing package.
-        Sight::Hidden | Sight::Closed => package.hidden(),
+        Visibility::Hidden | Visibility::Unauthenticated => package.hidden(),
     };
     let Digest::Sha256(sha256) = digest else {
         return Ok(None);
