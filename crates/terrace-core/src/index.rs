@@ -32,7 +32,7 @@ use crate::model::package_hash::PackageHash;
 use crate::model::platform::Platform;
 use crate::model::protocol_version::ProtocolVersion;
 use crate::model::source::SourceUrl;
-use crate::model::status::Standings;
+use crate::model::status::StatusDocument;
 use crate::model::version::Version;
 use crate::oci::{self, Artifact, Content, Repository};
 use crate::storage::index_document::ContentMetadata;
@@ -225,12 +225,12 @@ struct ModuleVersion {
 pub fn versions(
     package: &Package,
     mut releases: Vec<ListedRelease>,
-    standings: &Standings,
+    statuses: &StatusDocument,
 ) -> Vec<(IndexKey, IndexDocument)> {
     if releases.is_empty() {
         return Vec::new();
     }
-    releases.retain(|release| standings.revoked(&release.version).is_none());
+    releases.retain(|release| statuses.revocation_reason(&release.version).is_none());
     // The order of versions is total, so a stable sort, twice as large in wasm, has the same result.
     releases.sort_unstable_by(|a, b| a.version.cmp(&b.version));
     let versions = || IndexKey::Versions(package.clone());
@@ -241,7 +241,7 @@ pub fn versions(
             let mirrored = mirror_versions(&releases);
             let registry = json::to_string(&ProviderVersions {
                 versions: releases.into_iter().map(provider_version).collect(),
-                warnings: standings.warnings(&package.address()),
+                warnings: statuses.warnings(&package.address()),
             });
             vec![
                 (versions(), IndexDocument::new(registry)),
@@ -298,15 +298,15 @@ fn tags(package: &Package, releases: &[ListedRelease]) -> IndexDocument {
 pub fn of_version(
     release: &Release,
     others: &[Release],
-    standings: &Standings,
+    statuses: &StatusDocument,
 ) -> Vec<(IndexKey, IndexDocument)> {
     let mut documents = as_published(release);
-    let Some(reason) = standings.revoked(release.version()) else {
+    let Some(reason) = statuses.revocation_reason(release.version()) else {
         return documents;
     };
     let mut sharing = vec![(Some(reason), release.version(), documents.clone())];
     for other in others {
-        let reason = standings.revoked(other.version());
+        let reason = statuses.revocation_reason(other.version());
         sharing.push((reason, other.version(), contents(other)));
     }
     // The same digest has the same index, regardless of the version that writes it: that of the lowest
@@ -517,7 +517,7 @@ mod tests {
             listed("1.10.0", "5.0,6.0", "linux_amd64,darwin_arm64"),
             listed("1.2.0", "5.0", "linux_amd64"),
         ];
-        let lists = versions(&provider(), releases, &Standings::default());
+        let lists = versions(&provider(), releases, &StatusDocument::default());
         assert_eq!(
             lists[0].1.text,
             r#"{"versions":[{"version":"1.2.0","protocols":["5.0"],"platforms":[{"os":"linux","arch":"amd64"}]},{"version":"1.10.0","protocols":["5.0","6.0"],"platforms":[{"os":"linux","arch":"amd64"},{"os":"darwin","arch":"arm64"}]}]}"#
@@ -531,7 +531,7 @@ mod tests {
         let lists = versions(
             &package,
             vec![listed("1.0.0+b", "", "")],
-            &Standings::default(),
+            &StatusDocument::default(),
         );
         assert_eq!(lists.len(), 2);
         assert_eq!(lists[0].0, IndexKey::MirrorVersions(package.clone()));
@@ -546,7 +546,7 @@ mod tests {
     fn a_module_list_follows_the_protocol_3_1() {
         let package = Package::Module("acme/vpc/aws".parse().unwrap());
         let releases = vec![listed("1.0.0", "", ""), listed("0.9.0", "", "")];
-        let lists = versions(&package, releases, &Standings::default());
+        let lists = versions(&package, releases, &StatusDocument::default());
         assert_eq!(
             lists[0].1.text,
             r#"{"modules":[{"versions":[{"version":"0.9.0"},{"version":"1.0.0"}]}]}"#
@@ -565,7 +565,7 @@ mod tests {
             from("1.0.0", "https://example.com/old"),
             from("1.2.0", ""),
         ];
-        let lists = versions(&package, releases, &Standings::default());
+        let lists = versions(&package, releases, &StatusDocument::default());
         assert_eq!(
             lists[0].1.text,
             r#"{"modules":[{"versions":[{"version":"1.0.0"},{"version":"1.1.0"},{"version":"1.2.0"}],"source":"https://example.com/new"}]}"#
@@ -574,7 +574,10 @@ mod tests {
 
     #[test]
     fn a_package_without_releases_has_no_list_2_1_6() {
-        assert_eq!(versions(&provider(), Vec::new(), &Standings::default()), []);
+        assert_eq!(
+            versions(&provider(), Vec::new(), &StatusDocument::default()),
+            []
+        );
     }
 
     #[test]
@@ -628,7 +631,7 @@ mod tests {
             numbers.dedup();
             let of = |numbers: &[(u8, u8, u8)]| {
                 let releases = numbers.iter().map(|(a, b, c)| listed(&format!("{a}.{b}.{c}"), "5.0", "linux_amd64")).collect();
-                versions(&provider(), releases, &Standings::default())
+                versions(&provider(), releases, &StatusDocument::default())
             };
             let sorted = of(&numbers);
             let middle = usize::try_from(seed % numbers.len() as u64).unwrap();

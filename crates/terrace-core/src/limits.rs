@@ -67,7 +67,7 @@ pub const REASON_BYTES: usize = 400;
 
 /// Maximum number of versions of a package that have a status: the document that contains them is read for
 /// each list.
-pub const STANDINGS: usize = 1_000;
+pub const VERSION_STATUSES: usize = 1_000;
 
 /// Maximum number of warnings in one list. Clients print them on every init (clients.md 14.1 on 2.1.2).
 pub const WARNINGS: usize = 10;

@@ -16,7 +16,7 @@ use crate::index::{ARCHIVE, DescribedVersion, ListedRelease, SHASUMS};
 use crate::model::name::ProviderType;
 use crate::model::package::Package;
 use crate::model::platform::Platform;
-use crate::model::status::KeyStatement;
+use crate::model::status::KeyStatus;
 use crate::model::subdir::Subdir;
 use crate::model::version::Version;
 use crate::storage::archive_url::ArchiveUrls;
@@ -94,7 +94,7 @@ pub struct Seen {
     /// The signing keys of the namespace; empty for a publication that none of them signs.
     pub keys: Vec<SigningKey>,
     /// The statuses of these keys, by their ids.
-    pub statements: BTreeMap<KeyId, KeyStatement>,
+    pub key_statuses: BTreeMap<KeyId, KeyStatus>,
     /// The states of [`Publication::archives`], in the same order.
     pub archives: Vec<ArchiveState>,
 }
@@ -382,7 +382,7 @@ impl Publication {
                 }
             }
         }
-        let release = match self.release((&seen.keys, &seen.statements), now) {
+        let release = match self.release((&seen.keys, &seen.key_statuses), now) {
             Ok(release) => Some(release),
             Err(reason) => {
                 reasons.insert(0, reason);
@@ -417,12 +417,12 @@ impl Publication {
 
     fn release(
         &self,
-        (keys, statements): (&[SigningKey], &BTreeMap<KeyId, KeyStatement>),
+        (keys, key_statuses): (&[SigningKey], &BTreeMap<KeyId, KeyStatus>),
         now: UnixTime,
     ) -> Result<(Release, Vec<String>), String> {
         match self {
             Self::Provider(provider) => provider
-                .release(keys, statements, now)
+                .release(keys, key_statuses, now)
                 .map(|(release, warnings)| (Release::Provider(release), warnings)),
             Self::Mirror(mirror) => {
                 let (release, warnings) = mirror.release(now);

@@ -2,12 +2,12 @@
 
 use terrace_core::api::admin::{
     FactBody, GarbageBody, MirrorBody, ModuleBody, ProviderBody, ReindexBody, RestoreBody,
-    RotationBody, StandingBody, TokenBody, UploadsBody, VerifyBody,
+    RotationBody, StatusBody, TokenBody, UploadsBody, VerifyBody,
 };
 use terrace_core::auth::access::{Scopes, TokenName};
 use terrace_core::maintenance::repair::Position;
 use terrace_core::model::package::Package;
-use terrace_core::model::status::{KeyState, Reason, State};
+use terrace_core::model::status::{KeyState, Reason, ReleaseState};
 use terrace_core::model::version::Version;
 use terrace_core::publish::{MirrorPublication, ModulePublication, ProviderPublication};
 use terrace_core::storage::key::{BytesKey, FactKey};
@@ -62,10 +62,13 @@ pub fn admin(data: &[u8]) {
             restored(format!("{key}\n{document}").as_bytes());
         }
     }
-    if let Ok(body) = serde_json::from_slice::<StandingBody>(data) {
+    if let Ok(body) = serde_json::from_slice::<StatusBody>(data) {
         if let Ok(reason) = body.reason.parse::<Reason>() {
             assert_eq!(reason.to_string(), body.reason);
         }
-        let _ = (body.state.parse::<State>(), body.state.parse::<KeyState>());
+        let _ = (
+            body.state.parse::<ReleaseState>(),
+            body.state.parse::<KeyState>(),
+        );
     }
 }

@@ -7,7 +7,7 @@ use terrace_core::maintenance::audit::{AuditChain, AuditEntry, AuditHead};
 use terrace_core::maintenance::repair::{CursorDocument, GarbageDocument};
 use terrace_core::maintenance::restore::{Restored, check_referrer};
 use terrace_core::model::oci::UploadId;
-use terrace_core::model::status::{KeyStatement, Standings, State, Statement};
+use terrace_core::model::status::{KeyStatus, ReleaseState, ReleaseStatus, StatusDocument};
 use terrace_core::oci::pushed::{LinkDocument, TagDocument, UploadSession};
 use terrace_core::storage::format::FormatDocument;
 use terrace_core::storage::index_document::IndexMetadata;
@@ -39,19 +39,19 @@ pub fn release(data: &[u8]) {
     let read = ListedRelease::from_metadata(&package, listed.version.clone(), told);
     assert!(read.is_none_or(|read| read.contents == listed.contents));
     let version = release.version().to_string();
-    let said = Standings {
+    let revoked_status = StatusDocument {
         package: None,
         versions: [(version, revoked())].into(),
     };
-    let standings = Standings::default();
-    index::of_version(&release, &[], &standings);
-    index::of_version(&release, &[], &said);
-    index::versions(&package, vec![listed], &standings);
+    let statuses = StatusDocument::default();
+    index::of_version(&release, &[], &statuses);
+    index::of_version(&release, &[], &revoked_status);
+    index::versions(&package, vec![listed], &statuses);
 }
 
-fn revoked() -> Statement {
-    Statement {
-        state: State::Revoked,
+fn revoked() -> ReleaseStatus {
+    ReleaseStatus {
+        state: ReleaseState::Revoked,
         reason: "stolen".parse().expect("a reason"),
         at: NOW,
         by: "root".to_owned(),
@@ -106,14 +106,14 @@ pub fn documents(data: &[u8]) {
             }
         }
         b'i' => {
-            if let Ok(standings) = serde_json::from_slice::<Standings>(data) {
-                for line in standings.warnings("acme/widget") {
+            if let Ok(statuses) = serde_json::from_slice::<StatusDocument>(data) {
+                for line in statuses.warnings("acme/widget") {
                     assert!(!line.chars().any(char::is_control), "{line:?}");
                 }
             }
-            document::<Standings>(data);
+            document::<StatusDocument>(data);
         }
-        b'j' => document::<KeyStatement>(data),
+        b'j' => document::<KeyStatus>(data),
         b'k' => {
             let entries = text(data).into_iter().flat_map(|text| text.split('\n'));
             let mut chain = AuditChain::default();

@@ -12,7 +12,7 @@ use terrace_core::model::package_hash::PackageHash;
 use terrace_core::model::platform::Platform;
 use terrace_core::model::protocol_version::ProtocolVersion;
 use terrace_core::model::source::SourceUrl;
-use terrace_core::model::status::{KeyState, Reason, State};
+use terrace_core::model::status::{KeyState, Reason, ReleaseState};
 use terrace_core::model::subdir::Subdir;
 use terrace_core::model::version::Version;
 use terrace_core::storage::key::{ArchiveKey, BytesKey, FactKey, IndexKey};
@@ -82,7 +82,7 @@ pub fn names(data: &[u8]) {
     let _ = text.parse::<OwnerPattern>();
     round_trip::<Scope>(text);
     round_trip::<TokenName>(text);
-    round_trip::<State>(text);
+    round_trip::<ReleaseState>(text);
     round_trip::<KeyState>(text);
     round_trip::<Reason>(text);
     round_trip::<Port>(text);

@@ -3,5 +3,5 @@
 mod keys;
 mod operations;
 mod requests;
-mod standing;
+mod status;
 mod tokens;

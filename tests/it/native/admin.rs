@@ -2,4 +2,4 @@
 
 mod audit;
 mod observed;
-mod standing;
+mod status;

@@ -142,7 +142,7 @@ impl Released {
     }
 
     /// Returns the admin path for the status of a version, or of the whole package.
-    pub fn standing(&self, version: Option<&str>) -> String {
+    pub fn status_path(&self, version: Option<&str>) -> String {
         let (kind, address) = match self {
             Self::Provider(it) => (
                 "providers",

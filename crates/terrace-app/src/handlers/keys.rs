@@ -1,11 +1,11 @@
 //! Manages signing keys.
 
-use terrace_core::api::admin::{KeyChangeAnswer, SigningKeysDocument, StandingBody};
+use terrace_core::api::admin::{KeyChangeAnswer, SigningKeysDocument, StatusBody};
 use terrace_core::http::problem::Problem;
 use terrace_core::http::reply::{CachePolicy, Reply};
 use terrace_core::limits;
 use terrace_core::model::name::Namespace;
-use terrace_core::model::status::{KeyState, KeyStatement, Reason};
+use terrace_core::model::status::{KeyState, KeyStatus, Reason};
 use terrace_core::storage::release::SigningKeyDocument;
 use terrace_openpgp::{KeyId, parse_signing_keys};
 
@@ -68,14 +68,14 @@ pub(crate) async fn change_status<P: Host>(
     key_id: KeyId,
 ) -> Handled<P::Stream> {
     let after = call.after();
-    let StandingBody { state, reason } = json::parse(&call.body)?;
+    let StatusBody { state, reason } = json::parse(&call.body)?;
     let invalid = |error: &dyn ToString| Problem::Invalid(vec![error.to_string()]);
     let reason: Reason = reason.parse().map_err(|error| invalid(&error))?;
     let state: Option<KeyState> = match state.as_str() {
         ACTIVE => None,
         state => Some(state.parse().map_err(|error| invalid(&error))?),
     };
-    let statement = state.map(|state| KeyStatement {
+    let status = state.map(|state| KeyStatus {
         state,
         reason,
         at: ctx.host.clock().now(),
@@ -83,21 +83,21 @@ pub(crate) async fn change_status<P: Host>(
     });
     keys::change(ctx, &namespace, &|document| {
         let is_known = document.keys.iter().any(|key| key.key_id == key_id);
-        let before = document.statements.get(&key_id);
+        let before = document.statuses.get(&key_id);
         if !is_known && before.is_none() {
             let message = format!("namespace {namespace} has no signing key {key_id}");
             return Err(Problem::NotFound(message));
         }
-        let said = |it: &KeyStatement| (it.state, it.reason.clone());
-        let changes = before.map(said) != statement.as_ref().map(said);
+        let state_and_reason = |it: &KeyStatus| (it.state, it.reason.clone());
+        let changes = before.map(state_and_reason) != status.as_ref().map(state_and_reason);
         if changes && after.is_some() {
             let told = "after is set, but it only continues an earlier change to the same status, and this change differs: omit after";
             return Err(Problem::BadRequest(told.to_owned()));
         }
         if changes {
-            match statement.clone() {
-                Some(statement) => document.statements.insert(key_id, statement),
-                None => document.statements.remove(&key_id),
+            match status.clone() {
+                Some(status) => document.statuses.insert(key_id, status),
+                None => document.statuses.remove(&key_id),
             };
         }
         Ok(changes)

@@ -1,9 +1,9 @@
 //! Describes and changes the status of releases and packages.
 
-use terrace_core::api::admin::StandingBody;
+use terrace_core::api::admin::StatusBody;
 use terrace_core::http::problem::Problem;
 use terrace_core::model::package::Package;
-use terrace_core::model::status::{Reason, State, Statement};
+use terrace_core::model::status::{Reason, ReleaseState, ReleaseStatus};
 use terrace_core::model::version::Version;
 use terrace_core::storage::key::FactKey;
 
@@ -21,7 +21,7 @@ pub(crate) async fn describe<P: Host>(
     ctx: &Context<'_, P>,
     package: Package,
 ) -> Handled<P::Stream> {
-    Ok(json::reply(200, &status::of_package(ctx, &package).await?)?.into())
+    Ok(json::reply(200, &status::document(ctx, &package).await?)?.into())
 }
 
 /// Changes the status of a package, or of one of its versions. The fact is written first; the same request
@@ -32,14 +32,14 @@ pub(crate) async fn change<P: Host>(
     package: Package,
     version: Option<Version>,
 ) -> Handled<P::Stream> {
-    let StandingBody { state, reason } = json::parse(&call.body)?;
+    let StatusBody { state, reason } = json::parse(&call.body)?;
     let invalid = |error: &dyn ToString| Problem::Invalid(vec![error.to_string()]);
     let reason: Reason = reason.parse().map_err(|error| invalid(&error))?;
-    let state: Option<State> = match state.as_str() {
+    let state: Option<ReleaseState> = match state.as_str() {
         ACTIVE => None,
         state => Some(state.parse().map_err(|error| invalid(&error))?),
     };
-    if version.is_none() && state.is_some_and(|state| state != State::Deprecated) {
+    if version.is_none() && state.is_some_and(|state| state != ReleaseState::Deprecated) {
         let told = "a package can be deprecated, but not withdrawn or revoked: change the status of its versions instead";
         return Err(invalid(&told).into());
     }
@@ -60,14 +60,14 @@ pub(crate) async fn change<P: Host>(
             }
         },
     };
-    let statement = state.map(|state| Statement {
+    let status = state.map(|state| ReleaseStatus {
         state,
         reason,
         at: ctx.host.clock().now(),
         by: call.caller.name(),
     });
-    let said = (version.as_ref(), statement);
-    let standings = status::put(ctx, &call.caller, &package, said).await?;
+    let change = (version.as_ref(), status);
+    let statuses = status::set_status(ctx, &call.caller, &package, change).await?;
     let change = FactKey::Change(package.clone());
     refresh::mark(ctx, &change).await?;
     if let Some(release) = &release {
@@ -77,5 +77,5 @@ pub(crate) async fn change<P: Host>(
     if let (Package::Mirrored(address), Some(version)) = (&package, &version) {
         oci_indexer::refresh_versions(ctx, address, version).await?;
     }
-    Ok(json::reply(200, &standings)?.into())
+    Ok(json::reply(200, &statuses)?.into())
 }

@@ -8,7 +8,7 @@ use terrace_base::sort;
 use terrace_core::index::{self, ListedRelease};
 use terrace_core::model::address::MirroredAddress;
 use terrace_core::model::package::Package;
-use terrace_core::model::status::{KeyStatement, Standings};
+use terrace_core::model::status::{KeyStatus, StatusDocument};
 use terrace_core::model::version::Version;
 use terrace_core::storage::index_document::IndexDocument;
 use terrace_core::storage::key::IndexKey;
@@ -27,19 +27,19 @@ pub(crate) type Indexed = Vec<(IndexKey, IndexDocument)>;
 #[derive(Debug)]
 pub(crate) struct PackageStatus {
     /// The status of versions, including the revocation of keys that signed those in `listed`.
-    standings: Standings,
-    statements: BTreeMap<KeyId, KeyStatement>,
+    statuses: StatusDocument,
+    key_statuses: BTreeMap<KeyId, KeyStatus>,
     /// Every release, lowest version first; empty if no version can be revoked.
     pub(crate) listed: Rc<[ListedRelease]>,
 }
 
 impl PackageStatus {
     /// Adds the status that follows for a release from the key that signed it.
-    fn judge(&self, release: &Release, standings: &mut Standings) {
+    fn apply_key_revocation(&self, release: &Release, statuses: &mut StatusDocument) {
         if let Release::Provider(it) = release {
             let key_id = it.signing_key.key_id;
-            if let Some(said) = self.statements.get(&key_id) {
-                standings.judge(&it.version, key_id, said);
+            if let Some(status) = self.key_statuses.get(&key_id) {
+                statuses.apply_key_revocation(&it.version, key_id, status);
             }
         }
     }
@@ -50,7 +50,7 @@ impl PackageStatus {
             let listed = self.listed.iter();
             let listed = listed.filter(move |it| it.may_contain(digest) && it.version != *besides);
             let versions = listed.map(|it| &it.version);
-            versions.filter(move |it| self.standings.revoked(it).is_some() == is_revoked)
+            versions.filter(move |it| self.statuses.revocation_reason(it).is_some() == is_revoked)
         };
         of_state(false).chain(of_state(true))
     }
@@ -74,9 +74,9 @@ pub(crate) async fn version_lists<P: Host>(
         Package::Mirrored(address) => mirrored_lists(ctx, address, releases).await,
         Package::Provider(_) | Package::Module(_) if releases.is_empty() => Ok(Vec::new()),
         Package::Provider(_) | Package::Module(_) => {
-            let mut standings = status::of_package(ctx, package).await?;
-            status::apply_keys(ctx, package, &releases, &mut standings).await?;
-            lists_of(package, releases, &standings)
+            let mut statuses = status::document(ctx, package).await?;
+            status::apply_key_revocations(ctx, package, &releases, &mut statuses).await?;
+            lists_of(package, releases, &statuses)
         }
     }
 }
@@ -100,8 +100,8 @@ async fn mirrored_lists<P: Host>(
         index::empty_versions(address)
     } else {
         let package = Package::Mirrored(address.clone());
-        let standings = status::of_package(ctx, &package).await?;
-        lists_of(&package, listed, &standings)?
+        let statuses = status::document(ctx, &package).await?;
+        lists_of(&package, listed, &statuses)?
     };
     for (_, list) in &mut lists {
         list.metadata.pull.clone_from(&metadata);
@@ -114,39 +114,39 @@ pub(crate) async fn version_indices<P: Host>(
     ctx: &Context<'_, P>,
     release: &Release,
 ) -> Result<Indexed, Failure> {
-    let said = package_status(ctx, &release.package()).await?;
-    version_indices_by(ctx, &said, release).await
+    let status = package_status(ctx, &release.package()).await?;
+    version_indices_with(ctx, &status, release).await
 }
 
 /// Returns every index of one version, with a status that was read before.
-pub(crate) async fn version_indices_by<P: Host>(
+pub(crate) async fn version_indices_with<P: Host>(
     ctx: &Context<'_, P>,
-    said: &PackageStatus,
+    status: &PackageStatus,
     release: &Release,
 ) -> Result<Indexed, Failure> {
-    let mut standings = said.standings.clone();
-    said.judge(release, &mut standings);
+    let mut statuses = status.statuses.clone();
+    status.apply_key_revocation(release, &mut statuses);
     let mut others = Vec::new();
-    if standings.revoked(release.version()).is_some() {
-        others = sharing(ctx, said, release).await?;
+    if statuses.revocation_reason(release.version()).is_some() {
+        others = sharing(ctx, status, release).await?;
         for other in &others {
-            said.judge(other, &mut standings);
+            status.apply_key_revocation(other, &mut statuses);
         }
     }
-    Ok(index::of_version(release, &others, &standings))
+    Ok(index::of_version(release, &others, &statuses))
 }
 
 /// Returns another release for each content of a revoked release that other releases share: the lowest
 /// installable one, if there is one.
 async fn sharing<P: Host>(
     ctx: &Context<'_, P>,
-    said: &PackageStatus,
+    status: &PackageStatus,
     release: &Release,
 ) -> Result<Vec<Release>, Failure> {
     let package = release.package();
     let mut found: Vec<(Release, Vec<Sha256>)> = Vec::new();
     for digest in index::digests(release) {
-        for version in said.may_contain(digest, release.version()) {
+        for version in status.may_contain(digest, release.version()) {
             let at = found.iter().position(|(it, _)| it.version() == version);
             if at.is_none()
                 && let Some(other) = releases::find(ctx, &package, version).await?
@@ -183,13 +183,13 @@ pub(crate) async fn revoked_content<P: Host>(
     package: &Package,
     digests: impl IntoIterator<Item = Sha256>,
 ) -> Result<Option<IndexDocument>, Failure> {
-    let said = package_status(ctx, package).await?;
+    let status = package_status(ctx, package).await?;
     for digest in digests {
-        let Some(release) = release_among(ctx, &said.listed, package, digest).await? else {
+        let Some(release) = release_among(ctx, &status.listed, package, digest).await? else {
             continue;
         };
         let key = IndexKey::Content(package.clone(), digest);
-        let document = pick(&key, version_indices_by(ctx, &said, &release).await?);
+        let document = pick(&key, version_indices_with(ctx, &status, &release).await?);
         if document
             .as_ref()
             .is_some_and(|it| it.metadata.gone.is_some())
@@ -236,16 +236,16 @@ pub(crate) async fn package_status<P: Host>(
     ctx: &Context<'_, P>,
     package: &Package,
 ) -> Result<PackageStatus, Failure> {
-    let mut standings = status::of_package(ctx, package).await?;
-    let statements = status::key_statements(ctx, package).await?;
+    let mut statuses = status::document(ctx, package).await?;
+    let key_statuses = status::key_statuses(ctx, package).await?;
     let mut listed = Rc::default();
-    if standings.revokes_any() || !statements.is_empty() {
+    if statuses.revokes_any() || !key_statuses.is_empty() {
         listed = listed_releases(ctx, package).await?;
-        status::apply_key_statements(ctx, &statements, package, &listed, &mut standings).await?;
+        status::apply_key_statuses(ctx, &key_statuses, package, &listed, &mut statuses).await?;
     }
     Ok(PackageStatus {
-        standings,
-        statements,
+        statuses,
+        key_statuses: key_statuses,
         listed,
     })
 }
@@ -276,9 +276,9 @@ async fn listed_releases<P: Host>(
 fn lists_of(
     package: &Package,
     releases: Vec<ListedRelease>,
-    standings: &Standings,
+    statuses: &StatusDocument,
 ) -> Result<Indexed, Failure> {
-    Ok(index::versions(package, releases, standings))
+    Ok(index::versions(package, releases, statuses))
 }
 
 pub(crate) fn pick(key: &IndexKey, indices: Indexed) -> Option<IndexDocument> {

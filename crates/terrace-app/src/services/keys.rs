@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use terrace_core::api::admin::SigningKeysDocument;
 use terrace_core::http::problem::Problem;
 use terrace_core::model::name::Namespace;
-use terrace_core::model::status::KeyStatement;
+use terrace_core::model::status::KeyStatus;
 use terrace_core::storage::key::FactKey;
 use terrace_openpgp::{KeyId, SigningKey, parse_signing_keys};
 
@@ -22,7 +22,7 @@ type Change<'a> = &'a dyn Fn(&mut SigningKeysDocument) -> Result<bool, Problem>;
 pub(crate) async fn verifying<P: Host>(
     ctx: &Context<'_, P>,
     namespace: &Namespace,
-) -> Result<(Vec<SigningKey>, BTreeMap<KeyId, KeyStatement>), Failure> {
+) -> Result<(Vec<SigningKey>, BTreeMap<KeyId, KeyStatus>), Failure> {
     let (document, _) = document(ctx, namespace).await?;
     let mut keys = Vec::new();
     for key in &document.keys {
@@ -30,7 +30,7 @@ pub(crate) async fn verifying<P: Host>(
             .map_err(|error| Failure::Corrupt(format!("key {}: {error}", key.key_id)))?;
         keys.extend(parsed);
     }
-    Ok((keys, document.statements))
+    Ok((keys, document.statuses))
 }
 
 /// Reads, changes and writes the document, until no other write comes in between.

@@ -100,11 +100,11 @@ async fn observe<P: Host>(
             existing,
             described,
             keys: Vec::new(),
-            statements: BTreeMap::new(),
+            key_statuses: BTreeMap::new(),
             archives: Vec::new(),
         });
     }
-    let (keys, statements) = match publication {
+    let (keys, key_statuses) = match publication {
         Publication::Provider(provider) => {
             keys::verifying(ctx, &provider.address.namespace).await?
         }
@@ -118,7 +118,7 @@ async fn observe<P: Host>(
         existing,
         described,
         keys,
-        statements,
+        key_statuses: key_statuses,
         archives,
     })
 }

@@ -7,7 +7,9 @@ use terrace_core::http::problem::Problem;
 use terrace_core::index::ListedRelease;
 use terrace_core::limits;
 use terrace_core::model::package::Package;
-use terrace_core::model::status::{KeyState, KeyStatement, Standings, State, Statement};
+use terrace_core::model::status::{
+    KeyState, KeyStatus, ReleaseState, ReleaseStatus, StatusDocument,
+};
 use terrace_core::model::version::Version;
 use terrace_core::storage::key::FactKey;
 use terrace_core::storage::release::Release;
@@ -20,67 +22,68 @@ use crate::json;
 use crate::services::{documents, keys, releases};
 
 /// Reads, changes and writes the document, until no other write comes in between.
-pub(crate) async fn put<P: Host>(
+pub(crate) async fn set_status<P: Host>(
     ctx: &Context<'_, P>,
     caller: &Caller,
     package: &Package,
-    (version, statement): (Option<&Version>, Option<Statement>),
-) -> Result<Standings, Failure> {
-    let key = FactKey::Standings(package.clone());
+    (version, status): (Option<&Version>, Option<ReleaseStatus>),
+) -> Result<StatusDocument, Failure> {
+    let key = FactKey::Status(package.clone());
     loop {
-        let (stored, unchanged) = documents::read_for_change::<_, Standings>(ctx, &key).await?;
+        let (stored, unchanged) =
+            documents::read_for_change::<_, StatusDocument>(ctx, &key).await?;
         let stored = stored.unwrap_or_default();
-        let mut standings = stored.clone();
-        let before = set(&mut standings, version, statement.clone())?;
-        let is_revoked = |it: &Statement| it.state == State::Revoked;
-        let of_security = before.iter().any(is_revoked) || statement.iter().any(is_revoked);
+        let mut statuses = stored.clone();
+        let before = replace(&mut statuses, version, status.clone())?;
+        let is_revoked = |it: &ReleaseStatus| it.state == ReleaseState::Revoked;
+        let of_security = before.iter().any(is_revoked) || status.iter().any(is_revoked);
         if of_security && !caller.is_admin() {
-            let told = "revoking a version or restoring it requires the scope admin";
-            return Err(Problem::Forbidden(told.to_owned()).into());
+            let message = "revoking a version or restoring it requires the scope admin";
+            return Err(Problem::Forbidden(message.to_owned()).into());
         }
-        let said = |it: &Statement| (it.state, it.reason.clone());
-        if before.as_ref().map(said) == statement.as_ref().map(said) {
+        let state_and_reason = |it: &ReleaseStatus| (it.state, it.reason.clone());
+        if before.as_ref().map(state_and_reason) == status.as_ref().map(state_and_reason) {
             // The status is unchanged, but its indices may be missing.
             return Ok(stored);
         }
-        let text = json::text(&standings)?;
+        let text = json::text(&statuses)?;
         let written = documents::put(ctx, &key, &text, &[], unchanged).await?;
         if written.is_some() {
-            return Ok(standings);
+            return Ok(statuses);
         }
     }
 }
 
 /// Returns the status document of a package.
-pub(crate) async fn of_package<P: Host>(
+pub(crate) async fn document<P: Host>(
     ctx: &Context<'_, P>,
     package: &Package,
-) -> Result<Standings, Failure> {
-    let key = FactKey::Standings(package.clone());
-    let standings = documents::read(ctx, &key).await?;
-    Ok(standings.unwrap_or_default())
+) -> Result<StatusDocument, Failure> {
+    let key = FactKey::Status(package.clone());
+    let statuses = documents::read(ctx, &key).await?;
+    Ok(statuses.unwrap_or_default())
 }
 
 /// Adds the status of a hosted provider's versions that follows from the keys that signed them.
-pub(crate) async fn apply_keys<P: Host>(
+pub(crate) async fn apply_key_revocations<P: Host>(
     ctx: &Context<'_, P>,
     package: &Package,
     releases: &[ListedRelease],
-    standings: &mut Standings,
+    statuses: &mut StatusDocument,
 ) -> Result<(), Failure> {
-    let statements = key_statements(ctx, package).await?;
-    apply_key_statements(ctx, &statements, package, releases, standings).await
+    let key_statuses = key_statuses(ctx, package).await?;
+    apply_key_statuses(ctx, &key_statuses, package, releases, statuses).await
 }
 
-/// Does the same as [`apply_keys`], with key statements that were read before.
-pub(crate) async fn apply_key_statements<P: Host>(
+/// Does the same as [`apply_key_revocations`], with key statuses that were read before.
+pub(crate) async fn apply_key_statuses<P: Host>(
     ctx: &Context<'_, P>,
-    statements: &BTreeMap<KeyId, KeyStatement>,
+    key_statuses: &BTreeMap<KeyId, KeyStatus>,
     package: &Package,
     releases: &[ListedRelease],
-    standings: &mut Standings,
+    statuses: &mut StatusDocument,
 ) -> Result<(), Failure> {
-    if statements.is_empty() {
+    if key_statuses.is_empty() {
         return Ok(());
     }
     for listed in releases {
@@ -92,56 +95,59 @@ pub(crate) async fn apply_key_statements<P: Host>(
                 _ => None,
             },
         };
-        let said = key_id.as_ref().and_then(|id| statements.get(id));
-        if let (Some(key_id), Some(said)) = (key_id, said) {
-            standings.judge(&listed.version, key_id, said);
+        let key_status = key_id.as_ref().and_then(|id| key_statuses.get(id));
+        if let (Some(key_id), Some(key_status)) = (key_id, key_status) {
+            statuses.apply_key_revocation(&listed.version, key_id, key_status);
         }
     }
     Ok(())
 }
 
 /// Returns the status of the keys of a hosted provider's namespace; nothing if none of them is revoked.
-pub(crate) async fn key_statements<P: Host>(
+pub(crate) async fn key_statuses<P: Host>(
     ctx: &Context<'_, P>,
     package: &Package,
-) -> Result<BTreeMap<KeyId, KeyStatement>, Failure> {
+) -> Result<BTreeMap<KeyId, KeyStatus>, Failure> {
     let Package::Provider(address) = package else {
         return Ok(BTreeMap::new());
     };
     let (document, _) = keys::document(ctx, &address.namespace).await?;
-    let mut statements = document.statements;
-    if statements.values().all(|it| it.state != KeyState::Revoked) {
-        statements.clear();
+    let mut key_statuses = document.statuses;
+    if key_statuses
+        .values()
+        .all(|it| it.state != KeyState::Revoked)
+    {
+        key_statuses.clear();
     }
-    Ok(statements)
+    Ok(key_statuses)
 }
 
 /// Sets a status, and returns the previous one.
-fn set(
-    standings: &mut Standings,
+fn replace(
+    statuses: &mut StatusDocument,
     version: Option<&Version>,
-    statement: Option<Statement>,
-) -> Result<Option<Statement>, Problem> {
+    status: Option<ReleaseStatus>,
+) -> Result<Option<ReleaseStatus>, Problem> {
     let Some(version) = version else {
-        return Ok(std::mem::replace(&mut standings.package, statement));
+        return Ok(std::mem::replace(&mut statuses.package, status));
     };
     let version = version.to_string();
-    let revokes = statement
+    let revokes = status
         .as_ref()
-        .is_none_or(|it| it.state == State::Revoked);
-    let before = match statement {
-        Some(statement) => standings.versions.insert(version, statement),
-        None => standings.versions.remove(&version),
+        .is_none_or(|it| it.state == ReleaseState::Revoked);
+    let before = match status {
+        Some(status) => statuses.versions.insert(version, status),
+        None => statuses.versions.remove(&version),
     };
     // Revocations are always allowed.
-    let is_revoked = |it: &Statement| it.state == State::Revoked;
-    let said = standings.versions.values().filter(|it| !is_revoked(it));
-    if !revokes && said.count() > limits::STANDINGS {
-        let most = limits::STANDINGS;
-        let told = format!(
+    let is_revoked = |it: &ReleaseStatus| it.state == ReleaseState::Revoked;
+    let unrevoked = statuses.versions.values().filter(|it| !is_revoked(it));
+    if !revokes && unrevoked.count() > limits::VERSION_STATUSES {
+        let most = limits::VERSION_STATUSES;
+        let message = format!(
             "{most} versions already have a status, the maximum: deprecate the package instead"
         );
-        return Err(Problem::Invalid(vec![told]));
+        return Err(Problem::Invalid(vec![message]));
     }
     Ok(before)
 }

@@ -4,7 +4,7 @@ use std::io::Read as _;
 use std::path::Path;
 
 use serde_json::json;
-use terrace_core::api::admin::{SigningKeysDocument, StandingBody};
+use terrace_core::api::admin::{SigningKeysDocument, StatusBody};
 use terrace_core::limits;
 use terrace_core::model::name::Namespace;
 use terrace_core::storage::release::SigningKeyDocument;
@@ -106,7 +106,7 @@ fn set_status(
         key_id,
         reason,
     } = arguments;
-    let body = StandingBody {
+    let body = StatusBody {
         state: state.to_owned(),
         reason: reason.to_string(),
     };
@@ -133,7 +133,7 @@ fn table(namespace: &Namespace, document: &SigningKeysDocument) -> Vec<String> {
         return vec![hint];
     }
     let line = |key: &SigningKeyDocument| {
-        let status = document.statements.get(&key.key_id);
+        let status = document.statuses.get(&key.key_id);
         let status = status.map(|it| format!("  {}: {}", it.state, it.reason));
         let status = status.unwrap_or_default();
         format!("{}  {}{status}", key.key_id, key.fingerprint)
@@ -146,7 +146,7 @@ fn report(namespace: &Namespace, document: &SigningKeysDocument) -> serde_json::
         "status": "ok",
         "namespace": namespace.as_str(),
         "keys": document.keys,
-        "statements": document.statements,
+        "statements": document.statuses,
     })
 }
 

@@ -1,7 +1,7 @@
 //! `terrace release`: the status of releases after their publish.
 
-use terrace_core::api::admin::StandingBody;
-use terrace_core::model::status::{Standings, Statement};
+use terrace_core::api::admin::StatusBody;
+use terrace_core::model::status::{ReleaseStatus, StatusDocument};
 
 use super::connection::connect;
 use crate::args::{PackageSpec, RegistryArguments, ReleaseCommand, StatusArguments};
@@ -50,7 +50,7 @@ fn set_status(
         address: spec,
         reason,
     } = arguments;
-    let body = StandingBody {
+    let body = StatusBody {
         state: state.to_owned(),
         reason: reason.to_string(),
     };
@@ -69,8 +69,8 @@ fn set_status(
 fn show(spec: &PackageSpec, registry: &RegistryArguments, output: &Output) -> Result<(), Failure> {
     let standings = connect(registry, output)?.statuses(&spec.package)?;
     let address = spec.package.address();
-    let line = |what: &str, statement: &Statement| {
-        let Statement {
+    let line = |what: &str, statement: &ReleaseStatus| {
+        let ReleaseStatus {
             state, reason, by, ..
         } = statement;
         format!("{what} is {state}: {reason} (set by {by})")
@@ -88,6 +88,6 @@ fn show(spec: &PackageSpec, registry: &RegistryArguments, output: &Output) -> Re
     Ok(())
 }
 
-fn report(spec: &PackageSpec, standings: &Standings) -> serde_json::Value {
+fn report(spec: &PackageSpec, standings: &StatusDocument) -> serde_json::Value {
     serde_json::json!({ "status": "ok", "address": spec.package.address(), "standings": standings })
 }

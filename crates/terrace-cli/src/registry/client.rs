@@ -6,12 +6,12 @@ use terrace_base::percent::encode;
 use terrace_base::secret::Secret;
 use terrace_core::api::admin::{
     AuditPage, KeyChangeAnswer, MirroredBody, PublishAnswer, RevokedToken, RotationBody,
-    SigningKeysDocument, StandingBody, TokenAnswer, TokenBody, TokenPage,
+    SigningKeysDocument, StatusBody, TokenAnswer, TokenBody, TokenPage,
 };
 use terrace_core::model::address::MirroredAddress;
 use terrace_core::model::name::Namespace;
 use terrace_core::model::package::Package;
-use terrace_core::model::status::Standings;
+use terrace_core::model::status::StatusDocument;
 use terrace_core::model::token_id::TokenId;
 use terrace_core::model::version::Version;
 use terrace_openpgp::{KeyId, SigningKey, parse_signing_keys};
@@ -119,7 +119,7 @@ impl<'a> Client<'a> {
         &self,
         namespace: &Namespace,
         key_id: KeyId,
-        body: &StandingBody,
+        body: &StatusBody,
         after: Option<&str>,
     ) -> Result<KeyChangeAnswer, Failure> {
         let text = serde_json::to_string(body);
@@ -156,8 +156,8 @@ impl<'a> Client<'a> {
         &self,
         package: &Package,
         version: Option<&Version>,
-        body: &StandingBody,
-    ) -> Result<Standings, Failure> {
+        body: &StatusBody,
+    ) -> Result<StatusDocument, Failure> {
         let text = serde_json::to_string(body);
         let text = text.map_err(|error| Failure::Unexpected(error.to_string()))?;
         self.ask(Call {
@@ -168,7 +168,7 @@ impl<'a> Client<'a> {
     }
 
     /// Returns the statuses of a package and of its versions.
-    pub(crate) fn statuses(&self, package: &Package) -> Result<Standings, Failure> {
+    pub(crate) fn statuses(&self, package: &Package) -> Result<StatusDocument, Failure> {
         self.ask(Call {
             method: Method::GET,
             path: standing_path(package, None),

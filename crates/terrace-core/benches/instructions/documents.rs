@@ -12,7 +12,7 @@ use terrace_core::auth::access::{RevocationDocument, Revocations, TokenDocument}
 use terrace_core::index::{self};
 use terrace_core::maintenance::audit::{AuditEntry, AuditHead};
 use terrace_core::maintenance::repair::{CursorDocument, GarbageDocument};
-use terrace_core::model::status::Standings;
+use terrace_core::model::status::StatusDocument;
 use terrace_core::oci::pushed::{LinkDocument, PushedManifest, TagDocument, UploadSession};
 use terrace_core::storage::index_document::IndexMetadata;
 use terrace_core::storage::release::{ModuleArchiveDocument, Release};
@@ -57,7 +57,7 @@ impl Document {
 #[bench::module_index(module_index())]
 #[bench::index_metadata(index_metadata())]
 #[bench::signing_keys(signing_keys())]
-#[bench::standings_of_50(standings())]
+#[bench::standings_of_50(statuses())]
 #[bench::token(token())]
 #[bench::revocation(revocation())]
 #[bench::revocations_of_1000(revocations())]
@@ -81,7 +81,7 @@ fn read(document: Document) -> (Box<dyn Written>, Document) {
 #[bench::module_index(module_index().read())]
 #[bench::index_metadata(index_metadata().read())]
 #[bench::signing_keys(signing_keys().read())]
-#[bench::standings_of_50(standings().read())]
+#[bench::standings_of_50(statuses().read())]
 #[bench::token(token().read())]
 #[bench::revocation(revocation().read())]
 #[bench::revocations_of_1000(revocations().read())]
@@ -123,26 +123,26 @@ fn module_index() -> Document {
 }
 
 fn index_metadata() -> Document {
-    let indices = index::of_version(&module(), &[], &Standings::default());
+    let indices = index::of_version(&module(), &[], &StatusDocument::default());
     let (_, manifest) = indices.last().unwrap();
     Document::of::<IndexMetadata>(manifest.metadata.write())
 }
 
 fn signing_keys() -> Document {
-    let statement = r#"{"state":"retired","reason":"a test","at":1800000000,"by":"root"}"#;
+    let status = r#"{"state":"retired","reason":"a test","at":1800000000,"by":"root"}"#;
     let keys = [signing_key(), signing_key()].write();
-    let statements = format!(r#"{{"51852D87348FFC4C":{statement}}}"#);
-    Document::of::<SigningKeysDocument>(format!(r#"{{"keys":{keys},"statements":{statements}}}"#))
+    let key_statuses = format!(r#"{{"51852D87348FFC4C":{status}}}"#);
+    Document::of::<SigningKeysDocument>(format!(r#"{{"keys":{keys},"statements":{key_statuses}}}"#))
 }
 
-fn standings() -> Document {
-    let statement =
+fn statuses() -> Document {
+    let status =
         r#"{"state":"deprecated","reason":"use the next one","at":1800000000,"by":"root"}"#;
-    let of_version = |number| format!(r#""1.{number}.0":{statement}"#);
+    let of_version = |number| format!(r#""1.{number}.0":{status}"#);
     let versions: Vec<String> = (0..50).map(of_version).collect();
     let versions = versions.join(",");
-    Document::of::<Standings>(format!(
-        r#"{{"package":{statement},"versions":{{{versions}}}}}"#
+    Document::of::<StatusDocument>(format!(
+        r#"{{"package":{status},"versions":{{{versions}}}}}"#
     ))
 }
 

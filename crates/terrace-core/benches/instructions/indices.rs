@@ -5,7 +5,7 @@ use std::hint::black_box;
 use gungraun::{library_benchmark, library_benchmark_group};
 use terrace_core::index::{self, ListedRelease};
 use terrace_core::model::package::Package;
-use terrace_core::model::status::Standings;
+use terrace_core::model::status::StatusDocument;
 use terrace_core::storage::index_document::IndexDocument;
 use terrace_core::storage::key::IndexKey;
 use terrace_core::storage::release::Release;
@@ -45,7 +45,7 @@ fn of_module(count: usize) -> (Package, Vec<ListedRelease>) {
 #[bench::module_500(of_module(500))]
 #[bench::module_5000(of_module(5_000))]
 fn versions((package, releases): (Package, Vec<ListedRelease>)) -> (Indices, Package) {
-    let indices = index::versions(&package, black_box(releases), &Standings::default());
+    let indices = index::versions(&package, black_box(releases), &StatusDocument::default());
     (black_box(indices), package)
 }
 
@@ -54,7 +54,7 @@ fn versions((package, releases): (Package, Vec<ListedRelease>)) -> (Indices, Pac
 #[bench::mirrored_of_15_platforms(mirrored())]
 #[bench::module(module())]
 fn of_version(release: Release) -> (Indices, Release) {
-    let indices = index::of_version(black_box(&release), &[], &Standings::default());
+    let indices = index::of_version(black_box(&release), &[], &StatusDocument::default());
     (black_box(indices), release)
 }
 

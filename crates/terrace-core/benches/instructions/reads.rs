@@ -7,7 +7,7 @@ use gungraun::{library_benchmark, library_benchmark_group};
 use terrace_core::config::Config;
 use terrace_core::http::reply::{Body, Reply};
 use terrace_core::index::{self};
-use terrace_core::model::status::Standings;
+use terrace_core::model::status::StatusDocument;
 use terrace_core::read::{
     Decision, IndexForm, Lookup, ReadOutcome, RequestHead, StoredIndex, begin,
 };
@@ -182,7 +182,7 @@ impl Read {
 }
 
 fn stored() -> BTreeMap<String, IndexDocument> {
-    let nothing = Standings::default();
+    let nothing = StatusDocument::default();
     let mut all: Vec<(IndexKey, IndexDocument)> = Vec::new();
     for release in [provider(), mirrored(), module()] {
         let package = release.package();

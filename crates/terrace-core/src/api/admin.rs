@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::auth::access::TokenDocument;
-use crate::model::status::KeyStatement;
+use crate::model::status::KeyStatus;
 use crate::model::token_id::TokenId;
 use crate::storage::release::{MirroredRelease, PackageDocument};
 use terrace_base::time::UnixTime;
@@ -180,7 +180,7 @@ pub struct UploadRequest {
 /// The body of `PUT /admin/v1/…/standing`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct StandingBody {
+pub struct StatusBody {
     /// The status: `deprecated`, `withdrawn`, `revoked`, or `active`, which lifts the others.
     pub state: String,
     /// The reason, in one line.
@@ -296,8 +296,12 @@ pub struct SigningKeysDocument {
     /// The keys, in the order in which they were added.
     pub keys: Vec<crate::storage::release::SigningKeyDocument>,
     /// The status of keys by ID, including those of removed keys.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub statements: BTreeMap<KeyId, KeyStatement>,
+    #[serde(
+        default,
+        rename = "statements",
+        skip_serializing_if = "BTreeMap::is_empty"
+    )]
+    pub statuses: BTreeMap<KeyId, KeyStatus>,
 }
 
 /// The body of any other error.

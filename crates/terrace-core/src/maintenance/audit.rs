@@ -64,9 +64,7 @@ impl AuditEntry {
         }
         let (method, path) = self.what.split_once(' ')?;
         match (method, Route::parse(path).ok()?) {
-            ("PUT", Route::Admin(AdminRoute::Status(package, _))) => {
-                Some(FactKey::Standings(package))
-            }
+            ("PUT", Route::Admin(AdminRoute::Status(package, _))) => Some(FactKey::Status(package)),
             (
                 "PUT",
                 Route::Admin(

@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 use crate::api::admin::SigningKeysDocument;
 use crate::auth::access::{RevocationDocument, TokenDocument};
 use crate::model::oci::Digest;
-use crate::model::status::{KeyState, KeyStatement, Standings, State, Statement};
+use crate::model::status::{KeyState, KeyStatus, ReleaseState, ReleaseStatus, StatusDocument};
 use crate::model::version::Version;
 use crate::oci::pushed::{LinkDocument, PushedManifest, TagDocument, referrer_metadata};
 use crate::publish::release_metadata;
@@ -123,9 +123,9 @@ impl Restored {
                 }
                 Ok(Self::default())
             }
-            FactKey::Standings(package) => {
-                let standings: Standings = read(document)?;
-                check_standings(&standings)?;
+            FactKey::Status(package) => {
+                let statuses: StatusDocument = read(document)?;
+                check_statuses(&statuses)?;
                 Ok(Self {
                     change: Some(FactKey::Change(package.clone())),
                     ..Self::default()
@@ -201,28 +201,28 @@ impl Restored {
 /// dangerous. `None` if there is nothing to add.
 pub fn with_revocations(key: &FactKey, there: &[u8], copy: &str) -> Option<String> {
     match key {
-        FactKey::Standings(_) => {
-            let mut standings: Standings = serde_json::from_slice(there).ok()?;
-            let copied: Standings = read(copy).ok()?;
-            let is_revoked = |it: &Statement| it.state == State::Revoked;
-            let before = standings.clone();
-            for (version, statement) in copied.versions {
-                let known = standings.versions.get(&version);
-                if is_revoked(&statement) && !known.is_some_and(is_revoked) {
-                    standings.versions.insert(version, statement);
+        FactKey::Status(_) => {
+            let mut statuses: StatusDocument = serde_json::from_slice(there).ok()?;
+            let copied: StatusDocument = read(copy).ok()?;
+            let is_revoked = |it: &ReleaseStatus| it.state == ReleaseState::Revoked;
+            let before = statuses.clone();
+            for (version, status) in copied.versions {
+                let known = statuses.versions.get(&version);
+                if is_revoked(&status) && !known.is_some_and(is_revoked) {
+                    statuses.versions.insert(version, status);
                 }
             }
-            let text = json::to_string(&standings);
-            (standings != before).then_some(text)
+            let text = json::to_string(&statuses);
+            (statuses != before).then_some(text)
         }
         FactKey::SigningKeys(_) => {
             let mut keys: SigningKeysDocument = serde_json::from_slice(there).ok()?;
             let copied: SigningKeysDocument = read(copy).ok()?;
-            let is_revoked = |it: &KeyStatement| it.state == KeyState::Revoked;
+            let is_revoked = |it: &KeyStatus| it.state == KeyState::Revoked;
             let mut is_changed = false;
-            for (id, statement) in copied.statements {
-                if is_revoked(&statement) && !keys.statements.get(&id).is_some_and(is_revoked) {
-                    keys.statements.insert(id, statement);
+            for (id, status) in copied.statuses {
+                if is_revoked(&status) && !keys.statuses.get(&id).is_some_and(is_revoked) {
+                    keys.statuses.insert(id, status);
                     is_changed = true;
                 }
             }
@@ -255,12 +255,12 @@ pub fn check_referrer(
     Ok(referrer_metadata(&parsed))
 }
 
-fn check_standings(standings: &Standings) -> Result<(), String> {
-    let of_package = standings.package.as_ref().map(|it| it.state);
-    if of_package.is_some_and(|state| state != State::Deprecated) {
+fn check_statuses(statuses: &StatusDocument) -> Result<(), String> {
+    let of_package = statuses.package.as_ref().map(|it| it.state);
+    if of_package.is_some_and(|state| state != ReleaseState::Deprecated) {
         return Err("a package can only be deprecated".to_owned());
     }
-    let mut versions = standings.versions.keys();
+    let mut versions = statuses.versions.keys();
     match versions.find(|version| !is_spelled::<Version>(version)) {
         Some(version) => Err(format!("{version:?} is not a version")),
         None => Ok(()),

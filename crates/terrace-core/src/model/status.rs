@@ -21,7 +21,7 @@ use terrace_openpgp::KeyId;
 
 /// The status of a version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum State {
+pub enum ReleaseState {
     /// The version works, but there is a better alternative.
     Deprecated,
     /// The version should not have been published: existing users may keep it, new users should not adopt it.
@@ -36,9 +36,9 @@ pub struct Reason(String);
 
 /// A status with its origin.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Statement {
+pub struct ReleaseStatus {
     /// The status itself.
-    pub state: State,
+    pub state: ReleaseState,
     /// The reason, for users.
     pub reason: Reason,
     /// The time when it was set.
@@ -49,13 +49,13 @@ pub struct Statement {
 
 /// The status of a package and of its versions.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Standings {
+pub struct StatusDocument {
     /// The status of the whole package; never revoked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub package: Option<Statement>,
+    pub package: Option<ReleaseStatus>,
     /// The status of versions, by their text.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub versions: BTreeMap<String, Statement>,
+    pub versions: BTreeMap<String, ReleaseStatus>,
 }
 
 /// The status of a signing key.
@@ -69,7 +69,7 @@ pub enum KeyState {
 
 /// The status of a signing key, with its origin.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct KeyStatement {
+pub struct KeyStatus {
     /// The status itself.
     pub state: KeyState,
     /// The reason, for users and publishers.
@@ -95,43 +95,48 @@ pub struct StateError(String);
 )]
 pub struct ReasonError;
 
-impl Standings {
+impl StatusDocument {
     /// Marks a version as revoked if the key that signed it is revoked.
-    pub fn judge(&mut self, version: &Version, key_id: KeyId, said: &KeyStatement) {
-        if said.state != KeyState::Revoked {
+    pub fn apply_key_revocation(
+        &mut self,
+        version: &Version,
+        key_id: KeyId,
+        key_status: &KeyStatus,
+    ) {
+        if key_status.state != KeyState::Revoked {
             return;
         }
-        let told = format!("its signing key {key_id} is revoked: {}", said.reason);
-        let statement = Statement {
-            state: State::Revoked,
-            reason: Reason(told),
-            at: said.at,
-            by: said.by.clone(),
+        let message = format!("its signing key {key_id} is revoked: {}", key_status.reason);
+        let status = ReleaseStatus {
+            state: ReleaseState::Revoked,
+            reason: Reason(message),
+            at: key_status.at,
+            by: key_status.by.clone(),
         };
-        self.versions.insert(version.to_string(), statement);
+        self.versions.insert(version.to_string(), status);
     }
 
     /// Returns the reason why a version must not be installed, if it is revoked.
-    pub fn revoked(&self, version: &Version) -> Option<&Reason> {
-        let statement = self.versions.get(&version.to_string());
-        let statement = statement.filter(|it| it.state == State::Revoked);
-        statement.map(|it| &it.reason)
+    pub fn revocation_reason(&self, version: &Version) -> Option<&Reason> {
+        let status = self.versions.get(&version.to_string());
+        let status = status.filter(|it| it.state == ReleaseState::Revoked);
+        status.map(|it| &it.reason)
     }
 
     /// Returns whether any version is revoked.
     pub fn revokes_any(&self) -> bool {
-        let mut statements = self.versions.values();
-        statements.any(|it| it.state == State::Revoked)
+        let mut statuses = self.versions.values();
+        statuses.any(|it| it.state == ReleaseState::Revoked)
     }
 
     /// Returns the warnings for users of `address`, one line each: for the package, then for every revoked
     /// version, then for at most [`limits::WARNINGS`] others; the newest versions first.
     pub fn warnings(&self, address: &str) -> Vec<String> {
-        let mut versions: Vec<(bool, Version, &Statement)> = Vec::new();
-        for (version, statement) in &self.versions {
-            let is_revoked = statement.state == State::Revoked;
+        let mut versions: Vec<(bool, Version, &ReleaseStatus)> = Vec::new();
+        for (version, status) in &self.versions {
+            let is_revoked = status.state == ReleaseState::Revoked;
             let version = version.parse().ok();
-            versions.extend(version.map(|version| (is_revoked, version, statement)));
+            versions.extend(version.map(|version| (is_revoked, version, status)));
         }
         sort::sort_by(&mut versions, |one, other| {
             (other.0, &other.1).cmp(&(one.0, &one.1))
@@ -158,7 +163,7 @@ impl Standings {
     }
 }
 
-impl FromStr for State {
+impl FromStr for ReleaseState {
     type Err = StateError;
 
     fn from_str(text: &str) -> Result<Self, StateError> {
@@ -194,7 +199,7 @@ impl FromStr for Reason {
     }
 }
 
-impl fmt::Display for State {
+impl fmt::Display for ReleaseState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Deprecated => "deprecated",
@@ -223,7 +228,7 @@ terrace_base::text_serde!(KeyState);
 
 terrace_base::text_serde!(Reason);
 
-terrace_base::text_serde!(State);
+terrace_base::text_serde!(ReleaseState);
 
 #[cfg(test)]
 mod tests {
@@ -231,8 +236,8 @@ mod tests {
     use crate::pinned::assert_pinned;
     use proptest::prelude::*;
 
-    fn statement(state: State, reason: &str) -> Statement {
-        Statement {
+    fn status(state: ReleaseState, reason: &str) -> ReleaseStatus {
+        ReleaseStatus {
             state,
             reason: reason.parse().unwrap(),
             at: UnixTime(1),
@@ -242,16 +247,23 @@ mod tests {
 
     #[test]
     fn the_document_is_pinned() {
-        let standings = Standings {
-            package: Some(statement(State::Deprecated, "use acme/gadget")),
-            versions: [("1.0.0".to_owned(), statement(State::Revoked, "it deletes"))].into(),
+        let statuses = StatusDocument {
+            package: Some(status(ReleaseState::Deprecated, "use acme/gadget")),
+            versions: [(
+                "1.0.0".to_owned(),
+                status(ReleaseState::Revoked, "it deletes"),
+            )]
+            .into(),
         };
         let text = r#"{"package":{"state":"deprecated","reason":"use acme/gadget","at":1,"by":"root"},"versions":{"1.0.0":{"state":"revoked","reason":"it deletes","at":1,"by":"root"}}}"#;
-        assert_pinned(&serde_json::to_string(&standings).unwrap(), text);
-        assert_eq!(serde_json::from_str::<Standings>(text).unwrap(), standings);
+        assert_pinned(&serde_json::to_string(&statuses).unwrap(), text);
         assert_eq!(
-            serde_json::from_str::<Standings>("{}").unwrap(),
-            Standings::default()
+            serde_json::from_str::<StatusDocument>(text).unwrap(),
+            statuses
+        );
+        assert_eq!(
+            serde_json::from_str::<StatusDocument>("{}").unwrap(),
+            StatusDocument::default()
         );
     }
 
@@ -261,29 +273,37 @@ mod tests {
             (KeyState::Retired, "retired"),
             (KeyState::Revoked, "revoked"),
         ] {
-            let said = KeyStatement {
+            let key_status = KeyStatus {
                 state,
                 reason: "stolen".parse().unwrap(),
                 at: UnixTime(1),
                 by: "root".to_owned(),
             };
             let text = format!(r#"{{"state":"{word}","reason":"stolen","at":1,"by":"root"}}"#);
-            assert_pinned(&serde_json::to_string(&said).unwrap(), &text);
-            assert_eq!(serde_json::from_str::<KeyStatement>(&text).unwrap(), said);
+            assert_pinned(&serde_json::to_string(&key_status).unwrap(), &text);
+            assert_eq!(
+                serde_json::from_str::<KeyStatus>(&text).unwrap(),
+                key_status
+            );
         }
     }
 
     #[test]
     fn warnings_list_the_package_and_then_the_newest_versions() {
         let versions = ["1.9.0", "1.10.0"];
-        let standings = Standings {
-            package: Some(statement(State::Deprecated, "use acme/gadget")),
+        let statuses = StatusDocument {
+            package: Some(status(ReleaseState::Deprecated, "use acme/gadget")),
             versions: versions
-                .map(|version| (version.to_owned(), statement(State::Withdrawn, "use 2.0.0")))
+                .map(|version| {
+                    (
+                        version.to_owned(),
+                        status(ReleaseState::Withdrawn, "use 2.0.0"),
+                    )
+                })
                 .into(),
         };
         assert_eq!(
-            standings.warnings("acme/widget"),
+            statuses.warnings("acme/widget"),
             [
                 "acme/widget is deprecated: use acme/gadget",
                 "acme/widget 1.10.0 is withdrawn: use 2.0.0",
@@ -295,27 +315,30 @@ mod tests {
     #[test]
     fn warnings_list_revoked_versions_before_all_others() {
         let mut versions: BTreeMap<_, _> = (0..limits::WARNINGS + 5)
-            .map(|n| (format!("2.{n}.0"), statement(State::Deprecated, "old")))
+            .map(|n| (format!("2.{n}.0"), status(ReleaseState::Deprecated, "old")))
             .collect();
-        versions.insert("1.0.0".to_owned(), statement(State::Revoked, "it deletes"));
-        let standings = Standings {
+        versions.insert(
+            "1.0.0".to_owned(),
+            status(ReleaseState::Revoked, "it deletes"),
+        );
+        let statuses = StatusDocument {
             package: None,
             versions,
         };
-        let warnings = standings.warnings("acme/widget");
+        let warnings = statuses.warnings("acme/widget");
         assert_eq!(warnings[0], "acme/widget 1.0.0 is revoked: it deletes");
     }
 
     #[test]
     fn warnings_are_limited_in_number() {
         let versions = (0..limits::WARNINGS + 5)
-            .map(|n| (format!("1.{n}.0"), statement(State::Deprecated, "old")))
+            .map(|n| (format!("1.{n}.0"), status(ReleaseState::Deprecated, "old")))
             .collect();
-        let standings = Standings {
+        let statuses = StatusDocument {
             package: None,
             versions,
         };
-        let warnings = standings.warnings("acme/widget");
+        let warnings = statuses.warnings("acme/widget");
         assert_eq!(warnings.len(), limits::WARNINGS + 1);
         assert!(
             warnings[limits::WARNINGS].contains("5 more"),
@@ -325,15 +348,22 @@ mod tests {
 
     #[test]
     fn a_version_that_is_not_revoked_may_be_installed() {
-        let standings = Standings {
+        let statuses = StatusDocument {
             package: None,
             versions: [
-                ("1.0.0".to_owned(), statement(State::Revoked, "it deletes")),
-                ("1.1.0".to_owned(), statement(State::Withdrawn, "x")),
+                (
+                    "1.0.0".to_owned(),
+                    status(ReleaseState::Revoked, "it deletes"),
+                ),
+                ("1.1.0".to_owned(), status(ReleaseState::Withdrawn, "x")),
             ]
             .into(),
         };
-        let revoked = |version: &str| standings.revoked(&version.parse().unwrap()).is_some();
+        let revoked = |version: &str| {
+            statuses
+                .revocation_reason(&version.parse().unwrap())
+                .is_some()
+        };
         assert_eq!(
             ["1.0.0", "1.1.0", "1.2.0"].map(revoked),
             [true, false, false]
@@ -364,7 +394,7 @@ mod tests {
     proptest! {
         #[test]
         fn no_document_panics(text in "\\PC{0,200}") {
-            let _ = serde_json::from_str::<Standings>(&text).map(|it| it.warnings("a/b"));
+            let _ = serde_json::from_str::<StatusDocument>(&text).map(|it| it.warnings("a/b"));
         }
     }
 }

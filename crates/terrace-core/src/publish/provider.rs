@@ -15,7 +15,7 @@ use crate::model::platform::Platform;
 use crate::model::protocol_version::ProtocolVersion;
 use crate::model::shasums::Shasums;
 use crate::model::source::{SourceDocument, SourceUrl};
-use crate::model::status::KeyStatement;
+use crate::model::status::KeyStatus;
 use crate::model::version::Version;
 use crate::storage::key::{ArchiveKey, ArchiveKind};
 use crate::storage::release::{
@@ -105,7 +105,7 @@ impl ProviderPublication {
     pub(super) fn release(
         &self,
         keys: &[SigningKey],
-        statements: &BTreeMap<KeyId, KeyStatement>,
+        key_statuses: &BTreeMap<KeyId, KeyStatus>,
         now: UnixTime,
     ) -> Result<(ProviderRelease, Vec<String>), String> {
         if keys.is_empty() {
@@ -119,7 +119,7 @@ impl ProviderPublication {
         let verified = openpgp::verify_detached(keys, signed, &self.signature, now.0)
             .map_err(|error| format!("signature of SHA256SUMS: {error}"))?;
         let key = SigningKeyDocument::from(verified.key);
-        if let Some(KeyStatement { state, reason, .. }) = statements.get(&key.key_id) {
+        if let Some(KeyStatus { state, reason, .. }) = key_statuses.get(&key.key_id) {
             let (namespace, key_id) = (&self.address.namespace, key.key_id);
             return Err(format!(
                 "the signing key {key_id} is {state} for namespace {namespace}: {reason}"

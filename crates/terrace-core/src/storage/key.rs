@@ -94,7 +94,7 @@ pub enum FactKey {
     /// The lease of a fetch from an origin, so that only one request makes it at a time.
     Lease(Lease),
     /// The statuses of a package and its versions, set after their publish.
-    Standings(Package),
+    Status(Package),
     /// An entry of the audit log, by its number.
     Audit(u64),
     /// A hint at the newest entry of the audit log.
@@ -305,7 +305,7 @@ impl fmt::Display for FactKey {
                 write!(f, "leases/releases/{address}/{version}")
             }
             Self::Lease(Lease::Package(package)) => write!(f, "leases/packages/{package}"),
-            Self::Standings(package) => write!(f, "standings/{package}"),
+            Self::Status(package) => write!(f, "standings/{package}"),
             Self::Audit(number) => write!(f, "{AUDIT}{number:012}"),
             Self::AuditHead => f.write_str("audit-head"),
             Self::Token(id) => write!(f, "{TOKENS}{id}"),

@@ -54,7 +54,7 @@ fn a_digest_of_a_revoked_version_is_410_until_the_version_is_restored() {
         let before: Vec<u16> = paths.iter().map(|it| registry.get(it).status).collect();
         set_status_because(
             &registry,
-            &released.standing(Some("1.0.0")),
+            &released.status_path(Some("1.0.0")),
             "revoked",
             "it deletes",
         )
@@ -70,7 +70,7 @@ fn a_digest_of_a_revoked_version_is_410_until_the_version_is_restored() {
             assert_eq!(memory.operations().len(), 1, "{path}");
             assert_eq!(statuses(&memory, &registry, path), [410; 3], "{path}");
         }
-        set_status(&registry, &released.standing(Some("1.0.0")), "active").expect(200);
+        set_status(&registry, &released.status_path(Some("1.0.0")), "active").expect(200);
         for (path, status) in paths.iter().zip(before) {
             assert_eq!(statuses(&memory, &registry, path), [status; 3], "{path}");
         }

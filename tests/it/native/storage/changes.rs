@@ -231,13 +231,13 @@ fn status_changed(released: fn(&str) -> Released, from: &str, to: &str) -> Scene
     }
     paths.extend(first.everything(&registry));
     paths.extend(second.downloads());
-    let path = first.standing(Some("1.0.0"));
+    let path = first.status_path(Some("1.0.0"));
     let body = |state| json!({ "state": state, "reason": "a test" });
     registry
         .send(&as_root("PUT", &path, Some(&body(from))))
         .expect(200);
     scene.sent = as_root("PUT", &path, Some(&body(to)));
-    paths.insert(first.standing(None));
+    paths.insert(first.status_path(None));
     scene.reads(paths);
     for read in &mut scene.reads {
         if read.target.ends_with("/standing") {
@@ -254,7 +254,7 @@ fn package_deprecated() -> Scene {
     released.prepare(&registry);
     assert_eq!(released.publish(&registry).now_or_never(), Some(201));
     let body = json!({ "state": "deprecated", "reason": "use acme/gadget" });
-    scene.sent = as_root("PUT", &released.standing(None), Some(&body));
+    scene.sent = as_root("PUT", &released.status_path(None), Some(&body));
     scene.reads(released.lists());
     scene
 }

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use terrace_app::host::Clock as _;
 use terrace_core::index::{self, ListedRelease};
 use terrace_core::model::package::Package;
-use terrace_core::model::status::Standings;
+use terrace_core::model::status::StatusDocument;
 use terrace_core::model::version::Version;
 use terrace_core::storage::index_document::IndexDocument;
 use terrace_core::storage::key::FactKey;
@@ -156,7 +156,7 @@ impl Crowd {
         }
         for (number, (place, state)) in said.iter().enumerate() {
             let released = &all[place % all.len()];
-            let path = released.standing(Some(released.version()));
+            let path = released.status_path(Some(released.version()));
             actors.push(Box::pin(async move {
                 this.status_setter(&path, state, number % LOCATIONS).await
             }));
@@ -357,8 +357,8 @@ fn indices_of_facts(memory: &Memory) -> (BTreeMap<String, IndexDocument>, impl F
     let releases: Vec<Release> = releases
         .map(|(_, bytes)| Release::from_document(bytes).unwrap())
         .collect();
-    let standings = |package: &Package| -> Standings {
-        let document = objects.get(&FactKey::Standings(package.clone()).to_string());
+    let statuses = |package: &Package| -> StatusDocument {
+        let document = objects.get(&FactKey::Status(package.clone()).to_string());
         let read = document.map(|bytes| serde_json::from_slice(bytes).unwrap());
         read.unwrap_or_default()
     };
@@ -370,7 +370,7 @@ fn indices_of_facts(memory: &Memory) -> (BTreeMap<String, IndexDocument>, impl F
         let others = releases.iter().filter(|it| it.package() == package);
         let others = others.filter(|it| it.version() != release.version());
         let others: Vec<Release> = others.cloned().collect();
-        indices.extend(index::of_version(release, &others, &standings(&package)));
+        indices.extend(index::of_version(release, &others, &statuses(&package)));
         if release.may_grow() {
             growing.push(format!("{package}/sha256/"));
         }
@@ -380,8 +380,8 @@ fn indices_of_facts(memory: &Memory) -> (BTreeMap<String, IndexDocument>, impl F
         }
     }
     for (package, releases) in lists {
-        let standings = standings(&package);
-        indices.extend(index::versions(&package, releases, &standings));
+        let statuses = statuses(&package);
+        indices.extend(index::versions(&package, releases, &statuses));
     }
     let indices = indices.into_iter().map(|(key, it)| (key.to_string(), it));
     let may_be = move |key: &str| growing.iter().any(|start| key.starts_with(start));

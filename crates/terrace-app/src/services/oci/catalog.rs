@@ -3,7 +3,7 @@
 use terrace_core::auth::access::{Caller, Visibility};
 use terrace_core::model::oci::{Digest, RepositoryName, Tag};
 use terrace_core::model::package::Package;
-use terrace_core::model::status::{Reason, Standings};
+use terrace_core::model::status::{Reason, StatusDocument};
 use terrace_core::oci::pushed::{
     LinkDocument, ListedTag, ManifestReference, PushedManifest, TagDocument, blob_index,
     manifest_index, tags_index,
@@ -57,26 +57,26 @@ pub(crate) async fn index<P: Host>(
         PushedIndex::Tags(repository) => {
             let mut tags = list_tags(ctx, repository).await?;
             let holds = ctx.config.oci_providers.address(repository).is_some();
-            let standings = status_of(ctx, repository).await?;
-            tags.retain(|listed| revoked(&standings, &listed.tag).is_none());
+            let statuses = status_of(ctx, repository).await?;
+            tags.retain(|listed| revoked(&statuses, &listed.tag).is_none());
             Ok(tags_index(repository, holds, &tags))
         }
         PushedIndex::Tag(repository, name) => {
             let Some(TagDocument { digest, .. }) = tag(ctx, repository, name).await? else {
                 return Ok(None);
             };
-            let standings = status_of(ctx, repository).await?;
-            match revoked(&standings, name) {
+            let statuses = status_of(ctx, repository).await?;
+            match revoked(&statuses, name) {
                 Some(reason) => Ok(Some(IndexDocument::gone(reason))),
                 None => stored_manifest_index(ctx, repository, digest).await,
             }
         }
         PushedIndex::Manifest(repository, digest) => {
-            let standings = status_of(ctx, repository).await?;
-            if standings.revokes_any() {
+            let statuses = status_of(ctx, repository).await?;
+            if statuses.revokes_any() {
                 let tags = list_tags(ctx, repository).await?;
                 let names = tags.iter().filter(|it| it.document.digest == *digest);
-                let mut reasons = names.filter_map(|it| revoked(&standings, &it.tag));
+                let mut reasons = names.filter_map(|it| revoked(&statuses, &it.tag));
                 if let Some(reason) = reasons.next() {
                     return Ok(Some(IndexDocument::gone(reason)));
                 }
@@ -84,7 +84,7 @@ pub(crate) async fn index<P: Host>(
             let Some(text) = manifest(ctx, repository, *digest).await? else {
                 return Ok(None);
             };
-            if standings.revokes_any() {
+            if statuses.revokes_any() {
                 let blobs = References::of(&text)?.blobs;
                 if let Some(gone) = revoked_blob(ctx, repository, &blobs).await? {
                     return Ok(Some(gone));
@@ -140,10 +140,10 @@ pub(crate) async fn references_of<P: Host>(
 async fn status_of<P: Host>(
     ctx: &Context<'_, P>,
     repository: &RepositoryName,
-) -> Result<Standings, Failure> {
+) -> Result<StatusDocument, Failure> {
     match ctx.config.oci_providers.address(repository) {
-        Some(address) => status::of_package(ctx, &Package::Mirrored(address)).await,
-        None => Ok(Standings::default()),
+        Some(address) => status::document(ctx, &Package::Mirrored(address)).await,
+        None => Ok(StatusDocument::default()),
     }
 }
 
@@ -236,7 +236,7 @@ pub(crate) async fn put<P: Host>(
 }
 
 /// Returns the reason why the version of a tag must not be installed, if it is revoked.
-fn revoked<'s>(standings: &'s Standings, tag: &Tag) -> Option<&'s Reason> {
+fn revoked<'s>(statuses: &'s StatusDocument, tag: &Tag) -> Option<&'s Reason> {
     tag.version()
-        .and_then(|version| standings.revoked(&version))
+        .and_then(|version| statuses.revocation_reason(&version))
 }

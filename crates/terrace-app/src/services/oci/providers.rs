@@ -50,7 +50,10 @@ pub(crate) async fn mirror<P: Host>(
     }
     let publication = publication(ctx, repository, address.clone(), version.clone(), index).await?;
     let package = Package::Mirrored(address);
-    if let Some(reason) = status::of_package(ctx, &package).await?.revoked(&version) {
+    if let Some(reason) = status::document(ctx, &package)
+        .await?
+        .revocation_reason(&version)
+    {
         let told = format!("{} {version} is revoked: {reason}", package.address());
         return Err(denied(
             OciError::new(OciCode::Denied, told).with_status(409),

@@ -173,8 +173,8 @@ async fn version_wanted<P: Host>(
     let Some(release) = releases::find(ctx, package, version).await? else {
         return Ok(None);
     };
-    let said = package_status(ctx, step, package).await?;
-    let wanted = catalog::version_indices_by(ctx, said, &release).await?;
+    let status = package_status(ctx, step, package).await?;
+    let wanted = catalog::version_indices_with(ctx, status, &release).await?;
     Ok(Some((release, wanted)))
 }
 
@@ -185,15 +185,15 @@ async fn package_status<'s, P: Host>(
     step: &'s mut Step,
     package: &Package,
 ) -> Result<&'s PackageStatus, Failure> {
-    let known = step.said.take().filter(|(of, _)| of == package);
-    let (_, said) = match known {
-        Some(known) => step.said.insert(known),
+    let known = step.status.take().filter(|(of, _)| of == package);
+    let (_, status) = match known {
+        Some(known) => step.status.insert(known),
         None => {
-            let said = catalog::package_status(ctx, package).await?;
-            step.said.insert((package.clone(), said))
+            let status = catalog::package_status(ctx, package).await?;
+            step.status.insert((package.clone(), status))
         }
     };
-    Ok(said)
+    Ok(status)
 }
 
 async fn repair_pushed<P: Host>(

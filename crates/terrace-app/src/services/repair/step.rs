@@ -33,7 +33,7 @@ pub(crate) struct Step {
     /// Whether it has done nothing yet.
     pub(crate) is_fresh: bool,
     /// The package last examined in the walk over releases, with its status.
-    pub(crate) said: Option<(Package, PackageStatus)>,
+    pub(crate) status: Option<(Package, PackageStatus)>,
     /// The package last examined in the walk over indices, with its expected indices.
     pub(crate) made: Option<Made>,
     pub(crate) report: ReindexAnswer,
@@ -47,7 +47,7 @@ impl Step {
             position,
             left: operations,
             is_fresh: true,
-            said: None,
+            status: None,
             made: None,
             report: ReindexAnswer::default(),
         }

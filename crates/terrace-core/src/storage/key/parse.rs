@@ -41,7 +41,7 @@ impl FactKey {
             return read_pushed(rest).map(Self::Pushed);
         }
         if let Some(package) = text.strip_prefix("standings/") {
-            return Package::parse_key(package).map(Self::Standings);
+            return Package::parse_key(package).map(Self::Status);
         }
         if let Some(number) = text.strip_prefix(AUDIT) {
             return number.parse().ok().map(Self::Audit);
@@ -78,7 +78,7 @@ impl FactKey {
         match self {
             Self::Release(..)
             | Self::SigningKeys(_)
-            | Self::Standings(_)
+            | Self::Status(_)
             | Self::Audit(_)
             | Self::Revocation(_)
             | Self::Format => true,
@@ -112,7 +112,7 @@ impl FactKey {
             Self::Release(..)
             | Self::SigningKeys(_)
             | Self::Origin(_)
-            | Self::Standings(_)
+            | Self::Status(_)
             | Self::Audit(_)
             | Self::Token(_)
             | Self::Revocation(_)
@@ -265,7 +265,7 @@ mod tests {
             .flat_map(|package| {
                 [
                     FactKey::Release(package.clone(), "1.2.3-RC.1+b.1".parse().unwrap()),
-                    FactKey::Standings(package.clone()),
+                    FactKey::Status(package.clone()),
                     FactKey::Change(package),
                 ]
             })

@@ -204,10 +204,10 @@ fn a_status_is_listed_with_its_author() {
     let (_, admin) = provider(&registry);
     set_state(&registry, &format!("{admin}/1.0.0"), "withdrawn", "broken").expect(200);
     let path = format!("/admin/v1/{admin}/standing");
-    let said = registry.admin("GET", &path, None).expect(200).json();
-    let statement = &said["versions"]["1.0.0"];
+    let statuses = registry.admin("GET", &path, None).expect(200).json();
+    let status = &statuses["versions"]["1.0.0"];
     assert_eq!(
-        (&statement["state"], &statement["by"]),
+        (&status["state"], &status["by"]),
         (&json!("withdrawn"), &json!("root"))
     );
 }

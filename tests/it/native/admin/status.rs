@@ -88,8 +88,8 @@ fn two_statuses_set_concurrently_are_both_kept() {
     });
     set_state(&registry, &fixture, "1.0.0", "withdrawn").expect(200);
     let path = format!("/admin/v1/modules/{}/standing", fixture.address);
-    let said = registry.admin("GET", &path, None).expect(200).json();
-    let states = ["1.0.0", "1.1.0"].map(|version| said["versions"][version]["state"].clone());
+    let statuses = registry.admin("GET", &path, None).expect(200).json();
+    let states = ["1.0.0", "1.1.0"].map(|version| statuses["versions"][version]["state"].clone());
     assert_eq!(states, [json!("withdrawn"), json!("revoked")]);
 }
 
