@@ -457,7 +457,7 @@ mod tests {
     fn found() -> StoredIndex<()> {
         let metadata = IndexMetadata {
             etag: "\"e\"".to_owned(),
-            gone: None,
+            revoked: None,
             content: None,
             pull: None,
         };

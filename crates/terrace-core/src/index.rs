@@ -320,8 +320,8 @@ pub fn of_version(
             .find_map(|(reason, _, all)| Some((*reason, &all.iter().find(|(it, _)| it == key)?.1)));
         *document = match first {
             Some((None, shared)) => shared.clone(),
-            Some((Some(reason), _)) => IndexDocument::gone(reason),
-            None => IndexDocument::gone(reason),
+            Some((Some(reason), _)) => IndexDocument::tombstone(reason),
+            None => IndexDocument::tombstone(reason),
         };
     }
     documents
@@ -596,10 +596,10 @@ mod tests {
 
     #[test]
     fn the_tombstone_of_an_index_is_pinned() {
-        let gone = IndexDocument::gone(&"it deletes".parse().unwrap());
-        assert_pinned(&gone.text, "gone");
+        let tombstone = IndexDocument::tombstone(&"it deletes".parse().unwrap());
+        assert_pinned(&tombstone.text, "gone");
         assert_pinned(
-            &json::to_string(&gone.metadata),
+            &json::to_string(&tombstone.metadata),
             r#"{"etag":"\"283bb9deef02e6843abfb538efa1eca7\"","gone":"it deletes"}"#,
         );
     }

@@ -346,8 +346,8 @@ impl Lookup {
             return Ok(tests::joined(found));
         }
         let found = found.first;
-        if let Some(reason) = &found.metadata.gone {
-            return Err(FinishError::Problem(self.gone(reason)));
+        if let Some(reason) = &found.metadata.revoked {
+            return Err(FinishError::Problem(self.revoked_problem(reason)));
         }
         let pull = found.metadata.pull.as_ref();
         if pull.is_some_and(|pull| pull.is_empty) {
@@ -444,7 +444,7 @@ impl Lookup {
         }
     }
 
-    fn gone(&self, reason: &str) -> Problem {
+    fn revoked_problem(&self, reason: &str) -> Problem {
         Problem::Gone(match &self.key {
             IndexKey::Version(package, version) | IndexKey::Tag(package, version) => {
                 format!("{} {version} is revoked: {reason}", package.address())

@@ -67,7 +67,7 @@ pub fn documents(data: &[u8]) {
         b'v' => {
             let metadata = IndexMetadata {
                 etag: "\"etag\"".to_owned(),
-                gone: None,
+                revoked: None,
                 content: None,
                 pull: None,
             };

@@ -45,7 +45,7 @@ pub fn read(data: &[u8]) {
         let metadata = serde_json::from_str::<IndexMetadata>(metadata);
         let metadata = metadata.unwrap_or_else(|_| IndexMetadata {
             etag: "\"etag\"".to_owned(),
-            gone: None,
+            revoked: None,
             content: None,
             pull: None,
         });

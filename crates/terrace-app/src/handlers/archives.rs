@@ -21,7 +21,7 @@ pub(crate) async fn describe<P: Host>(
 ) -> Handled<P::Stream> {
     check(ctx, &path, SignedMethod::Get, 0)?;
     let head = ctx.host.archives().head(path.object).await?;
-    let head = head.ok_or_else(gone)?;
+    let head = head.ok_or_else(archive_not_found)?;
     Ok(described(&path, head.size).into())
 }
 
@@ -36,7 +36,7 @@ pub(crate) async fn send<P: Host, R: Request>(
         return Ok(part(ctx, &path, &range).await?.into());
     }
     let opened = ctx.host.archives().open(path.object).await?;
-    let (size, stream) = opened.ok_or_else(gone)?;
+    let (size, stream) = opened.ok_or_else(archive_not_found)?;
     Ok(described(&path, size)
         .with_body(Body::Stream(stream))
         .into())
@@ -49,7 +49,11 @@ async fn part<P: Host>(
     range: &str,
 ) -> Result<Reply<P::Stream>, Failure> {
     let archives = ctx.host.archives();
-    let size = archives.head(path.object).await?.ok_or_else(gone)?.size;
+    let size = archives
+        .head(path.object)
+        .await?
+        .ok_or_else(archive_not_found)?
+        .size;
     let (first, last) = match range::requested_range(range, size) {
         ByteRange::Unsatisfiable => {
             let reply = Reply::new(416, CachePolicy::NoStore);
@@ -58,13 +62,13 @@ async fn part<P: Host>(
         ByteRange::Partial { first, last } => (first, last),
         ByteRange::Full => {
             let opened = archives.open(path.object).await?;
-            let (size, stream) = opened.ok_or_else(gone)?;
+            let (size, stream) = opened.ok_or_else(archive_not_found)?;
             return Ok(described(path, size).with_body(Body::Stream(stream)));
         }
     };
     let length = last - first + 1;
     let opened = archives.open_part(path.object, first, length).await?;
-    let stream = opened.ok_or_else(gone)?;
+    let stream = opened.ok_or_else(archive_not_found)?;
     Ok(Reply::new(206, CachePolicy::NoStore)
         .with("content-type", path.object.content_type())
         .with("content-length", length.to_string())
@@ -107,13 +111,15 @@ fn check<P: Host>(
     size: u64,
 ) -> Result<(), Problem> {
     let urls = ctx.config.archive_urls.as_ref();
-    let signer = urls.and_then(|urls| urls.path_signer()).ok_or_else(gone)?;
+    let signer = urls
+        .and_then(|urls| urls.path_signer())
+        .ok_or_else(archive_not_found)?;
     signer
         .check(path, method, size, ctx.host.clock().now())
         .map_err(|error| Problem::Forbidden(error.to_string()))
 }
 
-fn gone() -> Problem {
+fn archive_not_found() -> Problem {
     Problem::NotFound("the archive does not exist".to_owned())
 }
 

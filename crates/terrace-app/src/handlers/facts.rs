@@ -27,7 +27,7 @@ enum ReadFact {
     /// The document is not UTF-8.
     Damaged,
     /// The document does not exist.
-    Gone,
+    Deleted,
     /// The key has no known form.
     Unknown,
 }
@@ -55,7 +55,7 @@ pub(crate) async fn list<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled<P
                     answer.facts.push(FactBody { key, document });
                 }
                 // It was removed after it was listed.
-                ReadFact::Gone => {}
+                ReadFact::Deleted => {}
                 ReadFact::Damaged => answer.unreadable.push(text.clone()),
                 ReadFact::Unknown => answer.unknown.push(text.clone()),
             }
@@ -122,7 +122,7 @@ async fn fact<P: Host>(ctx: &Context<'_, P>, text: &str) -> Result<ReadFact, Fai
     Ok(match document {
         Some(Ok(document)) => ReadFact::Document(document),
         Some(Err(_)) => ReadFact::Damaged,
-        None => ReadFact::Gone,
+        None => ReadFact::Deleted,
     })
 }
 

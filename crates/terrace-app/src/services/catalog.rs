@@ -192,7 +192,7 @@ pub(crate) async fn revoked_content<P: Host>(
         let document = pick(&key, version_indices_with(ctx, &status, &release).await?);
         if document
             .as_ref()
-            .is_some_and(|it| it.metadata.gone.is_some())
+            .is_some_and(|it| it.metadata.revoked.is_some())
         {
             return Ok(document);
         }

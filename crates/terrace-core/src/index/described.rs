@@ -24,7 +24,7 @@ impl DescribedVersion {
         let mut described = Self {
             digests: Vec::new(),
         };
-        if metadata.gone.is_some() {
+        if metadata.revoked.is_some() {
             return Some(described);
         }
         let index: Value = serde_json::from_str(text).ok()?;
@@ -100,8 +100,8 @@ mod tests {
 
     #[test]
     fn the_index_of_a_revoked_version_has_no_digests() {
-        let gone = IndexDocument::gone(&"it deletes".parse().unwrap());
-        let described = DescribedVersion::parse(&gone.metadata, &gone.text).unwrap();
+        let tombstone = IndexDocument::tombstone(&"it deletes".parse().unwrap());
+        let described = DescribedVersion::parse(&tombstone.metadata, &tombstone.text).unwrap();
         assert!(described.is_of_unknown_bytes());
         let known = parse(&format!(r#"{{"sha256":"{DIGEST}"}}"#)).unwrap();
         assert!(!known.is_of_unknown_bytes());

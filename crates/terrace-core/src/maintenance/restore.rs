@@ -178,7 +178,7 @@ impl Restored {
                     metadata: tag.to_metadata(),
                     bytes: Vec::new(),
                     // A tombstone refers to no manifest.
-                    fact: (!tag.is_gone).then_some(FactKey::Pushed(manifest)),
+                    fact: (!tag.is_tombstone).then_some(FactKey::Pushed(manifest)),
                     change: Some(FactKey::Pushed(change)),
                 })
             }

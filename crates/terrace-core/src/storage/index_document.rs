@@ -23,8 +23,8 @@ pub struct IndexMetadata {
     /// The entity tag of the bytes, with its quotes.
     pub etag: String,
     /// The reason why the content must not be served any more; `None` if it may be.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub gone: Option<String>,
+    #[serde(default, rename = "gone", skip_serializing_if = "Option::is_none")]
+    pub revoked: Option<String>,
     /// The description of the content, for a manifest or a zip of an OCI repository.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content: Option<ContentMetadata>,
@@ -84,7 +84,7 @@ impl IndexDocument {
         Self {
             metadata: IndexMetadata {
                 etag: format!("\"{}\"", content.digest),
-                gone: None,
+                revoked: None,
                 content: Some(content),
                 pull: None,
             },
@@ -93,9 +93,9 @@ impl IndexDocument {
     }
 
     /// Creates the tombstone of content that must not be served any more. KV requires a value.
-    pub fn gone(reason: &Reason) -> Self {
+    pub fn tombstone(reason: &Reason) -> Self {
         let mut document = Self::new("gone".to_owned());
-        document.metadata.gone = Some(reason.to_string());
+        document.metadata.revoked = Some(reason.to_string());
         document
     }
 
@@ -105,7 +105,7 @@ impl IndexDocument {
         Self {
             metadata: IndexMetadata {
                 etag: format!("\"{short}\""),
-                gone: None,
+                revoked: None,
                 content: None,
                 pull: None,
             },

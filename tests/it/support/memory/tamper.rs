@@ -52,7 +52,7 @@ impl Memory {
     /// Writes an index.
     pub fn put_index(&self, key: &str, text: &str) {
         let metadata = IndexMetadata {
-            gone: None,
+            revoked: None,
             etag: "\"x\"".to_owned(),
             content: None,
             pull: None,

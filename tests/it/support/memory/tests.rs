@@ -22,7 +22,7 @@ async fn put_index(memory: &Memory, text: &str) -> Result<(), StoreError> {
     let document = IndexDocument {
         text: text.to_owned(),
         metadata: IndexMetadata {
-            gone: None,
+            revoked: None,
             etag: "\"x\"".to_owned(),
             content: None,
             pull: None,

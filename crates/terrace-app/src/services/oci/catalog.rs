@@ -67,7 +67,7 @@ pub(crate) async fn index<P: Host>(
             };
             let statuses = status_of(ctx, repository).await?;
             match revoked(&statuses, name) {
-                Some(reason) => Ok(Some(IndexDocument::gone(reason))),
+                Some(reason) => Ok(Some(IndexDocument::tombstone(reason))),
                 None => stored_manifest_index(ctx, repository, digest).await,
             }
         }
@@ -78,7 +78,7 @@ pub(crate) async fn index<P: Host>(
                 let names = tags.iter().filter(|it| it.document.digest == *digest);
                 let mut reasons = names.filter_map(|it| revoked(&statuses, &it.tag));
                 if let Some(reason) = reasons.next() {
-                    return Ok(Some(IndexDocument::gone(reason)));
+                    return Ok(Some(IndexDocument::tombstone(reason)));
                 }
             }
             let Some(text) = manifest(ctx, repository, *digest).await? else {
@@ -86,8 +86,8 @@ pub(crate) async fn index<P: Host>(
             };
             if statuses.revokes_any() {
                 let blobs = References::of(&text)?.blobs;
-                if let Some(gone) = revoked_blob(ctx, repository, &blobs).await? {
-                    return Ok(Some(gone));
+                if let Some(tombstone) = revoked_blob(ctx, repository, &blobs).await? {
+                    return Ok(Some(tombstone));
                 }
             }
             let index = manifest_index(text, *digest);
@@ -100,7 +100,7 @@ pub(crate) async fn index<P: Host>(
                 return Ok(None);
             };
             match revoked_blob(ctx, repository, &[*digest]).await? {
-                Some(gone) => Ok(Some(gone)),
+                Some(tombstone) => Ok(Some(tombstone)),
                 None => Ok(Some(blob_index(&link, *digest))),
             }
         }
@@ -182,7 +182,7 @@ pub(crate) async fn tag<P: Host>(
 ) -> Result<Option<TagDocument>, Failure> {
     let fact = PushedFact::Tag(repository.clone(), tag.clone());
     let document: Option<TagDocument> = documents::read(ctx, &FactKey::Pushed(fact)).await?;
-    Ok(document.filter(|document| !document.is_gone))
+    Ok(document.filter(|document| !document.is_tombstone))
 }
 
 pub(crate) async fn link<P: Host>(

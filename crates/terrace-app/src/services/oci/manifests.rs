@@ -149,9 +149,9 @@ pub(crate) async fn delete_by_digest<P: Host>(
     let (mut tags, mut was_named) = (Vec::new(), false);
     // Also those that are tombstones already: a deletion that failed midway left their indices.
     for ListedTag { tag, document } in listed.filter(|it| it.document.digest == digest) {
-        if !document.is_gone {
+        if !document.is_tombstone {
             was_named = true;
-            bury_tag(ctx, repository, &tag, digest).await?;
+            write_tombstone(ctx, repository, &tag, digest).await?;
         }
         tags.push(tag);
     }
@@ -189,7 +189,7 @@ async fn remove<P: Host>(
 }
 
 /// Turns a tag into a tombstone, unless the tag or its manifest has been pushed again in the meantime.
-async fn bury_tag<P: Host>(
+async fn write_tombstone<P: Host>(
     ctx: &Context<'_, P>,
     repository: &RepositoryName,
     tag: &Tag,
@@ -202,11 +202,11 @@ async fn bury_tag<P: Host>(
     while let Some(fact) = facts.get(&key).await? {
         let document = serde_json::from_slice(&fact.bytes);
         let mut document: TagDocument = document.map_err(Failure::corrupt)?;
-        let is_other = document.is_gone || document.digest != digest;
+        let is_other = document.is_tombstone || document.digest != digest;
         if is_other || facts.revision(&manifest).await?.is_some() {
             break;
         }
-        document.is_gone = true;
+        document.is_tombstone = true;
         let text = json::text(&document)?;
         let (metadata, unchanged) = (document.to_metadata(), Condition::Unchanged(fact.etag));
         let put = documents::put(ctx, &key, &text, &metadata, unchanged);

@@ -34,8 +34,8 @@ pub struct TagDocument {
     /// Whether this is a tombstone: the tag was deleted with its manifest. A delete in storage removes any
     /// current object, and the tag may have been pushed again meanwhile; so the tombstone replaces the tag,
     /// if it is still the same.
-    #[serde(default, skip_serializing_if = "is_false")]
-    pub is_gone: bool,
+    #[serde(default, rename = "is_gone", skip_serializing_if = "is_false")]
+    pub is_tombstone: bool,
 }
 
 /// A tag of a listing.
@@ -51,7 +51,7 @@ pub struct ListedTag {
 const DIGEST: &str = "digest";
 const MEDIA_TYPE: &str = "media-type";
 const ARTIFACT_TYPE: &str = "artifact-type";
-const GONE: &str = "gone";
+const TOMBSTONE: &str = "gone";
 
 impl TagDocument {
     /// Creates a tag of this manifest.
@@ -61,7 +61,7 @@ impl TagDocument {
             media_type: manifest.kind().as_str().to_owned(),
             artifact_type: manifest.artifact_type().map(str::to_owned),
             push,
-            is_gone: false,
+            is_tombstone: false,
         }
     }
 
@@ -73,7 +73,7 @@ impl TagDocument {
             (MEDIA_TYPE, self.media_type.clone()),
         ];
         metadata.extend(artifact_type.map(|text| (ARTIFACT_TYPE, text)));
-        metadata.extend(self.is_gone.then(|| (GONE, "true".to_owned())));
+        metadata.extend(self.is_tombstone.then(|| (TOMBSTONE, "true".to_owned())));
         metadata
     }
 
@@ -84,7 +84,7 @@ impl TagDocument {
             media_type: metadata(MEDIA_TYPE)?.to_owned(),
             artifact_type: metadata(ARTIFACT_TYPE).map(str::to_owned),
             push: 0,
-            is_gone: metadata(GONE).is_some(),
+            is_tombstone: metadata(TOMBSTONE).is_some(),
         })
     }
 }
@@ -123,7 +123,7 @@ pub fn tags_index(
     holds_provider: bool,
     tags: &[ListedTag],
 ) -> Option<IndexDocument> {
-    let are_there = || tags.iter().filter(|listed| !listed.document.is_gone);
+    let are_there = || tags.iter().filter(|listed| !listed.document.is_tombstone);
     // A repository without a tag has no list.
     are_there().next()?;
     let is_shown = |listed: &&ListedTag| {
@@ -178,7 +178,7 @@ mod tests {
                 media_type: media_type.to_owned(),
                 artifact_type: artifact_type.map(str::to_owned),
                 push: 0,
-                is_gone: false,
+                is_tombstone: false,
             },
         }
     }
@@ -191,7 +191,7 @@ mod tests {
             format!(r#"{{"digest":"{digest}","media_type":"a/b","artifact_type":"c/d","push":0"#);
         let pinned = format!("{text}}}");
         assert_pinned(&serde_json::to_string(&tag).unwrap(), &pinned);
-        tag.is_gone = true;
+        tag.is_tombstone = true;
         let pinned = format!(r#"{text},"is_gone":true}}"#);
         assert_pinned(&serde_json::to_string(&tag).unwrap(), &pinned);
         let link = LinkDocument { size: 7 };
@@ -226,9 +226,9 @@ mod tests {
         let repository = RepositoryName::parse("team/app").unwrap();
         let mut tags = [listed("a", INDEX, None), listed("b", INDEX, None)];
         let index = |tags: &[ListedTag]| tags_index(&repository, false, tags);
-        tags[0].document.is_gone = true;
+        tags[0].document.is_tombstone = true;
         assert!(index(&tags).unwrap().text.ends_with(r#""tags":["b"]}"#));
-        tags[1].document.is_gone = true;
+        tags[1].document.is_tombstone = true;
         assert_eq!(index(&tags), None);
     }
 

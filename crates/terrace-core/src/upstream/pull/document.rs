@@ -59,7 +59,7 @@ pub enum OriginDocumentError {
 
 impl SeenVersion {
     /// Whether it has been missing for so long that it counts as new if it returns.
-    fn is_gone(&self, now: UnixTime) -> bool {
+    fn is_delisted(&self, now: UnixTime) -> bool {
         self.missing_since
             .is_some_and(|since| now.since(since) >= limits::PULL_MISSING_SECONDS)
     }
@@ -100,7 +100,7 @@ impl OriginDocument {
             None => UnixTime(0),
             Some(before) => before
                 .place(version)
-                .filter(|seen| !seen.is_gone(now))
+                .filter(|seen| !seen.is_delisted(now))
                 .map_or(now, |seen| seen.first_seen),
         };
         let some = limits::PULL_PLATFORMS;
@@ -132,7 +132,7 @@ impl OriginDocument {
                 missing_since: Some(seen.missing_since.unwrap_or(now)),
                 ..seen.clone()
             })
-            .filter(|seen| !seen.is_gone(now))
+            .filter(|seen| !seen.is_delisted(now))
             .collect()
     }
 
