@@ -9,7 +9,7 @@ use terrace_core::config::Config;
 use terrace_core::http::problem::Problem;
 use terrace_core::model::address::MirroredAddress;
 use terrace_core::model::package::PulledPackage;
-use terrace_core::storage::key::{IncomingKey, IndexKey};
+use terrace_core::storage::key::{IndexKey, StagedKey};
 use terrace_core::storage::release::OfferedPackage;
 
 use crate::failure::Failure;
@@ -44,7 +44,7 @@ pub enum Task<S> {
     /// Remove some of the abandoned uploads.
     Sweep,
     /// Remove the staged archives of a published release.
-    DiscardStaged(Vec<IncomingKey>),
+    DiscardStaged(Vec<StagedKey>),
 }
 
 /// A package that is being fetched from its origin.

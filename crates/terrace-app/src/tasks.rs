@@ -35,6 +35,6 @@ async fn act<P: Host>(ctx: &Context<'_, P>, task: Task<P::Stream>) -> Result<(),
         Task::Revocations => auth::read_revocations(ctx).await.map(drop),
         Task::Discard(names) => uploads::discard(ctx, names).await,
         Task::Sweep => uploads::sweep(ctx).await,
-        Task::DiscardStaged(incoming) => staging::discard(ctx, incoming).await,
+        Task::DiscardStaged(staged) => staging::discard_staged(ctx, staged).await,
     }
 }

@@ -1,5 +1,5 @@
 //! Archives in the bucket: who may refer to them, when they are removed, and how their URLs are signed.
 
 mod garbage;
-mod incoming;
 mod presigned;
+mod staging;

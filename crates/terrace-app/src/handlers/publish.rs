@@ -23,7 +23,7 @@ use crate::handlers::outcome::{Call, Entry, Handled, Outcome};
 use crate::host::{Clock as _, Host};
 use crate::json;
 use crate::services::publisher::Published;
-use crate::services::staging::key;
+use crate::services::staging::staged_key;
 use crate::services::{archives, origins, publisher, releases, staging};
 
 pub(crate) async fn provider<P: Host>(
@@ -99,17 +99,17 @@ async fn publish<P: Host>(
     call: &Call,
     publication: &Publication,
 ) -> Handled<P::Stream> {
-    let must_bring = staging::requires_upload(ctx, &call.caller);
-    match publisher::publish(ctx, publication, must_bring).await? {
+    let requires_possession = staging::requires_possession(ctx, &call.caller);
+    match publisher::publish(ctx, publication, requires_possession).await? {
         Published::Whole { creates, warnings } => {
-            if must_bring {
-                staging::discard_later(ctx, publication);
+            if requires_possession {
+                staging::discard_staged_later(ctx, publication);
             }
             Ok(published(publication, creates, warnings).into())
         }
         Published::Lacks(missing) => {
-            let object = |archive: &ExpectedArchive| match must_bring {
-                true => key(publication, archive).into(),
+            let object = |archive: &ExpectedArchive| match requires_possession {
+                true => staged_key(publication, archive).into(),
                 false => archive.key.into(),
             };
             let reply = ask_for(ctx, &missing, &object, &call.origin)?;

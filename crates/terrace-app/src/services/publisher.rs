@@ -46,16 +46,16 @@ pub(crate) enum Published {
     Lacks(Vec<ExpectedArchive>),
 }
 
-/// Publishes from stored archives or, if the caller must prove possession (`must_bring`), from the archives
+/// Publishes from stored archives or, if the caller must prove possession (`requires_possession`), from the archives
 /// staged for this release.
 pub(crate) async fn publish<P: Host>(
     ctx: &Context<'_, P>,
     publication: &Publication,
-    must_bring: bool,
+    requires_possession: bool,
 ) -> Result<Published, Failure> {
     loop {
         let fence = garbage::fence(ctx).await?;
-        let seen = observe(ctx, publication, must_bring, &fence).await?;
+        let seen = observe(ctx, publication, requires_possession, &fence).await?;
         match publication.plan(seen, ctx.host.clock().now()) {
             Plan::Conflict(reasons) => return Err(Problem::Conflict(reasons).into()),
             Plan::Invalid(reasons) => return Err(Problem::Invalid(reasons).into()),
@@ -78,7 +78,7 @@ pub(crate) async fn publish<P: Host>(
 async fn observe<P: Host>(
     ctx: &Context<'_, P>,
     publication: &Publication,
-    must_bring: bool,
+    requires_possession: bool,
     fence: &GcFence,
 ) -> Result<Seen, Failure> {
     let package = publication.package();
@@ -110,7 +110,7 @@ async fn observe<P: Host>(
         }
         Publication::Mirror(_) | Publication::Module(_) => Default::default(),
     };
-    let archives = match must_bring {
+    let archives = match requires_possession {
         true => staging::promote(ctx, publication, fence).await?,
         false => archives::states(ctx, &publication.archives(), fence).await?,
     };
@@ -118,7 +118,7 @@ async fn observe<P: Host>(
         existing,
         described,
         keys,
-        key_statuses: key_statuses,
+        key_statuses,
         archives,
     })
 }

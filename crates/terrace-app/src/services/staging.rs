@@ -6,7 +6,7 @@
 
 use terrace_core::auth::access::Caller;
 use terrace_core::publish::{ArchiveState, ExpectedArchive, Publication};
-use terrace_core::storage::key::IncomingKey;
+use terrace_core::storage::key::StagedKey;
 
 use crate::context::{Context, Task};
 use crate::failure::Failure;
@@ -15,7 +15,7 @@ use crate::services::archives;
 use crate::services::garbage::GcFence;
 
 /// Returns whether this caller must upload the archives that it publishes.
-pub(crate) fn requires_upload<P: Host>(ctx: &Context<'_, P>, caller: &Caller) -> bool {
+pub(crate) fn requires_possession<P: Host>(ctx: &Context<'_, P>, caller: &Caller) -> bool {
     !ctx.config.access.may_read_all(caller)
 }
 
@@ -29,7 +29,9 @@ pub(crate) async fn promote<P: Host>(
     let expected = publication.archives();
     let mut states = Vec::new();
     for archive in &expected {
-        let head = archives.head(key(publication, archive).into()).await?;
+        let head = archives
+            .head(staged_key(publication, archive).into())
+            .await?;
         states.push(
             head.map_or(ArchiveState::Missing, |head| ArchiveState::Stored {
                 size: head.size,
@@ -42,7 +44,7 @@ pub(crate) async fn promote<P: Host>(
         return Ok(states);
     }
     for (archive, state) in expected.iter().zip(&mut states) {
-        *state = match promote_archive(ctx, key(publication, archive)).await? {
+        *state = match promote_archive(ctx, staged_key(publication, archive)).await? {
             true => archives::state(ctx, archive, fence).await?,
             false => ArchiveState::Missing,
         };
@@ -54,41 +56,43 @@ pub(crate) async fn promote<P: Host>(
 /// nothing. Its bytes do not enter wasm. Returns whether it matches the digest in its key.
 async fn promote_archive<P: Host>(
     ctx: &Context<'_, P>,
-    incoming: IncomingKey,
+    staged: StagedKey,
 ) -> Result<bool, Failure> {
     let archives = ctx.host.archives();
-    let Some((_, stream)) = archives.open(incoming.into()).await? else {
+    let Some((_, stream)) = archives.open(staged.into()).await? else {
         return Ok(false);
     };
-    let stored = archives.store(incoming.archive.into(), Payload::Stream(stream));
+    let stored = archives.store(staged.archive.into(), Payload::Stream(stream));
     match stored.await? {
         Stored::Yes => Ok(true),
         Stored::DigestMismatch => {
-            archives.discard(incoming.into()).await?;
+            archives.discard(staged.into()).await?;
             Ok(false)
         }
     }
 }
 
 /// Schedules the removal of the staged archives of a published release.
-pub(crate) fn discard_later<P: Host>(ctx: &Context<'_, P>, publication: &Publication) {
+pub(crate) fn discard_staged_later<P: Host>(ctx: &Context<'_, P>, publication: &Publication) {
     let archives = publication.archives();
-    let keys = archives.iter().map(|archive| key(publication, archive));
+    let keys = archives
+        .iter()
+        .map(|archive| staged_key(publication, archive));
     ctx.defer(Task::DiscardStaged(keys.collect()));
 }
 
-pub(crate) async fn discard<P: Host>(
+pub(crate) async fn discard_staged<P: Host>(
     ctx: &Context<'_, P>,
-    incoming: Vec<IncomingKey>,
+    staged: Vec<StagedKey>,
 ) -> Result<(), Failure> {
-    for key in incoming {
+    for key in staged {
         ctx.host.archives().discard(key.into()).await?;
     }
     Ok(())
 }
 
 /// Returns the key under which an archive of a release is staged.
-pub(crate) fn key(publication: &Publication, archive: &ExpectedArchive) -> IncomingKey {
+pub(crate) fn staged_key(publication: &Publication, archive: &ExpectedArchive) -> StagedKey {
     let key = archive.key;
-    key.incoming(&publication.package(), publication.version())
+    key.staged_for(&publication.package(), publication.version())
 }

@@ -33,7 +33,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::limits;
 use crate::model::package::Package;
-use crate::storage::key::{FactKey, INCOMING, ORIGINS, RELEASES};
+use crate::storage::key::{FactKey, ORIGINS, RELEASES, STAGED};
 use terrace_base::time::UnixTime;
 
 /// A section of a walk. A walk visits the sections one after another.
@@ -52,7 +52,7 @@ pub enum Section {
     /// The list of revoked tokens.
     Revocations,
     /// Every staged upload: whether it may still be published.
-    Incoming,
+    StagedUploads,
     /// Every index: whether there is a fact that it follows from.
     Indices,
 }
@@ -139,7 +139,7 @@ impl Section {
         Self::Tags,
         Self::Links,
         Self::Revocations,
-        Self::Incoming,
+        Self::StagedUploads,
         Self::Indices,
     ];
 
@@ -152,7 +152,7 @@ impl Section {
             Self::Tags => "oci/tags/",
             Self::Links => "oci/links/",
             Self::Revocations => "revocations/",
-            Self::Incoming => INCOMING,
+            Self::StagedUploads => STAGED,
             Self::Indices => "indices ",
         }
     }
@@ -297,7 +297,7 @@ mod tests {
             position(Section::Tags, "team/app:", None),
             position(Section::Links, "", None),
             Position::start(Section::Revocations),
-            position(Section::Incoming, "00.00.zip", None),
+            position(Section::StagedUploads, "00.00.zip", None),
             Position::start(Section::Indices),
             position(Section::Indices, "oci/team/app:tags", None),
             position(Section::Indices, "oci/team/app:tags", Some("AbC=")),

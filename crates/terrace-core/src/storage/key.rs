@@ -74,7 +74,7 @@ use crate::model::token_id::TokenId;
 use crate::model::version::Version;
 use terrace_base::digest::Sha256;
 
-pub use bytes::{ArchiveKey, ArchiveKind, ArchiveNameError, BytesKey, ChunkKey, IncomingKey};
+pub use bytes::{ArchiveKey, ArchiveKind, ArchiveNameError, BytesKey, ChunkKey, StagedKey};
 pub use parse::PASSING;
 
 /// A key in R2 that holds a document.
@@ -225,7 +225,7 @@ impl FactKey {
 }
 
 /// Prefix of the keys of all staged uploads, and of no other key.
-pub const INCOMING: &str = "incoming/";
+pub const STAGED: &str = "incoming/";
 
 /// Prefix of the keys of all entries of the audit log, and of no other key.
 pub const AUDIT: &str = "audit/";
@@ -418,7 +418,7 @@ mod tests {
                 "keys/acme",
             ),
             (
-                BytesKey::from(archive.incoming(&module, &version)).to_string(),
+                BytesKey::from(archive.staged_for(&module, &version)).to_string(),
                 "incoming/fd838953ec969d007d13986574d6e46fa6df67dc0bc6d101221449ec898aecc9.\
                  e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855.tar.gz",
             ),

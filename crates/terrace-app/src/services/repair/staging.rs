@@ -1,7 +1,7 @@
 //! Staged uploads that were never published.
 
 use terrace_core::limits;
-use terrace_core::storage::key::{BytesKey, INCOMING};
+use terrace_core::storage::key::{BytesKey, STAGED};
 
 use crate::context::Context;
 use crate::failure::Failure;
@@ -22,7 +22,7 @@ pub(crate) async fn sweep<P: Host>(
     let now = ctx.host.clock().now();
     loop {
         let behind = Some(step.position.behind.as_str()).filter(|behind| !behind.is_empty());
-        let page = archives.list_bytes(INCOMING, behind, PAGE).await?;
+        let page = archives.list_bytes(STAGED, behind, PAGE).await?;
         step.spend(1);
         for object in page.objects {
             if step.names() >= limits::REPAIRED_NAMES || !step.affords(AT_LEAST) {
@@ -31,7 +31,7 @@ pub(crate) async fn sweep<P: Host>(
             step.report.looked_at += 1;
             let age = now.0.saturating_sub(object.stored_at.0);
             if age > limits::UPLOAD_ABANDONED_SECONDS
-                && let Ok(key @ BytesKey::Incoming(_)) = object.name.parse()
+                && let Ok(key @ BytesKey::Staged(_)) = object.name.parse()
             {
                 step.spend(1);
                 match archives.discard(key).await {

@@ -14,7 +14,7 @@ pub(crate) async fn walk<P: Host>(ctx: &Context<'_, P>, step: &mut Step) -> Resu
     loop {
         let going = match step.position.section {
             Section::Revocations => facts::repair_revocations(ctx, step).await?,
-            Section::Incoming => staging::sweep(ctx, step).await?,
+            Section::StagedUploads => staging::sweep(ctx, step).await?,
             Section::Indices => indices::repair_indices(ctx, step).await?,
             _ => facts::repair_facts(ctx, step).await?,
         };

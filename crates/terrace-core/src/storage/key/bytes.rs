@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::{INCOMING, UPLOADS};
+use super::{STAGED, UPLOADS};
 use crate::model::oci::Digest;
 use crate::model::oci::UploadId;
 use crate::model::package::Package;
@@ -27,14 +27,14 @@ pub enum BytesKey {
     Archive(ArchiveKey),
     /// A staged upload by a caller that may not read everything stored. Such a caller has to upload each
     /// archive that it names, so knowing the digest of another publisher's archive opens nothing.
-    Incoming(IncomingKey),
+    Staged(StagedKey),
     /// A pushed blob.
     Blob(Digest),
 }
 
 /// A key in R2 that holds a staged upload: an archive that is not published yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct IncomingKey {
+pub struct StagedKey {
     /// The digest of the key of the release that the upload is staged for.
     release: Sha256,
     /// The key of the archive after the publish.
@@ -113,9 +113,9 @@ impl ArchiveKey {
     }
 
     /// Returns the key under which the archive is staged for a release.
-    pub fn incoming(self, package: &Package, version: &Version) -> IncomingKey {
+    pub fn staged_for(self, package: &Package, version: &Version) -> StagedKey {
         let release = format!("releases/{package}/{version}");
-        IncomingKey {
+        StagedKey {
             release: Sha256::of(release.as_bytes()),
             archive: self,
         }
@@ -127,7 +127,7 @@ impl ArchiveKey {
     }
 }
 
-impl IncomingKey {
+impl StagedKey {
     fn file_name(&self) -> String {
         format!("{}.{}", self.release, self.archive.file_name())
     }
@@ -145,7 +145,7 @@ impl BytesKey {
     pub fn file_name(&self) -> String {
         match self {
             Self::Archive(archive) => archive.file_name(),
-            Self::Incoming(incoming) => incoming.file_name(),
+            Self::Staged(staged) => staged.file_name(),
             Self::Blob(digest) => format!("{}{BLOB}", digest.hex()),
         }
     }
@@ -153,7 +153,7 @@ impl BytesKey {
     /// Returns the content type that the object is stored and served with.
     pub fn content_type(&self) -> &'static str {
         match self {
-            Self::Archive(archive) | Self::Incoming(IncomingKey { archive, .. }) => {
+            Self::Archive(archive) | Self::Staged(StagedKey { archive, .. }) => {
                 archive.kind.content_type()
             }
             Self::Blob(_) => "application/octet-stream",
@@ -163,7 +163,7 @@ impl BytesKey {
     /// Returns the digest of the bytes.
     pub fn digest(&self) -> Digest {
         match self {
-            Self::Archive(archive) | Self::Incoming(IncomingKey { archive, .. }) => {
+            Self::Archive(archive) | Self::Staged(StagedKey { archive, .. }) => {
                 Digest::Sha256(archive.digest)
             }
             Self::Blob(digest) => *digest,
@@ -180,9 +180,9 @@ impl From<ArchiveKey> for BytesKey {
     }
 }
 
-impl From<IncomingKey> for BytesKey {
-    fn from(incoming: IncomingKey) -> Self {
-        Self::Incoming(incoming)
+impl From<StagedKey> for BytesKey {
+    fn from(staged: StagedKey) -> Self {
+        Self::Staged(staged)
     }
 }
 
@@ -190,7 +190,7 @@ impl fmt::Display for BytesKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Archive(archive) => archive.fmt(f),
-            Self::Incoming(incoming) => write!(f, "{INCOMING}{}", incoming.file_name()),
+            Self::Staged(staged) => write!(f, "{STAGED}{}", staged.file_name()),
             Self::Blob(digest) => write!(f, "oci/blobs/{}/{}", digest.algorithm(), digest.hex()),
         }
     }
@@ -215,7 +215,7 @@ impl FromStr for BytesKey {
         match rest.parse() {
             Ok(archive) => {
                 let release = lower_digest(first)?;
-                Ok(Self::Incoming(IncomingKey { release, archive }))
+                Ok(Self::Staged(StagedKey { release, archive }))
             }
             Err(_) => text.parse().map(Self::Archive),
         }
@@ -275,7 +275,7 @@ mod tests {
         for kind in ArchiveKind::ALL {
             let module = Package::Module("acme/vpc/aws".parse().unwrap());
             let version = "1.0.0".parse().unwrap();
-            let key = BytesKey::Incoming(ArchiveKey::of(b"x", kind).incoming(&module, &version));
+            let key = BytesKey::Staged(ArchiveKey::of(b"x", kind).staged_for(&module, &version));
             let name = key.file_name();
             assert_eq!(name.parse(), Ok(key));
             let (of_release, of_archive) = name.split_once('.').unwrap();

@@ -1,8 +1,8 @@
 //! Parses stored keys, only in their canonical spelling, so that each key has exactly one text.
 
 use super::{
-    ARCHIVES, AUDIT, ArchiveKey, BLOBS, BytesKey, FORMAT, FactKey, GARBAGE, INCOMING, IndexKey,
-    ORIGINS, PushedFact, PushedIndex, RELEASES, REVOCATIONS, TOKENS, UPLOADS,
+    ARCHIVES, AUDIT, ArchiveKey, BLOBS, BytesKey, FORMAT, FactKey, GARBAGE, IndexKey, ORIGINS,
+    PushedFact, PushedIndex, RELEASES, REVOCATIONS, STAGED, TOKENS, UPLOADS,
 };
 use crate::model::oci::{Digest, RepositoryName, Tag};
 use crate::model::package::Package;
@@ -14,7 +14,7 @@ pub const PASSING: [&str; 11] = [
     "audit-head",
     "changes/",
     GARBAGE,
-    INCOMING,
+    STAGED,
     "leases/",
     BLOBS,
     "oci/changes/",

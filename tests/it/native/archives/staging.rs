@@ -183,8 +183,8 @@ fn a_staged_upload_with_other_bytes_is_requested_again() {
     let module = ModuleFixture::of("globex", "1.0.0");
     let first = tenants.put(&tenants.globex, &module).expect(202);
     upload(&tenants.registry, &first, &[&module.archive]);
-    let brought = tenants.keys("incoming/").remove(0);
-    tenants.memory.put_object(&brought, b"other bytes");
+    let staged = tenants.keys("incoming/").remove(0);
+    tenants.memory.put_object(&staged, b"other bytes");
     let again = tenants.put(&tenants.globex, &module).expect(202);
     assert_eq!(tenants.keys("incoming/"), [""; 0]);
     upload(&tenants.registry, &again, &[&module.archive]);
@@ -245,11 +245,11 @@ fn an_unpublished_upload_is_removed_a_day_later() {
     let module = ModuleFixture::of("globex", "1.0.0");
     let asked = tenants.put(&tenants.globex, &module).expect(202);
     upload(&tenants.registry, &asked, &[&module.archive]);
-    let brought = tenants.keys("incoming/");
-    assert_eq!(brought.len(), 1);
+    let staged = tenants.keys("incoming/");
+    assert_eq!(staged.len(), 1);
     tenants.memory.advance(86_400);
     tenants.registry.reconcile();
-    assert_eq!(tenants.keys("incoming/"), brought);
+    assert_eq!(tenants.keys("incoming/"), staged);
     tenants.memory.advance(1);
     tenants.registry.reconcile();
     assert_eq!(tenants.keys("incoming/"), [""; 0]);
